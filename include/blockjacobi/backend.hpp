@@ -1,0 +1,59 @@
+#pragma once
+
+#include <blockjacobi/export.hpp>
+#include <blockjacobi/memory.hpp>
+
+#include <memory>
+#include <string>
+
+namespace blockjacobi {
+
+namespace detail {
+class BackendImpl;
+}
+
+enum class BackendKind { host, cuda };
+
+/// Where and how to compute: CPU threads, or a CUDA device and stream. A value handle to shared state; copies are the
+/// same backend. There is no global state and no default backend.
+///
+/// Thread safety: a host backend may be used from several threads at once; a CUDA backend from one thread at a time.
+class BLOCKJACOBI_EXPORT Backend {
+ public:
+  /// CPU threads through OpenMP; 0 takes OpenMP's default. Throws InvalidArgument for threads < 0.
+  [[nodiscard]] static Backend host(int threads = 0);
+
+  /// CUDA device with a non-blocking stream of its own. Throws BackendUnavailable if CUDA was not compiled in or the
+  /// device does not exist.
+  [[nodiscard]] static Backend cuda(int device = 0);
+
+  /// CUDA device, user's stream (nullptr is the legacy default stream, which cannot be recorded in graphs), optional
+  /// user's allocator. The stream must outlive the backend and belong to the device.
+  [[nodiscard]] static Backend cuda(int device, CUstream_st* stream,
+                                    std::shared_ptr<MemoryResource> resource = nullptr);
+
+  /// CUDA compiled in and at least one usable device. Never throws.
+  [[nodiscard]] static bool cuda_available() noexcept;
+
+  BackendKind kind() const noexcept;
+  /// The space in which this backend's arrays live.
+  MemorySpace memory_space() const noexcept;
+  /// "host, 2 threads" or "cuda 0, NVIDIA H200".
+  std::string description() const;
+  /// nullptr on the host.
+  CUstream_st* stream() const noexcept;
+  /// OpenMP threads; 1 on CUDA.
+  int threads() const noexcept;
+  /// Waits for everything enqueued.
+  void synchronize() const;
+
+  friend bool operator==(const Backend& a, const Backend& b) noexcept { return a.impl_ == b.impl_; }
+
+  detail::BackendImpl& impl() const noexcept { return *impl_; }
+
+ private:
+  explicit Backend(std::shared_ptr<detail::BackendImpl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<detail::BackendImpl> impl_;
+};
+
+}  // namespace blockjacobi

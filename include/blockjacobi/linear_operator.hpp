@@ -1,0 +1,54 @@
+#pragma once
+
+#include <blockjacobi/array.hpp>
+#include <blockjacobi/csr_matrix.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace blockjacobi {
+
+namespace detail {
+template <Scalar T>
+class OperatorImpl;
+}
+
+/// User's product y = A x (or preconditioner z = M^-1 r) on views in the backend's space. On CUDA it must enqueue its
+/// work on the backend's stream.
+template <Scalar T>
+using VectorFunction = std::function<void(VectorView<const T> x, VectorView<T> y)>;
+
+/// Whether a user's function may run while its stream is being captured in a CUDA graph: it then must not
+/// synchronize or allocate, and enqueues the same work each time.
+enum class Capture { no, yes };
+
+/// The square matrix of a linear system, as a product with vectors. Copies share the same operator.
+template <Scalar T>
+class BLOCKJACOBI_EXPORT LinearOperator {
+ public:
+  /// CSR product. A view in the backend's space is used in place and must outlive the operator (on CUDA, rows that are
+  /// unsorted or hold duplicates are fine); a host view with a CUDA backend is copied to the device.
+  /// Throws InvalidArgument for a matrix that is not square or, on the host, fails validate().
+  template <Offset O>
+  LinearOperator(const Backend& backend, const CsrView<T, O>& matrix);
+
+  /// As above with matrix.view(): on the host the matrix must outlive the operator.
+  LinearOperator(const Backend& backend, const CsrMatrix<T>& matrix) : LinearOperator(backend, matrix.view()) {}
+
+  /// y = A x by the user's function. Throws InvalidArgument for rows < 0 or an empty function.
+  LinearOperator(const Backend& backend, index_t rows, VectorFunction<T> product, Capture capture = Capture::no);
+
+  const Backend& backend() const noexcept { return backend_; }
+  index_t rows() const noexcept;
+
+  /// y = A x. Enqueued. Throws InvalidArgument for lengths or spaces that do not fit or overlapping x and y.
+  void apply(VectorView<const T> x, VectorView<T> y) const;
+
+  const detail::OperatorImpl<T>& impl() const noexcept { return *impl_; }
+
+ private:
+  Backend backend_;
+  std::shared_ptr<const detail::OperatorImpl<T>> impl_;
+};
+
+}  // namespace blockjacobi

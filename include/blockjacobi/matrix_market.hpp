@@ -1,0 +1,63 @@
+#pragma once
+
+#include <blockjacobi/csr_matrix.hpp>
+#include <blockjacobi/error.hpp>
+
+#include <filesystem>
+#include <vector>
+
+namespace blockjacobi {
+
+enum class MatrixMarketFormat { coordinate, array };
+enum class MatrixMarketField { real, integer, pattern, complex };
+enum class MatrixMarketSymmetry { general, symmetric, skew_symmetric, hermitian };
+
+/// Banner and size line of a Matrix Market file.
+struct MatrixMarketHeader {
+  MatrixMarketFormat format = MatrixMarketFormat::coordinate;
+  MatrixMarketField field = MatrixMarketField::real;
+  MatrixMarketSymmetry symmetry = MatrixMarketSymmetry::general;
+  index_t rows = 0;
+  index_t cols = 0;
+  offset_t entries = 0;  ///< lines that follow, before symmetry is expanded
+};
+
+/// Column-major host matrix: element (i, j) is values[i + j * rows].
+template <Scalar T>
+struct DenseMatrix {
+  index_t rows = 0;
+  index_t cols = 0;
+  std::vector<T> values;
+};
+
+/// Reads the banner and the size line only. Files ending in .gz are unpacked on the fly, here and below.
+/// Throws ParseError.
+[[nodiscard]] BLOCKJACOBI_EXPORT MatrixMarketHeader read_matrix_market_header(const std::filesystem::path& path);
+
+/// Reads coordinate and array files of every field and symmetry. Symmetric, skew-symmetric and Hermitian files are
+/// expanded, pattern entries are 1, duplicate entries are summed, entries may come in any order, stored zeros are
+/// kept (every element of an array file is kept).
+/// Throws ParseError with file and line for anything the format does not allow: a bad banner, counts that do not
+/// match the entries, an index out of range or above the diagonal of a symmetric file, a number that is malformed,
+/// NaN, infinite or out of the range of T, a truncated file, complex data read into a real T, sizes past 32 bits
+/// (rows, columns) or 64 bits (entries).
+template <Scalar T>
+[[nodiscard]] BLOCKJACOBI_EXPORT CsrMatrix<T> read_matrix_market(const std::filesystem::path& path);
+
+/// Reads a file of either format into a dense matrix, for right-hand sides and initial guesses. Throws as above.
+template <Scalar T>
+[[nodiscard]] BLOCKJACOBI_EXPORT DenseMatrix<T> read_matrix_market_dense(const std::filesystem::path& path);
+
+/// Writes coordinate format with the digits that read back bit for bit. A symmetry other than general writes the
+/// lower triangle and throws InvalidArgument, naming the first entry, if the matrix does not have it. A name ending in .gz is compressed. Throws Error if the file cannot be written.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void write_matrix_market(const std::filesystem::path& path, const CsrMatrix<T>& matrix,
+                                            MatrixMarketSymmetry symmetry = MatrixMarketSymmetry::general,
+                                            const std::string& comment = {});
+
+/// Writes array format, general.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void write_matrix_market(const std::filesystem::path& path, const DenseMatrix<T>& matrix,
+                                            const std::string& comment = {});
+
+}  // namespace blockjacobi

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <blockjacobi/export.hpp>
+
+namespace blockjacobi {
+
+/// Why a solve ended. One list for every solver and interface.
+enum class StopReason : int {
+  converged = 1,              ///< ||b - A x|| <= rtol ||b|| (or atol), recomputed from x
+  max_iterations,             ///< the limit was reached first
+  breakdown,                  ///< a denominator of the recurrence is exactly zero
+  indefinite_matrix,          ///< CG: p^H A p < 0
+  indefinite_preconditioner,  ///< CG: r^H M^-1 r < 0
+  nan_or_inf,                 ///< a residual or scalar is not finite
+  stagnation,                 ///< the recurrence claims convergence, the true residual does not follow
+  time_limit,                 ///< SolveOptions::max_seconds
+  user_stop,                  ///< the progress callback returned false
+  singular_block              ///< the preconditioner has singular blocks under SingularPolicy::fail
+};
+
+[[nodiscard]] BLOCKJACOBI_EXPORT const char* to_string(StopReason reason) noexcept;
+
+}  // namespace blockjacobi

@@ -1,0 +1,11 @@
+#pragma once
+
+#define BLOCKJACOBI_VERSION_MAJOR 0
+#define BLOCKJACOBI_VERSION_MINOR 1
+#define BLOCKJACOBI_VERSION_PATCH 0
+
+namespace blockjacobi {
+
+inline constexpr const char* version = "0.1.0";
+
+}  // namespace blockjacobi

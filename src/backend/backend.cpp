@@ -1,0 +1,27 @@
+#include "backend/backend_impl.hpp"
+
+#include <blockjacobi/error.hpp>
+
+namespace blockjacobi {
+
+Backend Backend::host(int threads) {
+  if (threads < 0) throw InvalidArgument("Backend::host: threads is " + std::to_string(threads) + ", must be >= 0");
+  return Backend(detail::make_host_backend(threads));
+}
+
+Backend Backend::cuda(int device) { return Backend(detail::make_cuda_backend(device)); }
+
+Backend Backend::cuda(int device, CUstream_st* stream, std::shared_ptr<MemoryResource> resource) {
+  return Backend(detail::make_cuda_backend(device, stream, std::move(resource)));
+}
+
+bool Backend::cuda_available() noexcept { return detail::cuda_device_available(); }
+
+BackendKind Backend::kind() const noexcept { return impl_->kind(); }
+MemorySpace Backend::memory_space() const noexcept { return impl_->space(); }
+std::string Backend::description() const { return impl_->description(); }
+CUstream_st* Backend::stream() const noexcept { return impl_->stream(); }
+int Backend::threads() const noexcept { return impl_->threads(); }
+void Backend::synchronize() const { impl_->synchronize(); }
+
+}  // namespace blockjacobi

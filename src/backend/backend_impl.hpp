@@ -1,0 +1,77 @@
+#pragma once
+
+#include "backend/block_ops.hpp"
+#include "backend/krylov_ops.hpp"
+#include "backend/partition_ops.hpp"
+
+#include <blockjacobi/backend.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace blockjacobi::detail {
+
+/// Work that was recorded once and can be enqueued again with the same arguments.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void replay() = 0;
+};
+
+/// THE SEAM: memory, and the three sets of operations. Everything above it is written once.
+class BackendImpl {
+ public:
+  virtual ~BackendImpl() = default;
+
+  virtual BackendKind kind() const = 0;
+  virtual MemorySpace space() const = 0;
+  virtual std::string description() const = 0;
+  virtual CUstream_st* stream() const = 0;
+  virtual int threads() const = 0;
+  virtual void synchronize() = 0;
+
+  /// At least 256-byte aligned; throws std::bad_alloc (host) or CudaError.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void deallocate(void* pointer, std::size_t bytes) noexcept = 0;
+  /// The source may be reused on return.
+  virtual void copy_from_host(void* destination, const void* source, std::size_t bytes) = 0;
+  /// Waits.
+  virtual void copy_to_host(void* destination, const void* source, std::size_t bytes) = 0;
+  /// Within backend memory; enqueued.
+  virtual void copy(void* destination, const void* source, std::size_t bytes) = 0;
+  virtual void zero(void* destination, std::size_t bytes) = 0;
+
+  /// Records what `body` enqueues. If it is not capturable, or the stream cannot be captured, replay() calls `body`.
+  /// `body` and what it refers to must outlive the recording.
+  virtual std::unique_ptr<Recording> record(std::function<void()> body, bool capturable) = 0;
+
+  virtual PartitionOps& partition_ops() = 0;
+  virtual BlockOps<float>& block_ops(float) = 0;
+  virtual BlockOps<double>& block_ops(double) = 0;
+  virtual BlockOps<std::complex<float>>& block_ops(std::complex<float>) = 0;
+  virtual BlockOps<std::complex<double>>& block_ops(std::complex<double>) = 0;
+  virtual KrylovOps<float>& krylov_ops(float) = 0;
+  virtual KrylovOps<double>& krylov_ops(double) = 0;
+  virtual KrylovOps<std::complex<float>>& krylov_ops(std::complex<float>) = 0;
+  virtual KrylovOps<std::complex<double>>& krylov_ops(std::complex<double>) = 0;
+};
+
+template <Scalar T>
+BlockOps<T>& block_ops(const Backend& backend) {
+  return backend.impl().block_ops(T{});
+}
+template <Scalar T>
+KrylovOps<T>& krylov_ops(const Backend& backend) {
+  return backend.impl().krylov_ops(T{});
+}
+
+std::shared_ptr<BackendImpl> make_host_backend(int threads);
+
+// Implemented by cuda_backend.cpp, or by cuda_absent.cpp in a build without CUDA.
+std::shared_ptr<BackendImpl> make_cuda_backend(int device);
+std::shared_ptr<BackendImpl> make_cuda_backend(int device, CUstream_st* stream,
+                                               std::shared_ptr<MemoryResource> resource);
+bool cuda_device_available() noexcept;
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "core/shared/singular_rule.hpp"
+
+#include <blockjacobi/views.hpp>
+
+namespace blockjacobi::detail {
+
+/// Where the entries of each block lie in the value array, by slot. The entries of slot s are begin[s] ..
+/// begin[s+1] - 1, row by row; entries of the same element stand next to each other and are summed in that order.
+struct PositionMapView {
+  const offset_t* begin = nullptr;   ///< blocks + 1
+  const offset_t* source = nullptr;  ///< index into the values
+  const index_t* position = nullptr; ///< i + j N within the block
+};
+
+/// Outcome of set-up, by block number; see BlockJacobi::info() and rcond().
+template <Scalar T>
+struct BlockStatusView {
+  int* info = nullptr;
+  real_t<T>* rcond = nullptr;
+  int* defects = nullptr;  ///< one counter: blocks with info != 0
+};
+
+/// What a backend does with batches of blocks. All pointers are in backend memory, all calls are enqueued.
+template <Scalar T>
+class BlockOps {
+ public:
+  virtual ~BlockOps() = default;
+
+  /// Extracts, equilibrates, inverts and stores every block; fills all of `status`.
+  virtual void setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse, Fallback fallback,
+                     const BlockStatusView<T>& status) = 0;
+
+  /// z = X r block by block.
+  virtual void apply(const BlockBatchView<const T>& inverse, const T* r, T* z) = 0;
+};
+
+}  // namespace blockjacobi::detail

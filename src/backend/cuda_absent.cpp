@@ -1,0 +1,21 @@
+#include "backend/backend_impl.hpp"
+
+#include <blockjacobi/error.hpp>
+
+namespace blockjacobi::detail {
+
+namespace {
+
+[[noreturn]] void throw_absent() {
+  throw BackendUnavailable("Backend::cuda: this library was built without CUDA (BLOCKJACOBI_GPU=none)");
+}
+
+}  // namespace
+
+std::shared_ptr<BackendImpl> make_cuda_backend(int) { throw_absent(); }
+
+std::shared_ptr<BackendImpl> make_cuda_backend(int, CUstream_st*, std::shared_ptr<MemoryResource>) { throw_absent(); }
+
+bool cuda_device_available() noexcept { return false; }
+
+}  // namespace blockjacobi::detail

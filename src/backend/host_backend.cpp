@@ -1,0 +1,94 @@
+#include "backend/host_block_ops.hpp"
+#include "backend/host_krylov_ops.hpp"
+#include "partition/supervariables.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <cstring>
+#include <new>
+
+namespace blockjacobi::detail {
+
+namespace {
+
+constexpr std::align_val_t alignment{256};
+
+class HostPartitionOps final : public PartitionOps {
+ public:
+  std::vector<index_t> supervariables(const CsrView<const void, std::int32_t>& p, index_t max_size) override {
+    return detail::supervariables(p, max_size);
+  }
+  std::vector<index_t> supervariables(const CsrView<const void, std::int64_t>& p, index_t max_size) override {
+    return detail::supervariables(p, max_size);
+  }
+};
+
+/// Nothing to record on the host: a replay runs the work.
+class HostRecording final : public Recording {
+ public:
+  explicit HostRecording(std::function<void()> body) : body_(std::move(body)) {}
+  void replay() override { body_(); }
+
+ private:
+  std::function<void()> body_;
+};
+
+/// The two typed sets of operations for one scalar.
+template <Scalar T>
+struct HostOps {
+  explicit HostOps(int threads) : block(threads), krylov(threads) {}
+  HostBlockOps<T> block;
+  HostKrylovOps<T> krylov;
+};
+
+class HostBackend final : public BackendImpl {
+ public:
+  explicit HostBackend(int threads) : threads_(threads), s_(threads), d_(threads), c_(threads), z_(threads) {}
+
+  BackendKind kind() const override { return BackendKind::host; }
+  MemorySpace space() const override { return MemorySpace::host; }
+  std::string description() const override {
+    return fmt::format("host, {} thread{}", threads_, threads_ == 1 ? "" : "s");
+  }
+  CUstream_st* stream() const override { return nullptr; }
+  int threads() const override { return threads_; }
+  void synchronize() override {}
+
+  void* allocate(std::size_t bytes) override { return ::operator new(bytes, alignment); }
+  void deallocate(void* pointer, std::size_t) noexcept override { ::operator delete(pointer, alignment); }
+  void copy_from_host(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy_to_host(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void zero(void* to, std::size_t bytes) override { std::memset(to, 0, bytes); }
+
+  std::unique_ptr<Recording> record(std::function<void()> body, bool) override {
+    return std::make_unique<HostRecording>(std::move(body));
+  }
+
+  PartitionOps& partition_ops() override { return partition_; }
+  BlockOps<float>& block_ops(float) override { return s_.block; }
+  BlockOps<double>& block_ops(double) override { return d_.block; }
+  BlockOps<std::complex<float>>& block_ops(std::complex<float>) override { return c_.block; }
+  BlockOps<std::complex<double>>& block_ops(std::complex<double>) override { return z_.block; }
+  KrylovOps<float>& krylov_ops(float) override { return s_.krylov; }
+  KrylovOps<double>& krylov_ops(double) override { return d_.krylov; }
+  KrylovOps<std::complex<float>>& krylov_ops(std::complex<float>) override { return c_.krylov; }
+  KrylovOps<std::complex<double>>& krylov_ops(std::complex<double>) override { return z_.krylov; }
+
+ private:
+  int threads_;
+  HostPartitionOps partition_;
+  HostOps<float> s_;
+  HostOps<double> d_;
+  HostOps<std::complex<float>> c_;
+  HostOps<std::complex<double>> z_;
+};
+
+}  // namespace
+
+std::shared_ptr<BackendImpl> make_host_backend(int threads) {
+  return std::make_shared<HostBackend>(threads > 0 ? threads : omp_get_max_threads());
+}
+
+}  // namespace blockjacobi::detail

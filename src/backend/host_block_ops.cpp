@@ -1,0 +1,184 @@
+#include "backend/host_block_ops.hpp"
+
+#include "backend/host_fixed_size.hpp"
+#include "backend/host_invert.hpp"
+
+#include <array>
+#include <limits>
+
+namespace blockjacobi::detail {
+
+namespace {
+
+/// Working storage of one block; `N` is its order, or 0 for any order up to max_block_size.
+template <Scalar T, int N>
+class BlockSetup {
+  using C = compute_t<T>;
+  using R = real_t<T>;
+  static constexpr std::size_t capacity = static_cast<std::size_t>(N > 0 ? N : max_block_size);
+
+ public:
+  BlockSetup(T* block, int order) : stored_(block), a_(compute_cast(block)), order_(order) {}
+
+  /// Inverts the block in place; `info` and `rcond` as BlockJacobi has them.
+  void run(const T* values, const PositionMapView& map, offset_t slot, Fallback fallback, int& info, R& rcond) {
+    extract(compute_cast(values), map, slot);
+    for (int i = 0; i < n(); ++i) diagonal_[index(i)] = a_[at(i, i)];
+    info = first_non_finite();
+    rcond = std::numeric_limits<R>::quiet_NaN();
+    if (info == 0) {
+      equilibrate();
+      const R norm = infinity_norm();
+      rcond = 0;
+      info = invert();
+      if (info == 0) {
+        rcond = R(1) / (norm * infinity_norm());
+        if (!finite(rcond)) rcond = 0;
+        const bool overflow = !undo_scaling();
+        if (overflow || rcond < singular_threshold<R>(n())) info = info_ill_conditioned(n());
+      }
+    }
+    if (info != 0) store_fallback(fallback);
+  }
+
+ private:
+  int n() const { return N > 0 ? N : order_; }
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  int at(int i, int j) const { return i + j * n(); }
+
+  void extract(const C* values, const PositionMapView& map, offset_t slot) {
+    std::fill_n(a_, n() * n(), C{});
+    for (offset_t e = map.begin[slot]; e < map.begin[slot + 1]; ++e) a_[map.position[e]] += values[map.source[e]];
+  }
+
+  int first_non_finite() const {
+    for (int j = 0; j < n(); ++j)
+      for (int i = 0; i < n(); ++i)
+        if (!finite(a_[at(i, j)])) return info_non_finite(i, j, n());
+    return 0;
+  }
+
+  void equilibrate() {
+    std::array<R, capacity> largest;
+    std::fill_n(largest.begin(), n(), R(0));
+    for (int j = 0; j < n(); ++j)
+      for (int i = 0; i < n(); ++i) largest[index(i)] = std::max(largest[index(i)], abs1(a_[at(i, j)]));
+    for (int i = 0; i < n(); ++i) row_[index(i)] = equilibrating_exponent(largest[index(i)]);
+    for (int j = 0; j < n(); ++j) {
+      R column_largest = 0;
+      for (int i = 0; i < n(); ++i) {
+        a_[at(i, j)] = scale_by_power(a_[at(i, j)], row_[index(i)]);
+        column_largest = std::max(column_largest, abs1(a_[at(i, j)]));
+      }
+      column_[index(j)] = equilibrating_exponent(column_largest);
+      if (column_[index(j)] == 0) continue;
+      for (int i = 0; i < n(); ++i) a_[at(i, j)] = scale_by_power(a_[at(i, j)], column_[index(j)]);
+    }
+  }
+
+  R infinity_norm() const {
+    std::array<R, capacity> sum;
+    std::fill_n(sum.begin(), n(), R(0));
+    for (int j = 0; j < n(); ++j)
+      for (int i = 0; i < n(); ++i) sum[index(i)] += modulus(a_[at(i, j)]);
+    R norm = 0;
+    for (int i = 0; i < n(); ++i)
+      if (!(sum[index(i)] <= norm)) norm = sum[index(i)];  // keeps NaN
+    return norm;
+  }
+
+  int invert() {
+    if constexpr (N > 0)
+      return gauss_jordan<N>(a_);
+    else
+      return lu_inverse(stored_, order_);
+  }
+
+  /// (R A C)^-1 = C^-1 A^-1 R^-1, so element (i, j) takes the scales of column i and row j. False if it overflows.
+  bool undo_scaling() {
+    bool all_finite = true;
+    for (int j = 0; j < n(); ++j)
+      for (int i = 0; i < n(); ++i) {
+        C& x = a_[at(i, j)];
+        x = scale_by_power(x, column_[index(i)] + row_[index(j)]);
+        all_finite = all_finite && finite(x);
+      }
+    return all_finite;
+  }
+
+  void store_fallback(Fallback fallback) {
+    std::fill_n(a_, n() * n(), C{});
+    for (int i = 0; i < n(); ++i) a_[at(i, i)] = fallback_diagonal(fallback, diagonal_[index(i)]);
+  }
+
+  T* stored_;
+  C* a_;
+  int order_;
+  std::array<C, capacity> diagonal_;
+  std::array<int, capacity> row_, column_;
+};
+
+/// z = X r for one block.
+template <int N, class C>
+void multiply(const C* x, int order, const C* r, C* z) {
+  const int n = N > 0 ? N : order;
+  if constexpr (N > 0) {
+    C sum[static_cast<std::size_t>(N)] = {};
+    for (int j = 0; j < N; ++j)
+      for (int i = 0; i < N; ++i) sum[i] += x[i + j * N] * r[j];
+    std::copy_n(sum, N, z);
+  } else {
+    std::fill_n(z, n, C{});
+    for (int j = 0; j < n; ++j) {
+      const C* column = x + static_cast<std::ptrdiff_t>(j) * n;
+      for (int i = 0; i < n; ++i) z[i] += column[i] * r[j];
+    }
+  }
+}
+
+}  // namespace
+
+template <Scalar T>
+void HostBlockOps<T>::setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse,
+                            Fallback fallback, const BlockStatusView<T>& status) {
+  int defects = 0;
+  for (const BlockGroup& group : inverse.groups) {
+    with_fixed_size(group.size, [&](auto fixed) {
+      const offset_t end = static_cast<offset_t>(group.first_slot) + group.count;
+      // dynamic: pivoting and fallbacks make blocks of one order differ in cost
+#pragma omp parallel for num_threads(threads_) schedule(dynamic, group.size > 32 ? 1 : 256) reduction(+ : defects)
+      for (offset_t s = group.first_slot; s < end; ++s) {
+        const BlockSlot& slot = inverse.slots[s];
+        BlockSetup<T, fixed()> block(inverse.data + slot.start, slot.size);
+        block.run(values, map, s, fallback, status.info[slot.block], status.rcond[slot.block]);
+        defects += status.info[slot.block] != 0;
+      }
+    });
+  }
+  *status.defects = defects;
+}
+
+template <Scalar T>
+void HostBlockOps<T>::apply(const BlockBatchView<const T>& inverse, const T* r, T* z) {
+  const auto* x = compute_cast(inverse.data);
+  const auto* input = compute_cast(r);
+  auto* output = compute_cast(z);
+#pragma omp parallel num_threads(threads_)
+  for (const BlockGroup& group : inverse.groups) {
+    with_fixed_size(group.size, [&](auto fixed) {
+      const offset_t end = static_cast<offset_t>(group.first_slot) + group.count;
+#pragma omp for schedule(static) nowait
+      for (offset_t s = group.first_slot; s < end; ++s) {
+        const BlockSlot& slot = inverse.slots[s];
+        multiply<fixed()>(x + slot.start, slot.size, input + slot.first_row, output + slot.first_row);
+      }
+    });
+  }
+}
+
+template class HostBlockOps<float>;
+template class HostBlockOps<double>;
+template class HostBlockOps<std::complex<float>>;
+template class HostBlockOps<std::complex<double>>;
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "backend/backend_impl.hpp"
+
+namespace blockjacobi::detail {
+
+/// Solver phases on CPU threads. Sums run over a fixed division of the rows, so that results do not depend on the
+/// number of threads.
+template <Scalar T>
+class HostKrylovOps final : public KrylovOps<T> {
+  using C = compute_t<T>;
+
+ public:
+  explicit HostKrylovOps(int threads) : threads_(threads) {}
+
+  std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int32_t>& matrix) override;
+  std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int64_t>& matrix) override;
+  int batch() const override { return 1; }
+
+  void residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) override;
+  void norm(index_t n, const T* x, double* norm) override;
+  void add(index_t n, const T* u, T* x) override;
+
+  void cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) override;
+  void cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) override;
+  void cg_direction(const CgVectors<T>& v, CgState<C>* state) override;
+
+  void gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
+  void gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j, GmresState* state) override;
+  void gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
+
+ private:
+  int threads_;
+};
+
+}  // namespace blockjacobi::detail

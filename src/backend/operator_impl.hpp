@@ -1,0 +1,31 @@
+#pragma once
+
+#include <blockjacobi/types.hpp>
+
+namespace blockjacobi::detail {
+
+/// y = A x in backend memory.
+template <Scalar T>
+class OperatorImpl {
+ public:
+  virtual ~OperatorImpl() = default;
+  virtual index_t rows() const = 0;
+  /// Enqueued; x and y do not overlap.
+  virtual void apply(const T* x, T* y) const = 0;
+  /// apply() may be recorded in a graph and replayed.
+  virtual bool capturable() const = 0;
+};
+
+/// z = M^-1 r in backend memory.
+template <Scalar T>
+class PreconditionerImpl {
+ public:
+  virtual ~PreconditionerImpl() = default;
+  virtual index_t rows() const = 0;
+  virtual void apply(const T* r, T* z) const = 0;
+  virtual bool capturable() const = 0;
+  /// Waits; true if a solve must end with singular_block.
+  virtual bool failed() const { return false; }
+};
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <blockjacobi/backend.hpp>
+#include <blockjacobi/error.hpp>
+#include <blockjacobi/views.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+namespace blockjacobi::detail {
+
+/// Preconditions that several entry points share; `where` names the function and the argument.
+template <class T>
+void require_vector(const char* where, const VectorView<T>& v, index_t size) {
+  if (v.size != size) throw InvalidArgument(fmt::format("{}: length is {}, must be {}", where, v.size, size));
+  if (size > 0 && v.data == nullptr) throw InvalidArgument(fmt::format("{}: null pointer, length {}", where, size));
+}
+
+template <class T>
+void require_space(const char* where, const VectorView<T>& v, const Backend& backend) {
+  if (v.space != backend.memory_space())
+    throw InvalidArgument(fmt::format("{}: lies on the {}, the backend ({}) computes on the {}", where,
+                                      to_string(v.space), backend.description(), to_string(backend.memory_space())));
+}
+
+template <class T>
+void require_disjoint(const char* where, const VectorView<const T>& x, const VectorView<T>& y) {
+  const auto a = reinterpret_cast<std::uintptr_t>(x.data), b = reinterpret_cast<std::uintptr_t>(y.data);
+  const auto bytes_x = static_cast<std::uintptr_t>(x.size) * sizeof(T);
+  const auto bytes_y = static_cast<std::uintptr_t>(y.size) * sizeof(T);
+  if (x.size > 0 && y.size > 0 && a < b + bytes_y && b < a + bytes_x)
+    throw InvalidArgument(fmt::format("{}: input and output overlap", where));
+}
+
+}  // namespace blockjacobi::detail

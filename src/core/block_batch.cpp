@@ -1,0 +1,46 @@
+#include "backend/backend_impl.hpp"
+
+#include <blockjacobi/block_batch.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace blockjacobi {
+
+template <Scalar T>
+BlockBatch<T>::BlockBatch(Backend backend, const BlockPartition& partition)
+    : layout_(partition, sizeof(T)),
+      values_(backend, static_cast<std::size_t>(layout_.size())),
+      slots_(backend, static_cast<std::size_t>(layout_.blocks())) {
+  slots_.copy_from_host(layout_.slots().data());
+}
+
+template <Scalar T>
+BlockBatchView<T> BlockBatch<T>::view() noexcept {
+  return {values_.data(), slots_.data(),  layout_.groups(),
+          layout_.blocks(), layout_.rows(), values_.backend().memory_space()};
+}
+
+template <Scalar T>
+BlockBatchView<const T> BlockBatch<T>::view() const noexcept {
+  return {values_.data(), slots_.data(),  layout_.groups(),
+          layout_.blocks(), layout_.rows(), values_.backend().memory_space()};
+}
+
+template <Scalar T>
+std::vector<T> BlockBatch<T>::block(index_t block) const {
+  if (block < 0 || block >= layout_.blocks())
+    throw InvalidArgument(fmt::format("BlockBatch::block: block is {}, there are {}", block, layout_.blocks()));
+  const auto slot = std::ranges::find(layout_.slots(), block, &BlockSlot::block);
+  std::vector<T> host(static_cast<std::size_t>(slot->size) * static_cast<std::size_t>(slot->size));
+  values_.backend().impl().copy_to_host(host.data(), values_.data() + slot->start, host.size() * sizeof(T));
+  return host;
+}
+
+template class BlockBatch<float>;
+template class BlockBatch<double>;
+template class BlockBatch<std::complex<float>>;
+template class BlockBatch<std::complex<double>>;
+
+}  // namespace blockjacobi

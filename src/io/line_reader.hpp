@@ -1,0 +1,50 @@
+#pragma once
+
+#include "io/byte_source.hpp"
+
+#include <blockjacobi/types.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace blockjacobi::detail {
+
+/// Hands out the lines of a text file one by one, without copying them, and knows where it is.
+class LineReader {
+ public:
+  /// Throws ParseError with line 0 if the file cannot be opened.
+  explicit LineReader(const std::filesystem::path& path);
+
+  /// Goes to the next line; false at the end of the file. Throws ParseError for a line longer than a mebibyte, for
+  /// gzip data that are corrupt or truncated, and if reading fails.
+  bool next();
+
+  /// The current line without LF or CR LF, valid until next().
+  std::string_view line() const noexcept { return line_; }
+  /// Of the current line, 1-based; 0 before the first next().
+  offset_t number() const noexcept { return number_; }
+
+  /// Throws ParseError at the current line.
+  [[noreturn]] void fail(const std::string& message) const { fail_at(number_ > 0 ? number_ : 1, message); }
+  [[noreturn]] void fail_at(offset_t line, const std::string& message) const;
+
+ private:
+  void refill();
+
+  std::string path_;
+  std::unique_ptr<ByteSource> source_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0;  ///< of what is not yet handed out
+  std::size_t end_ = 0;    ///< of what was read
+  bool exhausted_ = false;
+  std::string_view line_;
+  offset_t number_ = 0;
+};
+
+/// The text as it may stand in a message: in quotes, shortened, without control characters.
+std::string quoted(std::string_view text);
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,140 @@
+// Debian packages no C++ library that reads Matrix Market files (fast_matrix_market comes as a Python module only),
+// hence a parser of our own.
+#include "io/matrix_market_entries.hpp"
+
+#include "io/gzip_name.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+namespace blockjacobi::detail {
+
+namespace {
+
+template <Scalar T>
+T read_value(FieldReader& in, MatrixMarketField field) {
+  using R = real_t<T>;
+  switch (field) {
+    case MatrixMarketField::real: return T(in.real<R>());
+    case MatrixMarketField::integer: return T(in.integer<R>());
+    case MatrixMarketField::pattern: return T(R(1));
+    case MatrixMarketField::complex: break;
+  }
+  const R re = in.real<R>();
+  const R im = in.real<R>();
+  if constexpr (is_complex<T>) {
+    return T(re, im);
+  } else {
+    static_cast<void>(im);
+    return re;
+  }
+}
+
+/// What may be reserved for `entries` without trusting the header: a hostile count must not allocate more than a file
+/// of this size can hold. Packed entries are taken to need a byte at least; if they need less, the arrays grow.
+std::size_t credible_entries(const std::filesystem::path& path, const MatrixMarketHeader& h) {
+  std::error_code ignored;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, ignored);
+  if (ignored) return 0;
+  const bool coordinate = h.format == MatrixMarketFormat::coordinate;
+  const std::uintmax_t shortest_line = has_gzip_name(path) ? 1 : (coordinate ? 4 : 2);
+  return static_cast<std::size_t>(
+      std::min<std::uintmax_t>(static_cast<std::uintmax_t>(h.entries), bytes / shortest_line + 1));
+}
+
+template <Scalar T>
+class EntryParser {
+ public:
+  EntryParser(FieldReader& in, MatrixMarketEntries<T>& entries) : in_(in), entries_(entries), h_(entries.header) {}
+
+  void parse() {
+    if (h_.format == MatrixMarketFormat::coordinate)
+      parse_coordinate();
+    else
+      parse_array();
+    if (in_.next_data_line())
+      in_.lines().fail(fmt::format("there are more than the {} entries that the {} x {} {} matrix announces: {}",
+                                   h_.entries, h_.rows, h_.cols, to_string(h_.format), quoted(in_.lines().line())));
+  }
+
+ private:
+  void parse_coordinate() {
+    for (offset_t k = 0; k < h_.entries; ++k) {
+      require_line(k);
+      const auto row = static_cast<index_t>(in_.index("row index", 1, h_.rows) - 1);
+      const auto col = static_cast<index_t>(in_.index("column index", 1, h_.cols) - 1);
+      if (h_.symmetry != MatrixMarketSymmetry::general) require_lower_triangle(row, col);
+      entries_.rows.push_back(row);
+      entries_.cols.push_back(col);
+      parse_value(row, col);
+    }
+  }
+
+  void parse_array() {
+    offset_t k = 0;
+    for (index_t col = 0; col < h_.cols; ++col)
+      for (index_t row = first_array_row(h_.symmetry, col); row < h_.rows; ++row) {
+        require_line(k++);
+        parse_value(row, col);
+      }
+  }
+
+  void require_line(offset_t found) {
+    if (!in_.next_data_line()) in_.lines().fail(fmt::format("the file ends after {} of {} entries", found, h_.entries));
+  }
+
+  void parse_value(index_t row, index_t col) {
+    const T value = read_value<T>(in_, h_.field);
+    in_.end_line();
+    if constexpr (is_complex<T>)
+      if (row == col && h_.symmetry == MatrixMarketSymmetry::hermitian && value.imag() != 0)
+        in_.lines().fail(fmt::format("entry ({}, {}) of a hermitian matrix must be real, its imaginary part is {}",
+                                     row + offset_t{1}, col + offset_t{1}, value.imag()));
+    entries_.values.push_back(value);
+  }
+
+  void require_lower_triangle(index_t row, index_t col) {
+    if (row < col)
+      in_.lines().fail(fmt::format("entry ({}, {}) lies above the diagonal; a {} file holds the lower triangle",
+                                   row + offset_t{1}, col + offset_t{1}, to_string(h_.symmetry)));
+    if (row == col && h_.symmetry == MatrixMarketSymmetry::skew_symmetric)
+      in_.lines().fail(fmt::format("entry ({}, {}) lies on the diagonal, which a skew-symmetric file does not hold",
+                                   row + offset_t{1}, col + offset_t{1}));
+  }
+
+  FieldReader& in_;
+  MatrixMarketEntries<T>& entries_;
+  const MatrixMarketHeader h_;
+};
+
+}  // namespace
+
+template <Scalar T>
+MatrixMarketEntries<T> read_entries(const std::filesystem::path& path) {
+  FieldReader in(path);
+  MatrixMarketEntries<T> entries;
+  entries.header = parse_header(in);
+  entries.size_line = in.lines().number();
+  const MatrixMarketHeader& h = entries.header;
+  if (!is_complex<T> && h.field == MatrixMarketField::complex)
+    in.lines().fail_at(
+        1, fmt::format("a complex matrix cannot be read into the real scalar type '{}'", to_char(scalar_type<T>)));
+
+  const std::size_t expected = credible_entries(path, h);
+  entries.values.reserve(expected);
+  if (h.format == MatrixMarketFormat::coordinate) {
+    entries.rows.reserve(expected);
+    entries.cols.reserve(expected);
+  }
+  EntryParser<T>(in, entries).parse();
+  return entries;
+}
+
+template MatrixMarketEntries<float> read_entries(const std::filesystem::path&);
+template MatrixMarketEntries<double> read_entries(const std::filesystem::path&);
+template MatrixMarketEntries<std::complex<float>> read_entries(const std::filesystem::path&);
+template MatrixMarketEntries<std::complex<double>> read_entries(const std::filesystem::path&);
+
+}  // namespace blockjacobi::detail

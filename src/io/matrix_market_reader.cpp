@@ -1,0 +1,81 @@
+#include "core/csr_assembly.hpp"
+#include "io/matrix_market_entries.hpp"
+
+#include <blockjacobi/matrix_market.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace blockjacobi {
+
+namespace {
+
+using detail::MatrixMarketEntries;
+
+template <Scalar T>
+bool is_row_ordered(const MatrixMarketEntries<T>& entries) {
+  return entries.header.format == MatrixMarketFormat::coordinate &&
+         entries.header.symmetry == MatrixMarketSymmetry::general &&
+         std::is_sorted(entries.rows.begin(), entries.rows.end());
+}
+
+/// The entries stand in the order of their rows: their arrays become those of the matrix.
+template <Scalar T>
+CsrMatrix<T> adopt_row_ordered(MatrixMarketEntries<T>&& entries) {
+  const MatrixMarketHeader& h = entries.header;
+  std::vector<offset_t> offsets(static_cast<std::size_t>(h.rows) + 1, 0);
+  for (const index_t row : entries.rows) ++offsets[static_cast<std::size_t>(row) + 1];
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  entries.rows = {};
+  return CsrMatrix<T>(h.rows, h.cols, std::move(offsets), std::move(entries.cols), std::move(entries.values));
+}
+
+/// rows * cols zeros; a coordinate header may announce a matrix that no memory holds.
+template <Scalar T>
+std::vector<T> dense_zeros(const std::filesystem::path& path, const MatrixMarketEntries<T>& entries) {
+  const MatrixMarketHeader& h = entries.header;
+  const offset_t size = static_cast<offset_t>(h.rows) * h.cols;
+  std::vector<T> values;
+  if (static_cast<std::size_t>(size) > values.max_size())
+    throw ParseError(path.string(), entries.size_line,
+                     fmt::format("a dense {} x {} matrix does not fit in memory", h.rows, h.cols));
+  values.resize(static_cast<std::size_t>(size));
+  return values;
+}
+
+}  // namespace
+
+template <Scalar T>
+CsrMatrix<T> read_matrix_market(const std::filesystem::path& path) {
+  MatrixMarketEntries<T> entries = detail::read_entries<T>(path);
+  if (is_row_ordered(entries)) return adopt_row_ordered(std::move(entries));
+  return detail::assemble_by_rows<T>(entries.header.rows, entries.header.cols,
+                                     [&](auto&& f) { detail::for_each_expanded(entries, f); });
+}
+
+template <Scalar T>
+DenseMatrix<T> read_matrix_market_dense(const std::filesystem::path& path) {
+  MatrixMarketEntries<T> entries = detail::read_entries<T>(path);
+  const MatrixMarketHeader& h = entries.header;
+  if (h.format == MatrixMarketFormat::array && h.symmetry == MatrixMarketSymmetry::general)
+    return {h.rows, h.cols, std::move(entries.values)};
+  DenseMatrix<T> matrix{h.rows, h.cols, dense_zeros(path, entries)};
+  detail::for_each_expanded(entries, [&](index_t row, index_t col, const T& value) {
+    matrix.values[static_cast<std::size_t>(row + static_cast<offset_t>(col) * h.rows)] += value;
+  });
+  return matrix;
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                        \
+  template CsrMatrix<T> read_matrix_market(const std::filesystem::path&); \
+  template DenseMatrix<T> read_matrix_market_dense(const std::filesystem::path&)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi

@@ -1,0 +1,240 @@
+#include <blockjacobi/block_jacobi.hpp>
+
+#include "backend/require.hpp"
+#include "precond/block_jacobi_impl.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace blockjacobi {
+
+namespace {
+
+/// The arrays of a matrix that lies on the device, on the host.
+template <Offset O>
+struct HostPattern {
+  std::vector<O> row_offsets;
+  std::vector<index_t> columns;
+};
+
+template <Scalar T, Offset O>
+HostPattern<O> download_pattern(const Backend& backend, const CsrView<T, O>& matrix) {
+  HostPattern<O> host{std::vector<O>(static_cast<std::size_t>(matrix.rows) + 1),
+                      std::vector<index_t>(static_cast<std::size_t>(matrix.nnz))};
+  detail::BackendImpl& impl = backend.impl();
+  impl.copy_to_host(host.row_offsets.data(), matrix.row_offsets, host.row_offsets.size() * sizeof(O));
+  impl.copy_to_host(host.columns.data(), matrix.columns, host.columns.size() * sizeof(index_t));
+  return host;
+}
+
+template <Scalar T, Offset O>
+void require_square_of(const CsrView<T, O>& matrix, const BlockPartition& partition) {
+  if (matrix.rows != matrix.cols)
+    throw InvalidArgument(
+        fmt::format("BlockJacobi: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
+  if (partition.rows() != matrix.rows)
+    throw InvalidArgument(
+        fmt::format("BlockJacobi: the partition has {} rows, the matrix {}", partition.rows(), matrix.rows));
+}
+
+/// Validates the pattern and builds the state; reads the values nowhere.
+template <Scalar T, Offset O>
+std::unique_ptr<detail::BlockJacobiImpl<T>> analyze(const Backend& backend, const CsrView<T, O>& matrix,
+                                                    const BlockPartition& partition,
+                                                    const BlockJacobiOptions& options) {
+  validate(matrix);
+  const CsrView<const void, O> pattern{matrix.rows,    matrix.cols, matrix.nnz,  matrix.row_offsets,
+                                       matrix.columns, nullptr,     matrix.base, matrix.space};
+  const int threads = backend.kind() == BackendKind::host ? backend.threads() : Backend::host().threads();
+  const detail::PositionMap map =
+      detail::build_position_map(pattern, BlockLayout(partition, sizeof(T)), threads);
+  return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, matrix.nnz, map);
+}
+
+template <Scalar T, Offset O>
+std::unique_ptr<detail::BlockJacobiImpl<T>> construct(const Backend& backend, const CsrView<T, O>& matrix,
+                                                      const BlockPartition& partition,
+                                                      const BlockJacobiOptions& options) {
+  require_square_of(matrix, partition);
+  if (matrix.nnz > 0 && matrix.values == nullptr)
+    throw InvalidArgument(fmt::format("BlockJacobi: the matrix has {} entries but no values", matrix.nnz));
+
+  if (matrix.space == MemorySpace::device) {
+    if (backend.memory_space() != MemorySpace::device)
+      throw InvalidArgument(fmt::format("BlockJacobi: the matrix lies on the device, the backend is {}",
+                                        backend.description()));
+    const HostPattern<O> host = download_pattern(backend, matrix);
+    CsrView<T, O> view = matrix;
+    view.row_offsets = host.row_offsets.data();
+    view.columns = host.columns.data();
+    view.space = MemorySpace::host;
+    auto impl = analyze(backend, view, partition, options);
+    impl->setup(matrix.values);
+    backend.synchronize();
+    return impl;
+  }
+
+  auto impl = analyze(backend, matrix, partition, options);
+  if (backend.memory_space() == MemorySpace::host) {
+    impl->setup(matrix.values);
+  } else {
+    Array<T> values(backend, static_cast<std::size_t>(matrix.nnz));
+    values.copy_from_host(matrix.values);
+    impl->setup(values.data());
+    backend.synchronize();
+  }
+  return impl;
+}
+
+template <Scalar T>
+std::vector<BlockDefect> find_defects(const BlockPartition& partition, const std::vector<int>& info,
+                                      const std::vector<real_t<T>>& rcond) {
+  std::vector<BlockDefect> defects;
+  for (index_t b = 0; b < partition.blocks(); ++b) {
+    const auto i = static_cast<std::size_t>(b);
+    if (info[i] != 0)
+      defects.push_back({b, partition.first_row(b), partition.block_size(b), info[i], static_cast<double>(rcond[i])});
+  }
+  return defects;
+}
+
+}  // namespace
+
+template <Scalar T>
+template <Offset O>
+BlockJacobi<T>::BlockJacobi(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
+                            const BlockJacobiOptions& options)
+    : impl_(construct(backend, matrix, partition, options)) {
+  if (!impl_->failed()) return;
+  const BlockJacobiReport found = report();
+  const BlockDefect& first = found.defects.front();
+  const std::size_t others = found.defects.size() - 1;
+  throw SingularBlock(first.block, first.first_row, first.size, first.info,
+                      "BlockJacobi: " + describe(first) +
+                          (others > 0 ? fmt::format(" (and {} more blocks)", others) : std::string()));
+}
+
+template <Scalar T>
+BlockJacobi<T>::BlockJacobi(BlockJacobi&&) noexcept = default;
+template <Scalar T>
+BlockJacobi<T>& BlockJacobi<T>::operator=(BlockJacobi&&) noexcept = default;
+template <Scalar T>
+BlockJacobi<T>::~BlockJacobi() = default;
+
+template <Scalar T>
+void BlockJacobi<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
+  if (nnz != impl_->nnz)
+    throw InvalidArgument(fmt::format("BlockJacobi::refresh: {} values, the pattern has {}", nnz, impl_->nnz));
+  if (nnz > 0 && values == nullptr) throw InvalidArgument("BlockJacobi::refresh: values is a null pointer");
+  if (space != impl_->backend.memory_space())
+    throw InvalidArgument(fmt::format("BlockJacobi::refresh: the values lie on the {}, the backend is {}",
+                                      to_string(space), impl_->backend.description()));
+  impl_->setup(values);
+}
+
+template <Scalar T>
+void BlockJacobi<T>::apply(VectorView<const T> r, VectorView<T> z) const {
+  detail::require_vector("BlockJacobi::apply: r", r, rows());
+  detail::require_vector("BlockJacobi::apply: z", z, rows());
+  detail::require_space("BlockJacobi::apply: r", r, impl_->backend);
+  detail::require_space("BlockJacobi::apply: z", z, impl_->backend);
+  detail::require_disjoint("BlockJacobi::apply", r, z);
+  impl_->apply(r.data, z.data);
+}
+
+template <Scalar T>
+std::vector<int> BlockJacobi<T>::info() const {
+  return impl_->info.to_host();
+}
+
+template <Scalar T>
+std::vector<real_t<T>> BlockJacobi<T>::rcond() const {
+  return impl_->rcond.to_host();
+}
+
+template <Scalar T>
+BlockJacobiReport BlockJacobi<T>::report() const {
+  const std::vector<int> info = this->info();
+  const std::vector<real_t<T>> rcond = this->rcond();
+  BlockJacobiReport report;
+  report.rows = rows();
+  report.blocks = partition().blocks();
+  report.scalar = scalar_type<T>;
+  report.policy = impl_->options.singular;
+  for (const BlockGroup& group : impl_->inverse.layout().groups()) report.sizes.emplace_back(group.size, group.count);
+  report.bytes = bytes();
+  report.captured =
+      nnz() > 0 ? static_cast<double>(impl_->map_source.size()) / static_cast<double>(nnz()) : 1.0;
+  for (index_t b = 0; b < report.blocks; ++b) {
+    const auto i = static_cast<std::size_t>(b);
+    report.singular_blocks += info[i] > 0;
+    report.non_finite_blocks += info[i] < 0;
+    if (info[i] != 0 || (report.min_rcond_block >= 0 && rcond[i] >= report.min_rcond)) continue;
+    report.min_rcond = static_cast<double>(rcond[i]);
+    report.min_rcond_block = b;
+  }
+  report.defects = find_defects<T>(partition(), info, rcond);
+  return report;
+}
+
+template <Scalar T>
+BlockBatchView<const T> BlockJacobi<T>::inverse() const noexcept {
+  return std::as_const(impl_->inverse).view();
+}
+
+template <Scalar T>
+std::vector<T> BlockJacobi<T>::inverse_block(index_t block) const {
+  return impl_->inverse.block(block);
+}
+
+template <Scalar T>
+const Backend& BlockJacobi<T>::backend() const noexcept {
+  return impl_->backend;
+}
+
+template <Scalar T>
+const BlockPartition& BlockJacobi<T>::partition() const noexcept {
+  return impl_->partition;
+}
+
+template <Scalar T>
+index_t BlockJacobi<T>::rows() const noexcept {
+  return impl_->partition.rows();
+}
+
+template <Scalar T>
+offset_t BlockJacobi<T>::nnz() const noexcept {
+  return impl_->nnz;
+}
+
+template <Scalar T>
+std::size_t BlockJacobi<T>::bytes() const noexcept {
+  return impl_->inverse.bytes() + impl_->map_begin.bytes() + impl_->map_source.bytes() + impl_->map_position.bytes() +
+         impl_->info.bytes() + impl_->rcond.bytes() + impl_->defects.bytes();
+}
+
+template <Scalar T>
+std::size_t BlockJacobi<T>::storage_bytes(const BlockPartition& partition) {
+  return static_cast<std::size_t>(BlockLayout(partition, sizeof(T)).size()) * sizeof(T);
+}
+
+template <Scalar T>
+const detail::PreconditionerImpl<T>& BlockJacobi<T>::preconditioner() const noexcept {
+  return *impl_;
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                      \
+  template class BlockJacobi<T>;                                                                        \
+  template BLOCKJACOBI_EXPORT BlockJacobi<T>::BlockJacobi(const Backend&, const CsrView<T, std::int32_t>&, \
+                                                          const BlockPartition&, const BlockJacobiOptions&); \
+  template BLOCKJACOBI_EXPORT BlockJacobi<T>::BlockJacobi(const Backend&, const CsrView<T, std::int64_t>&, \
+                                                          const BlockPartition&, const BlockJacobiOptions&)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi

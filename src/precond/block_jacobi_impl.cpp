@@ -1,0 +1,45 @@
+#include "precond/block_jacobi_impl.hpp"
+
+namespace blockjacobi::detail {
+
+template <Scalar T>
+BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartition& partition_,
+                                    const BlockJacobiOptions& options_, offset_t nnz_, const PositionMap& map)
+    : backend(backend_),
+      partition(partition_),
+      options(options_),
+      nnz(nnz_),
+      inverse(backend_, partition_),
+      map_begin(backend_, map.begin),
+      map_source(backend_, map.source),
+      map_position(backend_, map.position),
+      info(backend_, static_cast<std::size_t>(partition_.blocks())),
+      rcond(backend_, static_cast<std::size_t>(partition_.blocks())),
+      defects(backend_, 1) {
+  defects.zero();
+}
+
+template <Scalar T>
+void BlockJacobiImpl<T>::setup(const T* values) {
+  const Fallback fallback =
+      options.singular == SingularPolicy::scalar_jacobi ? Fallback::scalar_jacobi : Fallback::identity;
+  block_ops<T>(backend).setup(values, {map_begin.data(), map_source.data(), map_position.data()}, inverse.view(),
+                              fallback, {info.data(), rcond.data(), defects.data()});
+}
+
+template <Scalar T>
+void BlockJacobiImpl<T>::apply(const T* r, T* z) const {
+  block_ops<T>(backend).apply(inverse.view(), r, z);
+}
+
+template <Scalar T>
+bool BlockJacobiImpl<T>::failed() const {
+  return options.singular == SingularPolicy::fail && defects.to_host()[0] != 0;
+}
+
+template class BlockJacobiImpl<float>;
+template class BlockJacobiImpl<double>;
+template class BlockJacobiImpl<std::complex<float>>;
+template class BlockJacobiImpl<std::complex<double>>;
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,28 @@
+#include "backend/require.hpp"
+#include "solver/callback.hpp"
+
+#include <blockjacobi/solver.hpp>
+
+#include <fmt/format.h>
+
+namespace blockjacobi {
+
+template <Scalar T>
+Preconditioner<T>::Preconditioner(const BlockJacobi<T>& block_jacobi)
+    : backend_(block_jacobi.backend()), impl_(std::shared_ptr<void>(), &block_jacobi.preconditioner()) {}
+
+template <Scalar T>
+Preconditioner<T>::Preconditioner(const Backend& backend, index_t rows, VectorFunction<T> solve, Capture capture)
+    : backend_(backend) {
+  if (rows < 0) throw InvalidArgument(fmt::format("Preconditioner: rows is {}, must be >= 0", rows));
+  if (!solve) throw InvalidArgument("Preconditioner: the function is empty");
+  impl_ = std::make_shared<detail::Callback<detail::PreconditionerImpl<T>, T>>(backend.memory_space(), rows,
+                                                                               std::move(solve), capture);
+}
+
+template class Preconditioner<float>;
+template class Preconditioner<double>;
+template class Preconditioner<std::complex<float>>;
+template class Preconditioner<std::complex<double>>;
+
+}  // namespace blockjacobi

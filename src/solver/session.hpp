@@ -1,0 +1,66 @@
+#pragma once
+
+#include "backend/backend_impl.hpp"
+
+#include <blockjacobi/solver.hpp>
+
+#include <chrono>
+#include <optional>
+
+namespace blockjacobi::detail {
+
+/// What every solver does around its recurrence: checks the arguments, brings b and x to the backend and x back,
+/// finds the target, collects the history, watches the clock and the callback, and recomputes the residual.
+template <Scalar T>
+class SolveSession {
+ public:
+  /// Throws InvalidArgument, naming `solver`, before anything is enqueued.
+  SolveSession(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M, VectorView<const T> b,
+               VectorView<T> x, const SolveOptions& options);
+
+  /// False if the solve ended before its first iteration (b = 0, singular blocks, ||b|| not finite); the reason is set.
+  bool begin();
+
+  /// Takes the norms a state collected since the last look, and asks clock and callback.
+  /// Sets the reason and returns false if one of them ends the solve.
+  bool look(const double* history, int count, index_t iteration);
+
+  /// ||b - A x||, recomputed; `r` receives b - A x.
+  double true_residual(T* r);
+
+  /// Recomputes the residual (unless it is known), decides the reason and returns x to the user.
+  SolveReport finish(StopReason reason, T* scratch);
+
+  const Backend& backend() const { return backend_; }
+  KrylovOps<T>& ops() { return ops_; }
+  index_t rows() const { return rows_; }
+  const OperatorImpl<T>& A() const { return A_; }
+  const PreconditionerImpl<T>* M() const { return M_; }
+  bool capturable() const { return A_.capturable() && (M_ == nullptr || M_->capturable()); }
+  const T* b() const { return b_; }
+  T* x() const { return x_; }
+  double target() const { return target_; }
+  const SolveOptions& options() const { return options_; }
+  SolveReport& report() { return report_; }
+
+ private:
+  double norm(const T* v);
+  double elapsed() const;
+
+  Backend backend_;
+  KrylovOps<T>& ops_;
+  index_t rows_;
+  const OperatorImpl<T>& A_;
+  const PreconditionerImpl<T>* M_;
+  SolveOptions options_;
+  VectorView<T> user_x_;
+  std::optional<Array<T>> staged_b_, staged_x_;
+  const T* b_;
+  T* x_;
+  Array<double> norm_;
+  double target_ = 0.0;
+  std::chrono::steady_clock::time_point start_;
+  SolveReport report_;
+};
+
+}  // namespace blockjacobi::detail
