@@ -91,7 +91,7 @@ class BlockSetup {
     if constexpr (N > 0)
       return gauss_jordan<N>(a_);
     else
-      return lu_inverse(stored_, order_);
+      return blocked_gauss_jordan(stored_, order_);
   }
 
   /// (R A C)^-1 = C^-1 A^-1 R^-1, so element (i, j) takes the scales of column i and row j. False if it overflows.

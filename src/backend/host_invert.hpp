@@ -1,12 +1,11 @@
 #pragma once
 
-#include "core/shared/scalar.hpp"
+#include "core/shared/compute_type.hpp"
 
-#include <blockjacobi/types.hpp>
-
-#include <Eigen/LU>
+#include <Eigen/Core>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 namespace blockjacobi::detail {
@@ -47,15 +46,67 @@ int gauss_jordan(C* a) {
   return 0;
 }
 
-/// The same outcome for a run-time order n, by Eigen's blocked LU.
+/// Columns of a panel of blocked_gauss_jordan.
+inline constexpr int panel_width = 32;
+
+/// Gauss-Jordan steps first .. first + width - 1 on these columns alone (all rows). Afterwards the panel P holds the
+/// columns of the product of the elementary matrices that differ from the identity. Returns 0 or the number of the
+/// zero pivot.
+template <class C>
+int gauss_jordan_panel(C* a, int n, int first, int width, int* pivots) {
+  C* panel = a + static_cast<std::ptrdiff_t>(first) * n;
+  std::array<C, max_block_size> factor;
+  for (int k = first; k < first + width; ++k) {
+    C* column = a + static_cast<std::ptrdiff_t>(k) * n;
+    int pivot = k;
+    for (int i = k + 1; i < n; ++i)
+      if (abs1(column[i]) > abs1(column[pivot])) pivot = i;
+    if (is_zero(column[pivot])) return k + 1;
+    pivots[k] = pivot;
+    if (pivot != k)
+      for (int j = 0; j < width; ++j) std::swap(panel[k + j * n], panel[pivot + j * n]);
+
+    const C inverse = reciprocal(column[k]);
+    std::copy_n(column, n, factor.begin());
+    factor[static_cast<std::size_t>(k)] = from_real<C>(0);
+    for (int j = 0; j < width; ++j) {
+      C* target = panel + j * n;
+      if (target == column) continue;
+      const C scaled = target[k] * inverse;
+      for (int i = 0; i < n; ++i) target[i] -= factor[static_cast<std::size_t>(i)] * scaled;
+      target[k] = scaled;
+    }
+    for (int i = 0; i < n; ++i) column[i] = -(factor[static_cast<std::size_t>(i)] * inverse);
+    column[k] = inverse;
+  }
+  return 0;
+}
+
+/// gauss_jordan for a run-time order n <= max_block_size, by panels: the other columns B take the steps of a panel at
+/// once, B <- B + P B_J with the panel's rows J of B set to zero first. Gauss-Jordan rather than LU with triangular
+/// solves: its left and right residuals are alike, and CG needs the inverse of an SPD block nearly symmetric.
 template <Scalar T>
-int lu_inverse(T* a, int n) {
+int blocked_gauss_jordan(T* a, int n) {
   using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
   Eigen::Map<Matrix> block(a, n, n);
-  const Eigen::PartialPivLU<Matrix> lu(block);
-  for (int k = 0; k < n; ++k)
-    if (lu.matrixLU()(k, k) == T(0)) return k + 1;
-  block = lu.inverse();
+  std::array<int, max_block_size> pivots;
+  for (int first = 0; first < n; first += panel_width) {
+    const int width = std::min(panel_width, n - first);
+    if (const int info = gauss_jordan_panel(compute_cast(a), n, first, width, pivots.data()); info != 0) return info;
+    const auto update = [&](int begin, int columns) {
+      if (columns == 0) return;
+      auto other = block.middleCols(begin, columns);
+      for (int k = first; k < first + width; ++k)
+        if (const int pivot = pivots[static_cast<std::size_t>(k)]; pivot != k) other.row(k).swap(other.row(pivot));
+      const Matrix rows = other.middleRows(first, width);
+      other.middleRows(first, width).setZero();
+      other.noalias() += block.middleCols(first, width) * rows;
+    };
+    update(0, first);
+    update(first + width, n - first - width);
+  }
+  for (int k = n - 1; k >= 0; --k)
+    if (const int pivot = pivots[static_cast<std::size_t>(k)]; pivot != k) block.col(k).swap(block.col(pivot));
   return 0;
 }
 

@@ -1,0 +1,403 @@
+#include "support/backends.hpp"
+#include "support/random.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace blockjacobi::test {
+namespace {
+
+template <class Case>
+class SolverSmall : public BackendTest<Case> {};
+TYPED_TEST_SUITE(SolverSmall, BackendCases, BackendCaseName);
+
+/// 5-point Laplacian on an m x m grid, plus `wind` on the eastern neighbour (nonsymmetric) and, for complex scalars, a
+/// Hermitian phase.
+template <Scalar T>
+CsrMatrix<T> grid_matrix(index_t m, double wind = 0.0) {
+  std::vector<Triplet<T>> entries;
+  const auto node = [m](index_t i, index_t j) { return i * m + j; };
+  const auto add = [&](index_t row, index_t col, double re, double im) {
+    if constexpr (is_complex<T>)
+      entries.push_back({row, col, T(static_cast<real_t<T>>(re), static_cast<real_t<T>>(im))});
+    else
+      entries.push_back({row, col, static_cast<T>(re)});
+  };
+  for (index_t i = 0; i < m; ++i)
+    for (index_t j = 0; j < m; ++j) {
+      add(node(i, j), node(i, j), 4.2, 0.0);
+      if (i > 0) add(node(i, j), node(i - 1, j), -1.0, 0.3);
+      if (i + 1 < m) add(node(i, j), node(i + 1, j), -1.0, -0.3);
+      if (j > 0) add(node(i, j), node(i, j - 1), -1.0 - wind, 0.0);
+      if (j + 1 < m) add(node(i, j), node(i, j + 1), -1.0 + wind, 0.0);
+    }
+  return CsrMatrix<T>::from_triplets(m * m, m * m, entries);
+}
+
+template <Scalar T>
+std::vector<T> random_vector(index_t n, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<T> v(static_cast<std::size_t>(n));
+  for (T& value : v) value = random.scalar<T>();
+  return v;
+}
+
+template <Scalar T>
+std::vector<T> product(const CsrMatrix<T>& a, const std::vector<T>& x) {
+  std::vector<T> y(x.size());
+  for (std::size_t i = 0; i < y.size(); ++i)
+    for (offset_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k)
+      y[i] += a.values()[static_cast<std::size_t>(k)] *
+              x[static_cast<std::size_t>(a.columns()[static_cast<std::size_t>(k)])];
+  return y;
+}
+
+template <Scalar T>
+double norm(const std::vector<T>& v) {
+  double sum = 0.0;
+  for (const T& value : v) sum += static_cast<double>(std::norm(value));
+  return std::sqrt(sum);
+}
+
+/// ||b - A x|| / ||b|| on the host, by other code than the library's.
+template <Scalar T>
+double residual(const CsrMatrix<T>& a, const std::vector<T>& b, const std::vector<T>& x) {
+  std::vector<T> r = product(a, x);
+  for (std::size_t i = 0; i < r.size(); ++i) r[i] = b[i] - r[i];
+  return norm(r) / norm(b);
+}
+
+template <Scalar T>
+SolveOptions options_for(double digits = 0.0) {
+  SolveOptions options;
+  options.rtol = digits > 0.0 ? digits : std::is_same_v<real_t<T>, double> ? 1e-10 : 1e-5;
+  return options;
+}
+
+template <Scalar T>
+void expect_solved(const SolveReport& report, const CsrMatrix<T>& a, const std::vector<T>& b, const std::vector<T>& x,
+                   double rtol) {
+  EXPECT_EQ(report.reason, StopReason::converged) << to_text(report);
+  EXPECT_LE(report.relative_residual(), rtol);
+  const double slack = 4 * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) * std::sqrt(double(x.size()));
+  EXPECT_NEAR(residual(a, b, x), report.relative_residual(), slack);
+  EXPECT_EQ(report.history.size(), static_cast<std::size_t>(report.iterations) + 1);
+  EXPECT_NEAR(report.rhs_norm, norm(b), 1e-5 * norm(b));
+}
+
+TYPED_TEST(SolverSmall, CgWithBlockJacobi) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(40);
+  const LinearOperator<T> A(backend, a);
+  const std::vector<T> b = random_vector<T>(a.rows(), 1);
+  index_t plain = 0;
+  for (const index_t block : {0, 1, 8, 40}) {
+    std::vector<T> x = random_vector<T>(a.rows(), 2);  // nonzero x0
+    const auto options = options_for<T>();
+    SolveReport report;
+    if (block == 0) {
+      report = cg(A, Preconditioner<T>(), b, x, options);
+      plain = report.iterations;
+    } else {
+      const BlockJacobi<T> m(backend, a, BlockPartition::uniform(a.rows(), block));
+      report = cg(A, m, b, x, options);
+    }
+    expect_solved(report, a, b, x, options.rtol);
+    if (block == 40) {
+      EXPECT_LT(report.iterations, plain);
+    }
+  }
+}
+
+TYPED_TEST(SolverSmall, GmresWithBlockJacobi) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(30, 0.4);
+  const LinearOperator<T> A(backend, a);
+  const std::vector<T> b = random_vector<T>(a.rows(), 3);
+  for (const index_t restart : {1, 7, 30, 75}) {
+    const BlockJacobi<T> m(backend, a, BlockPartition::uniform(a.rows(), 30));
+    std::vector<T> x = random_vector<T>(a.rows(), 4);
+    auto options = options_for<T>();
+    options.restart = restart;
+    expect_solved(gmres(A, m, b, x, options), a, b, x, options.rtol);
+    std::vector<T> y(x.size());
+    expect_solved(gmres(A, Preconditioner<T>(), b, y, options), a, b, y, options.rtol);
+  }
+}
+
+TYPED_TEST(SolverSmall, GmresIsDirectOnASmallSystem) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(3, 0.3);
+  const LinearOperator<T> A(backend, a);
+  const std::vector<T> b = random_vector<T>(9, 5);
+  std::vector<T> x(9);
+  const auto options = options_for<T>();
+  const SolveReport report = gmres(A, Preconditioner<T>(), b, x, options);
+  expect_solved(report, a, b, x, options.rtol);
+  EXPECT_LE(report.iterations, 9);
+}
+
+TYPED_TEST(SolverSmall, ExactPreconditionerNeedsOneIteration) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(6);
+  const BlockJacobi<T> m(backend, a, BlockPartition::uniform(36, 36));
+  const LinearOperator<T> A(backend, a);
+  const std::vector<T> b = random_vector<T>(36, 6);
+  std::vector<T> x(36), y(36);
+  EXPECT_EQ(cg(A, m, b, x, options_for<T>()).iterations, 1);
+  EXPECT_EQ(gmres(A, m, b, y, options_for<T>()).iterations, 1);
+}
+
+TYPED_TEST(SolverSmall, DeviceVectorsAndHostVectorsGiveTheSameBits) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(20);
+  const BlockJacobi<T> m(backend, a, BlockPartition::uniform(400, 8));
+  const LinearOperator<T> A(backend, a);
+  const std::vector<T> b = random_vector<T>(400, 7);
+  std::vector<T> x(400);
+  const SolveReport first = cg(A, m, b, x);
+  const Array<T> device_b(backend, b);
+  Array<T> device_x(backend, std::vector<T>(400));
+  const SolveReport second = cg(A, m, device_b.view(), device_x.view());
+  const std::vector<T> y = device_x.to_host();
+  EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * sizeof(T)), 0);
+  EXPECT_EQ(first.history, second.history);
+  std::vector<T> u(400), v(400);
+  EXPECT_EQ(gmres(A, m, b, u).history, gmres(A, m, b, v).history);
+  EXPECT_EQ(std::memcmp(u.data(), v.data(), u.size() * sizeof(T)), 0);
+}
+
+TYPED_TEST(SolverSmall, UserCallbacks) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(15);
+  const BlockJacobi<T> m(backend, a, BlockPartition::uniform(225, 15));
+  const LinearOperator<T> A(backend, a);
+  for (const Capture capture : {Capture::no, Capture::yes}) {
+    const LinearOperator<T> wrapped_A(
+        backend, 225, [&A](VectorView<const T> x, VectorView<T> y) { A.apply(x, y); }, capture);
+    const Preconditioner<T> wrapped_M(
+        backend, 225, [&m](VectorView<const T> r, VectorView<T> z) { m.apply(r, z); }, capture);
+    const std::vector<T> b = random_vector<T>(225, 8);
+    std::vector<T> x(225), y(225);
+    const SolveReport direct = cg(A, m, b, x), wrapped = cg(wrapped_A, wrapped_M, b, y);
+    EXPECT_EQ(direct.history, wrapped.history);
+    EXPECT_EQ(x, y);
+    std::fill(x.begin(), x.end(), T(0));
+    std::fill(y.begin(), y.end(), T(0));
+    EXPECT_EQ(gmres(A, m, b, x).history, gmres(wrapped_A, wrapped_M, b, y).history);
+  }
+}
+
+template <Scalar T>
+CsrMatrix<T> diagonal(const std::vector<double>& values) {
+  std::vector<Triplet<T>> entries;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    entries.push_back({static_cast<index_t>(i), static_cast<index_t>(i), T(static_cast<real_t<T>>(values[i]))});
+  const auto n = static_cast<index_t>(values.size());
+  return CsrMatrix<T>::from_triplets(n, n, entries);
+}
+
+TYPED_TEST(SolverSmall, StopReasons) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(30);
+  const LinearOperator<T> A(backend, a);
+  const std::vector<T> b = random_vector<T>(900, 9);
+  const auto run_cg = [&](const SolveOptions& options) {
+    std::vector<T> x(900);
+    return cg(A, Preconditioner<T>(), b, x, options);
+  };
+  const auto run_gmres = [&](const SolveOptions& options) {
+    std::vector<T> x(900);
+    return gmres(A, Preconditioner<T>(), b, x, options);
+  };
+
+  for (const index_t limit : {0, 1, 5, 33}) {
+    auto options = options_for<T>(1e-30);
+    options.max_iterations = limit;
+    for (const SolveReport& r : {run_cg(options), run_gmres(options)}) {
+      EXPECT_EQ(r.reason, StopReason::max_iterations);
+      EXPECT_EQ(r.iterations, limit);
+      EXPECT_EQ(r.history.size(), static_cast<std::size_t>(limit) + 1);
+    }
+  }
+
+  auto stop_early = options_for<T>();
+  stop_early.progress = [](const SolveProgress& p) { return p.iteration < 3; };
+  for (const SolveReport& r : {run_cg(stop_early), run_gmres(stop_early)}) {
+    EXPECT_EQ(r.reason, StopReason::user_stop);
+    EXPECT_GE(r.iterations, 3);
+  }
+
+  auto no_time = options_for<T>();
+  no_time.max_seconds = 1e-9;
+  EXPECT_EQ(run_cg(no_time).reason, StopReason::time_limit);
+  EXPECT_EQ(run_gmres(no_time).reason, StopReason::time_limit);
+
+  auto loose = options_for<T>(0.0);
+  loose.atol = 1.0;
+  EXPECT_EQ(run_cg(loose).reason, StopReason::converged);
+  EXPECT_LE(run_cg(loose).true_residual, 1.0);
+}
+
+TYPED_TEST(SolverSmall, ReasonsOfTheMatrix) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  const Backend backend = this->make_backend();
+  const std::vector<T> b(4, T(1));
+  std::vector<T> x(4);
+
+  const CsrMatrix<T> indefinite = diagonal<T>({1, 2, -3, -4});
+  EXPECT_EQ(cg(LinearOperator<T>(backend, indefinite), Preconditioner<T>(), b, x).reason,
+            StopReason::indefinite_matrix);
+
+  const CsrMatrix<T> definite = diagonal<T>({1, 2, 3, 4});
+  const LinearOperator<T> A(backend, definite);
+  const BlockJacobi<T> negative(backend, diagonal<T>({-1, -2, -3, -4}), BlockPartition::uniform(4, 1));
+  x.assign(4, T(0));
+  EXPECT_EQ(cg(A, negative, b, x).reason, StopReason::indefinite_preconditioner);
+
+  const CsrMatrix<T> zero(4, 4, {0, 0, 0, 0, 0}, {}, {});
+  x.assign(4, T(0));
+  EXPECT_EQ(cg(LinearOperator<T>(backend, zero), Preconditioner<T>(), b, x).reason, StopReason::breakdown);
+  EXPECT_EQ(gmres(LinearOperator<T>(backend, zero), Preconditioner<T>(), b, x).reason, StopReason::breakdown);
+  EXPECT_EQ(x, std::vector<T>(4, T(0)));
+
+  CsrMatrix<T> nan = definite;
+  nan.values()[2] = T(std::numeric_limits<R>::quiet_NaN());
+  x.assign(4, T(0));
+  EXPECT_EQ(cg(LinearOperator<T>(backend, nan), Preconditioner<T>(), b, x).reason, StopReason::nan_or_inf);
+  EXPECT_EQ(gmres(LinearOperator<T>(backend, nan), Preconditioner<T>(), b, x).reason, StopReason::nan_or_inf);
+  std::vector<T> nan_b = b;
+  nan_b[1] = T(std::numeric_limits<R>::infinity());
+  EXPECT_EQ(cg(A, Preconditioner<T>(), nan_b, x).reason, StopReason::nan_or_inf);
+}
+
+TYPED_TEST(SolverSmall, SingularButConsistentGmresEnds) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = diagonal<T>({1, 2, 3, 0});
+  const LinearOperator<T> A(backend, a);
+  std::vector<T> b{T(1), T(1), T(1), T(0)}, x(4);
+  EXPECT_EQ(gmres(A, Preconditioner<T>(), b, x, options_for<T>()).reason, StopReason::converged);
+  b[3] = T(1);  // no solution
+  x.assign(4, T(0));
+  const SolveReport report = gmres(A, Preconditioner<T>(), b, x, options_for<T>());
+  EXPECT_TRUE(report.reason == StopReason::breakdown || report.reason == StopReason::stagnation) << to_text(report);
+  for (const T& value : x) EXPECT_TRUE(std::isfinite(std::abs(value)));
+}
+
+TYPED_TEST(SolverSmall, ZeroRightHandSideAndEmptySystem) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(5);
+  const LinearOperator<T> A(backend, a);
+  std::vector<T> x = random_vector<T>(25, 10);
+  const SolveReport report = cg(A, Preconditioner<T>(), std::vector<T>(25), x);
+  EXPECT_EQ(report.reason, StopReason::converged);
+  EXPECT_EQ(x, std::vector<T>(25));
+  const CsrMatrix<T> nothing;
+  const LinearOperator<T> empty(backend, nothing);
+  std::vector<T> none;
+  EXPECT_TRUE(cg(empty, Preconditioner<T>(), none, none).converged());
+  EXPECT_TRUE(gmres(empty, Preconditioner<T>(), none, none).converged());
+}
+
+TYPED_TEST(SolverSmall, ClaimsNoConvergenceThatTheResidualDoesNotShow) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(20);
+  const LinearOperator<T> A(backend, a);
+  const std::vector<T> b = random_vector<T>(400, 11);
+  auto options = options_for<T>(static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()) * 1e-3);
+  options.max_iterations = 2000;
+  std::vector<T> x(400), y(400);
+  for (const SolveReport& r :
+       {cg(A, Preconditioner<T>(), b, x, options), gmres(A, Preconditioner<T>(), b, y, options)}) {
+    EXPECT_NE(r.reason, StopReason::converged);
+    EXPECT_GT(r.relative_residual(), options.rtol);
+    EXPECT_LT(r.relative_residual(), 1e3 * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()));
+  }
+}
+
+TYPED_TEST(SolverSmall, OperatorTakesBothOffsetsAndBases) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const std::vector<std::int32_t> offsets{1, 4, 6};
+  const std::vector<std::int64_t> long_offsets{1, 4, 6};
+  const std::vector<index_t> columns{2, 1, 2, 2, 1};
+  const std::vector<T> values{T(1), T(2), T(3), T(5), T(7)};
+  const CsrView<T, std::int32_t> narrow{2, 2, 5, offsets.data(), columns.data(), values.data(), IndexBase::one, {}};
+  const CsrView<T, std::int64_t> wide{2, 2, 5, long_offsets.data(), columns.data(), values.data(), IndexBase::one, {}};
+  const std::vector<T> expected{T(2 * 10 + 4 * 100), T(7 * 10 + 5 * 100)};
+  EXPECT_EQ(this->applied(LinearOperator<T>(backend, narrow), backend, {T(10), T(100)}), expected);
+  EXPECT_EQ(this->applied(LinearOperator<T>(backend, wide), backend, {T(10), T(100)}), expected);
+
+  const Array<std::int64_t> device_offsets(backend, long_offsets);
+  const Array<index_t> device_columns(backend, columns);
+  const Array<T> device_values(backend, values);
+  const CsrView<T, std::int64_t> view{2,  2, 5, device_offsets.data(), device_columns.data(), device_values.data(),
+                                      IndexBase::one, backend.memory_space()};
+  EXPECT_EQ(this->applied(LinearOperator<T>(backend, view), backend, {T(10), T(100)}), expected);
+}
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const InvalidArgument& e) {
+    return e.what();
+  }
+  return "no InvalidArgument";
+}
+
+TYPED_TEST(SolverSmall, MisuseThrowsWithTheNumbers) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(3);
+  const LinearOperator<T> A(backend, a);
+  const Preconditioner<T> none;
+  std::vector<T> b(9), x(9), shorter(8);
+  const auto cg_message = [&](SolveOptions options) { return message_of([&] { (void)cg(A, none, b, x, options); }); };
+  SolveOptions options;
+  EXPECT_EQ(message_of([&] { (void)cg(A, none, shorter, x); }), "cg: b: length is 8, must be 9");
+  EXPECT_EQ(message_of([&] { (void)gmres(A, none, b, shorter); }), "gmres: x: length is 8, must be 9");
+  EXPECT_EQ(message_of([&] { (void)cg(A, none, x, x); }), "cg: input and output overlap");
+  options.rtol = -1.0;
+  EXPECT_EQ(cg_message(options), "cg: rtol is -1, atol is 0, must be >= 0");
+  options = {};
+  options.max_iterations = -2;
+  EXPECT_EQ(cg_message(options), "cg: max_iterations is -2, must be >= 0");
+  options = {};
+  options.max_seconds = -3.0;
+  EXPECT_EQ(cg_message(options), "cg: max_seconds is -3, must be >= 0");
+  options = {};
+  options.restart = 0;
+  EXPECT_EQ(message_of([&] { (void)gmres(A, none, b, x, options); }), "gmres: restart is 0, must be >= 1");
+  const BlockJacobi<T> small(backend, grid_matrix<T>(2), BlockPartition::uniform(4, 2));
+  EXPECT_EQ(message_of([&] { (void)cg(A, small, b, x); }), "cg: the preconditioner has 4 rows, the matrix 9");
+  const Backend other = this->make_backend();
+  const BlockJacobi<T> elsewhere(other, a, BlockPartition::uniform(9, 3));
+  EXPECT_NE(message_of([&] { (void)cg(A, elsewhere, b, x); }).find("another backend"), std::string::npos);
+  const CsrMatrix<T> rectangle(2, 3, {0, 0, 0}, {}, {});
+  EXPECT_EQ(message_of([&] { LinearOperator<T>(backend, rectangle); }),
+            "LinearOperator: the matrix is 2 x 3, must be square");
+  EXPECT_EQ(message_of([&] { LinearOperator<T>(backend, -1, [](auto, auto) {}); }),
+            "LinearOperator: rows is -1, must be >= 0");
+  EXPECT_EQ(message_of([&] { LinearOperator<T>(backend, 3, VectorFunction<T>()); }),
+            "LinearOperator: the function is empty");
+  EXPECT_EQ(message_of([&] { Preconditioner<T>(backend, -1, [](auto, auto) {}); }),
+            "Preconditioner: rows is -1, must be >= 0");
+  EXPECT_EQ(message_of([&] { Preconditioner<T>(backend, 3, VectorFunction<T>()); }),
+            "Preconditioner: the function is empty");
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
