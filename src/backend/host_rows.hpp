@@ -16,9 +16,12 @@ struct RowChunks {
   static constexpr index_t smallest = 512;
 
   explicit RowChunks(index_t n)
-      : rows(n), length(std::max<index_t>(smallest, (n + capacity - 1) / capacity)), count((n + length - 1) / length) {}
+      : rows(n), length(std::max(smallest, divide_up(n, capacity))), count(divide_up(n, length)) {}
   index_t begin(index_t chunk) const { return chunk * length; }
   index_t end(index_t chunk) const { return static_cast<index_t>(std::min<offset_t>(static_cast<offset_t>(begin(chunk)) + length, rows)); }
+
+  /// Without the sum that overflows near the end of index_t.
+  static index_t divide_up(index_t a, index_t b) { return a / b + (a % b != 0); }
 
   index_t rows;
   index_t length;

@@ -1,0 +1,75 @@
+#include <blockjacobi/blockjacobi.hpp>
+
+#include <gtest/gtest.h>
+
+namespace blockjacobi::test {
+namespace {
+
+TEST(BlockLayout, GroupsByOrderAndPacksBackToBack) {
+  const BlockLayout layout(BlockPartition::from_offsets({0, 3, 5, 8, 9, 11}), sizeof(double));
+  ASSERT_EQ(layout.groups().size(), 3u);
+  EXPECT_EQ(layout.groups()[0].size, 1);
+  EXPECT_EQ(layout.groups()[1].count, 2);
+  EXPECT_EQ(layout.groups()[1].start, 16);  // the next multiple of 128 bytes
+  EXPECT_EQ(layout.groups()[2].start, 32);
+  EXPECT_EQ(layout.groups()[2].first_slot, 3);
+  EXPECT_EQ(layout.size(), 32 + 2 * 9);
+  const auto slots = layout.slots();
+  EXPECT_EQ(slots[0].block, 3);
+  EXPECT_EQ(slots[1].block, 1);
+  EXPECT_EQ(slots[2].block, 4);
+  EXPECT_EQ(slots[2].start, 16 + 4);
+  EXPECT_EQ(slots[2].first_row, 9);
+  EXPECT_EQ(slots[3].block, 0);
+  EXPECT_EQ(slots[4].block, 2);
+  EXPECT_EQ(slots[4].start, 32 + 9);
+}
+
+TEST(BlockLayout, UniformBlocksKeepTheirNumbering) {
+  const BlockLayout layout(BlockPartition::uniform(100, 4), sizeof(float));
+  for (index_t s = 0; s < layout.blocks(); ++s) {
+    EXPECT_EQ(layout.slots()[static_cast<std::size_t>(s)].block, s);
+    EXPECT_EQ(layout.slots()[static_cast<std::size_t>(s)].start, 16 * s);
+  }
+}
+
+TEST(BlockLayout, PositionsPassThirtyTwoBits) {
+  const BlockLayout layout(BlockPartition::uniform(512 * 10000, 512), 8);
+  EXPECT_EQ(layout.size(), 512LL * 512 * 10000);
+  EXPECT_EQ(layout.slots().back().start, 512LL * 512 * 9999);
+}
+
+TEST(BlockLayout, RefusesScalarsThatDoNotDivideTheAlignment) {
+  EXPECT_THROW(BlockLayout(BlockPartition(), 24), InvalidArgument);
+  EXPECT_THROW(BlockLayout(BlockPartition(), 0), InvalidArgument);
+  EXPECT_EQ(BlockLayout(BlockPartition(), 8).size(), 0);
+}
+
+TEST(Array, CopiesAndZeroes) {
+  Array<double> a(Backend::host(), std::vector<double>{1.0, 2.0});
+  EXPECT_EQ(a.to_host(), (std::vector<double>{1.0, 2.0}));
+  EXPECT_EQ(a.view().size, 2);
+  EXPECT_EQ(a.bytes(), 16u);
+  a.zero();
+  EXPECT_EQ(a.to_host(), (std::vector<double>{0.0, 0.0}));
+  Array<double> b = std::move(a);
+  EXPECT_EQ(b.to_host().size(), 2u);
+}
+
+TEST(Backend, HostSaysWhatItIs) {
+  EXPECT_EQ(Backend::host(1).description(), "host, 1 thread");
+  EXPECT_EQ(Backend::host(3).threads(), 3);
+  EXPECT_EQ(Backend::host().memory_space(), MemorySpace::host);
+  const Backend a = Backend::host(), b = a;
+  EXPECT_TRUE(a == b);
+  EXPECT_FALSE(a == Backend::host());
+  EXPECT_THROW((void)Backend::host(-1), InvalidArgument);
+}
+
+TEST(Backend, AbsentCudaIsNamed) {
+  if (Backend::cuda_available()) GTEST_SKIP() << "a CUDA device is there";
+  EXPECT_THROW((void)Backend::cuda(), BackendUnavailable);
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
