@@ -41,9 +41,9 @@ struct VectorView {
     requires std::is_const_v<T>
       : data(v.data()), size(static_cast<index_t>(v.size())) {}
 
-  constexpr operator VectorView<const T>() const
-    requires(!std::is_const_v<T>)
-  {
+  template <class U>
+    requires(!std::is_const_v<T> && std::is_same_v<U, const T>)
+  constexpr operator VectorView<U>() const {
     return {data, size, space};
   }
 };
@@ -96,9 +96,9 @@ struct BlockBatchView {
   index_t rows = 0;
   MemorySpace space = MemorySpace::host;
 
-  constexpr operator BlockBatchView<const T>() const
-    requires(!std::is_const_v<T>)
-  {
+  template <class U>
+    requires(!std::is_const_v<T> && std::is_same_v<U, const T>)
+  constexpr operator BlockBatchView<U>() const {
     return {data, slots, groups, blocks, rows, space};
   }
 };

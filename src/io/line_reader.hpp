@@ -18,8 +18,8 @@ class LineReader {
   /// Throws ParseError with line 0 if the file cannot be opened.
   explicit LineReader(const std::filesystem::path& path);
 
-  /// Goes to the next line; false at the end of the file. Throws ParseError for a line longer than a mebibyte, for
-  /// gzip data that are corrupt or truncated, and if reading fails.
+  /// Goes to the next line; false at the end of the file. Throws ParseError for a line longer than a mebibyte, and at
+  /// the line that needs bytes which cannot be read or unpacked; files are read a mebibyte ahead.
   bool next();
 
   /// The current line without LF or CR LF, valid until next().

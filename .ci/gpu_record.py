@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Runs the test programs of a build folder on a GPU and puts what came out on record; see .ci/gpu."""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+
+import sources_sha256
+
+NO_CUDA_CALL = "before first instrumented API call"
+SANITIZER_ERROR_STATUS = 86
+SUMMARY = re.compile(r"(ERROR|RACECHECK|LEAK) SUMMARY: (.+)")
+
+
+def fail(message):
+    print(f"gpu: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def device():
+    """Name and driver of the first GPU; ends the program if there is none."""
+    if not shutil.which("nvidia-smi"):
+        fail("no nvidia-smi here, so no NVIDIA GPU")
+    query = ["nvidia-smi", "--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader", "--id=0"]
+    answer = subprocess.run(query, capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        fail(f"nvidia-smi: {(answer.stdout + answer.stderr).strip()}")
+    name, driver, capability = (field.strip() for field in answer.stdout.strip().split(","))
+    return {"device": name, "compute_capability": capability, "driver": driver}
+
+
+def is_program(path):
+    if not path.is_file() or not os.access(path, os.X_OK):
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def list_tests(program, pattern="*"):
+    """Names of the tests that match; None if the program is no GoogleTest."""
+    answer = subprocess.run([program, "--gtest_list_tests", f"--gtest_filter={pattern}"],
+                            capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        return None
+    names, suite = [], ""
+    for line in answer.stdout.splitlines():
+        name = line.split("  # ")[0].rstrip()
+        if line.startswith("  "):
+            names.append(suite + name.strip())
+        elif name.endswith("."):
+            suite = name
+    return names
+
+
+def test_programs(build):
+    found = {path: list_tests(path) for path in sorted((build / "tests").iterdir()) if is_program(path)}
+    unusable = [path.name for path, names in found.items() if names is None]
+    if unusable:
+        fail(f"cannot list the tests of {', '.join(unusable)} in {build / 'tests'}")
+    programs = [path for path, names in found.items() if names]
+    if not programs:
+        fail(f"no test program in {build / 'tests'}")
+    return programs
+
+
+class Outcome:
+    """Tests by outcome, and the JUnit trees they came in."""
+
+    def __init__(self):
+        self.passed, self.failed, self.skipped, self.trees = [], [], [], []
+
+    def add(self, program, xml, status):
+        try:
+            tree = ElementTree.parse(xml).getroot()
+        except (OSError, ElementTree.ParseError):
+            # Nothing was written: the program died.
+            self.failed.append(f"{program.name}: ended with status {status} and no report")
+            return
+        before = len(self.failed)
+        for suite in tree.iter("testsuite"):
+            for case in suite.iter("testcase"):
+                self.sort_in(program, case)
+        if status != 0 and len(self.failed) == before:
+            self.failed.append(f"{program.name}: ended with status {status} although no test failed")
+        self.trees.append((program.name, tree))
+
+    def sort_in(self, program, case):
+        name = f"{program.name}: {case.get('classname')}.{case.get('name')}"
+        if case.find("failure") is not None:
+            self.failed.append(name)
+        elif case.get("status") == "notrun":
+            return
+        elif case.get("result") == "skipped" or case.find("skipped") is not None:
+            self.skipped.append(name)
+        else:
+            self.passed.append(name)
+
+    def junit(self):
+        root = ElementTree.Element("testsuites", name="gpu")
+        for program, tree in self.trees:
+            for suite in tree.iter("testsuite"):
+                suite.set("name", f"{program}/{suite.get('name')}")
+                root.append(suite)
+        for count in ("tests", "failures", "errors", "skipped", "disabled"):
+            root.set(count, str(sum(int(suite.get(count, 0)) for suite in root)))
+        root.set("time", f"{sum(float(suite.get('time', 0)) for suite in root):.3f}")
+        return ElementTree.ElementTree(root)
+
+
+def run_tests(programs, folder):
+    outcome = Outcome()
+    for program in programs:
+        xml = folder / f"{program.name}.xml"
+        print(f"== {program.name}", flush=True)
+        status = subprocess.run([program, f"--gtest_output=xml:{xml}", "--gtest_brief=1"], check=False).returncode
+        outcome.add(program, xml, status)
+    return outcome
+
+
+def sanitize(tool, program, pattern):
+    """Runs one tool over the tests that match; its outcome and its text."""
+    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(SANITIZER_ERROR_STATUS), str(program),
+               f"--gtest_filter={pattern}", "--gtest_brief=1"]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                            check=False)
+    summaries = SUMMARY.findall(answer.stdout)
+    result = {
+        "tests": len(list_tests(program, pattern)),
+        "status": answer.returncode,
+        "summary": "; ".join(text for _, text in summaries),
+        "no_cuda_call": NO_CUDA_CALL in answer.stdout,
+    }
+    gtest_passed = "[  PASSED  ]" in answer.stdout and "[  FAILED  ]" not in answer.stdout
+    # A program whose tests passed without touching CUDA has nothing that could be checked.
+    result["clean"] = gtest_passed and (result["no_cuda_call"] or (answer.returncode == 0 and bool(summaries)))
+    shown = [line for line in answer.stdout.splitlines() if line.startswith("=========") or "FAILED" in line]
+    text = "\n".join([f"# {tool} {program.name} --gtest_filter={pattern}: {result['tests']} tests, "
+                      f"status {answer.returncode}", *shown[-200:]])
+    return result, text
+
+
+def run_sanitizers(tools, programs, pattern):
+    outcomes, texts = {}, []
+    if tools and not shutil.which("compute-sanitizer"):
+        return {tool: {"clean": False, "summary": "compute-sanitizer is not here"} for tool in tools}, []
+    for tool in tools:
+        per_program = {}
+        for program in programs:
+            if not list_tests(program, pattern):
+                continue
+            print(f"== {tool} {program.name}", flush=True)
+            per_program[program.name], text = sanitize(tool, program, pattern)
+            print(text, flush=True)
+            texts.append(text)
+        checked = [result for result in per_program.values() if not result["no_cuda_call"]]
+        outcomes[tool] = {
+            # If no program called CUDA, nothing was checked, and that is no success.
+            "clean": bool(checked) and all(result["clean"] for result in per_program.values()),
+            "tests": sum(result["tests"] for result in checked),
+            "programs": per_program,
+        }
+    return outcomes, texts
+
+
+def build_info(build):
+    try:
+        return json.loads((build / "tests" / "build-info.json").read_text(encoding="utf-8"))
+    except OSError:
+        return {}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--small", default="*Small*-*host_*")
+    parser.add_argument("--sanitizers", default="memcheck racecheck", type=str.split)
+    parser.add_argument("--files", help="list of the sources, instead of git's")
+    arguments = parser.parse_args()
+
+    record = device()
+    build = arguments.build.resolve()
+    names = sources_sha256.files_of_list(arguments.files) if arguments.files else sources_sha256.files_of_git()
+    if not names:
+        fail("which sources? no git repository here: name their list in SOURCES_FILES (.ci/sources_sha256.py --list)")
+    record["cuda"] = build_info(build).get("cuda", "")
+    record["date"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    record["sources_sha256"] = sources_sha256.hash_of(names)
+
+    programs = test_programs(build)
+    with tempfile.TemporaryDirectory() as folder:
+        tests = run_tests(programs, pathlib.Path(folder))
+    sanitizers, texts = run_sanitizers(arguments.sanitizers, programs, arguments.small)
+
+    record.update(passed=len(tests.passed), failed=len(tests.failed), skipped=len(tests.skipped),
+                  failed_tests=tests.failed, skipped_tests=tests.skipped, sanitizers=sanitizers)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "gpu-record.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    tests.junit().write(arguments.out / "gpu-record.junit.xml", encoding="utf-8", xml_declaration=True)
+    (arguments.out / "gpu-record.sanitizer.txt").write_text("\n\n".join(texts) + "\n", encoding="utf-8")
+
+    dirty = [tool for tool, outcome in sanitizers.items() if not outcome["clean"]]
+    print(f"gpu: {record['device']}: {len(tests.passed)} passed, {len(tests.failed)} failed, "
+          f"{len(tests.skipped)} skipped; " +
+          ", ".join(f"{tool} {'ERRORS' if tool in dirty else 'clean'}" for tool in sanitizers))
+    for name in tests.failed:
+        print(f"gpu: FAILED {name}")
+    return 1 if tests.failed or dirty or not tests.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Checks who includes whom; CONTRIBUTING.md states the rules.
+
+  layering.py              check the tree
+  layering.py --self-test  plant every kind of violation in a small tree and see that each is found
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SUFFIXES = {".hpp", ".h", ".cpp", ".c", ".cu", ".cuh"}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+STANDARD = set(
+    """algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes
+    climits clocale cmath codecvt compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef
+    cstdint cstdio cstdlib cstring ctime cuchar cwchar cwctype deque exception execution filesystem forward_list
+    fstream functional future initializer_list iomanip ios iosfwd iostream istream iterator latch limits list locale
+    map memory memory_resource mutex new numbers numeric optional ostream queue random ranges ratio regex
+    scoped_allocator semaphore set shared_mutex source_location span sstream stack stdexcept stop_token streambuf
+    string string_view strstream syncstream system_error thread tuple type_traits typeindex typeinfo unordered_map
+    unordered_set utility valarray variant vector version stddef.h stdint.h""".split()
+)
+CUDA = re.compile(r"^(cu[a-zA-Z_]*\.h|cuda[_a-zA-Z]*\.hp?p?|cuda_[a-z0-9_]+\.h|device_[a-z_]+\.h|cooperative_groups.*|"
+                  r"(cub|cuda|thrust|cutlass|nvtx3)/.*|nvml\.h|nvToolsExt\.h|nvrtc\.h|mma\.h|vector_types\.h|cublas.*|"
+                  r"cusparse.*|cusolver.*|curand.*)$")
+# Who cooperates, from one lane up. A folder sees itself and those before it.
+KERNEL_LAYERS = ("tuning", "subwarp", "block", "cluster", "global", "instantiate")
+LAUNCHERS = "kernels/launch.hpp"
+CUDA_ERRORS = "kernels/check.hpp"
+USER_FOLDERS = ("examples/", "tests/package/", "matrices/")
+
+
+def is_public(name):
+    return name.startswith("blockjacobi/")
+
+
+def kernel_layer(path):
+    """Rank of kernels/<layer>/...; None for other files."""
+    parts = path.split("/")
+    return KERNEL_LAYERS.index(parts[1]) if len(parts) > 2 and parts[1] in KERNEL_LAYERS else None
+
+
+def resolve(root, file, name):
+    """Path in the tree that a quoted include means, or None."""
+    for base in (file.parent, root / "src", root, root / "include"):
+        candidate = (base / name).resolve()
+        if candidate.is_file() and candidate.is_relative_to(root.resolve()):
+            return candidate.relative_to(root.resolve()).as_posix()
+    return None
+
+
+def check_public(path, name, target):
+    """include/ knows nothing but itself and the standard library."""
+    if target is not None and target.startswith("include/"):
+        return None
+    if name in STANDARD:
+        return None
+    return "a public header sees public headers and the standard library only"
+
+
+def check_kernels(path, name, target):
+    """kernels/ sees the layers below, launch.hpp and check.hpp (from global up), core/shared and include."""
+    if path == LAUNCHERS:
+        if target is None:
+            return "launch.hpp is plain C++" if CUDA.match(name) or name not in STANDARD else None
+        allowed = target.startswith(("include/", "src/core/shared/"))
+        return None if allowed else "launch.hpp sees include and src/core/shared only"
+    if target is None:
+        return None if CUDA.match(name) or name in STANDARD else "kernels see CUDA and the standard library only"
+    if target.startswith("kernels/"):
+        mine, theirs = kernel_layer(path), kernel_layer(target)
+        if mine is None:
+            return "no layer of kernels/: " + ", ".join(KERNEL_LAYERS)
+        if target in (LAUNCHERS, CUDA_ERRORS):
+            return None if mine >= KERNEL_LAYERS.index("global") else f"only global and instantiate see {target}"
+        if theirs is None:
+            return f"{target} is in no layer of kernels/"
+        return None if theirs <= mine else f"{KERNEL_LAYERS[mine]} is below {KERNEL_LAYERS[theirs]}"
+    if target.startswith(("include/", "src/core/shared/")):
+        return None
+    return "kernels see kernels, src/core/shared and include only"
+
+
+def check_src(path, name, target):
+    """src/ sees src and include; only src/backend/cuda_* sees CUDA and the launchers."""
+    bridge = path.startswith("src/backend/cuda_")
+    if target is None:
+        if CUDA.match(name) and not bridge:
+            return "only src/backend/cuda_* sees CUDA headers"
+        if path.startswith("src/core/shared/") and name not in STANDARD:
+            return "src/core/shared sees the standard library only"
+        return None
+    if path.startswith("src/core/shared/"):
+        allowed = target.startswith(("include/", "src/core/shared/"))
+        return None if allowed else "src/core/shared sees include and itself only"
+    if target.startswith("kernels/"):
+        if target not in (LAUNCHERS, CUDA_ERRORS):
+            return f"src sees nothing of kernels but {LAUNCHERS} and {CUDA_ERRORS}"
+        return None if bridge else f"only src/backend/cuda_* sees {target}"
+    return None if target.startswith(("include/", "src/")) else "src sees src and include only"
+
+
+def check_user(path, name, target):
+    """What a user writes: public headers, and the files of the same folder."""
+    own = next(folder for folder in USER_FOLDERS if path.startswith(folder))
+    return None if target is None or target.startswith(("include/", own)) else "users see include only"
+
+
+def rule_of(path):
+    if path.startswith("include/"):
+        return check_public
+    if path.startswith("kernels/"):
+        return check_kernels
+    if path.startswith("src/"):
+        return check_src
+    return check_user
+
+
+def violations(root):
+    found = []
+    for folder in ("include/", "kernels/", "src/", *USER_FOLDERS):
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix not in SUFFIXES or not file.is_file():
+                continue
+            path = file.relative_to(root).as_posix()
+            rule = rule_of(path)
+            text = file.read_text(encoding="utf-8")
+            for match in INCLUDE.finditer(text):
+                quote, name = match.groups()
+                target = f"include/{name}" if is_public(name) else (resolve(root, file, name) if quote == '"' else None)
+                line = text.count("\n", 0, match.start()) + 1
+                if quote == '"' and target is None:
+                    reason = "there is no such file"
+                elif is_public(name) and not (root / target).is_file():
+                    reason = "there is no such public header"
+                else:
+                    reason = rule(path, name, target)
+                if reason:
+                    found.append(f"{path}:{line}: {match.group(0).strip()}: {reason}")
+    return found
+
+
+# Path, its one include, and whether the rules forbid it.
+SAMPLES = (
+    ("include/blockjacobi/views.hpp", "<vector>", False),
+    ("include/blockjacobi/a.hpp", "<blockjacobi/views.hpp>", False),
+    ("include/blockjacobi/b.hpp", "<cuda_runtime.h>", True),
+    ("include/blockjacobi/c.hpp", "<Eigen/Core>", True),
+    ("include/blockjacobi/d.hpp", '"core/shared/scalar.hpp"', True),
+    ("include/blockjacobi/e.hpp", "<blockjacobi/absent.hpp>", True),
+    ("src/core/shared/scalar.hpp", "<cmath>", False),
+    ("src/core/shared/a.hpp", "<cuda_runtime.h>", True),
+    ("src/core/shared/b.hpp", '"core/plain.hpp"', True),
+    ("src/core/plain.hpp", '"core/shared/scalar.hpp"', False),
+    ("src/core/a.cpp", "<Eigen/Core>", False),
+    ("src/core/b.cpp", "<cuda_runtime.h>", True),
+    ("src/core/c.cpp", "<cub/cub.cuh>", True),
+    ("src/core/d.cpp", '"kernels/launch.hpp"', True),
+    ("src/core/e.cpp", '"core/absent.hpp"', True),
+    ("src/backend/host_a.cpp", "<cusparse.h>", True),
+    ("src/backend/cuda_a.cpp", "<cusparse.h>", False),
+    ("src/backend/cuda_b.cpp", '"kernels/launch.hpp"', False),
+    ("src/backend/cuda_c.cpp", '"kernels/block/tile.cuh"', True),
+    ("src/backend/cuda_d.cpp", '"kernels/check.hpp"', False),
+    ("kernels/launch.hpp", "<blockjacobi/views.hpp>", False),
+    ("kernels/check.hpp", "<cuda_runtime_api.h>", False),
+    ("kernels/tuning/policy.hpp", "<cstdint>", False),
+    ("kernels/subwarp/lane.cuh", '"kernels/tuning/policy.hpp"', False),
+    ("kernels/subwarp/a.cuh", '"kernels/block/tile.cuh"', True),
+    ("kernels/subwarp/b.cuh", '"kernels/launch.hpp"', True),
+    ("kernels/block/tile.cuh", '"kernels/subwarp/lane.cuh"', False),
+    ("kernels/block/a.cuh", "<Eigen/Core>", True),
+    ("kernels/cluster/a.cuh", '"kernels/global/gemv.cu"', True),
+    ("kernels/global/gemv.cu", '"kernels/launch.hpp"', False),
+    ("kernels/global/a.cu", '"core/plain.hpp"', True),
+    ("kernels/global/b.cu", '"kernels/instantiate/a.cu"', True),
+    ("kernels/instantiate/a.cu", '"kernels/global/gemv.cu"', False),
+    ("examples/own.hpp", "<blockjacobi/views.hpp>", False),
+    ("examples/a.cpp", '"own.hpp"', False),
+    ("examples/b.cpp", '"core/shared/scalar.hpp"', True),
+    ("tests/package/a.cpp", '"core/plain.hpp"', True),
+    ("tests/support/shapes.hpp", '"core/plain.hpp"', False),
+    ("tests/package/b.cpp", '"support/shapes.hpp"', True),
+    ("matrices/a.cpp", '"core/plain.hpp"', True),
+)
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, name, _ in SAMPLES:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(f"#pragma once\n#include {name}\n", encoding="utf-8")
+        reported = {line.split(":")[0] for line in violations(root)}
+    planted = {path for path, _, forbidden in SAMPLES if forbidden}
+    for path in sorted(planted - reported):
+        print(f"layering: self-test: the violation in {path} was not found", file=sys.stderr)
+    for path in sorted(reported - planted):
+        print(f"layering: self-test: {path} was reported without reason", file=sys.stderr)
+    if planted != reported:
+        return 1
+    print(f"layering: self-test: {len(planted)} planted violations found, {len(SAMPLES) - len(planted)} others passed")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--self-test", action="store_true")
+    if parser.parse_args().self_test:
+        return self_test()
+    found = violations(ROOT)
+    print("\n".join(found) if found else "layering: clean")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+# A thin front over CMake; everything it does can be done with cmake and ctest alone.
+#   make solve   build the library and the example solver, and solve a system of real size
+#   make test    build everything, run all tests
+#   make bench   build and run the benchmarks
+#   make deps    install the packages of Debian or Ubuntu that are missing
+#   make format  format all sources
+#   make clean   remove the build folder
+# Variables: BUILD (folder), JOBS, GPU (auto, cuda, none), WERROR (ON, OFF), CMAKE_ARGS (passed to cmake).
+
+BUILD ?= build
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+GPU ?= auto
+WERROR ?= OFF
+CMAKE_ARGS ?=
+
+CONFIGURE = cmake -G Ninja -S . -DCMAKE_BUILD_TYPE=Release -DBLOCKJACOBI_GPU=$(GPU) -DBLOCKJACOBI_WERROR=$(WERROR) $(CMAKE_ARGS)
+
+# Linear elasticity of a cube of random stiffness, 3 unknowns a node: 104 544 rows, 8 million entries.
+SOLVE_MATRIX = $(BUILD)/solve/elasticity.mtx
+
+.PHONY: solve test bench deps format clean
+
+solve: deps
+	$(CONFIGURE) -B $(BUILD)/solve -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_BENCHMARKS=OFF
+	cmake --build $(BUILD)/solve -j $(JOBS) --target blockjacobi-solve blockjacobi-generate
+	$(BUILD)/solve/matrices/blockjacobi-generate elasticity $(SOLVE_MATRIX) --elements 32 32 32 --contrast 100
+	$(BUILD)/solve/examples/blockjacobi-solve $(SOLVE_MATRIX) --solver cg
+
+test: deps
+	$(CONFIGURE) -B $(BUILD)/test
+	cmake --build $(BUILD)/test -j $(JOBS)
+	ctest --test-dir $(BUILD)/test -j $(JOBS) --output-on-failure
+
+bench: deps
+	$(CONFIGURE) -B $(BUILD)/bench -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_EXAMPLES=OFF
+	cmake --build $(BUILD)/bench -j $(JOBS) --target bench
+
+deps:
+	@bash .ci/deps
+
+format:
+	@bash .ci/format.sh --fix
+
+clean:
+	rm -rf $(BUILD)

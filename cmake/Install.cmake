@@ -1,0 +1,55 @@
+# Installs headers, library, CMake package, pkg-config file; exports the build tree as the same CMake package.
+include(CMakePackageConfigHelpers)
+
+get_target_property(library_type blockjacobi TYPE)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/blockjacobi")
+
+# A static library hands its private dependencies on to whoever links it, a shared one has them in itself.
+set(BLOCKJACOBI_PACKAGE_DEPENDENCIES "")
+set(BLOCKJACOBI_PC_REQUIRES "")
+set(BLOCKJACOBI_PC_LIBS "")
+set(BLOCKJACOBI_PC_CFLAGS "")
+if(library_type STREQUAL "STATIC_LIBRARY")
+  set(BLOCKJACOBI_PACKAGE_DEPENDENCIES "find_dependency(OpenMP COMPONENTS CXX)\nfind_dependency(ZLIB)\n")
+  set(BLOCKJACOBI_PC_REQUIRES "zlib")
+  set(BLOCKJACOBI_PC_LIBS "${OpenMP_CXX_FLAGS} -lstdc++ -lm")
+  set(BLOCKJACOBI_PC_CFLAGS "-DBLOCKJACOBI_STATIC")
+  if(BLOCKJACOBI_WITH_CUDA)
+    string(APPEND BLOCKJACOBI_PACKAGE_DEPENDENCIES "find_dependency(CUDAToolkit ${BLOCKJACOBI_MINIMUM_CUDA})\n")
+    set(BLOCKJACOBI_PC_LIBS "-L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcusparse -lcudart ${BLOCKJACOBI_PC_LIBS}")
+  endif()
+endif()
+
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/blockjacobiConfig.cmake.in" "${PROJECT_BINARY_DIR}/blockjacobiConfig.cmake"
+  INSTALL_DESTINATION "${package_dir}" NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/blockjacobiConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+file(RELATIVE_PATH BLOCKJACOBI_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/blockjacobi.pc.in" "${PROJECT_BINARY_DIR}/blockjacobi.pc" @ONLY)
+
+install(
+  TARGETS blockjacobi
+  EXPORT blockjacobiTargets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(
+  DIRECTORY "${PROJECT_SOURCE_DIR}/include/blockjacobi"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILES_MATCHING
+  PATTERN "*.h"
+  PATTERN "*.hpp")
+install(
+  EXPORT blockjacobiTargets
+  NAMESPACE blockjacobi::
+  DESTINATION "${package_dir}")
+install(FILES "${PROJECT_BINARY_DIR}/blockjacobiConfig.cmake" "${PROJECT_BINARY_DIR}/blockjacobiConfigVersion.cmake"
+        DESTINATION "${package_dir}")
+install(FILES "${PROJECT_BINARY_DIR}/blockjacobi.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(TARGET blockjacobi-solve)
+  install(TARGETS blockjacobi-solve RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
+export(
+  EXPORT blockjacobiTargets
+  NAMESPACE blockjacobi::
+  FILE "${PROJECT_BINARY_DIR}/blockjacobiTargets.cmake")

@@ -1,0 +1,231 @@
+// blockjacobi-solve: reads a sparse system from a Matrix Market file, builds a block-Jacobi preconditioner and solves
+// with cg or gmres, on CPU threads or a CUDA device. Uses the public headers only; what is beside the calls to the
+// library (command line, files, report) lies in the folder solve/.
+//
+// sample run: blockjacobi-solve matrices/small/laplace2d_32.mtx
+// sample run: blockjacobi-solve matrices/small/laplace2d_32.mtx --blocks uniform --block-size 8 --rhs ones --threads 1
+// sample run: blockjacobi-solve matrices/small/laplace2d_32.mtx --solver gmres --restart 50 --scalar s --rtol 1e-4
+
+#include "solve/backend_matrix.hpp"
+#include "solve/block_file.hpp"
+#include "solve/linear_system.hpp"
+#include "solve/options.hpp"
+#include "solve/outcome.hpp"
+#include "solve/progress.hpp"
+#include "solve/report.hpp"
+#include "solve/usage_error.hpp"
+
+#include <blockjacobi/blockjacobi.hpp>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <new>
+
+namespace solve {
+
+using blockjacobi::Backend;
+using blockjacobi::BlockJacobi;
+using blockjacobi::BlockPartition;
+using blockjacobi::ScalarType;
+
+namespace {
+
+enum ExitStatus { converged = 0, not_converged = 1, bad_input = 2 };
+
+/// Wall time of `work` in milliseconds, with all that it enqueued.
+template <class Work>
+double milliseconds(const Backend& backend, Work&& work) {
+  backend.synchronize();
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  backend.synchronize();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+Backend choose_backend(const Options& options) {
+  const bool cuda = options.backend ? *options.backend == blockjacobi::BackendKind::cuda : Backend::cuda_available();
+  if (!cuda) return Backend::host(options.threads);
+  if (options.threads > 0) warn("--threads has no effect on the cuda backend");
+  return Backend::cuda();
+}
+
+ScalarType choose_scalar(const Options& options, const blockjacobi::MatrixMarketHeader& header) {
+  const bool complex_file = header.field == blockjacobi::MatrixMarketField::complex;
+  if (!options.scalar) return complex_file ? ScalarType::z : ScalarType::d;
+  const bool real_scalar = *options.scalar == ScalarType::s || *options.scalar == ScalarType::d;
+  if (complex_file && real_scalar)
+    throw UsageError(fmt::format("--scalar {}: {} holds complex numbers; take c or z", to_char(*options.scalar),
+                                 options.matrix.string()));
+  return *options.scalar;
+}
+
+void choose_solver(const Options& options, Outcome& outcome) {
+  using blockjacobi::MatrixMarketSymmetry;
+  const auto& header = outcome.info.header;
+  const bool complex_file = header.field == blockjacobi::MatrixMarketField::complex;
+  if (options.solver) {
+    outcome.solver = *options.solver;
+    outcome.solver_because = "as asked";
+  } else if (header.symmetry == MatrixMarketSymmetry::hermitian ||
+             (header.symmetry == MatrixMarketSymmetry::symmetric && !complex_file)) {
+    outcome.solver = Solver::cg;
+    outcome.solver_because = complex_file ? "the file says hermitian" : "the file says symmetric";
+  } else {
+    outcome.solver = Solver::gmres;
+    outcome.solver_because = complex_file ? "the file does not say hermitian" : "the file does not say symmetric";
+  }
+}
+
+/// Everything that costs no memory is checked before the entries are read.
+Outcome look_at_input(const Options& options) {
+  Outcome outcome;
+  outcome.matrix = options.matrix.string();
+  outcome.info.header = blockjacobi::read_matrix_market_header(options.matrix);
+  const auto& header = outcome.info.header;
+  if (header.rows != header.cols)
+    throw UsageError(fmt::format("{}: the matrix is {} x {}; a linear system needs a square one", outcome.matrix,
+                                 header.rows, header.cols));
+  outcome.scalar = choose_scalar(options, header);
+  choose_solver(options, outcome);
+  return outcome;
+}
+
+template <Scalar T>
+CsrMatrix<T> read_matrix(const Options& options, MatrixInfo& info) {
+  const auto start = std::chrono::steady_clock::now();
+  auto matrix = blockjacobi::read_matrix_market<T>(options.matrix);
+  info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  info.file_bytes = static_cast<double>(std::filesystem::file_size(options.matrix));
+  info.nnz = matrix.nnz();
+  return matrix;
+}
+
+template <Scalar T>
+BlockPartition partition(const Options& options, const Backend& backend, const blockjacobi::CsrView<T>& A) {
+  switch (options.blocks) {
+    case Blocks::detect: return BlockPartition::detect(backend, A, options.block_size);
+    case Blocks::uniform: return BlockPartition::uniform(A.rows, options.block_size);
+    case Blocks::file: break;
+  }
+  return read_block_file(options.block_file, A.rows);
+}
+
+std::string how(const Options& options) {
+  switch (options.blocks) {
+    case Blocks::detect: return fmt::format("detect, at most {} rows", options.block_size);
+    case Blocks::uniform: return fmt::format("uniform, {} rows", options.block_size);
+    case Blocks::file: break;
+  }
+  return fmt::format("from {}", options.block_file.string());
+}
+
+BlocksInfo describe(const BlockPartition& partition, const Options& options, double milliseconds) {
+  std::map<index_t, index_t> sizes;
+  for (index_t block = 0; block < partition.blocks(); ++block) ++sizes[partition.block_size(block)];
+  return {how(options), partition.blocks(), {sizes.begin(), sizes.end()}, milliseconds};
+}
+
+template <Scalar T>
+void solve_with(const Options& options, const Backend& backend, const BlockJacobi<T>& M,
+                const blockjacobi::CsrView<T>& A, const blockjacobi::Array<T>& b, blockjacobi::Array<T>& x,
+                Outcome& outcome) {
+  const blockjacobi::LinearOperator<T> product(backend, A);
+  ProgressLine line;
+  blockjacobi::SolveOptions solve_options;
+  solve_options.rtol = options.rtol;
+  solve_options.max_iterations = options.max_iterations;
+  solve_options.restart = options.restart;
+  solve_options.progress = [&line](const blockjacobi::SolveProgress& progress) {
+    line.show(progress);
+    return true;
+  };
+  outcome.solve_ms = milliseconds(backend, [&] {
+    outcome.solve = outcome.solver == Solver::cg ? cg(product, M, b.view(), x.view(), solve_options)
+                                                 : gmres(product, M, b.view(), x.view(), solve_options);
+  });
+  line.finish();
+  outcome.reason = outcome.solve->reason;
+  outcome.message = end_message(*outcome.solve, outcome.solver);
+}
+
+template <Scalar T>
+void warn_about_precision(const Options& options) {
+  const double reachable = 10.0 * static_cast<double>(std::numeric_limits<blockjacobi::real_t<T>>::epsilon());
+  if (options.rtol < reachable)
+    warn(fmt::format("--rtol {} is below what scalar {} can reach on most systems (about {:.0e})", options.rtol,
+                     to_char(blockjacobi::scalar_type<T>), reachable));
+}
+
+/// The way from the file to the solution.
+template <Scalar T>
+void run(const Options& options, Outcome& outcome) {
+  const Backend backend = choose_backend(options);
+  outcome.backend = backend.description();
+  const auto host_matrix = read_matrix<T>(options, outcome.info);
+  const blockjacobi::Array<T> b(backend, right_hand_side(options, host_matrix));
+  blockjacobi::Array<T> x(backend, initial_guess<T>(options, host_matrix.rows()));
+  print_input(outcome);
+  print_solver(outcome, options);
+  warn_about_precision<T>(options);
+
+  const BackendMatrix<T> matrix(backend, host_matrix);
+  BlockPartition blocks;
+  const double partition_ms = milliseconds(backend, [&] { blocks = partition(options, backend, matrix.view()); });
+  outcome.blocks = describe(blocks, options, partition_ms);
+  print_partition(outcome.blocks);
+
+  try {
+    std::optional<BlockJacobi<T>> M;
+    outcome.setup_ms = milliseconds(
+        backend, [&] { M.emplace(backend, matrix.view(), blocks, blockjacobi::BlockJacobiOptions{options.singular}); });
+    outcome.setup = M->report();
+    print_setup(outcome);
+    solve_with(options, backend, *M, matrix.view(), b, x, outcome);
+  } catch (const blockjacobi::SingularBlock& error) {
+    outcome.reason = blockjacobi::StopReason::singular_block;
+    outcome.message = fmt::format("not converged: singular_block: {}", error.what());
+  }
+}
+
+void run(const Options& options, Outcome& outcome) {
+  switch (outcome.scalar) {
+    case ScalarType::s: return run<float>(options, outcome);
+    case ScalarType::d: return run<double>(options, outcome);
+    case ScalarType::c: return run<std::complex<float>>(options, outcome);
+    case ScalarType::z: return run<std::complex<double>>(options, outcome);
+  }
+}
+
+ExitStatus run(int argc, char** argv) {
+  const auto options = parse_options(argc, argv);
+  if (!options) return converged;
+  Outcome outcome = look_at_input(*options);
+  run(*options, outcome);
+  print_end(outcome);
+  if (!options->json_file.empty()) write_json(options->json_file, outcome);
+  if (!options->history_file.empty()) write_history(options->history_file, outcome);
+  return outcome.reason == blockjacobi::StopReason::converged ? converged : not_converged;
+}
+
+int fail(const char* message) {
+  std::fflush(stdout);
+  fmt::print(stderr, "{}: error: {}\n", program_name, message);
+  return bad_input;
+}
+
+}  // namespace
+}  // namespace solve
+
+int main(int argc, char** argv) {
+  try {
+    return solve::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return solve::fail("out of memory");
+  } catch (const std::exception& error) {
+    return solve::fail(error.what());
+  }
+}

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <blockjacobi/blockjacobi.hpp>
+
+#include <optional>
+#include <span>
+
+namespace solve {
+
+/// A matrix in a backend's memory: a host matrix is used in place, a device gets a copy. The host matrix must outlive
+/// this object.
+template <blockjacobi::Scalar T>
+class BackendMatrix {
+ public:
+  BackendMatrix(const blockjacobi::Backend& backend, const blockjacobi::CsrMatrix<T>& host) : view_(host.view()) {
+    if (backend.memory_space() == blockjacobi::MemorySpace::host) return;
+    view_.row_offsets = copy(row_offsets_, backend, host.row_offsets());
+    view_.columns = copy(columns_, backend, host.columns());
+    view_.values = copy(values_, backend, host.values());
+    view_.space = backend.memory_space();
+  }
+
+  const blockjacobi::CsrView<T>& view() const noexcept { return view_; }
+
+ private:
+  template <class E>
+  static const E* copy(std::optional<blockjacobi::Array<E>>& array, const blockjacobi::Backend& backend,
+                       std::span<const E> host) {
+    array.emplace(backend, host.size());
+    array->copy_from_host(host.data());
+    return array->data();
+  }
+
+  std::optional<blockjacobi::Array<blockjacobi::offset_t>> row_offsets_;
+  std::optional<blockjacobi::Array<blockjacobi::index_t>> columns_;
+  std::optional<blockjacobi::Array<T>> values_;
+  blockjacobi::CsrView<T> view_;
+};
+
+}  // namespace solve

@@ -1,0 +1,215 @@
+#include "options.hpp"
+
+#include "usage_error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+#include <utility>
+#include <vector>
+
+namespace solve {
+
+using blockjacobi::BackendKind;
+using blockjacobi::ScalarType;
+using blockjacobi::SingularPolicy;
+
+namespace {
+
+/// The words of the command line before they are given a meaning.
+struct Words {
+  std::string matrix, solver = "auto", blocks = "detect", block_size = "auto", backend = "auto", scalar = "auto",
+                      storage = "full", singular = "scalar_jacobi", rhs = "random", x0, json, history, plot;
+  int threads = 0;
+};
+
+/// The values of one option: those that this version has, and those that are defined but come later.
+template <class Value>
+struct Choice {
+  const char* option;
+  std::vector<std::pair<std::string, Value>> available;
+  std::vector<std::string> later = {};
+};
+
+template <class Value>
+Value choose(const Choice<Value>& choice, const std::string& word) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choice.available) {
+    if (name == word) return value;
+    names.push_back(name);
+  }
+  if (std::find(choice.later.begin(), choice.later.end(), word) != choice.later.end())
+    throw UsageError(fmt::format("{} {}: this value is known, but not available in version {}; available: {}",
+                                 choice.option, word, blockjacobi::version, fmt::join(names, ", ")));
+  throw UsageError(fmt::format("{}: there is no value '{}'; allowed: {}", choice.option, word, fmt::join(names, ", ")));
+}
+
+const Choice<std::optional<Solver>>& solvers() {
+  static const Choice<std::optional<Solver>> choice{
+      "--solver", {{"auto", {}}, {"cg", Solver::cg}, {"gmres", Solver::gmres}}, {"bicgstab", "fcg", "fgmres"}};
+  return choice;
+}
+
+const Choice<std::optional<BackendKind>>& backends() {
+  static const Choice<std::optional<BackendKind>> choice{
+      "--backend", {{"auto", {}}, {"host", BackendKind::host}, {"cuda", BackendKind::cuda}}};
+  return choice;
+}
+
+const Choice<std::optional<ScalarType>>& scalars() {
+  static const Choice<std::optional<ScalarType>> choice{
+      "--scalar",
+      {{"auto", {}}, {"s", ScalarType::s}, {"d", ScalarType::d}, {"c", ScalarType::c}, {"z", ScalarType::z}}};
+  return choice;
+}
+
+const Choice<SingularPolicy>& singular_policies() {
+  static const Choice<SingularPolicy> choice{"--singular",
+                                             {{"fail", SingularPolicy::fail},
+                                              {"identity", SingularPolicy::identity},
+                                              {"scalar_jacobi", SingularPolicy::scalar_jacobi}},
+                                             {"shift", "pseudo_inverse"}};
+  return choice;
+}
+
+/// Only the format that stores the inverses as they are computed exists so far.
+const Choice<bool>& storages() {
+  static const Choice<bool> choice{"--storage", {{"full", true}}, {"packed", "fp32", "bf16", "fp16", "adaptive"}};
+  return choice;
+}
+
+index_t block_size(const std::string& word, Blocks blocks) {
+  if (word == "auto") return Options{}.block_size;
+  index_t size = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
+  if (error != std::errc{} || end != word.data() + word.size() || size < 1 || size > blockjacobi::max_block_size)
+    throw UsageError(fmt::format("--block-size: '{}' is neither auto nor in 1..{}", word, blockjacobi::max_block_size));
+  if (blocks == Blocks::file)
+    throw UsageError(fmt::format("--block-size {}: the blocks come from a file, which states their sizes", size));
+  return size;
+}
+
+void require_input_file(const char* option, const std::string& path, const std::string& otherwise = "") {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    throw UsageError(fmt::format("{}: {}no such file: '{}'", option, otherwise, path));
+  if (std::filesystem::is_directory(path, ignored)) throw UsageError(fmt::format("{}: '{}' is a folder", option, path));
+}
+
+/// A long solve should not end in a report that cannot be written.
+void require_folder_of(const char* option, const std::filesystem::path& path) {
+  std::error_code ignored;
+  const auto folder = path.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
+    throw UsageError(
+        fmt::format("{}: there is no folder '{}' to write '{}' to", option, folder.string(), path.filename().string()));
+  if (std::filesystem::is_directory(path, ignored))
+    throw UsageError(fmt::format("{}: '{}' is a folder", option, path.string()));
+}
+
+void check_numbers(const Options& options) {
+  if (!(options.rtol > 0.0 && options.rtol < 1.0))
+    throw UsageError(fmt::format("--rtol: {} is not between 0 and 1", options.rtol));
+  if (options.max_iterations < 1)
+    throw UsageError(fmt::format("--max-iterations: {} is not positive", options.max_iterations));
+  if (options.restart < 1) throw UsageError(fmt::format("--restart: {} is not positive", options.restart));
+}
+
+/// Gives the words their meaning; the numbers are in `options` already.
+Options interpret(const Words& words, bool threads_given, Options options) {
+  options.matrix = words.matrix;
+  options.solver = choose(solvers(), words.solver);
+  options.backend = choose(backends(), words.backend);
+  options.scalar = choose(scalars(), words.scalar);
+  options.singular = choose(singular_policies(), words.singular);
+  choose(storages(), words.storage);
+  if (!words.plot.empty())
+    throw UsageError(
+        fmt::format("--plot {}: this option is known, but not available in version {}; --history FILE.csv writes "
+                    "the residuals",
+                    words.plot, blockjacobi::version));
+
+  options.blocks = words.blocks == "detect"    ? Blocks::detect
+                   : words.blocks == "uniform" ? Blocks::uniform
+                                               : Blocks::file;
+  options.block_size = block_size(words.block_size, options.blocks);
+  options.rhs = words.rhs == "random" ? Rhs::random : words.rhs == "ones" ? Rhs::ones : Rhs::file;
+  if (threads_given && words.threads < 1) throw UsageError(fmt::format("--threads: {} is not positive", words.threads));
+  if (threads_given && options.backend == BackendKind::cuda)
+    throw UsageError("--threads: belongs to the host backend, but --backend is cuda");
+  options.threads = words.threads;
+  check_numbers(options);
+
+  require_input_file("MATRIX", words.matrix);
+  if (options.blocks == Blocks::file) {
+    require_input_file("--blocks", words.blocks, "neither detect nor uniform, and ");
+    options.block_file = words.blocks;
+  }
+  if (options.rhs == Rhs::file) {
+    require_input_file("--rhs", words.rhs, "neither random nor ones, and ");
+    options.rhs_file = words.rhs;
+  }
+  if (!words.x0.empty()) require_input_file("--x0", words.x0);
+  options.x0_file = words.x0;
+  options.json_file = words.json;
+  options.history_file = words.history;
+  if (!words.json.empty()) require_folder_of("--json", options.json_file);
+  if (!words.history.empty()) require_folder_of("--history", options.history_file);
+  return options;
+}
+
+void describe_options(CLI::App& app, Words& words, Options& options) {
+  app.add_option("MATRIX", words.matrix, "Matrix Market file, .mtx or .mtx.gz")->required();
+  app.add_option("--solver", words.solver,
+                 "auto: cg if the file says symmetric (real) or hermitian, else gmres; cg; gmres")
+      ->capture_default_str();
+  app.add_option("--blocks", words.blocks, "detect (supervariables), uniform, or a file of 0-based block pointers")
+      ->capture_default_str();
+  app.add_option("--block-size", words.block_size,
+                 "the largest block with detect, the size with uniform, 1..512; auto is 32")
+      ->capture_default_str();
+  app.add_option("--backend", words.backend, "auto (cuda if there is a device), host, cuda")->capture_default_str();
+  app.add_option("--threads", words.threads, "threads of the host backend (default: OpenMP's)");
+  app.add_option("--scalar", words.scalar, "auto (d, or z for complex files), s, d, c, z")->capture_default_str();
+  app.add_option("--storage", words.storage, "format of the stored inverses: full")->capture_default_str();
+  app.add_option("--singular", words.singular, "what replaces singular blocks: fail, identity, scalar_jacobi")
+      ->capture_default_str();
+  app.add_option("--rhs", words.rhs, "random (b = A x, x uniform in [-1, 1]), ones (b = A * ones), or a file")
+      ->capture_default_str();
+  app.add_option("--x0", words.x0, "file with the initial guess (default: zero)");
+  app.add_option("--rtol", options.rtol, "stop at ||b - A x|| <= rtol ||b||")->capture_default_str();
+  app.add_option("--max-iterations", options.max_iterations, "iterations of cg, inner iterations of gmres")
+      ->capture_default_str();
+  app.add_option("--restart", options.restart, "m of gmres(m)")->capture_default_str();
+  app.add_option("--json", words.json, "write the whole report to this file");
+  app.add_option("--history", words.history, "write iteration,residual to this .csv file");
+  app.add_option("--plot", words.plot, "not available yet");
+  app.set_version_flag("--version", fmt::format("{} {}", program_name, blockjacobi::version));
+}
+
+}  // namespace
+
+const char* to_string(Solver solver) noexcept { return solver == Solver::cg ? "cg" : "gmres"; }
+
+std::optional<Options> parse_options(int argc, char** argv) {
+  CLI::App app("Solves a sparse linear system with a block-Jacobi preconditioned Krylov method.", program_name);
+  app.footer("Exit status: 0 converged, 1 not converged or a singular block, 2 bad usage or input.");
+  Words words;
+  Options options;
+  describe_options(app, words, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) throw UsageError(fmt::format("{} (see --help)", error.what()));
+    app.exit(error);
+    return std::nullopt;
+  }
+  return interpret(words, app.count("--threads") > 0, options);
+}
+
+}  // namespace solve

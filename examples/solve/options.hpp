@@ -1,0 +1,49 @@
+#pragma once
+
+#include <blockjacobi/blockjacobi.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace solve {
+
+using blockjacobi::index_t;
+
+inline constexpr const char* program_name = "blockjacobi-solve";
+
+enum class Solver { cg, gmres };
+
+const char* to_string(Solver solver) noexcept;
+
+/// Where the diagonal blocks come from.
+enum class Blocks { detect, uniform, file };
+
+/// Where the right-hand side comes from: A x with x uniform in [-1, 1], A * ones, or a file.
+enum class Rhs { random, ones, file };
+
+/// The command line, checked. An empty optional means "auto".
+struct Options {
+  std::filesystem::path matrix;
+  std::optional<Solver> solver;
+  Blocks blocks = Blocks::detect;
+  std::filesystem::path block_file;  ///< with Blocks::file
+  index_t block_size = 32;           ///< the maximum with detect, the size with uniform
+  std::optional<blockjacobi::BackendKind> backend;
+  int threads = 0;  ///< of the host backend; 0 takes OpenMP's default
+  std::optional<blockjacobi::ScalarType> scalar;
+  blockjacobi::SingularPolicy singular = blockjacobi::SingularPolicy::scalar_jacobi;
+  Rhs rhs = Rhs::random;
+  std::filesystem::path rhs_file;  ///< with Rhs::file
+  std::filesystem::path x0_file;   ///< empty: start from zero
+  double rtol = 1e-8;
+  index_t max_iterations = 10000;
+  index_t restart = 30;
+  std::filesystem::path json_file;     ///< empty: none
+  std::filesystem::path history_file;  ///< empty: none
+};
+
+/// Reads the command line. Prints and returns nothing for --help and --version; throws UsageError.
+std::optional<Options> parse_options(int argc, char** argv);
+
+}  // namespace solve

@@ -1,0 +1,130 @@
+#include "core/shared/cg_recurrence.hpp"
+#include "kernels/block/grid_sum.cuh"
+#include "kernels/global/vector.cuh"
+
+// The state is only written by the thread block that arrives last in a reduction, after every other has read `stop`.
+
+namespace blockjacobi::kernels {
+
+namespace {
+
+/// CgVectors of the compute scalar.
+template <class C>
+struct Vectors {
+  index_t n;
+  C* x;
+  C* r;
+  C* z;
+  C* p;
+  C* q;
+};
+
+template <Scalar T>
+Vectors<detail::compute_t<T>> compute_vectors(const detail::CgVectors<T>& v) {
+  return {v.n,
+          detail::compute_cast(v.x),
+          detail::compute_cast(v.r),
+          detail::compute_cast(v.z),
+          detail::compute_cast(v.p),
+          detail::compute_cast(v.q)};
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    cg_step_length_kernel(const Vectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  using Sum = GridSum<sum_width<C>>;
+  __shared__ typename Sum::Scratch scratch;
+  if (state->stop != 0) return;
+  double pq[sum_width<C>] = {};
+  for_each_element(v.n, [&](offset_t i) { accumulate_dot(pq, v.p[i], v.q[i]); });
+  if (!Sum::run(pq, workspace.partials, workspace.tickets, scratch)) return;
+  if (threadIdx.x != 0) return;
+  state->pq = to_accumulator<C>(pq);
+  detail::cg_step_length(*state);
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    cg_step_kernel(const Vectors<C> v, const detail::CgState<C>* state) {
+  const offset_t i = own_element();
+  if (i >= v.n || state->stop != 0) return;
+  const C alpha = state->alpha;
+  v.x[i] += alpha * v.p[i];
+  v.r[i] -= alpha * v.q[i];
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    cg_direction_factor_kernel(const Vectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  constexpr int width = sum_width<C>;
+  using Sum = GridSum<width + 1>;
+  __shared__ typename Sum::Scratch scratch;
+  if (state->stop != 0) return;
+  double sums[width + 1] = {};  // r^H z, then ||r||^2
+  for_each_element(v.n, [&](offset_t i) {
+    const C r = v.r[i];
+    accumulate_dot(sums, r, v.z[i]);
+    accumulate_square(sums[width], r);
+  });
+  if (!Sum::run(sums, workspace.partials, workspace.tickets, scratch)) return;
+  if (threadIdx.x != 0) return;
+  state->rho_new = to_accumulator<C>(sums);
+  state->rr = sums[width];
+  detail::cg_direction_factor(*state);
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    cg_direction_kernel(const Vectors<C> v, const detail::CgState<C>* state) {
+  const offset_t i = own_element();
+  if (i >= v.n || state->stop != 0) return;
+  v.p[i] = v.z[i] + state->beta * v.p[i];
+}
+
+}  // namespace
+
+template <Scalar T>
+void cg_step_length(const detail::CgVectors<T>& v, detail::CgState<detail::compute_t<T>>* state,
+                    const ReductionWorkspace& workspace, CUstream_st* stream) {
+  cg_step_length_kernel<<<reduction_blocks(v.n), vector_policy.threads, 0, stream>>>(compute_vectors(v), state,
+                                                                                     workspace);
+  check_launch("cg_step_length_kernel");
+}
+
+template <Scalar T>
+void cg_step(const detail::CgVectors<T>& v, const detail::CgState<detail::compute_t<T>>* state, CUstream_st* stream) {
+  if (v.n == 0) return;
+  cg_step_kernel<<<elementwise_blocks(v.n), vector_policy.threads, 0, stream>>>(compute_vectors(v), state);
+  check_launch("cg_step_kernel");
+}
+
+template <Scalar T>
+void cg_direction_factor(const detail::CgVectors<T>& v, detail::CgState<detail::compute_t<T>>* state,
+                         const ReductionWorkspace& workspace, CUstream_st* stream) {
+  cg_direction_factor_kernel<<<reduction_blocks(v.n), vector_policy.threads, 0, stream>>>(compute_vectors(v), state,
+                                                                                          workspace);
+  check_launch("cg_direction_factor_kernel");
+}
+
+template <Scalar T>
+void cg_direction(const detail::CgVectors<T>& v, const detail::CgState<detail::compute_t<T>>* state,
+                  CUstream_st* stream) {
+  if (v.n == 0) return;
+  cg_direction_kernel<<<elementwise_blocks(v.n), vector_policy.threads, 0, stream>>>(compute_vectors(v), state);
+  check_launch("cg_direction_kernel");
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                                  \
+  template void cg_step_length(const detail::CgVectors<T>&, detail::CgState<detail::compute_t<T>>*,                 \
+                               const ReductionWorkspace&, CUstream_st*);                                            \
+  template void cg_step(const detail::CgVectors<T>&, const detail::CgState<detail::compute_t<T>>*, CUstream_st*);   \
+  template void cg_direction_factor(const detail::CgVectors<T>&, detail::CgState<detail::compute_t<T>>*,            \
+                                    const ReductionWorkspace&, CUstream_st*);                                       \
+  template void cg_direction(const detail::CgVectors<T>&, const detail::CgState<detail::compute_t<T>>*, CUstream_st*)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,71 @@
+#include "core/shared/compute_type.hpp"
+#include "kernels/check.hpp"
+#include "kernels/launch.hpp"
+#include "kernels/subwarp/lanes.cuh"
+#include "kernels/tuning/krylov.hpp"
+
+namespace blockjacobi::kernels {
+
+namespace {
+
+/// y = A x, csr_lanes lanes a row.
+template <class C, class O>
+__global__ void __launch_bounds__(csr_threads)
+    csr_product_kernel(index_t rows, const O* row_offsets, const index_t* columns, const C* values, int base,
+                       const C* x, C* y) {
+  const offset_t row =
+      static_cast<offset_t>(blockIdx.x) * (csr_threads / csr_lanes) + static_cast<int>(threadIdx.x) / csr_lanes;
+  if (row >= rows) return;  // whole groups leave
+  const auto lanes = Lanes<csr_lanes>::current();
+  const offset_t end = static_cast<offset_t>(row_offsets[row + 1]) - base;
+  C sum{};
+  for (offset_t k = static_cast<offset_t>(row_offsets[row]) - base + lanes.rank; k < end; k += csr_lanes)
+    sum += values[k] * x[columns[k] - base];
+#pragma unroll
+  for (int half = csr_lanes / 2; half > 0; half /= 2) sum += lanes.broadcast(sum, lanes.rank ^ half);
+  if (lanes.rank == 0) y[row] = sum;
+}
+
+__global__ void __launch_bounds__(csr_threads)
+    narrow_offsets_kernel(const std::int64_t* source, offset_t count, std::int32_t* destination) {
+  const offset_t i = static_cast<offset_t>(blockIdx.x) * csr_threads + threadIdx.x;
+  if (i < count) destination[i] = static_cast<std::int32_t>(source[i]);
+}
+
+}  // namespace
+
+template <Scalar T, Offset O>
+void csr_product(const CsrView<T, O>& matrix, const T* x, T* y, CUstream_st* stream) {
+  if (matrix.rows == 0) return;
+  constexpr int rows_per_block = csr_threads / csr_lanes;
+  const auto blocks = static_cast<unsigned>((static_cast<offset_t>(matrix.rows) + rows_per_block - 1) / rows_per_block);
+  csr_product_kernel<<<blocks, csr_threads, 0, stream>>>(
+      matrix.rows, matrix.row_offsets, matrix.columns, detail::compute_cast(static_cast<const T*>(matrix.values)),
+      static_cast<int>(matrix.base), detail::compute_cast(x), detail::compute_cast(y));
+  check_launch("csr_product_kernel");
+}
+
+void narrow_offsets(const std::int64_t* source, offset_t count, std::int32_t* destination, CUstream_st* stream) {
+  if (count == 0) return;
+  const auto blocks = static_cast<unsigned>((count + csr_threads - 1) / csr_threads);
+  narrow_offsets_kernel<<<blocks, csr_threads, 0, stream>>>(source, count, destination);
+  check_launch("narrow_offsets_kernel");
+}
+
+int device_status() noexcept {
+  cudaFuncAttributes attributes;
+  const cudaError_t status = cudaFuncGetAttributes(&attributes, narrow_offsets_kernel);
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());  // no later launch takes it for its own error
+  return static_cast<int>(status);
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                 \
+  template void csr_product(const CsrView<T, std::int32_t>&, const T*, T*, CUstream_st*);          \
+  template void csr_product(const CsrView<T, std::int64_t>&, const T*, T*, CUstream_st*)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::kernels

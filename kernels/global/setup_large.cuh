@@ -1,0 +1,255 @@
+#pragma once
+
+#include "kernels/block/gauss_jordan.cuh"
+#include "kernels/block/reduce.cuh"
+#include "kernels/check.hpp"
+#include "kernels/global/setup.cuh"
+#include "kernels/subwarp/extract.cuh"
+#include "kernels/tuning/setup.hpp"
+
+#include <climits>
+
+namespace blockjacobi::kernels {
+
+/// Whether the matrix itself lies in shared memory, or stays in its place in the batch (and so in L2).
+enum class Residence { shared, global };
+
+/// Leading dimension of the matrix; odd in shared memory against bank conflicts along rows.
+__host__ __device__ constexpr int large_leading_dimension(int n, Residence residence) {
+  return residence == Residence::shared ? n | 1 : n;
+}
+
+/// Scalars, then reals, then integers of the dynamic shared memory.
+struct LargeSharedLayout {
+  std::size_t scalars;
+  std::size_t integers;
+};
+
+__host__ __device__ constexpr LargeSharedLayout large_shared_layout(int n, int panel, Residence residence) {
+  const auto order = static_cast<std::size_t>(n);
+  const auto width = static_cast<std::size_t>(panel);
+  const auto ld = static_cast<std::size_t>(large_leading_dimension(n, residence));
+  const std::size_t matrix = residence == Residence::shared ? ld * order : 0;
+  return {matrix + 2 * order * width + width + order, 3 * order};
+}
+
+template <class C>
+constexpr std::size_t large_shared_bytes(int n, int panel, Residence residence) {
+  const LargeSharedLayout layout = large_shared_layout(n, panel, residence);
+  return layout.scalars * sizeof(C) + layout.integers * sizeof(int);
+}
+
+/// Shared memory whose size does not depend on the order.
+template <class C>
+struct LargeScratch {
+  ReduceScratch<1, detail::arithmetic_real_t<C>> reals;
+  ReduceScratch<1, int> integers;
+  detail::arithmetic_real_t<C> magnitude;
+};
+
+/// A block of order 33..512, worked on by a thread block.
+template <class C, Residence residence>
+struct LargeBlock {
+  using R = detail::arithmetic_real_t<C>;
+
+  BlockElimination<C> elimination;
+  C* diagonal;
+  int* row_exponent;
+  int* column_exponent;
+  LargeScratch<C>& scratch;
+
+  __device__ LargeBlock(C* block, int n, int panel_width, unsigned char* shared, LargeScratch<C>& scratch_)
+      : scratch(scratch_) {
+    C* next = reinterpret_cast<C*>(shared);
+    int* integers = reinterpret_cast<int*>(next + large_shared_layout(n, panel_width, residence).scalars);
+    const int ld = large_leading_dimension(n, residence);
+    const auto take = [&next](int count) {
+      C* taken = next;
+      next += count;
+      return taken;
+    };
+    C* a = residence == Residence::shared ? take(ld * n) : block;
+    elimination = {a,
+                   ld,
+                   n,
+                   panel_width,
+                   take(n * panel_width),
+                   take(n * panel_width),
+                   take(panel_width),
+                   &scratch.magnitude,
+                   integers};
+    diagonal = take(n);
+    row_exponent = integers + n;
+    column_exponent = integers + 2 * n;
+  }
+
+  __device__ int n() const { return elimination.n; }
+  __device__ C& at(int i, int j) const { return elimination.a[i + static_cast<offset_t>(j) * elimination.ld]; }
+
+  /// visit(i, j) over all elements: a warp for each column.
+  template <class Visit>
+  __device__ void for_each_element(Visit visit) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warps = static_cast<int>(blockDim.x) / 32;
+    for (int j = static_cast<int>(threadIdx.x) / 32; j < n(); j += warps)
+      for (int i = lane; i < n(); i += 32) visit(i, j);
+  }
+
+  /// visit(i) over all rows or columns: a thread for each.
+  template <class Visit>
+  __device__ void for_each_row(Visit visit) const {
+    for (int i = static_cast<int>(threadIdx.x); i < n(); i += static_cast<int>(blockDim.x)) visit(i);
+  }
+
+  __device__ void clear() const {
+    for_each_element([&](int i, int j) { at(i, j) = C{}; });
+    __syncthreads();
+  }
+
+  __device__ void extract(const C* values, const detail::PositionMapView& map, offset_t slot) const {
+    clear();
+    extract_entries(values, map, slot, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x),
+                    [&](int position, C value) { at(position % n(), position / n()) = value; });
+    __syncthreads();
+    for_each_row([&](int i) { diagonal[i] = at(i, i); });
+    __syncthreads();
+  }
+
+  /// i + j n of the first element in column-major order that is NaN or Inf; INT_MAX if there is none.
+  __device__ int first_non_finite() const {
+    int first = INT_MAX;
+    for_each_element([&](int i, int j) {
+      if (!detail::finite(at(i, j))) first = min(first, i + j * n());
+    });
+    return block_reduce(first, scratch.integers, [](int a, int b) { return a < b ? a : b; });
+  }
+
+  /// Scales rows, then columns, by powers of two.
+  __device__ void equilibrate() const {
+    for_each_row([&](int i) {
+      R largest = 0;
+      for (int j = 0; j < n(); ++j) largest = fmax(largest, detail::abs1(at(i, j)));
+      row_exponent[i] = detail::equilibrating_exponent(largest);
+    });
+    __syncthreads();
+    const auto lanes = Lanes<32>::current();
+    const int warps = static_cast<int>(blockDim.x) / 32;
+    for (int j = static_cast<int>(threadIdx.x) / 32; j < n(); j += warps) {
+      R largest = 0;
+      for (int i = lanes.rank; i < n(); i += 32) {
+        const C scaled = detail::scale_by_power(at(i, j), row_exponent[i]);
+        largest = fmax(largest, detail::abs1(scaled));
+        at(i, j) = scaled;
+      }
+      largest = lanes.reduce(largest, LargerOrNan<R>{});
+      const int exponent = detail::equilibrating_exponent(largest);
+      if (lanes.rank == 0) column_exponent[j] = exponent;
+      for (int i = lanes.rank; i < n(); i += 32) at(i, j) = detail::scale_by_power(at(i, j), exponent);
+    }
+    __syncthreads();
+  }
+
+  __device__ R infinity_norm() const {
+    R norm = 0;
+    for_each_row([&](int i) {
+      R sum = 0;
+      for (int j = 0; j < n(); ++j) sum += detail::modulus(at(i, j));
+      norm = LargerOrNan<R>{}(norm, sum);
+    });
+    return block_reduce(norm, scratch.reals, LargerOrNan<R>{});
+  }
+
+  /// (R A C)^-1 = C^-1 A^-1 R^-1: element (i, j) takes the scales of column i and row j. False if it overflows.
+  __device__ bool undo_scaling() const {
+    bool all_finite = true;
+    for_each_element([&](int i, int j) {
+      const C x = detail::scale_by_power(at(i, j), column_exponent[i] + row_exponent[j]);
+      all_finite = all_finite && detail::finite(x);
+      at(i, j) = x;
+    });
+    return __syncthreads_and(all_finite) != 0;
+  }
+
+  /// Equilibrates and inverts a finite block.
+  __device__ Outcome<R> solve() const {
+    equilibrate();
+    const R norm = infinity_norm();
+    const int zero_pivot = elimination.invert();
+    if (zero_pivot != 0) return {zero_pivot, R(0)};
+    const R rcond = reciprocal_condition(norm, infinity_norm());
+    const bool finite = undo_scaling();
+    const bool accepted = finite && rcond >= detail::singular_threshold<R>(n());
+    return {accepted ? 0 : detail::info_ill_conditioned(n()), rcond};
+  }
+
+  __device__ void set_diagonal(detail::Fallback fallback) const {
+    __syncthreads();
+    clear();
+    for_each_row([&](int i) { at(i, i) = detail::fallback_diagonal(fallback, diagonal[i]); });
+    __syncthreads();
+  }
+
+  __device__ void store(C* block) const {
+    if constexpr (residence == Residence::shared)
+      for_each_element([&](int i, int j) { block[i + static_cast<offset_t>(j) * n()] = at(i, j); });
+  }
+};
+
+template <class C, Residence residence>
+__global__ void __launch_bounds__(block_setup_max_threads, 1)
+    setup_large_kernel(const SetupArguments<C> arguments, const index_t first_slot, const int panel_width) {
+  using R = detail::arithmetic_real_t<C>;
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  __shared__ LargeScratch<C> scratch;
+
+  const offset_t s = first_slot + static_cast<offset_t>(blockIdx.x);
+  const BlockSlot slot = arguments.slots[s];
+  C* stored = arguments.inverse + slot.start;
+  const LargeBlock<C, residence> block(stored, slot.size, panel_width, shared_bytes, scratch);
+
+  block.extract(arguments.values, arguments.map, s);
+  const int bad = block.first_non_finite();
+  const Outcome<R> outcome =
+      bad == INT_MAX ? block.solve()
+                     : Outcome<R>{detail::info_non_finite(bad % slot.size, bad / slot.size, slot.size), R(0) / R(0)};
+  if (outcome.info != 0) block.set_diagonal(arguments.fallback);
+  block.store(stored);
+  if (threadIdx.x == 0) store_outcome(arguments, slot, outcome);
+}
+
+/// Dynamic shared memory that a thread block may use beside LargeScratch.
+template <class C>
+std::size_t large_shared_limit() {
+  int device = 0;
+  int bytes = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
+  return static_cast<std::size_t>(bytes) - sizeof(LargeScratch<C>);
+}
+
+template <class C, Residence residence>
+void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& range, std::size_t limit,
+                        CUstream_st* stream) {
+  const BlockSetupPolicy policy = block_setup_policy(range.largest, residence == Residence::shared);
+  int panel = policy.panel;
+  while (panel > 1 && large_shared_bytes<C>(range.largest, panel, residence) > limit) panel /= 2;
+  const std::size_t bytes = large_shared_bytes<C>(range.largest, panel, residence);
+  const auto kernel = setup_large_kernel<C, residence>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limit)),
+        "cudaFuncSetAttribute(setup_large_kernel)");
+  kernel<<<static_cast<unsigned>(range.count), static_cast<unsigned>(policy.threads), bytes, stream>>>(
+      arguments, range.first, panel);
+  check_launch("setup_large_kernel");
+}
+
+template <class C>
+void setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  const std::size_t limit = large_shared_limit<C>();
+  const int panel = block_setup_policy(range.largest, true).panel;
+  if (large_shared_bytes<C>(range.largest, panel, Residence::shared) <= limit)
+    launch_setup_large<C, Residence::shared>(arguments, range, limit, stream);
+  else
+    launch_setup_large<C, Residence::global>(arguments, range, limit, stream);
+}
+
+}  // namespace blockjacobi::kernels

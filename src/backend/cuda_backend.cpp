@@ -1,0 +1,149 @@
+#include "backend/backend_impl.hpp"
+#include "backend/cuda_block_ops.hpp"
+#include "backend/cuda_check.hpp"
+#include "backend/cuda_krylov_ops.hpp"
+#include "backend/cuda_partition_ops.hpp"
+#include "backend/cuda_recording.hpp"
+
+#include <blockjacobi/error.hpp>
+
+#include <fmt/format.h>
+
+namespace blockjacobi::detail {
+
+namespace {
+
+/// The two typed sets of operations for one scalar.
+template <Scalar T>
+struct CudaOps {
+  explicit CudaOps(CudaContext& context) : block(context), krylov(context) {}
+  CudaBlockOps<T> block;
+  CudaKrylovOps<T> krylov;
+};
+
+class CudaBackend final : public BackendImpl {
+ public:
+  template <class... Arguments>
+  explicit CudaBackend(Arguments&&... arguments)
+      : context_(std::forward<Arguments>(arguments)...),
+        partition_(context_),
+        s_(context_),
+        d_(context_),
+        c_(context_),
+        z_(context_) {}
+
+  BackendKind kind() const override { return BackendKind::cuda; }
+  MemorySpace space() const override { return MemorySpace::device; }
+  std::string description() const override;
+  CUstream_st* stream() const override { return context_.stream(); }
+  int threads() const override { return 1; }
+  void synchronize() override { context_.synchronize(); }
+
+  void* allocate(std::size_t bytes) override { return context_.allocate(bytes); }
+  void deallocate(void* pointer, std::size_t bytes) noexcept override { context_.deallocate(pointer, bytes); }
+  void copy_from_host(void* destination, const void* source, std::size_t bytes) override {
+    transfer(destination, source, bytes, cudaMemcpyHostToDevice);
+    // why: a pinned source is still being read when the call returns, and a pageable one may be as well.
+    context_.synchronize();
+  }
+  void copy_to_host(void* destination, const void* source, std::size_t bytes) override {
+    transfer(destination, source, bytes, cudaMemcpyDeviceToHost);
+    context_.synchronize();
+  }
+  void copy(void* destination, const void* source, std::size_t bytes) override {
+    transfer(destination, source, bytes, cudaMemcpyDeviceToDevice);
+  }
+  void zero(void* destination, std::size_t bytes) override { context_.zero(destination, bytes); }
+
+  std::unique_ptr<Recording> record(std::function<void()> body, bool capturable) override {
+    return make_cuda_recording(context_, std::move(body), capturable);
+  }
+
+  PartitionOps& partition_ops() override { return partition_; }
+  BlockOps<float>& block_ops(float) override { return s_.block; }
+  BlockOps<double>& block_ops(double) override { return d_.block; }
+  BlockOps<std::complex<float>>& block_ops(std::complex<float>) override { return c_.block; }
+  BlockOps<std::complex<double>>& block_ops(std::complex<double>) override { return z_.block; }
+  KrylovOps<float>& krylov_ops(float) override { return s_.krylov; }
+  KrylovOps<double>& krylov_ops(double) override { return d_.krylov; }
+  KrylovOps<std::complex<float>>& krylov_ops(std::complex<float>) override { return c_.krylov; }
+  KrylovOps<std::complex<double>>& krylov_ops(std::complex<double>) override { return z_.krylov; }
+
+ private:
+  void transfer(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind) {
+    if (bytes == 0) return;
+    const DeviceGuard guard(context_.device());
+    check(cudaMemcpyAsync(destination, source, bytes, kind, context_.stream()), "cudaMemcpyAsync");
+  }
+
+  CudaContext context_;
+  CudaPartitionOps partition_;
+  CudaOps<float> s_;
+  CudaOps<double> d_;
+  CudaOps<std::complex<float>> c_;
+  CudaOps<std::complex<double>> z_;
+};
+
+std::string CudaBackend::description() const {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, context_.device()), "cudaGetDeviceProperties");
+  return fmt::format("cuda {}, {}", context_.device(), properties.name);
+}
+
+std::string reason(cudaError_t status) {
+  return fmt::format("{} ({})", cudaGetErrorName(status), cudaGetErrorString(status));
+}
+
+cudaError_t count_devices(int& count) {
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+  return status;
+}
+
+/// Whether the device runs the kernels of this build; makes its context.
+cudaError_t try_device(int device) {
+  const DeviceGuard guard(device);
+  return static_cast<cudaError_t>(kernels::device_status());
+}
+
+void require_device(int device) {
+  int count = 0;
+  const cudaError_t status = count_devices(count);
+  if (status != cudaSuccess)
+    throw BackendUnavailable(fmt::format("Backend::cuda: no CUDA device can be used: {}", reason(status)));
+  if (device < 0 || device >= count)
+    throw BackendUnavailable(
+        fmt::format("Backend::cuda: device {} does not exist, there {} {}", device, count == 1 ? "is" : "are", count));
+  const cudaError_t usable = try_device(device);
+  if (usable != cudaSuccess)
+    throw BackendUnavailable(
+        fmt::format("Backend::cuda: device {} cannot run this build's kernels: {}", device, reason(usable)));
+}
+
+}  // namespace
+
+std::shared_ptr<BackendImpl> make_cuda_backend(int device) {
+  require_device(device);
+  return std::make_shared<CudaBackend>(device);
+}
+
+std::shared_ptr<BackendImpl> make_cuda_backend(int device, CUstream_st* stream,
+                                               std::shared_ptr<MemoryResource> resource) {
+  require_device(device);
+  return std::make_shared<CudaBackend>(device, stream, std::move(resource));
+}
+
+bool cuda_device_available() noexcept {
+  int count = 0;
+  if (count_devices(count) != cudaSuccess) return false;
+  for (int device = 0; device < count; ++device) {
+    try {
+      if (try_device(device) == cudaSuccess) return true;
+    } catch (const CudaError&) {
+      continue;  // cannot be made current, so it cannot be used
+    }
+  }
+  return false;
+}
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,137 @@
+#include "backend/cuda_context.hpp"
+
+#include "backend/cuda_check.hpp"
+#include "kernels/tuning/krylov.hpp"
+
+#include <utility>
+
+namespace blockjacobi::detail {
+
+namespace {
+
+constexpr std::size_t reduction_bytes = kernels::reduction_partials * sizeof(double);
+constexpr std::size_t ticket_bytes = kernels::reduction_tickets * sizeof(unsigned int);
+
+CUstream_st* make_stream(int device) {
+  const DeviceGuard guard(device);
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  return stream;
+}
+
+}  // namespace
+
+DeviceGuard::DeviceGuard(int device) {
+  check(cudaGetDevice(&previous_), "cudaGetDevice");
+  changed_ = previous_ != device;
+  if (changed_) check(cudaSetDevice(device), "cudaSetDevice");
+}
+
+DeviceGuard::~DeviceGuard() {
+  if (changed_) static_cast<void>(cudaSetDevice(previous_));
+}
+
+CudaContext::CudaContext(int device) : CudaContext(device, make_stream(device), true, nullptr) {}
+
+CudaContext::CudaContext(int device, CUstream_st* stream, std::shared_ptr<MemoryResource> resource)
+    : CudaContext(device, stream, false, std::move(resource)) {}
+
+CudaContext::CudaContext(int device, CUstream_st* stream, bool owns_stream, std::shared_ptr<MemoryResource> resource)
+    : device_(device), stream_(stream), owns_stream_(owns_stream), resource_(std::move(resource)) {
+  try {
+    const DeviceGuard guard(device_);
+    int pools = 0;
+    check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device_), "cudaDeviceGetAttribute");
+    has_pools_ = pools != 0;
+    make_reductions();
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+CudaContext::~CudaContext() { release(); }
+
+void CudaContext::make_reductions() {
+  reductions_.partials = static_cast<double*>(allocate(reduction_bytes));
+  reductions_.tickets = static_cast<unsigned int*>(allocate(ticket_bytes));
+  zero(reductions_.tickets, ticket_bytes);
+}
+
+void CudaContext::release() noexcept {
+  // Failures are of no consequence here: at the end of the process the driver may be gone already.
+  try {
+    const DeviceGuard guard(device_);
+    if (reductions_.partials != nullptr) deallocate(reductions_.partials, reduction_bytes);
+    if (reductions_.tickets != nullptr) deallocate(reductions_.tickets, ticket_bytes);
+    if (cusparse_ != nullptr) static_cast<void>(cusparseDestroy(cusparse_));
+    if (owns_stream_) static_cast<void>(cudaStreamDestroy(stream_));
+  } catch (const CudaError&) {
+  }
+}
+
+cusparseHandle_t CudaContext::cusparse() {
+  if (cusparse_ != nullptr) return cusparse_;
+  const DeviceGuard guard(device_);
+  cusparseHandle_t handle = nullptr;
+  check(cusparseCreate(&handle), "cusparseCreate");
+  cusparse_ = handle;
+  check(cusparseSetStream(cusparse_, stream_), "cusparseSetStream");
+  return cusparse_;
+}
+
+void* CudaContext::allocate(std::size_t bytes) {
+  const DeviceGuard guard(device_);
+  if (resource_ != nullptr) return resource_->allocate(bytes, stream_);
+  void* pointer = nullptr;
+  const std::string call = "allocation of " + std::to_string(bytes) + " bytes by ";
+  if (has_pools_)
+    check(cudaMallocAsync(&pointer, bytes, stream_), (call + "cudaMallocAsync").c_str());
+  else
+    check(cudaMalloc(&pointer, bytes), (call + "cudaMalloc").c_str());
+  return pointer;
+}
+
+void CudaContext::deallocate(void* pointer, std::size_t bytes) noexcept {
+  if (resource_ != nullptr) {
+    resource_->deallocate(pointer, bytes, stream_);
+    return;
+  }
+  try {
+    const DeviceGuard guard(device_);
+    static_cast<void>(has_pools_ ? cudaFreeAsync(pointer, stream_) : cudaFree(pointer));
+  } catch (const CudaError&) {
+  }
+}
+
+void CudaContext::zero(void* destination, std::size_t bytes) {
+  if (bytes == 0) return;
+  const DeviceGuard guard(device_);
+  check(cudaMemsetAsync(destination, 0, bytes, stream_), "cudaMemsetAsync");
+}
+
+void CudaContext::synchronize() {
+  const DeviceGuard guard(device_);
+  check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+}
+
+CudaMemory::CudaMemory(CudaContext& context, std::size_t bytes)
+    : context_(&context), data_(bytes > 0 ? context.allocate(bytes) : nullptr), bytes_(bytes) {}
+
+CudaMemory::~CudaMemory() {
+  if (data_ != nullptr) context_->deallocate(data_, bytes_);
+}
+
+CudaMemory::CudaMemory(CudaMemory&& other) noexcept
+    : context_(other.context_),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+CudaMemory& CudaMemory::operator=(CudaMemory&& other) noexcept {
+  std::swap(context_, other.context_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "kernels/launch.hpp"
+
+#include <blockjacobi/memory.hpp>
+
+#include <cusparse.h>
+
+#include <cstddef>
+#include <memory>
+
+namespace blockjacobi::detail {
+
+/// Makes a device current and restores the one before.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(int device);
+  ~DeviceGuard();
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+
+ private:
+  int previous_ = 0;
+  bool changed_ = false;
+};
+
+/// A CUDA device with its stream, allocator, library handles and scratch, shared by the operations of one backend.
+class CudaContext {
+ public:
+  /// A non-blocking stream of its own.
+  explicit CudaContext(int device);
+  /// The user's stream, nullptr for the legacy default stream, and optionally the user's allocator.
+  CudaContext(int device, CUstream_st* stream, std::shared_ptr<MemoryResource> resource);
+  ~CudaContext();
+  CudaContext(const CudaContext&) = delete;
+  CudaContext& operator=(const CudaContext&) = delete;
+
+  int device() const noexcept { return device_; }
+  CUstream_st* stream() const noexcept { return stream_; }
+  /// Made at the first call; works on stream().
+  cusparseHandle_t cusparse();
+  const kernels::ReductionWorkspace& reductions() const noexcept { return reductions_; }
+
+  void* allocate(std::size_t bytes);
+  void deallocate(void* pointer, std::size_t bytes) noexcept;
+  void zero(void* destination, std::size_t bytes);
+  void synchronize();
+
+ private:
+  CudaContext(int device, CUstream_st* stream, bool owns_stream, std::shared_ptr<MemoryResource> resource);
+  void make_reductions();
+  void release() noexcept;
+
+  int device_;
+  CUstream_st* stream_;
+  bool owns_stream_;
+  bool has_pools_ = false;
+  std::shared_ptr<MemoryResource> resource_;
+  cusparseHandle_t cusparse_ = nullptr;
+  kernels::ReductionWorkspace reductions_;
+};
+
+/// Device memory of a context, freed with it.
+class CudaMemory {
+ public:
+  CudaMemory() = default;
+  CudaMemory(CudaContext& context, std::size_t bytes);
+  ~CudaMemory();
+  CudaMemory(CudaMemory&& other) noexcept;
+  CudaMemory& operator=(CudaMemory&& other) noexcept;
+  void* data() const noexcept { return data_; }
+
+ private:
+  CudaContext* context_ = nullptr;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace blockjacobi::detail

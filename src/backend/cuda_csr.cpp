@@ -1,0 +1,180 @@
+#include "backend/cuda_csr.hpp"
+
+#include "backend/cuda_check.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+namespace blockjacobi::detail {
+
+namespace {
+
+template <Scalar T>
+constexpr cudaDataType cuda_type() {
+  switch (scalar_type<T>) {
+    case ScalarType::s: return CUDA_R_32F;
+    case ScalarType::d: return CUDA_R_64F;
+    case ScalarType::c: return CUDA_C_32F;
+    case ScalarType::z: return CUDA_C_64F;
+  }
+  return CUDA_R_64F;
+}
+
+struct DestroyMatrix {
+  void operator()(cusparseSpMatDescr_t matrix) const { static_cast<void>(cusparseDestroySpMat(matrix)); }
+};
+struct DestroyVector {
+  void operator()(cusparseDnVecDescr_t vector) const { static_cast<void>(cusparseDestroyDnVec(vector)); }
+};
+using MatrixDescriptor = std::unique_ptr<std::remove_pointer_t<cusparseSpMatDescr_t>, DestroyMatrix>;
+using VectorDescriptor = std::unique_ptr<std::remove_pointer_t<cusparseDnVecDescr_t>, DestroyVector>;
+
+/// cuSPARSE's descriptors take pointers to non-const, also where they only read.
+template <class T>
+void* writable(const T* pointer) {
+  return const_cast<T*>(pointer);
+}
+
+template <Scalar T>
+MatrixDescriptor describe(const CsrView<T, std::int32_t>& m) {
+  const auto base = m.base == IndexBase::one ? CUSPARSE_INDEX_BASE_ONE : CUSPARSE_INDEX_BASE_ZERO;
+  cusparseSpMatDescr_t descriptor = nullptr;
+  check(cusparseCreateCsr(&descriptor, m.rows, m.cols, m.nnz, writable(m.row_offsets), writable(m.columns),
+                          writable(m.values), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, base, cuda_type<T>()),
+        "cusparseCreateCsr");
+  return MatrixDescriptor(descriptor);
+}
+
+template <Scalar T>
+VectorDescriptor describe(index_t size, void* data) {
+  cusparseDnVecDescr_t descriptor = nullptr;
+  check(cusparseCreateDnVec(&descriptor, size, data, cuda_type<T>()), "cusparseCreateDnVec");
+  return VectorDescriptor(descriptor);
+}
+
+/// Offsets and columns of 32 bits.
+template <Scalar T>
+class CusparseCsr final : public OperatorImpl<T> {
+ public:
+  /// `offsets` holds the offsets of the matrix if they do not belong to the user.
+  CusparseCsr(CudaContext& context, const CsrView<T, std::int32_t>& matrix, CudaMemory offsets)
+      : context_(context), rows_(matrix.rows), offsets_(std::move(offsets)), matrix_(describe(matrix)) {
+    const DeviceGuard guard(context_.device());
+    const index_t longest = std::max(matrix.rows, matrix.cols);
+    const std::size_t bytes = static_cast<std::size_t>(longest) * sizeof(T);
+    const CudaMemory x(context_, bytes), y(context_, bytes);
+    context_.zero(x.data(), bytes);
+    x_ = describe<T>(matrix.cols, x.data());
+    y_ = describe<T>(matrix.rows, y.data());
+    std::size_t buffer_bytes = 0;
+    check(cusparseSpMV_bufferSize(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(),
+                                  x_.get(), &zero_, y_.get(), cuda_type<T>(), algorithm, &buffer_bytes),
+          "cusparseSpMV_bufferSize");
+    // why: a null buffer is refused by the preprocessing of some versions, so there is always one.
+    buffer_ = CudaMemory(context_, std::max<std::size_t>(buffer_bytes, 256));
+    check(cusparseSpMV_preprocess(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(),
+                                  x_.get(), &zero_, y_.get(), cuda_type<T>(), algorithm, buffer_.data()),
+          "cusparseSpMV_preprocess");
+    multiply();  // loads cuSPARSE's kernels now and not during a capture
+  }
+
+  index_t rows() const override { return rows_; }
+  bool capturable() const override { return true; }
+
+  void apply(const T* x, T* y) const override {
+    const DeviceGuard guard(context_.device());
+    check(cusparseDnVecSetValues(x_.get(), writable(x)), "cusparseDnVecSetValues");
+    check(cusparseDnVecSetValues(y_.get(), y), "cusparseDnVecSetValues");
+    multiply();
+  }
+
+ private:
+  static constexpr cusparseSpMVAlg_t algorithm = CUSPARSE_SPMV_CSR_ALG2;  // bitwise reproducible
+
+  void multiply() const {
+    check(cusparseSpMV(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(), x_.get(), &zero_,
+                       y_.get(), cuda_type<T>(), algorithm, buffer_.data()),
+          "cusparseSpMV");
+  }
+
+  CudaContext& context_;
+  index_t rows_;
+  CudaMemory offsets_;
+  MatrixDescriptor matrix_;
+  VectorDescriptor x_, y_;
+  CudaMemory buffer_;
+  T one_{1}, zero_{0};
+};
+
+/// Any number of entries, by our own kernel.
+template <Scalar T, Offset O>
+class KernelCsr final : public OperatorImpl<T> {
+ public:
+  KernelCsr(CudaContext& context, const CsrView<T, O>& matrix) : context_(context), matrix_(matrix) {}
+
+  index_t rows() const override { return matrix_.rows; }
+  bool capturable() const override { return true; }
+  void apply(const T* x, T* y) const override {
+    const DeviceGuard guard(context_.device());
+    kernels::csr_product(matrix_, x, y, context_.stream());
+  }
+
+ private:
+  CudaContext& context_;
+  CsrView<T, O> matrix_;
+};
+
+/// No entries: y = 0.
+template <Scalar T>
+class EmptyCsr final : public OperatorImpl<T> {
+ public:
+  EmptyCsr(CudaContext& context, index_t rows) : context_(context), rows_(rows) {}
+
+  index_t rows() const override { return rows_; }
+  bool capturable() const override { return true; }
+  void apply(const T*, T* y) const override { context_.zero(y, static_cast<std::size_t>(rows_) * sizeof(T)); }
+
+ private:
+  CudaContext& context_;
+  index_t rows_;
+};
+
+template <Scalar T>
+std::unique_ptr<OperatorImpl<T>> make_cusparse(CudaContext& context, const CsrView<T, std::int32_t>& matrix) {
+  return std::make_unique<CusparseCsr<T>>(context, matrix, CudaMemory());
+}
+
+template <Scalar T>
+std::unique_ptr<OperatorImpl<T>> make_cusparse(CudaContext& context, const CsrView<T, std::int64_t>& matrix) {
+  const DeviceGuard guard(context.device());
+  const std::size_t count = static_cast<std::size_t>(matrix.rows) + 1;
+  CudaMemory offsets(context, count * sizeof(std::int32_t));
+  auto* narrow = static_cast<std::int32_t*>(offsets.data());
+  kernels::narrow_offsets(matrix.row_offsets, static_cast<offset_t>(count), narrow, context.stream());
+  const CsrView<T, std::int32_t> view{matrix.rows,    matrix.cols,   matrix.nnz,  narrow,
+                                      matrix.columns, matrix.values, matrix.base, matrix.space};
+  return std::make_unique<CusparseCsr<T>>(context, view, std::move(offsets));
+}
+
+}  // namespace
+
+template <Scalar T, Offset O>
+std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext& context, const CsrView<T, O>& matrix) {
+  constexpr offset_t largest = std::numeric_limits<std::int32_t>::max();
+  if (matrix.nnz == 0) return std::make_unique<EmptyCsr<T>>(context, matrix.rows);
+  if (matrix.nnz + static_cast<offset_t>(matrix.base) > largest)
+    return std::make_unique<KernelCsr<T, O>>(context, matrix);
+  return make_cusparse(context, matrix);
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                              \
+  template std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext&, const CsrView<T, std::int32_t>&);       \
+  template std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext&, const CsrView<T, std::int64_t>&)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "backend/cuda_context.hpp"
+#include "backend/krylov_ops.hpp"
+
+namespace blockjacobi::detail {
+
+/// Solver phases by cuSPARSE and the kernels of kernels/global/{vector,cg,gmres}. Operators and preconditioners run on
+/// every call, also once the state has stopped; what they write is not used then.
+template <Scalar T>
+class CudaKrylovOps final : public KrylovOps<T> {
+  using C = compute_t<T>;
+
+ public:
+  explicit CudaKrylovOps(CudaContext& context) : context_(context) {}
+
+  std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int32_t>& matrix) override;
+  std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int64_t>& matrix) override;
+  /// Reading the flag costs about as much as two small kernels; later iterations of the batch are wasted.
+  int batch() const override { return 16; }
+
+  void residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) override;
+  void norm(index_t n, const T* x, double* norm) override;
+  void add(index_t n, const T* u, T* x) override;
+
+  void cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) override;
+  void cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) override;
+  void cg_direction(const CgVectors<T>& v, CgState<C>* state) override;
+
+  void gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
+  void gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j, GmresState* state) override;
+  void gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
+
+ private:
+  CudaContext& context_;
+};
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,59 @@
+"""blockjacobi-solve on real systems, which lie in the folder named by BLOCKJACOBI_MATRICES.
+
+Exits with 77, which ctest reports as skipped, where the variable is not set; a missing file is a failure.
+"""
+
+import os
+import sys
+import unittest
+
+from solve_program import SolveTest
+
+FOLDER = os.environ.get("BLOCKJACOBI_MATRICES", "")
+
+
+class RealMatrices(SolveTest):
+    def run_on(self, name, *arguments):
+        path = os.path.join(FOLDER, name + ".mtx.gz")
+        self.assertTrue(os.path.exists(path), f"BLOCKJACOBI_MATRICES is set, but {path} is missing")
+        return self.solve(path, *arguments, timeout=1200)
+
+    def test_cg_converges(self):
+        for name, *blocks in (
+            ("ccx_segmenttet", "--blocks", "uniform", "--block-size", 3),
+            ("ccx_segmenttet", "--blocks", "uniform", "--block-size", 24),
+            ("bcsstk16",),
+            ("nasa4704",),
+            ("xpetra_regions_A",),
+        ):
+            with self.subTest(matrix=name, blocks=blocks):
+                self.assert_converged(self.run_on(name, "--solver", "cg", *blocks))
+
+    def test_gmres_converges(self):
+        for name, *blocks in (
+            ("opm_spe9", "--blocks", "uniform", "--block-size", 3),
+            ("sherman5",),
+            ("orsirr_1",),
+            ("jpwh_991",),
+        ):
+            with self.subTest(matrix=name, blocks=blocks):
+                self.assert_converged(self.run_on(name, "--solver", "gmres", *blocks))
+
+    def test_complex_arithmetic(self):
+        for name, solver in (("qc324", "gmres"), ("mhd1280b", "cg")):
+            with self.subTest(matrix=name):
+                result = self.run_on(name, "--solver", solver)
+                self.assert_converged(result)
+                self.assertEqual(result.report["scalar"], "z")
+
+    def test_hopeless_systems_end_with_a_reason(self):
+        for name in ("west0479", "rdist2"):
+            with self.subTest(matrix=name):
+                self.assert_not_converged(self.run_on(name))
+
+
+if __name__ == "__main__":
+    if not FOLDER:
+        print("skipped: BLOCKJACOBI_MATRICES is not set (RealMatrices: cg, gmres, complex, hopeless systems)")
+        sys.exit(77)
+    unittest.main()

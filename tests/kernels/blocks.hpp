@@ -1,0 +1,131 @@
+#pragma once
+
+#include "tests/kernels/support.hpp"
+
+#include <Eigen/Dense>
+
+namespace blockjacobi::test {
+
+template <Scalar T>
+using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+
+/// Entry (i, j) of a block.
+template <Scalar T>
+struct Entry {
+  index_t i;
+  index_t j;
+  T value;
+};
+
+/// The stored entries of a block, row by row; entries of the same element are neighbours.
+template <Scalar T>
+using Entries = std::vector<Entry<T>>;
+
+template <Scalar T>
+Entries<T> dense_entries(const Matrix<T>& a) {
+  Entries<T> entries;
+  for (index_t i = 0; i < a.rows(); ++i)
+    for (index_t j = 0; j < a.cols(); ++j) entries.push_back({i, j, a(i, j)});
+  return entries;
+}
+
+template <Scalar T>
+Matrix<T> random_matrix(index_t n, unsigned seed) {
+  std::mt19937 generator(seed);
+  return Matrix<T>::NullaryExpr(n, n, [&] { return random_scalar<T>(generator); });
+}
+
+/// A batch of blocks on the device that is set up through the seam, without the layers above it.
+template <Scalar T>
+class Blocks {
+ public:
+  Blocks(const Backend& backend, const std::vector<index_t>& sizes)
+      : backend_(backend),
+        partition_(BlockPartition::from_offsets(offsets(sizes))),
+        inverse_(backend, partition_),
+        info_(backend, sizes.size()),
+        rcond_(backend, sizes.size()),
+        defects_(backend, 1) {}
+
+  const BlockPartition& partition() const { return partition_; }
+  index_t rows() const { return partition_.rows(); }
+  BlockBatchView<const T> view() const { return inverse_.view(); }
+
+  /// entries(block) gives the stored entries of a block.
+  template <class Source>
+  void setup(Source entries, detail::Fallback fallback = detail::Fallback::identity) {
+    std::vector<T> values;
+    std::vector<offset_t> begin{0}, source;
+    std::vector<index_t> position;
+    for (const BlockSlot& slot : inverse_.layout().slots()) {
+      for (const Entry<T>& e : entries(slot.block)) {
+        source.push_back(static_cast<offset_t>(values.size()));
+        position.push_back(e.i + e.j * slot.size);
+        values.push_back(e.value);
+      }
+      begin.push_back(static_cast<offset_t>(source.size()));
+    }
+    const Array<T> device_values(backend_, values);
+    const Array<offset_t> device_begin(backend_, begin), device_source(backend_, source);
+    const Array<index_t> device_position(backend_, position);
+    detail::block_ops<T>(backend_).setup(device_values.data(),
+                                         {device_begin.data(), device_source.data(), device_position.data()},
+                                         inverse_.view(), fallback, {info_.data(), rcond_.data(), defects_.data()});
+    backend_.synchronize();
+  }
+
+  std::vector<T> apply(const std::vector<T>& r) const {
+    const Array<T> input(backend_, r);
+    Array<T> output(backend_, std::vector<T>(r.size(), T(7)));
+    detail::block_ops<T>(backend_).apply(inverse_.view(), input.data(), output.data());
+    return output.to_host();
+  }
+
+  Matrix<T> block(index_t b) const {
+    const std::vector<T> values = inverse_.block(b);
+    return Eigen::Map<const Matrix<T>>(values.data(), partition_.block_size(b), partition_.block_size(b));
+  }
+  std::vector<int> info() const { return info_.to_host(); }
+  std::vector<real_t<T>> rcond() const { return rcond_.to_host(); }
+  int defects() const { return defects_.to_host()[0]; }
+
+ private:
+  static std::vector<index_t> offsets(const std::vector<index_t>& sizes) {
+    std::vector<index_t> offsets{0};
+    for (const index_t size : sizes) offsets.push_back(offsets.back() + size);
+    return offsets;
+  }
+
+  Backend backend_;
+  BlockPartition partition_;
+  BlockBatch<T> inverse_;
+  Array<int> info_;
+  Array<real_t<T>> rcond_;
+  Array<int> defects_;
+};
+
+using WideMatrix = Eigen::Matrix<std::complex<double>, Eigen::Dynamic, Eigen::Dynamic>;
+
+template <Scalar T>
+WideMatrix widen(const Matrix<T>& a) {
+  return a.template cast<std::complex<double>>();
+}
+
+inline double infinity_norm(const WideMatrix& a) {
+  return a.rows() == 0 ? 0.0 : a.cwiseAbs().rowwise().sum().maxCoeff();
+}
+
+/// min(||I - A X||, ||I - X A||) / (n eps ||A|| ||X||) in the infinity norm, evaluated in double; its own rounding
+/// adds at most about 1 for double data.
+template <Scalar T>
+double inverse_error(const Matrix<T>& a, const Matrix<T>& x) {
+  const WideMatrix wide_a = widen<T>(a), wide_x = widen<T>(x);
+  const WideMatrix identity = WideMatrix::Identity(a.rows(), a.cols());
+  const double right = infinity_norm(identity - wide_a * wide_x);
+  const double left = infinity_norm(identity - wide_x * wide_a);
+  const double scale =
+      static_cast<double>(a.rows()) * epsilon<T> * infinity_norm(wide_a) * infinity_norm(wide_x);
+  return std::min(left, right) / scale;
+}
+
+}  // namespace blockjacobi::test

@@ -1,0 +1,288 @@
+#include "tests/kernels/blocks.hpp"
+
+#include <cmath>
+
+namespace blockjacobi::test {
+namespace {
+
+template <class T>
+class SetupTest : public TypedDeviceTest<T> {};
+TYPED_TEST_SUITE(SetupTest, Scalars);
+
+constexpr double accepted_error = 10.0;
+
+/// One random dense block of each size, inverted and compared with the definition of an inverse.
+template <Scalar T>
+void expect_inverses(const std::vector<index_t>& sizes) {
+  Blocks<T> blocks(Backend::cuda(), sizes);
+  const auto matrix = [&](index_t b) { return random_matrix<T>(sizes[static_cast<std::size_t>(b)], 100u + static_cast<unsigned>(b)); };
+  blocks.setup([&](index_t b) { return dense_entries<T>(matrix(b)); });
+  const auto info = blocks.info();
+  const auto rcond = blocks.rcond();
+  EXPECT_EQ(blocks.defects(), 0);
+  for (std::size_t b = 0; b < sizes.size(); ++b) {
+    SCOPED_TRACE(::testing::Message() << "block " << b << ", order " << sizes[b]);
+    EXPECT_EQ(info[b], 0);
+    EXPECT_GT(rcond[b], 0);
+    EXPECT_LE(rcond[b], real_t<T>(1.001));
+    EXPECT_LE(inverse_error<T>(matrix(static_cast<index_t>(b)), blocks.block(static_cast<index_t>(b))),
+              accepted_error);
+  }
+}
+
+TYPED_TEST(SetupTest, SmallEveryOrderUpTo33) {
+  std::vector<index_t> sizes;
+  for (index_t n = 1; n <= 33; ++n) sizes.push_back(n);
+  expect_inverses<TypeParam>(sizes);
+}
+
+TYPED_TEST(SetupTest, SmallSharedAndGlobalMemoryOrders) {
+  // 48 and 64 fit in shared memory for every scalar, 256 for none.
+  expect_inverses<TypeParam>({48, 64, 256});
+}
+
+TYPED_TEST(SetupTest, LargeOrders) {
+  expect_inverses<TypeParam>({48, 64, 65, 77, 96, 111, 112, 113, 127, 128, 160, 161, 190, 230, 235, 256, 333, 512});
+}
+
+TYPED_TEST(SetupTest, SmallMixedOrdersOutOfSequence) {
+  expect_inverses<TypeParam>({17, 1, 40, 3, 3, 32, 8, 1, 64, 2, 16, 31, 5, 33, 9, 4, 15, 7, 1, 12});
+}
+
+TYPED_TEST(SetupTest, SmallRaggedCounts) {
+  for (const index_t n : {1, 4, 7, 16, 32, 33})
+    for (const std::size_t count : {1u, 2u, 3u, 5u, 9u, 33u})
+      expect_inverses<TypeParam>(std::vector<index_t>(count, n));
+}
+
+TYPED_TEST(SetupTest, SmallNoBlocks) {
+  Blocks<TypeParam> blocks(Backend::cuda(), {});
+  blocks.setup([](index_t) { return Entries<TypeParam>{}; });
+  EXPECT_EQ(blocks.defects(), 0);
+  EXPECT_TRUE(blocks.apply({}).empty());
+}
+
+/// Tridiagonal blocks, so that the host side of a long batch stays cheap.
+template <Scalar T>
+Matrix<T> tridiagonal(index_t n, index_t block) {
+  Matrix<T> a = Matrix<T>::Zero(n, n);
+  for (index_t i = 0; i < n; ++i) {
+    a(i, i) = T(static_cast<real_t<T>>(2 + block % 7));
+    if (i > 0) a(i, i - 1) = T(-1);
+    if (i + 1 < n) a(i, i + 1) = T(-1);
+  }
+  return a;
+}
+
+template <Scalar T>
+Entries<T> tridiagonal_entries(index_t n, index_t block) {
+  Entries<T> entries;
+  for (index_t i = 0; i < n; ++i) {
+    if (i > 0) entries.push_back({i, i - 1, T(-1)});
+    entries.push_back({i, i, T(static_cast<real_t<T>>(2 + block % 7))});
+    if (i + 1 < n) entries.push_back({i, i + 1, T(-1)});
+  }
+  return entries;
+}
+
+template <Scalar T>
+void expect_long_batch(index_t n, index_t count) {
+  SCOPED_TRACE(::testing::Message() << count << " blocks of order " << n);
+  Blocks<T> blocks(Backend::cuda(), std::vector<index_t>(static_cast<std::size_t>(count), n));
+  blocks.setup([&](index_t b) { return tridiagonal_entries<T>(n, b); });
+  EXPECT_EQ(blocks.defects(), 0);
+  EXPECT_EQ(blocks.info(), std::vector<int>(static_cast<std::size_t>(count), 0));
+  for (const index_t b : {0, 1, count / 2, count - 2, count - 1})
+    EXPECT_LE(inverse_error<T>(tridiagonal<T>(n, b), blocks.block(b)), accepted_error) << "block " << b;
+  const auto r = random_vector<T>(static_cast<std::size_t>(blocks.rows()), 5);
+  const auto z = blocks.apply(r);
+  std::vector<T> product(r.size());
+  for (index_t b = 0; b < count; ++b) {
+    const auto first = static_cast<std::size_t>(b) * static_cast<std::size_t>(n);
+    const Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, 1>> zb(z.data() + first, n);
+    Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>(product.data() + first, n) = tridiagonal<T>(n, b) * zb;
+  }
+  EXPECT_LE(relative_difference(product, r), 1000.0 * static_cast<double>(n) * epsilon<T>);
+}
+
+TYPED_TEST(SetupTest, BatchesAroundTheSizeOfA16BitGrid) {
+  for (const index_t n : {1, 2, 5, 13})
+    for (const index_t count : {65535, 65536, 65537}) expect_long_batch<TypeParam>(n, count);
+}
+
+TEST_F(DeviceTest, LongBatchOfOneBlockAThreadBlock) { expect_long_batch<double>(33, 65537); }
+
+/// Storage past 2^31 elements: 64-bit positions.
+TEST_F(DeviceTest, StorageBeyond32BitPositions) {
+  const index_t n = 512, count = 8200;
+  std::vector<index_t> sizes(static_cast<std::size_t>(count), n);
+  Blocks<float> blocks(Backend::cuda(), sizes);
+  blocks.setup([&](index_t b) { return tridiagonal_entries<float>(n, b); });
+  EXPECT_EQ(blocks.defects(), count / 7 + (count % 7 > 0 ? 1 : 0) - [&] {
+    // blocks with 2 on the diagonal have a condition of order n^2, which float still accepts
+    return count / 7 + (count % 7 > 0 ? 1 : 0);
+  }());
+  EXPECT_LE(inverse_error<float>(tridiagonal<float>(n, count - 1), blocks.block(count - 1)), accepted_error);
+}
+
+TYPED_TEST(SetupTest, SmallMissingEntriesAreZerosAndDuplicatesAreSummed) {
+  using T = TypeParam;
+  for (const index_t n : {3, 6, 20, 40}) {
+    SCOPED_TRACE(n);
+    Matrix<T> expected = Matrix<T>::Zero(n, n);
+    Entries<T> entries;
+    for (index_t i = 0; i < n; ++i) {
+      const index_t j = (i + 1) % n;  // a permutation plus something on its diagonal
+      if (i % 2 == 0) entries.push_back({i, i, T(real_t<T>(0.25))});
+      for (int repeat = 0; repeat < 3; ++repeat) entries.push_back({i, j, T(real_t<T>(repeat + 1))});
+      if (i % 2 == 0) expected(i, i) = T(real_t<T>(0.25));
+      expected(i, j) = T(6);
+    }
+    Blocks<T> blocks(Backend::cuda(), {n});
+    blocks.setup([&](index_t) { return entries; });
+    EXPECT_EQ(blocks.info()[0], 0);
+    EXPECT_LE(inverse_error<T>(expected, blocks.block(0)), accepted_error);
+  }
+}
+
+TYPED_TEST(SetupTest, SmallPermutationsAreInvertedExactly) {
+  using T = TypeParam;
+  for (const index_t n : {1, 2, 4, 5, 8, 13, 16, 29, 32, 47, 64}) {
+    SCOPED_TRACE(n);
+    Matrix<T> a = Matrix<T>::Zero(n, n);
+    for (index_t i = 0; i < n; ++i) a(i, (5 * i + 3) % n == i && n > 1 ? i : (i + n / 2) % n) = T(0);
+    for (index_t i = 0; i < n; ++i) a(i, (i + n / 2) % n) = T(4);
+    Blocks<T> blocks(Backend::cuda(), {n});
+    blocks.setup([&](index_t) { return dense_entries<T>(a); });
+    EXPECT_EQ(blocks.info()[0], 0);
+    EXPECT_EQ(blocks.rcond()[0], real_t<T>(1));
+    EXPECT_TRUE(blocks.block(0) == Matrix<T>(a.transpose() / T(16)));
+  }
+}
+
+TYPED_TEST(SetupTest, SmallPowersOfTwoChangeNothingButTheScale) {
+  using T = TypeParam;
+  const int reach = std::is_same_v<real_t<T>, float> ? 60 : 500;
+  for (const index_t n : {4, 11, 32, 50}) {
+    SCOPED_TRACE(n);
+    const Matrix<T> a = random_matrix<T>(n, 3);
+    Matrix<T> scaled = a;
+    std::vector<int> exponent(static_cast<std::size_t>(n));
+    for (index_t i = 0; i < n; ++i) {
+      exponent[static_cast<std::size_t>(i)] = i % 3 == 0 ? reach : i % 3 == 1 ? -reach : 0;
+      scaled.row(i) *= std::ldexp(real_t<T>(1), exponent[static_cast<std::size_t>(i)]);
+    }
+    Blocks<T> blocks(Backend::cuda(), {n, n});
+    blocks.setup([&](index_t b) { return dense_entries<T>(b == 0 ? a : scaled); });
+    EXPECT_EQ(blocks.info(), std::vector<int>(2, 0));
+    EXPECT_EQ(blocks.rcond()[0], blocks.rcond()[1]);
+    const Matrix<T> x = blocks.block(0);
+    Matrix<T> y = blocks.block(1);
+    for (index_t i = 0; i < n; ++i) y.col(i) *= std::ldexp(real_t<T>(1), exponent[static_cast<std::size_t>(i)]);
+    EXPECT_TRUE(x == y);
+  }
+}
+
+/// Orders of every kernel path.
+constexpr index_t path_orders[] = {2, 4, 7, 16, 23, 32, 40, 64, 100, 256};
+
+TYPED_TEST(SetupTest, SmallZeroColumnIsNamedAndReplaced) {
+  using T = TypeParam;
+  for (const index_t n : path_orders)
+    for (const index_t zero : {index_t{0}, n / 2, n - 1}) {
+      SCOPED_TRACE(::testing::Message() << "order " << n << ", column " << zero);
+      Matrix<T> a = random_matrix<T>(n, 11);
+      a.diagonal().array() += T(real_t<T>(n));
+      a.col(zero).setZero();
+      Blocks<T> blocks(Backend::cuda(), {n, n, n});
+      const auto entries = [&](index_t b) {
+        return dense_entries<T>(b == 1 ? a : Matrix<T>(Matrix<T>::Identity(n, n)));
+      };
+      blocks.setup(entries, detail::Fallback::scalar_jacobi);
+      EXPECT_EQ(blocks.info(), (std::vector<int>{0, zero + 1, 0}));
+      EXPECT_EQ(blocks.rcond()[1], real_t<T>(0));
+      EXPECT_EQ(blocks.defects(), 1);
+      const Matrix<T> x = blocks.block(1);
+      for (index_t i = 0; i < n; ++i)
+        for (index_t j = 0; j < n; ++j) {
+          const T expected = i != j ? T(0) : i == zero ? T(1) : T(1) / a(i, i);
+          ASSERT_LE(std::abs(x(i, j) - expected), 4 * epsilon<T>) << i << ", " << j;
+        }
+      EXPECT_TRUE(blocks.block(0) == Matrix<T>(Matrix<T>::Identity(n, n)));
+      EXPECT_TRUE(blocks.block(2) == Matrix<T>(Matrix<T>::Identity(n, n)));
+
+      blocks.setup(entries, detail::Fallback::identity);
+      EXPECT_EQ(blocks.defects(), 1) << "the counter starts anew";
+      EXPECT_TRUE(blocks.block(1) == Matrix<T>(Matrix<T>::Identity(n, n)));
+    }
+}
+
+TYPED_TEST(SetupTest, SmallNonFiniteElementIsNamed) {
+  using T = TypeParam;
+  const real_t<T> nan = std::numeric_limits<real_t<T>>::quiet_NaN();
+  const real_t<T> infinity = std::numeric_limits<real_t<T>>::infinity();
+  for (const index_t n : path_orders) {
+    SCOPED_TRACE(n);
+    const index_t i = n - 1, j = n / 2;
+    Matrix<T> a = random_matrix<T>(n, 12);
+    a(i, j) = T(nan);
+    if (j + 1 < n) a(0, j + 1) = T(infinity);
+    Matrix<T> b = random_matrix<T>(n, 13);
+    b(0, 0) = T(-infinity);
+    Blocks<T> blocks(Backend::cuda(), {n, n});
+    blocks.setup([&](index_t k) { return dense_entries<T>(k == 0 ? a : b); }, detail::Fallback::scalar_jacobi);
+    EXPECT_EQ(blocks.info(), (std::vector<int>{-(1 + i + j * n), -1}));
+    EXPECT_TRUE(std::isnan(blocks.rcond()[0]));
+    EXPECT_TRUE(std::isnan(blocks.rcond()[1]));
+    EXPECT_EQ(blocks.defects(), 2);
+    EXPECT_TRUE(blocks.block(0).allFinite());
+    EXPECT_EQ(blocks.block(1)(0, 0), T(1));
+  }
+}
+
+TYPED_TEST(SetupTest, SmallIllConditionedBlocksAreRejected) {
+  using T = TypeParam;
+  for (const index_t n : {12, 16, 24, 32, 40, 64}) {
+    SCOPED_TRACE(n);
+    Matrix<T> hilbert(n, n);
+    for (index_t i = 0; i < n; ++i)
+      for (index_t j = 0; j < n; ++j) hilbert(i, j) = T(real_t<T>(1) / static_cast<real_t<T>>(i + j + 1));
+    Blocks<T> blocks(Backend::cuda(), {n});
+    blocks.setup([&](index_t) { return dense_entries<T>(hilbert); });
+    EXPECT_EQ(blocks.info()[0], n + 1);
+    EXPECT_LT(blocks.rcond()[0], 10 * static_cast<double>(n) * epsilon<T>);
+    EXPECT_TRUE(blocks.block(0) == Matrix<T>(Matrix<T>::Identity(n, n)));
+  }
+}
+
+TYPED_TEST(SetupTest, SmallInverseThatOverflowsIsRejected) {
+  using T = TypeParam;
+  const real_t<T> tiny = std::numeric_limits<real_t<T>>::denorm_min();
+  for (const index_t n : {1, 3, 8, 33}) {
+    SCOPED_TRACE(n);
+    Blocks<T> blocks(Backend::cuda(), {n});
+    blocks.setup([&](index_t) { return dense_entries<T>(Matrix<T>(Matrix<T>::Identity(n, n) * T(tiny))); },
+                 detail::Fallback::scalar_jacobi);
+    EXPECT_EQ(blocks.info()[0], n + 1);
+    EXPECT_TRUE(blocks.block(0) == Matrix<T>(Matrix<T>::Identity(n, n)));
+  }
+}
+
+TYPED_TEST(SetupTest, SmallTwoRunsGiveTheSameBits) {
+  using T = TypeParam;
+  const std::vector<index_t> sizes{1, 3, 8, 16, 31, 32, 33, 64, 128, 256};
+  Blocks<T> first(Backend::cuda(), sizes), second(Backend::cuda(), sizes);
+  const auto entries = [&](index_t b) {
+    return dense_entries<T>(random_matrix<T>(sizes[static_cast<std::size_t>(b)], 40u + static_cast<unsigned>(b)));
+  };
+  first.setup(entries);
+  second.setup(entries);
+  for (index_t b = 0; b < static_cast<index_t>(sizes.size()); ++b)
+    EXPECT_TRUE(first.block(b) == second.block(b)) << "order " << sizes[static_cast<std::size_t>(b)];
+  EXPECT_TRUE(same_bits(first.rcond(), second.rcond()));
+  const auto r = random_vector<T>(static_cast<std::size_t>(first.rows()), 8);
+  EXPECT_TRUE(same_bits(first.apply(r), second.apply(r)));
+}
+
+}  // namespace
+}  // namespace blockjacobi::test

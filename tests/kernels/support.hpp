@@ -1,0 +1,71 @@
+#pragma once
+
+#include "backend/backend_impl.hpp"
+
+#include <blockjacobi/array.hpp>
+#include <blockjacobi/block_batch.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace blockjacobi::test {
+
+/// Skips where there is no device; derived by every fixture here.
+class DeviceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
+  }
+};
+
+template <class T>
+class TypedDeviceTest : public DeviceTest {};
+
+using Scalars = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
+
+template <Scalar T>
+constexpr double epsilon = std::numeric_limits<real_t<T>>::epsilon();
+
+/// Uniform in [-1, 1], real and imaginary part.
+template <Scalar T>
+T random_scalar(std::mt19937& generator) {
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  if constexpr (is_complex<T>) {
+    const double re = uniform(generator), im = uniform(generator);
+    return T(static_cast<real_t<T>>(re), static_cast<real_t<T>>(im));
+  } else {
+    return static_cast<T>(uniform(generator));
+  }
+}
+
+template <Scalar T>
+std::vector<T> random_vector(std::size_t size, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::vector<T> v(size);
+  for (T& x : v) x = random_scalar<T>(generator);
+  return v;
+}
+
+template <class V>
+bool same_bits(const std::vector<V>& a, const std::vector<V>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(V)) == 0);
+}
+
+/// max |a - b| / max |b|, or the absolute difference where b = 0; NaN if there is one.
+template <Scalar T>
+double relative_difference(const std::vector<T>& a, const std::vector<T>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double difference = 0.0, largest = 0.0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const double d = std::abs(a[i] - b[i]);
+    if (!(d <= difference)) difference = d;
+    largest = std::max(largest, static_cast<double>(std::abs(b[i])));
+  }
+  return largest > 0.0 ? difference / largest : difference;
+}
+
+}  // namespace blockjacobi::test
