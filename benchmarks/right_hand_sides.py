@@ -1,6 +1,7 @@
 """Right-hand sides that blockjacobi-solve does not make itself, written as Matrix Market files. Needs numpy.
 
-- random: b = A x with x = numpy.random.default_rng(1).standard_normal(n), the one of the reference counts;
+- random: b = A x with x = numpy.random.default_rng(1).standard_normal(n). Inferred: of the generators tried (uniform
+  and normal, several engines and seeds) it alone gave the reference's counts on the four systems it was tried on;
 - perturbed: a right-hand side with each element changed by at most two units in the last place, which shows how much
   of an iteration count is rounding.
 """

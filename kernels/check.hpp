@@ -10,8 +10,7 @@
 namespace blockjacobi::kernels {
 
 /// Throws CudaError if `status` is not success; `what` names the call or the kernel. Safe during stream capture.
-inline void check(cudaError_t status, const char* what,
-                  std::source_location where = std::source_location::current()) {
+inline void check(cudaError_t status, const char* what, std::source_location where = std::source_location::current()) {
   if (status == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // no later launch takes it for its own error
   throw CudaError(static_cast<int>(status), std::string(what) + " failed: " + cudaGetErrorName(status) + " (" +

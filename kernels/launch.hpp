@@ -1,92 +1,132 @@
 #pragma once
 
-#include "backend/block_ops.hpp"
-#include "backend/krylov_ops.hpp"
+#include "core/shared/cg_recurrence.hpp"
+#include "core/shared/gmres_recurrence.hpp"
+#include "core/shared/singular_rule.hpp"
 
 #include <blockjacobi/views.hpp>
 
+#include <cstddef>
+#include <span>
+
 struct CUstream_st;
 
-/// The launchers: all that the host side knows of the kernels. They take the public scalars, enqueue on `stream`,
-/// allocate nothing, wait for nothing, can be captured, and throw CudaError if a launch is refused.
+/// The launchers: all that the host side knows of the kernels. C is a compute scalar (compute_type.hpp): float, double,
+/// detail::Complex<float> or detail::Complex<double>. All pointers are in device memory unless a comment says
+/// otherwise. The launchers enqueue on `stream`, allocate nothing, wait for nothing, can be captured, and throw
+/// CudaError if a launch is refused.
 namespace blockjacobi::kernels {
 
-/// Scratch of the reductions, in device memory: reduction_partials doubles and reduction_tickets counters (see
-/// kernels/tuning/krylov.hpp). The counters are zero before the first use and after each. Work that shares it must run
-/// in stream order.
+/// 0 if the current device can run the kernels of this build, else a cudaError_t.
+int device_status() noexcept;
+
+/// Scratch of the reductions. The tickets are zero before the first use and after each. Work that shares the scratch
+/// must run in stream order.
 struct ReductionWorkspace {
   double* partials = nullptr;
   unsigned int* tickets = nullptr;
 };
 
-/// 0 if the current device can run the kernels of this build, else a cudaError_t.
-int device_status() noexcept;
+struct ReductionBytes {
+  std::size_t partials;
+  std::size_t tickets;
+};
+ReductionBytes reduction_bytes() noexcept;
 
-// Blocks: BlockOps.
+// Blocks.
 
-template <Scalar T>
-void setup_blocks(const T* values, const detail::PositionMapView& map, const BlockBatchView<T>& inverse,
-                  detail::Fallback fallback, const detail::BlockStatusView<T>& status, CUstream_st* stream);
+/// What the set-up of a batch reads and writes. The entries of slot s are map_begin[s] .. map_begin[s + 1] - 1; entries
+/// of the same element stand next to each other. The outcome goes by block number.
+template <class C>
+struct SetupArguments {
+  const C* values;
+  const offset_t* map_begin;
+  const offset_t* map_source;   ///< index into values
+  const index_t* map_position;  ///< i + j N within the block
+  C* inverse;
+  const BlockSlot* slots;  ///< sorted by order
+  detail::Fallback fallback;
+  int* info;
+  detail::arithmetic_real_t<C>* rcond;
+  int* defects;  ///< one counter
+};
 
-template <Scalar T>
-void apply_blocks(const BlockBatchView<const T>& inverse, const T* r, T* z, CUstream_st* stream);
+/// Extracts, equilibrates, inverts and stores every block. `groups` lies on the host.
+template <class C>
+void setup_blocks(const SetupArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream);
 
-// CSR: OperatorImpl.
+/// z = X r block by block.
+template <class C>
+void apply_blocks(const BlockBatchView<const C>& inverse, const C* r, C* z, CUstream_st* stream);
+
+// Products with a CSR matrix.
 
 /// y = A x for any nnz; deterministic.
-template <Scalar T, Offset O>
-void csr_product(const CsrView<T, O>& matrix, const T* x, T* y, CUstream_st* stream);
+template <class C, Offset O>
+void csr_product(const CsrView<C, O>& matrix, const C* x, C* y, CUstream_st* stream);
 
 /// destination[i] = source[i], i < count; every value fits.
 void narrow_offsets(const std::int64_t* source, offset_t count, std::int32_t* destination, CUstream_st* stream);
 
-// Vectors: KrylovOps.
+// Vectors.
 
 /// r = b - r.
-template <Scalar T>
-void subtract_from(index_t n, const T* b, T* r, CUstream_st* stream);
+template <class C>
+void subtract_from(index_t n, const C* b, C* r, CUstream_st* stream);
 
 /// x += u.
-template <Scalar T>
-void add(index_t n, const T* u, T* x, CUstream_st* stream);
+template <class C>
+void add(index_t n, const C* u, C* x, CUstream_st* stream);
 
 /// *norm = ||x||.
-template <Scalar T>
-void norm(index_t n, const T* x, double* norm, const ReductionWorkspace& workspace, CUstream_st* stream);
+template <class C>
+void norm(index_t n, const C* x, double* norm, const ReductionWorkspace& workspace, CUstream_st* stream);
 
 // Conjugate gradients. Masked by state->stop.
 
+template <class C>
+struct CgVectors {
+  index_t n;
+  C* x;
+  C* r;
+  C* z;  ///< r without a preconditioner
+  C* p;
+  C* q;
+};
+
 /// pq = p^H q, cg_step_length.
-template <Scalar T>
-void cg_step_length(const detail::CgVectors<T>& v, detail::CgState<detail::compute_t<T>>* state,
-                    const ReductionWorkspace& workspace, CUstream_st* stream);
+template <class C>
+void cg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                    CUstream_st* stream);
 
 /// x += alpha p, r -= alpha q.
-template <Scalar T>
-void cg_step(const detail::CgVectors<T>& v, const detail::CgState<detail::compute_t<T>>* state, CUstream_st* stream);
+template <class C>
+void cg_step(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream);
 
 /// rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
-template <Scalar T>
-void cg_direction_factor(const detail::CgVectors<T>& v, detail::CgState<detail::compute_t<T>>* state,
-                         const ReductionWorkspace& workspace, CUstream_st* stream);
+template <class C>
+void cg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                         CUstream_st* stream);
 
 /// p = z + beta p.
-template <Scalar T>
-void cg_direction(const detail::CgVectors<T>& v, const detail::CgState<detail::compute_t<T>>* state,
-                  CUstream_st* stream);
+template <class C>
+void cg_direction(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream);
 
-// GMRES. Masked by state->cycle_stop, gmres_begin by state->stop, gmres_combine not at all.
+// GMRES. `basis` is n x (m + 1), column-major with leading dimension n.
 
-template <Scalar T>
-void gmres_begin(const detail::GmresVectors<T>& v, const detail::GmresSmall<detail::compute_t<T>>& small,
-                 detail::GmresState* state, const ReductionWorkspace& workspace, CUstream_st* stream);
+/// beta = ||v_0||, gmres_begin_cycle, v_0 /= beta. Masked by state->stop.
+template <class C>
+void gmres_begin(index_t n, C* basis, const detail::GmresSmall<C>& small, detail::GmresState* state,
+                 const ReductionWorkspace& workspace, CUstream_st* stream);
 
-template <Scalar T>
-void gmres_orthogonalize(const detail::GmresVectors<T>& v, const detail::GmresSmall<detail::compute_t<T>>& small,
-                         int j, detail::GmresState* state, const ReductionWorkspace& workspace, CUstream_st* stream);
+/// Classical Gram-Schmidt, twice, of column j + 1; gmres_rotate; normalizes the column. Masked by state->cycle_stop.
+template <class C>
+void gmres_orthogonalize(index_t n, C* basis, const detail::GmresSmall<C>& small, int j, detail::GmresState* state,
+                         const ReductionWorkspace& workspace, CUstream_st* stream);
 
-template <Scalar T>
-void gmres_combine(const detail::GmresVectors<T>& v, const detail::GmresSmall<detail::compute_t<T>>& small,
-                   const detail::GmresState* state, CUstream_st* stream);
+/// y = R^-1 g, u = V y. Not masked.
+template <class C>
+void gmres_combine(index_t n, const C* basis, const detail::GmresSmall<C>& small, const detail::GmresState* state, C* u,
+                   CUstream_st* stream);
 
 }  // namespace blockjacobi::kernels

@@ -44,11 +44,11 @@ struct BlockJacobiReport {
   SingularPolicy policy = SingularPolicy::fail;
   std::vector<std::pair<index_t, index_t>> sizes;  ///< (order, how many blocks), ascending
   std::size_t bytes = 0;                           ///< as BlockJacobi::bytes()
-  double captured = 0.0;          ///< stored entries inside the blocks / stored entries; 1 for an empty matrix
-  index_t singular_blocks = 0;    ///< info > 0
-  index_t non_finite_blocks = 0;  ///< info < 0
-  double min_rcond = 1.0;         ///< over the blocks that were inverted; 1 if there is none
-  index_t min_rcond_block = -1;   ///< block number, -1 if no block was inverted
+  double captured = 0.0;             ///< stored entries inside the blocks / stored entries; 1 for an empty matrix
+  index_t singular_blocks = 0;       ///< info > 0
+  index_t non_finite_blocks = 0;     ///< info < 0
+  double min_rcond = 1.0;            ///< over the blocks that were inverted; 1 if there is none
+  index_t min_rcond_block = -1;      ///< block number, -1 if no block was inverted
   std::vector<BlockDefect> defects;  ///< every block with info != 0, by block number
 };
 

@@ -45,8 +45,8 @@ class BLOCKJACOBI_EXPORT CsrMatrix {
   std::span<T> values() noexcept { return values_; }
 
   CsrView<T> view() const noexcept {
-    return {rows_, cols_, nnz(), row_offsets_.data(), columns_.data(), values_.data(), IndexBase::zero,
-            MemorySpace::host};
+    return {rows_,           cols_,          nnz(),           row_offsets_.data(),
+            columns_.data(), values_.data(), IndexBase::zero, MemorySpace::host};
   }
 
  private:

@@ -49,7 +49,8 @@ template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT DenseMatrix<T> read_matrix_market_dense(const std::filesystem::path& path);
 
 /// Writes coordinate format with the digits that read back bit for bit. A symmetry other than general writes the
-/// lower triangle and throws InvalidArgument, naming the first entry, if the matrix does not have it. A name ending in .gz is compressed. Throws Error if the file cannot be written.
+/// lower triangle and throws InvalidArgument, naming the first entry, if the matrix does not have it. A name ending in
+/// .gz is compressed. Throws Error if the file cannot be written.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void write_matrix_market(const std::filesystem::path& path, const CsrMatrix<T>& matrix,
                                             MatrixMarketSymmetry symmetry = MatrixMarketSymmetry::general,

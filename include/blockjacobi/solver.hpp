@@ -21,12 +21,12 @@ struct SolveProgress {
 };
 
 struct SolveOptions {
-  double rtol = 1e-8;               ///< relative to ||b||
-  double atol = 0.0;                ///< absolute; the larger of rtol ||b|| and atol counts
-  index_t max_iterations = 10000;   ///< CG iterations, or inner GMRES iterations
-  index_t restart = 30;             ///< GMRES(m)
-  double max_seconds = 0.0;         ///< wall time, looked at between batches of iterations; 0 for no limit
-  bool history = true;              ///< fill SolveReport::history
+  double rtol = 1e-8;              ///< relative to ||b||
+  double atol = 0.0;               ///< absolute; the larger of rtol ||b|| and atol counts
+  index_t max_iterations = 10000;  ///< CG iterations, or inner GMRES iterations
+  index_t restart = 30;            ///< GMRES(m)
+  double max_seconds = 0.0;        ///< wall time, looked at between batches of iterations; 0 for no limit
+  bool history = true;             ///< fill SolveReport::history
   /// Called between batches of iterations (every iteration on the host); return false to stop.
   std::function<bool(const SolveProgress&)> progress;
 };
@@ -34,12 +34,12 @@ struct SolveOptions {
 struct SolveReport {
   StopReason reason = StopReason::max_iterations;
   index_t iterations = 0;
-  double rhs_norm = 0.0;            ///< ||b||
-  double initial_residual = 0.0;    ///< ||b - A x0||
-  double recurrence_residual = 0.0; ///< ||r|| as the recurrence has it at the end
-  double true_residual = 0.0;       ///< ||b - A x||, recomputed at the end
-  double seconds = 0.0;             ///< wall time of the call
-  std::vector<double> history;      ///< ||r|| of the recurrence before and after each iteration: iterations + 1 values
+  double rhs_norm = 0.0;             ///< ||b||
+  double initial_residual = 0.0;     ///< ||b - A x0||
+  double recurrence_residual = 0.0;  ///< ||r|| as the recurrence has it at the end
+  double true_residual = 0.0;        ///< ||b - A x||, recomputed at the end
+  double seconds = 0.0;              ///< wall time of the call
+  std::vector<double> history;       ///< ||r|| of the recurrence before and after each iteration: iterations + 1 values
 
   bool converged() const noexcept { return reason == StopReason::converged; }
   /// ||b - A x|| / ||b||; the absolute residual if b = 0.
@@ -78,15 +78,19 @@ class BLOCKJACOBI_EXPORT Preconditioner {
 /// Throws InvalidArgument for lengths, spaces, backends or options that do not fit, before any launch.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport cg(const LinearOperator<T>& A,
-    const std::type_identity_t<Preconditioner<T>>& M, std::type_identity_t<VectorView<const T>> b,
-    std::type_identity_t<VectorView<T>> x, const SolveOptions& options = {});
+                                                const std::type_identity_t<Preconditioner<T>>& M,
+                                                std::type_identity_t<VectorView<const T>> b,
+                                                std::type_identity_t<VectorView<T>> x,
+                                                const SolveOptions& options = {});
 
 /// Right-preconditioned restarted GMRES(m) (Saad and Schultz, 1986) for general A: minimizes ||b - A x|| over
 /// x0 + M^-1 K_m(A M^-1, r0), with twice-applied classical Gram-Schmidt. Otherwise as cg(); iterations counts inner
 /// iterations. Memory: (m + 1) vectors. Throws also for restart < 1.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport gmres(const LinearOperator<T>& A,
-    const std::type_identity_t<Preconditioner<T>>& M, std::type_identity_t<VectorView<const T>> b,
-    std::type_identity_t<VectorView<T>> x, const SolveOptions& options = {});
+                                                   const std::type_identity_t<Preconditioner<T>>& M,
+                                                   std::type_identity_t<VectorView<const T>> b,
+                                                   std::type_identity_t<VectorView<T>> x,
+                                                   const SolveOptions& options = {});
 
 }  // namespace blockjacobi

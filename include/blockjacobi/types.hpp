@@ -18,7 +18,7 @@ inline constexpr index_t max_block_size = 512;
 
 template <class T>
 concept Scalar = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::complex<float>> ||
-                 std::same_as<T, std::complex<double>>;
+    std::same_as<T, std::complex<double>>;
 
 /// Row offsets of a CSR matrix.
 template <class T>

@@ -17,10 +17,10 @@ template <class T, Offset O = std::int64_t>
 struct CsrView {
   index_t rows = 0;
   index_t cols = 0;
-  offset_t nnz = 0;                 ///< row_offsets[rows] - base
-  const O* row_offsets = nullptr;   ///< rows + 1, non-decreasing, row_offsets[0] = base
-  const index_t* columns = nullptr; ///< nnz, in [base, cols + base)
-  const T* values = nullptr;        ///< nnz; may be null where only the pattern is read
+  offset_t nnz = 0;                  ///< row_offsets[rows] - base
+  const O* row_offsets = nullptr;    ///< rows + 1, non-decreasing, row_offsets[0] = base
+  const index_t* columns = nullptr;  ///< nnz, in [base, cols + base)
+  const T* values = nullptr;         ///< nnz; may be null where only the pattern is read
   IndexBase base = IndexBase::zero;
   MemorySpace space = MemorySpace::host;
 };
@@ -37,13 +37,11 @@ struct VectorView {
 
   /// Host vectors.
   VectorView(std::vector<std::remove_const_t<T>>& v) : data(v.data()), size(static_cast<index_t>(v.size())) {}
-  VectorView(const std::vector<std::remove_const_t<T>>& v)
-    requires std::is_const_v<T>
+  VectorView(const std::vector<std::remove_const_t<T>>& v) requires std::is_const_v<T>
       : data(v.data()), size(static_cast<index_t>(v.size())) {}
 
   template <class U>
-    requires(!std::is_const_v<T> && std::is_same_v<U, const T>)
-  constexpr operator VectorView<U>() const {
+  requires(!std::is_const_v<T> && std::is_same_v<U, const T>) constexpr operator VectorView<U>() const {
     return {data, size, space};
   }
 };
@@ -89,16 +87,15 @@ struct BlockSlot {
 /// A batch of dense blocks of mixed order: column-major N x N each, packed back to back within its group.
 template <class T>
 struct BlockBatchView {
-  T* data = nullptr;                  ///< in `space`
-  const BlockSlot* slots = nullptr;   ///< `blocks` of them, in `space`, sorted by order
-  std::span<const BlockGroup> groups; ///< always on the host
+  T* data = nullptr;                   ///< in `space`
+  const BlockSlot* slots = nullptr;    ///< `blocks` of them, in `space`, sorted by order
+  std::span<const BlockGroup> groups;  ///< always on the host
   index_t blocks = 0;
   index_t rows = 0;
   MemorySpace space = MemorySpace::host;
 
   template <class U>
-    requires(!std::is_const_v<T> && std::is_same_v<U, const T>)
-  constexpr operator BlockBatchView<U>() const {
+  requires(!std::is_const_v<T> && std::is_same_v<U, const T>) constexpr operator BlockBatchView<U>() const {
     return {data, slots, groups, blocks, rows, space};
   }
 };

@@ -17,7 +17,7 @@ template <class C>
 struct BlockElimination {
   using R = detail::arithmetic_real_t<C>;
 
-  C* a;             ///< column-major, leading dimension ld
+  C* a;  ///< column-major, leading dimension ld
   int ld;
   int n;
   int panel_width;  ///< columns eliminated together, the last panel may have fewer
@@ -27,7 +27,7 @@ struct BlockElimination {
   R* magnitude;     ///< 1: of the pivot
   int* pivots;      ///< n: the row that step k exchanged with row k
 
-  static constexpr int row_tile = 2;     ///< rows a lane updates at once, 32 apart
+  static constexpr int row_tile = 2;                         ///< rows a lane updates at once, 32 apart
   static constexpr int column_tile = sizeof(C) > 8 ? 4 : 8;  ///< columns a warp updates at once; bounded by registers
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x); }
@@ -146,8 +146,8 @@ struct BlockElimination {
 #pragma unroll
       for (int r = 0; r < row_tile; ++r) {
         const bool inside = row0 + 32 * r < n && column0 + c < n;
-        const bool replaced = (row[r] >= first && row[r] < first + width) ||
-                              (column[c] >= first && column[c] < first + width);
+        const bool replaced =
+            (row[r] >= first && row[r] < first + width) || (column[c] >= first && column[c] < first + width);
         sum[r][c] = inside && !replaced ? a[row[r] + static_cast<offset_t>(column[c]) * ld] : C{};
       }
     for (int l = 0; l < width; ++l) {

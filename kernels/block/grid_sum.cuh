@@ -2,7 +2,8 @@
 
 #include "core/shared/scalar.hpp"
 #include "kernels/block/reduce.cuh"
-#include "kernels/launch.hpp"
+
+#include <blockjacobi/types.hpp>
 
 namespace blockjacobi::kernels {
 

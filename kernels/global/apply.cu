@@ -1,4 +1,3 @@
-#include "core/shared/compute_type.hpp"
 #include "kernels/check.hpp"
 #include "kernels/global/block_batch.hpp"
 #include "kernels/launch.hpp"
@@ -105,21 +104,21 @@ constexpr int tiny_bounds[] = {1, 2, 4, 8, 16, 32};
 
 }  // namespace
 
-template <Scalar T>
-void apply_blocks(const BlockBatchView<const T>& inverse, const T* r, T* z, CUstream_st* stream) {
-  const ApplyArguments<detail::compute_t<T>> arguments{detail::compute_cast(inverse.data), inverse.slots,
-                                                       detail::compute_cast(r), detail::compute_cast(z)};
+template <class C>
+void apply_blocks(const BlockBatchView<const C>& inverse, const C* r, C* z, CUstream_st* stream) {
+  const ApplyArguments<C> arguments{inverse.data, inverse.slots, r, z};
   for_each_class(inverse.groups, 0, tiny_bounds,
                  [&](const SlotRange& range) { apply_tiny<1>(arguments, range, stream); });
   for_each_class(inverse.groups, largest_tiny_order, block_apply_bounds,
                  [&](const SlotRange& range) { apply_large(arguments, range, stream); });
 }
 
-template void apply_blocks(const BlockBatchView<const float>&, const float*, float*, CUstream_st*);
-template void apply_blocks(const BlockBatchView<const double>&, const double*, double*, CUstream_st*);
-template void apply_blocks(const BlockBatchView<const std::complex<float>>&, const std::complex<float>*,
-                           std::complex<float>*, CUstream_st*);
-template void apply_blocks(const BlockBatchView<const std::complex<double>>&, const std::complex<double>*,
-                           std::complex<double>*, CUstream_st*);
+#define BLOCKJACOBI_INSTANTIATE(C) \
+  template void apply_blocks(const BlockBatchView<const C>&, const C*, C*, CUstream_st*)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
 
 }  // namespace blockjacobi::kernels

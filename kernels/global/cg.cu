@@ -8,30 +8,9 @@ namespace blockjacobi::kernels {
 
 namespace {
 
-/// CgVectors of the compute scalar.
-template <class C>
-struct Vectors {
-  index_t n;
-  C* x;
-  C* r;
-  C* z;
-  C* p;
-  C* q;
-};
-
-template <Scalar T>
-Vectors<detail::compute_t<T>> compute_vectors(const detail::CgVectors<T>& v) {
-  return {v.n,
-          detail::compute_cast(v.x),
-          detail::compute_cast(v.r),
-          detail::compute_cast(v.z),
-          detail::compute_cast(v.p),
-          detail::compute_cast(v.q)};
-}
-
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
-    cg_step_length_kernel(const Vectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+    cg_step_length_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
   using Sum = GridSum<sum_width<C>>;
   __shared__ typename Sum::Scratch scratch;
   if (state->stop != 0) return;
@@ -45,7 +24,7 @@ __global__ void __launch_bounds__(vector_policy.threads)
 
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
-    cg_step_kernel(const Vectors<C> v, const detail::CgState<C>* state) {
+    cg_step_kernel(const CgVectors<C> v, const detail::CgState<C>* state) {
   const offset_t i = own_element();
   if (i >= v.n || state->stop != 0) return;
   const C alpha = state->alpha;
@@ -55,7 +34,7 @@ __global__ void __launch_bounds__(vector_policy.threads)
 
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
-    cg_direction_factor_kernel(const Vectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+    cg_direction_factor_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
   constexpr int width = sum_width<C>;
   using Sum = GridSum<width + 1>;
   __shared__ typename Sum::Scratch scratch;
@@ -75,7 +54,7 @@ __global__ void __launch_bounds__(vector_policy.threads)
 
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
-    cg_direction_kernel(const Vectors<C> v, const detail::CgState<C>* state) {
+    cg_direction_kernel(const CgVectors<C> v, const detail::CgState<C>* state) {
   const offset_t i = own_element();
   if (i >= v.n || state->stop != 0) return;
   v.p[i] = v.z[i] + state->beta * v.p[i];
@@ -83,48 +62,44 @@ __global__ void __launch_bounds__(vector_policy.threads)
 
 }  // namespace
 
-template <Scalar T>
-void cg_step_length(const detail::CgVectors<T>& v, detail::CgState<detail::compute_t<T>>* state,
-                    const ReductionWorkspace& workspace, CUstream_st* stream) {
-  cg_step_length_kernel<<<reduction_blocks(v.n), vector_policy.threads, 0, stream>>>(compute_vectors(v), state,
-                                                                                     workspace);
+template <class C>
+void cg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                    CUstream_st* stream) {
+  cg_step_length_kernel<<<reduction_blocks(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
   check_launch("cg_step_length_kernel");
 }
 
-template <Scalar T>
-void cg_step(const detail::CgVectors<T>& v, const detail::CgState<detail::compute_t<T>>* state, CUstream_st* stream) {
+template <class C>
+void cg_step(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream) {
   if (v.n == 0) return;
-  cg_step_kernel<<<elementwise_blocks(v.n), vector_policy.threads, 0, stream>>>(compute_vectors(v), state);
+  cg_step_kernel<<<elementwise_blocks(v.n), vector_policy.threads, 0, stream>>>(v, state);
   check_launch("cg_step_kernel");
 }
 
-template <Scalar T>
-void cg_direction_factor(const detail::CgVectors<T>& v, detail::CgState<detail::compute_t<T>>* state,
-                         const ReductionWorkspace& workspace, CUstream_st* stream) {
-  cg_direction_factor_kernel<<<reduction_blocks(v.n), vector_policy.threads, 0, stream>>>(compute_vectors(v), state,
-                                                                                          workspace);
+template <class C>
+void cg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                         CUstream_st* stream) {
+  cg_direction_factor_kernel<<<reduction_blocks(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
   check_launch("cg_direction_factor_kernel");
 }
 
-template <Scalar T>
-void cg_direction(const detail::CgVectors<T>& v, const detail::CgState<detail::compute_t<T>>* state,
-                  CUstream_st* stream) {
+template <class C>
+void cg_direction(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream) {
   if (v.n == 0) return;
-  cg_direction_kernel<<<elementwise_blocks(v.n), vector_policy.threads, 0, stream>>>(compute_vectors(v), state);
+  cg_direction_kernel<<<elementwise_blocks(v.n), vector_policy.threads, 0, stream>>>(v, state);
   check_launch("cg_direction_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                                  \
-  template void cg_step_length(const detail::CgVectors<T>&, detail::CgState<detail::compute_t<T>>*,                 \
-                               const ReductionWorkspace&, CUstream_st*);                                            \
-  template void cg_step(const detail::CgVectors<T>&, const detail::CgState<detail::compute_t<T>>*, CUstream_st*);   \
-  template void cg_direction_factor(const detail::CgVectors<T>&, detail::CgState<detail::compute_t<T>>*,            \
-                                    const ReductionWorkspace&, CUstream_st*);                                       \
-  template void cg_direction(const detail::CgVectors<T>&, const detail::CgState<detail::compute_t<T>>*, CUstream_st*)
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                                 \
+  template void cg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*); \
+  template void cg_step(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                             \
+  template void cg_direction_factor(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&,           \
+                                    CUstream_st*);                                                                 \
+  template void cg_direction(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
-BLOCKJACOBI_INSTANTIATE(std::complex<float>);
-BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
 #undef BLOCKJACOBI_INSTANTIATE
 
 }  // namespace blockjacobi::kernels

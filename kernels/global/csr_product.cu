@@ -1,4 +1,3 @@
-#include "core/shared/compute_type.hpp"
 #include "kernels/check.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/subwarp/lanes.cuh"
@@ -34,14 +33,13 @@ __global__ void __launch_bounds__(csr_threads)
 
 }  // namespace
 
-template <Scalar T, Offset O>
-void csr_product(const CsrView<T, O>& matrix, const T* x, T* y, CUstream_st* stream) {
+template <class C, Offset O>
+void csr_product(const CsrView<C, O>& matrix, const C* x, C* y, CUstream_st* stream) {
   if (matrix.rows == 0) return;
   constexpr int rows_per_block = csr_threads / csr_lanes;
   const auto blocks = static_cast<unsigned>((static_cast<offset_t>(matrix.rows) + rows_per_block - 1) / rows_per_block);
-  csr_product_kernel<<<blocks, csr_threads, 0, stream>>>(
-      matrix.rows, matrix.row_offsets, matrix.columns, detail::compute_cast(static_cast<const T*>(matrix.values)),
-      static_cast<int>(matrix.base), detail::compute_cast(x), detail::compute_cast(y));
+  csr_product_kernel<<<blocks, csr_threads, 0, stream>>>(matrix.rows, matrix.row_offsets, matrix.columns, matrix.values,
+                                                         static_cast<int>(matrix.base), x, y);
   check_launch("csr_product_kernel");
 }
 
@@ -59,13 +57,13 @@ int device_status() noexcept {
   return static_cast<int>(status);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                 \
-  template void csr_product(const CsrView<T, std::int32_t>&, const T*, T*, CUstream_st*);          \
-  template void csr_product(const CsrView<T, std::int64_t>&, const T*, T*, CUstream_st*)
+#define BLOCKJACOBI_INSTANTIATE(C)                                                        \
+  template void csr_product(const CsrView<C, std::int32_t>&, const C*, C*, CUstream_st*); \
+  template void csr_product(const CsrView<C, std::int64_t>&, const C*, C*, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
-BLOCKJACOBI_INSTANTIATE(std::complex<float>);
-BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
 #undef BLOCKJACOBI_INSTANTIATE
 
 }  // namespace blockjacobi::kernels

@@ -51,8 +51,8 @@ struct Projection {
   const C* w;
   int first;
   int columns;
-  C* h;        ///< receives the products
-  C* sum;      ///< h is added to it; null in the first pass
+  C* h;    ///< receives the products
+  C* sum;  ///< h is added to it; null in the first pass
 };
 
 template <class C>
@@ -176,61 +176,53 @@ void scale(index_t n, C* v, const detail::GmresState* state, CUstream_st* stream
 
 }  // namespace
 
-template <Scalar T>
-void gmres_begin(const detail::GmresVectors<T>& v, const detail::GmresSmall<detail::compute_t<T>>& small,
-                 detail::GmresState* state, const ReductionWorkspace& workspace, CUstream_st* stream) {
-  auto* residual = detail::compute_cast(v.basis);
-  gmres_begin_kernel<<<reduction_blocks(v.n), vector_policy.threads, 0, stream>>>(v.n, residual, small, state,
-                                                                                  workspace);
+template <class C>
+void gmres_begin(index_t n, C* basis, const detail::GmresSmall<C>& small, detail::GmresState* state,
+                 const ReductionWorkspace& workspace, CUstream_st* stream) {
+  gmres_begin_kernel<<<reduction_blocks(n), vector_policy.threads, 0, stream>>>(n, basis, small, state, workspace);
   check_launch("gmres_begin_kernel");
-  scale(v.n, residual, state, stream);
+  scale(n, basis, state, stream);
 }
 
-template <Scalar T>
-void gmres_orthogonalize(const detail::GmresVectors<T>& v, const detail::GmresSmall<detail::compute_t<T>>& small,
-                         int j, detail::GmresState* state, const ReductionWorkspace& workspace, CUstream_st* stream) {
-  using C = detail::compute_t<T>;
-  C* basis = detail::compute_cast(v.basis);
-  C* w = basis + static_cast<offset_t>(j + 1) * v.n;
+template <class C>
+void gmres_orthogonalize(index_t n, C* basis, const detail::GmresSmall<C>& small, int j, detail::GmresState* state,
+                         const ReductionWorkspace& workspace, CUstream_st* stream) {
+  C* w = basis + static_cast<offset_t>(j + 1) * n;
   C* h = small.h + static_cast<offset_t>(j) * (small.restart + 1);
 
-  project<C>({v.n, basis, w, 0, j + 1, h, nullptr}, state, workspace, stream);
-  if (v.n > 0) {
-    gmres_subtract_kernel<<<elementwise_blocks(v.n), vector_policy.threads, 0, stream>>>(v.n, basis, j + 1, h, w,
-                                                                                         state);
+  project<C>({n, basis, w, 0, j + 1, h, nullptr}, state, workspace, stream);
+  if (n > 0) {
+    gmres_subtract_kernel<<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, basis, j + 1, h, w, state);
     check_launch("gmres_subtract_kernel");
   }
-  project<C>({v.n, basis, w, 0, j + 1, small.h2, h}, state, workspace, stream);
-  gmres_finish_kernel<<<reduction_blocks(v.n), vector_policy.threads, 0, stream>>>(v.n, basis, small, j, w, state,
-                                                                                   workspace);
+  project<C>({n, basis, w, 0, j + 1, small.h2, h}, state, workspace, stream);
+  gmres_finish_kernel<<<reduction_blocks(n), vector_policy.threads, 0, stream>>>(n, basis, small, j, w, state,
+                                                                                 workspace);
   check_launch("gmres_finish_kernel");
-  scale(v.n, w, state, stream);
+  scale(n, w, state, stream);
 }
 
-template <Scalar T>
-void gmres_combine(const detail::GmresVectors<T>& v, const detail::GmresSmall<detail::compute_t<T>>& small,
-                   const detail::GmresState* state, CUstream_st* stream) {
+template <class C>
+void gmres_combine(index_t n, const C* basis, const detail::GmresSmall<C>& small, const detail::GmresState* state, C* u,
+                   CUstream_st* stream) {
   gmres_triangular_kernel<<<1, vector_policy.threads, 0, stream>>>(small, state);
   check_launch("gmres_triangular_kernel");
-  if (v.n == 0) return;
-  using C = detail::compute_t<T>;
-  gmres_combine_kernel<<<elementwise_blocks(v.n), vector_policy.threads, 0, stream>>>(
-      v.n, static_cast<const C*>(detail::compute_cast(v.basis)), static_cast<const C*>(small.y), state,
-      detail::compute_cast(v.u));
+  if (n == 0) return;
+  gmres_combine_kernel<<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, basis, small.y, state, u);
   check_launch("gmres_combine_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                                   \
-  template void gmres_begin(const detail::GmresVectors<T>&, const detail::GmresSmall<detail::compute_t<T>>&,         \
-                            detail::GmresState*, const ReductionWorkspace&, CUstream_st*);                           \
-  template void gmres_orthogonalize(const detail::GmresVectors<T>&, const detail::GmresSmall<detail::compute_t<T>>&, \
-                                    int, detail::GmresState*, const ReductionWorkspace&, CUstream_st*);              \
-  template void gmres_combine(const detail::GmresVectors<T>&, const detail::GmresSmall<detail::compute_t<T>>&,       \
-                              const detail::GmresState*, CUstream_st*)
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                                     \
+  template void gmres_begin(index_t, C*, const detail::GmresSmall<C>&, detail::GmresState*, const ReductionWorkspace&, \
+                            CUstream_st*);                                                                             \
+  template void gmres_orthogonalize(index_t, C*, const detail::GmresSmall<C>&, int, detail::GmresState*,               \
+                                    const ReductionWorkspace&, CUstream_st*);                                          \
+  template void gmres_combine(index_t, const C*, const detail::GmresSmall<C>&, const detail::GmresState*, C*,          \
+                              CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
-BLOCKJACOBI_INSTANTIATE(std::complex<float>);
-BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
 #undef BLOCKJACOBI_INSTANTIATE
 
 }  // namespace blockjacobi::kernels

@@ -1,25 +1,10 @@
 #pragma once
 
-#include "backend/block_ops.hpp"
-#include "core/shared/compute_type.hpp"
 #include "kernels/global/block_batch.hpp"
-
-#include <blockjacobi/views.hpp>
+#include "kernels/launch.hpp"
+#include "kernels/subwarp/extract.cuh"
 
 namespace blockjacobi::kernels {
-
-/// What the set-up kernels work on; C is the compute scalar.
-template <class C>
-struct SetupArguments {
-  const C* values;
-  detail::PositionMapView map;
-  C* inverse;
-  const BlockSlot* slots;
-  detail::Fallback fallback;
-  int* info;
-  detail::arithmetic_real_t<C>* rcond;
-  int* defects;
-};
 
 /// Outcome of one block.
 template <class R>
@@ -27,6 +12,12 @@ struct Outcome {
   int info;
   R rcond;
 };
+
+/// The entries of one slot.
+template <class C>
+__device__ MapRange entries_of(const SetupArguments<C>& arguments, offset_t slot) {
+  return {arguments.map_source, arguments.map_position, arguments.map_begin[slot], arguments.map_begin[slot + 1]};
+}
 
 /// By one thread.
 template <class C>

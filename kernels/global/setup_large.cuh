@@ -4,7 +4,6 @@
 #include "kernels/block/reduce.cuh"
 #include "kernels/check.hpp"
 #include "kernels/global/setup.cuh"
-#include "kernels/subwarp/extract.cuh"
 #include "kernels/tuning/setup.hpp"
 
 #include <climits>
@@ -106,9 +105,9 @@ struct LargeBlock {
     __syncthreads();
   }
 
-  __device__ void extract(const C* values, const detail::PositionMapView& map, offset_t slot) const {
+  __device__ void extract(const C* values, const MapRange& map) const {
     clear();
-    extract_entries(values, map, slot, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x),
+    extract_entries(values, map, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x),
                     [&](int position, C value) { at(position % n(), position / n()) = value; });
     __syncthreads();
     for_each_row([&](int i) { diagonal[i] = at(i, i); });
@@ -207,7 +206,7 @@ __global__ void __launch_bounds__(block_setup_max_threads, 1)
   C* stored = arguments.inverse + slot.start;
   const LargeBlock<C, residence> block(stored, slot.size, panel_width, shared_bytes, scratch);
 
-  block.extract(arguments.values, arguments.map, s);
+  block.extract(arguments.values, entries_of(arguments, s));
   const int bad = block.first_non_finite();
   const Outcome<R> outcome =
       bad == INT_MAX ? block.solve()
@@ -217,24 +216,29 @@ __global__ void __launch_bounds__(block_setup_max_threads, 1)
   if (threadIdx.x == 0) store_outcome(arguments, slot, outcome);
 }
 
-/// Dynamic shared memory that a thread block may use beside LargeScratch.
-template <class C>
+/// Dynamic shared memory that a thread block may use beside the static one, which the compiler may pad.
+template <class C, Residence residence>
 std::size_t large_shared_limit() {
   int device = 0;
   int bytes = 0;
+  cudaFuncAttributes attributes;
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
-  return static_cast<std::size_t>(bytes) - sizeof(LargeScratch<C>);
+  check(cudaFuncGetAttributes(&attributes, setup_large_kernel<C, residence>),
+        "cudaFuncGetAttributes(setup_large_kernel)");
+  constexpr std::size_t granularity = 128;
+  return (static_cast<std::size_t>(bytes) - attributes.sharedSizeBytes) / granularity * granularity;
 }
 
 template <class C, Residence residence>
-void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& range, std::size_t limit,
-                        CUstream_st* stream) {
+void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  const std::size_t limit = large_shared_limit<C, residence>();
   const BlockSetupPolicy policy = block_setup_policy(range.largest, residence == Residence::shared);
   int panel = policy.panel;
   while (panel > 1 && large_shared_bytes<C>(range.largest, panel, residence) > limit) panel /= 2;
   const std::size_t bytes = large_shared_bytes<C>(range.largest, panel, residence);
   const auto kernel = setup_large_kernel<C, residence>;
+  // why the limit and not `bytes`: a launch recorded in a graph must not lose its right to a later, smaller one
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limit)),
         "cudaFuncSetAttribute(setup_large_kernel)");
   kernel<<<static_cast<unsigned>(range.count), static_cast<unsigned>(policy.threads), bytes, stream>>>(
@@ -244,12 +248,11 @@ void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& ran
 
 template <class C>
 void setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  const std::size_t limit = large_shared_limit<C>();
   const int panel = block_setup_policy(range.largest, true).panel;
-  if (large_shared_bytes<C>(range.largest, panel, Residence::shared) <= limit)
-    launch_setup_large<C, Residence::shared>(arguments, range, limit, stream);
+  if (large_shared_bytes<C>(range.largest, panel, Residence::shared) <= large_shared_limit<C, Residence::shared>())
+    launch_setup_large<C, Residence::shared>(arguments, range, stream);
   else
-    launch_setup_large<C, Residence::global>(arguments, range, limit, stream);
+    launch_setup_large<C, Residence::global>(arguments, range, stream);
 }
 
 }  // namespace blockjacobi::kernels

@@ -2,7 +2,6 @@
 
 #include "kernels/check.hpp"
 #include "kernels/global/setup.cuh"
-#include "kernels/subwarp/extract.cuh"
 #include "kernels/subwarp/gauss_jordan.cuh"
 #include "kernels/tuning/setup.hpp"
 
@@ -46,10 +45,9 @@ struct TinyTile {
     lanes.sync();
   }
 
-  __device__ void extract(const C* values, const detail::PositionMapView& map, offset_t slot) const {
+  __device__ void extract(const C* values, const MapRange& map) const {
     clear();
-    extract_entries(values, map, slot, lanes.rank, W,
-                    [&](int position, C value) { at(position % n, position / n) = value; });
+    extract_entries(values, map, lanes.rank, W, [&](int position, C value) { at(position % n, position / n) = value; });
     lanes.sync();
   }
 
@@ -151,8 +149,8 @@ struct TinyTile {
 
 /// Bytes of shared memory a lane group needs.
 template <int W, class C>
-constexpr std::size_t tiny_tile_bytes =
-    static_cast<std::size_t>(TinyTile<W, C>::capacity) * sizeof(C) + 2 * sizeof(int) * W;
+constexpr std::size_t tiny_tile_bytes = static_cast<std::size_t>(TinyTile<W, C>::capacity) * sizeof(C) +
+                                        2 * sizeof(int) * W;
 
 template <int W, class C>
 inline constexpr TinySetupPolicy tiny_policy = tiny_setup_policy(sizeof(C), W);
@@ -180,13 +178,13 @@ __global__ void __launch_bounds__(tiny_policy<W, C>.threads, 1)
                             Lanes<W>::current()};
   const int rank = tile.lanes.rank;
 
-  tile.extract(arguments.values, arguments.map, s);
+  tile.extract(arguments.values, entries_of(arguments, s));
   const C diagonal = tile.owns() ? tile.at(rank, rank) : C{};
   const int bad = tile.first_non_finite();
   tile.lanes.sync();
-  const Outcome<R> outcome =
-      bad == INT_MAX ? tile.solve()
-                     : Outcome<R>{detail::info_non_finite(bad % tile.n, bad / tile.n, tile.n), R(0) / R(0)};
+  const Outcome<R> outcome = bad == INT_MAX
+                                 ? tile.solve()
+                                 : Outcome<R>{detail::info_non_finite(bad % tile.n, bad / tile.n, tile.n), R(0) / R(0)};
   if (outcome.info != 0) tile.set_diagonal(detail::fallback_diagonal(arguments.fallback, diagonal));
   tile.store(arguments.inverse + slot.start);
   if (rank == 0) store_outcome(arguments, slot, outcome);

@@ -29,36 +29,38 @@ __global__ void __launch_bounds__(vector_policy.threads)
 
 }  // namespace
 
-template <Scalar T>
-void subtract_from(index_t n, const T* b, T* r, CUstream_st* stream) {
+ReductionBytes reduction_bytes() noexcept {
+  return {reduction_partials * sizeof(double), reduction_tickets * sizeof(unsigned int)};
+}
+
+template <class C>
+void subtract_from(index_t n, const C* b, C* r, CUstream_st* stream) {
   if (n == 0) return;
-  subtract_from_kernel<<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, detail::compute_cast(b),
-                                                                                    detail::compute_cast(r));
+  subtract_from_kernel<<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, b, r);
   check_launch("subtract_from_kernel");
 }
 
-template <Scalar T>
-void add(index_t n, const T* u, T* x, CUstream_st* stream) {
+template <class C>
+void add(index_t n, const C* u, C* x, CUstream_st* stream) {
   if (n == 0) return;
-  add_kernel<<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, detail::compute_cast(u),
-                                                                          detail::compute_cast(x));
+  add_kernel<<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, u, x);
   check_launch("add_kernel");
 }
 
-template <Scalar T>
-void norm(index_t n, const T* x, double* norm, const ReductionWorkspace& workspace, CUstream_st* stream) {
-  norm_kernel<<<reduction_blocks(n), vector_policy.threads, 0, stream>>>(n, detail::compute_cast(x), norm, workspace);
+template <class C>
+void norm(index_t n, const C* x, double* norm, const ReductionWorkspace& workspace, CUstream_st* stream) {
+  norm_kernel<<<reduction_blocks(n), vector_policy.threads, 0, stream>>>(n, x, norm, workspace);
   check_launch("norm_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                      \
-  template void subtract_from(index_t, const T*, T*, CUstream_st*);     \
-  template void add(index_t, const T*, T*, CUstream_st*);               \
-  template void norm(index_t, const T*, double*, const ReductionWorkspace&, CUstream_st*)
+#define BLOCKJACOBI_INSTANTIATE(C)                                  \
+  template void subtract_from(index_t, const C*, C*, CUstream_st*); \
+  template void add(index_t, const C*, C*, CUstream_st*);           \
+  template void norm(index_t, const C*, double*, const ReductionWorkspace&, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
-BLOCKJACOBI_INSTANTIATE(std::complex<float>);
-BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
 #undef BLOCKJACOBI_INSTANTIATE
 
 }  // namespace blockjacobi::kernels

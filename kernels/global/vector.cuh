@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/shared/compute_type.hpp"
 #include "kernels/check.hpp"
 #include "kernels/global/vector.hpp"
 #include "kernels/launch.hpp"

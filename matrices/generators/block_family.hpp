@@ -32,7 +32,8 @@ struct BlockFamilyOptions {
 };
 
 /// Block-diagonal matrix of dense blocks with known properties, and a weak coupling of neighbouring blocks. A singular
-/// block of order 1 is a stored zero. Hermitian for BlockFamily::spd only.
+/// block of order 1 is a stored zero. Hermitian for BlockFamily::spd only. Without coupling the blocks are exact
+/// supervariables, with it they are not.
 /// Throws InvalidArgument for options out of range or more than 2^31 - 1 rows.
 template <Scalar T>
 [[nodiscard]] CsrMatrix<T> block_family(const BlockFamilyOptions& options);

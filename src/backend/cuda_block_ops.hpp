@@ -2,24 +2,32 @@
 
 #include "backend/block_ops.hpp"
 #include "backend/cuda_context.hpp"
+#include "core/shared/compute_type.hpp"
 
 namespace blockjacobi::detail {
 
 /// Blocks by the kernels of kernels/global/setup* and apply.
 template <Scalar T>
 class CudaBlockOps final : public BlockOps<T> {
+  using C = compute_t<T>;
+
  public:
   explicit CudaBlockOps(CudaContext& context) : context_(context) {}
 
   void setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse, Fallback fallback,
              const BlockStatusView<T>& status) override {
     const DeviceGuard guard(context_.device());
-    kernels::setup_blocks(values, map, inverse, fallback, status, context_.stream());
+    const kernels::SetupArguments<C> arguments{
+        compute_cast(values), map.begin, map.source,  map.position, compute_cast(inverse.data),
+        inverse.slots,        fallback,  status.info, status.rcond, status.defects};
+    kernels::setup_blocks(arguments, inverse.groups, context_.stream());
   }
 
   void apply(const BlockBatchView<const T>& inverse, const T* r, T* z) override {
     const DeviceGuard guard(context_.device());
-    kernels::apply_blocks(inverse, r, z, context_.stream());
+    const BlockBatchView<const C> view{
+        compute_cast(inverse.data), inverse.slots, inverse.groups, inverse.blocks, inverse.rows, inverse.space};
+    kernels::apply_blocks(view, compute_cast(r), compute_cast(z), context_.stream());
   }
 
  private:

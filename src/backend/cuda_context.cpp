@@ -1,16 +1,12 @@
 #include "backend/cuda_context.hpp"
 
 #include "backend/cuda_check.hpp"
-#include "kernels/tuning/krylov.hpp"
 
 #include <utility>
 
 namespace blockjacobi::detail {
 
 namespace {
-
-constexpr std::size_t reduction_bytes = kernels::reduction_partials * sizeof(double);
-constexpr std::size_t ticket_bytes = kernels::reduction_tickets * sizeof(unsigned int);
 
 CUstream_st* make_stream(int device) {
   const DeviceGuard guard(device);
@@ -53,17 +49,19 @@ CudaContext::CudaContext(int device, CUstream_st* stream, bool owns_stream, std:
 CudaContext::~CudaContext() { release(); }
 
 void CudaContext::make_reductions() {
-  reductions_.partials = static_cast<double*>(allocate(reduction_bytes));
-  reductions_.tickets = static_cast<unsigned int*>(allocate(ticket_bytes));
-  zero(reductions_.tickets, ticket_bytes);
+  const kernels::ReductionBytes bytes = kernels::reduction_bytes();
+  reductions_.partials = static_cast<double*>(allocate(bytes.partials));
+  reductions_.tickets = static_cast<unsigned int*>(allocate(bytes.tickets));
+  zero(reductions_.tickets, bytes.tickets);
 }
 
 void CudaContext::release() noexcept {
   // Failures are of no consequence here: at the end of the process the driver may be gone already.
   try {
     const DeviceGuard guard(device_);
-    if (reductions_.partials != nullptr) deallocate(reductions_.partials, reduction_bytes);
-    if (reductions_.tickets != nullptr) deallocate(reductions_.tickets, ticket_bytes);
+    const kernels::ReductionBytes bytes = kernels::reduction_bytes();
+    if (reductions_.partials != nullptr) deallocate(reductions_.partials, bytes.partials);
+    if (reductions_.tickets != nullptr) deallocate(reductions_.tickets, bytes.tickets);
     if (cusparse_ != nullptr) static_cast<void>(cusparseDestroy(cusparse_));
     if (owns_stream_) static_cast<void>(cudaStreamDestroy(stream_));
   } catch (const CudaError&) {
@@ -123,9 +121,7 @@ CudaMemory::~CudaMemory() {
 }
 
 CudaMemory::CudaMemory(CudaMemory&& other) noexcept
-    : context_(other.context_),
-      data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
+    : context_(other.context_), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
 CudaMemory& CudaMemory::operator=(CudaMemory&& other) noexcept {
   std::swap(context_, other.context_);

@@ -1,6 +1,7 @@
 #include "backend/cuda_csr.hpp"
 
 #include "backend/cuda_check.hpp"
+#include "core/shared/compute_type.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -68,13 +69,13 @@ class CusparseCsr final : public OperatorImpl<T> {
     x_ = describe<T>(matrix.cols, x.data());
     y_ = describe<T>(matrix.rows, y.data());
     std::size_t buffer_bytes = 0;
-    check(cusparseSpMV_bufferSize(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(),
-                                  x_.get(), &zero_, y_.get(), cuda_type<T>(), algorithm, &buffer_bytes),
+    check(cusparseSpMV_bufferSize(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(), x_.get(),
+                                  &zero_, y_.get(), cuda_type<T>(), algorithm, &buffer_bytes),
           "cusparseSpMV_bufferSize");
     // why: a null buffer is refused by the preprocessing of some versions, so there is always one.
     buffer_ = CudaMemory(context_, std::max<std::size_t>(buffer_bytes, 256));
-    check(cusparseSpMV_preprocess(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(),
-                                  x_.get(), &zero_, y_.get(), cuda_type<T>(), algorithm, buffer_.data()),
+    check(cusparseSpMV_preprocess(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(), x_.get(),
+                                  &zero_, y_.get(), cuda_type<T>(), algorithm, buffer_.data()),
           "cusparseSpMV_preprocess");
     multiply();  // loads cuSPARSE's kernels now and not during a capture
   }
@@ -111,18 +112,20 @@ class CusparseCsr final : public OperatorImpl<T> {
 template <Scalar T, Offset O>
 class KernelCsr final : public OperatorImpl<T> {
  public:
-  KernelCsr(CudaContext& context, const CsrView<T, O>& matrix) : context_(context), matrix_(matrix) {}
+  KernelCsr(CudaContext& context, const CsrView<T, O>& m)
+      : context_(context), matrix_{m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values),
+                                   m.base, m.space} {}
 
   index_t rows() const override { return matrix_.rows; }
   bool capturable() const override { return true; }
   void apply(const T* x, T* y) const override {
     const DeviceGuard guard(context_.device());
-    kernels::csr_product(matrix_, x, y, context_.stream());
+    kernels::csr_product(matrix_, compute_cast(x), compute_cast(y), context_.stream());
   }
 
  private:
   CudaContext& context_;
-  CsrView<T, O> matrix_;
+  CsrView<compute_t<T>, O> matrix_;
 };
 
 /// No entries: y = 0.
@@ -163,13 +166,15 @@ template <Scalar T, Offset O>
 std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext& context, const CsrView<T, O>& matrix) {
   constexpr offset_t largest = std::numeric_limits<std::int32_t>::max();
   if (matrix.nnz == 0) return std::make_unique<EmptyCsr<T>>(context, matrix.rows);
-  if (matrix.nnz + static_cast<offset_t>(matrix.base) > largest)
+  // why: cuSPARSE refuses more entries than elements, which duplicates can bring about
+  const bool crowded = matrix.nnz > static_cast<offset_t>(matrix.rows) * matrix.cols;
+  if (crowded || matrix.nnz + static_cast<offset_t>(matrix.base) > largest)
     return std::make_unique<KernelCsr<T, O>>(context, matrix);
   return make_cusparse(context, matrix);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                              \
-  template std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext&, const CsrView<T, std::int32_t>&);       \
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                        \
+  template std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext&, const CsrView<T, std::int32_t>&); \
   template std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext&, const CsrView<T, std::int64_t>&)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

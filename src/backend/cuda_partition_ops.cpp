@@ -19,8 +19,7 @@ std::vector<V> download(CudaContext& context, const V* source, std::size_t count
 }
 
 template <Offset O>
-std::vector<index_t> partition_on_host(CudaContext& context, const CsrView<const void, O>& pattern,
-                                       index_t max_size) {
+std::vector<index_t> partition_on_host(CudaContext& context, const CsrView<const void, O>& pattern, index_t max_size) {
   const auto offsets = download(context, pattern.row_offsets, static_cast<std::size_t>(pattern.rows) + 1);
   const auto columns = download(context, pattern.columns, static_cast<std::size_t>(pattern.nnz));
   CsrView<const void, O> host = pattern;

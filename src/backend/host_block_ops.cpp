@@ -10,6 +10,10 @@ namespace blockjacobi::detail {
 
 namespace {
 
+/// Below these, waking threads costs more than it saves.
+constexpr offset_t smallest_parallel_batch = 16384;  // elements
+constexpr index_t smallest_parallel_rows = 4096;
+
 /// Working storage of one block; `N` is its order, or 0 for any order up to max_block_size.
 template <Scalar T, int N>
 class BlockSetup {
@@ -146,7 +150,8 @@ void HostBlockOps<T>::setup(const T* values, const PositionMapView& map, const B
     with_fixed_size(group.size, [&](auto fixed) {
       const offset_t end = static_cast<offset_t>(group.first_slot) + group.count;
       // dynamic: pivoting and fallbacks make blocks of one order differ in cost
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, group.size > 32 ? 1 : 256) reduction(+ : defects)
+#pragma omp parallel for num_threads(threads_) schedule(dynamic, group.size > 32 ? 1 : 256) reduction(+ : defects) \
+    if (static_cast<offset_t>(group.count) * group.size * group.size > smallest_parallel_batch)
       for (offset_t s = group.first_slot; s < end; ++s) {
         const BlockSlot& slot = inverse.slots[s];
         BlockSetup<T, fixed()> block(inverse.data + slot.start, slot.size);
@@ -163,7 +168,7 @@ void HostBlockOps<T>::apply(const BlockBatchView<const T>& inverse, const T* r, 
   const auto* x = compute_cast(inverse.data);
   const auto* input = compute_cast(r);
   auto* output = compute_cast(z);
-#pragma omp parallel num_threads(threads_)
+#pragma omp parallel num_threads(threads_) if (inverse.rows > smallest_parallel_rows)
   for (const BlockGroup& group : inverse.groups) {
     with_fixed_size(group.size, [&](auto fixed) {
       const offset_t end = static_cast<offset_t>(group.first_slot) + group.count;

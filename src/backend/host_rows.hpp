@@ -18,7 +18,9 @@ struct RowChunks {
   explicit RowChunks(index_t n)
       : rows(n), length(std::max(smallest, divide_up(n, capacity))), count(divide_up(n, length)) {}
   index_t begin(index_t chunk) const { return chunk * length; }
-  index_t end(index_t chunk) const { return static_cast<index_t>(std::min<offset_t>(static_cast<offset_t>(begin(chunk)) + length, rows)); }
+  index_t end(index_t chunk) const {
+    return static_cast<index_t>(std::min<offset_t>(static_cast<offset_t>(begin(chunk)) + length, rows));
+  }
 
   /// Without the sum that overflows near the end of index_t.
   static index_t divide_up(index_t a, index_t b) { return a / b + (a % b != 0); }

@@ -18,13 +18,13 @@ BlockBatch<T>::BlockBatch(Backend backend, const BlockPartition& partition)
 
 template <Scalar T>
 BlockBatchView<T> BlockBatch<T>::view() noexcept {
-  return {values_.data(), slots_.data(),  layout_.groups(),
+  return {values_.data(),   slots_.data(),  layout_.groups(),
           layout_.blocks(), layout_.rows(), values_.backend().memory_space()};
 }
 
 template <Scalar T>
 BlockBatchView<const T> BlockBatch<T>::view() const noexcept {
-  return {values_.data(), slots_.data(),  layout_.groups(),
+  return {values_.data(),   slots_.data(),  layout_.groups(),
           layout_.blocks(), layout_.rows(), values_.backend().memory_space()};
 }
 

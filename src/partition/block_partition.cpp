@@ -84,8 +84,8 @@ index_t BlockPartition::largest_block() const noexcept {
   return largest;
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T, O)                                                          \
-  template BlockPartition BlockPartition::detect(const CsrView<T, O>&, index_t);               \
+#define BLOCKJACOBI_INSTANTIATE(T, O)                                            \
+  template BlockPartition BlockPartition::detect(const CsrView<T, O>&, index_t); \
   template BlockPartition BlockPartition::detect(const Backend&, const CsrView<T, O>&, index_t)
 BLOCKJACOBI_INSTANTIATE(float, std::int32_t);
 BLOCKJACOBI_INSTANTIATE(float, std::int64_t);

@@ -32,8 +32,7 @@ HostPattern<O> download_pattern(const Backend& backend, const CsrView<T, O>& mat
 template <Scalar T, Offset O>
 void require_square_of(const CsrView<T, O>& matrix, const BlockPartition& partition) {
   if (matrix.rows != matrix.cols)
-    throw InvalidArgument(
-        fmt::format("BlockJacobi: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
+    throw InvalidArgument(fmt::format("BlockJacobi: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
   if (partition.rows() != matrix.rows)
     throw InvalidArgument(
         fmt::format("BlockJacobi: the partition has {} rows, the matrix {}", partition.rows(), matrix.rows));
@@ -48,8 +47,7 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze(const Backend& backend, cons
   const CsrView<const void, O> pattern{matrix.rows,    matrix.cols, matrix.nnz,  matrix.row_offsets,
                                        matrix.columns, nullptr,     matrix.base, matrix.space};
   const int threads = backend.kind() == BackendKind::host ? backend.threads() : Backend::host().threads();
-  const detail::PositionMap map =
-      detail::build_position_map(pattern, BlockLayout(partition, sizeof(T)), threads);
+  const detail::PositionMap map = detail::build_position_map(pattern, BlockLayout(partition, sizeof(T)), threads);
   return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, matrix.nnz, map);
 }
 
@@ -63,8 +61,8 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> construct(const Backend& backend, co
 
   if (matrix.space == MemorySpace::device) {
     if (backend.memory_space() != MemorySpace::device)
-      throw InvalidArgument(fmt::format("BlockJacobi: the matrix lies on the device, the backend is {}",
-                                        backend.description()));
+      throw InvalidArgument(
+          fmt::format("BlockJacobi: the matrix lies on the device, the backend is {}", backend.description()));
     const HostPattern<O> host = download_pattern(backend, matrix);
     CsrView<T, O> view = matrix;
     view.row_offsets = host.row_offsets.data();
@@ -111,9 +109,9 @@ BlockJacobi<T>::BlockJacobi(const Backend& backend, const CsrView<T, O>& matrix,
   const BlockJacobiReport found = report();
   const BlockDefect& first = found.defects.front();
   const std::size_t others = found.defects.size() - 1;
-  throw SingularBlock(first.block, first.first_row, first.size, first.info,
-                      "BlockJacobi: " + describe(first) +
-                          (others > 0 ? fmt::format(" (and {} more blocks)", others) : std::string()));
+  throw SingularBlock(
+      first.block, first.first_row, first.size, first.info,
+      "BlockJacobi: " + describe(first) + (others > 0 ? fmt::format(" (and {} more blocks)", others) : std::string()));
 }
 
 template <Scalar T>
@@ -165,8 +163,7 @@ BlockJacobiReport BlockJacobi<T>::report() const {
   report.policy = impl_->options.singular;
   for (const BlockGroup& group : impl_->inverse.layout().groups()) report.sizes.emplace_back(group.size, group.count);
   report.bytes = bytes();
-  report.captured =
-      nnz() > 0 ? static_cast<double>(impl_->map_source.size()) / static_cast<double>(nnz()) : 1.0;
+  report.captured = nnz() > 0 ? static_cast<double>(impl_->map_source.size()) / static_cast<double>(nnz()) : 1.0;
   for (index_t b = 0; b < report.blocks; ++b) {
     const auto i = static_cast<std::size_t>(b);
     report.singular_blocks += info[i] > 0;
@@ -225,11 +222,11 @@ const detail::PreconditionerImpl<T>& BlockJacobi<T>::preconditioner() const noex
   return *impl_;
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                      \
-  template class BlockJacobi<T>;                                                                        \
-  template BLOCKJACOBI_EXPORT BlockJacobi<T>::BlockJacobi(const Backend&, const CsrView<T, std::int32_t>&, \
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                           \
+  template class BlockJacobi<T>;                                                                             \
+  template BLOCKJACOBI_EXPORT BlockJacobi<T>::BlockJacobi(const Backend&, const CsrView<T, std::int32_t>&,   \
                                                           const BlockPartition&, const BlockJacobiOptions&); \
-  template BLOCKJACOBI_EXPORT BlockJacobi<T>::BlockJacobi(const Backend&, const CsrView<T, std::int64_t>&, \
+  template BLOCKJACOBI_EXPORT BlockJacobi<T>::BlockJacobi(const Backend&, const CsrView<T, std::int64_t>&,   \
                                                           const BlockPartition&, const BlockJacobiOptions&)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

@@ -32,8 +32,7 @@ const char* to_string(SingularPolicy policy) noexcept {
 }
 
 std::string describe(const BlockDefect& d) {
-  const std::string where =
-      fmt::format("block {} (rows {}..{})", d.block, d.first_row, d.first_row + d.size - 1);
+  const std::string where = fmt::format("block {} (rows {}..{})", d.block, d.first_row, d.first_row + d.size - 1);
   if (d.info < 0) {
     const index_t element = -d.info - 1;
     return fmt::format("{}: element ({}, {}) of the matrix is NaN or Inf", where, d.first_row + element % d.size,
@@ -44,11 +43,10 @@ std::string describe(const BlockDefect& d) {
 }
 
 std::string to_text(const BlockJacobiReport& r) {
-  std::string text =
-      fmt::format("block-Jacobi ({}): {} rows in {} blocks, {:.1f} % of the entries inside, {:.2f} MB\n"
-                  "  blocks x order: {}\n",
-                  to_char(r.scalar), r.rows, r.blocks, 100.0 * r.captured, static_cast<double>(r.bytes) * 1e-6,
-                  histogram(r.sizes));
+  std::string text = fmt::format(
+      "block-Jacobi ({}): {} rows in {} blocks, {:.1f} % of the entries inside, {:.2f} MB\n"
+      "  blocks x order: {}\n",
+      to_char(r.scalar), r.rows, r.blocks, 100.0 * r.captured, static_cast<double>(r.bytes) * 1e-6, histogram(r.sizes));
   if (r.min_rcond_block >= 0)
     text += fmt::format("  smallest reciprocal condition {:.2e} (block {})\n", r.min_rcond, r.min_rcond_block);
   if (r.defects.empty()) return text;
@@ -56,8 +54,7 @@ std::string to_text(const BlockJacobiReport& r) {
                       to_string(r.policy));
   for (std::size_t i = 0; i < std::min(r.defects.size(), defects_in_text); ++i)
     text += "    " + describe(r.defects[i]) + "\n";
-  if (r.defects.size() > defects_in_text)
-    text += fmt::format("    and {} more\n", r.defects.size() - defects_in_text);
+  if (r.defects.size() > defects_in_text) text += fmt::format("    and {} more\n", r.defects.size() - defects_in_text);
   return text;
 }
 

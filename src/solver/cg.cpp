@@ -18,13 +18,13 @@ class Cg {
         p_(session.backend(), size()),
         q_(session.backend(), size()),
         state_(session.backend(), 1),
-        v_{session.rows(), session.x(), r_.data(), session.M() == nullptr ? r_.data() : z_.data(), p_.data(),
-           q_.data()} {}
+        v_{session.rows(), session.x(), r_.data(), session.M() == nullptr ? r_.data() : z_.data(),
+           p_.data(),      q_.data()} {}
 
   SolveReport run() {
     if (!session_.begin()) return session_.finish(session_.report().reason, q_.data());
-    const auto steps = session_.backend().impl().record([this] { iterate(session_.ops().batch()); },
-                                                        session_.capturable());
+    const auto steps =
+        session_.backend().impl().record([this] { iterate(session_.ops().batch()); }, session_.capturable());
     double residual = session_.true_residual(r_.data());
     start(residual);
     for (;;) {
@@ -116,7 +116,7 @@ SolveReport cg(const LinearOperator<T>& A, const std::type_identity_t<Preconditi
   return Cg<T>(session).run();
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                            \
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                                \
   template SolveReport cg(const LinearOperator<T>&, const Preconditioner<T>&, VectorView<const T>, VectorView<T>, \
                           const SolveOptions&)
 BLOCKJACOBI_INSTANTIATE(float);

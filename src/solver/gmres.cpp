@@ -135,8 +135,7 @@ template <Scalar T>
 SolveReport gmres(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
                   std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
                   const SolveOptions& options) {
-  if (options.restart < 1)
-    throw InvalidArgument(fmt::format("gmres: restart is {}, must be >= 1", options.restart));
+  if (options.restart < 1) throw InvalidArgument(fmt::format("gmres: restart is {}, must be >= 1", options.restart));
   detail::SolveSession<T> session("gmres", A, M, b, x, options);
   return Gmres<T>(session).run();
 }

@@ -95,8 +95,8 @@ void LinearOperator<T>::apply(VectorView<const T> x, VectorView<T> y) const {
   impl_->apply(x.data, y.data);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                               \
-  template class LinearOperator<T>;                                                                              \
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                                \
+  template class LinearOperator<T>;                                                                               \
   template BLOCKJACOBI_EXPORT LinearOperator<T>::LinearOperator(const Backend&, const CsrView<T, std::int32_t>&); \
   template BLOCKJACOBI_EXPORT LinearOperator<T>::LinearOperator(const Backend&, const CsrView<T, std::int64_t>&)
 BLOCKJACOBI_INSTANTIATE(float);

@@ -107,8 +107,7 @@ bool SolveSession<T>::look(const double* history, int count, index_t iteration) 
   }
   if (count > 0) report_.recurrence_residual = history[count - 1];
   report_.iterations = iteration;
-  if (options_.progress && count > 0 &&
-      !options_.progress({iteration, report_.recurrence_residual, target_})) {
+  if (options_.progress && count > 0 && !options_.progress({iteration, report_.recurrence_residual, target_})) {
     report_.reason = StopReason::user_stop;
     return false;
   }

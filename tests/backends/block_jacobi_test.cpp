@@ -8,12 +8,12 @@ namespace blockjacobi::test {
 namespace {
 
 template <class Case>
-class BlockJacobiSmall : public BackendTest<Case> {};
-TYPED_TEST_SUITE(BlockJacobiSmall, BackendCases, BackendCaseName);
+class BlockJacobiOnBackend : public BackendTest<Case> {};
+TYPED_TEST_SUITE(BlockJacobiOnBackend, BackendCases, BackendCaseName);
 
 template <class Case>
-class BlockJacobiLarge : public BackendTest<Case> {};
-TYPED_TEST_SUITE(BlockJacobiLarge, BackendCases, BackendCaseName);
+class BlockJacobiLargeBatch : public BackendTest<Case> {};
+TYPED_TEST_SUITE(BlockJacobiLargeBatch, BackendCases, BackendCaseName);
 
 constexpr double accuracy = 10.0;  // of inverse_error, the library's promise
 
@@ -40,7 +40,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-TYPED_TEST(BlockJacobiSmall, InvertsRandomBlocksOfMixedOrder) {
+TYPED_TEST(BlockJacobiOnBackend, InvertsRandomBlocksOfMixedOrder) {
   using T = typename TypeParam::Scalar;
   Random random(1);
   BlockDiagonal<T> a;
@@ -50,7 +50,7 @@ TYPED_TEST(BlockJacobiSmall, InvertsRandomBlocksOfMixedOrder) {
   expect_accurate(m, a);
 }
 
-TYPED_TEST(BlockJacobiSmall, InvertsBlocksAboveThirtyTwo) {
+TYPED_TEST(BlockJacobiOnBackend, InvertsBlocksAboveThirtyTwo) {
   using T = typename TypeParam::Scalar;
   Random random(2);
   BlockDiagonal<T> a;
@@ -59,7 +59,7 @@ TYPED_TEST(BlockJacobiSmall, InvertsBlocksAboveThirtyTwo) {
   expect_accurate(m, a);
 }
 
-TYPED_TEST(BlockJacobiLarge, InvertsEveryLargeOrder) {
+TYPED_TEST(BlockJacobiLargeBatch, InvertsEveryLargeOrder) {
   using T = typename TypeParam::Scalar;
   Random random(3);
   BlockDiagonal<T> a;
@@ -68,7 +68,7 @@ TYPED_TEST(BlockJacobiLarge, InvertsEveryLargeOrder) {
   expect_accurate(m, a);
 }
 
-TYPED_TEST(BlockJacobiSmall, InvertsEveryOrderUpToForty) {
+TYPED_TEST(BlockJacobiOnBackend, InvertsEveryOrderUpToForty) {
   using T = typename TypeParam::Scalar;
   Random random(4);
   BlockDiagonal<T> a;
@@ -77,7 +77,7 @@ TYPED_TEST(BlockJacobiSmall, InvertsEveryOrderUpToForty) {
   expect_accurate(m, a);
 }
 
-TYPED_TEST(BlockJacobiSmall, PermutationMatricesAreInvertedExactly) {
+TYPED_TEST(BlockJacobiOnBackend, PermutationMatricesAreInvertedExactly) {
   using T = typename TypeParam::Scalar;
   BlockDiagonal<T> a;
   for (const index_t n : {2, 5, 17, 32, 50}) {
@@ -90,7 +90,7 @@ TYPED_TEST(BlockJacobiSmall, PermutationMatricesAreInvertedExactly) {
     EXPECT_EQ(stored_inverse(m, b), Dense<T>(a.blocks[static_cast<std::size_t>(b)].transpose())) << "block " << b;
 }
 
-TYPED_TEST(BlockJacobiSmall, InvertsHardMatrices) {
+TYPED_TEST(BlockJacobiOnBackend, InvertsHardMatrices) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   Random random(5);
@@ -145,7 +145,7 @@ TYPED_TEST(BlockJacobiSmall, InvertsHardMatrices) {
   }
 }
 
-TYPED_TEST(BlockJacobiSmall, InvertsWhollyScaledMatrices) {
+TYPED_TEST(BlockJacobiOnBackend, InvertsWhollyScaledMatrices) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   const int exponent = std::is_same_v<R, double> ? 498 : 60;  // 1e+-150, 1e+-18
@@ -157,7 +157,7 @@ TYPED_TEST(BlockJacobiSmall, InvertsWhollyScaledMatrices) {
   expect_accurate(m, a);
 }
 
-TYPED_TEST(BlockJacobiSmall, NamesSingularBlocks) {
+TYPED_TEST(BlockJacobiOnBackend, NamesSingularBlocks) {
   using T = typename TypeParam::Scalar;
   Random random(7);
   BlockDiagonal<T> a;
@@ -209,7 +209,7 @@ TYPED_TEST(BlockJacobiSmall, NamesSingularBlocks) {
   }
 }
 
-TYPED_TEST(BlockJacobiSmall, PolicyIdentityStoresIdentity) {
+TYPED_TEST(BlockJacobiOnBackend, PolicyIdentityStoresIdentity) {
   using T = typename TypeParam::Scalar;
   BlockDiagonal<T> a{{Dense<T>::Constant(3, 3, T(2)), Dense<T>::Constant(1, 1, T(4)), Dense<T>::Ones(35, 35)}};
   const BlockJacobi<T> m(this->make_backend(), a.matrix(), a.partition(), with<T>(SingularPolicy::identity));
@@ -219,7 +219,7 @@ TYPED_TEST(BlockJacobiSmall, PolicyIdentityStoresIdentity) {
   EXPECT_EQ(m.info()[0], 2);
 }
 
-TYPED_TEST(BlockJacobiSmall, PolicyFailThrowsAndNamesTheBlock) {
+TYPED_TEST(BlockJacobiOnBackend, PolicyFailThrowsAndNamesTheBlock) {
   using T = typename TypeParam::Scalar;
   BlockDiagonal<T> a{{Dense<T>::Identity(4, 4), Dense<T>::Ones(3, 3), Dense<T>::Zero(2, 2)}};
   try {
@@ -234,7 +234,7 @@ TYPED_TEST(BlockJacobiSmall, PolicyFailThrowsAndNamesTheBlock) {
   }
 }
 
-TYPED_TEST(BlockJacobiSmall, FindsNanAndInf) {
+TYPED_TEST(BlockJacobiOnBackend, FindsNanAndInf) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   Random random(8);
@@ -270,14 +270,14 @@ TYPED_TEST(BlockJacobiSmall, FindsNanAndInf) {
   EXPECT_EQ(describe(report.defects[0]), "block 1 (rows 4..7): element (6, 5) of the matrix is NaN or Inf");
 }
 
-TYPED_TEST(BlockJacobiSmall, TakesUnsortedRowsDuplicatesAndBothBases) {
+TYPED_TEST(BlockJacobiOnBackend, SmallTakesUnsortedRowsDuplicatesAndBothBases) {
   using T = typename TypeParam::Scalar;
   // [4 1; 2 5] and [8], row 0 as 1 + 3 + (a far entry) + 1, row 1 reversed
   const std::vector<std::int32_t> offsets{1, 5, 7, 9};
   const std::vector<index_t> columns{2, 1, 3, 1, 2, 1, 1, 3};
   const std::vector<T> values{T(1), T(3), T(9), T(1), T(5), T(2), T(7), T(8)};
-  const CsrView<T, std::int32_t> view{3, 3, 8, offsets.data(), columns.data(), values.data(), IndexBase::one,
-                                      MemorySpace::host};
+  const CsrView<T, std::int32_t> view{
+      3, 3, 8, offsets.data(), columns.data(), values.data(), IndexBase::one, MemorySpace::host};
   const BlockJacobi<T> m(this->make_backend(), view, BlockPartition::from_offsets({0, 2, 3}));
   Dense<T> expected(2, 2);
   expected << T(5), T(-1), T(-2), T(4);
@@ -287,7 +287,7 @@ TYPED_TEST(BlockJacobiSmall, TakesUnsortedRowsDuplicatesAndBothBases) {
   EXPECT_DOUBLE_EQ(m.report().captured, 6.0 / 8.0);
 }
 
-TYPED_TEST(BlockJacobiSmall, TakesAMatrixOnTheDevice) {
+TYPED_TEST(BlockJacobiOnBackend, TakesAMatrixOnTheDevice) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(9);
@@ -303,7 +303,7 @@ TYPED_TEST(BlockJacobiSmall, TakesAMatrixOnTheDevice) {
   expect_accurate(m, a);
 }
 
-TYPED_TEST(BlockJacobiSmall, AppliesEveryOrder) {
+TYPED_TEST(BlockJacobiOnBackend, SmallAppliesEveryOrder) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(10);
@@ -326,7 +326,7 @@ TYPED_TEST(BlockJacobiSmall, AppliesEveryOrder) {
   }
 }
 
-TYPED_TEST(BlockJacobiLarge, BatchesPastSixtyFiveThousandBlocks) {
+TYPED_TEST(BlockJacobiLargeBatch, BatchesPastSixtyFiveThousandBlocks) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   for (const index_t blocks : {65535, 65536, 65537, 200001}) {
@@ -358,7 +358,7 @@ TYPED_TEST(BlockJacobiLarge, BatchesPastSixtyFiveThousandBlocks) {
   }
 }
 
-TYPED_TEST(BlockJacobiSmall, RefreshEqualsANewSetUpBitForBit) {
+TYPED_TEST(BlockJacobiOnBackend, RefreshEqualsANewSetUpBitForBit) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(12);
@@ -377,7 +377,7 @@ TYPED_TEST(BlockJacobiSmall, RefreshEqualsANewSetUpBitForBit) {
   EXPECT_EQ(m.rcond(), fresh.rcond());
 }
 
-TYPED_TEST(BlockJacobiSmall, RefreshWithASingularBlockEndsTheNextSolve) {
+TYPED_TEST(BlockJacobiOnBackend, SmallRefreshWithASingularBlockEndsTheNextSolve) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   BlockDiagonal<T> good{{Dense<T>::Identity(2, 2), Dense<T>::Identity(3, 3)}}, bad = good;
@@ -403,7 +403,7 @@ TYPED_TEST(BlockJacobiSmall, RefreshWithASingularBlockEndsTheNextSolve) {
   EXPECT_EQ(x, std::vector<T>(5, T(0)));
 }
 
-TYPED_TEST(BlockJacobiSmall, TwoRunsGiveTheSameBits) {
+TYPED_TEST(BlockJacobiOnBackend, TwoRunsGiveTheSameBits) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(13);
@@ -414,7 +414,7 @@ TYPED_TEST(BlockJacobiSmall, TwoRunsGiveTheSameBits) {
   EXPECT_TRUE(same_bits(this->applied(one, backend, r), this->applied(two, backend, r)));
 }
 
-TYPED_TEST(BlockJacobiSmall, EmptyMatrix) {
+TYPED_TEST(BlockJacobiOnBackend, SmallEmptyMatrix) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const BlockJacobi<T> m(backend, CsrMatrix<T>(), BlockPartition());
@@ -422,7 +422,7 @@ TYPED_TEST(BlockJacobiSmall, EmptyMatrix) {
   EXPECT_TRUE(this->applied(m, backend, {}).empty());
 }
 
-TYPED_TEST(BlockJacobiSmall, StorageIsPackedAndKnownBefore) {
+TYPED_TEST(BlockJacobiOnBackend, SmallStorageIsPackedAndKnownBefore) {
   using T = typename TypeParam::Scalar;
   const auto partition = BlockPartition::from_offsets({0, 3, 5, 8, 9});
   Random random(14);
@@ -446,7 +446,7 @@ std::string message_of(F&& f) {
   return "no InvalidArgument";
 }
 
-TYPED_TEST(BlockJacobiSmall, MisuseThrowsWithTheNumbers) {
+TYPED_TEST(BlockJacobiOnBackend, MisuseThrowsWithTheNumbers) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   BlockDiagonal<T> a{{Dense<T>::Identity(2, 2), Dense<T>::Identity(3, 3)}};

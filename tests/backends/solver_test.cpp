@@ -9,8 +9,8 @@ namespace blockjacobi::test {
 namespace {
 
 template <class Case>
-class SolverSmall : public BackendTest<Case> {};
-TYPED_TEST_SUITE(SolverSmall, BackendCases, BackendCaseName);
+class SolverOnBackend : public BackendTest<Case> {};
+TYPED_TEST_SUITE(SolverOnBackend, BackendCases, BackendCaseName);
 
 /// 5-point Laplacian on an m x m grid, plus `wind` on the eastern neighbour (nonsymmetric) and, for complex scalars, a
 /// Hermitian phase.
@@ -86,7 +86,7 @@ void expect_solved(const SolveReport& report, const CsrMatrix<T>& a, const std::
   EXPECT_NEAR(report.rhs_norm, norm(b), 1e-5 * norm(b));
 }
 
-TYPED_TEST(SolverSmall, CgWithBlockJacobi) {
+TYPED_TEST(SolverOnBackend, CgWithBlockJacobi) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(40);
@@ -111,7 +111,7 @@ TYPED_TEST(SolverSmall, CgWithBlockJacobi) {
   }
 }
 
-TYPED_TEST(SolverSmall, GmresWithBlockJacobi) {
+TYPED_TEST(SolverOnBackend, GmresWithBlockJacobi) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(30, 0.4);
@@ -128,7 +128,7 @@ TYPED_TEST(SolverSmall, GmresWithBlockJacobi) {
   }
 }
 
-TYPED_TEST(SolverSmall, GmresIsDirectOnASmallSystem) {
+TYPED_TEST(SolverOnBackend, SmallGmresIsDirectOnATinySystem) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(3, 0.3);
@@ -141,7 +141,7 @@ TYPED_TEST(SolverSmall, GmresIsDirectOnASmallSystem) {
   EXPECT_LE(report.iterations, 9);
 }
 
-TYPED_TEST(SolverSmall, ExactPreconditionerNeedsOneIteration) {
+TYPED_TEST(SolverOnBackend, SmallExactPreconditionerNeedsOneIteration) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(6);
@@ -153,7 +153,7 @@ TYPED_TEST(SolverSmall, ExactPreconditionerNeedsOneIteration) {
   EXPECT_EQ(gmres(A, m, b, y, options_for<T>()).iterations, 1);
 }
 
-TYPED_TEST(SolverSmall, DeviceVectorsAndHostVectorsGiveTheSameBits) {
+TYPED_TEST(SolverOnBackend, DeviceVectorsAndHostVectorsGiveTheSameBits) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(20);
@@ -173,7 +173,7 @@ TYPED_TEST(SolverSmall, DeviceVectorsAndHostVectorsGiveTheSameBits) {
   EXPECT_EQ(std::memcmp(u.data(), v.data(), u.size() * sizeof(T)), 0);
 }
 
-TYPED_TEST(SolverSmall, UserCallbacks) {
+TYPED_TEST(SolverOnBackend, UserCallbacks) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(15);
@@ -204,7 +204,7 @@ CsrMatrix<T> diagonal(const std::vector<double>& values) {
   return CsrMatrix<T>::from_triplets(n, n, entries);
 }
 
-TYPED_TEST(SolverSmall, StopReasons) {
+TYPED_TEST(SolverOnBackend, StopReasons) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(30);
@@ -247,7 +247,7 @@ TYPED_TEST(SolverSmall, StopReasons) {
   EXPECT_LE(run_cg(loose).true_residual, 1.0);
 }
 
-TYPED_TEST(SolverSmall, ReasonsOfTheMatrix) {
+TYPED_TEST(SolverOnBackend, SmallReasonsOfTheMatrix) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   const Backend backend = this->make_backend();
@@ -280,7 +280,7 @@ TYPED_TEST(SolverSmall, ReasonsOfTheMatrix) {
   EXPECT_EQ(cg(A, Preconditioner<T>(), nan_b, x).reason, StopReason::nan_or_inf);
 }
 
-TYPED_TEST(SolverSmall, SingularButConsistentGmresEnds) {
+TYPED_TEST(SolverOnBackend, SingularButConsistentGmresEnds) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = diagonal<T>({1, 2, 3, 0});
@@ -294,7 +294,7 @@ TYPED_TEST(SolverSmall, SingularButConsistentGmresEnds) {
   for (const T& value : x) EXPECT_TRUE(std::isfinite(std::abs(value)));
 }
 
-TYPED_TEST(SolverSmall, ZeroRightHandSideAndEmptySystem) {
+TYPED_TEST(SolverOnBackend, ZeroRightHandSideAndEmptySystem) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(5);
@@ -310,7 +310,7 @@ TYPED_TEST(SolverSmall, ZeroRightHandSideAndEmptySystem) {
   EXPECT_TRUE(gmres(empty, Preconditioner<T>(), none, none).converged());
 }
 
-TYPED_TEST(SolverSmall, ClaimsNoConvergenceThatTheResidualDoesNotShow) {
+TYPED_TEST(SolverOnBackend, ClaimsNoConvergenceThatTheResidualDoesNotShow) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(20);
@@ -327,7 +327,7 @@ TYPED_TEST(SolverSmall, ClaimsNoConvergenceThatTheResidualDoesNotShow) {
   }
 }
 
-TYPED_TEST(SolverSmall, OperatorTakesBothOffsetsAndBases) {
+TYPED_TEST(SolverOnBackend, OperatorTakesBothOffsetsAndBases) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const std::vector<std::int32_t> offsets{1, 4, 6};
@@ -343,8 +343,14 @@ TYPED_TEST(SolverSmall, OperatorTakesBothOffsetsAndBases) {
   const Array<std::int64_t> device_offsets(backend, long_offsets);
   const Array<index_t> device_columns(backend, columns);
   const Array<T> device_values(backend, values);
-  const CsrView<T, std::int64_t> view{2,  2, 5, device_offsets.data(), device_columns.data(), device_values.data(),
-                                      IndexBase::one, backend.memory_space()};
+  const CsrView<T, std::int64_t> view{2,
+                                      2,
+                                      5,
+                                      device_offsets.data(),
+                                      device_columns.data(),
+                                      device_values.data(),
+                                      IndexBase::one,
+                                      backend.memory_space()};
   EXPECT_EQ(this->applied(LinearOperator<T>(backend, view), backend, {T(10), T(100)}), expected);
 }
 
@@ -358,7 +364,7 @@ std::string message_of(F&& f) {
   return "no InvalidArgument";
 }
 
-TYPED_TEST(SolverSmall, MisuseThrowsWithTheNumbers) {
+TYPED_TEST(SolverOnBackend, MisuseThrowsWithTheNumbers) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(3);

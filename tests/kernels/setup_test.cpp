@@ -15,7 +15,9 @@ constexpr double accepted_error = 10.0;
 template <Scalar T>
 void expect_inverses(const std::vector<index_t>& sizes) {
   Blocks<T> blocks(Backend::cuda(), sizes);
-  const auto matrix = [&](index_t b) { return random_matrix<T>(sizes[static_cast<std::size_t>(b)], 100u + static_cast<unsigned>(b)); };
+  const auto matrix = [&](index_t b) {
+    return random_matrix<T>(sizes[static_cast<std::size_t>(b)], 100u + static_cast<unsigned>(b));
+  };
   blocks.setup([&](index_t b) { return dense_entries<T>(matrix(b)); });
   const auto info = blocks.info();
   const auto rcond = blocks.rcond();
@@ -25,8 +27,7 @@ void expect_inverses(const std::vector<index_t>& sizes) {
     EXPECT_EQ(info[b], 0);
     EXPECT_GT(rcond[b], 0);
     EXPECT_LE(rcond[b], real_t<T>(1.001));
-    EXPECT_LE(inverse_error<T>(matrix(static_cast<index_t>(b)), blocks.block(static_cast<index_t>(b))),
-              accepted_error);
+    EXPECT_LE(inverse_error<T>(matrix(static_cast<index_t>(b)), blocks.block(static_cast<index_t>(b))), accepted_error);
   }
 }
 
@@ -62,12 +63,12 @@ TYPED_TEST(SetupTest, SmallNoBlocks) {
   EXPECT_TRUE(blocks.apply({}).empty());
 }
 
-/// Tridiagonal blocks, so that the host side of a long batch stays cheap.
+/// Diagonally dominant tridiagonal blocks, so that the host side of a long batch stays cheap.
 template <Scalar T>
 Matrix<T> tridiagonal(index_t n, index_t block) {
   Matrix<T> a = Matrix<T>::Zero(n, n);
   for (index_t i = 0; i < n; ++i) {
-    a(i, i) = T(static_cast<real_t<T>>(2 + block % 7));
+    a(i, i) = T(static_cast<real_t<T>>(4 + block % 7));
     if (i > 0) a(i, i - 1) = T(-1);
     if (i + 1 < n) a(i, i + 1) = T(-1);
   }
@@ -79,7 +80,7 @@ Entries<T> tridiagonal_entries(index_t n, index_t block) {
   Entries<T> entries;
   for (index_t i = 0; i < n; ++i) {
     if (i > 0) entries.push_back({i, i - 1, T(-1)});
-    entries.push_back({i, i, T(static_cast<real_t<T>>(2 + block % 7))});
+    entries.push_back({i, i, T(static_cast<real_t<T>>(4 + block % 7))});
     if (i + 1 < n) entries.push_back({i, i + 1, T(-1)});
   }
   return entries;
@@ -118,10 +119,8 @@ TEST_F(DeviceTest, StorageBeyond32BitPositions) {
   std::vector<index_t> sizes(static_cast<std::size_t>(count), n);
   Blocks<float> blocks(Backend::cuda(), sizes);
   blocks.setup([&](index_t b) { return tridiagonal_entries<float>(n, b); });
-  EXPECT_EQ(blocks.defects(), count / 7 + (count % 7 > 0 ? 1 : 0) - [&] {
-    // blocks with 2 on the diagonal have a condition of order n^2, which float still accepts
-    return count / 7 + (count % 7 > 0 ? 1 : 0);
-  }());
+  EXPECT_EQ(blocks.defects(), 0);
+  EXPECT_LE(inverse_error<float>(tridiagonal<float>(n, 0), blocks.block(0)), accepted_error);
   EXPECT_LE(inverse_error<float>(tridiagonal<float>(n, count - 1), blocks.block(count - 1)), accepted_error);
 }
 
@@ -150,7 +149,6 @@ TYPED_TEST(SetupTest, SmallPermutationsAreInvertedExactly) {
   for (const index_t n : {1, 2, 4, 5, 8, 13, 16, 29, 32, 47, 64}) {
     SCOPED_TRACE(n);
     Matrix<T> a = Matrix<T>::Zero(n, n);
-    for (index_t i = 0; i < n; ++i) a(i, (5 * i + 3) % n == i && n > 1 ? i : (i + n / 2) % n) = T(0);
     for (index_t i = 0; i < n; ++i) a(i, (i + n / 2) % n) = T(4);
     Blocks<T> blocks(Backend::cuda(), {n});
     blocks.setup([&](index_t) { return dense_entries<T>(a); });

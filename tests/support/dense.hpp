@@ -48,7 +48,8 @@ long double infinity_norm(const Matrix& a) {
 /// min(||I - A X||, ||I - X A||) / (N eps ||A|| ||X||) in the infinity norm, evaluated in long double.
 template <Scalar T>
 double inverse_error(const Dense<T>& a, const Dense<T>& x) {
-  const WideDense<T> wide_a = a.template cast<typename Wide<T>::type>(), wide_x = x.template cast<typename Wide<T>::type>();
+  const WideDense<T> wide_a = a.template cast<typename Wide<T>::type>(),
+                     wide_x = x.template cast<typename Wide<T>::type>();
   const WideDense<T> identity = WideDense<T>::Identity(a.rows(), a.cols());
   const long double scale = static_cast<long double>(a.rows()) *
                             static_cast<long double>(std::numeric_limits<real_t<T>>::epsilon()) *

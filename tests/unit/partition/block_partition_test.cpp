@@ -37,7 +37,8 @@ CsrMatrix<double> pattern(const std::vector<std::vector<index_t>>& rows) {
 std::vector<index_t> naive_detect(const std::vector<std::vector<index_t>>& rows, index_t max_size) {
   std::vector<index_t> sizes;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool same = i > 0 && std::set(rows[i].begin(), rows[i].end()) == std::set(rows[i - 1].begin(), rows[i - 1].end());
+    const bool same =
+        i > 0 && std::set(rows[i].begin(), rows[i].end()) == std::set(rows[i - 1].begin(), rows[i - 1].end());
     if (same && sizes.back() < max_size)
       ++sizes.back();
     else
@@ -83,13 +84,21 @@ TEST(BlockPartition, FromOffsetsNamesTheBlock) {
   EXPECT_EQ(BlockPartition::from_offsets({0}).rows(), 0);
   EXPECT_EQ(message_of([] { (void)BlockPartition::from_offsets({}); }),
             "BlockPartition::from_offsets: no offsets, must hold at least 0");
-  EXPECT_EQ(message_of([] { (void)BlockPartition::from_offsets({1, 2}); }),
+  EXPECT_EQ(message_of([] {
+              (void)BlockPartition::from_offsets({1, 2});
+            }),
             "BlockPartition::from_offsets: the first offset is 1, must be 0");
-  EXPECT_EQ(message_of([] { (void)BlockPartition::from_offsets({0, 3, 3}); }),
+  EXPECT_EQ(message_of([] {
+              (void)BlockPartition::from_offsets({0, 3, 3});
+            }),
             "BlockPartition::from_offsets: block 1 goes from row 3 to row 3 (exclusive): 0 rows, must be 1..512");
-  EXPECT_EQ(message_of([] { (void)BlockPartition::from_offsets({0, 5, 2}); }),
+  EXPECT_EQ(message_of([] {
+              (void)BlockPartition::from_offsets({0, 5, 2});
+            }),
             "BlockPartition::from_offsets: block 1 goes from row 5 to row 2 (exclusive): -3 rows, must be 1..512");
-  EXPECT_EQ(message_of([] { (void)BlockPartition::from_offsets({0, 513}); }),
+  EXPECT_EQ(message_of([] {
+              (void)BlockPartition::from_offsets({0, 513});
+            }),
             "BlockPartition::from_offsets: block 0 goes from row 0 to row 513 (exclusive): 513 rows, must be 1..512");
 }
 
@@ -108,9 +117,7 @@ TEST(BlockPartition, DetectMergesTheRowsOfADiagonalMatrix) {
   EXPECT_EQ(offsets_of(BlockPartition::detect(pattern(rows), 32)), (std::vector<index_t>{0, 32, 64, 70}));
 }
 
-TEST(BlockPartition, DetectOfAnEmptyMatrix) {
-  EXPECT_EQ(BlockPartition::detect(CsrMatrix<double>()).blocks(), 0);
-}
+TEST(BlockPartition, DetectOfAnEmptyMatrix) { EXPECT_EQ(BlockPartition::detect(CsrMatrix<double>()).blocks(), 0); }
 
 TEST(BlockPartition, DetectEqualsTheNaiveRuleOnRandomPatterns) {
   Random random(1);
@@ -135,8 +142,8 @@ TEST(BlockPartition, DetectEqualsTheNaiveRuleOnRandomPatterns) {
 TEST(BlockPartition, DetectTakesUnsortedRowsDuplicatesAndBaseOne) {
   const std::vector<std::int32_t> offsets{1, 4, 6, 9};
   const std::vector<index_t> columns{2, 1, 2, 1, 2, 3, 3, 1};
-  const CsrView<double, std::int32_t> view{3,       3, 8, offsets.data(), columns.data(), nullptr, IndexBase::one,
-                                           MemorySpace::host};
+  const CsrView<double, std::int32_t> view{
+      3, 3, 8, offsets.data(), columns.data(), nullptr, IndexBase::one, MemorySpace::host};
   EXPECT_EQ(offsets_of(BlockPartition::detect(view, 2)), (std::vector<index_t>{0, 2, 3}));
 }
 

@@ -13,8 +13,8 @@ using detail::PositionMap;
 template <Offset O>
 CsrView<const void, O> view_of(index_t n, const std::vector<O>& offsets, const std::vector<index_t>& columns,
                                IndexBase base) {
-  return {n, n, static_cast<offset_t>(columns.size()), offsets.data(), columns.data(), nullptr, base,
-          MemorySpace::host};
+  return {
+      n, n, static_cast<offset_t>(columns.size()), offsets.data(), columns.data(), nullptr, base, MemorySpace::host};
 }
 
 TEST(PositionMap, KeepsDuplicatesTogetherInTheirOrder) {

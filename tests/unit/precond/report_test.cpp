@@ -9,7 +9,8 @@ TEST(BlockDefect, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(describe({3, 10, 4, 2, 0.0}), "block 3 (rows 10..13): pivot 2 is exactly zero");
   EXPECT_EQ(describe({3, 10, 4, 5, 1.5e-17}),
             "block 3 (rows 10..13): singular to working precision, reciprocal condition 1.50e-17");
-  EXPECT_EQ(describe({0, 0, 4, -(1 + 1 + 2 * 4), 0.0}), "block 0 (rows 0..3): element (1, 2) of the matrix is NaN or Inf");
+  EXPECT_EQ(describe({0, 0, 4, -(1 + 1 + 2 * 4), 0.0}),
+            "block 0 (rows 0..3): element (1, 2) of the matrix is NaN or Inf");
 }
 
 TEST(BlockJacobiReport, TextNamesTheFirstTenDefectsAndCountsTheRest) {

@@ -1,0 +1,192 @@
+#include "tests/kernels/blocks.hpp"
+#include "tests/kernels/systems.hpp"
+
+#include <blockjacobi/error.hpp>
+
+#include <cuda_runtime_api.h>
+
+namespace blockjacobi::test {
+namespace {
+
+class CudaBackendTest : public DeviceTest {};
+
+TEST(CudaBackend, SmallUnavailableDeviceIsExplained) {
+  EXPECT_THROW(static_cast<void>(Backend::cuda(-1)), BackendUnavailable);
+  try {
+    static_cast<void>(Backend::cuda(99));
+    FAIL() << "device 99 was accepted";
+  } catch (const BackendUnavailable& e) {
+    EXPECT_NE(std::string(e.what()).find("device"), std::string::npos) << e.what();
+  }
+}
+
+TEST_F(CudaBackendTest, SmallDescribesItself) {
+  const Backend backend = Backend::cuda(0);
+  EXPECT_EQ(backend.kind(), BackendKind::cuda);
+  EXPECT_EQ(backend.memory_space(), MemorySpace::device);
+  EXPECT_EQ(backend.threads(), 1);
+  EXPECT_NE(backend.stream(), nullptr);
+  EXPECT_EQ(backend.description().rfind("cuda 0, ", 0), 0u) << backend.description();
+}
+
+TEST_F(CudaBackendTest, SmallCopies) {
+  const Backend backend = Backend::cuda();
+  const auto values = random_vector<double>(1000, 1);
+  const Array<double> first(backend, values);
+  Array<double> second(backend, values.size());
+  backend.impl().copy(second.data(), first.data(), first.bytes());
+  EXPECT_EQ(second.to_host(), values);
+  second.zero();
+  EXPECT_EQ(second.to_host(), std::vector<double>(values.size(), 0.0));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.data()) % 256, 0u);
+}
+
+/// Counts what it hands out.
+class CountingResource final : public MemoryResource {
+ public:
+  void* allocate(std::size_t bytes, CUstream_st* stream) override {
+    void* pointer = nullptr;
+    if (cudaMallocAsync(&pointer, bytes, stream) != cudaSuccess) throw std::bad_alloc();
+    ++calls;
+    live += bytes;
+    return pointer;
+  }
+  void deallocate(void* pointer, std::size_t bytes, CUstream_st* stream) noexcept override {
+    static_cast<void>(cudaFreeAsync(pointer, stream));
+    live -= bytes;
+  }
+  int calls = 0;
+  std::size_t live = 0;
+};
+
+TEST_F(CudaBackendTest, SmallUsersStreamAndAllocator) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  const auto resource = std::make_shared<CountingResource>();
+  {
+    const Backend backend = Backend::cuda(0, stream, resource);
+    EXPECT_EQ(backend.stream(), stream);
+    const DeviceSystem<float, std::int64_t> system(backend, laplacian<float>(20));
+    const auto product = detail::krylov_ops<float>(backend).make_csr(system.view());
+    const Array<float> x(backend, random_vector<float>(400, 3));
+    Array<float> y(backend, 400);
+    const int calls = resource->calls;
+    EXPECT_GT(calls, 0);
+    product->apply(x.data(), y.data());
+    backend.synchronize();
+    EXPECT_EQ(resource->calls, calls) << "apply allocates nothing";
+    EXPECT_GT(resource->live, 0u);
+  }
+  EXPECT_EQ(resource->live, 0u);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+TEST_F(CudaBackendTest, SmallLegacyDefaultStreamRunsRecordingsDirectly) {
+  const Backend backend = Backend::cuda(0, nullptr);
+  const Array<float> u(backend, std::vector<float>(10, 1.0f));
+  Array<float> x(backend, std::vector<float>(10, 0.0f));
+  int calls = 0;
+  const auto recording = backend.impl().record(
+      [&] {
+        ++calls;
+        detail::krylov_ops<float>(backend).add(10, u.data(), x.data());
+      },
+      true);
+  EXPECT_EQ(calls, 0);
+  recording->replay();
+  recording->replay();
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(x.to_host(), std::vector<float>(10, 2.0f));
+}
+
+TEST_F(CudaBackendTest, SmallNotCapturableWorkRunsAtEveryReplay) {
+  const Backend backend = Backend::cuda();
+  int calls = 0;
+  const auto recording = backend.impl().record([&] { ++calls; }, false);
+  EXPECT_EQ(calls, 0);
+  recording->replay();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(CudaBackendTest, SmallExceptionEndsTheCapture) {
+  const Backend backend = Backend::cuda();
+  Array<float> x(backend, std::vector<float>(10, 1.0f));
+  EXPECT_THROW(static_cast<void>(backend.impl().record(
+                   [&] {
+                     detail::krylov_ops<float>(backend).add(10, x.data(), x.data());
+                     throw InvalidArgument("from the body");
+                   },
+                   true)),
+               InvalidArgument);
+  // The stream works as before, and nothing ran.
+  EXPECT_EQ(x.to_host(), std::vector<float>(10, 1.0f));
+  x.zero();
+  EXPECT_EQ(x.to_host(), std::vector<float>(10, 0.0f));
+}
+
+TEST_F(CudaBackendTest, FailedAllocationNamesTheCall) {
+  const Backend backend = Backend::cuda();
+  try {
+    static_cast<void>(backend.impl().allocate(std::size_t{1} << 50));
+    FAIL() << "a petabyte was allocated";
+  } catch (const CudaError& e) {
+    EXPECT_NE(e.code(), 0);
+    EXPECT_NE(std::string(e.what()).find("1125899906842624 bytes"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("cuda_context.cpp:"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "no later launch takes it for its own";
+}
+
+TEST_F(CudaBackendTest, SmallSetupAndApplyCanBeRecorded) {
+  const Backend backend = Backend::cuda();
+  const std::vector<index_t> offsets{0, 3, 40, 41, 300};
+  const auto partition = BlockPartition::from_offsets(offsets);
+  BlockBatch<double> inverse(backend, partition);
+  // Twice the identity in every block.
+  std::vector<offset_t> begin{0}, source;
+  std::vector<index_t> position;
+  for (const BlockSlot& slot : inverse.layout().slots()) {
+    for (index_t i = 0; i < slot.size; ++i) {
+      source.push_back(slot.first_row + i);
+      position.push_back(i + i * slot.size);
+    }
+    begin.push_back(static_cast<offset_t>(source.size()));
+  }
+  Array<double> values(backend, std::vector<double>(300, 2.0));
+  const Array<offset_t> device_begin(backend, begin), device_source(backend, source);
+  const Array<index_t> device_position(backend, position);
+  Array<int> info(backend, 4), defects(backend, 1);
+  Array<double> rcond(backend, 4);
+  const Array<double> r(backend, std::vector<double>(300, 1.0));
+  Array<double> z(backend, 300);
+  auto& ops = detail::block_ops<double>(backend);
+  const auto recording = backend.impl().record(
+      [&] {
+        ops.setup(values.data(), {device_begin.data(), device_source.data(), device_position.data()}, inverse.view(),
+                  detail::Fallback::identity, {info.data(), rcond.data(), defects.data()});
+        ops.apply(std::as_const(inverse).view(), r.data(), z.data());
+      },
+      true);
+  recording->replay();
+  EXPECT_EQ(z.to_host(), std::vector<double>(300, 0.5));
+  const std::vector<double> fours(300, 4.0);
+  values.copy_from_host(fours.data());
+  recording->replay();
+  EXPECT_EQ(z.to_host(), std::vector<double>(300, 0.25));
+  EXPECT_EQ(info.to_host(), std::vector<int>(4, 0));
+}
+
+TEST_F(CudaBackendTest, SmallPartitionOfADevicePattern) {
+  const Backend backend = Backend::cuda();
+  // Two rows with the same columns, then two others.
+  System<double> a{4, {0, 2, 4, 6, 8}, {0, 1, 0, 1, 2, 3, 2, 3}, std::vector<double>(8, 1.0)};
+  const DeviceSystem<double, std::int64_t> system(backend, a);
+  const CsrView<double, std::int64_t> view = system.view();
+  const CsrView<const void, std::int64_t> pattern{view.rows,    view.cols, view.nnz,  view.row_offsets,
+                                                  view.columns, nullptr,   view.base, view.space};
+  EXPECT_EQ(backend.impl().partition_ops().supervariables(pattern, 3), (std::vector<index_t>{0, 2, 4}));
+  EXPECT_EQ(backend.impl().partition_ops().supervariables(pattern, 4), (std::vector<index_t>{0, 4}));
+}
+
+}  // namespace
+}  // namespace blockjacobi::test

@@ -1,0 +1,94 @@
+#include "kernels/launch.hpp"
+#include "tests/kernels/systems.hpp"
+
+namespace blockjacobi::test {
+namespace {
+
+template <class T>
+class CsrTest : public TypedDeviceTest<T> {};
+TYPED_TEST_SUITE(CsrTest, Scalars);
+
+/// A x in double; `magnitude` receives |A| |x|, the scale of the rounding errors.
+template <Scalar T>
+std::vector<std::complex<double>> product(const System<T>& a, const std::vector<T>& x, std::vector<double>& magnitude) {
+  std::vector<std::complex<double>> y(static_cast<std::size_t>(a.rows));
+  magnitude.assign(y.size(), 0.0);
+  for (std::size_t i = 0; i < y.size(); ++i)
+    for (auto k = a.offsets[i]; k < a.offsets[i + 1]; ++k) {
+      const auto entry = static_cast<std::size_t>(k);
+      const std::complex<double> term =
+          std::complex<double>(a.values[entry]) * std::complex<double>(x[static_cast<std::size_t>(a.columns[entry])]);
+      y[i] += term;
+      magnitude[i] += std::abs(term);
+    }
+  return y;
+}
+
+template <Scalar T>
+void expect_product(const System<T>& a, const std::vector<T>& x, const std::vector<T>& y) {
+  std::vector<double> magnitude;
+  const auto expected = product(a, x, magnitude);
+  ASSERT_EQ(y.size(), expected.size());
+  for (std::size_t i = 0; i < y.size(); ++i)
+    ASSERT_LE(std::abs(std::complex<double>(y[i]) - expected[i]), 100.0 * epsilon<T> * magnitude[i]) << "row " << i;
+}
+
+/// Rows of very different length, unsorted, with duplicates and empty rows.
+template <Scalar T>
+System<T> irregular(index_t n) {
+  std::mt19937 generator(3);
+  std::uniform_int_distribution<index_t> column(0, n - 1);
+  System<T> a{n, {0}, {}, {}};
+  for (index_t i = 0; i < n; ++i) {
+    const index_t length = i % 5 == 0 ? 0 : i % 97 == 1 ? 200 : i % 11;
+    for (index_t k = 0; k < length; ++k) {
+      a.columns.push_back(k > 0 && k % 4 == 0 ? a.columns.back() : column(generator));
+      a.values.push_back(random_scalar<T>(generator));
+    }
+    a.offsets.push_back(static_cast<std::int64_t>(a.columns.size()));
+  }
+  return a;
+}
+
+template <Scalar T, Offset O>
+void expect_csr(const System<T>& a, IndexBase base) {
+  SCOPED_TRACE(::testing::Message() << 8 * sizeof(O) << "-bit offsets, base " << static_cast<int>(base));
+  const Backend backend = Backend::cuda();
+  const DeviceSystem<T, O> device(backend, a, base);
+  const auto x = random_vector<T>(static_cast<std::size_t>(a.rows), 31);
+  const Array<T> input(backend, x);
+  const auto op = detail::krylov_ops<T>(backend).make_csr(device.view());
+  EXPECT_EQ(op->rows(), a.rows);
+
+  const std::vector<T> garbage(x.size(), std::numeric_limits<real_t<T>>::quiet_NaN());
+  Array<T> first(backend, garbage), second(backend, garbage), own(backend, garbage);
+  op->apply(input.data(), first.data());
+  op->apply(input.data(), second.data());
+  const CsrView<T, O> v = device.view();
+  const CsrView<detail::compute_t<T>, O> view{
+      v.rows, v.cols, v.nnz, v.row_offsets, v.columns, detail::compute_cast(v.values), v.base, v.space};
+  const T* input_data = input.data();
+  kernels::csr_product(view, detail::compute_cast(input_data), detail::compute_cast(own.data()), backend.stream());
+  const auto y = first.to_host();
+  expect_product(a, x, y);
+  EXPECT_TRUE(same_bits(y, second.to_host()));
+  expect_product(a, x, own.to_host());
+}
+
+template <Scalar T>
+void expect_all_formats(const System<T>& a) {
+  for (const IndexBase base : {IndexBase::zero, IndexBase::one}) {
+    expect_csr<T, std::int32_t>(a, base);
+    expect_csr<T, std::int64_t>(a, base);
+  }
+}
+
+TYPED_TEST(CsrTest, SmallStencil) { expect_all_formats(convection_diffusion<TypeParam>(17)); }
+TYPED_TEST(CsrTest, SmallUnsortedRowsWithDuplicates) { expect_all_formats(irregular<TypeParam>(1000)); }
+TYPED_TEST(CsrTest, SmallNoEntries) { expect_all_formats(System<TypeParam>{5, {0, 0, 0, 0, 0, 0}, {}, {}}); }
+TYPED_TEST(CsrTest, SmallNoRows) { expect_all_formats(System<TypeParam>{0, {0}, {}, {}}); }
+TYPED_TEST(CsrTest, SmallOneEntry) { expect_all_formats(System<TypeParam>{1, {0, 1}, {0}, {TypeParam(3)}}); }
+TYPED_TEST(CsrTest, LongIrregularMatrix) { expect_all_formats(irregular<TypeParam>(300000)); }
+
+}  // namespace
+}  // namespace blockjacobi::test
