@@ -16,7 +16,7 @@ if(library_type STREQUAL "STATIC_LIBRARY")
   set(BLOCKJACOBI_PC_CFLAGS "-DBLOCKJACOBI_STATIC")
   if(BLOCKJACOBI_WITH_CUDA)
     string(APPEND BLOCKJACOBI_PACKAGE_DEPENDENCIES "find_dependency(CUDAToolkit ${BLOCKJACOBI_MINIMUM_CUDA})\n")
-    set(BLOCKJACOBI_PC_LIBS "-L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcusparse -lcudart ${BLOCKJACOBI_PC_LIBS}")
+    set(BLOCKJACOBI_PC_LIBS "-L${CUDAToolkit_LIBRARY_DIR} -lcusparse -lcudart ${BLOCKJACOBI_PC_LIBS}")
   endif()
 endif()
 

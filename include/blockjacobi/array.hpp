@@ -5,6 +5,7 @@
 #include <blockjacobi/views.hpp>
 
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -42,8 +43,8 @@ class Array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// `size` elements, uninitialized.
-  Array(Backend backend, std::size_t size) : buffer_(std::move(backend), size * sizeof(T)), size_(size) {}
+  /// `size` elements, uninitialized. Throws InvalidArgument if their bytes cannot be counted.
+  Array(Backend backend, std::size_t size) : buffer_(std::move(backend), bytes_of(size)), size_(size) {}
 
   /// Copies the vector to the backend; the vector may be changed at once.
   Array(Backend backend, const std::vector<T>& host) : Array(std::move(backend), host.size()) {
@@ -76,6 +77,11 @@ class Array {
   VectorView<const T> view() const { return {data(), view_size(), backend().memory_space()}; }
 
  private:
+  static std::size_t bytes_of(std::size_t size) {
+    if (size > std::numeric_limits<std::size_t>::max() / sizeof(T))
+      throw InvalidArgument("Array: " + std::to_string(size) + " elements exceed the address space");
+    return size * sizeof(T);
+  }
   index_t view_size() const {
     if (size_ > static_cast<std::size_t>(std::numeric_limits<index_t>::max()))
       throw InvalidArgument("Array::view: " + std::to_string(size_) + " elements exceed a 32-bit vector view");

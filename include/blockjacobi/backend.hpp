@@ -20,7 +20,8 @@ enum class BackendKind { host, cuda };
 /// Thread safety: a host backend may be used from several threads at once; a CUDA backend from one thread at a time.
 class BLOCKJACOBI_EXPORT Backend {
  public:
-  /// CPU threads through OpenMP; 0 takes OpenMP's default. Throws InvalidArgument for threads < 0.
+  /// CPU threads through OpenMP; 0 takes OpenMP's default. Throws InvalidArgument unless
+  /// 0 <= threads <= 1024.
   [[nodiscard]] static Backend host(int threads = 0);
 
   /// CUDA device with a non-blocking stream of its own. Throws BackendUnavailable if CUDA was not compiled in or the

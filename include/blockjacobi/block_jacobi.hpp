@@ -70,8 +70,9 @@ struct BlockJacobiReport {
 /// inverse overflows. Such a block, and one that holds NaN or Inf, never passes silently: see SingularPolicy, info(),
 /// report().
 ///
-/// Everything is bitwise reproducible on the same device. refresh() and apply() allocate nothing, synchronize nothing
-/// and can be captured in a CUDA graph. Thread safety: apply() and the queries may be called from several threads on a
+/// Everything is bitwise reproducible on the same device. refresh() and apply() allocate nothing (but
+/// refresh() of host blocks above 32, which takes workspace for its matrix products), synchronize nothing and can be
+/// captured in a CUDA graph. Thread safety: apply() and the queries may be called from several threads on a
 /// host backend; refresh() excludes every other call.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT BlockJacobi {
@@ -92,7 +93,7 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   ~BlockJacobi();
 
   /// Numeric set-up for new values of the same pattern: values[k] belongs to the k-th stored entry of the matrix given
-  /// at construction. The values lie in the backend's space and number nnz. Enqueued; no allocation, no wait.
+  /// at construction. The values lie in the backend's space and number nnz. Enqueued, without waiting.
   /// Throws InvalidArgument for the wrong length or space. Does not throw for singular blocks: under
   /// SingularPolicy::fail they are replaced by I, and the next solve ends with singular_block.
   void refresh(const T* values, offset_t nnz, MemorySpace space);
@@ -102,7 +103,7 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
 
   /// LAPACK meaning, by block number: 0 inverted; k in 1..N: pivot k is exactly zero (the first); N + 1: the
   /// reciprocal condition is below the threshold or the inverse overflows; -(1 + i + j N): the first element, in
-  /// column-major order, that is NaN or Inf is (i, j). Waits.
+  /// column-major order, that is NaN or Inf (or sums to it) is (i, j). Waits.
   std::vector<int> info() const;
 
   /// Reciprocal condition number of each equilibrated block, by block number; 0 after a zero pivot, NaN for a block

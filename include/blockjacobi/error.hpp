@@ -47,7 +47,7 @@ class BLOCKJACOBI_EXPORT BackendUnavailable : public Error {
   ~BackendUnavailable() override;
 };
 
-/// A CUDA, cuSPARSE or cuBLAS call failed; what() names the call, the error and file:line.
+/// A CUDA or cuSPARSE call failed; what() names the call, the error and file:line.
 class BLOCKJACOBI_EXPORT CudaError : public Error {
  public:
   CudaError(int code, const std::string& message);

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 namespace blockjacobi {
 
@@ -26,17 +27,29 @@ enum class Capture { no, yes };
 template <Scalar T>
 class BLOCKJACOBI_EXPORT LinearOperator {
  public:
-  /// CSR product. A view in the backend's space is used in place and must outlive the operator (on CUDA, rows that are
-  /// unsorted or hold duplicates are fine); a host view with a CUDA backend is copied to the device.
-  /// Throws InvalidArgument for a matrix that is not square or, on the host, fails validate().
+  /// CSR product. A view in the backend's space is used in place, must outlive the operator, and later changes of its
+  /// values are seen; a host view with a CUDA backend is copied to the device. Rows may be unsorted and hold
+  /// duplicates. Throws InvalidArgument for a matrix that is not square or, on the host, fails validate().
   template <Offset O>
   LinearOperator(const Backend& backend, const CsrView<T, O>& matrix);
 
   /// As above with matrix.view(): on the host the matrix must outlive the operator.
   LinearOperator(const Backend& backend, const CsrMatrix<T>& matrix) : LinearOperator(backend, matrix.view()) {}
+  /// A temporary would be gone before the first product.
+  LinearOperator(const Backend& backend, CsrMatrix<T>&& matrix) = delete;
 
   /// y = A x by the user's function. Throws InvalidArgument for rows < 0 or an empty function.
   LinearOperator(const Backend& backend, index_t rows, VectorFunction<T> product, Capture capture = Capture::no);
+
+  LinearOperator(const LinearOperator&) = default;
+  LinearOperator(LinearOperator&&) noexcept = default;
+  /// The old operator goes before its backend does.
+  LinearOperator& operator=(LinearOperator other) noexcept {
+    impl_.swap(other.impl_);
+    std::swap(backend_, other.backend_);
+    return *this;
+  }
+  ~LinearOperator() = default;
 
   const Backend& backend() const noexcept { return backend_; }
   index_t rows() const noexcept;

@@ -39,7 +39,8 @@ struct SolveReport {
   double recurrence_residual = 0.0;  ///< ||r|| as the recurrence has it at the end
   double true_residual = 0.0;        ///< ||b - A x||, recomputed at the end
   double seconds = 0.0;              ///< wall time of the call
-  std::vector<double> history;       ///< ||r|| of the recurrence before and after each iteration: iterations + 1 values
+  std::vector<double> history;  ///< ||r|| of the recurrence before and after each iteration: iterations + 1 values;
+                                ///< empty if the solve ended before the first residual (b = 0, singular_block)
 
   bool converged() const noexcept { return reason == StopReason::converged; }
   /// ||b - A x|| / ||b||; the absolute residual if b = 0.
@@ -49,7 +50,8 @@ struct SolveReport {
 /// One line: reason, iterations, residuals, time.
 [[nodiscard]] BLOCKJACOBI_EXPORT std::string to_text(const SolveReport& report);
 
-/// z = M^-1 r for the solvers: a BlockJacobi (which must outlive the solve), a user's function, or nothing.
+/// z = M^-1 r for the solvers: a BlockJacobi (referred to, so that it must outlive this object), a user's function, or
+/// nothing.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT Preconditioner {
  public:
@@ -75,6 +77,8 @@ class BLOCKJACOBI_EXPORT Preconditioner {
 /// on the host (then they are copied). Blocks until the solve ended. Scalars stay on the device; the stop flag is read
 /// once a batch of iterations, and steps after the stop change nothing. The recurrence residual is replaced by
 /// b - A x where it claims convergence that the recomputed residual does not show.
+/// For b = 0 the result is x = 0. Norms are sums of squares in double, so ||b|| must lie within 1e-140 .. 1e140 (or be
+/// 0): other systems end with nan_or_inf, scale them first.
 /// Throws InvalidArgument for lengths, spaces, backends or options that do not fit, before any launch.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport cg(const LinearOperator<T>& A,
@@ -85,7 +89,8 @@ template <Scalar T>
 
 /// Right-preconditioned restarted GMRES(m) (Saad and Schultz, 1986) for general A: minimizes ||b - A x|| over
 /// x0 + M^-1 K_m(A M^-1, r0), with twice-applied classical Gram-Schmidt. Otherwise as cg(); iterations counts inner
-/// iterations. Memory: (m + 1) vectors. Throws also for restart < 1.
+/// iterations. Memory: m + 3 vectors and m^2 + 5 m scalars, m = min(restart, max_iterations, rows). Throws also for
+/// restart < 1.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport gmres(const LinearOperator<T>& A,
                                                    const std::type_identity_t<Preconditioner<T>>& M,

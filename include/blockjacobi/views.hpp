@@ -1,9 +1,12 @@
 #pragma once
 
+#include <blockjacobi/error.hpp>
 #include <blockjacobi/memory.hpp>
 #include <blockjacobi/types.hpp>
 
+#include <limits>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -35,14 +38,21 @@ struct VectorView {
   constexpr VectorView() = default;
   constexpr VectorView(T* data_, index_t size_, MemorySpace space_) : data(data_), size(size_), space(space_) {}
 
-  /// Host vectors.
-  VectorView(std::vector<std::remove_const_t<T>>& v) : data(v.data()), size(static_cast<index_t>(v.size())) {}
-  VectorView(const std::vector<std::remove_const_t<T>>& v) requires std::is_const_v<T>
-      : data(v.data()), size(static_cast<index_t>(v.size())) {}
+  /// Host vectors. InvalidArgument for more elements than index_t counts.
+  VectorView(std::vector<std::remove_const_t<T>>& v) : data(v.data()), size(checked_size(v.size())) {}
+  VectorView(const std::vector<std::remove_const_t<T>>& v) requires std::is_const_v<T> : data(v.data()),
+                                                                                         size(checked_size(v.size())) {}
 
   template <class U>
   requires(!std::is_const_v<T> && std::is_same_v<U, const T>) constexpr operator VectorView<U>() const {
     return {data, size, space};
+  }
+
+ private:
+  static index_t checked_size(std::size_t size) {
+    if (size > static_cast<std::size_t>(std::numeric_limits<index_t>::max()))
+      throw InvalidArgument("VectorView: " + std::to_string(size) + " elements exceed a 32-bit vector view");
+    return static_cast<index_t>(size);
   }
 };
 

@@ -35,7 +35,6 @@ constexpr BlockSetupPolicy block_setup_policy(int order, bool in_shared_memory) 
 }
 
 inline constexpr int block_setup_max_threads = 512;
-inline constexpr int block_setup_max_panel = 16;
 
 /// Orders up to these bounds share a launch, and with it the shared memory of the largest among them.
 inline constexpr int block_setup_bounds[] = {48, 64, 96, 128, 192, 256, 384, 512};

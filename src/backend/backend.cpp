@@ -5,7 +5,8 @@
 namespace blockjacobi {
 
 Backend Backend::host(int threads) {
-  if (threads < 0) throw InvalidArgument("Backend::host: threads is " + std::to_string(threads) + ", must be >= 0");
+  if (threads < 0 || threads > 1024)
+    throw InvalidArgument("Backend::host: threads is " + std::to_string(threads) + ", must be in 0..1024");
   return Backend(detail::make_host_backend(threads));
 }
 

@@ -87,7 +87,7 @@ class BlockSetup {
       for (int i = 0; i < n(); ++i) sum[index(i)] += modulus(a_[at(i, j)]);
     R norm = 0;
     for (int i = 0; i < n(); ++i)
-      if (!(sum[index(i)] <= norm)) norm = sum[index(i)];  // keeps NaN
+      if (norm == norm && !(sum[index(i)] <= norm)) norm = sum[index(i)];  // keeps NaN
     return norm;
   }
 

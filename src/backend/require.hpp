@@ -33,4 +33,15 @@ void require_disjoint(const char* where, const VectorView<const T>& x, const Vec
     throw InvalidArgument(fmt::format("{}: input and output overlap", where));
 }
 
+/// What can be checked of a matrix on any space without reading it.
+template <class T, Offset O>
+void require_arrays(const char* where, const CsrView<T, O>& m) {
+  if (m.rows < 0 || m.cols < 0 || m.nnz < 0)
+    throw InvalidArgument(
+        fmt::format("{}: the matrix is {} x {} with {} entries, none may be negative", where, m.rows, m.cols, m.nnz));
+  if (m.row_offsets == nullptr || (m.nnz > 0 && m.columns == nullptr))
+    throw InvalidArgument(fmt::format("{}: the matrix has a null pointer for its {}", where,
+                                      m.row_offsets == nullptr ? "row offsets" : "columns"));
+}
+
 }  // namespace blockjacobi::detail

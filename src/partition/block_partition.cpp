@@ -1,6 +1,7 @@
 #include <blockjacobi/block_partition.hpp>
 
 #include "backend/backend_impl.hpp"
+#include "backend/require.hpp"
 #include "partition/supervariables.hpp"
 
 #include <blockjacobi/error.hpp>
@@ -74,6 +75,7 @@ BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O
   if (backend.memory_space() != matrix.space)
     throw InvalidArgument(fmt::format("BlockPartition::detect: the matrix lies on the {}, the backend is {}",
                                       to_string(matrix.space), backend.description()));
+  detail::require_arrays("BlockPartition::detect", matrix);
   require_square(matrix);
   return BlockPartition(backend.impl().partition_ops().supervariables(pattern_of(matrix), max_size));
 }

@@ -4,6 +4,7 @@
 #include "precond/block_jacobi_impl.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <cmath>
 #include <limits>
@@ -31,6 +32,7 @@ HostPattern<O> download_pattern(const Backend& backend, const CsrView<T, O>& mat
 
 template <Scalar T, Offset O>
 void require_square_of(const CsrView<T, O>& matrix, const BlockPartition& partition) {
+  detail::require_arrays("BlockJacobi", matrix);
   if (matrix.rows != matrix.cols)
     throw InvalidArgument(fmt::format("BlockJacobi: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
   if (partition.rows() != matrix.rows)
@@ -46,7 +48,7 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze(const Backend& backend, cons
   validate(matrix);
   const CsrView<const void, O> pattern{matrix.rows,    matrix.cols, matrix.nnz,  matrix.row_offsets,
                                        matrix.columns, nullptr,     matrix.base, matrix.space};
-  const int threads = backend.kind() == BackendKind::host ? backend.threads() : Backend::host().threads();
+  const int threads = backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
   const detail::PositionMap map = detail::build_position_map(pattern, BlockLayout(partition, sizeof(T)), threads);
   return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, matrix.nnz, map);
 }

@@ -36,7 +36,7 @@ class Cg {
       const auto reason = static_cast<StopReason>(host_.stop);
       if (reason != StopReason::converged) return session_.finish(reason, q_.data());
       const double found = session_.true_residual(q_.data());
-      if (!(found > session_.target())) return session_.finish(reason, q_.data());
+      if (!(found > session_.target())) return session_.finish(reason, q_.data(), found);
       if (!follow_up(found, residual)) return session_.finish(StopReason::stagnation, q_.data());
     }
   }

@@ -19,7 +19,7 @@ class Gmres {
  public:
   explicit Gmres(detail::SolveSession<T>& session)
       : session_(session),
-        restart_(session.options().restart),
+        restart_(effective_restart(session)),
         basis_(session.backend(), size() * (count() + 1)),
         u_(session.backend(), size()),
         z_(session.backend(), session.M() == nullptr ? 0 : size()),
@@ -45,6 +45,12 @@ class Gmres {
   }
 
  private:
+  /// A cycle is never longer than the system or the limit; what a user asks for beyond that would only cost memory.
+  static int effective_restart(const detail::SolveSession<T>& session) {
+    const SolveOptions& options = session.options();
+    return std::max(1, std::min({options.restart, options.max_iterations, session.rows()}));
+  }
+
   std::size_t size() const { return static_cast<std::size_t>(session_.rows()); }
   std::size_t count() const { return static_cast<std::size_t>(restart_); }
 

@@ -51,6 +51,7 @@ std::shared_ptr<const detail::OperatorImpl<T>> upload(const Backend& backend, co
 
 template <Scalar T, Offset O>
 std::shared_ptr<const detail::OperatorImpl<T>> make_operator(const Backend& backend, const CsrView<T, O>& matrix) {
+  detail::require_arrays("LinearOperator", matrix);
   if (matrix.rows != matrix.cols)
     throw InvalidArgument(
         fmt::format("LinearOperator: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));

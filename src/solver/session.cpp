@@ -35,6 +35,11 @@ const LinearOperator<T>& checked(const char* solver, const LinearOperator<T>& A,
   return A;
 }
 
+/// Squares of norms outside this range, times rtol, would leave the range of double: a sum that underflows to zero
+/// would look like convergence.
+constexpr double smallest_norm = 1e-140;
+constexpr double largest_norm = 1e140;
+
 template <class T>
 std::optional<Array<std::remove_const_t<T>>> stage(const Backend& backend, const VectorView<T>& v) {
   if (v.space == backend.memory_space()) return std::nullopt;
@@ -80,10 +85,18 @@ double SolveSession<T>::true_residual(T* r) {
 }
 
 template <Scalar T>
+bool SolveSession<T>::is_zero(const T* v) const {
+  std::vector<T> host(static_cast<std::size_t>(rows_));
+  if (rows_ > 0) backend_.impl().copy_to_host(host.data(), v, host.size() * sizeof(T));
+  return std::ranges::all_of(host, [](const T& value) { return value == T(0); });
+}
+
+template <Scalar T>
 bool SolveSession<T>::begin() {
   report_.rhs_norm = norm(b_);
   target_ = std::max(options_.rtol * report_.rhs_norm, options_.atol);
-  if (!std::isfinite(report_.rhs_norm)) {
+  const bool zero = report_.rhs_norm < smallest_norm && is_zero(b_);
+  if (!zero && !(report_.rhs_norm >= smallest_norm && report_.rhs_norm <= largest_norm)) {
     report_.reason = StopReason::nan_or_inf;
     return false;
   }
@@ -91,7 +104,7 @@ bool SolveSession<T>::begin() {
     report_.reason = StopReason::singular_block;
     return false;
   }
-  if (report_.rhs_norm == 0.0) {  // the solution is known, and no residual is small against ||b|| = 0
+  if (zero) {  // the solution is known, and no residual is small against ||b|| = 0
     backend_.impl().zero(x_, static_cast<std::size_t>(rows_) * sizeof(T));
     report_.reason = StopReason::converged;
     return false;
@@ -101,10 +114,9 @@ bool SolveSession<T>::begin() {
 
 template <Scalar T>
 bool SolveSession<T>::look(const double* history, int count, index_t iteration) {
-  for (int i = 0; i < count; ++i) {
-    if (report_.history.empty() && report_.iterations == 0 && i == 0) report_.initial_residual = history[0];
-    if (options_.history) report_.history.push_back(history[i]);
-  }
+  if (count > 0 && !begun_) report_.initial_residual = history[0];
+  begun_ = begun_ || count > 0;
+  if (options_.history) report_.history.insert(report_.history.end(), history, history + count);
   if (count > 0) report_.recurrence_residual = history[count - 1];
   report_.iterations = iteration;
   if (options_.progress && count > 0 && !options_.progress({iteration, report_.recurrence_residual, target_})) {
@@ -119,12 +131,12 @@ bool SolveSession<T>::look(const double* history, int count, index_t iteration) 
 }
 
 template <Scalar T>
-SolveReport SolveSession<T>::finish(StopReason reason, T* scratch) {
+SolveReport SolveSession<T>::finish(StopReason reason, T* scratch, std::optional<double> known) {
   report_.reason = reason;
-  report_.true_residual = true_residual(scratch);
+  report_.true_residual = known ? *known : true_residual(scratch);
   if (!std::isfinite(report_.true_residual))
     report_.reason = StopReason::nan_or_inf;
-  else if (report_.true_residual <= target_ && reason != StopReason::singular_block)
+  else if (report_.true_residual <= target_ && reason != StopReason::singular_block && reason != StopReason::nan_or_inf)
     report_.reason = StopReason::converged;
   if (staged_x_) backend_.impl().copy_to_host(user_x_.data, x_, static_cast<std::size_t>(rows_) * sizeof(T));
   backend_.synchronize();

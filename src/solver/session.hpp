@@ -28,8 +28,8 @@ class SolveSession {
   /// ||b - A x||, recomputed; `r` receives b - A x.
   double true_residual(T* r);
 
-  /// Recomputes the residual (unless it is known), decides the reason and returns x to the user.
-  SolveReport finish(StopReason reason, T* scratch);
+  /// Recomputes ||b - A x|| in `scratch` unless it is known, decides the reason and returns x to the user.
+  SolveReport finish(StopReason reason, T* scratch, std::optional<double> known = std::nullopt);
 
   const Backend& backend() const { return backend_; }
   KrylovOps<T>& ops() { return ops_; }
@@ -45,6 +45,7 @@ class SolveSession {
 
  private:
   double norm(const T* v);
+  bool is_zero(const T* v) const;
   double elapsed() const;
 
   Backend backend_;
@@ -59,6 +60,7 @@ class SolveSession {
   T* x_;
   Array<double> norm_;
   double target_ = 0.0;
+  bool begun_ = false;  ///< the first residual norm has come in
   std::chrono::steady_clock::time_point start_;
   SolveReport report_;
 };

@@ -354,6 +354,63 @@ TYPED_TEST(SolverOnBackend, OperatorTakesBothOffsetsAndBases) {
   EXPECT_EQ(this->applied(LinearOperator<T>(backend, view), backend, {T(10), T(100)}), expected);
 }
 
+TYPED_TEST(SolverOnBackend, InitialResidualIsKnownWithAndWithoutHistory) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(12);
+  const LinearOperator<T> A(backend, a);
+  const std::vector<T> b = random_vector<T>(144, 12), x0 = random_vector<T>(144, 13);
+  const double expected = residual(a, b, x0) * norm(b);
+  for (const bool history : {true, false}) {
+    auto options = options_for<T>();
+    options.history = history;
+    std::vector<T> x = x0, y = x0;
+    for (const SolveReport& r :
+         {cg(A, Preconditioner<T>(), b, x, options), gmres(A, Preconditioner<T>(), b, y, options)}) {
+      EXPECT_NEAR(r.initial_residual, expected, 1e-4 * expected);
+      EXPECT_EQ(r.history.empty(), !history);
+    }
+  }
+}
+
+TYPED_TEST(SolverOnBackend, NormsOutsideTheRangeOfTheirSquaresAreRefused) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  if (std::is_same_v<R, float>) GTEST_SKIP() << "no float is outside the range";
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(4);
+  const LinearOperator<T> A(backend, a);
+  for (const double size : {1e-170, 1e170}) {
+    std::vector<T> b(16, T(static_cast<R>(size))), x(16);
+    EXPECT_EQ(cg(A, Preconditioner<T>(), b, x).reason, StopReason::nan_or_inf);
+    EXPECT_EQ(gmres(A, Preconditioner<T>(), b, x).reason, StopReason::nan_or_inf);
+  }
+}
+
+TYPED_TEST(SolverOnBackend, ALongRestartCostsNoMoreThanTheSystem) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(5, 0.2);
+  const LinearOperator<T> A(backend, a);
+  const std::vector<T> b = random_vector<T>(25, 14);
+  std::vector<T> x(25);
+  auto options = options_for<T>();
+  options.restart = std::numeric_limits<index_t>::max();
+  expect_solved(gmres(A, Preconditioner<T>(), b, x, options), a, b, x, options.rtol);
+}
+
+TYPED_TEST(SolverOnBackend, AnOperatorCanBeReplacedByOneOfAnotherBackend) {
+  using T = typename TypeParam::Scalar;
+  const std::vector<T> expected = [&] {
+    const CsrMatrix<T> a = diagonal<T>({2, 3});
+    LinearOperator<T> A(this->make_backend(), diagonal<T>({1, 1}).view());
+    const Backend second = this->make_backend();
+    A = LinearOperator<T>(second, a);
+    return this->applied(A, second, {T(1), T(1)});
+  }();
+  EXPECT_EQ(expected, (std::vector<T>{T(2), T(3)}));
+}
+
 template <class F>
 std::string message_of(F&& f) {
   try {
@@ -395,6 +452,31 @@ TYPED_TEST(SolverOnBackend, MisuseThrowsWithTheNumbers) {
   const CsrMatrix<T> rectangle(2, 3, {0, 0, 0}, {}, {});
   EXPECT_EQ(message_of([&] { LinearOperator<T>(backend, rectangle); }),
             "LinearOperator: the matrix is 2 x 3, must be square");
+  CsrView<T> broken = a.view();
+  broken.values = nullptr;
+  EXPECT_EQ(message_of([&] { LinearOperator<T>(backend, broken); }),
+            "LinearOperator: the matrix has 33 entries but no values");
+  for (const MemorySpace space : {MemorySpace::host, backend.memory_space()}) {
+    broken = a.view();
+    broken.space = space;
+    broken.nnz = -1;
+    EXPECT_EQ(message_of([&] { LinearOperator<T>(backend, broken); }),
+              "LinearOperator: the matrix is 9 x 9 with -1 entries, none may be negative");
+    EXPECT_EQ(message_of([&] { BlockJacobi<T>(backend, broken, BlockPartition::uniform(9, 3)); }),
+              "BlockJacobi: the matrix is 9 x 9 with -1 entries, none may be negative");
+    broken.nnz = 33;
+    broken.columns = nullptr;
+    EXPECT_EQ(message_of([&] { LinearOperator<T>(backend, broken); }),
+              "LinearOperator: the matrix has a null pointer for its columns");
+  }
+  const MemorySpace foreign = MemorySpace::device;
+  if (backend.memory_space() == MemorySpace::host) {
+    EXPECT_EQ(message_of([&] { (void)cg(A, none, VectorView<const T>(b.data(), 9, foreign), x); }).substr(0, 27),
+              "cg: b: lies on the device, ");
+  }
+  Array<T> in(backend, 9), out(backend, 8);
+  EXPECT_EQ(message_of([&] { A.apply(in.view(), out.view()); }), "LinearOperator::apply: y: length is 8, must be 9");
+  EXPECT_EQ(message_of([&] { A.apply(in.view(), in.view()); }), "LinearOperator::apply: input and output overlap");
   EXPECT_EQ(message_of([&] { LinearOperator<T>(backend, -1, [](auto, auto) {}); }),
             "LinearOperator: rows is -1, must be >= 0");
   EXPECT_EQ(message_of([&] { LinearOperator<T>(backend, 3, VectorFunction<T>()); }),

@@ -56,6 +56,10 @@ TEST(Array, CopiesAndZeroes) {
   EXPECT_EQ(b.to_host().size(), 2u);
 }
 
+TEST(Array, RefusesSizesThatOverflow) {
+  EXPECT_THROW(Array<double>(Backend::host(), (std::size_t{1} << 61) + 4), InvalidArgument);
+}
+
 TEST(Backend, HostSaysWhatItIs) {
   EXPECT_EQ(Backend::host(1).description(), "host, 1 thread");
   EXPECT_EQ(Backend::host(3).threads(), 3);
@@ -64,6 +68,7 @@ TEST(Backend, HostSaysWhatItIs) {
   EXPECT_TRUE(a == b);
   EXPECT_FALSE(a == Backend::host());
   EXPECT_THROW((void)Backend::host(-1), InvalidArgument);
+  EXPECT_THROW((void)Backend::host(1025), InvalidArgument);
 }
 
 TEST(Backend, AbsentCudaIsNamed) {

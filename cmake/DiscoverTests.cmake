@@ -1,0 +1,29 @@
+# Script: lists the tests of a GoogleTest program and writes the commands that register them with ctest, under the names
+# that --gtest_filter takes. PROGRAM, PREFIX, LABELS (with commas), OUTPUT.
+#
+# why not gtest_discover_tests: of CMake 3.25, it loses all labels but the first, and the names given to typed suites.
+execute_process(COMMAND "${PROGRAM}" --gtest_list_tests OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
+
+# Without the comments only names are left.
+string(REGEX REPLACE " +#[^\n]*" "" listing "${listing}")
+string(REGEX REPLACE "Running main[^\n]*\n" "" listing "${listing}")
+string(REGEX MATCHALL "[^\n]+" lines "${listing}")
+string(REPLACE "," ";" labels "${LABELS}")
+
+set(script "")
+foreach(line IN LISTS lines)
+  if(NOT line MATCHES "^  (.+)$")
+    set(suite "${line}")
+    continue()
+  endif()
+  set(name "${suite}${CMAKE_MATCH_1}")
+  string(APPEND script "add_test(\"${PREFIX}/${name}\" \"${PROGRAM}\" \"--gtest_filter=${name}\")\n")
+  string(APPEND script "set_tests_properties(\"${PREFIX}/${name}\" PROPERTIES LABELS \"${labels}\" TIMEOUT 600 "
+                       "SKIP_REGULAR_EXPRESSION [==[\\[  SKIPPED \\]]==] "
+                       # Several tests at once share the cores: waiting threads leave them to the others.
+                       "ENVIRONMENT OMP_WAIT_POLICY=passive)\n")
+  if(name MATCHES "DISABLED_")
+    string(APPEND script "set_tests_properties(\"${PREFIX}/${name}\" PROPERTIES DISABLED TRUE)\n")
+  endif()
+endforeach()
+file(WRITE "${OUTPUT}" "${script}")
