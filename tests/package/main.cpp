@@ -39,8 +39,7 @@ bool solves(const blockjacobi::Backend& backend) {
   blockjacobi::Array<double> rhs(backend, b);
   blockjacobi::Array<double> x(backend, b.size());
   x.zero();
-  const auto report =
-      cg(blockjacobi::LinearOperator<double>(backend, matrix), preconditioner, rhs.view(), x.view());
+  const auto report = cg(blockjacobi::LinearOperator<double>(backend, matrix), preconditioner, rhs.view(), x.view());
   std::printf("%s: %s\n", backend.description().c_str(), to_text(report).c_str());
   return report.converged() && report.relative_residual() <= 1e-8;
 }
