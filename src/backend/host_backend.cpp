@@ -57,10 +57,15 @@ class HostBackend final : public BackendImpl {
 
   void* allocate(std::size_t bytes) override { return ::operator new(bytes, alignment); }
   void deallocate(void* pointer, std::size_t) noexcept override { ::operator delete(pointer, alignment); }
-  void copy_from_host(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
-  void copy_to_host(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
-  void copy(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
-  void zero(void* to, std::size_t bytes) override { std::memset(to, 0, bytes); }
+  void copy_from_host(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
+  void copy_to_host(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
+  // An empty array has a null pointer, which memcpy and memset must not be given even for no bytes.
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+  void zero(void* to, std::size_t bytes) override {
+    if (bytes > 0) std::memset(to, 0, bytes);
+  }
 
   std::unique_ptr<Recording> record(std::function<void()> body, bool) override {
     return std::make_unique<HostRecording>(std::move(body));
