@@ -99,6 +99,9 @@ void require_input_file(const char* option, const std::string& path, const std::
   if (!std::filesystem::exists(path, ignored))
     throw UsageError(fmt::format("{}: {}no such file: '{}'", option, otherwise, path));
   if (std::filesystem::is_directory(path, ignored)) throw UsageError(fmt::format("{}: '{}' is a folder", option, path));
+  // The header is read before the matrix, so the bytes must be there twice.
+  if (!std::filesystem::is_regular_file(path, ignored))
+    throw UsageError(fmt::format("{}: '{}' is no regular file: pipes and devices are not read", option, path));
 }
 
 /// A long solve should not end in a report that cannot be written.
@@ -118,6 +121,17 @@ void check_numbers(const Options& options) {
   if (options.max_iterations < 1)
     throw UsageError(fmt::format("--max-iterations: {} is not positive", options.max_iterations));
   if (options.restart < 1) throw UsageError(fmt::format("--restart: {} is not positive", options.restart));
+}
+
+/// Options that were given but would have no effect are refused.
+void require_effect(const CLI::App& app, const Words& words) {
+  for (const auto& [option, word] :
+       {std::pair{"--x0", &words.x0}, {"--json", &words.json}, {"--history", &words.history}, {"--plot", &words.plot}})
+    if (app.count(option) > 0 && word->empty()) throw UsageError(fmt::format("{}: the file name is empty", option));
+  if (app.count("--restart") > 0 && words.solver == "cg")
+    throw UsageError("--restart: belongs to gmres, but --solver is cg");
+  if (app.count("--threads") > 0 && words.backend == "cuda")
+    throw UsageError("--threads: belongs to the host backend, but --backend is cuda");
 }
 
 /// Gives the words their meaning; the numbers are in `options` already.
@@ -140,8 +154,6 @@ Options interpret(const Words& words, bool threads_given, Options options) {
   options.block_size = block_size(words.block_size, options.blocks);
   options.rhs = words.rhs == "random" ? Rhs::random : words.rhs == "ones" ? Rhs::ones : Rhs::file;
   if (threads_given && words.threads < 1) throw UsageError(fmt::format("--threads: {} is not positive", words.threads));
-  if (threads_given && options.backend == BackendKind::cuda)
-    throw UsageError("--threads: belongs to the host backend, but --backend is cuda");
   options.threads = words.threads;
   check_numbers(options);
 
@@ -209,6 +221,7 @@ std::optional<Options> parse_options(int argc, char** argv) {
     app.exit(error);
     return std::nullopt;
   }
+  require_effect(app, words);
   return interpret(words, app.count("--threads") > 0, options);
 }
 

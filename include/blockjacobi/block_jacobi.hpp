@@ -70,9 +70,8 @@ struct BlockJacobiReport {
 /// inverse overflows. Such a block, and one that holds NaN or Inf, never passes silently: see SingularPolicy, info(),
 /// report().
 ///
-/// Everything is bitwise reproducible on the same device. refresh() and apply() allocate nothing (but
-/// refresh() of host blocks above 32, which takes workspace for its matrix products), synchronize nothing and can be
-/// captured in a CUDA graph. Thread safety: apply() and the queries may be called from several threads on a
+/// Everything is bitwise reproducible on the same device. refresh() and apply() allocate nothing, synchronize nothing
+/// and can be captured in a CUDA graph. Thread safety: apply() and the queries may be called from several threads on a
 /// host backend; refresh() excludes every other call.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT BlockJacobi {

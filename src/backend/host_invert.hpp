@@ -82,31 +82,46 @@ int gauss_jordan_panel(C* a, int n, int first, int width, int* pivots) {
   return 0;
 }
 
-/// gauss_jordan for a run-time order n <= max_block_size, by panels: the other columns B take the steps of a panel at
-/// once, B <- B + P B_J with the panel's rows J of B set to zero first. Gauss-Jordan rather than LU with triangular
-/// solves: its left and right residuals are alike, and CG needs the inverse of an SPD block nearly symmetric.
+/// Tiles of an update, small enough that Eigen keeps its packed copies of them on the stack: no allocation.
+inline constexpr int tile_rows = 128, tile_columns = 64;
+
+/// B <- B + P B_J, where P is the panel first .. first + width - 1 of the n x n matrix `a`, J its rows, and B the
+/// columns begin .. begin + columns - 1, in which B_J counts as zero on the left-hand side. Takes the row interchanges
+/// first.
+template <Scalar T>
+void take_panel(T* a, int n, int first, int width, const int* pivots, int begin, int columns) {
+  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+  using Rows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, panel_width, tile_columns>;
+  Eigen::Map<Matrix> block(a, n, n);
+  for (int j = begin; j < begin + columns; j += tile_columns) {
+    auto tile = block.middleCols(j, std::min(tile_columns, begin + columns - j));
+    for (int k = first; k < first + width; ++k)
+      if (pivots[k] != k) tile.row(k).swap(tile.row(pivots[k]));
+    const Rows rows = tile.middleRows(first, width);
+    tile.middleRows(first, width).setZero();
+    for (int i = 0; i < n; i += tile_rows) {
+      const int height = std::min(tile_rows, n - i);
+      tile.middleRows(i, height).noalias() += block.block(i, first, height, width) * rows;
+    }
+  }
+}
+
+/// gauss_jordan for a run-time order n <= max_block_size, by panels whose steps the other columns take at once.
+/// Gauss-Jordan rather than LU with triangular solves: its left and right residuals are alike, and CG needs the
+/// inverse of an SPD block nearly symmetric.
 template <Scalar T>
 int blocked_gauss_jordan(T* a, int n) {
-  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
-  Eigen::Map<Matrix> block(a, n, n);
   std::array<int, max_block_size> pivots;
   for (int first = 0; first < n; first += panel_width) {
     const int width = std::min(panel_width, n - first);
     if (const int info = gauss_jordan_panel(compute_cast(a), n, first, width, pivots.data()); info != 0) return info;
-    const auto update = [&](int begin, int columns) {
-      if (columns == 0) return;
-      auto other = block.middleCols(begin, columns);
-      for (int k = first; k < first + width; ++k)
-        if (const int pivot = pivots[static_cast<std::size_t>(k)]; pivot != k) other.row(k).swap(other.row(pivot));
-      const Matrix rows = other.middleRows(first, width);
-      other.middleRows(first, width).setZero();
-      other.noalias() += block.middleCols(first, width) * rows;
-    };
-    update(0, first);
-    update(first + width, n - first - width);
+    take_panel(a, n, first, width, pivots.data(), 0, first);
+    take_panel(a, n, first, width, pivots.data(), first + width, n - first - width);
   }
-  for (int k = n - 1; k >= 0; --k)
-    if (const int pivot = pivots[static_cast<std::size_t>(k)]; pivot != k) block.col(k).swap(block.col(pivot));
+  for (int k = n - 1; k >= 0; --k) {
+    const int pivot = pivots[static_cast<std::size_t>(k)];
+    if (pivot != k) std::swap_ranges(a + k * n, a + (k + 1) * n, a + pivot * n);
+  }
   return 0;
 }
 

@@ -320,6 +320,9 @@ class BadUsage(SolveTest):
             ("--blocks", "detekt", "'detekt'", "uniform"),
             ("--rhs", "zeros", "'zeros'", "ones"),
             ("--x0", "none.mtx", "'none.mtx'"),
+            ("--x0", "", "empty"),
+            ("--x0", "/dev/null", "'/dev/null'", "no regular file"),
+            ("--history", "", "empty"),
         )
         for option, value, *parts in cases:
             with self.subTest(option=option, value=value):
@@ -338,6 +341,10 @@ class BadUsage(SolveTest):
         blocks = self.write("blocks.txt", "0\n144\n")
         self.assert_refused(self.solve(self.laplace(), "--blocks", blocks, "--block-size", 8), "--block-size 8")
         self.assert_refused(self.solve(self.laplace(), "--threads", 2, "--backend", "cuda"), "--threads", "cuda")
+        self.assert_refused(self.solve(self.laplace(), "--restart", 20, "--solver", "cg"), "--restart", "cg")
+
+    def test_more_threads_than_the_host_backend_takes(self):
+        self.assert_refused(self.solve(self.laplace(), "--threads", 1025, backend="host"), "1025", "1024")
 
     def test_unknown_option_and_missing_matrix(self):
         self.assert_refused(self.solve(self.laplace(), "--tolerance", "1"), "--tolerance")

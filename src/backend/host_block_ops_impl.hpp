@@ -1,3 +1,5 @@
+#pragma once
+
 #include "backend/host_block_ops.hpp"
 
 #include "backend/host_fixed_size.hpp"
@@ -8,11 +10,9 @@
 
 namespace blockjacobi::detail {
 
-namespace {
-
 /// Below these, waking threads costs more than it saves.
-constexpr offset_t smallest_parallel_batch = 16384;  // elements
-constexpr index_t smallest_parallel_rows = 4096;
+inline constexpr offset_t smallest_parallel_batch = 16384;  // elements
+inline constexpr index_t smallest_parallel_rows = 4096;
 
 /// Working storage of one block; `N` is its order, or 0 for any order up to max_block_size.
 template <Scalar T, int N>
@@ -140,8 +140,6 @@ void multiply(const C* x, int order, const C* r, C* z) {
   }
 }
 
-}  // namespace
-
 template <Scalar T>
 void HostBlockOps<T>::setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse,
                             Fallback fallback, const BlockStatusView<T>& status) {
@@ -180,10 +178,5 @@ void HostBlockOps<T>::apply(const BlockBatchView<const T>& inverse, const T* r, 
     });
   }
 }
-
-template class HostBlockOps<float>;
-template class HostBlockOps<double>;
-template class HostBlockOps<std::complex<float>>;
-template class HostBlockOps<std::complex<double>>;
 
 }  // namespace blockjacobi::detail

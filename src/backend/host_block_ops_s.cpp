@@ -1,0 +1,7 @@
+#include "backend/host_block_ops_impl.hpp"
+
+namespace blockjacobi::detail {
+
+template class HostBlockOps<float>;
+
+}  // namespace blockjacobi::detail

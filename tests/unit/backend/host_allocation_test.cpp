@@ -1,0 +1,69 @@
+#include <blockjacobi/blockjacobi.hpp>
+
+#include "support/dense.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <vector>
+
+// Counting needs glibc's second name for malloc, and the sanitizers bring a malloc of their own.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+
+namespace {
+thread_local long allocations = 0;
+}
+
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* malloc(std::size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+}
+
+namespace blockjacobi::test {
+namespace {
+
+template <class T>
+class HostAllocation : public ::testing::Test {};
+using Scalars = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(HostAllocation, Scalars);
+
+TYPED_TEST(HostAllocation, RefreshAndApplyAllocateNothing) {
+  using T = TypeParam;
+  const std::vector<index_t> offsets{0, 1, 9, 40, 74, 202, 714};
+  const BlockPartition partition = BlockPartition::from_offsets(offsets);
+  const index_t n = partition.rows();
+  Random random(3);
+  std::vector<offset_t> rows{0};
+  std::vector<index_t> columns;
+  std::vector<T> values;
+  for (index_t b = 0; b < partition.blocks(); ++b) {
+    const Dense<T> block = random_dense<T>(partition.block_size(b), random);
+    for (index_t i = 0; i < block.rows(); ++i) {
+      for (index_t j = 0; j < block.cols(); ++j) {
+        columns.push_back(partition.first_row(b) + j);
+        values.push_back(block(i, j));
+      }
+      rows.push_back(static_cast<offset_t>(columns.size()));
+    }
+  }
+  std::vector<T> r(static_cast<std::size_t>(n), T(1)), z(r.size());
+  const CsrView<T, offset_t> matrix{n, n, rows.back(), rows.data(), columns.data(), values.data()};
+  BlockJacobi<T> preconditioner(Backend::host(1), matrix, partition);
+
+  std::free(std::malloc(1));
+  ASSERT_GT(allocations, 0) << "malloc is not counted";
+  allocations = 0;
+  preconditioner.refresh(values.data(), matrix.nnz, MemorySpace::host);
+  EXPECT_EQ(allocations, 0) << "refresh";
+  allocations = 0;
+  preconditioner.apply(r, z);
+  EXPECT_EQ(allocations, 0) << "apply";
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
+
+#endif
