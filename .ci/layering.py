@@ -30,7 +30,7 @@ CUDA = re.compile(r"^(cu[a-zA-Z_]*\.h|cuda[_a-zA-Z]*\.hp?p?|cuda_[a-z0-9_]+\.h|d
                   r"cusparse.*|cusolver.*|curand.*)$")
 # Who cooperates, from one lane up. A folder sees itself and those before it.
 KERNEL_LAYERS = ("tuning", "subwarp", "block", "cluster", "global", "instantiate")
-LAUNCHERS = "kernels/launch.hpp"
+LAUNCHERS = ("kernels/launch.hpp", "kernels/launch_batched.hpp")
 CUDA_ERRORS = "kernels/check.hpp"
 USER_FOLDERS = ("examples/", "tests/package/", "matrices/")
 
@@ -65,9 +65,9 @@ def check_public(path, name, target):
 
 def check_kernels(path, name, target):
     """kernels/ sees the layers below, launch.hpp and check.hpp (from global up), core/shared and include."""
-    if path == LAUNCHERS:
+    if path in LAUNCHERS:
         if target is None:
-            return "launch.hpp is plain C++" if CUDA.match(name) or name not in STANDARD else None
+            return "launchers are declared in plain C++" if CUDA.match(name) or name not in STANDARD else None
         allowed = target.startswith(("include/", "src/core/shared/"))
         return None if allowed else "launch.hpp sees include and src/core/shared only"
     if target is None:
@@ -76,7 +76,7 @@ def check_kernels(path, name, target):
         mine, theirs = kernel_layer(path), kernel_layer(target)
         if mine is None:
             return "no layer of kernels/: " + ", ".join(KERNEL_LAYERS)
-        if target in (LAUNCHERS, CUDA_ERRORS):
+        if target in (*LAUNCHERS, CUDA_ERRORS):
             return None if mine >= KERNEL_LAYERS.index("global") else f"only global and instantiate see {target}"
         if theirs is None:
             return f"{target} is in no layer of kernels/"
@@ -99,8 +99,8 @@ def check_src(path, name, target):
         allowed = target.startswith(("include/", "src/core/shared/"))
         return None if allowed else "src/core/shared sees include and itself only"
     if target.startswith("kernels/"):
-        if target not in (LAUNCHERS, CUDA_ERRORS):
-            return f"src sees nothing of kernels but {LAUNCHERS} and {CUDA_ERRORS}"
+        if target not in (*LAUNCHERS, CUDA_ERRORS):
+            return f"src sees nothing of kernels but {' and '.join(LAUNCHERS)} and {CUDA_ERRORS}"
         return None if bridge else f"only src/backend/cuda_* sees {target}"
     return None if target.startswith(("include/", "src/")) else "src sees src and include only"
 

@@ -4,6 +4,7 @@
 
 #include <blockjacobi/array.hpp>
 #include <blockjacobi/backend.hpp>
+#include <blockjacobi/batched.hpp>
 #include <blockjacobi/block_batch.hpp>
 #include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/block_partition.hpp>

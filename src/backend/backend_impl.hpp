@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/batched_ops.hpp"
 #include "backend/block_ops.hpp"
 #include "backend/krylov_ops.hpp"
 #include "backend/partition_ops.hpp"
@@ -19,7 +20,7 @@ class Recording {
   virtual void replay() = 0;
 };
 
-/// THE SEAM: memory, and the three sets of operations. Everything above it is written once.
+/// THE SEAM: memory, and the four sets of operations. Everything above it is written once.
 class BackendImpl {
  public:
   virtual ~BackendImpl() = default;
@@ -51,6 +52,10 @@ class BackendImpl {
   virtual BlockOps<double>& block_ops(double) = 0;
   virtual BlockOps<std::complex<float>>& block_ops(std::complex<float>) = 0;
   virtual BlockOps<std::complex<double>>& block_ops(std::complex<double>) = 0;
+  virtual BatchedOps<float>& batched_ops(float) = 0;
+  virtual BatchedOps<double>& batched_ops(double) = 0;
+  virtual BatchedOps<std::complex<float>>& batched_ops(std::complex<float>) = 0;
+  virtual BatchedOps<std::complex<double>>& batched_ops(std::complex<double>) = 0;
   virtual KrylovOps<float>& krylov_ops(float) = 0;
   virtual KrylovOps<double>& krylov_ops(double) = 0;
   virtual KrylovOps<std::complex<float>>& krylov_ops(std::complex<float>) = 0;
@@ -60,6 +65,10 @@ class BackendImpl {
 template <Scalar T>
 BlockOps<T>& block_ops(const Backend& backend) {
   return backend.impl().block_ops(T{});
+}
+template <Scalar T>
+BatchedOps<T>& batched_ops(const Backend& backend) {
+  return backend.impl().batched_ops(T{});
 }
 template <Scalar T>
 KrylovOps<T>& krylov_ops(const Backend& backend) {

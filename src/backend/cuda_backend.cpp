@@ -1,4 +1,5 @@
 #include "backend/backend_impl.hpp"
+#include "backend/cuda_batched_ops.hpp"
 #include "backend/cuda_block_ops.hpp"
 #include "backend/cuda_check.hpp"
 #include "backend/cuda_krylov_ops.hpp"
@@ -13,11 +14,12 @@ namespace blockjacobi::detail {
 
 namespace {
 
-/// The two typed sets of operations for one scalar.
+/// The typed sets of operations for one scalar.
 template <Scalar T>
 struct CudaOps {
-  explicit CudaOps(CudaContext& context) : block(context), krylov(context) {}
+  explicit CudaOps(CudaContext& context) : block(context), batched(context), krylov(context) {}
   CudaBlockOps<T> block;
+  CudaBatchedOps<T> batched;
   CudaKrylovOps<T> krylov;
 };
 
@@ -64,6 +66,10 @@ class CudaBackend final : public BackendImpl {
   BlockOps<double>& block_ops(double) override { return d_.block; }
   BlockOps<std::complex<float>>& block_ops(std::complex<float>) override { return c_.block; }
   BlockOps<std::complex<double>>& block_ops(std::complex<double>) override { return z_.block; }
+  BatchedOps<float>& batched_ops(float) override { return s_.batched; }
+  BatchedOps<double>& batched_ops(double) override { return d_.batched; }
+  BatchedOps<std::complex<float>>& batched_ops(std::complex<float>) override { return c_.batched; }
+  BatchedOps<std::complex<double>>& batched_ops(std::complex<double>) override { return z_.batched; }
   KrylovOps<float>& krylov_ops(float) override { return s_.krylov; }
   KrylovOps<double>& krylov_ops(double) override { return d_.krylov; }
   KrylovOps<std::complex<float>>& krylov_ops(std::complex<float>) override { return c_.krylov; }

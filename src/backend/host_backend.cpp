@@ -1,3 +1,4 @@
+#include "backend/host_batched_ops.hpp"
 #include "backend/host_block_ops.hpp"
 #include "backend/host_krylov_ops.hpp"
 #include "partition/supervariables.hpp"
@@ -34,11 +35,12 @@ class HostRecording final : public Recording {
   std::function<void()> body_;
 };
 
-/// The two typed sets of operations for one scalar.
+/// The three typed sets of operations for one scalar.
 template <Scalar T>
 struct HostOps {
-  explicit HostOps(int threads) : block(threads), krylov(threads) {}
+  explicit HostOps(int threads) : block(threads), batched(threads), krylov(threads) {}
   HostBlockOps<T> block;
+  HostBatchedOps<T> batched;
   HostKrylovOps<T> krylov;
 };
 
@@ -76,6 +78,10 @@ class HostBackend final : public BackendImpl {
   BlockOps<double>& block_ops(double) override { return d_.block; }
   BlockOps<std::complex<float>>& block_ops(std::complex<float>) override { return c_.block; }
   BlockOps<std::complex<double>>& block_ops(std::complex<double>) override { return z_.block; }
+  BatchedOps<float>& batched_ops(float) override { return s_.batched; }
+  BatchedOps<double>& batched_ops(double) override { return d_.batched; }
+  BatchedOps<std::complex<float>>& batched_ops(std::complex<float>) override { return c_.batched; }
+  BatchedOps<std::complex<double>>& batched_ops(std::complex<double>) override { return z_.batched; }
   KrylovOps<float>& krylov_ops(float) override { return s_.krylov; }
   KrylovOps<double>& krylov_ops(double) override { return d_.krylov; }
   KrylovOps<std::complex<float>>& krylov_ops(std::complex<float>) override { return c_.krylov; }

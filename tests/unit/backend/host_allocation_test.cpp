@@ -63,6 +63,45 @@ TYPED_TEST(HostAllocation, RefreshAndApplyAllocateNothing) {
   EXPECT_EQ(allocations, 0) << "apply";
 }
 
+/// Calls every function of batched.hpp on one matrix of order n.
+template <Scalar T>
+void run_batched(const Backend& backend, index_t n, std::vector<T>& a, std::vector<T>& x, std::vector<T>& b,
+                 std::vector<index_t>& ipiv) {
+  using namespace batched;
+  const auto view = MatrixBatchView<T>::strided(a.data(), n, n, n, 0, 1, MemorySpace::host);
+  const auto output = MatrixBatchView<T>::strided(x.data(), n, n, n, 0, 1, MemorySpace::host);
+  const auto right = MatrixBatchView<T>::strided(b.data(), n, 1, n, 0, 1, MemorySpace::host);
+  int info = 0;
+  inverse(backend, view, output, &info);
+  getrf(backend, output, ipiv.data(), &info);
+  getrs(backend, Op::none, output, ipiv.data(), right);
+  getrs(backend, Op::transpose, output, ipiv.data(), right);
+  getri(backend, output, ipiv.data(), output, &info);
+  for (const auto triangle : {Triangle::lower, Triangle::upper}) {
+    spd_inverse(backend, triangle, view, output, SpdStorage::packed, &info);
+    spd_inverse(backend, triangle, view, output, SpdStorage::full, &info);
+    potrf(backend, triangle, output, &info);
+    potrs(backend, triangle, output, right);
+    potri(backend, triangle, output, &info);
+  }
+  geqrf(backend, output, b.data());
+  if (n <= 32) pseudo_inverse(backend, view, output, 0, &info);
+}
+
+TYPED_TEST(HostAllocation, BatchedFunctionsAllocateNothing) {
+  using T = TypeParam;
+  for (const index_t n : {1, 8, 32, 33, 100, 200, 512}) {
+    const auto size = static_cast<std::size_t>(n);
+    std::vector<T> a(size * size, T(1)), x(size * size), b(size);
+    for (std::size_t i = 0; i < size; ++i) a[i * (size + 1)] = T(static_cast<real_t<T>>(2 * n));
+    std::vector<index_t> ipiv(size);
+    const Backend backend = Backend::host(1);
+    allocations = 0;
+    run_batched<T>(backend, n, a, x, b, ipiv);
+    EXPECT_EQ(allocations, 0) << "order " << n;
+  }
+}
+
 }  // namespace
 }  // namespace blockjacobi::test
 

@@ -1,0 +1,76 @@
+/// The batched dense operations and the same operations of cuBLAS and cuSOLVER on the same matrices, as records in
+/// JSON.
+///
+///   batched OUT.json [--orders 1-32|8,16] [--scalars sdcz] [--operations inverse,lu,cholesky,spd_inverse,qr]
+///           [--no-peers] [--gigabytes 2] [--sources-sha256 HASH]
+///
+/// Matrices are random and dense, so that rows move at almost every step; those for Cholesky are random too, plus a
+/// multiple of the identity. Inputs are restored outside the timed part. Times are medians.
+#include "batched/device.hpp"
+#include "batched/operations.hpp"
+#include "batched/report.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <fstream>
+#include <iostream>
+
+namespace {
+
+using namespace bench;
+
+struct Options {
+  std::string out, orders = "1-32", scalars = "sdcz", sources;
+  std::vector<std::string> operations{"inverse", "lu", "cholesky", "spd_inverse", "qr"};
+  bool no_peers = false;
+  double gigabytes = 2.0;
+};
+
+std::vector<int> parse_orders(const std::string& text) {
+  std::vector<int> orders;
+  std::stringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const auto dash = part.find('-');
+    const int first = std::stoi(part), last = dash == std::string::npos ? first : std::stoi(part.substr(dash + 1));
+    for (int n = first; n <= last; ++n) orders.push_back(n);
+  }
+  return orders;
+}
+
+template <class T>
+void run(const Options& options, Device& device, Report& report) {
+  if (options.scalars.find(blockjacobi::to_char(blockjacobi::scalar_type<T>)) == std::string::npos) return;
+  for (const std::string& operation : options.operations)
+    for (const int n : parse_orders(options.orders)) {
+      Case<T> problem(device, operation, n, options.gigabytes);
+      for (const Measurement& m : problem.measure(!options.no_peers)) report.add(m);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times batched dense operations on the GPU.", "batched");
+  app.add_option("OUT", options.out, "JSON file")->required();
+  app.add_option("--orders", options.orders, "orders, as 1-8,16")->capture_default_str();
+  app.add_option("--scalars", options.scalars, "letters out of sdcz")->capture_default_str();
+  app.add_option("--operations", options.operations, "inverse, lu, cholesky, spd_inverse, qr")->delimiter(',');
+  app.add_flag("--no-peers", options.no_peers, "leave cuBLAS and cuSOLVER out");
+  app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
+  app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    Device device;
+    Report report(device, options.sources);
+    run<float>(options, device, report);
+    run<double>(options, device, report);
+    run<std::complex<float>>(options, device, report);
+    run<std::complex<double>>(options, device, report);
+    report.write(options.out);
+    report.print_table(std::cout);
+  } catch (const std::exception& error) {
+    std::cerr << "batched: " << error.what() << '\n';
+    return 1;
+  }
+}

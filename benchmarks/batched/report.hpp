@@ -1,0 +1,99 @@
+#pragma once
+
+#include "batched/operations.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <iomanip>
+#include <map>
+#include <ostream>
+
+namespace bench {
+
+/// The records of a run: a JSON file and a table.
+class Report {
+ public:
+  Report(const Device& device, std::string sources) : copy_gbps_(device.copy_gbps), sources_(std::move(sources)) {}
+
+  void add(const Measurement& m) { measurements_.push_back(m); }
+
+  void write(const std::string& path) const {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, 0));
+    int driver = 0, clock_khz = 0;
+    check(cudaDriverGetVersion(&driver));
+    check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0));
+    char date[32];
+    const std::time_t now = std::time(nullptr);
+    std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
+    nlohmann::ordered_json json{{"device", properties.name},        {"driver", driver_version()},
+                                {"nvcc", CUDART_VERSION},           {"copy_gbps", copy_gbps_},
+                                {"sm_clock_mhz", clock_khz / 1000}, {"date", date},
+                                {"sources_sha256", sources_},       {"records", nlohmann::ordered_json::array()}};
+    for (const Measurement& m : measurements_) json["records"].push_back(record(m));
+    std::ofstream file(path);
+    file << json.dump(1) << '\n';
+    if (!file) throw std::runtime_error("cannot write " + path);
+  }
+
+  /// One line an order: ms, percent of the copy bandwidth, times the best peer in the same run, scaled error.
+  void print_table(std::ostream& out) const {
+    out << "copy " << std::fixed << std::setprecision(0) << copy_gbps_ << " GB/s\n"
+        << "operation    scalar   N      ms  % copy  x peer  error\n";
+    for (const Measurement& m : measurements_) {
+      if (m.implementation != "blockjacobi") continue;
+      double peer = 0;
+      for (const Measurement& other : measurements_)
+        if (other.implementation != m.implementation && other.operation == m.operation && other.n == m.n &&
+            other.scalar == m.scalar && (peer == 0 || other.time.median < peer))
+          peer = other.time.median;
+      out << std::left << std::setw(13) << m.operation << std::setw(7) << m.scalar << std::right << std::setw(3) << m.n
+          << std::setprecision(3) << std::setw(8) << m.time.median << std::setprecision(1) << std::setw(8)
+          << 100 * fraction(m);
+      if (peer > 0)
+        out << std::setw(8) << peer / m.time.median;
+      else
+        out << std::setw(8) << '-';
+      out << std::setprecision(2) << std::setw(7) << m.error << '\n';
+    }
+  }
+
+ private:
+  double fraction(const Measurement& m) const { return m.bytes / m.time.median * 1e-6 / copy_gbps_; }
+
+  static std::string driver_version() {
+    std::ifstream file("/sys/module/nvidia/version");
+    std::string version;
+    file >> version;
+    return version.empty() ? "unknown" : version;
+  }
+
+  nlohmann::ordered_json record(const Measurement& m) const {
+    nlohmann::ordered_json json{{"operation", m.operation},
+                                {"implementation", m.implementation},
+                                {"scalar", std::string(1, m.scalar)},
+                                {"storage", "full"},
+                                {"n", m.n},
+                                {"batch", m.batch},
+                                {"pattern", "moving"},
+                                {"time_ms", m.time.median},
+                                {"time_p25", m.time.p25},
+                                {"time_p75", m.time.p75},
+                                {"bytes", m.bytes},
+                                {"batch_bytes", static_cast<double>(m.batch) * m.n * m.n * scalar_bytes(m.scalar)},
+                                {"flops", m.flops},
+                                {"fraction_of_copy", fraction(m)}};
+    json["error"] = std::isfinite(m.error) ? nlohmann::ordered_json(m.error) : nlohmann::ordered_json(nullptr);
+    return json;
+  }
+  static double scalar_bytes(char scalar) { return scalar == 's' ? 4 : scalar == 'z' ? 16 : 8; }
+
+  double copy_gbps_;
+  std::string sources_;
+  std::vector<Measurement> measurements_;
+};
+
+}  // namespace bench

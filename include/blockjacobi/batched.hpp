@@ -1,0 +1,181 @@
+#pragma once
+
+#include <blockjacobi/backend.hpp>
+#include <blockjacobi/export.hpp>
+#include <blockjacobi/memory.hpp>
+#include <blockjacobi/types.hpp>
+
+#include <type_traits>
+
+namespace blockjacobi {
+
+/// `count` column-major matrices of rows x cols that somebody else owns: at a fixed distance, or one pointer each; all
+/// of one shape, or square of an order each. MatrixBatchView<T> converts to MatrixBatchView<const T>.
+template <class T>
+struct MatrixBatchView {
+  index_t rows = 0;  ///< of every matrix; with `orders`, their bound
+  index_t cols = 0;  ///< of every matrix; with `orders`, equal to rows
+  /// Leading dimension >= rows, the same for every matrix; 0: columns stand back to back, each matrix has its own rows.
+  index_t ld = 0;
+  offset_t count = 0;
+  T* data = nullptr;                ///< matrix k starts at data + k * stride ...
+  offset_t stride = 0;              ///< ... in elements, at least the extent of a matrix if count > 1 ...
+  T* const* pointers = nullptr;     ///< ... or at pointers[k]; the array lies in `space`, data is null then
+  const index_t* orders = nullptr;  ///< matrix k is orders[k] x orders[k], 0 <= orders[k] <= rows; array in `space`
+  MemorySpace space = MemorySpace::host;
+
+  /// Matrix k at data + k * stride.
+  static constexpr MatrixBatchView strided(T* data, index_t rows, index_t cols, index_t ld, offset_t stride,
+                                           offset_t count, MemorySpace space, const index_t* orders = nullptr) {
+    return {rows, cols, ld, count, data, stride, nullptr, orders, space};
+  }
+
+  /// Matrix k at pointers[k].
+  static constexpr MatrixBatchView pointer_array(T* const* pointers, index_t rows, index_t cols, index_t ld,
+                                                 offset_t count, MemorySpace space, const index_t* orders = nullptr) {
+    return {rows, cols, ld, count, nullptr, 0, pointers, orders, space};
+  }
+
+  template <class U>
+  requires(!std::is_const_v<T> && std::is_same_v<U, const T>) constexpr operator MatrixBatchView<U>() const {
+    return {rows, cols, ld, count, data, stride, pointers, orders, space};
+  }
+};
+
+/// Dense linear algebra on batches of small matrices, with LAPACK's meaning of every array.
+///
+/// What holds for all functions:
+///  - Arrays (matrices, pointer arrays, orders, ipiv, tau, info, rank) lie in the memory space of the backend. Work is
+///    enqueued on its stream; a call neither waits nor, but for pseudo_inverse on the host, allocates. On the host the
+///    work is done on return.
+///  - Matrices are of order 0..max_block_size on the host and 0..32 on CUDA, square but for geqrf and right-hand sides,
+///    and disjoint from each other. Elements between the rows and the leading dimension are neither read nor written.
+///  - An input and an output may be the same storage (same data or pointers, ld and stride) where a function says so,
+///    else they must be disjoint. Pointer arrays may point anywhere else, which is the caller's promise.
+///  - Where an input and an output both are square batches, the orders are the input's; the output's `orders` must be
+///    null or the same array.
+///  - Misuse throws InvalidArgument with the numbers before any work: sizes out of range, ld < rows, a stride at which
+///    matrices overlap, null pointers to arrays that are not empty, an operand in another memory space, shapes that do
+///    not fit, overlapping operands. The entries of `orders` and `pointers` are checked on the host only.
+///  - Numerical outcomes are values: info[k] (or rank[k]) of matrix k. Matrices do not influence each other: NaN, Inf
+///    and singular ones leave their neighbours' results as they are, bit for bit.
+///
+/// The batched algorithms follow A. Haidar, T. Dong, P. Luszczek, S. Tomov, J. Dongarra, "Batched matrix computations
+/// on hardware accelerators based on GPUs" (2015), and A. Abdelfattah, A. Haidar, S. Tomov, J. Dongarra, "Factorization
+/// and inversion of a million matrices using GPUs: challenges and countermeasures" (2017).
+namespace batched {
+
+/// The triangle that is read and written.
+enum class Triangle { lower, upper };
+
+/// Shape of a symmetric (Hermitian) result.
+enum class SpdStorage {
+  full,   ///< N x N, both triangles
+  packed  ///< N (N + 1) / 2 elements, the columns of one triangle back to back
+};
+
+/// op(A): A, A^T or A^H.
+enum class Op { none, transpose, conjugate_transpose };
+
+/// LU factorization with partial pivoting, in place: P A = L U (Haidar et al. 2015; Abdelfattah et al. 2017).
+///
+/// `a`: square; L (unit diagonal, not stored) below the diagonal and U on and above it take the place of A.
+/// `ipiv`: rows * count numbers; in step i (1-based) of matrix k row i was interchanged with row
+/// ipiv[k * a.rows + i - 1]. The pivot is the element of largest |Re| + |Im|, the first of equals.
+/// `info`: one a matrix; 0, or the smallest j (1-based) with u_jj exactly zero. The factorization is complete then too.
+///
+/// ||P A - L U|| is of the order of N eps ||A|| unless the elements grow; |l_ij| <= 1 up to rounding.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void getrf(const Backend& backend, MatrixBatchView<T> a, index_t* ipiv, int* info);
+
+/// Inverse from the LU factorization: X = U^-1 L^-1 P (Abdelfattah et al. 2017).
+///
+/// `lu`, `ipiv`: from getrf. `x`: of the shape of lu; may be lu's storage.
+/// `info`: one a matrix; 0, or the smallest j (1-based) with u_jj exactly zero: x is filled with quiet NaN then.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void getri(const Backend& backend, std::type_identity_t<MatrixBatchView<const T>> lu,
+                              const index_t* ipiv, MatrixBatchView<T> x, int* info);
+
+/// Inverse in one pass: X = A^-1 by Gauss-Jordan elimination with getrf's pivots, each matrix read and written once
+/// (Abdelfattah et al. 2017).
+///
+/// `a`: square. `x`: of the shape of a; may be a's storage.
+/// `info`: one a matrix; 0, or the number (1-based) of the first pivot that is exactly zero: x is filled with quiet NaN
+/// then. Elements of A that are NaN or Inf give an x with NaN and no promise about info.
+///
+/// min(||I - A X||, ||I - X A||) <= 10 N eps ||A|| ||X|| in the infinity norm unless elements grow or underflow.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void inverse(const Backend& backend, std::type_identity_t<MatrixBatchView<const T>> a,
+                                MatrixBatchView<T> x, int* info);
+
+/// Solves op(A) X = B in place for the columns of B, from the LU factorization (Haidar et al. 2015).
+///
+/// `lu`, `ipiv`: from getrf, with info = 0; a zero u_jj gives Inf or NaN in its matrix.
+/// `b`: as many matrices as lu, lu.rows x right-hand sides, disjoint from lu; b.orders must be null, and with lu.orders
+/// only the first orders[k] rows of matrix k are read and written (b.ld = 0 means lu.rows).
+template <Scalar T>
+BLOCKJACOBI_EXPORT void getrs(const Backend& backend, Op op, std::type_identity_t<MatrixBatchView<const T>> lu,
+                              const index_t* ipiv, MatrixBatchView<T> b);
+
+/// Cholesky factorization of symmetric (Hermitian) positive definite matrices, in place: A = L L^H for Triangle::lower,
+/// A = U^H U for Triangle::upper (Haidar et al. 2015).
+///
+/// `a`: square; the factor takes the place of the triangle, the other one is neither read nor written. Imaginary parts
+/// on the diagonal are taken as zero; the diagonal of the factor is real and positive.
+/// `info`: one a matrix; 0, or the order j of the first leading minor that is not positive definite (or has NaN on its
+/// way): of the triangle only the part of order j - 1 holds a factor then, the rest is unspecified.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void potrf(const Backend& backend, Triangle triangle, MatrixBatchView<T> a, int* info);
+
+/// Inverse from the Cholesky factorization, in place: A^-1 = L^-H L^-1, or U^-1 U^-H.
+///
+/// `a`: from potrf with the same triangle, which alone is read and written. The diagonal of the inverse is real.
+/// `info`: one a matrix; 0, or the smallest j (1-based) where the factor's diagonal is exactly zero: the triangle is
+/// filled with quiet NaN then.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void potri(const Backend& backend, Triangle triangle, MatrixBatchView<T> a, int* info);
+
+/// Inverse of symmetric (Hermitian) positive definite matrices in one pass, by Cholesky without pivoting
+/// (Abdelfattah et al. 2017).
+///
+/// `a`: square; only its `triangle` is read. `x`: of the order of a; may be a's storage.
+/// SpdStorage::full: x is exactly symmetric (Hermitian). SpdStorage::packed: the first N (N + 1) / 2 elements of each
+/// matrix of x hold the same triangle of the inverse in LAPACK's packed form; x.ld is not used, x.stride is at least
+/// that many elements of the largest order, nothing behind them is written.
+/// `info`: one a matrix, as potrf; where it is not 0 all elements of the result are quiet NaN.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void spd_inverse(const Backend& backend, Triangle triangle,
+                                    std::type_identity_t<MatrixBatchView<const T>> a, MatrixBatchView<T> x,
+                                    SpdStorage storage, int* info);
+
+/// Solves A X = B in place for the columns of B, from the Cholesky factorization.
+///
+/// `cholesky`: from potrf with the same triangle and info = 0; only the triangle is read. `b`: as in getrs.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void potrs(const Backend& backend, Triangle triangle,
+                              std::type_identity_t<MatrixBatchView<const T>> cholesky, MatrixBatchView<T> b);
+
+/// Householder QR factorization, in place: A = Q R (Haidar et al. 2015).
+///
+/// `a`: m x n; R takes the place of the upper triangle, with real diagonal. Below the diagonal of column i stands v_i
+/// behind its leading 1, with Q = H_1 H_2 ... H_k, H_i = I - tau_i v_i v_i^H, k = min(m, n). Norms neither overflow nor
+/// underflow.
+/// `tau`: min(a.rows, a.cols) * count scalars; those of matrix k start at tau + k * min(a.rows, a.cols).
+template <Scalar T>
+BLOCKJACOBI_EXPORT void geqrf(const Backend& backend, MatrixBatchView<T> a, std::type_identity_t<T>* tau);
+
+/// Moore-Penrose pseudo-inverse, the minimum-norm least-squares inverse: QR with column pivoting, A P = Q R; the rows
+/// of R up to the numerical rank r are reduced to triangular form from the right, [R11 R12] = [T 0] Z (complete
+/// orthogonal decomposition); X = P Z^H [T^-1 0; 0 0] Q^H.
+///
+/// `a`: square. `x`: of the shape of a; may be a's storage. On the host, orders above 32 allocate N^2 elements of
+/// workspace a thread.
+/// `rtol`: r counts the |r_jj| > rtol |r_11|; rtol <= 0 takes N eps. InvalidArgument unless rtol < 1.
+/// `rank`: one a matrix; r, or -1 if A has NaN or Inf: x is filled with quiet NaN then. Rank 0 gives X = 0.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void pseudo_inverse(const Backend& backend, std::type_identity_t<MatrixBatchView<const T>> a,
+                                       MatrixBatchView<T> x, double rtol, index_t* rank);
+
+}  // namespace batched
+
+}  // namespace blockjacobi

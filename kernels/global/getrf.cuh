@@ -1,0 +1,160 @@
+#pragma once
+
+#include "kernels/global/tiny_batch.cuh"
+#include "kernels/subwarp/careful_lu.cuh"
+#include "kernels/subwarp/row_lu.cuh"
+#include "kernels/subwarp/thread_tile.cuh"
+
+namespace blockjacobi::kernels {
+
+/// Teams of a thread block.
+template <int N, class C>
+inline constexpr int lu_teams = lu_policy<N, C>.warps * 32 / lu_policy<N, C>.lanes;
+
+/// Shared memory of one team: the tile, then the interchanges.
+template <class C, int N>
+struct LuScratch {
+  static constexpr int bytes = TeamTile<C, N>::stride * static_cast<int>(sizeof(C)) + 32;
+  C* tile;
+  unsigned char* interchanges;
+
+  __device__ LuScratch(unsigned char* shared, int team)
+      : tile(reinterpret_cast<C*>(shared + team * bytes)),
+        interchanges(shared + team * bytes + TeamTile<C, N>::stride * static_cast<int>(sizeof(C))) {}
+};
+
+/// Factorizes one matrix a team in place; nothing is written where it does not `exist`.
+template <int N, class C, class Matrix>
+__device__ void factorize_by_team(const Matrix& a, index_t* ipiv, int* info, bool exists,
+                                  const LuScratch<C, N>& scratch) {
+  constexpr int L = lu_policy<N, C>.lanes, R = lu_policy<N, C>.rows;
+  const auto team = Team<L>::current();
+  RowTile<C, N, L, R> rows;
+  rows.load(a, team.rank);
+  rows.embed(a, team.rank);
+  RowLu<C, N, L, R, lu_phase_columns<N>> factorization(rows, team.rank);
+  const bool served = factorization.run(scratch.interchanges);
+  Team<L>::sync();
+  int outcome = 0;
+  if (served) factorization.store(scratch.tile, a.n);
+  if (Team<L>::any_in_warp(!served)) {
+    if (!served) TeamTile<C, N>::template fetch<L>(scratch.tile, a, team.rank);
+    Team<L>::sync();
+    outcome = CarefulLu<C, N, L>{scratch.tile, served ? 0 : static_cast<int>(a.n), team, scratch.interchanges}.run();
+  }
+  Team<L>::sync();
+  if (!exists) return;
+  TeamTile<C, N>::template store<L>(scratch.tile, a, team.rank);
+  for (int k = team.rank; k < a.n; k += L) ipiv[k] = scratch.interchanges[k] + 1;
+  if (team.rank == 0) *info = outcome;
+}
+
+template <int N, class C>
+__global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, 1)
+    getrf_team_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
+  constexpr int lanes = lu_policy<N, C>.lanes;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const int number = static_cast<int>(threadIdx.x) / lanes;
+  const offset_t k = static_cast<offset_t>(blockIdx.x) * lu_teams<N, C> + number;
+  // Teams past the end take the last matrix too, as all teams of a warp work together.
+  const bool exists = k < a.count;
+  const offset_t member = exists ? k : a.count - 1;
+  factorize_by_team<N>(a[member], ipiv + member * N, info + member, exists, LuScratch<C, N>(shared, number));
+}
+
+/// Orders of one class, from anywhere.
+template <int N, class C>
+__global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, 1)
+    getrf_class_kernel(const StridedBatch<C> a, index_t* ipiv, int* info) {
+  constexpr int lanes = lu_policy<N, C>.lanes;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ ClassList list;
+  const offset_t first = static_cast<offset_t>(blockIdx.x) * class_tile;
+  collect_class<N>(a.view, first, list);
+  const auto team = Team<lanes>::current();
+  const int number = static_cast<int>(threadIdx.x) / lanes;
+  for (int base = number - team.number; base < list.size; base += lu_teams<N, C>) {
+    const bool exists = base + team.number < list.size;
+    const offset_t k = first + (exists ? list.member[base + team.number] : 0);
+    factorize_by_team<N>(exists ? a[k] : StridedMatrix<C>{}, ipiv + k * a.view.rows, info + k, exists,
+                         LuScratch<C, N>(shared, number));
+    Team<lanes>::sync();  // the tile is used again
+  }
+}
+
+template <int N, class C>
+__global__ void __launch_bounds__(thread_design_threads, thread_design_blocks<N, C>)
+    getrf_thread_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
+  constexpr int threads = thread_design_threads;
+  using Stage = ThreadStage<C, N, threads>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const offset_t first = static_cast<offset_t>(blockIdx.x) * threads;
+  const int count = static_cast<int>(min(static_cast<offset_t>(threads), a.count - first));
+  Stage::fetch(shared, a[first].data, count);
+
+  ThreadTile<C, N> tile;
+  int interchange[N];
+  C* own = Stage::own(shared);
+  Stage::load(own, tile.x);
+  const int outcome = tile.factorize(interchange);
+#pragma unroll
+  for (int j = 0; j < N; ++j)
+#pragma unroll
+    for (int i = 0; i < N; ++i) own[j * N + i] = tile.x[i][j];
+  Stage::flush(shared, a[first].data, count);
+
+  // The interchanges go the same way.
+  constexpr int stride = N | 1;
+  auto* staged = reinterpret_cast<index_t*>(shared);
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < N; ++k) staged[static_cast<int>(threadIdx.x) * stride + k] = interchange[k] + 1;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    const int t = i * threads + static_cast<int>(threadIdx.x);
+    if (t < count * N) ipiv[first * N + t] = staged[t / N * stride + t % N];
+  }
+  if (static_cast<int>(threadIdx.x) < count) info[first + threadIdx.x] = outcome;
+}
+
+template <int N, class C>
+void launch_getrf_packed(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
+  const PackedBatch<C, N> batch{a.data, a.count};
+  constexpr bool complex = detail::Arithmetic<C>::is_complex;
+  if constexpr (lu_by_thread(words_of<C>, complex, N)) {
+    constexpr std::size_t interchanges = static_cast<std::size_t>(thread_design_threads) * (N | 1) * sizeof(index_t);
+    constexpr std::size_t bytes = std::max(ThreadStage<C, N, thread_design_threads>::shared_bytes, interchanges);
+    auto* kernel = getrf_thread_kernel<N, C>;
+    allow_shared_memory(kernel, bytes);
+    kernel<<<grid_for(a.count, thread_design_threads, "getrf"), thread_design_threads, bytes, stream>>>(batch, ipiv,
+                                                                                                        info);
+  } else {
+    constexpr std::size_t bytes = static_cast<std::size_t>(lu_teams<N, C>) * LuScratch<C, N>::bytes;
+    auto* kernel = getrf_team_kernel<N, C>;
+    allow_shared_memory(kernel, bytes);
+    kernel<<<grid_for(a.count, lu_teams<N, C>, "getrf"), 32 * lu_policy<N, C>.warps, bytes, stream>>>(batch, ipiv,
+                                                                                                      info);
+  }
+  check_launch("getrf");
+}
+
+template <int N, class C>
+void launch_getrf_class(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
+  constexpr std::size_t bytes = static_cast<std::size_t>(lu_teams<N, C>) * LuScratch<C, N>::bytes;
+  auto* kernel = getrf_class_kernel<N, C>;
+  allow_shared_memory(kernel, bytes);
+  kernel<<<grid_for(a.count, class_tile, "getrf"), 32 * lu_policy<N, C>.warps, bytes, stream>>>(StridedBatch<C>{a},
+                                                                                                ipiv, info);
+  check_launch("getrf");
+}
+
+template <class C>
+void getrf(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
+  if (is_packed_batch(a))
+    with_order(a.rows, [&]<int N>() { launch_getrf_packed<N>(a, ipiv, info, stream); });
+  else
+    for_each_class_of(a, [&]<int N>() { launch_getrf_class<N>(a, ipiv, info, stream); });
+}
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,7 @@
+#include "kernels/global/getrf.cuh"
+
+namespace blockjacobi::kernels {
+
+template void getrf(const MatrixBatchView<detail::Complex<float>>&, index_t*, int*, CUstream_st*);
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,162 @@
+#pragma once
+
+#include "kernels/global/tiny_batch.cuh"
+#include "kernels/subwarp/careful_inverse.cuh"
+#include "kernels/subwarp/row_inverse.cuh"
+#include "kernels/subwarp/thread_tile.cuh"
+
+namespace blockjacobi::kernels {
+
+/// Teams of a thread block.
+template <int N, class C>
+inline constexpr int inverse_teams = inverse_policy<N, C>.warps * 32 / inverse_policy<N, C>.lanes;
+
+/// Shared memory of one team: the tile, then the pivots.
+template <class C, int N>
+struct InverseScratch {
+  static constexpr int bytes = TeamTile<C, N>::stride * static_cast<int>(sizeof(C)) + 32;
+  C* tile;
+  unsigned char* pivots;
+
+  __device__ InverseScratch(unsigned char* shared, int team)
+      : tile(reinterpret_cast<C*>(shared + team * bytes)),
+        pivots(shared + team * bytes + TeamTile<C, N>::stride * static_cast<int>(sizeof(C))) {}
+};
+
+/// Inverts one matrix a team; X may be A, and is not written where it does not `exist`. Returns info.
+template <int N, class C, class MatrixA, class MatrixX>
+__device__ int invert_by_team(const MatrixA& a, const MatrixX& x, bool exists, const InverseScratch<C, N>& scratch) {
+  constexpr int L = inverse_policy<N, C>.lanes, R = inverse_policy<N, C>.rows;
+  using Real = detail::arithmetic_real_t<C>;
+  using Field = ExponentField<Real>;
+  using Tile = TeamTile<C, N>;
+  const auto team = Team<L>::current();
+
+  RowTile<C, N, L, R> rows;
+  rows.load(a, team.rank);
+  const int field = static_cast<int>(rows.largest() >> Field::shift);
+  const bool scalable = (field > 1 && field < 2 * Field::bias - 1) || a.n == 0;
+  const Real power = power_from_field(Real(), scalable && a.n > 0 ? 2 * Field::bias - 1 - field : Field::bias);
+  rows.scale(power);
+  rows.embed(a, team.rank);
+  RowInverse<C, N, L, R> elimination(rows, team.rank);
+  const bool served = elimination.run(scratch.pivots) && scalable;
+  Team<L>::sync();
+
+  int info = 0;
+  if (served) elimination.store(scratch.tile, scratch.pivots, a.n, power);
+  if (Team<L>::any_in_warp(!served)) {
+    if (!served) Tile::template fetch<L>(scratch.tile, a, team.rank);
+    Team<L>::sync();
+    info = CarefulInverse<C, N, L>{scratch.tile, served ? 0 : static_cast<int>(a.n), team, scratch.pivots}.run();
+    if (info != 0)
+      for (int e = team.rank; e < a.n * a.n; e += L) scratch.tile[e] = quiet_nan<C>();
+  }
+  Team<L>::sync();
+  if (exists) Tile::template store<L>(scratch.tile, x, team.rank);
+  return info;
+}
+
+template <int N, class C>
+__global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, 1)
+    inverse_team_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+  constexpr int lanes = inverse_policy<N, C>.lanes;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const auto team = Team<lanes>::current();
+  const int number = static_cast<int>(threadIdx.x) / lanes;
+  const offset_t k = static_cast<offset_t>(blockIdx.x) * inverse_teams<N, C> + number;
+  // Teams past the end take the last matrix too, as all teams of a warp work together.
+  const bool exists = k < a.count;
+  const offset_t member = exists ? k : a.count - 1;
+  const int outcome = invert_by_team<N>(a[member], x[member], exists, InverseScratch<C, N>(shared, number));
+  if (exists && team.rank == 0) info[k] = outcome;
+}
+
+/// Orders of one class, from anywhere.
+template <int N, class C>
+__global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, 1)
+    inverse_class_kernel(const StridedBatch<const C> a, const StridedBatch<C> x, int* info) {
+  constexpr int lanes = inverse_policy<N, C>.lanes;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ ClassList list;
+  const offset_t first = static_cast<offset_t>(blockIdx.x) * class_tile;
+  collect_class<N>(a.view, first, list);
+  const auto team = Team<lanes>::current();
+  const int number = static_cast<int>(threadIdx.x) / lanes;
+  const InverseScratch<C, N> scratch(shared, number);
+  for (int base = number - team.number; base < list.size; base += inverse_teams<N, C>) {
+    const bool exists = base + team.number < list.size;
+    const offset_t k = first + (exists ? list.member[base + team.number] : 0);
+    const auto source = exists ? a[k] : StridedMatrix<const C>{};
+    const auto target = exists ? x.like(k, source.n) : StridedMatrix<C>{};
+    const int outcome = invert_by_team<N>(source, target, exists, scratch);
+    if (exists && team.rank == 0) info[k] = outcome;
+    Team<lanes>::sync();  // the tile is used again
+  }
+}
+
+template <int N, class C>
+__global__ void __launch_bounds__(thread_design_threads, thread_design_blocks<N, C>)
+    inverse_thread_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+  using Stage = ThreadStage<C, N, thread_design_threads>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const offset_t first = static_cast<offset_t>(blockIdx.x) * thread_design_threads;
+  const int count = static_cast<int>(min(static_cast<offset_t>(thread_design_threads), a.count - first));
+  Stage::fetch(shared, a[first].data, count);
+
+  ThreadTile<C, N> tile;
+  int order[N];
+  C* own = Stage::own(shared);
+  Stage::load(own, tile.x);
+  const int outcome = tile.invert(order);
+#pragma unroll
+  for (int j = 0; j < N; ++j)
+#pragma unroll
+    for (int i = 0; i < N; ++i) own[order[j] * N + i] = outcome == 0 ? tile.x[i][j] : quiet_nan<C>();
+
+  Stage::flush(shared, x[first].data, count);
+  if (static_cast<int>(threadIdx.x) < count) info[first + threadIdx.x] = outcome;
+}
+
+template <int N, class C>
+void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                           CUstream_st* stream) {
+  const PackedBatch<const C, N> source{a.data, a.count};
+  const PackedBatch<C, N> target{x.data, x.count};
+  constexpr bool complex = detail::Arithmetic<C>::is_complex;
+  if constexpr (inverse_by_thread(words_of<C>, complex, N)) {
+    constexpr std::size_t bytes = ThreadStage<C, N, thread_design_threads>::shared_bytes;
+    auto* kernel = inverse_thread_kernel<N, C>;
+    allow_shared_memory(kernel, bytes);
+    kernel<<<grid_for(a.count, thread_design_threads, "inverse"), thread_design_threads, bytes, stream>>>(source,
+                                                                                                          target, info);
+  } else {
+    constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * InverseScratch<C, N>::bytes;
+    auto* kernel = inverse_team_kernel<N, C>;
+    allow_shared_memory(kernel, bytes);
+    kernel<<<grid_for(a.count, inverse_teams<N, C>, "inverse"), 32 * inverse_policy<N, C>.warps, bytes, stream>>>(
+        source, target, info);
+  }
+  check_launch("inverse");
+}
+
+template <int N, class C>
+void launch_inverse_class(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                          CUstream_st* stream) {
+  constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * InverseScratch<C, N>::bytes;
+  auto* kernel = inverse_class_kernel<N, C>;
+  allow_shared_memory(kernel, bytes);
+  kernel<<<grid_for(a.count, class_tile, "inverse"), 32 * inverse_policy<N, C>.warps, bytes, stream>>>(
+      StridedBatch<const C>{a}, StridedBatch<C>{x}, info);
+  check_launch("inverse");
+}
+
+template <class C>
+void inverse(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream) {
+  if (is_packed_batch(a) && is_packed_batch(x))
+    with_order(a.rows, [&]<int N>() { launch_inverse_packed<N>(a, x, info, stream); });
+  else
+    for_each_class_of(a, [&]<int N>() { launch_inverse_class<N>(a, x, info, stream); });
+}
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/shared/matrix_batch.hpp"
+
+namespace blockjacobi::kernels {
+
+/// Matrices of order N back to back: order and leading dimension are constants of the code.
+template <class C, int N>
+struct PackedMatrix {
+  C* data;
+  static constexpr int n = N, ld = N;
+};
+
+template <class Matrix>
+inline constexpr bool is_packed = false;
+template <class C, int N>
+inline constexpr bool is_packed<PackedMatrix<C, N>> = true;
+
+template <class C, int N>
+struct PackedBatch {
+  C* data;
+  offset_t count;
+
+  __device__ PackedMatrix<C, N> operator[](offset_t k) const { return {data + k * (N * N)}; }
+};
+
+/// A matrix of any order up to the kernel's.
+template <class C>
+struct StridedMatrix {
+  C* data = nullptr;
+  int n = 0, ld = 0;
+};
+
+template <class C>
+struct StridedBatch {
+  MatrixBatchView<C> view;
+
+  __device__ StridedMatrix<C> operator[](offset_t k) const {
+    const detail::MatrixRef<C> matrix = detail::matrix_of(view, k);
+    return {matrix.data, matrix.rows, matrix.ld};
+  }
+  /// Matrix k of an output, whose order is that of its input.
+  __device__ StridedMatrix<C> like(offset_t k, int n) const {
+    return {view.pointers != nullptr ? view.pointers[k] : view.data + k * view.stride, n, view.ld != 0 ? view.ld : n};
+  }
+};
+
+}  // namespace blockjacobi::kernels

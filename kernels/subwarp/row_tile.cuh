@@ -1,0 +1,117 @@
+#pragma once
+
+#include "kernels/subwarp/arithmetic.cuh"
+#include "kernels/subwarp/batch_source.cuh"
+#include "kernels/subwarp/team.cuh"
+
+namespace blockjacobi::kernels {
+
+/// A matrix of order n <= N in the registers of a team: lane r holds the R rows r, r + L, r + 2 L, ...; rows and
+/// columns n .. N - 1 hold zeros.
+template <class C, int N, int L, int R>
+struct RowTile {
+  static_assert(L * R >= N);
+  C x[R][N];
+
+  __device__ static int row(int rank, int q) { return q * L + rank; }
+
+  template <class Matrix>
+  __device__ void load(const Matrix& a, int rank) {
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+#pragma unroll
+      for (int q = 0; q < R; ++q)
+        x[q][j] = row(rank, q) < a.n && j < a.n ? a.data[row(rank, q) + j * static_cast<offset_t>(a.ld)] : C{};
+  }
+
+  /// Ones on the diagonal of rows n .. N - 1: factorizations leave them alone, and all teams of a warp can take N
+  /// steps.
+  template <class Matrix>
+  __device__ void embed(const Matrix& a, int rank) {
+    if constexpr (!is_packed<Matrix>) {
+#pragma unroll
+      for (int j = 0; j < N; ++j)
+#pragma unroll
+        for (int q = 0; q < R; ++q)
+          // why a selection: a conditional store would index the registers
+          x[q][j] = row(rank, q) == j && j >= a.n ? detail::from_real<C>(1) : x[q][j];
+    }
+  }
+
+  /// The largest magnitude word in the matrix.
+  __device__ unsigned largest() const {
+    unsigned word = 0;
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+#pragma unroll
+      for (int q = 0; q < R; ++q) word = max(word, magnitude_word(x[q][j]));
+    return Team<L>::max(word);
+  }
+
+  __device__ void scale(detail::arithmetic_real_t<C> power) {
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+#pragma unroll
+      for (int q = 0; q < R; ++q) x[q][j] = scaled(x[q][j], power);
+  }
+
+  /// Column j of the lane's rows.
+  __device__ void column(int j, C (&rows)[R]) const {
+#pragma unroll
+    for (int q = 0; q < R; ++q) rows[q] = x[q][j];
+  }
+};
+
+/// v[q] for a q known at run time only, without indexing registers.
+template <class C, int R>
+__device__ C pick(const C (&v)[R], int q) {
+  C picked = v[0];
+#pragma unroll
+  for (int i = 1; i < R; ++i) picked = q == i ? v[i] : picked;
+  return picked;
+}
+
+/// Shared memory of a team: a matrix of order N, column-major and packed. The stride between teams is an odd number of
+/// 16-byte words against bank conflicts.
+template <class C, int N>
+struct TeamTile {
+  static constexpr int vector = Vector16<C>::size;
+  static constexpr int stride = ((N * N + vector - 1) / vector | 1) * vector;
+
+  /// Calls visit(i, j, e) for the elements of this lane, e = i + j n; neighbouring lanes take neighbouring elements.
+  template <int L, class Visit>
+  __device__ static void for_each(int n, int rank, Visit visit) {
+    int i = rank, j = 0;
+    for (int e = rank; e < n * n; e += L) {
+      while (i >= n) {
+        i -= n;
+        ++j;
+      }
+      visit(i, j, e);
+      i += L;
+    }
+  }
+
+  /// Copies the matrix to `tile`.
+  template <int L, class Matrix>
+  __device__ static void fetch(C* tile, const Matrix& a, int rank) {
+    for_each<L>(a.n, rank, [&](int i, int j, int e) { tile[e] = a.data[i + j * static_cast<offset_t>(a.ld)]; });
+  }
+
+  /// Copies the n x n elements at `tile` to the matrix.
+  template <int L, class Matrix>
+  __device__ static void store(const C* tile, const Matrix& b, int rank) {
+    if constexpr (!is_packed<Matrix>) {
+      for_each<L>(b.n, rank, [&](int i, int j, int e) { b.data[i + j * static_cast<offset_t>(b.ld)] = tile[e]; });
+    } else if constexpr (N * N % vector == 0) {
+#pragma unroll
+      for (int e = rank * vector; e < N * N; e += L * vector)
+        *reinterpret_cast<Vector16<C>*>(b.data + e) = *reinterpret_cast<const Vector16<C>*>(tile + e);
+    } else {
+#pragma unroll
+      for (int e = rank; e < N * N; e += L) b.data[e] = tile[e];
+    }
+  }
+};
+
+}  // namespace blockjacobi::kernels

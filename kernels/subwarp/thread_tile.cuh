@@ -1,0 +1,189 @@
+#pragma once
+
+#include "kernels/subwarp/arithmetic.cuh"
+
+#include <cuda_pipeline.h>
+
+namespace blockjacobi::kernels {
+
+/// Matrices of order N, packed back to back, on their way through shared memory so that each thread gets one: global
+/// memory is read and written in whole lines, and the stride between matrices in shared memory is an odd number of
+/// words of the access width against bank conflicts.
+template <class C, int N, int threads>
+struct ThreadStage {
+  static constexpr int bytes = N * N * static_cast<int>(sizeof(C));
+  static constexpr bool vectors = bytes % 16 == 0;
+  /// Of a matrix in shared memory, in bytes.
+  static constexpr int stride = vectors ? (bytes / 16 | 1) * 16 : (N * N | 1) * static_cast<int>(sizeof(C));
+  static constexpr std::size_t shared_bytes = static_cast<std::size_t>(threads) * stride;
+
+  /// Brings `count` <= threads matrices; a barrier follows.
+  __device__ static void fetch(unsigned char* shared, const C* source, int count) {
+    if constexpr (vectors)
+      fetch_vectors(shared, source, count);
+    else
+      fetch_scalars(shared, source, count);
+    __syncthreads();
+  }
+
+  /// Takes them back, after a barrier.
+  __device__ static void flush(const unsigned char* shared, C* target, int count) {
+    __syncthreads();
+    if constexpr (vectors) {
+      constexpr int words = bytes / 16;
+      auto* out = reinterpret_cast<Vector16<C>*>(target);
+#pragma unroll
+      for (int i = 0; i < words; ++i) {
+        const int t = i * threads + static_cast<int>(threadIdx.x);
+        if (t < count * words)
+          out[t] = *reinterpret_cast<const Vector16<C>*>(shared + t / words * stride + t % words * 16);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < N * N; ++i) {
+        const int t = i * threads + static_cast<int>(threadIdx.x);
+        if (t < count * N * N) target[t] = reinterpret_cast<const C*>(shared + t / (N * N) * stride)[t % (N * N)];
+      }
+    }
+  }
+
+  /// The matrix of this thread.
+  __device__ static C* own(unsigned char* shared) {
+    return reinterpret_cast<C*>(shared + static_cast<int>(threadIdx.x) * stride);
+  }
+
+  __device__ static void load(const C* own, C (&x)[N][N]) {
+    constexpr int width = vectors ? Vector16<C>::size : 1;
+#pragma unroll
+    for (int e = 0; e < N * N; e += width) {
+      if constexpr (vectors) {
+        const auto word = *reinterpret_cast<const Vector16<C>*>(own + e);
+#pragma unroll
+        for (int i = 0; i < width; ++i) x[(e + i) % N][(e + i) / N] = word.value[i];
+      } else {
+        x[e % N][e / N] = own[e];
+      }
+    }
+  }
+
+ private:
+  /// Asynchronous copies need no registers, so all of them are under way at once.
+  __device__ static void fetch_vectors(unsigned char* shared, const C* source, int count) {
+    constexpr int words = bytes / 16;
+    const auto* in = reinterpret_cast<const unsigned char*>(source);
+#pragma unroll
+    for (int i = 0; i < words; ++i) {
+      const int t = i * threads + static_cast<int>(threadIdx.x);
+      if (t < count * words)
+        __pipeline_memcpy_async(shared + t / words * stride + t % words * 16, in + static_cast<offset_t>(t) * 16, 16);
+    }
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+  }
+
+  __device__ static void fetch_scalars(unsigned char* shared, const C* source, int count) {
+    const auto place = [&](int t) -> C& { return reinterpret_cast<C*>(shared + t / (N * N) * stride)[t % (N * N)]; };
+    if (count == threads) {
+#pragma unroll
+      for (int i = 0; i < N * N; ++i) {
+        const int t = i * threads + static_cast<int>(threadIdx.x);
+        place(t) = source[t];
+      }
+    } else {
+      for (int t = static_cast<int>(threadIdx.x); t < count * N * N; t += threads) place(t) = source[t];
+    }
+  }
+};
+
+/// A matrix in the registers of one thread. Rows are interchanged by selection, as registers cannot be indexed.
+template <class C, int N>
+struct ThreadTile {
+  using Real = detail::arithmetic_real_t<C>;
+  C x[N][N];
+
+  /// Row of the pivot of step k: the largest |Re| + |Im|, the first of equals. NaN never loses
+  /// against the element before it.
+  __device__ int find_pivot(int k) const {
+    Real best = detail::abs1(x[k][k]);
+    int row = k;
+#pragma unroll
+    for (int i = k + 1; i < N; ++i) {
+      const Real magnitude = detail::abs1(x[i][k]);
+      const bool better = !(magnitude <= best);
+      best = better ? magnitude : best;
+      row = better ? i : row;
+    }
+    return row;
+  }
+
+  __device__ void swap_rows(int k, int p) {
+#pragma unroll
+    for (int i = k + 1; i < N; ++i) {
+      const bool swap = p == i;
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        const C upper = x[k][j], lower = x[i][j];
+        x[k][j] = swap ? lower : upper;
+        x[i][j] = swap ? upper : lower;
+      }
+    }
+  }
+
+  /// In place P A = L U; `interchange[k]` is the 0-based row that was interchanged with row k. Returns 0 or the number
+  /// of the first zero pivot.
+  __device__ int factorize(int (&interchange)[N]) {
+    int info = 0;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      interchange[k] = find_pivot(k);
+      swap_rows(k, interchange[k]);
+      const bool zero = detail::is_zero(x[k][k]);
+      if (zero && info == 0) info = k + 1;
+      const Divisor<C> divisor(zero ? detail::from_real<C>(1) : x[k][k]);
+#pragma unroll
+      for (int i = k + 1; i < N; ++i) {
+        const C multiplier = divisor.divide(x[i][k]);
+        x[i][k] = multiplier;
+#pragma unroll
+        for (int j = k + 1; j < N; ++j) x[i][j] = fused_subtract(x[i][j], multiplier, x[k][j]);
+      }
+    }
+    return info;
+  }
+
+  /// In place Gauss-Jordan inversion of the rows as interchanged: column j of the registers is column order[j] of the
+  /// inverse. Returns 0 or the number of the first zero pivot.
+  __device__ int invert(int (&order)[N]) {
+    int info = 0;
+#pragma unroll
+    for (int i = 0; i < N; ++i) order[i] = i;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const int p = find_pivot(k);
+      swap_rows(k, p);
+#pragma unroll
+      for (int i = k + 1; i < N; ++i) {
+        const int upper = order[k], lower = order[i];
+        order[k] = p == i ? lower : upper;
+        order[i] = p == i ? upper : lower;
+      }
+      if (info == 0 && detail::is_zero(x[k][k])) info = k + 1;
+      const C inverse = Divisor<C>(x[k][k]).reciprocal();
+      x[k][k] = inverse;
+#pragma unroll
+      for (int j = 0; j < N; ++j)
+        if (j != k) x[k][j] = x[k][j] * inverse;
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        if (i == k) continue;
+        const C factor = x[i][k];
+        x[i][k] = C{};
+#pragma unroll
+        for (int j = 0; j < N; ++j) x[i][j] = fused_subtract(x[i][j], factor, x[k][j]);
+      }
+    }
+    return info;
+  }
+};
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,56 @@
+#pragma once
+
+namespace blockjacobi::kernels {
+
+/// How many threads share a matrix of order N <= 32.
+struct TinyPolicy {
+  int lanes;  ///< of a team; 0: one thread a matrix
+  int rows;   ///< a lane
+  int warps;  ///< a thread block
+};
+
+// Chosen by time per matrix on an H200, benchmarks/results/h200/batched.json. Fewer lanes with more rows each need
+// fewer shuffles, which share one pipe with all memory accesses; more rows need registers, and with them fewer warps
+// hide the latency. From 17 on three rows fit for fp64, from 25 on two.
+
+/// `words` of 4 bytes a scalar.
+constexpr TinyPolicy tiny_team(int words, bool complex, int n) {
+  if (n <= 4) return {4, 1, 4};
+  if (n <= 8) return complex ? TinyPolicy{8, 1, 4} : TinyPolicy{4, 2, 4};
+  if (n <= 12 && !complex) return {4, 3, 4};
+  if (n <= 16) return {8, 2, words == 2 && !complex ? 1 : 2};
+  if (words == 4) return n <= 24 ? TinyPolicy{16, 2, 1} : TinyPolicy{32, 1, 2};
+  if (n <= 24) return {8, 3, words == 2 && !complex ? 1 : 2};
+  return {16, 2, words == 1 ? 4 : 2};
+}
+
+/// Orders up to which (and single ones at which) a thread can hold a matrix.
+constexpr bool inverse_by_thread(int words, bool complex, int n) {
+  if (words == 1) return n <= 8 || n == 10;
+  if (!complex) return n <= 8;
+  return n <= (words == 2 ? 6 : 5);
+}
+constexpr bool lu_by_thread(int words, bool complex, int n) {
+  if (words == 1) return n <= 8 || n == 10 || n == 12;
+  if (!complex) return n <= 8;
+  return n <= (words == 2 ? 6 : 5);
+}
+
+constexpr TinyPolicy lu_team(int words, bool complex, int n) {
+  TinyPolicy policy = tiny_team(words, complex, n);
+  // Two rows of complex doubles spill from 20 on.
+  if (words == 4 && n > 18) policy = {32, 1, 2};
+  if (n > 8 && n <= 12 && !complex) policy.warps = 2;
+  return policy;
+}
+
+/// Threads of a thread block where each has a matrix.
+constexpr int thread_design_threads = 64;
+
+/// Thread blocks of it that a multiprocessor shall hold: 200 registers serve a matrix of 128 words.
+constexpr int blocks_of_thread_design(int words, int n) { return words * n * n <= 128 ? 5 : 1; }
+
+/// Columns of a phase of the LU factorization.
+constexpr int lu_phase(int n) { return n <= 16 ? 2 : 4; }
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "core/shared/scalar.hpp"
+
+#include <limits>
+
+namespace blockjacobi::detail {
+
+/// y -= x s.
+template <class C>
+inline void subtract_multiple(int n, const C* x, C s, C* y) {
+  for (int i = 0; i < n; ++i) y[i] -= x[i] * s;
+}
+
+/// x^H y, in the working precision.
+template <class R>
+inline R column_dot(int n, const R* x, const R* y) {
+  R sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int i = 0; i < n; ++i) sum += x[i] * y[i];
+  return sum;
+}
+template <class R>
+inline Complex<R> column_dot(int n, const Complex<R>* x, const Complex<R>* y) {
+  R re = 0, im = 0;
+#pragma omp simd reduction(+ : re, im)
+  for (int i = 0; i < n; ++i) {
+    re += x[i].re * y[i].re + x[i].im * y[i].im;
+    im += x[i].re * y[i].im - x[i].im * y[i].re;
+  }
+  return {re, im};
+}
+
+/// The largest |Re| + |Im|; NaN does not count.
+template <class C>
+inline arithmetic_real_t<C> largest_abs1(int n, const C* x) {
+  arithmetic_real_t<C> largest = 0;
+  for (int i = 0; i < n; ++i) largest = abs1(x[i]) > largest ? abs1(x[i]) : largest;
+  return largest;
+}
+
+/// Quiet NaN in every part.
+template <class C>
+inline C quiet_nan() {
+  using R = arithmetic_real_t<C>;
+  constexpr R nan = std::numeric_limits<R>::quiet_NaN();
+  if constexpr (Arithmetic<C>::is_complex)
+    return {nan, nan};
+  else
+    return nan;
+}
+
+/// Multiplication with 1 / p that stays exact to rounding where 1 / p itself would overflow or be subnormal.
+template <class C>
+class Divisor {
+  using R = arithmetic_real_t<C>;
+
+ public:
+  explicit Divisor(C p) {
+    constexpr R smallest = 4 * std::numeric_limits<R>::min(), largest = R(1) / smallest;
+    const R size = abs1(p);
+    if (size > 0 && !(size >= smallest && size <= largest)) exponent_ = -exponent(size);
+    reciprocal_ = reciprocal(scale_by_power(p, exponent_));
+  }
+
+  void divide(int n, C* x) const {
+    for (int i = 0; i < n; ++i) x[i] = x[i] * reciprocal_;
+    if (exponent_ == 0) return;
+    for (int i = 0; i < n; ++i) x[i] = scale_by_power(x[i], exponent_);
+  }
+
+ private:
+  int exponent_ = 0;
+  C reciprocal_;
+};
+
+}  // namespace blockjacobi::detail

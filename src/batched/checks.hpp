@@ -1,0 +1,64 @@
+#pragma once
+
+#include "backend/backend_impl.hpp"
+
+#include <blockjacobi/batched.hpp>
+#include <blockjacobi/error.hpp>
+
+#include <fmt/format.h>
+
+namespace blockjacobi::detail {
+
+/// Checks of the arguments of one function of batched.hpp. All throw InvalidArgument with the numbers.
+template <Scalar T>
+class BatchedChecks {
+  using View = MatrixBatchView<const T>;
+
+ public:
+  BatchedChecks(const char* function, const Backend& backend) : function_(function), backend_(backend) {}
+
+  /// Sizes, memory space, leading dimension, pointers, stride and orders of the operand called `name`.
+  void matrices(const char* name, const View& a, index_t largest_cols = max_block_size) const;
+  /// As matrices, and rows = cols.
+  void square(const char* name, const View& a) const;
+  /// A square output x of the shape of the input `a`; the storage of a or disjoint from it.
+  void output(const View& a, const View& x) const;
+  /// An output x of packed triangles.
+  void packed_output(const View& a, const View& x) const;
+  /// Right-hand sides b of the systems with the matrices `a`, which are called `name`; disjoint from them.
+  void right_hand_sides(const char* name, const View& a, const View& b) const;
+  /// An array of `size` elements.
+  void array(const char* name, const void* data, offset_t size) const;
+  void relative_tolerance(double rtol) const;
+
+ private:
+  void storage(const char* name, const View& a, offset_t extent) const;
+  void entries(const char* name, const View& a) const;
+  void shape_of_output(const View& a, const View& x) const;
+  void overlap(const View& a, offset_t a_extent, const char* name, const View& x, offset_t x_extent) const;
+
+  template <class... A>
+  [[noreturn]] void fail(const char* name, fmt::format_string<A...> format, A&&... arguments) const {
+    throw InvalidArgument(
+        fmt::format("batched::{}: {}: {}", function_, name, fmt::format(format, std::forward<A>(arguments)...)));
+  }
+
+  const char* function_;
+  const Backend& backend_;
+};
+
+/// The view as BatchedOps takes it: with a leading dimension unless the matrices differ in order.
+template <class T>
+MatrixBatchView<T> resolved(MatrixBatchView<T> a) {
+  if (a.ld == 0 && a.orders == nullptr) a.ld = a.rows;
+  return a;
+}
+
+/// The output x of a function of `a`: the orders are those of a.
+template <class A, class T>
+MatrixBatchView<T> resolved_output(const MatrixBatchView<A>& a, MatrixBatchView<T> x) {
+  x.orders = a.orders;
+  return resolved(x);
+}
+
+}  // namespace blockjacobi::detail

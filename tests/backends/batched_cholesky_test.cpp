@@ -1,0 +1,295 @@
+#include "support/batch.hpp"
+#include "support/hard_matrices.hpp"
+
+namespace blockjacobi::test {
+namespace {
+
+using batched::SpdStorage;
+using batched::Triangle;
+
+TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
+
+constexpr double accuracy = 10.0;  // of every backward error, the library's promise
+constexpr Triangle triangles[] = {Triangle::lower, Triangle::upper};
+
+bool inside(Triangle triangle, Eigen::Index i, Eigen::Index j) { return triangle == Triangle::lower ? i >= j : i <= j; }
+
+/// The triangle of `a`, NaN in the other one, and a number that nobody should read in the imaginary diagonal.
+template <Scalar T>
+Dense<T> only_triangle(Triangle triangle, Dense<T> a) {
+  for (Eigen::Index j = 0; j < a.cols(); ++j)
+    for (Eigen::Index i = 0; i < a.rows(); ++i)
+      if (!inside(triangle, i, j)) a(i, j) = T(std::numeric_limits<real_t<T>>::quiet_NaN());
+  if constexpr (is_complex<T>)
+    for (Eigen::Index i = 0; i < a.rows(); ++i) a(i, i) = T(std::real(a(i, i)), std::abs(a(i, i)) * 7);
+  return a;
+}
+
+template <Scalar T>
+std::vector<Dense<T>> only_triangles(Triangle triangle, const std::vector<NamedMatrix<T>>& matrices) {
+  std::vector<Dense<T>> result;
+  for (const auto& m : matrices) result.push_back(only_triangle(triangle, m.matrix));
+  return result;
+}
+
+/// The Hermitian matrix of a triangle. Expects the other triangle to be NaN still.
+template <Scalar T>
+Dense<T> completed(Triangle triangle, const Dense<T>& a) {
+  Dense<T> full = a;
+  for (Eigen::Index j = 0; j < a.cols(); ++j)
+    for (Eigen::Index i = 0; i < a.rows(); ++i)
+      if (!inside(triangle, i, j)) {
+        EXPECT_TRUE(std::isnan(std::real(a(i, j)))) << "(" << i << ", " << j << ") was written";
+        full(i, j) = Eigen::numext::conj(a(j, i));
+      }
+  return full;
+}
+
+template <Scalar T>
+double cholesky_error(Triangle triangle, const Dense<T>& a, const Dense<T>& factor) {
+  WideDense<T> f = widened(completed(triangle, factor));
+  f = triangle == Triangle::lower ? WideDense<T>(f.template triangularView<Eigen::Lower>())
+                                  : WideDense<T>(f.template triangularView<Eigen::Upper>());
+  const WideDense<T> product =
+      triangle == Triangle::lower ? WideDense<T>(f * f.adjoint()) : WideDense<T>(f.adjoint() * f);
+  return scaled_error<T>(widened(a) - product, a.rows(), infinity_norm(widened(a)));
+}
+
+template <Scalar T>
+bool hermitian(const Dense<T>& a) {
+  return same_bits<T>(a, a.transpose().eval().conjugate()) ||
+         (a.array() == a.adjoint().array()).all();  // differs by the sign of a zero
+}
+
+TYPED_TEST(BatchedOnBackend, CholeskyAndItsInverse) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(201);
+  for (const index_t n : batched_orders<TypeParam>())
+    for (const Triangle triangle : triangles) {
+      const auto matrices = spd_matrices<T>(n, random);
+      const TestBatch<T> a(backend, only_triangles(triangle, matrices), {.padding = n % 3});
+      Array<int> info(backend, matrices.size());
+      batched::potrf(backend, triangle, a.view(), info.data());
+      EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
+      const auto factors = a.matrices();
+      batched::potri(backend, triangle, a.view(), info.data());
+      EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
+      EXPECT_TRUE(a.padding_untouched());
+      const auto inverses = a.matrices();
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
+        EXPECT_LE(cholesky_error(triangle, matrices[k].matrix, factors[k]), accuracy);
+        for (index_t i = 0; i < n; ++i) {
+          EXPECT_GT(std::real(factors[k](i, i)), 0);
+          EXPECT_EQ(std::imag(factors[k](i, i)), 0);
+          EXPECT_EQ(std::imag(inverses[k](i, i)), 0);
+        }
+        EXPECT_LE(inverse_error<T>(matrices[k].matrix, completed(triangle, inverses[k])), accuracy);
+      }
+    }
+}
+
+/// Unpacks LAPACK's packed triangle from the start of the storage of x.
+template <Scalar T>
+Dense<T> unpacked(Triangle triangle, const T* packed, index_t n) {
+  Dense<T> full(n, n);
+  for (index_t j = 0; j < n; ++j)
+    for (index_t i = triangle == Triangle::lower ? j : 0; i < (triangle == Triangle::lower ? n : j + 1); ++i) {
+      full(i, j) = *packed++;
+      full(j, i) = Eigen::numext::conj(full(i, j));
+    }
+  for (index_t i = 0; i < n; ++i) {
+    EXPECT_EQ(std::imag(full(i, i)), 0);
+    full(i, i) = T(std::real(full(i, i)));
+  }
+  return full;
+}
+
+TYPED_TEST(BatchedOnBackend, SpdInversesFull) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(202);
+  for (const index_t n : batched_orders<TypeParam>())
+    for (const Triangle triangle : triangles) {
+      const bool in_place = (n % 2 == 0) == (triangle == Triangle::upper);
+      const auto matrices = spd_matrices<T>(n, random);
+      const auto input = only_triangles(triangle, matrices);
+      const TestBatch<T> a(backend, input, {.padding = 2});
+      const TestBatch<T> other(backend, TestBatch<T>::nan_like(input));
+      const TestBatch<T>& x = in_place ? a : other;
+      Array<int> info(backend, matrices.size());
+      batched::spd_inverse(backend, triangle, a.view(), x.view(), SpdStorage::full, info.data());
+      EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
+      EXPECT_TRUE(a.padding_untouched() && x.padding_untouched());
+      const auto inverses = x.matrices();
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
+        EXPECT_TRUE(hermitian(inverses[k]));
+        EXPECT_LE(inverse_error<T>(matrices[k].matrix, inverses[k]), accuracy);
+      }
+    }
+}
+
+TYPED_TEST(BatchedOnBackend, SpdInversesPacked) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(203);
+  for (const index_t n : batched_orders<TypeParam>())
+    for (const Triangle triangle : triangles) {
+      const auto matrices = spd_matrices<T>(n, random);
+      const auto input = only_triangles(triangle, matrices);
+      const index_t length = n * (n + 1) / 2, stride = length + 3;
+      const TestBatch<T> a(backend, input, {.padding = 1});
+      Array<int> info(backend, matrices.size());
+      std::vector<T> packed(static_cast<std::size_t>(stride) * matrices.size(), T(-99));
+      const Array<T> x(backend, packed);
+      const auto view = MatrixBatchView<T>::strided(x.data(), n, n, 0, stride, static_cast<offset_t>(matrices.size()),
+                                                    backend.memory_space());
+      batched::spd_inverse(backend, triangle, a.view(), view, SpdStorage::packed, info.data());
+      packed = x.to_host();
+
+      const TestBatch<T> same(backend, input);
+      batched::spd_inverse(backend, triangle, same.view(), same.view(), SpdStorage::packed, info.data());
+      EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
+      const auto in_place = same.matrices();
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
+        const T* const start = packed.data() + static_cast<std::ptrdiff_t>(k) * stride;
+        EXPECT_LE(inverse_error<T>(matrices[k].matrix, unpacked(triangle, start, n)), accuracy);
+        EXPECT_LE(inverse_error<T>(matrices[k].matrix, unpacked(triangle, in_place[k].data(), n)), accuracy);
+        for (index_t i = length; i < stride; ++i) EXPECT_EQ(start[i], T(-99));
+      }
+    }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallSpdInversesInEveryFormOfBatch) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(204);
+  for (const BatchForm& form : batch_forms)
+    for (const Triangle triangle : triangles) {
+      std::vector<NamedMatrix<T>> matrices;
+      for (const index_t n : {5, 16, 1, 32, 9}) matrices.push_back(spd_matrices<T>(form.orders ? n : 9, random)[0]);
+      if (form.orders) matrices.push_back({"empty", Dense<T>(0, 0)});
+      const auto input = only_triangles(triangle, matrices);
+      const TestBatch<T> a(backend, input, form), x(backend, TestBatch<T>::nan_like(input), form);
+      Array<int> info(backend, matrices.size());
+      batched::spd_inverse(backend, triangle, a.view(), x.view_for(a), SpdStorage::full, info.data());
+      EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
+      EXPECT_TRUE(x.padding_untouched());
+      const auto inverses = x.matrices();
+      batched::potrf(backend, triangle, a.view(), info.data());
+      EXPECT_TRUE(a.padding_untouched());
+      const auto factors = a.matrices();
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        if (matrices[k].matrix.size() == 0) continue;
+        EXPECT_LE(inverse_error<T>(matrices[k].matrix, inverses[k]), accuracy);
+        EXPECT_LE(cholesky_error(triangle, matrices[k].matrix, factors[k]), accuracy);
+      }
+    }
+}
+
+/// Not positive definite first at a known order, and the order.
+template <Scalar T>
+struct Indefinite {
+  Dense<T> matrix;
+  int info;
+};
+
+template <Scalar T>
+std::vector<Indefinite<T>> indefinite_matrices(index_t n, Random& random) {
+  const Dense<T> plain = spd_matrices<T>(n, random)[0].matrix;
+  std::vector<Indefinite<T>> matrices{{Dense<T>::Zero(n, n), 1}};
+  for (const index_t j : {0, n / 2, n - 1}) {
+    matrices.push_back({plain, j + 1});
+    matrices.back().matrix(j, j) = -plain(j, j);
+    matrices.push_back({plain, j + 1});
+    matrices.back().matrix(j, j) = T(std::numeric_limits<real_t<T>>::quiet_NaN());
+  }
+  if (n > 1) matrices.push_back({Dense<T>::Ones(n, n), 2});
+  return matrices;
+}
+
+TYPED_TEST(BatchedOnBackend, SmallCholeskyNamesTheFirstIndefiniteMinor) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(205);
+  for (const index_t n : batched_orders<TypeParam>())
+    for (const Triangle triangle : triangles) {
+      if (n > 77) continue;
+      const auto bad = indefinite_matrices<T>(n, random);
+      std::vector<Dense<T>> good, mixed;
+      std::vector<int> expected;
+      for (const auto& m : bad) {
+        const Dense<T> neighbour = spd_matrices<T>(n, random)[0].matrix;
+        good.insert(good.end(), {neighbour, neighbour});
+        mixed.insert(mixed.end(), {neighbour, m.matrix});
+        expected.insert(expected.end(), {0, m.info});
+      }
+      const TestBatch<T> a(backend, mixed), alone(backend, good), x(backend, mixed), x_alone(backend, good);
+      Array<int> info(backend, mixed.size());
+      batched::spd_inverse(backend, triangle, alone.view(), x_alone.view(), SpdStorage::full, info.data());
+      batched::spd_inverse(backend, triangle, a.view(), x.view(), SpdStorage::full, info.data());
+      EXPECT_EQ(info.to_host(), expected) << "order " << n;
+      const auto inverses = x.matrices(), inverses_alone = x_alone.matrices();
+      batched::potrf(backend, triangle, a.view(), info.data());
+      EXPECT_EQ(info.to_host(), expected) << "order " << n;
+      const auto factors = a.matrices();
+      batched::potrf(backend, triangle, alone.view(), info.data());
+      const auto factors_alone = alone.matrices();
+      for (std::size_t k = 0; k < mixed.size(); ++k) {
+        if (k % 2 == 1) {
+          EXPECT_TRUE(all_nan(inverses[k]));
+        } else {
+          EXPECT_TRUE(same_bits(inverses[k], inverses_alone[k]));
+          EXPECT_TRUE(same_bits(factors[k], factors_alone[k]));
+        }
+      }
+    }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallInverseFromASingularCholeskyFactor) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for (const Triangle triangle : triangles) {
+    Dense<T> singular = Dense<T>::Identity(6, 6);
+    singular(3, 3) = T(0);
+    const TestBatch<T> a(backend, {Dense<T>::Identity(6, 6), only_triangle(triangle, singular)});
+    Array<int> info(backend, 2);
+    batched::potri(backend, triangle, a.view(), info.data());
+    EXPECT_EQ(info.to_host(), (std::vector<int>{0, 4}));
+    EXPECT_EQ(a.matrices()[0], Dense<T>(Dense<T>::Identity(6, 6)));
+    EXPECT_TRUE(all_nan(a.matrices()[1]));
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SolvesFromCholesky) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(206);
+  for (const index_t n : batched_orders<TypeParam>())
+    for (const Triangle triangle : triangles)
+      for (const index_t columns : {1, 5}) {
+        const auto matrices = spd_matrices<T>(n, random);
+        const TestBatch<T> a(backend, only_triangles(triangle, matrices));
+        std::vector<Dense<T>> right;
+        for (std::size_t k = 0; k < matrices.size(); ++k) right.push_back(uniform_random<T>(n, columns, random));
+        const TestBatch<T> b(backend, right, {.padding = 1});
+        Array<int> info(backend, matrices.size());
+        batched::potrf(backend, triangle, a.view(), info.data());
+        batched::potrs(backend, triangle, a.view(), b.view());
+        EXPECT_TRUE(b.padding_untouched());
+        const auto x = b.matrices();
+        for (std::size_t k = 0; k < matrices.size(); ++k) {
+          const WideDense<T> wide_a = widened(matrices[k].matrix), wide_x = widened(x[k]);
+          EXPECT_LE(
+              scaled_error<T>(wide_a * wide_x - widened(right[k]), n, infinity_norm(wide_a) * infinity_norm(wide_x)),
+              accuracy)
+              << matrices[k].name << ", order " << n;
+        }
+      }
+}
+
+}  // namespace
+}  // namespace blockjacobi::test

@@ -1,0 +1,346 @@
+#include "support/batch.hpp"
+#include "support/hard_matrices.hpp"
+#include "support/reference_lu.hpp"
+
+#include <numeric>
+
+namespace blockjacobi::test {
+namespace {
+
+TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
+
+constexpr double accuracy = 10.0;  // of every backward error, the library's promise
+
+/// What getrf gave for one batch.
+template <Scalar T>
+struct LuFactors {
+  std::vector<Dense<T>> lu;
+  std::vector<std::vector<index_t>> ipiv;  // 1-based
+  std::vector<int> info;
+  bool padding_untouched = false;
+};
+
+template <Scalar T>
+LuFactors<T> factored(const Backend& backend, const std::vector<Dense<T>>& matrices, const BatchForm& form = {}) {
+  const TestBatch<T> batch(backend, matrices, form);
+  const auto rows = static_cast<std::size_t>(batch.view().rows);
+  Array<index_t> ipiv(backend, rows * matrices.size());
+  Array<int> info(backend, matrices.size());
+  batched::getrf(backend, batch.view(), ipiv.data(), info.data());
+  LuFactors<T> result{batch.matrices(), {}, info.to_host(), batch.padding_untouched()};
+  const std::vector<index_t> pivots = ipiv.to_host();
+  for (std::size_t k = 0; k < matrices.size(); ++k) {
+    const auto first = pivots.begin() + static_cast<std::ptrdiff_t>(k * rows);
+    result.ipiv.emplace_back(first, first + matrices[k].rows());
+  }
+  return result;
+}
+
+/// P A, the row interchanges in getrf's order.
+template <Scalar T>
+Dense<T> interchanged(Dense<T> a, const std::vector<index_t>& ipiv) {
+  for (std::size_t i = 0; i < ipiv.size(); ++i) a.row(static_cast<Eigen::Index>(i)).swap(a.row(ipiv[i] - 1));
+  return a;
+}
+
+/// ||P A - L U|| / (N eps ||A||).
+template <Scalar T>
+double lu_error(const Dense<T>& a, const Dense<T>& lu, const std::vector<index_t>& ipiv) {
+  const WideDense<T> factors = widened(lu);
+  WideDense<T> l = factors.template triangularView<Eigen::StrictlyLower>();
+  l.diagonal().setOnes();
+  const WideDense<T> u = factors.template triangularView<Eigen::Upper>();
+  return scaled_error<T>(widened(interchanged(a, ipiv)) - l * u, a.rows(), infinity_norm(widened(a)));
+}
+
+template <Scalar T>
+void expect_lu(const NamedMatrix<T>& a, const LuFactors<T>& factors, std::size_t k) {
+  SCOPED_TRACE(a.name + ", order " + std::to_string(a.matrix.rows()));
+  const auto n = a.matrix.rows();
+  EXPECT_EQ(factors.info[k], 0);
+  for (std::size_t i = 0; i < factors.ipiv[k].size(); ++i) {
+    ASSERT_GE(factors.ipiv[k][i], static_cast<index_t>(i) + 1);
+    ASSERT_LE(factors.ipiv[k][i], n);
+  }
+  EXPECT_LE(lu_error(a.matrix, factors.lu[k], factors.ipiv[k]), accuracy);
+  // Rounding may turn the choice among pivots that are equal but for rounding in single precision.
+  if (std::is_same_v<real_t<T>, double>) {
+    EXPECT_EQ(factors.ipiv[k], reference_lu(a.matrix).ipiv);
+  }
+  const auto bound = 1 + 100 * static_cast<real_t<T>>(n) * std::numeric_limits<real_t<T>>::epsilon();
+  for (Eigen::Index j = 0; j < n; ++j)
+    for (Eigen::Index i = j + 1; i < n; ++i) {
+      const T l = factors.lu[k](i, j);
+      // The pivot is the largest by |Re| + |Im|, which differs from |.| by up to sqrt(2) for the complex.
+      const auto slack = is_complex<T> ? static_cast<real_t<T>>(std::sqrt(2.0)) : real_t<T>(1);
+      ASSERT_LE(std::abs(l), bound * slack);
+    }
+}
+
+TYPED_TEST(BatchedOnBackend, LuOfHardMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(101);
+  for (const index_t n : batched_orders<TypeParam>()) {
+    const auto matrices = hard_matrices<T>(n, random);
+    const auto factors = factored(this->make_backend(), without_names(matrices));
+    for (std::size_t k = 0; k < matrices.size(); ++k) expect_lu(matrices[k], factors, k);
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallLuInEveryFormOfBatch) {
+  using T = typename TypeParam::Scalar;
+  Random random(102);
+  for (const BatchForm& form : batch_forms) {
+    std::vector<NamedMatrix<T>> matrices;
+    for (const index_t n : {7, 1, 12, 16, 3, 9})
+      matrices.push_back({"form", uniform_random<T>(form.orders ? n : 9, form.orders ? n : 9, random)});
+    if (form.orders) matrices.push_back({"empty", Dense<T>(0, 0)});
+    const auto factors = factored(this->make_backend(), without_names(matrices), form);
+    EXPECT_TRUE(factors.padding_untouched);
+    for (std::size_t k = 0; k < matrices.size(); ++k) expect_lu(matrices[k], factors, k);
+  }
+}
+
+/// Singular in a way that no rounding hides, with the first zero pivot that elimination meets.
+template <Scalar T>
+std::vector<Dense<T>> singular_matrices(index_t n, Random& random) {
+  std::vector<Dense<T>> matrices{Dense<T>::Zero(n, n)};
+  for (const index_t zero : {0, n / 2, n - 1}) {
+    matrices.push_back(random_dense<T>(n, random));
+    matrices.back().col(zero).setZero();
+  }
+  matrices.push_back(random_dense<T>(n, random));
+  matrices.back().row(n / 3).setZero();
+  matrices.push_back(Dense<T>::Ones(n, n));
+  if (n == 1) matrices.back().setZero();
+  return matrices;
+}
+
+TYPED_TEST(BatchedOnBackend, SmallLuOfSingularMatricesGoesOn) {
+  using T = typename TypeParam::Scalar;
+  Random random(103);
+  for (const index_t n : batched_orders<TypeParam>()) {
+    if (n > 77) continue;
+    const auto matrices = singular_matrices<T>(n, random);
+    const auto factors = factored(this->make_backend(), matrices);
+    for (std::size_t k = 0; k < matrices.size(); ++k) {
+      const auto reference = reference_lu(matrices[k]);
+      EXPECT_EQ(factors.info[k], reference.info) << "matrix " << k << " of order " << n;
+      if (matrices[k].isZero(0)) {
+        EXPECT_TRUE(factors.lu[k].isZero(0));
+        continue;
+      }
+      EXPECT_LE(lu_error(matrices[k], factors.lu[k], factors.ipiv[k]), accuracy) << "matrix " << k << ", order " << n;
+    }
+  }
+}
+
+/// The first of equal pivots, by |Re| + |Im| and not by the modulus.
+TYPED_TEST(BatchedOnBackend, SmallLuTakesTheFirstOfEqualPivots) {
+  using T = typename TypeParam::Scalar;
+  Dense<T> a = Dense<T>::Identity(5, 5);
+  a.col(0) << T(1), T(-3), T(3), T(2), T(-3);
+  std::vector<Dense<T>> matrices{a};
+  std::vector<index_t> expected{2};
+  if constexpr (is_complex<T>) {
+    a.col(0) << T(0, 4), T(-3, 3), T(5, 0), T(2, -4), T(3, 3);  // moduli 4, 4.2, 5, 4.5, 4.2; sums 4, 6, 5, 6, 6
+    matrices.push_back(a);
+    expected.push_back(2);
+  }
+  const auto factors = factored(this->make_backend(), matrices);
+  for (std::size_t k = 0; k < matrices.size(); ++k) EXPECT_EQ(factors.ipiv[k][0], expected[k]);
+}
+
+/// What inverse, or getrf and getri, gave for one batch.
+template <Scalar T>
+struct Inverses {
+  std::vector<Dense<T>> x;
+  std::vector<int> info;
+  bool padding_untouched = false;
+};
+
+enum class InverseBy { fused, factors };
+
+template <Scalar T>
+Inverses<T> inverted(const Backend& backend, const std::vector<Dense<T>>& matrices, InverseBy by, bool in_place,
+                     const BatchForm& form = {}) {
+  const TestBatch<T> a(backend, matrices, form), other(backend, TestBatch<T>::nan_like(matrices), form);
+  const TestBatch<T>& x = in_place ? a : other;
+  Array<int> info(backend, matrices.size());
+  if (by == InverseBy::fused) {
+    batched::inverse(backend, a.view(), x.view_for(a), info.data());
+  } else {
+    Array<index_t> ipiv(backend, static_cast<std::size_t>(a.view().rows) * matrices.size());
+    batched::getrf(backend, a.view(), ipiv.data(), info.data());
+    batched::getri(backend, a.view(), ipiv.data(), x.view_for(a), info.data());
+  }
+  if (!in_place && by == InverseBy::fused) {
+    const auto input = a.matrices();
+    for (std::size_t k = 0; k < matrices.size(); ++k) EXPECT_TRUE(same_bits(input[k], matrices[k]));
+  }
+  return {x.matrices(), info.to_host(), a.padding_untouched() && other.padding_untouched()};
+}
+
+TYPED_TEST(BatchedOnBackend, InversesOfHardMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(104);
+  for (const index_t n : batched_orders<TypeParam>()) {
+    const auto matrices = hard_matrices<T>(n, random);
+    for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+      const auto result = inverted(this->make_backend(), without_names(matrices), by, n % 2 == 0);
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n) + (by == InverseBy::fused ? "" : ", getri"));
+        EXPECT_EQ(result.info[k], 0);
+        EXPECT_LE(inverse_error<T>(matrices[k].matrix, result.x[k]), accuracy);
+      }
+    }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallInverseOfAPermutationIsExact) {
+  using T = typename TypeParam::Scalar;
+  Random random(105);
+  for (const index_t n : batched_orders<TypeParam>()) {
+    const std::vector<Dense<T>> p{permutation_matrix<T>(n, random), permutation_matrix<T>(n, random)};
+    for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+      const auto result = inverted(this->make_backend(), p, by, true);
+      for (std::size_t k = 0; k < p.size(); ++k) EXPECT_EQ(result.x[k], Dense<T>(p[k].transpose())) << "order " << n;
+    }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallInversesInEveryFormOfBatch) {
+  using T = typename TypeParam::Scalar;
+  Random random(106);
+  std::vector<index_t> orders{5, 32, 1, 20, 12, 7};
+  if (TypeParam::kind == BackendKind::host) orders.push_back(50);
+  for (const BatchForm& form : batch_forms)
+    for (const bool in_place : {false, true})
+      for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+        std::vector<Dense<T>> matrices;
+        for (const index_t n : orders) matrices.push_back(random_dense<T>(form.orders ? n : orders.back(), random));
+        if (form.orders) matrices.insert(matrices.begin() + 1, Dense<T>(0, 0));
+        const auto result = inverted(this->make_backend(), matrices, by, in_place, form);
+        EXPECT_TRUE(result.padding_untouched);
+        for (std::size_t k = 0; k < matrices.size(); ++k) {
+          EXPECT_EQ(result.info[k], 0);
+          if (matrices[k].size() > 0) {
+            EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy) << "order " << matrices[k].rows();
+          }
+        }
+      }
+}
+
+/// Neighbours of singular matrices and of NaN get the bits that they get among regular ones.
+TYPED_TEST(BatchedOnBackend, SmallInversesBesideSingularMatricesAndNan) {
+  using T = typename TypeParam::Scalar;
+  Random random(107);
+  for (const index_t n : batched_orders<TypeParam>()) {
+    if (n > 64) continue;
+    std::vector<Dense<T>> good, mixed;
+    const auto singular = singular_matrices<T>(n, random);
+    for (const auto& a : singular) {
+      for (int copy = 0; copy < 2; ++copy) good.push_back(random_dense<T>(n, random));
+      mixed.push_back(good[good.size() - 2]);
+      mixed.push_back(a);
+    }
+    good.push_back(random_dense<T>(n, random));
+    mixed.push_back(random_dense<T>(n, random));
+    mixed.back()(n / 2, n - 1) = T(std::numeric_limits<real_t<T>>::quiet_NaN());
+    good.push_back(random_dense<T>(n, random));
+    mixed.push_back(good.back());
+    for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+      const auto expected = inverted(this->make_backend(), good, by, false);
+      const auto result = inverted(this->make_backend(), mixed, by, false);
+      for (std::size_t k = 0; k < mixed.size(); ++k) {
+        SCOPED_TRACE("matrix " + std::to_string(k) + " of order " + std::to_string(n));
+        if (k % 2 == 0 && k < 2 * singular.size()) {
+          EXPECT_EQ(result.info[k], 0);
+          EXPECT_TRUE(same_bits(result.x[k], expected.x[k]));
+        } else if (k < 2 * singular.size()) {
+          EXPECT_EQ(result.info[k], reference_lu(singular[k / 2]).info);
+          EXPECT_TRUE(all_nan(result.x[k]));
+        } else if (k + 1 < mixed.size()) {
+          EXPECT_TRUE(result.x[k].array().isNaN().any());
+        } else {
+          EXPECT_TRUE(same_bits(result.x[k], expected.x[k]));
+        }
+      }
+    }
+  }
+}
+
+/// ||op(A) X - B|| / (N eps ||A|| ||X||).
+template <Scalar T>
+double solve_error(batched::Op op, const Dense<T>& a, const Dense<T>& x, const Dense<T>& b) {
+  WideDense<T> m = widened(a);
+  if (op == batched::Op::transpose) m = m.transpose().eval();
+  if (op == batched::Op::conjugate_transpose) m = m.adjoint().eval();
+  const WideDense<T> wide_x = widened(x);
+  return scaled_error<T>(m * wide_x - widened(b), a.rows(), infinity_norm(m) * infinity_norm(wide_x));
+}
+
+TYPED_TEST(BatchedOnBackend, SolvesFromLu) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(108);
+  for (const index_t n : batched_orders<TypeParam>())
+    for (const index_t columns : {1, 5}) {
+      const auto matrices = hard_matrices<T>(n, random);
+      const auto a = without_names(matrices);
+      const TestBatch<T> lu(backend, a);
+      Array<index_t> ipiv(backend, static_cast<std::size_t>(n) * a.size());
+      Array<int> info(backend, a.size());
+      batched::getrf(backend, lu.view(), ipiv.data(), info.data());
+      for (const auto op : {batched::Op::none, batched::Op::transpose, batched::Op::conjugate_transpose}) {
+        std::vector<Dense<T>> right;
+        for (std::size_t k = 0; k < a.size(); ++k) right.push_back(uniform_random<T>(n, columns, random));
+        const TestBatch<T> b(backend, right, {.padding = 2});
+        batched::getrs(backend, op, lu.view(), ipiv.data(), b.view());
+        EXPECT_TRUE(b.padding_untouched());
+        const auto x = b.matrices();
+        for (std::size_t k = 0; k < a.size(); ++k) {
+          if (matrices[k].name == "growth") continue;  // partial pivoting does not help it
+          EXPECT_LE(solve_error(op, a[k], x[k], right[k]), accuracy)
+              << matrices[k].name << ", order " << n << ", op " << static_cast<int>(op);
+        }
+      }
+    }
+}
+
+/// With an order each, only the first rows of a right-hand side take part.
+TYPED_TEST(BatchedOnBackend, SmallSolvesOfMixedOrder) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(109);
+  std::vector<Dense<T>> a, right;
+  for (const index_t n : {3, 17, 0, 1, 32, 8}) {
+    a.push_back(random_dense<T>(n, random));
+    right.push_back(uniform_random<T>(32, 2, random));
+  }
+  const TestBatch<T> lu(backend, a, {.padding = 1, .pointers = true, .orders = true});
+  Array<index_t> ipiv(backend, 32 * a.size());
+  Array<int> info(backend, a.size());
+  batched::getrf(backend, lu.view(), ipiv.data(), info.data());
+  const TestBatch<T> b(backend, right);
+  batched::getrs(backend, batched::Op::transpose, lu.view(), ipiv.data(), b.view());
+  const auto x = b.matrices();
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const auto n = a[k].rows();
+    EXPECT_TRUE(same_bits<T>(x[k].bottomRows(32 - n), right[k].bottomRows(32 - n)));
+    EXPECT_LE(solve_error<T>(batched::Op::transpose, a[k], x[k].topRows(n), right[k].topRows(n)), accuracy);
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, TwoRunsGiveTheSameBits) {
+  using T = typename TypeParam::Scalar;
+  Random random(110);
+  std::vector<Dense<T>> a;
+  for (int k = 0; k < 100; ++k) a.push_back(random_dense<T>(29, random));
+  const auto one = inverted(this->make_backend(), a, InverseBy::fused, false);
+  const auto two = inverted(this->make_backend(), a, InverseBy::fused, true);
+  for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(same_bits(one.x[k], two.x[k]));
+}
+
+}  // namespace
+}  // namespace blockjacobi::test

@@ -1,0 +1,255 @@
+#include "support/batch.hpp"
+#include "support/hard_matrices.hpp"
+
+namespace blockjacobi::test {
+namespace {
+
+TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
+
+constexpr double accuracy = 10.0;  // of every backward error, the library's promise
+
+/// What geqrf gave for one batch.
+template <Scalar T>
+struct QrFactors {
+  std::vector<Dense<T>> qr;
+  std::vector<std::vector<T>> tau;
+  bool padding_untouched = false;
+};
+
+template <Scalar T>
+QrFactors<T> factored(const Backend& backend, const std::vector<Dense<T>>& matrices, const BatchForm& form = {}) {
+  const TestBatch<T> batch(backend, matrices, form);
+  const auto stride = static_cast<std::size_t>(std::min(batch.view().rows, batch.view().cols));
+  Array<T> tau(backend, stride * matrices.size());
+  batched::geqrf(backend, batch.view(), tau.data());
+  QrFactors<T> result{batch.matrices(), {}, batch.padding_untouched()};
+  const std::vector<T> all = tau.to_host();
+  for (std::size_t k = 0; k < matrices.size(); ++k) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(k * stride);
+    result.tau.emplace_back(first, first + std::min(matrices[k].rows(), matrices[k].cols()));
+  }
+  return result;
+}
+
+/// Q = H_1 H_2 ... H_k, m x m, in long double.
+template <Scalar T>
+WideDense<T> orthogonal_factor(const Dense<T>& qr, const std::vector<T>& tau) {
+  using W = typename Wide<T>::type;
+  const auto m = qr.rows();
+  WideDense<T> q = WideDense<T>::Identity(m, m);
+  for (std::size_t k = tau.size(); k-- > 0;) {
+    const auto i = static_cast<Eigen::Index>(k);
+    WideDense<T> v = WideDense<T>::Zero(m, 1);
+    v(i) = W(1);
+    v.bottomRows(m - i - 1) = widened<T>(qr.col(i).tail(m - i - 1));
+    q -= W(tau[k]) * (v * (v.adjoint() * q)).eval();
+  }
+  return q;
+}
+
+template <Scalar T>
+void expect_qr(const NamedMatrix<T>& a, const Dense<T>& qr, const std::vector<T>& tau) {
+  const auto m = a.matrix.rows(), n = a.matrix.cols();
+  SCOPED_TRACE(a.name + ", " + std::to_string(m) + " x " + std::to_string(n));
+  const WideDense<T> q = orthogonal_factor(qr, tau), r = widened(qr).template triangularView<Eigen::Upper>();
+  const WideDense<T> wide_a = widened(a.matrix), identity = WideDense<T>::Identity(m, m);
+  EXPECT_LE(scaled_error<T>(wide_a - q * r, std::max(m, n), infinity_norm(wide_a)), accuracy);
+  EXPECT_LE(scaled_error<T>(identity - q.adjoint() * q, m, 1.0L), accuracy);
+  for (Eigen::Index i = 0; i < std::min(m, n); ++i) EXPECT_EQ(std::imag(qr(i, i)), 0) << "r_ii is real";
+}
+
+TYPED_TEST(BatchedOnBackend, QrOfHardMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(301);
+  for (const index_t n : batched_orders<TypeParam>()) {
+    if (n > 128) continue;
+    auto matrices = hard_matrices<T>(n, random);
+    matrices.push_back({"zero", Dense<T>::Zero(n, n)});
+    matrices.push_back({"zero column", random_dense<T>(n, random)});
+    matrices.back().matrix.col(n / 2).setZero();
+    matrices.push_back({"ones", Dense<T>::Ones(n, n)});
+    const auto factors = factored(this->make_backend(), without_names(matrices));
+    for (std::size_t k = 0; k < matrices.size(); ++k) expect_qr(matrices[k], factors.qr[k], factors.tau[k]);
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallQrOfRectangles) {
+  using T = typename TypeParam::Scalar;
+  Random random(302);
+  const std::pair<index_t, index_t> shapes[] = {{1, 4}, {4, 1}, {5, 3}, {3, 5}, {32, 7}, {9, 32}, {17, 16}, {0, 3}};
+  for (const auto& [m, n] : shapes)
+    for (const BatchForm& form : batch_forms) {
+      if (form.orders) continue;
+      std::vector<NamedMatrix<T>> matrices;
+      for (int k = 0; k < 3; ++k) matrices.push_back({"rectangle", uniform_random<T>(m, n, random)});
+      const auto factors = factored(this->make_backend(), without_names(matrices), form);
+      EXPECT_TRUE(factors.padding_untouched);
+      for (std::size_t k = 0; k < matrices.size() && m > 0; ++k) expect_qr(matrices[k], factors.qr[k], factors.tau[k]);
+    }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallQrOfMixedOrder) {
+  using T = typename TypeParam::Scalar;
+  Random random(303);
+  for (const BatchForm& form : batch_forms) {
+    if (!form.orders) continue;
+    std::vector<NamedMatrix<T>> matrices;
+    for (const index_t n : {7, 0, 1, 32, 16, 3}) matrices.push_back({"order", uniform_random<T>(n, n, random)});
+    const auto factors = factored(this->make_backend(), without_names(matrices), form);
+    EXPECT_TRUE(factors.padding_untouched);
+    for (std::size_t k = 0; k < matrices.size(); ++k)
+      if (matrices[k].matrix.size() > 0) expect_qr(matrices[k], factors.qr[k], factors.tau[k]);
+  }
+}
+
+/// LAPACK's conventions: H = I where nothing is to be annihilated, else beta has the sign opposite to Re(alpha).
+TYPED_TEST(BatchedOnBackend, SmallQrHasLapacksConventions) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  Dense<T> a = Dense<T>::Identity(3, 3);
+  a(0, 0) = T(-4);
+  Dense<T> b = Dense<T>::Identity(3, 3);
+  b.col(0) << T(3), T(0), T(-4);  // beta = -5, tau = (beta - alpha) / beta = 1.6, v_3 = -4 / 8
+  const auto factors = factored(this->make_backend(), std::vector<Dense<T>>{a, b});
+  EXPECT_EQ(factors.qr[0], a);
+  EXPECT_EQ(factors.tau[0], std::vector<T>(3, T(0)));
+  const R tolerance = 4 * std::numeric_limits<R>::epsilon();
+  EXPECT_LE(std::abs(factors.qr[1](0, 0) - T(-5)), 5 * tolerance);
+  EXPECT_LE(std::abs(factors.tau[1][0] - T(R(1.6))), tolerance);
+  EXPECT_LE(std::abs(factors.qr[1](2, 0) - T(R(-0.5))), tolerance);
+}
+
+TYPED_TEST(BatchedOnBackend, SmallQrBesideNan) {
+  using T = typename TypeParam::Scalar;
+  Random random(304);
+  for (const index_t n : {3, 8, 20, 32}) {
+    std::vector<Dense<T>> good;
+    for (int k = 0; k < 9; ++k) good.push_back(uniform_random<T>(n, n, random));
+    std::vector<Dense<T>> mixed = good;
+    mixed[4](n - 1, 0) = T(std::numeric_limits<real_t<T>>::quiet_NaN());
+    const auto expected = factored(this->make_backend(), good), factors = factored(this->make_backend(), mixed);
+    for (std::size_t k = 0; k < good.size(); ++k) {
+      EXPECT_EQ(same_bits(factors.qr[k], expected.qr[k]), k != 4);
+      EXPECT_EQ(factors.tau[k] == expected.tau[k], k != 4);
+    }
+  }
+}
+
+template <Scalar T>
+struct PseudoInverses {
+  std::vector<Dense<T>> x;
+  std::vector<index_t> rank;
+  bool padding_untouched = false;
+};
+
+template <Scalar T>
+PseudoInverses<T> pseudo_inverses(const Backend& backend, const std::vector<Dense<T>>& matrices, double rtol,
+                                  bool in_place, const BatchForm& form = {}) {
+  const TestBatch<T> a(backend, matrices, form), other(backend, TestBatch<T>::nan_like(matrices), form);
+  const TestBatch<T>& x = in_place ? a : other;
+  Array<index_t> rank(backend, matrices.size());
+  batched::pseudo_inverse(backend, a.view(), x.view_for(a), rtol, rank.data());
+  return {x.matrices(), rank.to_host(), a.padding_untouched() && x.padding_untouched()};
+}
+
+/// The four conditions of Penrose, each relative to the product of the norms of its factors.
+template <Scalar T>
+void expect_pseudo_inverse(const Dense<T>& a, const Dense<T>& x) {
+  const WideDense<T> m = widened(a), p = widened(x), mp = m * p, pm = p * m;
+  const long double norm_m = infinity_norm(m), norm_p = infinity_norm(p);
+  const auto n = a.rows();
+  EXPECT_LE(scaled_error<T>(mp * m - m, n, norm_m * norm_p * norm_m), accuracy);
+  EXPECT_LE(scaled_error<T>(pm * p - p, n, norm_p * norm_m * norm_p), accuracy);
+  EXPECT_LE(scaled_error<T>(mp - mp.adjoint(), n, norm_m * norm_p), accuracy);
+  EXPECT_LE(scaled_error<T>(pm - pm.adjoint(), n, norm_m * norm_p), accuracy);
+}
+
+/// Random, of the given rank, far from smaller ranks.
+template <Scalar T>
+Dense<T> of_rank(index_t n, index_t rank, Random& random) {
+  const Dense<T> left = random_dense<T>(n, random), right = random_dense<T>(n, random);
+  return left.leftCols(rank) * right.topRows(rank);
+}
+
+TYPED_TEST(BatchedOnBackend, PseudoInversesOfEveryRank) {
+  using T = typename TypeParam::Scalar;
+  const double rtol = 1000 * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon());
+  Random random(305);
+  for (const index_t n : batched_orders<TypeParam>()) {
+    if (n > 77) continue;
+    std::vector<Dense<T>> matrices;
+    std::vector<index_t> ranks;
+    for (index_t rank = 0; rank <= n; rank += 1 + n / 7) {
+      matrices.push_back(of_rank<T>(n, rank, random));
+      ranks.push_back(rank);
+    }
+    const bool wide = std::is_same_v<real_t<T>, double>;
+    for (const double scale : {wide ? 1e150 : 1e18, wide ? 1e-150 : 1e-18}) {
+      matrices.push_back(of_rank<T>(n, n / 2, random) * T(static_cast<real_t<T>>(scale)));
+      ranks.push_back(n / 2);
+    }
+    const auto result = pseudo_inverses(this->make_backend(), matrices, rtol, n % 2 == 1);
+    EXPECT_EQ(result.rank, ranks) << "order " << n;
+    for (std::size_t k = 0; k < matrices.size(); ++k) {
+      SCOPED_TRACE("order " + std::to_string(n) + ", rank " + std::to_string(ranks[k]));
+      if (ranks[k] == 0) {
+        EXPECT_TRUE(result.x[k].isZero(0));
+      } else {
+        expect_pseudo_inverse(matrices[k], result.x[k]);
+      }
+    }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallPseudoInverseOfARegularMatrixIsItsInverse) {
+  using T = typename TypeParam::Scalar;
+  Random random(306);
+  for (const index_t n : batched_orders<TypeParam>()) {
+    const std::vector<Dense<T>> a{random_dense<T>(n, random), permutation_matrix<T>(n, random)};
+    const auto result = pseudo_inverses(this->make_backend(), a, 0, false);
+    EXPECT_EQ(result.rank, (std::vector<index_t>{n, n}));
+    for (std::size_t k = 0; k < a.size(); ++k) EXPECT_LE(inverse_error<T>(a[k], result.x[k]), accuracy) << n;
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallPseudoInverseByDefaultAndByTheGivenTolerance) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  Dense<T> a = Dense<T>::Zero(4, 4);
+  a.diagonal() << T(2), T(0), T(R(1e-3)), T(R(0.5));
+  const auto exact = pseudo_inverses(this->make_backend(), std::vector<Dense<T>>{a}, -1, false);
+  EXPECT_EQ(exact.rank[0], 3);
+  EXPECT_LE(std::abs(exact.x[0](2, 2) - T(1000)), R(1000) * 8 * std::numeric_limits<R>::epsilon());
+  const auto truncated = pseudo_inverses(this->make_backend(), std::vector<Dense<T>>{a}, 0.01, false);
+  EXPECT_EQ(truncated.rank[0], 2);
+  Dense<T> expected = Dense<T>::Zero(4, 4);
+  expected.diagonal() << T(R(0.5)), T(0), T(0), T(2);
+  EXPECT_LE((truncated.x[0] - expected).norm(), 8 * std::numeric_limits<R>::epsilon());
+}
+
+TYPED_TEST(BatchedOnBackend, SmallPseudoInversesInEveryFormOfBatchBesideNan) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  Random random(307);
+  for (const BatchForm& form : batch_forms)
+    for (const bool in_place : {false, true}) {
+      std::vector<Dense<T>> matrices;
+      for (const index_t n : {6, 10, 2, 32, 17}) matrices.push_back(random_dense<T>(form.orders ? n : 10, random));
+      matrices[1](0, 1) = T(std::numeric_limits<R>::quiet_NaN());
+      matrices[3](1, 0) = T(std::numeric_limits<R>::infinity());
+      const auto result = pseudo_inverses(this->make_backend(), matrices, 0, in_place, form);
+      EXPECT_TRUE(result.padding_untouched);
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        if (k % 2 == 1) {
+          EXPECT_EQ(result.rank[k], -1);
+          EXPECT_TRUE(all_nan(result.x[k]));
+        } else {
+          EXPECT_EQ(result.rank[k], matrices[k].rows());
+          EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy);
+        }
+      }
+    }
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
