@@ -1,7 +1,8 @@
 /// The batched dense operations and the same operations of cuBLAS and cuSOLVER on the same matrices, as records in
 /// JSON.
 ///
-///   batched OUT.json [--orders 1-32|8,16] [--scalars sdcz] [--operations inverse,lu,cholesky,spd_inverse,qr]
+///   batched OUT.json [--orders 1-32|8,16] [--scalars sdcz] [--operations
+///   inverse,lu,cholesky,spd_inverse,qr,extract_invert]
 ///           [--no-peers] [--gigabytes 2] [--sources-sha256 HASH]
 ///
 /// Matrices are random and dense, so that rows move at almost every step; those for Cholesky are random too, plus a
@@ -9,6 +10,7 @@
 #include "batched/device.hpp"
 #include "batched/operations.hpp"
 #include "batched/report.hpp"
+#include "batched/setup.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -42,6 +44,10 @@ void run(const Options& options, Device& device, Report& report) {
   if (options.scalars.find(blockjacobi::to_char(blockjacobi::scalar_type<T>)) == std::string::npos) return;
   for (const std::string& operation : options.operations)
     for (const int n : parse_orders(options.orders)) {
+      if (operation == "extract_invert") {
+        report.add(measure_setup<T>(device, n, options.gigabytes));
+        continue;
+      }
       Case<T> problem(device, operation, n, options.gigabytes);
       for (const Measurement& m : problem.measure(!options.no_peers)) report.add(m);
     }
@@ -55,7 +61,8 @@ int main(int argc, char** argv) {
   app.add_option("OUT", options.out, "JSON file")->required();
   app.add_option("--orders", options.orders, "orders, as 1-8,16")->capture_default_str();
   app.add_option("--scalars", options.scalars, "letters out of sdcz")->capture_default_str();
-  app.add_option("--operations", options.operations, "inverse, lu, cholesky, spd_inverse, qr")->delimiter(',');
+  app.add_option("--operations", options.operations, "inverse, lu, cholesky, spd_inverse, qr, extract_invert")
+      ->delimiter(',');
   app.add_flag("--no-peers", options.no_peers, "leave cuBLAS and cuSOLVER out");
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
   app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");

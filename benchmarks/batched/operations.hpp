@@ -61,6 +61,35 @@ class WideMatrix {
   std::vector<Wide<T>> a_;
 };
 
+/// min(||I - A X||, ||I - X A||) / (N eps ||A|| ||X||) in the infinity norm.
+template <class T>
+double inverse_error(const WideMatrix<T>& a, const WideMatrix<T>& x) {
+  const int n = a.n();
+  WideMatrix<T> identity(n);
+  for (int i = 0; i < n; ++i) identity(i, i) = 1;
+  const long double left = (x * a - identity).infinity_norm(), right = (a * x - identity).infinity_norm();
+  const long double unit = n * static_cast<long double>(std::numeric_limits<blockjacobi::real_t<T>>::epsilon());
+  return static_cast<double>(std::min(left, right) / (unit * a.infinity_norm() * x.infinity_norm()));
+}
+
+/// Uniform in [-1/2, 1/2], the parts of complex numbers each.
+template <class T>
+std::vector<T> random_values(std::size_t count) {
+  using Real = blockjacobi::real_t<T>;
+  std::mt19937_64 generator(1);
+  std::uniform_real_distribution<Real> uniform(Real(-0.5), Real(0.5));
+  std::vector<T> values(count);
+  for (T& value : values) {
+    if constexpr (blockjacobi::is_complex<T>) {
+      const Real re = uniform(generator);
+      value = T(re, uniform(generator));
+    } else {
+      value = uniform(generator);
+    }
+  }
+  return values;
+}
+
 /// One operation on one order: inputs, work, and what shows that the result is right.
 template <class T>
 class Case {
@@ -78,7 +107,8 @@ class Case {
         vectors_(batch_ * static_cast<std::size_t>(n)),
         ipiv_(batch_ * static_cast<std::size_t>(n)),
         info_(batch_) {
-    original_.fill(operation == "cholesky" || operation == "spd_inverse" ? positive_definite() : random(1 << 22));
+    original_.fill(operation == "cholesky" || operation == "spd_inverse" ? positive_definite()
+                                                                         : random_values<T>(1 << 22));
     a_.restore(original_);
   }
 
@@ -111,23 +141,10 @@ class Case {
     return complex * cube * n * n * n;
   }
 
-  static std::vector<T> random(std::size_t count) {
-    std::mt19937_64 generator(1);
-    std::uniform_real_distribution<Real> uniform(-0.5, 0.5);
-    std::vector<T> values(count);
-    for (T& value : values) {
-      if constexpr (blockjacobi::is_complex<T>)
-        value = T(uniform(generator), uniform(generator));
-      else
-        value = uniform(generator);
-    }
-    return values;
-  }
-
   /// A^T + A + 2 N I of random A, Hermitian.
   std::vector<T> positive_definite() const {
     const std::size_t count = std::max<std::size_t>(1, (1 << 21) / size());
-    std::vector<T> values = random(count * size());
+    std::vector<T> values = random_values<T>(count * size());
     const auto n = static_cast<std::size_t>(n_);
     for (std::size_t k = 0; k < count; ++k) {
       T* a = values.data() + k * size();
@@ -218,10 +235,7 @@ class Case {
     const long double unit = n_ * static_cast<long double>(std::numeric_limits<Real>::epsilon());
     if (operation_ == "inverse" || operation_ == "spd_inverse") {
       const WideMatrix<T> x(x_.sample(k * size(), size()).data(), n_);
-      WideMatrix<T> identity(n_);
-      for (int i = 0; i < n_; ++i) identity(i, i) = 1;
-      const long double left = (x * a - identity).infinity_norm(), right = (a * x - identity).infinity_norm();
-      return static_cast<double>(std::min(left, right) / (unit * a.infinity_norm() * x.infinity_norm()));
+      return inverse_error(a, x);
     }
     const WideMatrix<T> f(a_.sample(k * size(), size()).data(), n_);
     if (operation_ == "qr") return static_cast<double>(qr_error(a, f, k) / (unit * a.infinity_norm()));

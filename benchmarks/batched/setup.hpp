@@ -1,0 +1,63 @@
+#pragma once
+
+#include "batched/operations.hpp"
+
+namespace bench {
+
+/// The numeric set-up of BlockJacobi (refresh: extract, equilibrate, invert, store) of a matrix that is its blocks.
+template <class T>
+Measurement measure_setup(Device& device, int n, double gigabytes) {
+  namespace bj = blockjacobi;
+  const double entries = static_cast<double>(n) * n;
+  // Least traffic: value and column of every entry, and the inverse.
+  const double bytes_of_one = entries * (2 * sizeof(T) + sizeof(bj::index_t));
+  const auto blocks = static_cast<bj::index_t>(gigabytes * 1e9 / bytes_of_one);
+  const bj::index_t rows = blocks * n;
+  std::vector<std::int64_t> offsets{0};
+  std::vector<bj::index_t> columns;
+  columns.reserve(static_cast<std::size_t>(blocks) * static_cast<std::size_t>(n * n));
+  for (bj::index_t i = 0; i < rows; ++i) {
+    for (int j = 0; j < n; ++j) columns.push_back(i / n * n + j);
+    offsets.push_back(static_cast<std::int64_t>(columns.size()));
+  }
+  Buffer<T> values(columns.size());
+  values.fill(random_values<T>(1 << 22));
+  const bj::CsrView<T, std::int64_t> host{rows,           rows,           static_cast<bj::offset_t>(columns.size()),
+                                          offsets.data(), columns.data(), nullptr};
+  Buffer<std::int64_t> device_offsets(offsets.size());
+  Buffer<bj::index_t> device_columns(columns.size());
+  device_offsets.fill(offsets);
+  device_columns.fill(columns);
+  bj::CsrView<T, std::int64_t> matrix = host;
+  matrix.row_offsets = device_offsets.data();
+  matrix.columns = device_columns.data();
+  matrix.values = values.data();
+  matrix.space = bj::MemorySpace::device;
+  bj::BlockJacobi<T> preconditioner(device.backend, matrix, bj::BlockPartition::uniform(rows, n),
+                                    {.singular = bj::SingularPolicy::identity});
+  const Time time = device.time(
+      20, [] {}, [&] { preconditioner.refresh(values.data(), matrix.nnz, bj::MemorySpace::device); });
+  double error = 0;
+  for (int s = 0; s < 20; ++s) {
+    const auto k = static_cast<std::size_t>(s) * static_cast<std::size_t>(blocks - 1) / 19;
+    const auto size = static_cast<std::size_t>(n * n);
+    std::vector<T> by_rows = values.sample(k * size, size), by_columns(size);
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < n; ++i)
+        by_columns[static_cast<std::size_t>(i + j * n)] = by_rows[static_cast<std::size_t>(i * n + j)];
+    const WideMatrix<T> a(by_columns.data(), n);
+    const WideMatrix<T> x(preconditioner.inverse_block(static_cast<bj::index_t>(k)).data(), n);
+    error = std::max(error, inverse_error(a, x));
+  }
+  return {"extract_invert",
+          "blockjacobi",
+          bj::to_char(bj::scalar_type<T>),
+          n,
+          static_cast<std::size_t>(blocks),
+          time,
+          bytes_of_one * blocks,
+          (bj::is_complex<T> ? 8.0 : 2.0) * entries * n * blocks,
+          error};
+}
+
+}  // namespace bench
