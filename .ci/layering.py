@@ -32,6 +32,7 @@ CUDA = re.compile(r"^(cu[a-zA-Z_]*\.h|cuda[_a-zA-Z]*\.hp?p?|cuda_[a-z0-9_]+\.h|d
 KERNEL_LAYERS = ("tuning", "subwarp", "block", "cluster", "global", "instantiate")
 LAUNCHERS = ("kernels/launch.hpp", "kernels/launch_batched.hpp")
 CUDA_ERRORS = "kernels/check.hpp"
+ADAPTED = {"include/blockjacobi/adapters/eigen.hpp": "Eigen/"}
 USER_FOLDERS = ("examples/", "tests/package/", "matrices/")
 
 
@@ -55,10 +56,10 @@ def resolve(root, file, name):
 
 
 def check_public(path, name, target):
-    """include/ knows nothing but itself and the standard library."""
+    """include/ knows nothing but itself and the standard library; an adapter also the library that it is named after."""
     if target is not None and target.startswith("include/"):
         return None
-    if name in STANDARD:
+    if name in STANDARD or name.startswith(ADAPTED.get(path, "\0")):
         return None
     return "a public header sees public headers and the standard library only"
 
