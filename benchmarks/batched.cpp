@@ -5,8 +5,8 @@
 ///   inverse,lu,cholesky,spd_inverse,qr,extract_invert]
 ///           [--no-peers] [--gigabytes 2] [--sources-sha256 HASH]
 ///
-/// Matrices are random and dense, so that rows move at almost every step; those for Cholesky are random too, plus a
-/// multiple of the identity. Inputs are restored outside the timed part. Times are medians.
+/// Matrices are random and dense, so that rows move at almost every step; those for Cholesky are random too, but for a
+/// dominant diagonal. Inputs are restored outside the timed part. Times are medians.
 #include "batched/device.hpp"
 #include "batched/operations.hpp"
 #include "batched/report.hpp"

@@ -141,7 +141,7 @@ class Case {
     return complex * cube * n * n * n;
   }
 
-  /// A^T + A + 2 N I of random A, Hermitian.
+  /// Random and Hermitian, with 2 N on the diagonal.
   std::vector<T> positive_definite() const {
     const std::size_t count = std::max<std::size_t>(1, (1 << 21) / size());
     std::vector<T> values = random_values<T>(count * size());

@@ -56,7 +56,8 @@ struct MatrixBatchView {
 ///    null or the same array.
 ///  - Misuse throws InvalidArgument with the numbers before any work: sizes out of range, ld < rows, a stride at which
 ///    matrices overlap, null pointers to arrays that are not empty, an operand in another memory space, shapes that do
-///    not fit, overlapping operands. The entries of `orders` and `pointers` are checked on the host only.
+///    not fit, overlapping operands, values that are no enumerators. The entries of `orders` and `pointers` are checked
+///    on the host only, those of `ipiv` nowhere: getri and getrs take what getrf wrote.
 ///  - Numerical outcomes are values: info[k] (or rank[k]) of matrix k. Matrices do not influence each other: NaN, Inf
 ///    and singular ones leave their neighbours' results as they are, bit for bit.
 ///
@@ -83,6 +84,7 @@ enum class Op { none, transpose, conjugate_transpose };
 /// `ipiv`: rows * count numbers; in step i (1-based) of matrix k row i was interchanged with row
 /// ipiv[k * a.rows + i - 1]. The pivot is the element of largest |Re| + |Im|, the first of equals.
 /// `info`: one a matrix; 0, or the smallest j (1-based) with u_jj exactly zero. The factorization is complete then too.
+/// Where A has NaN, nothing is promised about ipiv and info but that ipiv holds rows of the matrix.
 ///
 /// ||P A - L U|| is of the order of N eps ||A|| unless the elements grow; |l_ij| <= 1 up to rounding.
 template <Scalar T>
@@ -96,12 +98,12 @@ template <Scalar T>
 BLOCKJACOBI_EXPORT void getri(const Backend& backend, std::type_identity_t<MatrixBatchView<const T>> lu,
                               const index_t* ipiv, MatrixBatchView<T> x, int* info);
 
-/// Inverse in one pass: X = A^-1 by Gauss-Jordan elimination with getrf's pivots, each matrix read and written once
-/// (Abdelfattah et al. 2017).
+/// Inverse in one pass: X = A^-1 by Gauss-Jordan elimination with partial pivoting, each matrix read and written once
+/// (Abdelfattah et al. 2017). Which of nearly equal pivots is taken is not specified.
 ///
 /// `a`: square. `x`: of the shape of a; may be a's storage.
 /// `info`: one a matrix; 0, or the number (1-based) of the first pivot that is exactly zero: x is filled with quiet NaN
-/// then. Elements of A that are NaN or Inf give an x with NaN and no promise about info.
+/// then. NaN in A gives an x with NaN; about Inf, and about info where A has NaN or Inf, nothing is promised.
 ///
 /// min(||I - A X||, ||I - X A||) <= 10 N eps ||A|| ||X|| in the infinity norm unless elements grow or underflow.
 template <Scalar T>

@@ -59,7 +59,7 @@ inline constexpr int least_fast_exponent = [] {
   return bias - (detail::Arithmetic<C>::is_complex ? bias / 2 - 8 : bias - 8);
 }();
 
-/// 1 / a by approximation and two Newton steps, for a in FastRange.
+/// 1 / a by approximation and Newton steps; see least_fast_exponent for the range.
 __device__ inline float fast_reciprocal(float a) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(a));

@@ -6,7 +6,7 @@ namespace blockjacobi::kernels {
 
 /// Gauss-Jordan inversion with partial pivoting of a matrix in a RowTile; rows stay where they are. The fast path: it
 /// serves matrices whose elements are at most 1 (scaled by a power of two) and neither grow nor vanish in the
-/// elimination, and says which it could not serve.
+/// elimination, and says which it could not serve, those whose scaled inverse overflows among them.
 ///
 /// Every step reads register j and writes register j - 1, so the pivot column is always register 0, the loop over the
 /// steps stays rolled and the code small. The pivot row takes the same update as the others, row -= f row_p, with
@@ -47,8 +47,10 @@ struct RowInverse {
     }
 #pragma unroll
     for (int q = 0; q < R; ++q) tile.x[q][0] = current[q];
+    const unsigned largest = tile.largest();  // by all lanes
     return static_cast<int>(lowest >> Field::shift) >= least_fast_exponent<C> &&
-           static_cast<int>(highest >> Field::shift) <= Field::bias + most_growth;
+           static_cast<int>(highest >> Field::shift) <= Field::bias + most_growth &&
+           static_cast<int>(largest >> Field::shift) < Field::top;
   }
 
   /// Writes `power` times the leading n x n part of the inverse to `out`, packed.

@@ -101,8 +101,8 @@ struct ThreadTile {
   using Real = detail::arithmetic_real_t<C>;
   C x[N][N];
 
-  /// Row of the pivot of step k: the largest |Re| + |Im|, the first of equals. NaN never loses
-  /// against the element before it.
+  /// Row of the pivot of step k: the largest |Re| + |Im|, the first of equals. NaN wins against the
+  /// element before it and loses against the one behind it.
   __device__ int find_pivot(int k) const {
     Real best = detail::abs1(x[k][k]);
     int row = k;

@@ -4,7 +4,7 @@ namespace blockjacobi::kernels {
 
 /// How many threads share a matrix of order N <= 32.
 struct TinyPolicy {
-  int lanes;  ///< of a team; 0: one thread a matrix
+  int lanes;  ///< of a team
   int rows;   ///< a lane
   int warps;  ///< a thread block
 };
@@ -24,7 +24,7 @@ constexpr TinyPolicy tiny_team(int words, bool complex, int n) {
   return {16, 2, words == 1 ? 4 : 2};
 }
 
-/// Orders up to which (and single ones at which) a thread can hold a matrix.
+/// Orders up to which (and single ones at which) a thread of its own has each matrix.
 constexpr bool inverse_by_thread(int words, bool complex, int n) {
   if (words == 1) return n <= 8 || n == 10;
   if (!complex) return n <= 8;

@@ -35,7 +35,7 @@ class HostRecording final : public Recording {
   std::function<void()> body_;
 };
 
-/// The three typed sets of operations for one scalar.
+/// The typed sets of operations for one scalar.
 template <Scalar T>
 struct HostOps {
   explicit HostOps(int threads) : block(threads), batched(threads), krylov(threads) {}

@@ -45,7 +45,13 @@ void BatchedChecks<T>::relative_tolerance(double rtol) const {
 }
 
 template <Scalar T>
-void BatchedChecks<T>::matrices(const char* name, const View& a, index_t largest_cols) const {
+void BatchedChecks<T>::matrices(const char* name, const View& a) const {
+  shape(name, a, max_block_size);
+  entries(name, a, a.orders);
+}
+
+template <Scalar T>
+void BatchedChecks<T>::shape(const char* name, const View& a, index_t largest_cols) const {
   if (a.rows < 0 || a.cols < 0 || a.count < 0)
     fail(name, "{} matrices of {} x {}, none may be negative", a.count, a.rows, a.cols);
   if (a.rows > max_block_size || a.cols > largest_cols)
@@ -55,7 +61,6 @@ void BatchedChecks<T>::matrices(const char* name, const View& a, index_t largest
   if (a.orders != nullptr && a.rows != a.cols)
     fail(name, "matrices are {} x {}, must be square to have orders", a.rows, a.cols);
   storage(name, a, extent_of(a));
-  entries(name, a);
 }
 
 /// What depends on the elements from the first to the last of a matrix.
@@ -78,17 +83,16 @@ void BatchedChecks<T>::storage(const char* name, const View& a, offset_t extent)
     fail(name, "{} matrices at stride {} exceed the address space", a.count, a.stride);
 }
 
-/// Orders and pointers, where they can be read without waiting.
+/// Orders and pointers, where they can be read without waiting; nothing needs to be at the pointer of order 0.
 template <Scalar T>
-void BatchedChecks<T>::entries(const char* name, const View& a) const {
+void BatchedChecks<T>::entries(const char* name, const View& a, const index_t* orders) const {
   if (a.space != MemorySpace::host) return;
   const bool empty = a.rows == 0 || a.cols == 0;
   for (offset_t k = 0; k < a.count && a.orders != nullptr; ++k)
     if (a.orders[k] < 0 || a.orders[k] > a.rows)
       fail(name, "order of matrix {} is {}, must be in 0..{}", k, a.orders[k], a.rows);
   for (offset_t k = 0; k < a.count && a.pointers != nullptr && !empty; ++k)
-    if (a.pointers[k] == nullptr && (a.orders == nullptr || a.orders[k] > 0))
-      fail(name, "pointer to matrix {} is null", k);
+    if (a.pointers[k] == nullptr && (orders == nullptr || orders[k] > 0)) fail(name, "pointer to matrix {} is null", k);
 }
 
 template <Scalar T>
@@ -118,7 +122,7 @@ void BatchedChecks<T>::packed_output(const View& a, const View& x) const {
   View triangles = resolved_output(a, x);
   triangles.ld = resolved(a).ld;
   storage("x", triangles, packed_extent_of(x));
-  entries("x", triangles);
+  entries("x", triangles, triangles.orders);
   overlap(resolved(a), extent_of(a), "x", triangles, packed_extent_of(x));
 }
 
@@ -127,7 +131,8 @@ void BatchedChecks<T>::right_hand_sides(const char* name, const View& a, const V
   if (b.orders != nullptr) fail("b", "has orders, only {} may have them", name);
   if (b.rows != a.rows || b.count != a.count)
     fail("b", "has {} matrices of {} rows, {} has {} of order {}", b.count, b.rows, name, a.count, a.rows);
-  matrices("b", b, std::numeric_limits<index_t>::max());
+  shape("b", b, std::numeric_limits<index_t>::max());
+  entries("b", b, a.orders);
   if (b.cols > 0 && a.count > 0 && a.rows > 0 && same_storage(resolved(a), resolved(b)))
     fail("b", "is the storage of {}", name);
   overlap(resolved(a), extent_of(a), "b", resolved(b), extent_of(b));

@@ -18,7 +18,7 @@ class BatchedChecks {
   BatchedChecks(const char* function, const Backend& backend) : function_(function), backend_(backend) {}
 
   /// Sizes, memory space, leading dimension, pointers, stride and orders of the operand called `name`.
-  void matrices(const char* name, const View& a, index_t largest_cols = max_block_size) const;
+  void matrices(const char* name, const View& a) const;
   /// As matrices, and rows = cols.
   void square(const char* name, const View& a) const;
   /// A square output x of the shape of the input `a`; the storage of a or disjoint from it.
@@ -30,10 +30,17 @@ class BatchedChecks {
   /// An array of `size` elements.
   void array(const char* name, const void* data, offset_t size) const;
   void relative_tolerance(double rtol) const;
+  /// One of the enumerators, which count from 0 to `last`.
+  template <class Enum>
+  void enumerator(const char* name, Enum value, Enum last) const {
+    if (static_cast<int>(value) < 0 || value > last)
+      fail(name, "is {}, must be in 0..{}", static_cast<int>(value), static_cast<int>(last));
+  }
 
  private:
+  void shape(const char* name, const View& a, index_t largest_cols) const;
   void storage(const char* name, const View& a, offset_t extent) const;
-  void entries(const char* name, const View& a) const;
+  void entries(const char* name, const View& a, const index_t* orders) const;
   void shape_of_output(const View& a, const View& x) const;
   void overlap(const View& a, offset_t a_extent, const char* name, const View& x, offset_t x_extent) const;
 

@@ -7,6 +7,7 @@ using detail::batched_ops, detail::BatchedChecks, detail::resolved, detail::reso
 template <Scalar T>
 void potrf(const Backend& backend, Triangle triangle, MatrixBatchView<T> a, int* info) {
   const BatchedChecks<T> check("potrf", backend);
+  check.enumerator("triangle", triangle, Triangle::upper);
   check.square("a", a);
   check.array("info", info, a.count);
   if (a.count > 0) batched_ops<T>(backend).potrf(triangle, resolved(a), info);
@@ -15,6 +16,7 @@ void potrf(const Backend& backend, Triangle triangle, MatrixBatchView<T> a, int*
 template <Scalar T>
 void potri(const Backend& backend, Triangle triangle, MatrixBatchView<T> a, int* info) {
   const BatchedChecks<T> check("potri", backend);
+  check.enumerator("triangle", triangle, Triangle::upper);
   check.square("a", a);
   check.array("info", info, a.count);
   if (a.count > 0) batched_ops<T>(backend).potri(triangle, resolved(a), info);
@@ -24,7 +26,9 @@ template <Scalar T>
 void spd_inverse(const Backend& backend, Triangle triangle, std::type_identity_t<MatrixBatchView<const T>> a,
                  MatrixBatchView<T> x, SpdStorage storage, int* info) {
   const BatchedChecks<T> check("spd_inverse", backend);
+  check.enumerator("triangle", triangle, Triangle::upper);
   check.square("a", a);
+  check.enumerator("storage", storage, SpdStorage::packed);
   if (storage == SpdStorage::packed)
     check.packed_output(a, x);
   else
@@ -37,6 +41,7 @@ template <Scalar T>
 void potrs(const Backend& backend, Triangle triangle, std::type_identity_t<MatrixBatchView<const T>> cholesky,
            MatrixBatchView<T> b) {
   const BatchedChecks<T> check("potrs", backend);
+  check.enumerator("triangle", triangle, Triangle::upper);
   check.square("cholesky", cholesky);
   check.right_hand_sides("cholesky", cholesky, b);
   if (cholesky.count > 0 && b.cols > 0) batched_ops<T>(backend).potrs(triangle, resolved(cholesky), resolved(b));

@@ -38,6 +38,7 @@ template <Scalar T>
 void getrs(const Backend& backend, Op op, std::type_identity_t<MatrixBatchView<const T>> lu, const index_t* ipiv,
            MatrixBatchView<T> b) {
   const BatchedChecks<T> check("getrs", backend);
+  check.enumerator("op", op, Op::conjugate_transpose);
   check.square("lu", lu);
   check.right_hand_sides("lu", lu, b);
   check.array("ipiv", ipiv, lu.rows * lu.count);

@@ -209,6 +209,23 @@ TYPED_TEST(BatchedOnBackend, SmallInverseOfAPermutationIsExact) {
   }
 }
 
+/// Inverses whose elements exceed the range that the elements of a leave when the largest is scaled to 1.
+TYPED_TEST(BatchedOnBackend, SmallInversesFarAboveTheirMatrices) {
+  using T = typename TypeParam::Scalar;
+  const auto far = static_cast<real_t<T>>(sizeof(real_t<T>) == 4 ? 1e20 : 1e160);
+  for (const index_t n : {2, 3, 8, 9, 16, 17, 25, 32}) {
+    Dense<T> a = Dense<T>::Identity(n, n), expected = a;
+    a(0, n - 1) = T(far);
+    expected(0, n - 1) = T(-far);
+    for (const BatchForm& form : {BatchForm{}, batch_forms[1]}) {
+      const auto result = inverted(this->make_backend(), std::vector<Dense<T>>{a, a}, InverseBy::fused, false, form);
+      EXPECT_EQ(result.info, std::vector<int>(2, 0));
+      for (const Dense<T>& x : result.x)
+        EXPECT_LE((x - expected).cwiseAbs().maxCoeff() / far, real_t<T>(1e-6)) << "order " << n;
+    }
+  }
+}
+
 TYPED_TEST(BatchedOnBackend, SmallInversesInEveryFormOfBatch) {
   using T = typename TypeParam::Scalar;
   Random random(106);

@@ -329,6 +329,21 @@ TYPED_TEST(BatchedOnBackend, SmallMisuseOfOutputs) {
   EXPECT_NE(spd(), "no InvalidArgument");
 }
 
+TYPED_TEST(BatchedOnBackend, SmallOrderZeroNeedsNoRightHandSide) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const MemorySpace space = backend.memory_space();
+  const Array<T> a(backend, std::vector<T>{T(2)});
+  Array<T> b(backend, std::vector<T>{T(6)});
+  const Array<index_t> orders(backend, std::vector<index_t>{1, 0}), ipiv(backend, std::vector<index_t>{1, 1});
+  const Array<const T*> matrices(backend, std::vector<const T*>{a.data(), nullptr});
+  const Array<T*> sides(backend, std::vector<T*>{b.data(), nullptr});
+  const auto lu = MatrixBatchView<const T>::pointer_array(matrices.data(), 1, 1, 1, 2, space, orders.data());
+  batched::getrs(backend, Op::none, lu, ipiv.data(),
+                 MatrixBatchView<T>::pointer_array(sides.data(), 1, 1, 1, 2, space));
+  EXPECT_EQ(b.to_host(), std::vector<T>{T(3)});
+}
+
 TYPED_TEST(BatchedOnBackend, SmallMisuseOfRightHandSidesAndArrays) {
   using T = typename TypeParam::Scalar;
   Misuse<T> m(this->make_backend());
@@ -375,6 +390,21 @@ TYPED_TEST(BatchedOnBackend, SmallMisuseOfRightHandSidesAndArrays) {
             "batched::geqrf: tau: null pointer, 12 elements");
   EXPECT_EQ(message_of([&] { batched::pseudo_inverse(backend, m.view, m.output, 0, nullptr); }),
             "batched::pseudo_inverse: rank: null pointer, 3 elements");
+  EXPECT_EQ(message_of([&] { batched::getrs(backend, static_cast<Op>(3), m.view, m.ipiv.data(), m.rhs); }),
+            "batched::getrs: op: is 3, must be in 0..2");
+  const auto no_triangle = static_cast<Triangle>(-1);
+  EXPECT_EQ(message_of([&] { batched::potrf(backend, no_triangle, m.view, info); }),
+            "batched::potrf: triangle: is -1, must be in 0..1");
+  EXPECT_EQ(message_of([&] { batched::potri(backend, no_triangle, m.view, info); }),
+            "batched::potri: triangle: is -1, must be in 0..1");
+  EXPECT_EQ(message_of([&] { batched::potrs(backend, no_triangle, m.view, m.rhs); }),
+            "batched::potrs: triangle: is -1, must be in 0..1");
+  EXPECT_EQ(message_of([&] { batched::spd_inverse(backend, no_triangle, m.view, m.output, SpdStorage::full, info); }),
+            "batched::spd_inverse: triangle: is -1, must be in 0..1");
+  EXPECT_EQ(message_of([&] {
+              batched::spd_inverse(backend, Triangle::lower, m.view, m.output, static_cast<SpdStorage>(2), info);
+            }),
+            "batched::spd_inverse: storage: is 2, must be in 0..1");
   for (const double rtol : {1.0, std::numeric_limits<double>::infinity()})
     EXPECT_NE(message_of([&] { batched::pseudo_inverse(backend, m.view, m.output, rtol, info); }),
               "no InvalidArgument");
