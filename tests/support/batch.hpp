@@ -40,7 +40,7 @@ class TestBatch {
         pointers_(backend, matrices.size()),
         orders_(backend, matrices.size()) {
     std::vector<T> host(total());
-    std::memset(static_cast<void*>(host.data()), 0xFF, host.size() * sizeof(T));
+    if (!host.empty()) std::memset(static_cast<void*>(host.data()), 0xFF, host.size() * sizeof(T));
     std::vector<T*> pointers;
     std::vector<index_t> orders;
     for (std::size_t k = 0; k < matrices.size(); ++k) {
