@@ -47,7 +47,7 @@ struct CholeskyInverse {
     else
       tile.fill(quiet_nan<C>());
     // Looked up again: the elimination needs every register.
-    tile.store_triangle(triangle, matrix_like(a, k, matrix.rows, matrix.rows));
+    tile.store_triangle(triangle, detail::matrix_of(a, k, matrix.rows, matrix.rows));
     if (tile.lanes.rank == 0) info[k] = outcome;
   }
 };
@@ -75,7 +75,7 @@ struct SpdInverse {
       cholesky.invert();
     else
       tile.fill(quiet_nan<C>());
-    const auto inverse = matrix_like(x, k, matrix.rows, matrix.rows);
+    const auto inverse = detail::matrix_of(x, k, matrix.rows, matrix.rows);
     if (storage == batched::SpdStorage::full)
       tile.store_hermitian(inverse);
     else
@@ -99,7 +99,7 @@ struct CholeskySolve {
     const auto tile = scratch.tile(matrix.rows, matrix.rows);
     tile.load_triangle(triangle, matrix);
     const TileSubstitution<W, C> l(tile);
-    const auto right = matrix_like(b, k, matrix.rows, b.cols);
+    const auto right = detail::matrix_of(b, k, matrix.rows, b.cols);
     const int i = tile.lanes.rank;
     for (int j = 0; j < right.cols; ++j) {
       const C x = solve_cholesky(l, tile.owns_row() ? right(i, j) : C{});

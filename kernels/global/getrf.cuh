@@ -11,41 +11,29 @@ namespace blockjacobi::kernels {
 template <int N, class C>
 inline constexpr int lu_teams = lu_policy<N, C>.warps * 32 / lu_policy<N, C>.lanes;
 
-/// Shared memory of one team: the tile, then the interchanges.
-template <class C, int N>
-struct LuScratch {
-  static constexpr int bytes = TeamTile<C, N>::stride * static_cast<int>(sizeof(C)) + 32;
-  C* tile;
-  unsigned char* interchanges;
-
-  __device__ LuScratch(unsigned char* shared, int team)
-      : tile(reinterpret_cast<C*>(shared + team * bytes)),
-        interchanges(shared + team * bytes + TeamTile<C, N>::stride * static_cast<int>(sizeof(C))) {}
-};
-
 /// Factorizes one matrix a team in place; nothing is written where it does not `exist`.
 template <int N, class C, class Matrix>
 __device__ void factorize_by_team(const Matrix& a, index_t* ipiv, int* info, bool exists,
-                                  const LuScratch<C, N>& scratch) {
+                                  const TeamScratch<C, N>& scratch) {
   constexpr int L = lu_policy<N, C>.lanes, R = lu_policy<N, C>.rows;
   const auto team = Team<L>::current();
   RowTile<C, N, L, R> rows;
   rows.load(a, team.rank);
   rows.embed(a, team.rank);
   RowLu<C, N, L, R, lu_phase_columns<N>> factorization(rows, team.rank);
-  const bool served = factorization.run(scratch.interchanges);
+  const bool served = factorization.run(scratch.pivots);
   Team<L>::sync();
   int outcome = 0;
   if (served) factorization.store(scratch.tile, a.n);
   if (Team<L>::any_in_warp(!served)) {
     if (!served) TeamTile<C, N>::template fetch<L>(scratch.tile, a, team.rank);
     Team<L>::sync();
-    outcome = CarefulLu<C, N, L>{scratch.tile, served ? 0 : static_cast<int>(a.n), team, scratch.interchanges}.run();
+    outcome = CarefulLu<C, N, L>{scratch.tile, served ? 0 : static_cast<int>(a.n), team, scratch.pivots}.run();
   }
   Team<L>::sync();
   if (!exists) return;
   TeamTile<C, N>::template store<L>(scratch.tile, a, team.rank);
-  for (int k = team.rank; k < a.n; k += L) ipiv[k] = scratch.interchanges[k] + 1;
+  for (int k = team.rank; k < a.n; k += L) ipiv[k] = scratch.pivots[k] + 1;
   if (team.rank == 0) *info = outcome;
 }
 
@@ -59,7 +47,7 @@ __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, 1)
   // Teams past the end take the last matrix too, as all teams of a warp work together.
   const bool exists = k < a.count;
   const offset_t member = exists ? k : a.count - 1;
-  factorize_by_team<N>(a[member], ipiv + member * N, info + member, exists, LuScratch<C, N>(shared, number));
+  factorize_by_team<N>(a[member], ipiv + member * N, info + member, exists, TeamScratch<C, N>(shared, number));
 }
 
 /// Orders of one class, from anywhere.
@@ -77,7 +65,7 @@ __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, 1)
     const bool exists = base + team.number < list.size;
     const offset_t k = first + (exists ? list.member[base + team.number] : 0);
     factorize_by_team<N>(exists ? a[k] : StridedMatrix<C>{}, ipiv + k * a.view.rows, info + k, exists,
-                         LuScratch<C, N>(shared, number));
+                         TeamScratch<C, N>(shared, number));
     Team<lanes>::sync();  // the tile is used again
   }
 }
@@ -130,7 +118,7 @@ void launch_getrf_packed(const MatrixBatchView<C>& a, index_t* ipiv, int* info, 
     kernel<<<grid_for(a.count, thread_design_threads, "getrf"), thread_design_threads, bytes, stream>>>(batch, ipiv,
                                                                                                         info);
   } else {
-    constexpr std::size_t bytes = static_cast<std::size_t>(lu_teams<N, C>) * LuScratch<C, N>::bytes;
+    constexpr std::size_t bytes = static_cast<std::size_t>(lu_teams<N, C>) * TeamScratch<C, N>::bytes;
     auto* kernel = getrf_team_kernel<N, C>;
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, lu_teams<N, C>, "getrf"), 32 * lu_policy<N, C>.warps, bytes, stream>>>(batch, ipiv,
@@ -141,7 +129,7 @@ void launch_getrf_packed(const MatrixBatchView<C>& a, index_t* ipiv, int* info, 
 
 template <int N, class C>
 void launch_getrf_class(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
-  constexpr std::size_t bytes = static_cast<std::size_t>(lu_teams<N, C>) * LuScratch<C, N>::bytes;
+  constexpr std::size_t bytes = static_cast<std::size_t>(lu_teams<N, C>) * TeamScratch<C, N>::bytes;
   auto* kernel = getrf_class_kernel<N, C>;
   allow_shared_memory(kernel, bytes);
   kernel<<<grid_for(a.count, class_tile, "getrf"), 32 * lu_policy<N, C>.warps, bytes, stream>>>(StridedBatch<C>{a},

@@ -11,21 +11,9 @@ namespace blockjacobi::kernels {
 template <int N, class C>
 inline constexpr int inverse_teams = inverse_policy<N, C>.warps * 32 / inverse_policy<N, C>.lanes;
 
-/// Shared memory of one team: the tile, then the pivots.
-template <class C, int N>
-struct InverseScratch {
-  static constexpr int bytes = TeamTile<C, N>::stride * static_cast<int>(sizeof(C)) + 32;
-  C* tile;
-  unsigned char* pivots;
-
-  __device__ InverseScratch(unsigned char* shared, int team)
-      : tile(reinterpret_cast<C*>(shared + team * bytes)),
-        pivots(shared + team * bytes + TeamTile<C, N>::stride * static_cast<int>(sizeof(C))) {}
-};
-
 /// Inverts one matrix a team; X may be A, and is not written where it does not `exist`. Returns info.
 template <int N, class C, class MatrixA, class MatrixX>
-__device__ int invert_by_team(const MatrixA& a, const MatrixX& x, bool exists, const InverseScratch<C, N>& scratch) {
+__device__ int invert_by_team(const MatrixA& a, const MatrixX& x, bool exists, const TeamScratch<C, N>& scratch) {
   constexpr int L = inverse_policy<N, C>.lanes, R = inverse_policy<N, C>.rows;
   using Real = detail::arithmetic_real_t<C>;
   using Field = ExponentField<Real>;
@@ -68,7 +56,7 @@ __global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, 1)
   // Teams past the end take the last matrix too, as all teams of a warp work together.
   const bool exists = k < a.count;
   const offset_t member = exists ? k : a.count - 1;
-  const int outcome = invert_by_team<N>(a[member], x[member], exists, InverseScratch<C, N>(shared, number));
+  const int outcome = invert_by_team<N>(a[member], x[member], exists, TeamScratch<C, N>(shared, number));
   if (exists && team.rank == 0) info[k] = outcome;
 }
 
@@ -83,7 +71,7 @@ __global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, 1)
   collect_class<N>(a.view, first, list);
   const auto team = Team<lanes>::current();
   const int number = static_cast<int>(threadIdx.x) / lanes;
-  const InverseScratch<C, N> scratch(shared, number);
+  const TeamScratch<C, N> scratch(shared, number);
   for (int base = number - team.number; base < list.size; base += inverse_teams<N, C>) {
     const bool exists = base + team.number < list.size;
     const offset_t k = first + (exists ? list.member[base + team.number] : 0);
@@ -131,7 +119,7 @@ void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchV
     kernel<<<grid_for(a.count, thread_design_threads, "inverse"), thread_design_threads, bytes, stream>>>(source,
                                                                                                           target, info);
   } else {
-    constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * InverseScratch<C, N>::bytes;
+    constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * TeamScratch<C, N>::bytes;
     auto* kernel = inverse_team_kernel<N, C>;
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, inverse_teams<N, C>, "inverse"), 32 * inverse_policy<N, C>.warps, bytes, stream>>>(
@@ -143,7 +131,7 @@ void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchV
 template <int N, class C>
 void launch_inverse_class(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
                           CUstream_st* stream) {
-  constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * InverseScratch<C, N>::bytes;
+  constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * TeamScratch<C, N>::bytes;
   auto* kernel = inverse_class_kernel<N, C>;
   allow_shared_memory(kernel, bytes);
   kernel<<<grid_for(a.count, class_tile, "inverse"), 32 * inverse_policy<N, C>.warps, bytes, stream>>>(

@@ -32,7 +32,7 @@ struct LuInverse {
       TileLuInverse<W, C>(tile).run(own_pivot(tile, ipiv + k * lu.rows));
     else
       tile.fill(quiet_nan<C>());
-    tile.store(matrix_like(x, k, matrix.rows, matrix.rows));
+    tile.store(detail::matrix_of(x, k, matrix.rows, matrix.rows));
     if (tile.lanes.rank == 0) info[k] = outcome;
   }
 };
@@ -53,7 +53,7 @@ struct LuSolve {
     const auto tile = scratch.tile(matrix.rows, matrix.rows);
     tile.load(matrix);
     const TileSubstitution<W, C> factors(tile);
-    const auto right = matrix_like(b, k, matrix.rows, b.cols);
+    const auto right = detail::matrix_of(b, k, matrix.rows, b.cols);
     const int place = place_after_interchanges(tile.lanes, own_pivot(tile, ipiv + k * lu.rows), matrix.rows);
     const int i = tile.lanes.rank, source = row_at_own_place(tile, place);
     for (int j = 0; j < right.cols; ++j) {

@@ -44,7 +44,7 @@ struct PseudoInverse {
     TilePseudoInverse<W, C> inverse(tile, scratch.tile(n, n, 1));
     const int outcome = inverse.run(rtol);
     if (outcome < 0) tile.fill(quiet_nan<C>());
-    tile.store(matrix_like(x, k, n, n), inverse.place());
+    tile.store(detail::matrix_of(x, k, n, n), inverse.place());
     if (tile.lanes.rank == 0) rank[k] = outcome;
   }
 };

@@ -10,13 +10,6 @@ namespace blockjacobi::kernels {
 /// Lanes of the group that works on a matrix of at most n rows and columns.
 __host__ __device__ constexpr int tile_width(int n) { return n <= 4 ? 4 : n <= 8 ? 8 : n <= 16 ? 16 : 32; }
 
-/// Matrix k of an output or a right-hand side, whose shape comes from elsewhere.
-template <class C>
-__device__ detail::MatrixRef<C> matrix_like(const MatrixBatchView<C>& view, offset_t k, index_t rows, index_t cols) {
-  return {view.pointers != nullptr ? view.pointers[k] : view.data + k * view.stride, rows, cols,
-          view.ld != 0 ? view.ld : rows};
-}
-
 template <class C>
 __device__ detail::MatrixRef<const C> as_const(const detail::MatrixRef<C>& a) {
   return {a.data, a.rows, a.cols, a.ld};

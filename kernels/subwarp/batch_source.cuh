@@ -36,12 +36,14 @@ struct StridedBatch {
   MatrixBatchView<C> view;
 
   __device__ StridedMatrix<C> operator[](offset_t k) const {
-    const detail::MatrixRef<C> matrix = detail::matrix_of(view, k);
-    return {matrix.data, matrix.rows, matrix.ld};
+    return from(detail::matrix_of(view, k));
   }
   /// Matrix k of an output, whose order is that of its input.
-  __device__ StridedMatrix<C> like(offset_t k, int n) const {
-    return {view.pointers != nullptr ? view.pointers[k] : view.data + k * view.stride, n, view.ld != 0 ? view.ld : n};
+  __device__ StridedMatrix<C> like(offset_t k, int n) const { return from(detail::matrix_of(view, k, n, n)); }
+
+ private:
+  __device__ static StridedMatrix<C> from(const detail::MatrixRef<C>& matrix) {
+    return {matrix.data, matrix.rows, matrix.ld};
   }
 };
 

@@ -71,7 +71,7 @@ __device__ C pick(const C (&v)[R], int q) {
   return picked;
 }
 
-/// Shared memory of a team: a matrix of order N, column-major and packed. The stride between teams is an odd number of
+/// In shared memory: a matrix of order N, column-major and packed. The stride between teams is an odd number of
 /// 16-byte words against bank conflicts.
 template <class C, int N>
 struct TeamTile {
@@ -112,6 +112,18 @@ struct TeamTile {
       for (int e = rank; e < N * N; e += L) b.data[e] = tile[e];
     }
   }
+};
+
+/// Shared memory of team `team` of a thread block: a matrix, and a byte a row for pivots.
+template <class C, int N>
+struct TeamScratch {
+  static constexpr int bytes = TeamTile<C, N>::stride * static_cast<int>(sizeof(C)) + 32;
+  C* tile;
+  unsigned char* pivots;
+
+  __device__ TeamScratch(unsigned char* shared, int team)
+      : tile(reinterpret_cast<C*>(shared + team * bytes)),
+        pivots(shared + team * bytes + TeamTile<C, N>::stride * static_cast<int>(sizeof(C))) {}
 };
 
 }  // namespace blockjacobi::kernels

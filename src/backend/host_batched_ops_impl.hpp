@@ -27,22 +27,12 @@ void for_matrices(const MatrixBatchView<M>& batch, int threads, F&& f) {
   for (offset_t k = 0; k < batch.count; ++k) f(k);
 }
 
-/// The compute-scalar matrix k of a batch of T.
-template <class T>
-auto compute_matrix(const MatrixBatchView<T>& batch, offset_t k) {
-  const MatrixRef<T> a = matrix_of(batch, k);
+/// matrix_of(batch, k, shape...) in the compute scalar.
+template <class T, class... Shape>
+auto compute_matrix(const MatrixBatchView<T>& batch, offset_t k, Shape... shape) {
+  const MatrixRef<T> a = matrix_of(batch, k, shape...);
   auto* const data = compute_cast(a.data);
   return MatrixRef<std::remove_pointer_t<decltype(data)>>{data, a.rows, a.cols, a.ld};
-}
-
-/// As compute_matrix, of the given shape, for an output or a right-hand side whose batch does not hold the orders.
-template <class T>
-auto compute_matrix(const MatrixBatchView<T>& batch, offset_t k, index_t rows, index_t cols) {
-  MatrixBatchView<T> same = batch;
-  same.rows = rows;
-  same.cols = cols;
-  same.orders = nullptr;
-  return compute_matrix(same, k);
 }
 
 /// The matrix a, of order N, in a tile on the stack.
