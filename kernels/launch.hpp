@@ -2,6 +2,7 @@
 
 #include "core/shared/cg_recurrence.hpp"
 #include "core/shared/gmres_recurrence.hpp"
+#include "core/shared/position_map.hpp"
 #include "core/shared/singular_rule.hpp"
 
 #include <blockjacobi/views.hpp>
@@ -35,14 +36,11 @@ ReductionBytes reduction_bytes() noexcept;
 
 // Blocks.
 
-/// What the set-up of a batch reads and writes. The entries of slot s are map_begin[s] .. map_begin[s + 1] - 1; entries
-/// of the same element stand next to each other. The outcome goes by block number.
+/// What the set-up of a batch reads and writes. The outcome goes by block number.
 template <class C>
 struct SetupArguments {
   const C* values;
-  const offset_t* map_begin;
-  const offset_t* map_source;   ///< index into values
-  const index_t* map_position;  ///< i + j N within the block
+  detail::PositionMapView map;
   C* inverse;
   const BlockSlot* slots;  ///< sorted by order
   detail::Fallback fallback;

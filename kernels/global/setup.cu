@@ -7,19 +7,15 @@ namespace blockjacobi::kernels {
 
 namespace {
 
-/// Lane groups of the tiny set-up; each serves the orders up to its width.
-constexpr int tiny_widths[] = {4, 8, 16, 32};
+/// Classes of the tiny set-up; each serves the orders up to it.
+constexpr int tiny_classes[] = {4, 8, 12, 16, 20, 24, 28, 32};
 
 }  // namespace
 
 template <class C>
 void setup_blocks(const SetupArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream) {
   check(cudaMemsetAsync(arguments.defects, 0, sizeof(int), stream), "cudaMemsetAsync(defects)");
-  for_each_class(groups, 0, tiny_widths, [&](const SlotRange& range) {
-    int width = tiny_widths[0];
-    while (width < range.largest) width *= 2;
-    setup_tiny(arguments, range, width, stream);
-  });
+  for_each_class(groups, 0, tiny_classes, [&](const SlotRange& range) { setup_tiny(arguments, range, stream); });
   for_each_class(groups, largest_tiny_order, block_setup_bounds,
                  [&](const SlotRange& range) { setup_large(arguments, range, stream); });
 }

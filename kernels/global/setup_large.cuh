@@ -4,6 +4,8 @@
 #include "kernels/block/reduce.cuh"
 #include "kernels/check.hpp"
 #include "kernels/global/setup.cuh"
+#include "kernels/subwarp/extract.cuh"
+#include "kernels/subwarp/lanes.cuh"
 #include "kernels/tuning/setup.hpp"
 
 #include <climits>
@@ -105,10 +107,10 @@ struct LargeBlock {
     __syncthreads();
   }
 
-  __device__ void extract(const C* values, const MapRange& map) const {
+  __device__ void extract(const C* values, const detail::PositionMapView& map, offset_t slot) const {
     clear();
-    extract_entries(values, map, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x),
-                    [&](int position, C value) { at(position % n(), position / n()) = value; });
+    extract_entries(values, map, range_of(map, slot), static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x),
+                    [&](int i, int j, C value) { at(i, j) = value; });
     __syncthreads();
     for_each_row([&](int i) { diagonal[i] = at(i, i); });
     __syncthreads();
@@ -206,7 +208,7 @@ __global__ void __launch_bounds__(block_setup_max_threads, 1)
   C* stored = arguments.inverse + slot.start;
   const LargeBlock<C, residence> block(stored, slot.size, panel_width, shared_bytes, scratch);
 
-  block.extract(arguments.values, entries_of(arguments, s));
+  block.extract(arguments.values, arguments.map, s);
   const int bad = block.first_non_finite();
   const Outcome<R> outcome =
       bad == INT_MAX ? block.solve()

@@ -2,211 +2,255 @@
 
 #include "kernels/check.hpp"
 #include "kernels/global/setup.cuh"
-#include "kernels/subwarp/gauss_jordan.cuh"
+#include "kernels/global/tiny_batch.cuh"
+#include "kernels/subwarp/extract.cuh"
+#include "kernels/subwarp/row_setup.cuh"
+#include "kernels/subwarp/thread_setup.cuh"
 #include "kernels/tuning/setup.hpp"
-
-#include <climits>
 
 namespace blockjacobi::kernels {
 
-/// A block of order n <= W in shared memory, worked on by W lanes: column-major with an odd leading dimension, so that
-/// rows and columns can be read without bank conflicts. Lane i owns row i or column i.
-template <int W, class C>
-struct TinyTile {
-  using R = detail::arithmetic_real_t<C>;
-  static constexpr int capacity = W * (W + 1);
-
-  C* a;
-  int* row_exponent;
-  int* column_exponent;
-  int n;
-  int ld;
-  Lanes<W> lanes;
-
-  __device__ bool owns() const { return lanes.rank < n; }
-  __device__ C& at(int i, int j) const { return a[i + j * ld]; }
-
-  /// Calls visit(i, j, e) for the elements of this lane, e = i + j n; neighbouring lanes take neighbouring elements.
-  template <class Visit>
-  __device__ void for_each_element(Visit visit) const {
-    int i = lanes.rank, j = 0;
-    for (int e = lanes.rank; e < n * n; e += W) {
-      while (i >= n) {
-        i -= n;
-        ++j;
-      }
-      visit(i, j, e);
-      i += W;
-    }
-  }
-
-  __device__ void clear() const {
-    for (int e = lanes.rank; e < n * ld; e += W) a[e] = C{};
-    lanes.sync();
-  }
-
-  __device__ void extract(const C* values, const MapRange& map) const {
-    clear();
-    extract_entries(values, map, lanes.rank, W, [&](int position, C value) { at(position % n, position / n) = value; });
-    lanes.sync();
-  }
-
-  /// i + j n of the first element in column-major order that is NaN or Inf; INT_MAX if there is none.
-  __device__ int first_non_finite() const {
-    int first = INT_MAX;
-    if (owns())
-      for (int i = n - 1; i >= 0; --i)
-        if (!detail::finite(at(i, lanes.rank))) first = i + lanes.rank * n;
-    return lanes.min(first);
-  }
-
-  /// Scales rows, then columns, by powers of two.
-  __device__ void equilibrate() const {
-    const int own = lanes.rank;
-    if (owns()) {
-      R largest = 0;
-      for (int j = 0; j < n; ++j) largest = fmax(largest, detail::abs1(at(own, j)));
-      const int exponent = detail::equilibrating_exponent(largest);
-      row_exponent[own] = exponent;
-      if (exponent != 0)
-        for (int j = 0; j < n; ++j) at(own, j) = detail::scale_by_power(at(own, j), exponent);
-    }
-    lanes.sync();
-    if (owns()) {
-      R largest = 0;
-      for (int i = 0; i < n; ++i) largest = fmax(largest, detail::abs1(at(i, own)));
-      const int exponent = detail::equilibrating_exponent(largest);
-      column_exponent[own] = exponent;
-      if (exponent != 0)
-        for (int i = 0; i < n; ++i) at(i, own) = detail::scale_by_power(at(i, own), exponent);
-    }
-    lanes.sync();
-  }
-
-  __device__ R infinity_norm() const {
-    R sum = 0;
-    if (owns())
-      for (int j = 0; j < n; ++j) sum += detail::modulus(at(lanes.rank, j));
-    return lanes.reduce(sum, LargerOrNan<R>{});
-  }
-
-  /// In place; returns the 1-based index of the first pivot that is exactly zero, or 0.
-  __device__ int invert() const {
-    C row[W];
-#pragma unroll
-    for (int j = 0; j < W; ++j) row[j] = owns() && j < n ? at(lanes.rank, j) : C{};
-    RowPlace place;
-    const int zero_pivot = gauss_jordan(lanes, row, n, place);
-    if (zero_pivot != 0) return zero_pivot;
-    lanes.sync();  // every lane has read its row
-#pragma unroll
-    for (int j = 0; j < W; ++j) {
-      const int step = j - (W - n);
-      if (step < 0) continue;
-      const int column = lanes.broadcast(place.pivot_column, step);
-      if (owns()) at(place.row, column) = row[j];
-    }
-    lanes.sync();
-    return 0;
-  }
-
-  /// (R A C)^-1 = C^-1 A^-1 R^-1: element (i, j) takes the scales of column i and row j. False if it overflows.
-  __device__ bool undo_scaling() const {
-    bool all_finite = true;
-    for_each_element([&](int i, int j, int) {
-      const C x = detail::scale_by_power(at(i, j), column_exponent[i] + row_exponent[j]);
-      all_finite = all_finite && detail::finite(x);
-      at(i, j) = x;
-    });
-    lanes.sync();
-    return lanes.all(all_finite);
-  }
-
-  /// Equilibrates and inverts a finite block.
-  __device__ Outcome<R> solve() const {
-    equilibrate();
-    const R norm = infinity_norm();
-    const int zero_pivot = invert();
-    if (zero_pivot != 0) return {zero_pivot, R(0)};
-    const R rcond = reciprocal_condition(norm, infinity_norm());
-    lanes.sync();  // the norm was read by rows
-    const bool finite = undo_scaling();
-    const bool accepted = finite && rcond >= detail::singular_threshold<R>(n);
-    return {accepted ? 0 : detail::info_ill_conditioned(n), rcond};
-  }
-
-  __device__ void set_diagonal(C own_element) const {
-    lanes.sync();
-    clear();
-    if (owns()) at(lanes.rank, lanes.rank) = own_element;
-    lanes.sync();
-  }
-
-  __device__ void store(C* block) const {
-    for_each_element([&](int i, int j, int e) { block[e] = at(i, j); });
-  }
-};
-
-/// Bytes of shared memory a lane group needs.
-template <int W, class C>
-constexpr std::size_t tiny_tile_bytes = static_cast<std::size_t>(TinyTile<W, C>::capacity) * sizeof(C) +
-                                        2 * sizeof(int) * W;
-
-template <int W, class C>
-inline constexpr TinySetupPolicy tiny_policy = tiny_setup_policy(sizeof(C), W);
-
-template <int W, class C>
-__global__ void __launch_bounds__(tiny_policy<W, C>.threads, 1)
-    setup_tiny_kernel(const SetupArguments<C> arguments, const SlotRange range) {
-  using R = detail::arithmetic_real_t<C>;
-  constexpr int groups = tiny_policy<W, C>.threads / W;
-  extern __shared__ __align__(16) unsigned char shared_bytes[];
-
-  const int group = static_cast<int>(threadIdx.x) / W;
-  const offset_t member = static_cast<offset_t>(blockIdx.x) * groups + group;
-  if (member >= range.count) return;  // whole groups leave; no barrier of the thread block follows
-  const offset_t s = range.first + member;
-  const BlockSlot slot = arguments.slots[s];
-
-  C* tiles = reinterpret_cast<C*>(shared_bytes);
-  int* exponents = reinterpret_cast<int*>(tiles + groups * TinyTile<W, C>::capacity) + group * 2 * W;
-  const TinyTile<W, C> tile{tiles + group * TinyTile<W, C>::capacity,
-                            exponents,
-                            exponents + W,
-                            slot.size,
-                            slot.size | 1,
-                            Lanes<W>::current()};
-  const int rank = tile.lanes.rank;
-
-  tile.extract(arguments.values, entries_of(arguments, s));
-  const C diagonal = tile.owns() ? tile.at(rank, rank) : C{};
-  const int bad = tile.first_non_finite();
-  tile.lanes.sync();
-  const Outcome<R> outcome = bad == INT_MAX
-                                 ? tile.solve()
-                                 : Outcome<R>{detail::info_non_finite(bad % tile.n, bad / tile.n, tile.n), R(0) / R(0)};
-  if (outcome.info != 0) tile.set_diagonal(detail::fallback_diagonal(arguments.fallback, diagonal));
-  tile.store(arguments.inverse + slot.start);
-  if (rank == 0) store_outcome(arguments, slot, outcome);
+/// Whether every element of the block has an entry; for a map with duplicates the answer is no.
+__device__ inline bool is_full(const detail::PositionMapView& map, const MapRange& entries, int n) {
+  return !map.duplicates && entries.end - entries.slot.begin == n * n;
 }
 
-template <int W, class C>
+/// out[e] = block[e], e < count, by `size` lanes.
+template <class C>
+__device__ void copy_block(const C* block, C* out, int count, int rank, int size) {
+#pragma unroll 8
+  for (int e = rank; e < count; e += size) out[e] = block[e];
+}
+
+/// Elements of a block of order N whose leading dimension is odd.
+template <int N>
+inline constexpr int setup_tile = N*(N | 1);
+
+/// The diagonal of a block whose inverse is not accepted takes its place. `block` has leading dimension n | 1 before
+/// and is packed afterwards. All teams of a warp call it together; those with nothing to do have n = 0.
+template <int N, int lanes, class C>
+__device__ void replace_block(C* block, int n, detail::Fallback fallback, const Team<lanes>& team) {
+  constexpr int own = (N + lanes - 1) / lanes;
+  C diagonal[own];
+#pragma unroll
+  for (int q = 0; q < own; ++q)
+    if (team.rank + q * lanes < n) diagonal[q] = block[(team.rank + q * lanes) * ((n | 1) + 1)];
+  Team<lanes>::sync();
+  for (int e = team.rank; e < n * n; e += lanes) block[e] = C{};
+  Team<lanes>::sync();
+#pragma unroll
+  for (int q = 0; q < own; ++q) {
+    const int i = team.rank + q * lanes;
+    if (i < n) block[i * (n + 1)] = detail::fallback_diagonal(fallback, diagonal[q]);
+  }
+  Team<lanes>::sync();
+}
+
+/// Extract, equilibrate, invert and store by teams: a block each, of order up to N. The block visits global memory only
+/// as the entries of the matrix and as its inverse.
+template <int N, class C>
+struct TeamSetup {
+  using Scratch = SetupScratch<detail::arithmetic_real_t<C>, N>;
+  static constexpr int L = inverse_policy<N, C>.lanes, R = inverse_policy<N, C>.rows;
+  static constexpr int threads = 32 * inverse_policy<N, C>.warps;
+  static constexpr int blocks = threads / L;  ///< a thread block
+  /// Between blocks: an odd number of 16-byte words against bank conflicts.
+  static constexpr int tile_bytes = (setup_tile<N> * static_cast<int>(sizeof(C)) / 16 | 1) * 16;
+  static constexpr int shared_bytes = blocks * (tile_bytes + Scratch::bytes);
+  static constexpr int in_flight = 16;  ///< words of the map a lane
+  static constexpr int resident = setup_warps(words_of<C>, N) / inverse_policy<N, C>.warps;
+};
+
+template <int N, class C>
+__global__ void __launch_bounds__(TeamSetup<N, C>::threads, TeamSetup<N, C>::resident)
+    setup_team_kernel(const SetupArguments<C> arguments, const SlotRange range) {
+  using Policy = TeamSetup<N, C>;
+  using Real = detail::arithmetic_real_t<C>;
+  constexpr int L = Policy::L, R = Policy::R;
+  extern __shared__ __align__(16) unsigned char shared[];
+
+  const auto team = Team<L>::current();
+  const int number = static_cast<int>(threadIdx.x) / L;
+  const offset_t member = static_cast<offset_t>(blockIdx.x) * Policy::blocks + number;
+  // Teams past the end take the last block too, as all teams of a warp work together.
+  const bool exists = member < range.count;
+  const offset_t s = range.first + (exists ? member : range.count - 1);
+  const BlockSlot slot = arguments.slots[s];
+  const int n = slot.size;
+  C* const block = reinterpret_cast<C*>(shared + number * Policy::tile_bytes);
+  const typename Policy::Scratch scratch(shared + Policy::blocks * Policy::tile_bytes +
+                                         number * Policy::Scratch::bytes);
+
+  const MapRange entries = range_of(arguments.map, s);
+  if (!is_full(arguments.map, entries, n)) {
+    for (int e = team.rank; e < n * (n | 1); e += L) block[e] = C{};
+  }
+  Team<L>::sync();
+  fetch_entries<Policy::in_flight>(arguments.values, arguments.map, entries, team.rank, L, block, n | 1);
+  wait_for_entries();
+  Team<L>::sync();
+
+  RowTile<C, N, L, R> tile;
+  RowInverse<C, N, L, R> elimination(tile, team.rank);
+  RowSetup<C, N, L, R> setup{n, team.rank, scratch, tile, elimination};
+  const bool served = setup.run(block);
+  const bool accepted = served && setup.rcond >= detail::singular_threshold<Real>(n);
+  Team<L>::sync();  // the block has been read
+  Outcome<Real> outcome{accepted ? 0 : detail::info_ill_conditioned(n), setup.rcond};
+  if (accepted) setup.store(block);
+  if (Team<L>::any_in_warp(!accepted)) {
+    replace_block<N>(block, served && !accepted ? n : 0, arguments.fallback, team);
+    const CarefulSetup<C, N, L> careful{block, served ? 0 : n, team, scratch};
+    const Outcome<Real> found = careful.run(arguments.fallback);
+    if (!served) outcome = found;
+  }
+  Team<L>::sync();
+  if (!exists) return;
+  copy_block(block, arguments.inverse + slot.start, n * n, team.rank, L);
+  if (team.rank == 0) store_outcome(arguments, slot, outcome);
+}
+
+/// The same by threads: a warp extracts and stores 32 blocks, N lanes each, and every thread inverts one.
+template <int N, class C>
+struct ThreadSetupPolicy {
+  using Real = detail::arithmetic_real_t<C>;
+  using Scratch = SetupScratch<Real, N>;
+  static constexpr int threads = thread_design_threads;
+  static constexpr int stride = setup_tile<N> | 1;  ///< elements between blocks, odd against bank conflicts
+  static constexpr int tile_bytes = (32 * stride * static_cast<int>(sizeof(C)) + 15) / 16 * 16;
+  static constexpr int scale_bytes = 32 * 2 * N * static_cast<int>(sizeof(unsigned));
+  static constexpr int warp_bytes = tile_bytes + scale_bytes + Scratch::bytes;
+  static constexpr int shared_bytes = threads / 32 * warp_bytes;
+};
+
+/// Brings the blocks of the 32 lanes to `tiles`; wait_for_entries() and a barrier must follow.
+template <int N, class C>
+__device__ void fetch_blocks(const SetupArguments<C>& arguments, const MapRange& entries, int n, C* tiles) {
+  constexpr int stride = ThreadSetupPolicy<N, C>::stride;
+  const auto group = Team<N>::current();
+  const auto from = [](auto value, int lane) { return __shfl_sync(full_warp, value, lane); };
+  if (arguments.map.narrow == nullptr || arguments.map.duplicates) {
+#pragma unroll 1
+    for (int t = group.number; t < 32; t += Team<N>::per_warp) {
+      const MapRange of_t{{from(entries.slot.begin, t), from(entries.slot.first_source, t)}, from(entries.end, t)};
+      fetch_entries<1>(arguments.values, arguments.map, of_t, group.rank, N, tiles + t * stride, from(n, t) | 1);
+    }
+    return;
+  }
+  // The usual case: the words of several blocks are under way at once.
+  constexpr int at_once = 4;
+#pragma unroll 1
+  for (int first = group.number; first < 32; first += at_once * Team<N>::per_warp) {
+    std::uint32_t word[at_once][N];
+    int count[at_once];
+#pragma unroll
+    for (int b = 0; b < at_once; ++b) {
+      const int t = first + b * Team<N>::per_warp;
+      const std::uint32_t* const words = arguments.map.narrow + from(entries.slot.begin, t);
+      count[b] = static_cast<int>(from(entries.end, t) - from(entries.slot.begin, t));
+#pragma unroll
+      for (int u = 0; u < N; ++u)
+        if (u * N + group.rank < count[b]) word[b][u] = words[u * N + group.rank];
+    }
+#pragma unroll
+    for (int b = 0; b < at_once; ++b) {
+      const int t = first + b * Team<N>::per_warp;
+      const detail::MapSlot slot{0, from(entries.slot.first_source, t)};
+      C* const tile = tiles + t * stride;
+      const int ld = from(n, t) | 1;
+#pragma unroll
+      for (int u = 0; u < N; ++u) {
+        if (u * N + group.rank >= count[b]) continue;
+        const detail::MapEntry entry = detail::map_entry(word[b][u], slot);
+        __pipeline_memcpy_async(tile + entry.row + entry.column * ld, arguments.values + entry.source, sizeof(C));
+      }
+    }
+  }
+}
+
+template <int N, class C>
+__global__ void __launch_bounds__(ThreadSetupPolicy<N, C>::threads, thread_design_blocks<N, C>)
+    setup_thread_kernel(const SetupArguments<C> arguments, const SlotRange range) {
+  using Policy = ThreadSetupPolicy<N, C>;
+  using Real = detail::arithmetic_real_t<C>;
+  extern __shared__ __align__(16) unsigned char shared[];
+
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const offset_t first = static_cast<offset_t>(blockIdx.x) * Policy::threads + (static_cast<int>(threadIdx.x) - lane);
+  if (first >= range.count) return;  // whole warps leave; no barrier of the thread block follows
+  const bool exists = first + lane < range.count;
+  const offset_t s = range.first + (exists ? first + lane : range.count - 1);
+  const BlockSlot slot = arguments.slots[s];
+  const MapRange entries = range_of(arguments.map, s);
+  unsigned char* const own = shared + static_cast<int>(threadIdx.x) / 32 * Policy::warp_bytes;
+  C* const tiles = reinterpret_cast<C*>(own);
+
+  if (Team<32>::any_in_warp(!is_full(arguments.map, entries, slot.size))) {
+    for (int e = lane; e < 32 * Policy::stride; e += 32) tiles[e] = C{};
+  }
+  __syncwarp();
+  fetch_blocks<N>(arguments, entries, slot.size, tiles);
+  wait_for_entries();
+  __syncwarp();
+
+  C* const block = tiles + lane * Policy::stride;
+  ThreadSetup<C, N> setup{slot.size, reinterpret_cast<unsigned*>(own + Policy::tile_bytes) + lane};
+  const bool served = setup.run(block);
+  const bool accepted = served && setup.rcond >= detail::singular_threshold<Real>(slot.size);
+  Outcome<Real> outcome{accepted ? 0 : detail::info_ill_conditioned(slot.size), setup.rcond};
+  if (accepted) setup.store(block);
+  __syncwarp();
+  // The others one by one, by the whole warp.
+  const typename Policy::Scratch scratch(own + Policy::tile_bytes + Policy::scale_bytes);
+  const unsigned careful_ones = __ballot_sync(full_warp, exists && !served);
+  for (unsigned left = __ballot_sync(full_warp, exists && !accepted); left != 0; left &= left - 1) {
+    const int t = __ffs(static_cast<int>(left)) - 1;
+    const int n = __shfl_sync(full_warp, slot.size, t);
+    C* const other = tiles + t * Policy::stride;
+    if ((careful_ones >> t & 1u) == 0) {
+      replace_block<N>(other, n, arguments.fallback, Team<32>::current());
+      continue;
+    }
+    const CarefulSetup<C, N, 32> careful{other, n, Team<32>::current(), scratch};
+    const Outcome<Real> found = careful.run(arguments.fallback);
+    if (lane == t) outcome = found;
+  }
+  __syncwarp();
+
+  const auto group = Team<N>::current();
+#pragma unroll 2
+  for (int t = group.number; t < 32; t += Team<N>::per_warp) {
+    const int n = __shfl_sync(full_warp, slot.size, t);
+    C* const inverse = arguments.inverse + __shfl_sync(full_warp, slot.start, t);
+    if (first + t < range.count) copy_block(tiles + t * Policy::stride, inverse, n * n, group.rank, N);
+  }
+  if (exists) store_outcome(arguments, slot, outcome);
+}
+
+template <int N, class C>
 void launch_setup_tiny(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  constexpr int threads = tiny_policy<W, C>.threads;
-  constexpr int groups = threads / W;
-  const auto blocks = static_cast<unsigned>((static_cast<offset_t>(range.count) + groups - 1) / groups);
-  setup_tiny_kernel<W, C><<<blocks, threads, groups * tiny_tile_bytes<W, C>, stream>>>(arguments, range);
-  check_launch("setup_tiny_kernel");
+  const auto launch = [&](auto* kernel, int threads, int blocks, int bytes) {
+    allow_shared_memory(kernel, static_cast<std::size_t>(bytes));
+    kernel<<<grid_for(range.count, blocks, "setup"), static_cast<unsigned>(threads), static_cast<std::size_t>(bytes),
+             stream>>>(arguments, range);
+    check_launch("setup");
+  };
+  if constexpr (inverse_by_thread(words_of<C>, detail::Arithmetic<C>::is_complex, N)) {
+    using Policy = ThreadSetupPolicy<N, C>;
+    launch(setup_thread_kernel<N, C>, Policy::threads, Policy::threads, Policy::shared_bytes);
+  } else {
+    using Policy = TeamSetup<N, C>;
+    launch(setup_team_kernel<N, C>, Policy::threads, Policy::blocks, Policy::shared_bytes);
+  }
 }
 
 template <class C>
-void setup_tiny(const SetupArguments<C>& arguments, const SlotRange& range, int width, CUstream_st* stream) {
-  switch (width) {
-    case 4: return launch_setup_tiny<4>(arguments, range, stream);
-    case 8: return launch_setup_tiny<8>(arguments, range, stream);
-    case 16: return launch_setup_tiny<16>(arguments, range, stream);
-    default: return launch_setup_tiny<32>(arguments, range, stream);
-  }
+void setup_tiny(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  const auto try_class = [&]<int N>() {
+    if (tiny_class(range.largest) == N) launch_setup_tiny<N>(arguments, range, stream);
+  };
+  [&]<int... I>(std::integer_sequence<int, I...>) { (try_class.template operator()<4 * I + 4>(), ...); }
+  (std::make_integer_sequence<int, 8>{});
 }
 
 }  // namespace blockjacobi::kernels

@@ -2,6 +2,6 @@
 
 namespace blockjacobi::kernels {
 
-template void setup_tiny(const SetupArguments<detail::Complex<float>>&, const SlotRange&, int, CUstream_st*);
+template void setup_tiny(const SetupArguments<detail::Complex<float>>&, const SlotRange&, CUstream_st*);
 
 }  // namespace blockjacobi::kernels

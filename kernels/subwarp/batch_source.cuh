@@ -35,9 +35,7 @@ template <class C>
 struct StridedBatch {
   MatrixBatchView<C> view;
 
-  __device__ StridedMatrix<C> operator[](offset_t k) const {
-    return from(detail::matrix_of(view, k));
-  }
+  __device__ StridedMatrix<C> operator[](offset_t k) const { return from(detail::matrix_of(view, k)); }
   /// Matrix k of an output, whose order is that of its input.
   __device__ StridedMatrix<C> like(offset_t k, int n) const { return from(detail::matrix_of(view, k, n, n)); }
 

@@ -1,29 +1,85 @@
 #pragma once
 
-#include <blockjacobi/types.hpp>
+#include "core/shared/position_map.hpp"
+
+#include <cuda_pipeline.h>
 
 namespace blockjacobi::kernels {
 
-/// Entries begin .. end - 1 of a position map.
+/// The entries of one slot.
 struct MapRange {
-  const offset_t* source;
-  const index_t* position;
-  offset_t begin;
+  detail::MapSlot slot;
   offset_t end;
 };
 
-/// Scatters the entries of a block by a team of `size` threads: store(position, value) once for each element that has
-/// entries, position = i + j N. The thread at the head of a run of equal positions sums the run in its order.
-template <class C, class Store>
-__device__ void extract_entries(const C* values, const MapRange& map, int rank, int size, Store store) {
-  for (offset_t e = map.begin + rank; e < map.end; e += size) {
-    const index_t position = map.position[e];
-    if (e > map.begin && map.position[e - 1] == position) continue;
-    C sum = values[map.source[e]];
-    for (offset_t next = e + 1; next < map.end && map.position[next] == position; ++next)
-      sum += values[map.source[next]];
-    store(position, sum);
+__device__ inline MapRange range_of(const detail::PositionMapView& map, offset_t slot) {
+  return {map.slots[slot], map.slots[slot + 1].begin};
+}
+
+/// store(i, j, value) once for each element that has entries, by `size` threads. The thread at the head of a run of
+/// entries of one element sums the run in its order.
+template <class C, class Word, class Store>
+__device__ void store_sums(const C* values, const Word* words, const MapRange& range, int rank, int size, Store store) {
+  const auto entry = [&](offset_t e) { return detail::map_entry(words[e], range.slot); };
+#pragma unroll 1
+  for (offset_t e = range.slot.begin + rank; e < range.end; e += size) {
+    const detail::MapEntry head = entry(e);
+    if (e > range.slot.begin && same_element(entry(e - 1), head)) continue;
+    C sum = values[head.source];
+    for (offset_t next = e + 1; next < range.end && same_element(entry(next), head); ++next)
+      sum += values[entry(next).source];
+    store(head.row, head.column, sum);
   }
+}
+
+/// Copies the values to their places, asynchronously and `in_flight` words at a time. No element has two entries.
+template <int in_flight, class C, class Word>
+__device__ void copy_singles(const C* values, const Word* words, const MapRange& range, int rank, int size, C* tile,
+                             int ld) {
+  const Word* const own = words + range.slot.begin;
+  const auto count = static_cast<int>(range.end - range.slot.begin);
+#pragma unroll 1
+  for (int first = rank; first < count; first += in_flight * size) {
+    Word word[in_flight];
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u)
+      if (first + u * size < count) word[u] = own[first + u * size];
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) {
+      if (first + u * size >= count) continue;
+      const detail::MapEntry entry = detail::map_entry(word[u], range.slot);
+      __pipeline_memcpy_async(tile + entry.row + entry.column * ld, values + entry.source, sizeof(C));
+    }
+  }
+}
+
+/// Scatters the entries of a slot by `size` threads: store(i, j, value) once for each element that has any.
+template <class C, class Store>
+__device__ void extract_entries(const C* values, const detail::PositionMapView& map, const MapRange& range, int rank,
+                                int size, Store store) {
+  if (map.narrow != nullptr)
+    store_sums(values, map.narrow, range, rank, size, store);
+  else
+    store_sums(values, map.wide, range, rank, size, store);
+}
+
+/// The same into `tile`, column-major in shared memory; wait_for_entries() and a barrier must follow. An odd ld avoids
+/// bank conflicts, as entries go row by row.
+template <int in_flight, class C>
+__device__ void fetch_entries(const C* values, const detail::PositionMapView& map, const MapRange& range, int rank,
+                              int size, C* tile, int ld) {
+  if (map.duplicates)
+    extract_entries(values, map, range, rank, size, [&](int i, int j, C value) { tile[i + j * ld] = value; });
+  else if (map.narrow != nullptr)
+    copy_singles<in_flight>(values, map.narrow, range, rank, size, tile, ld);
+  else
+    copy_singles<(in_flight + 1) / 2>(values, map.wide, range, rank, size, tile, ld);
+}
+
+/// Ends what fetch_entries began in this thread.
+__device__ inline void wait_for_entries() {
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
 }
 
 }  // namespace blockjacobi::kernels

@@ -48,12 +48,6 @@ struct Lanes {
   __device__ bool all(bool predicate) const { return __all_sync(mask, predicate) != 0; }
 };
 
-/// The larger value; NaN if one of them is.
-template <class R>
-struct LargerOrNan {
-  __device__ R operator()(R a, R b) const { return a > b || a != a ? a : b; }
-};
-
 /// A candidate for the pivot: its magnitude and an integer that breaks ties, the smaller first.
 template <class R>
 struct PivotCandidate {

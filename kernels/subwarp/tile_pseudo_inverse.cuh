@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/shared/singular_rule.hpp"
+#include "kernels/subwarp/outcome.cuh"
 #include "kernels/subwarp/tile_qr.cuh"
 
 namespace blockjacobi::kernels {

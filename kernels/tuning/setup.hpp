@@ -7,19 +7,13 @@ namespace blockjacobi::kernels {
 /// Largest order that one group of lanes inverts in registers; above, a thread block works on one matrix.
 inline constexpr int largest_tiny_order = 32;
 
-/// Lane groups of 4, 8, 16 and 32 serve the orders up to their width.
-struct TinySetupPolicy {
-  int threads;  ///< per block
-};
-
-/// The tiles of a thread block (one a lane group) stay within the 48 KB that need no opt-in.
-constexpr TinySetupPolicy tiny_setup_policy(std::size_t scalar_bytes, int width) {
-  constexpr std::size_t shared_limit = 46 * 1024;
-  const std::size_t tile = static_cast<std::size_t>(width) * static_cast<std::size_t>(width + 1) * scalar_bytes +
-                           2 * sizeof(int) * static_cast<std::size_t>(width);
-  int threads = 128;
-  while (threads > 32 && static_cast<std::size_t>(threads / width) * tile > shared_limit) threads /= 2;
-  return {threads};
+/// Warps that a multiprocessor shall hold where a team inverts a block of order N: `words` of 4 bytes a scalar. They
+/// limit the registers to what the elimination needs.
+constexpr int setup_warps(int words, int n) {
+  if (words == 4) return 8;
+  if (n <= 16) return words == 1 ? 20 : 16;
+  if (words == 2 && n <= 24) return 8;
+  return n <= 20 ? 16 : 12;
 }
 
 /// Blocked elimination of one matrix by a thread block.

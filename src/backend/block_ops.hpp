@@ -1,18 +1,11 @@
 #pragma once
 
+#include "core/shared/position_map.hpp"
 #include "core/shared/singular_rule.hpp"
 
 #include <blockjacobi/views.hpp>
 
 namespace blockjacobi::detail {
-
-/// Where the entries of each block lie in the value array, by slot. The entries of slot s are begin[s] ..
-/// begin[s+1] - 1, row by row; entries of the same element stand next to each other and are summed in that order.
-struct PositionMapView {
-  const offset_t* begin = nullptr;    ///< blocks + 1
-  const offset_t* source = nullptr;   ///< index into the values
-  const index_t* position = nullptr;  ///< i + j N within the block
-};
 
 /// Outcome of set-up, by block number; see BlockJacobi::info() and rcond().
 template <Scalar T>

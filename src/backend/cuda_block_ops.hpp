@@ -17,9 +17,9 @@ class CudaBlockOps final : public BlockOps<T> {
   void setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse, Fallback fallback,
              const BlockStatusView<T>& status) override {
     const DeviceGuard guard(context_.device());
-    const kernels::SetupArguments<C> arguments{
-        compute_cast(values), map.begin, map.source,  map.position, compute_cast(inverse.data),
-        inverse.slots,        fallback,  status.info, status.rcond, status.defects};
+    const kernels::SetupArguments<C> arguments{compute_cast(values), map,           compute_cast(inverse.data),
+                                               inverse.slots,        fallback,      status.info,
+                                               status.rcond,         status.defects};
     kernels::setup_blocks(arguments, inverse.groups, context_.stream());
   }
 

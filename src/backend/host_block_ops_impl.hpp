@@ -52,7 +52,18 @@ class BlockSetup {
 
   void extract(const C* values, const PositionMapView& map, offset_t slot) {
     std::fill_n(a_, n() * n(), C{});
-    for (offset_t e = map.begin[slot]; e < map.begin[slot + 1]; ++e) a_[map.position[e]] += values[map.source[e]];
+    if (map.narrow != nullptr)
+      add_entries(values, map.narrow, map.slots[slot], map.slots[slot + 1].begin);
+    else
+      add_entries(values, map.wide, map.slots[slot], map.slots[slot + 1].begin);
+  }
+
+  template <class Word>
+  void add_entries(const C* values, const Word* words, const MapSlot& slot, offset_t end) {
+    for (offset_t e = slot.begin; e < end; ++e) {
+      const MapEntry entry = map_entry(words[e], slot);
+      a_[at(entry.row, entry.column)] += values[entry.source];
+    }
   }
 
   int first_non_finite() const {

@@ -165,7 +165,9 @@ BlockJacobiReport BlockJacobi<T>::report() const {
   report.policy = impl_->options.singular;
   for (const BlockGroup& group : impl_->inverse.layout().groups()) report.sizes.emplace_back(group.size, group.count);
   report.bytes = bytes();
-  report.captured = nnz() > 0 ? static_cast<double>(impl_->map_source.size()) / static_cast<double>(nnz()) : 1.0;
+  report.captured =
+      nnz() > 0 ? static_cast<double>(impl_->map_narrow.size() + impl_->map_wide.size()) / static_cast<double>(nnz())
+                : 1.0;
   for (index_t b = 0; b < report.blocks; ++b) {
     const auto i = static_cast<std::size_t>(b);
     report.singular_blocks += info[i] > 0;
@@ -210,7 +212,7 @@ offset_t BlockJacobi<T>::nnz() const noexcept {
 
 template <Scalar T>
 std::size_t BlockJacobi<T>::bytes() const noexcept {
-  return impl_->inverse.bytes() + impl_->map_begin.bytes() + impl_->map_source.bytes() + impl_->map_position.bytes() +
+  return impl_->inverse.bytes() + impl_->map_slots.bytes() + impl_->map_narrow.bytes() + impl_->map_wide.bytes() +
          impl_->info.bytes() + impl_->rcond.bytes() + impl_->defects.bytes();
 }
 

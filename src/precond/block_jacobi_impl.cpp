@@ -10,9 +10,10 @@ BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartitio
       options(options_),
       nnz(nnz_),
       inverse(backend_, partition_),
-      map_begin(backend_, map.begin),
-      map_source(backend_, map.source),
-      map_position(backend_, map.position),
+      map_slots(backend_, map.slots),
+      map_narrow(backend_, map.narrow),
+      map_wide(backend_, map.wide),
+      map_duplicates(map.duplicates),
       info(backend_, static_cast<std::size_t>(partition_.blocks())),
       rcond(backend_, static_cast<std::size_t>(partition_.blocks())),
       defects(backend_, 1) {
@@ -23,8 +24,9 @@ template <Scalar T>
 void BlockJacobiImpl<T>::setup(const T* values) {
   const Fallback fallback =
       options.singular == SingularPolicy::scalar_jacobi ? Fallback::scalar_jacobi : Fallback::identity;
-  block_ops<T>(backend).setup(values, {map_begin.data(), map_source.data(), map_position.data()}, inverse.view(),
-                              fallback, {info.data(), rcond.data(), defects.data()});
+  const PositionMapView map{map_slots.data(), map_wide.size() == 0 ? map_narrow.data() : nullptr, map_wide.data(),
+                            map_duplicates};
+  block_ops<T>(backend).setup(values, map, inverse.view(), fallback, {info.data(), rcond.data(), defects.data()});
 }
 
 template <Scalar T>

@@ -27,9 +27,10 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   BlockJacobiOptions options;
   offset_t nnz;
   BlockBatch<T> inverse;
-  Array<offset_t> map_begin;
-  Array<offset_t> map_source;
-  Array<index_t> map_position;
+  Array<MapSlot> map_slots;
+  Array<std::uint32_t> map_narrow;
+  Array<std::uint64_t> map_wide;  ///< one of the two is empty
+  bool map_duplicates;
   Array<int> info;
   Array<real_t<T>> rcond;
   Array<int> defects;

@@ -1,16 +1,11 @@
 #include "precond/position_map.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
 
 namespace blockjacobi::detail {
 
 namespace {
-
-struct Entry {
-  index_t position;
-  offset_t source;
-};
 
 /// Calls visit(i, j, k) for entry k of the matrix at element (i, j) of the block, row by row, as they stand.
 template <Offset O, class Visit>
@@ -25,31 +20,71 @@ void for_each_entry(const CsrView<const void, O>& pattern, const BlockSlot& slot
   }
 }
 
-/// Entries of one row sorted by column, so that duplicates are neighbours; stable, so that they keep their order.
-void sort_row(std::vector<Entry>::iterator first, std::vector<Entry>::iterator last) {
-  const auto by_position = [](const Entry& a, const Entry& b) { return a.position < b.position; };
-  if (!std::is_sorted(first, last, by_position)) std::stable_sort(first, last, by_position);
-}
+/// What a slot needs of the map.
+struct Extent {
+  offset_t entries = 0;
+  offset_t first_source = 0;
+  bool narrow = true;
+};
 
 template <Offset O>
-void fill_block(const CsrView<const void, O>& pattern, const BlockSlot& slot, std::vector<Entry>& entries,
-                offset_t* source, index_t* position) {
+Extent measure(const CsrView<const void, O>& pattern, const BlockSlot& slot) {
+  constexpr int bits = map_bits<std::uint32_t>;
+  constexpr offset_t span = offset_t{std::numeric_limits<std::uint32_t>::max()} >> 2 * bits;
+  Extent extent;
+  offset_t last = 0;
+  for_each_entry(pattern, slot, [&](index_t, index_t, offset_t k) {
+    if (extent.entries++ == 0) extent.first_source = k;
+    last = k;
+  });
+  extent.narrow = slot.size <= 1 << bits && last - extent.first_source <= span;
+  return extent;
+}
+
+/// Entries of one row sorted by column, so that duplicates are neighbours; stable, so that they keep their order.
+void sort_row(std::vector<MapEntry>::iterator first, std::vector<MapEntry>::iterator last) {
+  const auto by_column = [](const MapEntry& a, const MapEntry& b) { return a.column < b.column; };
+  if (!std::is_sorted(first, last, by_column)) std::stable_sort(first, last, by_column);
+}
+
+/// The entries of a slot in the order of the map.
+template <Offset O>
+void collect(const CsrView<const void, O>& pattern, const BlockSlot& slot, std::vector<MapEntry>& entries) {
   entries.clear();
-  std::size_t row_begin = 0;
+  std::ptrdiff_t row_begin = 0;
   index_t row = 0;
   for_each_entry(pattern, slot, [&](index_t i, index_t j, offset_t k) {
     if (i != row) {
-      sort_row(entries.begin() + static_cast<std::ptrdiff_t>(row_begin), entries.end());
-      row_begin = entries.size();
+      sort_row(entries.begin() + row_begin, entries.end());
+      row_begin = std::ssize(entries);
       row = i;
     }
-    entries.push_back({i + j * slot.size, k});
+    entries.push_back({k, i, j});
   });
-  sort_row(entries.begin() + static_cast<std::ptrdiff_t>(row_begin), entries.end());
-  for (std::size_t e = 0; e < entries.size(); ++e) {
-    source[e] = entries[e].source;
-    position[e] = entries[e].position;
+  sort_row(entries.begin() + row_begin, entries.end());
+}
+
+/// Returns whether there are duplicates.
+template <class Word, Offset O>
+bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slots, int threads,
+          const std::vector<MapSlot>& map, std::vector<Word>& words) {
+  words.resize(static_cast<std::size_t>(map.back().begin));
+  bool duplicates = false;
+#pragma omp parallel num_threads(threads) reduction(|| : duplicates)
+  {
+    std::vector<MapEntry> entries;
+#pragma omp for schedule(static)
+    for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
+      const MapSlot& slot = map[static_cast<std::size_t>(s)];
+      collect(pattern, slots[static_cast<std::size_t>(s)], entries);
+      Word* word = words.data() + slot.begin;
+      for (std::size_t e = 0; e < entries.size(); ++e) {
+        word[e] = map_word<Word>(entries[e], slot);
+        duplicates = duplicates || (e > 0 && same_element(entries[e], entries[e - 1]));
+      }
+    }
   }
+  return duplicates;
 }
 
 }  // namespace
@@ -57,30 +92,23 @@ void fill_block(const CsrView<const void, O>& pattern, const BlockSlot& slot, st
 template <Offset O>
 PositionMap build_position_map(const CsrView<const void, O>& pattern, const BlockLayout& layout, int threads) {
   const auto slots = layout.slots();
-  const auto blocks = static_cast<std::ptrdiff_t>(slots.size());
   PositionMap map;
-  map.begin.assign(slots.size() + 1, 0);
+  map.slots.assign(slots.size() + 1, {0, 0});
+  bool narrow = true;
 
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::ptrdiff_t s = 0; s < blocks; ++s) {
-    offset_t count = 0;
-    for_each_entry(pattern, slots[static_cast<std::size_t>(s)], [&](index_t, index_t, offset_t) { ++count; });
-    map.begin[static_cast<std::size_t>(s) + 1] = count;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow)
+  for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
+    const Extent extent = measure(pattern, slots[static_cast<std::size_t>(s)]);
+    map.slots[static_cast<std::size_t>(s)].first_source = extent.first_source;
+    map.slots[static_cast<std::size_t>(s) + 1].begin = extent.entries;
+    narrow = narrow && extent.narrow;
   }
-  std::partial_sum(map.begin.begin(), map.begin.end(), map.begin.begin());
+  for (std::size_t s = 0; s < slots.size(); ++s) map.slots[s + 1].begin += map.slots[s].begin;
+  if (!narrow)
+    for (MapSlot& slot : map.slots) slot.first_source = 0;
 
-  map.source.resize(static_cast<std::size_t>(map.begin.back()));
-  map.position.resize(map.source.size());
-#pragma omp parallel num_threads(threads)
-  {
-    std::vector<Entry> entries;
-#pragma omp for schedule(static)
-    for (std::ptrdiff_t s = 0; s < blocks; ++s) {
-      const offset_t begin = map.begin[static_cast<std::size_t>(s)];
-      fill_block(pattern, slots[static_cast<std::size_t>(s)], entries, map.source.data() + begin,
-                 map.position.data() + begin);
-    }
-  }
+  map.duplicates = narrow ? fill(pattern, slots, threads, map.slots, map.narrow)
+                          : fill(pattern, slots, threads, map.slots, map.wide);
   return map;
 }
 

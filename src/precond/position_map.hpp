@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/shared/position_map.hpp"
+
 #include <blockjacobi/block_batch.hpp>
 #include <blockjacobi/views.hpp>
 
@@ -8,11 +10,12 @@
 namespace blockjacobi::detail {
 
 /// The pattern analysis of BlockJacobi: where the entries of each block lie in the value array. Layout as in
-/// PositionMapView.
+/// PositionMapView; narrow words if all blocks admit them.
 struct PositionMap {
-  std::vector<offset_t> begin;
-  std::vector<offset_t> source;
-  std::vector<index_t> position;
+  std::vector<MapSlot> slots;
+  std::vector<std::uint32_t> narrow;
+  std::vector<std::uint64_t> wide;
+  bool duplicates = false;
 };
 
 /// O(nnz) on `threads` threads for a host pattern that passed validate(); `layout` belongs to a partition of its rows.

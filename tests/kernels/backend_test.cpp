@@ -1,9 +1,12 @@
 #include "tests/kernels/blocks.hpp"
 #include "tests/kernels/systems.hpp"
 
+#include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/error.hpp>
 
 #include <cuda_runtime_api.h>
+
+#include <numeric>
 
 namespace blockjacobi::test {
 namespace {
@@ -137,43 +140,34 @@ TEST_F(CudaBackendTest, FailedAllocationNamesTheCall) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "no later launch takes it for its own";
 }
 
-TEST_F(CudaBackendTest, SmallSetupAndApplyCanBeRecorded) {
+TEST_F(CudaBackendTest, SmallRefreshAndApplyCanBeRecorded) {
   const Backend backend = Backend::cuda();
-  const std::vector<index_t> offsets{0, 3, 40, 41, 120};
-  const auto partition = BlockPartition::from_offsets(offsets);
-  BlockBatch<double> inverse(backend, partition);
-  // Twice the identity in every block.
-  std::vector<offset_t> begin{0}, source;
-  std::vector<index_t> position;
-  for (const BlockSlot& slot : inverse.layout().slots()) {
-    for (index_t i = 0; i < slot.size; ++i) {
-      source.push_back(slot.first_row + i);
-      position.push_back(i + i * slot.size);
-    }
-    begin.push_back(static_cast<offset_t>(source.size()));
+  const index_t n = 120;
+  std::vector<std::int32_t> offsets(n + 1);
+  std::iota(offsets.begin(), offsets.end(), 0);
+  std::vector<index_t> columns(n);
+  std::iota(columns.begin(), columns.end(), 0);
+  const std::vector<double> twos(n, 2.0), fours(n, 4.0);
+  const CsrView<double, std::int32_t> diagonal{n, n, n, offsets.data(), columns.data(), twos.data()};
+  // With and without a block that is too large for a narrow position map.
+  for (const auto& bounds :
+       {std::vector<index_t>{0, 3, 40, 41, n}, std::vector<index_t>{0, 3, 35, 50, 70, 90, 110, n}}) {
+    BlockJacobi<double> preconditioner(backend, diagonal, BlockPartition::from_offsets(bounds));
+    Array<double> values(backend, twos), z(backend, n);
+    const Array<double> r(backend, std::vector<double>(n, 1.0));
+    const auto recording = backend.impl().record(
+        [&] {
+          preconditioner.refresh(values.data(), n, MemorySpace::device);
+          preconditioner.apply(r.view(), z.view());
+        },
+        true);
+    recording->replay();
+    EXPECT_EQ(z.to_host(), std::vector<double>(n, 0.5));
+    values.copy_from_host(fours.data());
+    recording->replay();
+    EXPECT_EQ(z.to_host(), std::vector<double>(n, 0.25));
+    EXPECT_EQ(preconditioner.info(), std::vector<int>(bounds.size() - 1, 0));
   }
-  Array<double> values(backend, std::vector<double>(120, 2.0));
-  const Array<offset_t> device_begin(backend, begin), device_source(backend, source);
-  const Array<index_t> device_position(backend, position);
-  Array<int> info(backend, 4), defects(backend, 1);
-  Array<double> rcond(backend, 4);
-  const Array<double> r(backend, std::vector<double>(120, 1.0));
-  Array<double> z(backend, 120);
-  auto& ops = detail::block_ops<double>(backend);
-  const auto recording = backend.impl().record(
-      [&] {
-        ops.setup(values.data(), {device_begin.data(), device_source.data(), device_position.data()}, inverse.view(),
-                  detail::Fallback::identity, {info.data(), rcond.data(), defects.data()});
-        ops.apply(std::as_const(inverse).view(), r.data(), z.data());
-      },
-      true);
-  recording->replay();
-  EXPECT_EQ(z.to_host(), std::vector<double>(120, 0.5));
-  const std::vector<double> fours(120, 4.0);
-  values.copy_from_host(fours.data());
-  recording->replay();
-  EXPECT_EQ(z.to_host(), std::vector<double>(120, 0.25));
-  EXPECT_EQ(info.to_host(), std::vector<int>(4, 0));
 }
 
 TEST_F(CudaBackendTest, SmallPartitionOfADevicePattern) {

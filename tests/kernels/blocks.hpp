@@ -56,26 +56,37 @@ class Blocks {
   index_t rows() const { return partition_.rows(); }
   BlockBatchView<const T> view() const { return inverse_.view(); }
 
-  /// entries(block) gives the stored entries of a block.
+  /// entries(block) gives the stored entries of a block. The map is narrow where the orders admit it, if not `wide`.
   template <class Source>
-  void setup(Source entries, detail::Fallback fallback = detail::Fallback::identity) {
+  void setup(Source entries, detail::Fallback fallback = detail::Fallback::identity, bool wide = false) {
     std::vector<T> values;
-    std::vector<offset_t> begin{0}, source;
-    std::vector<index_t> position;
+    std::vector<detail::MapSlot> slots;
+    std::vector<std::uint32_t> narrow;
+    std::vector<std::uint64_t> words;
+    bool duplicates = false;
+    wide = wide || partition_.largest_block() > 32;
     for (const BlockSlot& slot : inverse_.layout().slots()) {
+      const auto begin = static_cast<offset_t>(values.size());
+      slots.push_back({begin, wide ? 0 : begin});
+      detail::MapEntry last{-1, -1, -1};
       for (const Entry<T>& e : entries(slot.block)) {
-        source.push_back(static_cast<offset_t>(values.size()));
-        position.push_back(e.i + e.j * slot.size);
+        const detail::MapEntry entry{static_cast<offset_t>(values.size()), e.i, e.j};
+        narrow.push_back(detail::map_word<std::uint32_t>(entry, slots.back()));
+        words.push_back(detail::map_word<std::uint64_t>(entry, slots.back()));
         values.push_back(e.value);
+        duplicates = duplicates || same_element(entry, last);
+        last = entry;
       }
-      begin.push_back(static_cast<offset_t>(source.size()));
     }
+    slots.push_back({static_cast<offset_t>(values.size()), 0});
     const Array<T> device_values(backend_, values);
-    const Array<offset_t> device_begin(backend_, begin), device_source(backend_, source);
-    const Array<index_t> device_position(backend_, position);
-    detail::block_ops<T>(backend_).setup(device_values.data(),
-                                         {device_begin.data(), device_source.data(), device_position.data()},
-                                         inverse_.view(), fallback, {info_.data(), rcond_.data(), defects_.data()});
+    const Array<detail::MapSlot> device_slots(backend_, slots);
+    const Array<std::uint32_t> device_narrow(backend_, narrow);
+    const Array<std::uint64_t> device_wide(backend_, words);
+    detail::block_ops<T>(backend_).setup(
+        device_values.data(),
+        {device_slots.data(), wide ? nullptr : device_narrow.data(), device_wide.data(), duplicates}, inverse_.view(),
+        fallback, {info_.data(), rcond_.data(), defects_.data()});
     backend_.synchronize();
   }
 

@@ -143,10 +143,13 @@ TYPED_TEST(SetupTest, SmallMissingEntriesAreZerosAndDuplicatesAreSummed) {
       if (i % 2 == 0) expected(i, i) = T(real_t<T>(0.25));
       expected(i, j) = T(6);
     }
-    Blocks<T> blocks(Backend::cuda(), {n});
-    blocks.setup([&](index_t) { return entries; });
-    EXPECT_EQ(blocks.info()[0], 0);
-    EXPECT_LE(inverse_error<T>(expected, blocks.block(0)), accepted_error);
+    for (const bool wide : {false, true}) {
+      Blocks<T> blocks(Backend::cuda(), {n, n});
+      blocks.setup([&](index_t) { return entries; }, detail::Fallback::identity, wide);
+      EXPECT_EQ(blocks.info(), std::vector<int>(2, 0));
+      EXPECT_LE(inverse_error<T>(expected, blocks.block(0)), accepted_error);
+      EXPECT_LE(inverse_error<T>(expected, blocks.block(1)), accepted_error);
+    }
   }
 }
 
@@ -274,6 +277,56 @@ TYPED_TEST(SetupTest, SmallInverseThatOverflowsIsRejected) {
                  detail::Fallback::scalar_jacobi);
     EXPECT_EQ(blocks.info()[0], n + 1);
     EXPECT_TRUE(blocks.block(0) == Matrix<T>(Matrix<T>::Identity(n, n)));
+  }
+}
+
+/// What can stand among good blocks: nothing wrong (0), singular, NaN, rows of different scale, almost nothing but
+/// zeros.
+template <Scalar T>
+Matrix<T> troubled(index_t n, int kind, unsigned seed) {
+  using R = real_t<T>;
+  Matrix<T> a = random_matrix<T>(n, seed);
+  const R large = std::is_same_v<R, float> ? R(1e30) : R(1e250);
+  if (kind == 1) a.row(n - 1).setZero();
+  if (kind == 2) a(n - 1, n / 2) = T(std::numeric_limits<R>::quiet_NaN());
+  if (kind == 3)
+    for (index_t i = 0; i < n; ++i) a.row(i) *= i % 2 == 0 ? large : 1 / large;
+  if (kind == 4) a *= std::numeric_limits<R>::denorm_min();
+  return a;
+}
+
+TYPED_TEST(SetupTest, SmallTroubledBlocksLeaveTheOthersAlone) {
+  using T = TypeParam;
+  for (const index_t n : {1, 3, 4, 6, 8, 11, 16, 20, 27, 32}) {
+    SCOPED_TRACE(n);
+    constexpr index_t count = 97;
+    const std::vector<index_t> sizes(count, n);
+    const auto kind = [](index_t b) { return b * 7 % 13 < 5 ? static_cast<int>(b * 7 % 13) : 0; };
+    const auto seed = [](index_t b) { return 300u + static_cast<unsigned>(b); };
+    Blocks<T> good(Backend::cuda(), sizes), mixed(Backend::cuda(), sizes);
+    good.setup([&](index_t b) { return dense_entries<T>(troubled<T>(n, 0, seed(b))); });
+    mixed.setup([&](index_t b) { return dense_entries<T>(troubled<T>(n, kind(b), seed(b))); });
+    const auto info = mixed.info();
+    for (index_t b = 0; b < count; ++b) {
+      SCOPED_TRACE(::testing::Message() << "block " << b << ", kind " << kind(b));
+      const auto x = mixed.block(b);
+      EXPECT_TRUE(x.allFinite());
+      if (kind(b) == 0) {
+        EXPECT_TRUE(x == good.block(b));
+      }
+      if (kind(b) == 0 || kind(b) == 3) {
+        EXPECT_EQ(info[static_cast<std::size_t>(b)], 0);
+      }
+      if (kind(b) == 1) {
+        EXPECT_GT(info[static_cast<std::size_t>(b)], 0);
+      }
+      if (kind(b) == 2) {
+        EXPECT_EQ(info[static_cast<std::size_t>(b)], -(n + n / 2 * n));
+      }
+      if (kind(b) == 3) {
+        EXPECT_LE(inverse_error<T>(troubled<T>(n, 3, seed(b)), x), accepted_error);
+      }
+    }
   }
 }
 

@@ -8,7 +8,21 @@ namespace blockjacobi::test {
 namespace {
 
 using detail::build_position_map;
+using detail::map_entry;
+using detail::MapEntry;
+using detail::MapSlot;
 using detail::PositionMap;
+
+/// visit(slot, entry) over the whole map.
+template <class Visit>
+void for_each_entry(const PositionMap& map, Visit visit) {
+  EXPECT_TRUE(map.narrow.empty() || map.wide.empty());
+  for (std::size_t s = 0; s + 1 < map.slots.size(); ++s) {
+    for (auto e = static_cast<std::size_t>(map.slots[s].begin); e < static_cast<std::size_t>(map.slots[s + 1].begin);
+         ++e)
+      visit(s, map.wide.empty() ? map_entry(map.narrow[e], map.slots[s]) : map_entry(map.wide[e], map.slots[s]));
+  }
+}
 
 template <Offset O>
 CsrView<const void, O> view_of(index_t n, const std::vector<O>& offsets, const std::vector<index_t>& columns,
@@ -25,9 +39,62 @@ TEST(PositionMap, KeepsDuplicatesTogetherInTheirOrder) {
   const BlockLayout layout(partition, 8);
   const PositionMap map = build_position_map(view_of<std::int32_t>(3, offsets, columns, IndexBase::one), layout, 2);
   // slots are sorted by order: the 1 x 1 block first
-  EXPECT_EQ(map.begin, (std::vector<offset_t>{0, 1, 5}));
-  EXPECT_EQ(map.source, (std::vector<offset_t>{5, 1, 0, 2, 3}));
-  EXPECT_EQ(map.position, (std::vector<index_t>{0, 0, 2, 2, 3}));
+  std::vector<std::size_t> slots;
+  std::vector<offset_t> sources;
+  std::vector<index_t> positions;
+  for_each_entry(map, [&](std::size_t s, const MapEntry& entry) {
+    slots.push_back(s);
+    sources.push_back(entry.source);
+    positions.push_back(entry.row + 2 * entry.column);
+  });
+  EXPECT_EQ(slots, (std::vector<std::size_t>{0, 1, 1, 1, 1}));
+  EXPECT_EQ(sources, (std::vector<offset_t>{5, 1, 0, 2, 3}));
+  EXPECT_EQ(positions, (std::vector<index_t>{0, 0, 2, 2, 3}));
+  EXPECT_TRUE(map.duplicates);
+  EXPECT_TRUE(map.wide.empty());
+}
+
+/// One block of two rows, the first with `far` entries outside of the block behind its only entry inside.
+PositionMap map_of_long_row(offset_t far) {
+  const std::vector<std::int64_t> offsets{0, far + 1, far + 2, far + 3};
+  std::vector<index_t> columns(static_cast<std::size_t>(far) + 3, 2);
+  columns.front() = 0;
+  columns[static_cast<std::size_t>(far) + 1] = 1;
+  const BlockLayout layout(BlockPartition::from_offsets({0, 2, 3}), 8);
+  return build_position_map(view_of<std::int64_t>(3, offsets, columns, IndexBase::zero), layout, 1);
+}
+
+TEST(PositionMap, WidensWhereABlockSpansTooManyValues) {
+  constexpr offset_t span = offset_t{1} << 22;
+  for (const offset_t far : {span - 2, span - 1}) {
+    const PositionMap map = map_of_long_row(far);
+    EXPECT_EQ(map.wide.empty(), far == span - 2);
+    EXPECT_FALSE(map.duplicates);
+    std::vector<offset_t> sources;
+    for_each_entry(map, [&](std::size_t, const MapEntry& entry) { sources.push_back(entry.source); });
+    EXPECT_EQ(sources, (std::vector<offset_t>{far + 2, 0, far + 1}));
+  }
+}
+
+TEST(PositionMap, WidensWhereABlockIsLarge) {
+  const index_t n = max_block_size;
+  std::vector<std::int32_t> offsets(static_cast<std::size_t>(n) + 1);
+  std::vector<index_t> columns;
+  for (index_t i = 0; i < n; ++i) {
+    columns.push_back(n - 1);
+    offsets[static_cast<std::size_t>(i) + 1] = i + 1;
+  }
+  const BlockLayout layout(BlockPartition::from_offsets({0, n}), 8);
+  const PositionMap map = build_position_map(view_of<std::int32_t>(n, offsets, columns, IndexBase::zero), layout, 1);
+  EXPECT_TRUE(map.narrow.empty());
+  index_t row = 0;
+  for_each_entry(map, [&](std::size_t, const MapEntry& entry) {
+    EXPECT_EQ(entry.source, row);
+    EXPECT_EQ(entry.row, row);
+    EXPECT_EQ(entry.column, n - 1);
+    ++row;
+  });
+  EXPECT_EQ(row, n);
 }
 
 TEST(PositionMap, EqualsADenseExtractionOnRandomPatterns) {
@@ -47,19 +114,15 @@ TEST(PositionMap, EqualsADenseExtractionOnRandomPatterns) {
     const BlockLayout layout(partition, 8);
     const PositionMap map = build_position_map(view_of<std::int64_t>(n, offsets, columns, IndexBase::zero), layout, 1);
 
-    std::vector<double> dense(static_cast<std::size_t>(n) * static_cast<std::size_t>(n), 0.0), found = dense;
+    std::vector<double> dense(static_cast<std::size_t>(n) * static_cast<std::size_t>(n), 0.0);
     for (index_t row = 0; row < n; ++row)
       for (auto k = offsets[static_cast<std::size_t>(row)]; k < offsets[static_cast<std::size_t>(row) + 1]; ++k)
         dense[static_cast<std::size_t>(row * n + columns[static_cast<std::size_t>(k)])] += static_cast<double>(k + 1);
-    for (std::size_t s = 0; s < layout.slots().size(); ++s) {
+    for_each_entry(map, [&](std::size_t s, const MapEntry& entry) {
       const BlockSlot& slot = layout.slots()[s];
-      for (offset_t e = map.begin[s]; e < map.begin[s + 1]; ++e) {
-        const index_t p = map.position[static_cast<std::size_t>(e)];
-        const index_t i = slot.first_row + p % slot.size, j = slot.first_row + p / slot.size;
-        found[static_cast<std::size_t>(i * n + j)] += static_cast<double>(map.source[static_cast<std::size_t>(e)] + 1);
-        dense[static_cast<std::size_t>(i * n + j)] -= static_cast<double>(map.source[static_cast<std::size_t>(e)] + 1);
-      }
-    }
+      const auto e = static_cast<std::size_t>((slot.first_row + entry.row) * n + slot.first_row + entry.column);
+      dense[e] -= static_cast<double>(entry.source + 1);
+    });
     for (const BlockSlot& slot : layout.slots())  // nothing of the blocks is left over, nothing was taken twice
       for (index_t i = slot.first_row; i < slot.first_row + slot.size; ++i)
         for (index_t j = slot.first_row; j < slot.first_row + slot.size; ++j)

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""One table of the batched operations out of a record of `batched`, with the verdict on the project's targets.
+
+usage: batched_table.py RECORD.json [--given given/h200.tsv] [--operations lu,qr] [--output TABLE.md]
+
+One row an order: time, percent of the copy bandwidth of the same run, how many times faster than the best of cuBLAS and
+cuSOLVER in the same run, than MAGMA and than Ginkgo (given figures, see the head of the file), and the target LAND: the
+percentage that the row must reach. Times of MAGMA and Ginkgo between measured orders are interpolated linearly in
+log(time a matrix). Ends with 1 if more than a tenth of the rows miss their target or one is slower than the best peer.
+"""
+
+import argparse
+import collections
+import csv
+import json
+import math
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# Percent of copy by class N <= 8, 16, 24, 32.
+LAND = {
+    ("inverse", "d"): (88, 72, 58, 55),
+    ("inverse", "s"): (75, 65, 50, 50),
+    ("lu", "d"): (88, 78, 65, 60),
+    ("lu", "s"): (75, 68, 55, 52),
+    ("lu", "c"): (70, 60, 45, 45),
+    ("lu", "z"): (70, 60, 45, 45),
+}
+# Times as fast as (implementations), at most this percentage of copy.
+RELATIVE = {
+    ("cholesky", "sd"): (1.3, ("magma",), 80),
+    ("qr", "sd"): (1.3, ("magma",), 55),
+    ("inverse", "cz"): (4.0, ("cublas",), 80),
+    ("qr", "cz"): (4.0, ("cublas",), 80),
+    ("cholesky", "cz"): (3.0, ("cusolver",), math.inf),
+    ("extract_invert", "sd"): (5.0, ("ginkgo",), math.inf),
+}
+
+
+def ns_per_matrix(record):
+    return record["time_ms"] * 1e6 / record["batch"]
+
+
+class Given:
+    """Times of other libraries by operation, implementation and scalar."""
+
+    def __init__(self, path):
+        self.times = collections.defaultdict(dict)
+        with open(path, encoding="utf-8") as file:
+            lines = (line for line in file if not line.startswith("#"))
+            for row in csv.DictReader(lines, delimiter="\t"):
+                key = row["operation"], row["implementation"], row["scalar"]
+                self.times[key][int(row["n"])] = float(row["ms"]) * 1e6 / int(row["batch"])
+
+    def ns(self, operation, implementation, scalar, n):
+        """None outside the measured orders."""
+        times = self.times.get((operation, implementation, scalar), {})
+        if n in times:
+            return times[n]
+        below, above = [k for k in times if k < n], [k for k in times if k > n]
+        if not below or not above:
+            return None
+        low, high = max(below), min(above)
+        weight = (n - low) / (high - low)
+        return math.exp((1 - weight) * math.log(times[low]) + weight * math.log(times[high]))
+
+
+def land(row, peers):
+    """The percentage of copy that the row must reach; None without a target."""
+    operation, scalar, n = row["operation"], row["scalar"], row["n"]
+    # Orders that are no multiple of 4 have 3/4 of the target of their class; orders 1 to 3 count as 4.
+    factor = 1.0 if n % 4 == 0 or n < 4 else 0.75
+    if (operation, scalar) in LAND:
+        return factor * LAND[operation, scalar][min((n - 1) // 8, 3)]
+    for (name, scalars), (times, implementations, most) in RELATIVE.items():
+        known = [peers[i] for i in implementations if peers.get(i)]
+        if name == operation and scalar in scalars and known:
+            percent = 100 * row["fraction_of_copy"] * times * ns_per_matrix(row) / min(known)
+            return factor * min(percent, most)
+    return None
+
+
+def collect(records, given):
+    measured = collections.defaultdict(dict)
+    for record in records:
+        measured[record["operation"], record["scalar"], record["n"]][record["implementation"]] = record
+    for (operation, scalar, n), found in sorted(measured.items(), key=lambda k: (k[0][0], "sdcz".index(k[0][1]), k[0][2])):
+        if "blockjacobi" not in found:
+            continue
+        row = found["blockjacobi"]
+        peers = {name.split("_")[0]: ns_per_matrix(r) for name, r in found.items() if name != "blockjacobi"}
+        for name in ("magma", "ginkgo"):
+            peers[name] = given.ns(operation, name, scalar, n)
+        yield row, {name: ns for name, ns in peers.items() if ns}
+
+
+def verdict(percent, target, slower):
+    if slower:
+        return "**slower**"
+    if target is None:
+        return ""
+    return "ok" if percent >= target - 0.05 else "**under**"
+
+
+def table(rows):
+    lines, missed, judged, slow = [], 0, 0, 0
+    heading = None
+    for row, peers in rows:
+        if (row["operation"], row["scalar"]) != heading:
+            heading = row["operation"], row["scalar"]
+            lines += ["", f"### {heading[0]}, {heading[1]}", "",
+                      "| N | batch | ms | % of copy | x cuBLAS, cuSOLVER | x MAGMA | x Ginkgo | LAND | |",
+                      "| --: | --: | --: | --: | --: | --: | --: | --: | --- |"]
+        percent, target, own = 100 * row["fraction_of_copy"], land(row, peers), ns_per_matrix(row)
+        times = [min((peers[i] for i in names if i in peers), default=None)
+                 for names in (("cublas", "cusolver"), ("magma",), ("ginkgo",))]
+        word = verdict(percent, target, bool(peers) and min(peers.values()) < own)
+        judged += target is not None
+        missed += word == "**under**"
+        slow += word == "**slower**"
+        cells = [f"{t / own:.1f}" if t else "-" for t in times]
+        lines.append(f"| {row['n']} | {row['batch']} | {row['time_ms']:.3f} | {percent:.1f} | " + " | ".join(cells)
+                     + f" | {'-' if target is None else f'{target:.0f}'} | {word} |")
+    summary = f"{judged} rows with a target, {missed} under it, {slow} slower than the best peer"
+    return [summary, *lines], missed + slow <= judged / 10 and slow == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("record", type=pathlib.Path)
+    parser.add_argument("--given", type=pathlib.Path, default=HERE / "given" / "h200.tsv")
+    parser.add_argument("--operations", help="only these, separated by commas")
+    parser.add_argument("--output", type=pathlib.Path, help="standard output without it")
+    options = parser.parse_args()
+    with open(options.record, encoding="utf-8") as file:
+        record = json.load(file)
+    wanted = options.operations.split(",") if options.operations else None
+    records = [r for r in record["records"] if wanted is None or r["operation"] in wanted]
+    lines, passed = table(collect(records, Given(options.given)))
+    head = f"{record['device']}, driver {record['driver']}, {record['date']}, copy {record['copy_gbps']:.0f} GB/s; "
+    text = head + "\n".join(lines) + "\n"
+    if options.output:
+        options.output.write_text(text, encoding="utf-8")
+    else:
+        print(text)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
