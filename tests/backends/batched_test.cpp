@@ -1,4 +1,5 @@
 #include "support/batch.hpp"
+#include "support/messages.hpp"
 
 #include "backend/backend_impl.hpp"
 
@@ -22,16 +23,6 @@ using FloatCases = ::testing::Types<BackendCase<BackendKind::host, float>, Backe
 using FloatCases = ::testing::Types<BackendCase<BackendKind::host, float>>;
 #endif
 TYPED_TEST_SUITE(BatchedFarApartOnBackend, FloatCases, BackendCaseName);
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const InvalidArgument& e) {
-    return e.what();
-  }
-  return "no InvalidArgument";
-}
 
 /// Batches of 2 x 2 matrices [d 1; 1 d] with d = 2, 3, 4, ...; all functions on each.
 template <Scalar T>
