@@ -288,6 +288,37 @@ TYPED_TEST(BatchedOnBackend, SmallInversesBesideSingularMatricesAndNan) {
   }
 }
 
+/// NaN and Inf do not vanish in an inverse.
+TYPED_TEST(BatchedOnBackend, SmallInversesOfNonFiniteMatricesAreNotFinite) {
+  using T = typename TypeParam::Scalar;
+  using Limits = std::numeric_limits<real_t<T>>;
+  Random random(111);
+  for (const index_t n : batched_orders<TypeParam>()) {
+    if (n > 64) continue;
+    const Dense<T> good = random_dense<T>(n, random);
+    std::vector<Dense<T>> matrices{good};
+    for (const auto value : {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN()})
+      for (const auto& [i, j] : {std::pair{0, 0}, {n / 2, n - 1}, {n - 1, n / 2}, {n - 1, n - 1}})
+        for (const Dense<T>& regular : {good, Dense<T>(Dense<T>::Identity(n, n))}) {
+          matrices.push_back(regular);
+          matrices.back()(i, j) = T(value);
+        }
+    for (const InverseBy by : {InverseBy::fused, InverseBy::factors})
+      for (const bool in_place : {false, true}) {
+        const auto alone = inverted(this->make_backend(), std::vector<Dense<T>>{good}, by, in_place);
+        const auto result = inverted(this->make_backend(), matrices, by, in_place);
+        EXPECT_TRUE(same_bits(result.x[0], alone.x[0]));
+        for (std::size_t k = 1; k < matrices.size(); ++k) {
+          SCOPED_TRACE("matrix " + std::to_string(k) + " of order " + std::to_string(n));
+          EXPECT_FALSE(result.x[k].allFinite());
+          if (by == InverseBy::fused) {
+            EXPECT_TRUE(result.x[k].hasNaN());
+          }
+        }
+      }
+  }
+}
+
 /// ||op(A) X - B|| / (N eps ||A|| ||X||).
 template <Scalar T>
 double solve_error(batched::Op op, const Dense<T>& a, const Dense<T>& x, const Dense<T>& b) {
