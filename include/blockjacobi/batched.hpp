@@ -50,8 +50,9 @@ struct MatrixBatchView {
 ///    work is done on return.
 ///  - Matrices are of order 0..max_block_size on the host and 0..32 on CUDA, square but for geqrf and right-hand sides,
 ///    and disjoint from each other. Elements between the rows and the leading dimension are neither read nor written.
-///  - An input and an output may be the same storage (same data or pointers, ld and stride) where a function says so,
-///    else they must be disjoint. Pointer arrays may point anywhere else, which is the caller's promise.
+///  - An input and an output may be the same storage (same data or pointers, stride, and ld unless there is only one
+///    column) where a function says so, else they must be disjoint: one behind the other, or interleaved at the same
+///    stride and ld. Pointer arrays may point anywhere else, which is the caller's promise.
 ///  - Where an input and an output both are square batches, the orders are the input's; the output's `orders` must be
 ///    null or the same array.
 ///  - Misuse throws InvalidArgument with the numbers before any work: sizes out of range, ld < rows, a stride at which
