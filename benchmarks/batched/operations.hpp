@@ -3,6 +3,7 @@
 #include "batched/device.hpp"
 #include "batched/peers.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <memory>
@@ -39,7 +40,8 @@ class WideMatrix {
     for (int i = 0; i < n_; ++i) {
       long double sum = 0;
       for (int j = 0; j < n_; ++j) sum += std::abs((*this)(i, j));
-      if (!(sum <= norm)) norm = sum;
+      if (std::isnan(sum)) return sum;
+      norm = std::max(norm, sum);
     }
     return norm;
   }
@@ -71,6 +73,9 @@ double inverse_error(const WideMatrix<T>& a, const WideMatrix<T>& x) {
   const long double unit = n * static_cast<long double>(std::numeric_limits<blockjacobi::real_t<T>>::epsilon());
   return static_cast<double>(std::min(left, right) / (unit * a.infinity_norm() * x.infinity_norm()));
 }
+
+/// The larger of two errors; infinite if one is NaN.
+inline double worse_error(double a, double b) { return std::isnan(a) || std::isnan(b) ? INFINITY : std::max(a, b); }
 
 /// Uniform in [-1/2, 1/2], the parts of complex numbers each.
 template <class T>
@@ -216,7 +221,8 @@ class Case {
             error};
   }
 
-  /// The largest scaled error of matrices all over the batch; infinite if an info is not 0.
+  /// The largest scaled error of matrices all over the batch; infinite if an info is not 0 or a
+  /// result has NaN.
   double error() const {
     double worst = 0;
     for (const int info : info_.sample(0, operation_ == "qr" ? 0 : batch_))
@@ -225,7 +231,7 @@ class Case {
     for (std::size_t s = 0; s < samples; ++s) {
       const std::size_t k = s * (batch_ - 1) / (samples - 1);
       const double e = error_of(k);
-      if (!(e <= worst)) worst = e;
+      worst = worse_error(worst, e);
     }
     return worst;
   }

@@ -47,7 +47,7 @@ Measurement measure_setup(Device& device, int n, double gigabytes) {
         by_columns[static_cast<std::size_t>(i + j * n)] = by_rows[static_cast<std::size_t>(i * n + j)];
     const WideMatrix<T> a(by_columns.data(), n);
     const WideMatrix<T> x(preconditioner.inverse_block(static_cast<bj::index_t>(k)).data(), n);
-    error = std::max(error, inverse_error(a, x));
+    error = worse_error(error, inverse_error(a, x));
   }
   return {"extract_invert",
           "blockjacobi",

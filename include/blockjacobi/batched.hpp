@@ -47,11 +47,12 @@ struct MatrixBatchView {
 /// What holds for all functions:
 ///  - Arrays (matrices, pointer arrays, orders, ipiv, tau, info, rank) lie in the memory space of the backend. Work is
 ///    enqueued on its stream; a call neither waits nor, but for pseudo_inverse on the host, allocates. On the host the
-///    work is done on return.
+///    work is done on return. On a host backend several threads may call them at once, for different outputs.
 ///  - Matrices are of order 0..max_block_size on the host and 0..32 on CUDA, square but for geqrf and right-hand sides,
 ///    and disjoint from each other. Elements between the rows and the leading dimension are neither read nor written.
-///  - An input and an output may be the same storage (same data or pointers, ld and stride) where a function says so,
-///    else they must be disjoint. Pointer arrays may point anywhere else, which is the caller's promise.
+///  - An input and an output may be the same storage (same data or pointers, stride, and ld unless there is only one
+///    column) where a function says so, else they must be disjoint: one behind the other, or interleaved at the same
+///    stride and ld. Pointer arrays may point anywhere else, which is the caller's promise.
 ///  - Where an input and an output both are square batches, the orders are the input's; the output's `orders` must be
 ///    null or the same array.
 ///  - Misuse throws InvalidArgument with the numbers before any work: sizes out of range, ld < rows, a stride at which
@@ -60,6 +61,8 @@ struct MatrixBatchView {
 ///    on the host only, those of `ipiv` nowhere: getri and getrs take what getrf wrote.
 ///  - Numerical outcomes are values: info[k] (or rank[k]) of matrix k. Matrices do not influence each other: NaN, Inf
 ///    and singular ones leave their neighbours' results as they are, bit for bit.
+///  - NaN or Inf in a matrix never ends in an inverse that looks like one: info is not 0, or the inverse has NaN or Inf
+///    itself, from inverse and spd_inverse as from getri and potri after the factorization.
 ///
 /// The batched algorithms follow A. Haidar, T. Dong, P. Luszczek, S. Tomov, J. Dongarra, "Batched matrix computations
 /// on hardware accelerators based on GPUs" (2015), and A. Abdelfattah, A. Haidar, S. Tomov, J. Dongarra, "Factorization
@@ -84,7 +87,8 @@ enum class Op { none, transpose, conjugate_transpose };
 /// `ipiv`: rows * count numbers; in step i (1-based) of matrix k row i was interchanged with row
 /// ipiv[k * a.rows + i - 1]. The pivot is the element of largest |Re| + |Im|, the first of equals.
 /// `info`: one a matrix; 0, or the smallest j (1-based) with u_jj exactly zero. The factorization is complete then too.
-/// Where A has NaN, nothing is promised about ipiv and info but that ipiv holds rows of the matrix.
+/// Where A has NaN or Inf, so has the result; nothing is promised about ipiv and info but that ipiv holds rows of the
+/// matrix.
 ///
 /// ||P A - L U|| is of the order of N eps ||A|| unless the elements grow; |l_ij| <= 1 up to rounding.
 template <Scalar T>
@@ -94,6 +98,7 @@ BLOCKJACOBI_EXPORT void getrf(const Backend& backend, MatrixBatchView<T> a, inde
 ///
 /// `lu`, `ipiv`: from getrf. `x`: of the shape of lu; may be lu's storage.
 /// `info`: one a matrix; 0, or the smallest j (1-based) with u_jj exactly zero: x is filled with quiet NaN then.
+/// NaN or Inf in the factors gives an x with NaN or Inf.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void getri(const Backend& backend, std::type_identity_t<MatrixBatchView<const T>> lu,
                               const index_t* ipiv, MatrixBatchView<T> x, int* info);
@@ -103,7 +108,7 @@ BLOCKJACOBI_EXPORT void getri(const Backend& backend, std::type_identity_t<Matri
 ///
 /// `a`: square. `x`: of the shape of a; may be a's storage.
 /// `info`: one a matrix; 0, or the number (1-based) of the first pivot that is exactly zero: x is filled with quiet NaN
-/// then. NaN in A gives an x with NaN; about Inf, and about info where A has NaN or Inf, nothing is promised.
+/// then. NaN or Inf in A gives an x with NaN; about info nothing is promised then.
 ///
 /// min(||I - A X||, ||I - X A||) <= 10 N eps ||A|| ||X|| in the infinity norm unless elements grow or underflow.
 template <Scalar T>
@@ -125,7 +130,8 @@ BLOCKJACOBI_EXPORT void getrs(const Backend& backend, Op op, std::type_identity_
 /// `a`: square; the factor takes the place of the triangle, the other one is neither read nor written. Imaginary parts
 /// on the diagonal are taken as zero; the diagonal of the factor is real and positive.
 /// `info`: one a matrix; 0, or the order j of the first leading minor that is not positive definite (or has NaN on its
-/// way): of the triangle only the part of order j - 1 holds a factor then, the rest is unspecified.
+/// way): of the triangle only the part of order j - 1 holds a factor then, the rest is unspecified. Where the triangle
+/// has Inf and info is 0 the factor has NaN or Inf.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void potrf(const Backend& backend, Triangle triangle, MatrixBatchView<T> a, int* info);
 
@@ -144,7 +150,8 @@ BLOCKJACOBI_EXPORT void potri(const Backend& backend, Triangle triangle, MatrixB
 /// SpdStorage::full: x is exactly symmetric (Hermitian). SpdStorage::packed: the first N (N + 1) / 2 elements of each
 /// matrix of x hold the same triangle of the inverse in LAPACK's packed form; x.ld is not used, x.stride is at least
 /// that many elements of the largest order, nothing behind them is written.
-/// `info`: one a matrix, as potrf; where it is not 0 all elements of the result are quiet NaN.
+/// `info`: one a matrix, as potrf; where it is not 0 all elements of the result are quiet NaN. Where the triangle has
+/// Inf and info is 0 the result has NaN.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void spd_inverse(const Backend& backend, Triangle triangle,
                                     std::type_identity_t<MatrixBatchView<const T>> a, MatrixBatchView<T> x,

@@ -1,6 +1,10 @@
 #pragma once
 
 /// Block-Jacobi preconditioning of sparse linear systems, on CPU threads and CUDA devices.
+///
+/// Thread safety: several threads may share the objects of a host backend and call const members and free functions on
+/// them at once, as long as no two write the same memory; what changes an object excludes every other use of it. A CUDA
+/// backend and all that was made on it belong to one thread at a time. Different backends are independent.
 
 #include <blockjacobi/array.hpp>
 #include <blockjacobi/backend.hpp>

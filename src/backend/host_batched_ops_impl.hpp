@@ -107,7 +107,7 @@ void HostBatchedOps<T>::getri(const MatrixBatchView<const T>& lu, const index_t*
     const index_t n = factors.rows;
     const auto inverse = compute_matrix(x, k, n, n);
     info[k] = first_zero_diagonal(factors.data, factors.ld, n);
-    if (info[k] != 0) return fill_matrix(inverse, quiet_nan<compute_t<T>>());
+    if (info[k] != 0 || !all_finite(factors)) return fill_matrix(inverse, quiet_nan<compute_t<T>>());
     std::array<index_t, max_block_size> pivots;
     for (index_t i = 0; i < n; ++i) pivots[static_cast<std::size_t>(i)] = ipiv[k * lu.rows + i] - 1;
     with_fixed_size(n, [&](auto fixed) { invert_lu_matrix<fixed(), T>(factors, pivots.data(), inverse); });
@@ -119,8 +119,10 @@ void HostBatchedOps<T>::inverse(const MatrixBatchView<const T>& a, const MatrixB
   for_matrices(a, threads_, [&](offset_t k) {
     const auto matrix = compute_matrix(a, k);
     const auto inverse = compute_matrix(x, k, matrix.rows, matrix.rows);
+    // why: 1 / Inf is 0, so that the elimination alone would give finite results.
+    const bool finite = all_finite(matrix);
     with_fixed_size(matrix.rows, [&](auto fixed) { info[k] = invert_matrix<fixed(), T>(matrix, inverse); });
-    if (info[k] != 0) fill_matrix(inverse, quiet_nan<compute_t<T>>());
+    if (info[k] != 0 || !finite) fill_matrix(inverse, quiet_nan<compute_t<T>>());
   });
 }
 
@@ -191,8 +193,9 @@ template <Scalar T>
 void HostBatchedOps<T>::potri(batched::Triangle triangle, const MatrixBatchView<T>& a, int* info) {
   for_matrices(a, threads_, [&](offset_t k) {
     const auto stored = Triangle<compute_t<T>>::rectangular(triangle, compute_matrix(a, k));
+    const bool finite = stored.all_finite();
     with_fixed_size(stored.order(), [&](auto fixed) { info[k] = invert_triangle<fixed(), T>(stored); });
-    if (info[k] != 0) stored.fill(quiet_nan<compute_t<T>>());
+    if (info[k] != 0 || !finite) stored.fill(quiet_nan<compute_t<T>>());
   });
 }
 
@@ -208,8 +211,9 @@ void HostBatchedOps<T>::spd_inverse(batched::Triangle triangle, const MatrixBatc
     const auto source = Triangle<const C>::rectangular(triangle, matrix);
     const auto target =
         packed ? Triangle<C>::packed(triangle, inverse.data, n) : Triangle<C>::rectangular(triangle, inverse);
+    const bool finite = source.all_finite();
     with_fixed_size(n, [&](auto fixed) { info[k] = invert_spd<fixed(), T>(source, target); });
-    if (info[k] != 0) target.fill(quiet_nan<C>());
+    if (info[k] != 0 || !finite) target.fill(quiet_nan<C>());
     if (!packed) mirror(triangle, inverse);
   });
 }

@@ -39,6 +39,14 @@ inline arithmetic_real_t<C> largest_abs1(int n, const C* x) {
   return largest;
 }
 
+/// Neither NaN nor Inf among n numbers.
+template <class C>
+inline bool all_finite(int n, const C* x) {
+  bool all = true;
+  for (int i = 0; i < n; ++i) all &= finite(x[i]);
+  return all;
+}
+
 /// Quiet NaN in every part.
 template <class C>
 inline C quiet_nan() {

@@ -131,27 +131,28 @@ void invert_lu_unblocked(C* a, Ld ld, N n, const index_t* pivots) {
 /// U <- U^-1 for the upper triangle of a square matrix of any order, by block columns.
 template <Scalar T, class C>
 void invert_upper_blocked(const MatrixRef<C>& u) {
-  std::array<C, static_cast<std::size_t>(max_block_size * lu_panel_width)> product;
+  Tile<C, lu_panel_width> tile;
   for (index_t first = 0; first < u.rows; first += lu_panel_width) {
     const index_t width = std::min(lu_panel_width, u.rows - first);
     const MatrixRef<C> diagonal = part(u, first, first, width, width), above = part(u, 0, first, first, width);
     invert_upper(diagonal.data, diagonal.ld, width);
-    // -U00^-1 U01, where U00^-1 is the triangle found so far: block row by block row.
-    const MatrixRef<C> sum{product.data(), first, width, std::max<index_t>(first, 1)};
-    fill_matrix(sum, C{});
+    // -U00^-1 U01 U11^-1, where U00^-1 is the triangle found so far: block row by block row from the top, each of which
+    // needs those of U01 from its own on.
     for (index_t i = 0; i < first; i += lu_panel_width) {
-      const index_t height = std::min(lu_panel_width, first - i);
-      const MatrixRef<C> rows = part(sum, i, 0, height, width);
+      const index_t next = i + lu_panel_width;  // `first` is a multiple of the width
+      const MatrixRef<C> target = part(above, i, 0, lu_panel_width, width);
+      const MatrixRef<C> sum{tile.data(), lu_panel_width, width, lu_panel_width};
+      fill_matrix(sum, C{});
       for (index_t j = 0; j < width; ++j)
-        for (index_t k = i; k < i + height; ++k)
-          subtract_multiple(k - i + 1, u.column(k) + i, above(k, j), rows.column(j));
-      const index_t next = i + height;
-      subtract_product<T>(rows, part(u, i, next, height, first - next), part(above, next, 0, first - next, width));
-    }
-    // ... times U11^-1, whose lower triangle holds something else.
-    for (index_t j = 0; j < width; ++j) {
-      std::fill_n(above.column(j), first, C{});
-      for (index_t k = 0; k <= j; ++k) subtract_multiple(first, sum.column(k), -diagonal(k, j), above.column(j));
+        for (index_t k = 0; k < lu_panel_width; ++k)
+          subtract_multiple(k + 1, u.column(i + k) + i, target(k, j), sum.column(j));
+      subtract_product<T>(sum, part(u, i, next, lu_panel_width, first - next),
+                          part(above, next, 0, first - next, width));
+      // The lower triangle of U11 holds something else.
+      fill_matrix(target, C{});
+      for (index_t j = 0; j < width; ++j)
+        for (index_t k = 0; k <= j; ++k)
+          subtract_multiple(lu_panel_width, sum.column(k), -diagonal(k, j), target.column(j));
     }
   }
 }
@@ -160,10 +161,12 @@ void invert_upper_blocked(const MatrixRef<C>& u) {
 template <Scalar T, class C>
 void invert_lu_blocked(const MatrixRef<C>& a, const index_t* pivots) {
   invert_upper_blocked<T>(a);
-  std::array<C, static_cast<std::size_t>(max_block_size * lu_panel_width)> copy;
-  const index_t n = a.rows;
+  // why: the stack of a thread may be half a megabyte or less, so the panel that is copied gets narrower with length.
+  constexpr index_t capacity = 65536 / static_cast<index_t>(sizeof(C));
+  std::array<C, static_cast<std::size_t>(capacity)> copy;
+  const index_t n = a.rows, panel = std::min(lu_panel_width, capacity / std::max<index_t>(n, 1));
   for (index_t end = n; end > 0;) {
-    const index_t width = (end - 1) % lu_panel_width + 1, first = end - width;
+    const index_t width = (end - 1) % panel + 1, first = end - width;
     const MatrixRef<C> x = part(a, 0, first, n, width), l{copy.data(), n - first, width, n - first};
     copy_matrix(MatrixRef<const C>{x.data + first, n - first, width, a.ld}, l);
     for (index_t j = 0; j < width; ++j) std::fill_n(x.column(j) + first + j + 1, n - first - j - 1, C{});

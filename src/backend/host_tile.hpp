@@ -28,6 +28,13 @@ inline void fill_matrix(const MatrixRef<C>& a, C value) {
   for (index_t j = 0; j < a.cols; ++j) std::fill_n(a.column(j), a.rows, value);
 }
 
+template <class C>
+inline bool all_finite(const MatrixRef<C>& a) {
+  for (index_t j = 0; j < a.cols; ++j)
+    if (!all_finite(a.rows, a.column(j))) return false;
+  return true;
+}
+
 /// The rectangle of `rows` x `cols` at (i, j).
 template <class C>
 inline MatrixRef<C> part(const MatrixRef<C>& a, index_t i, index_t j, index_t rows, index_t cols) {

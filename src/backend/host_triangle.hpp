@@ -61,6 +61,16 @@ class Triangle {
     }
   }
 
+  /// Neither NaN nor Inf; the imaginary part of the diagonal does not count.
+  bool all_finite() const {
+    for (index_t j = 0; j < order_; ++j) {
+      const index_t first = upper_ ? 0 : j + 1, end = upper_ ? j : order_;
+      const C* const column = stored_column(j);
+      if (!finite(real_part(column[j])) || !detail::all_finite(end - first, column + first)) return false;
+    }
+    return true;
+  }
+
  private:
   Triangle(C* data, index_t n, index_t ld, bool upper, bool packed)
       : data_(data), order_(n), ld_(ld), upper_(upper), packed_(packed) {}

@@ -1,5 +1,6 @@
 #include "batched/checks.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -16,20 +17,41 @@ offset_t extent_of(const MatrixBatchView<T>& a) {
 }
 
 template <class T>
-offset_t packed_extent_of(const MatrixBatchView<T>& a) {
-  return offset_t{a.rows} * (a.rows + 1) / 2;
+Footprint rectangle(const MatrixBatchView<T>& a) {
+  return {extent_of(a), a.rows};
+}
+
+template <class T>
+Footprint packed_triangle(const MatrixBatchView<T>& a) {
+  const offset_t elements = offset_t{a.rows} * (a.rows + 1) / 2;
+  return {elements, elements};
 }
 
 /// Both with the same orders; packed triangles have the leading dimension of the other batch.
 template <class T>
 bool same_storage(const MatrixBatchView<T>& a, const MatrixBatchView<T>& x) {
-  return a.data == x.data && a.pointers == x.pointers && a.ld == x.ld && (a.stride == x.stride || a.count == 1);
+  return a.data == x.data && a.pointers == x.pointers && (a.ld == x.ld || std::max(a.cols, x.cols) <= 1) &&
+         (a.stride == x.stride || a.count == 1);
 }
 
-/// Whether matrices x lie in the gaps between matrices a, both at one stride.
-bool interleaved(std::intptr_t distance, offset_t stride, offset_t a_extent, offset_t x_extent) {
-  const offset_t offset = (distance % stride + stride) % stride;
-  return offset >= a_extent && offset + x_extent <= stride;
+/// Whether two matrices of one leading dimension, 0 if it is not the same, share no element. `distance`: elements from
+/// the first one of a to that of x.
+bool apart(offset_t distance, offset_t ld, const Footprint& a, const Footprint& x) {
+  if (distance >= a.extent || -distance >= x.extent) return true;
+  if (ld == 0) return false;
+  const offset_t offset = (distance % ld + ld) % ld;
+  return offset >= a.run && offset + x.run <= ld;
+}
+
+/// The same for every matrix of one batch and every matrix of another at the same stride.
+bool apart(offset_t distance, offset_t ld, offset_t stride, offset_t count, const Footprint& a, const Footprint& x) {
+  if (count == 1) return apart(distance, ld, a, x);
+  // Those further from each other end before the other starts.
+  const offset_t first = std::max(1 - count, (-x.extent - distance) / stride - 1);
+  const offset_t last = std::min(count - 1, (a.extent - distance) / stride + 1);
+  for (offset_t k = first; k <= last; ++k)
+    if (!apart(distance + k * stride, ld, a, x)) return false;
+  return true;
 }
 
 }  // namespace
@@ -113,7 +135,7 @@ template <Scalar T>
 void BatchedChecks<T>::output(const View& a, const View& x) const {
   shape_of_output(a, x);
   matrices("x", resolved_output(a, x));
-  overlap(resolved(a), extent_of(a), "x", resolved_output(a, x), extent_of(x));
+  overlap(resolved(a), rectangle(a), "x", resolved_output(a, x), rectangle(x));
 }
 
 template <Scalar T>
@@ -121,9 +143,9 @@ void BatchedChecks<T>::packed_output(const View& a, const View& x) const {
   shape_of_output(a, x);
   View triangles = resolved_output(a, x);
   triangles.ld = resolved(a).ld;
-  storage("x", triangles, packed_extent_of(x));
+  storage("x", triangles, packed_triangle(x).extent);
   entries("x", triangles, triangles.orders);
-  overlap(resolved(a), extent_of(a), "x", triangles, packed_extent_of(x));
+  overlap(resolved(a), rectangle(a), "x", triangles, packed_triangle(x));
 }
 
 template <Scalar T>
@@ -135,14 +157,14 @@ void BatchedChecks<T>::right_hand_sides(const char* name, const View& a, const V
   entries("b", b, a.orders);
   if (b.cols > 0 && a.count > 0 && a.rows > 0 && same_storage(resolved(a), resolved(b)))
     fail("b", "is the storage of {}", name);
-  overlap(resolved(a), extent_of(a), "b", resolved(b), extent_of(b));
+  overlap(resolved(a), rectangle(a), "b", resolved(b), rectangle(b));
 }
 
 /// Refuses operands that share some of their elements but are not the same storage.
 template <Scalar T>
-void BatchedChecks<T>::overlap(const View& a, offset_t a_extent, const char* name, const View& x,
-                               offset_t x_extent) const {
-  if (a.count == 0 || a_extent == 0 || x_extent == 0 || same_storage(a, x)) return;
+void BatchedChecks<T>::overlap(const View& a, const Footprint& of_a, const char* name, const View& x,
+                               const Footprint& of_x) const {
+  if (a.count == 0 || of_a.extent == 0 || of_x.extent == 0 || same_storage(a, x)) return;
   if (a.pointers != nullptr || x.pointers != nullptr) {
     if (a.pointers == x.pointers)
       fail(name, "has the pointers of the input and leading dimension {}, the input {}", x.ld, a.ld);
@@ -150,13 +172,12 @@ void BatchedChecks<T>::overlap(const View& a, offset_t a_extent, const char* nam
   }
   constexpr auto bytes = static_cast<std::intptr_t>(sizeof(T));
   const auto a_begin = reinterpret_cast<std::intptr_t>(a.data), x_begin = reinterpret_cast<std::intptr_t>(x.data);
-  const std::intptr_t a_bytes = ((a.count - 1) * a.stride + a_extent) * bytes;
-  const std::intptr_t x_bytes = ((x.count - 1) * x.stride + x_extent) * bytes;
+  const std::intptr_t a_bytes = ((a.count - 1) * a.stride + of_a.extent) * bytes;
+  const std::intptr_t x_bytes = ((x.count - 1) * x.stride + of_x.extent) * bytes;
   const std::intptr_t distance = x_begin - a_begin;
   if (distance >= a_bytes || -distance >= x_bytes) return;
-  const bool beside = a.count > 1 && a.stride == x.stride && distance % bytes == 0 &&
-                      interleaved(distance / bytes, a.stride, a_extent, x_extent);
-  if (!beside)
+  const bool comparable = distance % bytes == 0 && (a.count == 1 || a.stride == x.stride);
+  if (!comparable || !apart(distance / bytes, a.ld == x.ld ? a.ld : 0, a.stride, a.count, of_a, of_x))
     fail(name, "overlaps the input in part: starts {} bytes from it and spans {} bytes, the input {}", distance,
          x_bytes, a_bytes);
 }

@@ -9,6 +9,13 @@
 
 namespace blockjacobi::detail {
 
+/// The elements of a matrix of the largest order: `run` of them from every multiple of the leading dimension on, within
+/// the `extent` from the first one to the last.
+struct Footprint {
+  offset_t extent;
+  offset_t run;
+};
+
 /// Checks of the arguments of one function of batched.hpp. All throw InvalidArgument with the numbers.
 template <Scalar T>
 class BatchedChecks {
@@ -42,7 +49,7 @@ class BatchedChecks {
   void storage(const char* name, const View& a, offset_t extent) const;
   void entries(const char* name, const View& a, const index_t* orders) const;
   void shape_of_output(const View& a, const View& x) const;
-  void overlap(const View& a, offset_t a_extent, const char* name, const View& x, offset_t x_extent) const;
+  void overlap(const View& a, const Footprint& of_a, const char* name, const View& x, const Footprint& of_x) const;
 
   template <class... A>
   [[noreturn]] void fail(const char* name, fmt::format_string<A...> format, A&&... arguments) const {

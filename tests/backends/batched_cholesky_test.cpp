@@ -249,6 +249,38 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyNamesTheFirstIndefiniteMinor) {
     }
 }
 
+/// Inf does not vanish in an inverse.
+TYPED_TEST(BatchedOnBackend, SmallSpdInversesOfInfiniteMatricesAreNotFinite) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(207);
+  for (const index_t n : batched_orders<TypeParam>())
+    for (const Triangle triangle : triangles) {
+      if (n > 64) continue;
+      std::vector<Dense<T>> matrices;
+      for (const auto& [i, j] : {std::pair{0, 0}, {n / 2, n / 2}, {n - 1, n - 1}, {n - 1, 0}, {n - 1, n / 2}}) {
+        matrices.push_back(spd_matrices<T>(n, random)[0].matrix);
+        matrices.back()(i, j) = matrices.back()(j, i) = T(std::numeric_limits<real_t<T>>::infinity());
+      }
+      const TestBatch<T> a(backend, matrices), x(backend, matrices);
+      Array<int> info(backend, matrices.size());
+      batched::spd_inverse(backend, triangle, a.view(), x.view(), SpdStorage::full, info.data());
+      for (const Dense<T>& inverse : x.matrices()) EXPECT_TRUE(inverse.hasNaN()) << "order " << n;
+
+      batched::potrf(backend, triangle, a.view(), info.data());
+      const auto factor_info = info.to_host();
+      batched::potri(backend, triangle, a.view(), info.data());
+      const auto inverses = a.matrices();
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        Dense<T> stored = inverses[k];
+        for (index_t j = 0; j < n; ++j)
+          for (index_t i = 0; i < n; ++i)
+            if (!inside(triangle, i, j)) stored(i, j) = T(0);
+        EXPECT_TRUE(factor_info[k] != 0 || !stored.allFinite()) << "matrix " << k << " of order " << n;
+      }
+    }
+}
+
 TYPED_TEST(BatchedOnBackend, SmallInverseFromASingularCholeskyFactor) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();

@@ -1,4 +1,5 @@
 #include "support/backends.hpp"
+#include "support/messages.hpp"
 #include "support/random.hpp"
 
 #include <cmath>
@@ -409,16 +410,6 @@ TYPED_TEST(SolverOnBackend, AnOperatorCanBeReplacedByOneOfAnotherBackend) {
     return this->applied(A, second, {T(1), T(1)});
   }();
   EXPECT_EQ(expected, (std::vector<T>{T(2), T(3)}));
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const InvalidArgument& e) {
-    return e.what();
-  }
-  return "no InvalidArgument";
 }
 
 TYPED_TEST(SolverOnBackend, MisuseThrowsWithTheNumbers) {

@@ -127,8 +127,9 @@ WideMatrix widen(const Matrix<T>& a) {
   return a.template cast<std::complex<double>>();
 }
 
+/// NaN if the matrix has one, which Eigen's maximum passes over unless told not to.
 inline double infinity_norm(const WideMatrix& a) {
-  return a.rows() == 0 ? 0.0 : a.cwiseAbs().rowwise().sum().maxCoeff();
+  return a.rows() == 0 ? 0.0 : a.cwiseAbs().rowwise().sum().maxCoeff<Eigen::PropagateNaN>();
 }
 
 /// min(||I - A X||, ||I - X A||) / (n eps ||A|| ||X||) in the infinity norm, evaluated in double; its own rounding

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -62,7 +64,8 @@ double relative_difference(const std::vector<T>& a, const std::vector<T>& b) {
   double difference = 0.0, largest = 0.0;
   for (std::size_t i = 0; i < b.size(); ++i) {
     const double d = std::abs(a[i] - b[i]);
-    if (!(d <= difference)) difference = d;
+    if (std::isnan(d)) return d;
+    difference = std::max(difference, d);
     largest = std::max(largest, static_cast<double>(std::abs(b[i])));
   }
   return largest > 0.0 ? difference / largest : difference;

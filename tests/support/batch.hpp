@@ -18,6 +18,7 @@ struct BatchForm {
   bool packed = false;    ///< leading dimension 0
   bool pointers = false;  ///< a pointer array, the last matrix first in memory
   bool orders = false;    ///< an order each, even if all are equal
+  bool shifted = false;   ///< one element behind where it would be aligned
 };
 
 inline const std::vector<BatchForm> batch_forms{
@@ -27,6 +28,7 @@ inline const std::vector<BatchForm> batch_forms{
     {.pointers = true},
     {.padding = 1, .pointers = true, .orders = true},
     {.packed = true, .orders = true},
+    {.shifted = true},
 };
 
 /// Matrices in a backend's memory, between elements that are all NaN and must not change.
@@ -68,8 +70,8 @@ class TestBatch {
     const index_t* orders = form_.orders ? orders_.data() : nullptr;
     return form_.pointers
                ? MatrixBatchView<T>::pointer_array(pointers_.data(), rows(), cols(), ld, count, space, orders)
-               : MatrixBatchView<T>::strided(storage_.data(), rows(), cols(), ld, static_cast<offset_t>(stride()),
-                                             count, space, orders);
+               : MatrixBatchView<T>::strided(storage_.data() + origin(), rows(), cols(), ld,
+                                             static_cast<offset_t>(stride()), count, space, orders);
   }
   /// The same storage for an output of a function of `input`, whose orders it takes.
   MatrixBatchView<T> view_for(const TestBatch& input) const {
@@ -122,8 +124,9 @@ class TestBatch {
     const std::size_t gap = form_.padding > 0 ? 5 : 0;
     return static_cast<std::size_t>(rows() + form_.padding) * static_cast<std::size_t>(cols()) + gap;
   }
-  std::size_t total() const { return stride() * shapes_.size(); }
-  std::size_t start(std::size_t k) const { return stride() * (form_.pointers ? shapes_.size() - 1 - k : k); }
+  std::size_t origin() const { return form_.shifted ? 1 : 0; }
+  std::size_t total() const { return origin() + stride() * shapes_.size(); }
+  std::size_t start(std::size_t k) const { return origin() + stride() * (form_.pointers ? shapes_.size() - 1 - k : k); }
   Map map(std::vector<T>& host, std::size_t k) const {
     return Map(host.data() + start(k), shapes_[k].first, shapes_[k].second, Eigen::OuterStride<>(ld(k)));
   }

@@ -40,9 +40,11 @@ Dense<T> random_dense(index_t n, Random& random) {
   return a;
 }
 
+/// NaN if the matrix has one, which Eigen's maximum passes over unless told not to.
 template <class Matrix>
 long double infinity_norm(const Matrix& a) {
-  return a.rows() == 0 ? 0.0L : static_cast<long double>(a.cwiseAbs().rowwise().sum().maxCoeff());
+  if (a.rows() == 0) return 0.0L;
+  return static_cast<long double>(a.cwiseAbs().rowwise().sum().template maxCoeff<Eigen::PropagateNaN>());
 }
 
 /// min(||I - A X||, ||I - X A||) / (N eps ||A|| ||X||) in the infinity norm, evaluated in long double.

@@ -10,21 +10,27 @@
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/SparseCore>
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace blockjacobi {
 
-/// The arrays of a compressed row-major Eigen::SparseMatrix, Map or Ref, without a copy. Throws InvalidArgument if the
-/// matrix is not compressed (makeCompressed() helps).
+namespace detail {
+
+/// The arrays of a compressed matrix, whose rows are taken to be what Eigen stores one after another.
 template <class Matrix>
-requires(bool(Matrix::IsRowMajor)) CsrView<typename Matrix::Scalar, typename Matrix::StorageIndex> csr_view(
-    const Matrix& matrix) {
+CsrView<typename Matrix::Scalar, typename Matrix::StorageIndex> view_of_stored_vectors(const char* function,
+                                                                                       const Matrix& matrix) {
   if (!matrix.isCompressed())
-    throw InvalidArgument("csr_view: the Eigen matrix of " + std::to_string(matrix.rows()) + " rows is not compressed");
-  return {static_cast<index_t>(matrix.rows()),
-          static_cast<index_t>(matrix.cols()),
+    throw InvalidArgument(std::string(function) + ": the Eigen matrix of " + std::to_string(matrix.rows()) + " x " +
+                          std::to_string(matrix.cols()) + " is not compressed");
+  return {static_cast<index_t>(matrix.outerSize()),
+          static_cast<index_t>(matrix.innerSize()),
           static_cast<offset_t>(matrix.nonZeros()),
           matrix.outerIndexPtr(),
           matrix.innerIndexPtr(),
@@ -33,22 +39,22 @@ requires(bool(Matrix::IsRowMajor)) CsrView<typename Matrix::Scalar, typename Mat
           MemorySpace::host};
 }
 
+}  // namespace detail
+
+/// The arrays of a compressed row-major Eigen::SparseMatrix, Map or Ref, without a copy. Throws InvalidArgument if the
+/// matrix is not compressed (makeCompressed() helps).
+template <class Matrix>
+requires(bool(Matrix::IsRowMajor)) CsrView<typename Matrix::Scalar, typename Matrix::StorageIndex> csr_view(
+    const Matrix& matrix) {
+  return detail::view_of_stored_vectors("csr_view", matrix);
+}
+
 /// The same of a column-major matrix A that the caller knows to be symmetric, A = A^T: its columns are its rows. For
 /// other matrices the view is of A^T.
 template <class Matrix>
 requires(!bool(Matrix::IsRowMajor)) CsrView<typename Matrix::Scalar, typename Matrix::StorageIndex> symmetric_csr_view(
     const Matrix& matrix) {
-  if (!matrix.isCompressed())
-    throw InvalidArgument("symmetric_csr_view: the Eigen matrix of " + std::to_string(matrix.cols()) +
-                          " columns is not compressed");
-  return {static_cast<index_t>(matrix.cols()),
-          static_cast<index_t>(matrix.rows()),
-          static_cast<offset_t>(matrix.nonZeros()),
-          matrix.outerIndexPtr(),
-          matrix.innerIndexPtr(),
-          matrix.valuePtr(),
-          IndexBase::zero,
-          MemorySpace::host};
+  return detail::view_of_stored_vectors("symmetric_csr_view", matrix);
 }
 
 /// BlockJacobi behind Eigen's interface of preconditioners:
@@ -59,12 +65,13 @@ requires(!bool(Matrix::IsRowMajor)) CsrView<typename Matrix::Scalar, typename Ma
 ///   x = cg.solve(b);
 ///
 /// Blocks are detected from the pattern unless setPartition() gives them. Row-major compressed matrices with int
-/// indices are read in place; others are copied to that form first, so the solver must be given the whole matrix, not
-/// one triangle. Misuse throws InvalidArgument; a block that the policy does not accept gives info() ==
-/// Eigen::NumericalIssue, as Eigen's solvers expect. The host backend is the default; a CUDA backend copies the vectors
-/// to the device and back in every solve(), which waits.
+/// indices are read in place; others are copied to that form first, once a call, so the solver must be given the whole
+/// matrix, not one triangle. Misuse throws InvalidArgument; a block that the policy does not accept gives info() ==
+/// Eigen::NumericalIssue, as Eigen's solvers expect. The host backend is the default; with a CUDA backend every solve()
+/// copies the vectors to the device, in memory that factorize() allocated, and back, and waits.
 ///
-/// Thread safety: solve() may be called from several threads on a host backend.
+/// Thread safety: solve() and the queries may be called from several threads on a host backend, from one at a time on
+/// CUDA; what changes the object excludes every other call.
 template <Scalar T>
 class EigenBlockJacobi {
   using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
@@ -106,28 +113,24 @@ class EigenBlockJacobi {
   /// Finds the blocks; reads no values.
   template <class Matrix>
   EigenBlockJacobi& analyzePattern(const Matrix& matrix) {
-    forget();
-    with_rows(matrix,
-              [&](const auto& view) { partition_ = given_ ? *given_ : BlockPartition::detect(view, max_size_); });
+    with_rows(matrix, [&](const View& view) { analyze(view); });
     return *this;
   }
 
   /// Inverts the blocks. With the pattern of the factorize() before, only the values are taken anew.
   template <class Matrix>
   EigenBlockJacobi& factorize(const Matrix& matrix) {
-    info_ = Eigen::Success;
-    try {
-      with_rows(matrix, [&](const auto& view) { set_up(view); });
-    } catch (const SingularBlock&) {
-      preconditioner_.reset();
-      info_ = Eigen::NumericalIssue;
-    }
+    with_rows(matrix, [&](const View& view) { invert(view); });
     return *this;
   }
 
   template <class Matrix>
   EigenBlockJacobi& compute(const Matrix& matrix) {
-    return analyzePattern(matrix).factorize(matrix);
+    with_rows(matrix, [&](const View& view) {
+      analyze(view);
+      invert(view);
+    });
+    return *this;
   }
 
   Eigen::ComputationInfo info() const noexcept { return info_; }
@@ -146,17 +149,31 @@ class EigenBlockJacobi {
   /// What Eigen::Solve calls.
   template <class Rhs, class Dest>
   void _solve_impl(const Rhs& b, Dest& x) const {
-    Vector z(b.rows());
+    Vector copy;
     for (Eigen::Index j = 0; j < b.cols(); ++j) {
       const Eigen::Ref<const Vector> r = b.col(j);
-      apply(r.data(), z.data());
-      x.col(j) = z;
+      if (T* const z = column_in_place(x, j, r)) {
+        apply(r.data(), z);
+      } else {
+        copy.resize(b.rows());
+        apply(r.data(), copy.data());
+        x.col(j) = copy;
+      }
     }
   }
 
  private:
+  using View = CsrView<T, int>;
+
+  /// The vectors of solve() in the memory of a device.
+  struct DeviceVectors {
+    Array<T> r, z;
+  };
+
   EigenBlockJacobi& forget() {
     preconditioner_.reset();
+    vectors_.reset();
+    values_.reset();
     row_offsets_.clear();
     columns_.clear();
     return *this;
@@ -174,31 +191,64 @@ class EigenBlockJacobi {
     f(csr_view(copy));
   }
 
-  void set_up(const CsrView<T, int>& view) {
+  /// Column j of x where its elements are contiguous and apart from r, else null.
+  template <class Dest>
+  static T* column_in_place(Dest& x, Eigen::Index j, const Eigen::Ref<const Vector>& r) {
+    if constexpr (bool(Dest::Flags & Eigen::DirectAccessBit) && std::is_same_v<typename Dest::Scalar, T>) {
+      auto column = x.col(j);
+      if (column.innerStride() != 1) return nullptr;
+      T* const z = column.data();
+      const std::less_equal<const T*> reaches;
+      return reaches(z + r.size(), r.data()) || reaches(r.data() + r.size(), z) ? z : nullptr;
+    } else {
+      return nullptr;
+    }
+  }
+
+  void analyze(const View& view) {
+    forget();
+    partition_ = given_ ? *given_ : BlockPartition::detect(view, max_size_);
+  }
+
+  void invert(const View& view) {
+    info_ = Eigen::Success;
+    try {
+      set_up(view);
+    } catch (const SingularBlock&) {
+      forget();
+      info_ = Eigen::NumericalIssue;
+    }
+  }
+
+  void set_up(const View& view) {
     if (preconditioner_ && has_pattern(view)) {
       refresh(view);
       return;
+    }
+    forget();
+    if (backend_.memory_space() == MemorySpace::device) {
+      const auto n = static_cast<std::size_t>(view.rows);
+      vectors_.emplace(DeviceVectors{Array<T>(backend_, n), Array<T>(backend_, n)});
     }
     preconditioner_.emplace(backend_, view, partition_, options_);
     row_offsets_.assign(view.row_offsets, view.row_offsets + view.rows + 1);
     columns_.assign(view.columns, view.columns + view.nnz);
   }
 
-  bool has_pattern(const CsrView<T, int>& view) const {
+  bool has_pattern(const View& view) const {
     return static_cast<std::size_t>(view.rows) + 1 == row_offsets_.size() &&
            static_cast<std::size_t>(view.nnz) == columns_.size() &&
            std::equal(row_offsets_.begin(), row_offsets_.end(), view.row_offsets) &&
            std::equal(columns_.begin(), columns_.end(), view.columns);
   }
 
-  void refresh(const CsrView<T, int>& view) {
+  void refresh(const View& view) {
     if (backend_.memory_space() == MemorySpace::host) {
       preconditioner_->refresh(view.values, view.nnz, MemorySpace::host);
     } else {
-      Array<T> values(backend_, static_cast<std::size_t>(view.nnz));
-      values.copy_from_host(view.values);
-      preconditioner_->refresh(values.data(), view.nnz, MemorySpace::device);
-      backend_.synchronize();
+      if (!values_) values_.emplace(backend_, static_cast<std::size_t>(view.nnz));
+      values_->copy_from_host(view.values);
+      preconditioner_->refresh(values_->data(), view.nnz, MemorySpace::device);
     }
     if (options_.singular != SingularPolicy::fail) return;
     for (const int info : preconditioner_->info())
@@ -214,11 +264,9 @@ class EigenBlockJacobi {
       preconditioner_->apply({r, n, MemorySpace::host}, {z, n, MemorySpace::host});
       return;
     }
-    Array<T> input(backend_, static_cast<std::size_t>(n)), output(backend_, static_cast<std::size_t>(n));
-    input.copy_from_host(r);
-    preconditioner_->apply(std::as_const(input).view(), output.view());
-    const std::vector<T> result = output.to_host();
-    std::copy(result.begin(), result.end(), z);
+    vectors_->r.copy_from_host(r);
+    preconditioner_->apply(std::as_const(vectors_->r).view(), vectors_->z.view());
+    vectors_->z.copy_to_host(z);
   }
 
   Backend backend_ = Backend::host();
@@ -227,6 +275,8 @@ class EigenBlockJacobi {
   BlockJacobiOptions options_;
   BlockPartition partition_;
   std::optional<BlockJacobi<T>> preconditioner_;
+  mutable std::optional<DeviceVectors> vectors_;  // written by solve(), which is const
+  std::optional<Array<T>> values_;                // in device memory, from the first refresh on
   std::vector<int> row_offsets_;
   std::vector<index_t> columns_;
   Eigen::ComputationInfo info_ = Eigen::Success;

@@ -1,7 +1,8 @@
 #include <blockjacobi/adapters/eigen.hpp>
-#include <blockjacobi/blockjacobi.hpp>
 
-#include <gtest/gtest.h>
+#include "backend/backend_impl.hpp"
+#include "support/backends.hpp"
+#include "support/messages.hpp"
 
 #include <complex>
 
@@ -39,18 +40,33 @@ Eigen::Matrix<T, Eigen::Dynamic, 1> right_hand_side(Eigen::Index n) {
   return b;
 }
 
-template <class T>
-class EigenAdapter : public ::testing::Test {};
+template <class Case>
+class EigenAdapterOnBackend : public BackendTest<Case> {
+ protected:
+  using Value = typename Case::Scalar;
+  using Vector = Eigen::Matrix<Value, Eigen::Dynamic, 1>;
+
+  template <class Matrix>
+  static EigenBlockJacobi<Value> preconditioner_of(const Matrix& matrix) {
+    EigenBlockJacobi<Value> preconditioner;
+    preconditioner.setBackend(BackendTest<Case>::make_backend()).compute(matrix);
+    return preconditioner;
+  }
+  static Vector solved(const EigenBlockJacobi<Value>& preconditioner, const Vector& b) {
+    return preconditioner.solve(b);
+  }
+};
 #if defined(__SANITIZE_ADDRESS__)
 // Eigen loads complex<float> as double, which UndefinedBehaviorSanitizer reports as misaligned.
-using Scalars = ::testing::Types<float, double, std::complex<double>>;
+using Cases = ::testing::Types<BackendCase<BackendKind::host, float>, BackendCase<BackendKind::host, double>,
+                               BackendCase<BackendKind::host, std::complex<double>>>;
 #else
-using Scalars = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
+using Cases = BackendCases;
 #endif
-TYPED_TEST_SUITE(EigenAdapter, Scalars);
+TYPED_TEST_SUITE(EigenAdapterOnBackend, Cases, BackendCaseName);
 
-TYPED_TEST(EigenAdapter, ViewsTheArraysInPlace) {
-  const Sparse<TypeParam> rows = grid_matrix<TypeParam>(5, real_t<TypeParam>(0.25));
+TEST(EigenAdapter, ViewsTheArraysInPlace) {
+  const Sparse<double> rows = grid_matrix<double>(5, 0.25);
   const auto view = csr_view(rows);
   EXPECT_EQ(view.rows, rows.rows());
   EXPECT_EQ(view.nnz, rows.nonZeros());
@@ -58,34 +74,66 @@ TYPED_TEST(EigenAdapter, ViewsTheArraysInPlace) {
   EXPECT_EQ(view.columns, rows.innerIndexPtr());
   EXPECT_EQ(view.values, rows.valuePtr());
 
-  const Sparse<TypeParam, Eigen::ColMajor> columns = grid_matrix<TypeParam, Eigen::ColMajor>(5);
+  const Sparse<double, Eigen::ColMajor> columns = grid_matrix<double, Eigen::ColMajor>(5);
   const auto symmetric = symmetric_csr_view(columns);
   EXPECT_EQ(symmetric.values, columns.valuePtr());
   EXPECT_EQ(symmetric.nnz, columns.nonZeros());
 
-  Sparse<TypeParam> loose = rows;
+  Sparse<double> loose = rows;
   loose.uncompress();
-  EXPECT_THROW(static_cast<void>(csr_view(loose)), InvalidArgument);
-  Sparse<TypeParam, Eigen::ColMajor> loose_columns = columns;
+  EXPECT_EQ(message_of([&] { static_cast<void>(csr_view(loose)); }),
+            "csr_view: the Eigen matrix of 50 x 50 is not compressed");
+  Sparse<double, Eigen::ColMajor> loose_columns = columns;
   loose_columns.uncompress();
-  EXPECT_THROW(static_cast<void>(symmetric_csr_view(loose_columns)), InvalidArgument);
+  EXPECT_EQ(message_of([&] { static_cast<void>(symmetric_csr_view(loose_columns)); }),
+            "symmetric_csr_view: the Eigen matrix of 50 x 50 is not compressed");
+
+  // The views of a rectangle, whose columns are the rows of its transpose.
+  Sparse<double> rectangle(2, 5);
+  rectangle.insert(1, 4) = 3;
+  rectangle.makeCompressed();
+  EXPECT_EQ(csr_view(rectangle).rows, 2);
+  EXPECT_EQ(csr_view(rectangle).cols, 5);
+  const Sparse<double, Eigen::ColMajor> by_columns = rectangle;
+  EXPECT_EQ(symmetric_csr_view(by_columns).rows, 5);
+  EXPECT_EQ(symmetric_csr_view(by_columns).cols, 2);
 }
 
-TYPED_TEST(EigenAdapter, ConjugateGradientNeedsAsManyIterationsAsOurs) {
-  using T = TypeParam;
+/// Not of Eigen: counts how often it becomes a row-major matrix.
+struct CountedMatrix {
+  using Scalar = double;
+  using StorageIndex = int;
+  enum { IsRowMajor = 0 };
+  operator Sparse<double>() const {
+    ++copies;
+    return grid_matrix<double>(4);
+  }
+  mutable int copies = 0;
+};
+
+TEST(EigenAdapter, ComputeCopiesOnce) {
+  const CountedMatrix matrix;
+  const EigenBlockJacobi<double> preconditioner(matrix);
+  EXPECT_EQ(matrix.copies, 1);
+  EXPECT_EQ(preconditioner.info(), Eigen::Success);
+  EXPECT_EQ(preconditioner.rows(), 32);
+}
+
+TYPED_TEST(EigenAdapterOnBackend, ConjugateGradientNeedsAsManyIterationsAsOurs) {
+  using T = typename TypeParam::Scalar;
   const Sparse<T> matrix = grid_matrix<T>(20);
   const auto b = right_hand_side<T>(matrix.rows());
   const double rtol = sizeof(real_t<T>) == 4 ? 1e-4 : 1e-8;
 
   Eigen::ConjugateGradient<Sparse<T>, Eigen::Lower | Eigen::Upper, EigenBlockJacobi<T>> solver;
   solver.setTolerance(static_cast<real_t<T>>(rtol));
-  solver.preconditioner().setMaxBlockSize(8);
+  const Backend backend = this->make_backend();
+  solver.preconditioner().setBackend(backend).setMaxBlockSize(8);
   solver.compute(matrix);
   const Eigen::Matrix<T, Eigen::Dynamic, 1> x = solver.solve(b);
   ASSERT_EQ(solver.info(), Eigen::Success);
   EXPECT_LE((matrix * x - b).norm(), 2 * rtol * b.norm());
 
-  const Backend backend = Backend::host();
   const LinearOperator<T> A(backend, csr_view(matrix));
   const BlockJacobi<T> M(backend, csr_view(matrix), BlockPartition::detect(csr_view(matrix), 8));
   const Array<T> right(backend, std::vector<T>(b.begin(), b.end()));
@@ -99,29 +147,30 @@ TYPED_TEST(EigenAdapter, ConjugateGradientNeedsAsManyIterationsAsOurs) {
   EXPECT_EQ(solver.preconditioner().get()->partition().blocks(), M.partition().blocks());
 }
 
-TYPED_TEST(EigenAdapter, TakesColumnMajorMatricesByTheirRows) {
-  using T = TypeParam;
+TYPED_TEST(EigenAdapterOnBackend, SmallTakesColumnMajorMatricesByTheirRows) {
+  using T = typename TypeParam::Scalar;
   const real_t<T> wind = real_t<T>(0.5);
-  const EigenBlockJacobi<T> by_rows(grid_matrix<T>(12, wind));
-  EigenBlockJacobi<T> by_columns;
-  by_columns.compute(grid_matrix<T, Eigen::ColMajor>(12, wind));
+  const EigenBlockJacobi<T> by_rows = this->preconditioner_of(grid_matrix<T>(12, wind));
+  const EigenBlockJacobi<T> by_columns = this->preconditioner_of(grid_matrix<T, Eigen::ColMajor>(12, wind));
   const auto b = right_hand_side<T>(by_rows.rows());
   const Eigen::Matrix<T, Eigen::Dynamic, 1> x = by_rows.solve(b), y = by_columns.solve(b);
   EXPECT_TRUE(x == y);
 
   // Eigen's solvers refer to the matrix.
   const Sparse<T, Eigen::ColMajor> matrix = grid_matrix<T, Eigen::ColMajor>(12, wind);
-  Eigen::BiCGSTAB<Sparse<T, Eigen::ColMajor>, EigenBlockJacobi<T>> solver(matrix);
+  Eigen::BiCGSTAB<Sparse<T, Eigen::ColMajor>, EigenBlockJacobi<T>> solver;
+  solver.preconditioner().setBackend(this->make_backend());
+  solver.compute(matrix);
   solver.setTolerance(sizeof(real_t<T>) == 4 ? real_t<T>(1e-4) : real_t<T>(1e-10));
   const Eigen::Matrix<T, Eigen::Dynamic, 1> solution = solver.solve(b);
   EXPECT_EQ(solver.info(), Eigen::Success);
   EXPECT_LE((matrix * solution - b).norm(), (sizeof(real_t<T>) == 4 ? 1e-3 : 1e-9) * b.norm());
 }
 
-TYPED_TEST(EigenAdapter, SolvesManyColumnsAndStridedOnes) {
-  using T = TypeParam;
+TYPED_TEST(EigenAdapterOnBackend, SmallSolvesManyColumnsAndStridedOnes) {
+  using T = typename TypeParam::Scalar;
   using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const EigenBlockJacobi<T> preconditioner(grid_matrix<T>(6));
+  const EigenBlockJacobi<T> preconditioner = this->preconditioner_of(grid_matrix<T>(6));
   Dense b(preconditioner.rows(), 3);
   for (Eigen::Index j = 0; j < 3; ++j) b.col(j) = right_hand_side<T>(b.rows()) * T(real_t<T>(j + 1));
   const Dense x = preconditioner.solve(b);
@@ -131,10 +180,45 @@ TYPED_TEST(EigenAdapter, SolvesManyColumnsAndStridedOnes) {
   }
 }
 
-TYPED_TEST(EigenAdapter, FactorizeTakesNewValuesOfTheSamePattern) {
-  using T = TypeParam;
+/// In place where the columns of the destination are contiguous, else by a copy; the same bits everywhere.
+TYPED_TEST(EigenAdapterOnBackend, SmallSolvesIntoEveryKindOfDestination) {
+  using T = typename TypeParam::Scalar;
+  using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+  const EigenBlockJacobi<T> preconditioner = this->preconditioner_of(grid_matrix<T>(6));
+  const auto n = preconditioner.rows();
+  Dense b(n, 3);
+  for (Eigen::Index j = 0; j < 3; ++j) b.col(j) = right_hand_side<T>(n) * T(real_t<T>(j + 1));
+  Dense expected(n, 3);
+  for (Eigen::Index j = 0; j < 3; ++j) expected.col(j) = this->solved(preconditioner, b.col(j));
+
+  Dense plain(n, 3), wide = Dense::Constant(n + 2, 4, T(-7));
+  plain = preconditioner.solve(b);
+  EXPECT_TRUE(plain == expected);
+  wide.block(1, 1, n, 3) = preconditioner.solve(b);
+  EXPECT_TRUE((wide.block(1, 1, n, 3) == expected));
+  EXPECT_TRUE((wide.row(0).array() == T(-7)).all() && (wide.row(n + 1).array() == T(-7)).all());
+  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> by_rows(n, 3);
+  by_rows = preconditioner.solve(b);
+  EXPECT_TRUE(by_rows == expected);
+  std::vector<T> every_second(static_cast<std::size_t>(2 * n), T(-7));
+  Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>, 0, Eigen::InnerStride<2>> strided(every_second.data(), n);
+  strided = preconditioner.solve(b.col(1));
+  EXPECT_TRUE(strided == expected.col(1));
+  EXPECT_EQ(every_second[1], T(-7));
+
+  Dense in_place = b;
+  in_place = preconditioner.solve(in_place);
+  EXPECT_TRUE(in_place == expected) << "the right-hand side is the destination";
+  Eigen::Matrix<T, Eigen::Dynamic, 1> shifted(n + 1);
+  shifted.tail(n) = b.col(2);
+  shifted.head(n) = preconditioner.solve(shifted.tail(n));
+  EXPECT_TRUE(shifted.head(n) == expected.col(2)) << "the two overlap";
+}
+
+TYPED_TEST(EigenAdapterOnBackend, SmallFactorizeTakesNewValuesOfTheSamePattern) {
+  using T = typename TypeParam::Scalar;
   Sparse<T> matrix = grid_matrix<T>(8);
-  EigenBlockJacobi<T> preconditioner(matrix);
+  EigenBlockJacobi<T> preconditioner = this->preconditioner_of(matrix);
   const BlockJacobi<T>* const first = preconditioner.get();
   const auto b = right_hand_side<T>(matrix.rows());
   const Eigen::Matrix<T, Eigen::Dynamic, 1> before = preconditioner.solve(b);
@@ -143,20 +227,24 @@ TYPED_TEST(EigenAdapter, FactorizeTakesNewValuesOfTheSamePattern) {
   EXPECT_EQ(preconditioner.get(), first);
   const Eigen::Matrix<T, Eigen::Dynamic, 1> after = preconditioner.solve(b);
   EXPECT_LE((before - after * T(2)).norm(), 1e-5 * before.norm());
+  matrix *= T(real_t<T>(0.5));
+  preconditioner.factorize(matrix);
+  EXPECT_TRUE(this->solved(preconditioner, b) == before) << "the same values, the same bits";
 
   // Another pattern: everything anew.
   const Sparse<T> larger = grid_matrix<T>(9);
   preconditioner.compute(larger);
   EXPECT_EQ(preconditioner.rows(), larger.rows());
+  EXPECT_TRUE(this->solved(preconditioner, right_hand_side<T>(larger.rows())).allFinite());
 }
 
-TYPED_TEST(EigenAdapter, SingularBlocksAreANumericalIssueUnlessReplaced) {
-  using T = TypeParam;
+TYPED_TEST(EigenAdapterOnBackend, SmallSingularBlocksAreANumericalIssueUnlessReplaced) {
+  using T = typename TypeParam::Scalar;
   Sparse<T> matrix(4, 4);
   matrix.setIdentity();
   matrix.coeffRef(2, 2) = T(0);
   EigenBlockJacobi<T> preconditioner;
-  preconditioner.setPartition(BlockPartition::uniform(4, 2)).compute(matrix);
+  preconditioner.setBackend(this->make_backend()).setPartition(BlockPartition::uniform(4, 2)).compute(matrix);
   EXPECT_EQ(preconditioner.info(), Eigen::NumericalIssue);
   EXPECT_EQ(preconditioner.get(), nullptr);
 
@@ -177,6 +265,41 @@ TYPED_TEST(EigenAdapter, SingularBlocksAreANumericalIssueUnlessReplaced) {
   EigenBlockJacobi<T> too_large;
   EXPECT_THROW(too_large.setMaxBlockSize(max_block_size + 1).compute(matrix), InvalidArgument);
 }
+
+#if defined(BLOCKJACOBI_TEST_CUDA)
+/// Counts what a backend on the stream of another one allocates there.
+class CountingResource final : public MemoryResource {
+ public:
+  explicit CountingResource(const Backend& owner) : owner_(owner) {}
+  void* allocate(std::size_t bytes, CUstream_st*) override {
+    ++calls;
+    return owner_.impl().allocate(bytes);
+  }
+  void deallocate(void* pointer, std::size_t bytes, CUstream_st*) noexcept override {
+    owner_.impl().deallocate(pointer, bytes);
+  }
+  int calls = 0;
+
+ private:
+  Backend owner_;
+};
+
+TEST(EigenAdapterOnCuda, SmallSolvesAndRefreshesAllocateNothing) {
+  if (!Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
+  const Backend owner = Backend::cuda();
+  const auto resource = std::make_shared<CountingResource>(owner);
+  EigenBlockJacobi<double> preconditioner;
+  preconditioner.setBackend(Backend::cuda(0, owner.stream(), resource)).compute(grid_matrix<double>(6));
+  preconditioner.factorize(grid_matrix<double>(6));
+  const int before = resource->calls;
+  ASSERT_GT(before, 0);
+  Eigen::VectorXd x = right_hand_side<double>(preconditioner.rows());
+  for (int i = 0; i < 3; ++i) x = preconditioner.solve(x);
+  preconditioner.factorize(grid_matrix<double>(6));
+  EXPECT_EQ(resource->calls, before);
+  EXPECT_TRUE(x.allFinite());
+}
+#endif
 
 }  // namespace
 }  // namespace blockjacobi::test

@@ -1,3 +1,4 @@
+#include "support/messages.hpp"
 #include "support/random.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
@@ -8,16 +9,6 @@
 
 namespace blockjacobi::test {
 namespace {
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const InvalidArgument& e) {
-    return e.what();
-  }
-  return "no InvalidArgument";
-}
 
 std::vector<index_t> offsets_of(const BlockPartition& p) { return {p.offsets().begin(), p.offsets().end()}; }
 
