@@ -11,7 +11,8 @@ namespace blockjacobi::kernels {
 struct SlotRange {
   index_t first = 0;
   index_t count = 0;
-  index_t largest = 0;  ///< largest order that occurs
+  index_t smallest = 0;  ///< order that occurs
+  index_t largest = 0;
 };
 
 /// The slots of order lower < N <= upper.
@@ -19,7 +20,10 @@ inline SlotRange slots_of_orders(std::span<const BlockGroup> groups, index_t low
   SlotRange range;
   for (const BlockGroup& group : groups) {
     if (group.size <= lower || group.size > upper || group.count == 0) continue;
-    if (range.count == 0) range.first = group.first_slot;
+    if (range.count == 0) {
+      range.first = group.first_slot;
+      range.smallest = group.size;
+    }
     range.count += group.count;
     range.largest = group.size;
   }

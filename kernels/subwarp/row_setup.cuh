@@ -33,7 +33,7 @@ struct RowSetup {
     tile.embed(block, rank);
     const bool served = elimination.run(scratch.pivots);
     // Rows and columns of the identity beside the block add ones on its diagonal only.
-    const Real inverse_norm = largest_row_sum([this](int q) { return elimination.step[q] < n; });
+    const Real inverse_norm = largest_row_sum([this](int q) { return holds_row(q); });
     rcond = reciprocal_condition(norm, inverse_norm);
     Team<L>::sync();
     undo_scaling();
@@ -44,6 +44,9 @@ struct RowSetup {
   __device__ void store(C* out) const { elimination.store(out, scratch.pivots, n, Real(1)); }
 
  private:
+  /// Whether register row q is a row of the inverse; n == N is known to the compiler in the kernels of one order.
+  __device__ bool holds_row(int q) const { return (n == N && L * R == N) || elimination.step[q] < n; }
+
   __device__ void equilibrate_rows() {
 #pragma unroll
     for (int q = 0; q < R; ++q) {
@@ -93,11 +96,11 @@ struct RowSetup {
   __device__ void undo_scaling() {
     Real of_row[R];
 #pragma unroll
-    for (int q = 0; q < R; ++q) of_row[q] = elimination.step[q] < n ? scratch.column[elimination.step[q]] : Real(0);
+    for (int q = 0; q < R; ++q) of_row[q] = holds_row(q) ? scratch.column[elimination.step[q]] : Real(0);
 #pragma unroll
     for (int j = 0; j < N; ++j) {
       const int column = scratch.pivots[j];
-      const Real of_column = column < n ? scratch.row[column] : Real(0);
+      const Real of_column = n == N || column < n ? scratch.row[column] : Real(0);
 #pragma unroll
       for (int q = 0; q < R; ++q) tile.x[q][j] = scaled(tile.x[q][j], of_row[q] * of_column);
     }

@@ -42,7 +42,7 @@ struct ThreadSetup {
   /// Writes the inverse to `out`, n x n and packed.
   __device__ void store(C* out) const {
     for_each([&](int i, int j) {
-      if (i < n && order[j] < n) out[i + order[j] * n] = tile.x[i][j];
+      if (n == N || (i < n && order[j] < n)) out[i + order[j] * n] = tile.x[i][j];
     });
   }
 

@@ -7,6 +7,10 @@ namespace blockjacobi::kernels {
 /// Largest order that one group of lanes inverts in registers; above, a thread block works on one matrix.
 inline constexpr int largest_tiny_order = 32;
 
+/// Orders up to which a thread of its own inverts each block. From 5 on it needs so many registers that too few warps
+/// hide the latency of the extraction: 54 against 63 % of the copy bandwidth at order 8 in fp64.
+inline constexpr int largest_setup_by_thread = 4;
+
 /// Warps that a multiprocessor shall hold where a team inverts a block of order N: `words` of 4 bytes a scalar. They
 /// limit the registers to what the elimination needs.
 constexpr int setup_warps(int words, int n) {
