@@ -6,26 +6,6 @@
 
 namespace blockjacobi::kernels {
 
-template <class C>
-struct CholeskyFactorization {
-  using Scalar = C;
-  static constexpr int tiles = 1;
-  MatrixBatchView<C> a;
-  batched::Triangle triangle;
-  int* info;
-
-  __device__ __host__ const MatrixBatchView<C>& batch() const { return a; }
-
-  template <int W>
-  __device__ void run(offset_t k, const detail::MatrixRef<C>& matrix, const TileScratch<W, C>& scratch) const {
-    const auto tile = scratch.tile(matrix.rows, matrix.rows);
-    tile.load_triangle(triangle, as_const(matrix));
-    const int outcome = TileCholesky<W, C>(tile).factor();
-    tile.store_triangle(triangle, matrix);
-    if (tile.lanes.rank == 0) info[k] = outcome;
-  }
-};
-
 /// The inverse from the factorization.
 template <class C>
 struct CholeskyInverse {
@@ -107,11 +87,6 @@ struct CholeskySolve {
     }
   }
 };
-
-template <class C>
-void potrf(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
-  launch_tiles(CholeskyFactorization<C>{a, triangle, info}, "potrf", stream);
-}
 
 template <class C>
 void potri(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {

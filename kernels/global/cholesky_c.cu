@@ -2,7 +2,6 @@
 
 namespace blockjacobi::kernels {
 
-template void potrf(batched::Triangle, const MatrixBatchView<detail::Complex<float>>&, int*, CUstream_st*);
 template void potri(batched::Triangle, const MatrixBatchView<detail::Complex<float>>&, int*, CUstream_st*);
 template void spd_inverse(batched::Triangle, const MatrixBatchView<const detail::Complex<float>>&,
                           const MatrixBatchView<detail::Complex<float>>&, batched::SpdStorage, int*, CUstream_st*);

@@ -2,7 +2,6 @@
 
 namespace blockjacobi::kernels {
 
-template void potrf(batched::Triangle, const MatrixBatchView<double>&, int*, CUstream_st*);
 template void potri(batched::Triangle, const MatrixBatchView<double>&, int*, CUstream_st*);
 template void spd_inverse(batched::Triangle, const MatrixBatchView<const double>&, const MatrixBatchView<double>&,
                           batched::SpdStorage, int*, CUstream_st*);

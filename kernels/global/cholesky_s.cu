@@ -2,7 +2,6 @@
 
 namespace blockjacobi::kernels {
 
-template void potrf(batched::Triangle, const MatrixBatchView<float>&, int*, CUstream_st*);
 template void potri(batched::Triangle, const MatrixBatchView<float>&, int*, CUstream_st*);
 template void spd_inverse(batched::Triangle, const MatrixBatchView<const float>&, const MatrixBatchView<float>&,
                           batched::SpdStorage, int*, CUstream_st*);

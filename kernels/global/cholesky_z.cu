@@ -2,7 +2,6 @@
 
 namespace blockjacobi::kernels {
 
-template void potrf(batched::Triangle, const MatrixBatchView<detail::Complex<double>>&, int*, CUstream_st*);
 template void potri(batched::Triangle, const MatrixBatchView<detail::Complex<double>>&, int*, CUstream_st*);
 template void spd_inverse(batched::Triangle, const MatrixBatchView<const detail::Complex<double>>&,
                           const MatrixBatchView<detail::Complex<double>>&, batched::SpdStorage, int*, CUstream_st*);

@@ -111,4 +111,10 @@ struct alignas(16) Vector16 {
   C value[size];
 };
 
+/// One element as one access.
+template <class C>
+struct alignas(sizeof(C)) Aligned {
+  C value;
+};
+
 }  // namespace blockjacobi::kernels

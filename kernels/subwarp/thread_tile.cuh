@@ -66,6 +66,21 @@ struct ThreadStage {
     }
   }
 
+  __device__ static void store(const C (&x)[N][N], C* own) {
+    constexpr int width = vectors ? Vector16<C>::size : 1;
+#pragma unroll
+    for (int e = 0; e < N * N; e += width) {
+      if constexpr (vectors) {
+        Vector16<C> word;
+#pragma unroll
+        for (int i = 0; i < width; ++i) word.value[i] = x[(e + i) % N][(e + i) / N];
+        *reinterpret_cast<Vector16<C>*>(own + e) = word;
+      } else {
+        own[e] = x[e % N][e / N];
+      }
+    }
+  }
+
  private:
   /// Asynchronous copies need no registers, so all of them are under way at once.
   __device__ static void fetch_vectors(unsigned char* shared, const C* source, int count) {

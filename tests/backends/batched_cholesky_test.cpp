@@ -281,6 +281,88 @@ TYPED_TEST(BatchedOnBackend, SmallSpdInversesOfInfiniteMatricesAreNotFinite) {
     }
 }
 
+TYPED_TEST(BatchedOnBackend, SmallCholeskyOfEveryOrder) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(207);
+  for (index_t n = 1; n <= 32; ++n) {
+    std::vector<NamedMatrix<T>> matrices;  // several warps and a part of one
+    for (int i = 0; i < 9; ++i)
+      for (auto& m : spd_matrices<T>(n, random)) matrices.push_back(std::move(m));
+    matrices.pop_back();
+    for (const Triangle triangle : triangles)
+      for (const index_t padding : {0, 1}) {
+        const TestBatch<T> a(backend, only_triangles(triangle, matrices), {.padding = padding});
+        Array<int> info(backend, matrices.size());
+        batched::potrf(backend, triangle, a.view(), info.data());
+        EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
+        EXPECT_TRUE(a.padding_untouched());
+        const auto factors = a.matrices();
+        for (std::size_t k = 0; k < matrices.size(); ++k)
+          EXPECT_LE(cholesky_error(triangle, matrices[k].matrix, factors[k]), accuracy)
+              << matrices[k].name << ", order " << n << ", padding " << padding;
+      }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallCholeskyFactorsUpToTheIndefiniteMinor) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(208);
+  for (const index_t n : {3, 6, 8, 13, 16, 22, 32}) {
+    std::vector<Dense<T>> matrices;
+    std::vector<int> expected;
+    for (index_t j = 0; j < n; ++j) {
+      const Dense<T> plain = spd_matrices<T>(n, random)[0].matrix;
+      for (const T bad : {-plain(j, j), T(0), T(std::numeric_limits<real_t<T>>::quiet_NaN())}) {
+        matrices.push_back(plain);
+        matrices.back()(j, j) = bad;
+        expected.push_back(j + 1);
+      }
+    }
+    for (const Triangle triangle : triangles)
+      for (const index_t padding : {0, 2}) {
+        std::vector<Dense<T>> input;
+        for (const auto& m : matrices) input.push_back(only_triangle(triangle, m));
+        const TestBatch<T> a(backend, input, {.padding = padding});
+        Array<int> info(backend, matrices.size());
+        batched::potrf(backend, triangle, a.view(), info.data());
+        EXPECT_EQ(info.to_host(), expected) << "order " << n;
+        EXPECT_TRUE(a.padding_untouched());
+        const auto factors = a.matrices();
+        for (std::size_t k = 0; k < matrices.size(); ++k) {
+          const index_t j = expected[k] - 1;
+          const Dense<T> leading = matrices[k].topLeftCorner(j, j), factor = factors[k].topLeftCorner(j, j);
+          EXPECT_LE(cholesky_error(triangle, leading, factor), accuracy) << "order " << n << ", minor " << j + 1;
+        }
+      }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallCholeskyOfSubnormalMatrices) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  const Backend backend = this->make_backend();
+  Random random(209);
+  const R least = std::numeric_limits<R>::denorm_min();
+  for (const index_t n : {1, 4, 7, 12, 16, 19, 32})
+    for (const Triangle triangle : triangles)
+      for (const index_t padding : {0, 1}) {
+        // Diagonals around 2^10 times the least number.
+        const Dense<T> scaled = spd_matrices<T>(n, random)[0].matrix * T(1024 * least);
+        const TestBatch<T> a(backend, {only_triangle(triangle, scaled)}, {.padding = padding});
+        Array<int> info(backend, 1);
+        batched::potrf(backend, triangle, a.view(), info.data());
+        EXPECT_EQ(info.to_host(), std::vector<int>{0}) << "order " << n;
+        WideDense<T> f = widened(completed(triangle, a.matrices()[0]));
+        f = triangle == Triangle::lower ? WideDense<T>(f.template triangularView<Eigen::Lower>())
+                                        : WideDense<T>(f.template triangularView<Eigen::Upper>().adjoint());
+        EXPECT_LE(infinity_norm(WideDense<T>(f * f.adjoint() - widened(scaled))),
+                  4 * n * n * static_cast<long double>(least))
+            << "order " << n;
+      }
+}
+
 TYPED_TEST(BatchedOnBackend, SmallInverseFromASingularCholeskyFactor) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
