@@ -14,7 +14,7 @@ namespace blockjacobi::kernels {
 ///
 /// P steps at a time are one loop that is not unrolled; the next P steps work on the registers of the rows and columns
 /// that remain.
-template <class C, int N, class Grid, int P, bool Ahead = true>
+template <class C, int N, class Grid, int P>
 struct GridQr {
   using Real = detail::arithmetic_real_t<C>;
   using Tile = GridTile<C, N, Grid>;
@@ -63,19 +63,9 @@ struct GridQr {
   template <int first>
   __device__ void phase(C* tau) {
     constexpr int steps = first + P <= N ? P : N - first;
-    // The step before has broadcast the column already unless it is the first of its slot.
-    if constexpr (Ahead && first % Grid::columns == 0) broadcast<first>(0);
 #pragma unroll 1
     for (int i = 0; i < steps; ++i) step<first>(first + i, tau);
     if constexpr (first + P < N) phase<first + P>(tau);
-  }
-
-  /// The rows that remain of the column of grid column `owner`, for the phase from step `first`.
-  template <int first>
-  __device__ void broadcast(int owner) {
-#pragma unroll
-    for (int q = first / Grid::rows; q < row_slots; ++q)
-      u_[q] = Grid::broadcast(x[first / Grid::columns][q], lane.row, owner);
   }
 
   template <int first>
@@ -84,16 +74,14 @@ struct GridQr {
     constexpr int p0 = first / Grid::columns, q0 = first / Grid::rows;
     constexpr int behind = (first + P - 1) / Grid::rows + 1, q1 = behind < row_slots ? behind : row_slots;
     const int owner = k % Grid::columns;
-    if constexpr (!Ahead) broadcast<first>(owner);
-    const C alpha = diagonal<p0, q0, q1>(k);
     C u[row_slots];
 #pragma unroll
-    for (int q = q0; q < row_slots; ++q) u[q] = q >= q1 || row(q) > k ? u_[q] : C{};
+    for (int q = q0; q < row_slots; ++q) u[q] = Grid::broadcast(x[p0][q], lane.row, owner);
+    const C alpha = diagonal<p0, q0, q1>(u, k);
+#pragma unroll
+    for (int q = q0; q < q1; ++q) u[q] = row(q) > k ? u[q] : C{};
     const Real tail = Grid::sum_rows(squares<q0>(u));
     auto h = FastReflector<C>::make(alpha, tail);
-    C inner[column_slots];
-#pragma unroll
-    for (int p = p0; p < column_slots; ++p) inner[p] = inner_product<q1, row_slots, (column_slots - p0 < 3)>(u, x[p]);
     if (Team<Grid::lanes>::any_in_warp(tail == Real(0))) {
       int nonzero = 0;
 #pragma unroll
@@ -107,14 +95,10 @@ struct GridQr {
 
 #pragma unroll
     for (int p = p0; p < column_slots; ++p) {
-#pragma unroll
-      for (int q = q0; q < q1; ++q) inner[p] = fused_subtract(inner[p], -detail::conj(u[q]), x[p][q]);
-      C factor = h.gamma * Grid::sum_rows(inner[p]);
+      C factor = h.gamma * Grid::sum_rows(inner_product<q0>(u, x[p]));
       if (p == p0) factor = lane.column > owner ? factor : C{};
 #pragma unroll
       for (int q = q0; q < row_slots; ++q) x[p][q] = fused_subtract(x[p][q], factor, u[q]);
-      if constexpr (Ahead)
-        if (p == p0) broadcast<first>((k + 1) % Grid::columns);
     }
     const bool own = lane.column == owner;
 #pragma unroll
@@ -123,13 +107,13 @@ struct GridQr {
     if (lane.rank() == 0) tau[k] = h.tau;
   }
 
-  /// x_kk of column k, which is in u_.
+  /// x_kk. `u`: column k, as broadcast.
   template <int p0, int q0, int q1>
-  __device__ C diagonal(int k) const {
+  __device__ C diagonal(const C (&u)[row_slots], int k) const {
     if constexpr (Grid::rows == 1) {
-      C element = u_[q0];
+      C element = u[q0];
 #pragma unroll
-      for (int q = q0 + 1; q < q1; ++q) element = select(q == k, u_[q], element);
+      for (int q = q0 + 1; q < q1; ++q) element = select(q == k, u[q], element);
       return element;
     } else {
       C element = x[p0][q0];
@@ -139,24 +123,21 @@ struct GridQr {
     }
   }
 
-  template <int begin, int end, bool two>
+  /// Of the lane's parts of u and y.
+  template <int q0>
   __device__ static C inner_product(const C (&u)[row_slots], const C (&y)[row_slots]) {
-    C sum[2] = {};
+    C sum[2] = {};  // a chain a sum; the elements that wait for the reflector come last
 #pragma unroll
-    for (int q = begin; q < end; ++q) {
-      C& part = sum[two ? q % 2 : 0];
-      part = fused_subtract(part, -detail::conj(u[q]), y[q]);
-    }
-    return two ? sum[0] + sum[1] : sum[0];
+    for (int q = row_slots - 1; q >= q0; --q) sum[q % 2] = fused_subtract(sum[q % 2], -detail::conj(u[q]), y[q]);
+    return sum[0] + sum[1];
   }
 
   template <int q0>
   __device__ static Real squares(const C (&u)[row_slots]) {
-    constexpr int sums = row_slots - q0 >= 6 ? 4 : 2;  // a chain a sum
-    Real sum[4] = {};
+    Real sum[2] = {};
 #pragma unroll
-    for (int q = q0; q < row_slots; ++q) sum[q % sums] = add_square(sum[q % sums], u[q]);
-    return sums == 4 ? (sum[0] + sum[1]) + (sum[2] + sum[3]) : sum[0] + sum[1];
+    for (int q = q0; q < row_slots; ++q) sum[q % 2] = add_square(sum[q % 2], u[q]);
+    return sum[0] + sum[1];
   }
 };
 

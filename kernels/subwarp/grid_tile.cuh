@@ -123,7 +123,8 @@ struct GridTile {
   template <class Visit>
   __device__ static void for_each_chunk(int rank, Visit visit) {
     constexpr int column = N * size / chunk;
-#pragma unroll
+    // All at once, their addresses would take too many registers.
+#pragma unroll 8
     for (int first = 0; first < column * N; first += Grid::lanes) {
       const int e = first + rank;
       if (e < column * N) visit(e / column * ld * size + e % column * chunk, e * chunk);
