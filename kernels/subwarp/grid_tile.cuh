@@ -6,6 +6,8 @@
 
 #include <cuda_pipeline.h>
 
+#include <algorithm>
+
 namespace blockjacobi::kernels {
 
 /// By value: `?:` between two elements of arrays selects an address, which puts the arrays into memory.

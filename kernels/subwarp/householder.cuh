@@ -44,8 +44,12 @@ struct NormScale {
   }
 };
 
-/// Range of squared norms, as exponents of 2, in which FastReflector is accurate: below it squares of elements that
-/// matter may underflow, above it products of two columns may overflow.
+/// Range of squared norms |x|^2, as exponents of 2, in which FastReflector is accurate.
+///
+/// Squares that underflow add up to less than 2^-p |x|^2 there, p the precision, so that |x| is right to the last
+/// places. With columns x and y in the range, products that underflow in gamma u (u^H y) change y by less than
+/// 2^-p |y|: |gamma u| is 1 / |x| at most. Products that overflow leave Inf or NaN in y, whose own squared norm is out
+/// of the range when its turn comes. Both arguments hold column by column, so graded columns need no scaling.
 template <class Real>
 struct FastNormRange;
 template <>
