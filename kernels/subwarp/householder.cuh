@@ -48,8 +48,8 @@ struct NormScale {
 ///
 /// Squares that underflow add up to less than 2^-p |x|^2 there, p the precision, so that |x| is right to the last
 /// places. With columns x and y in the range, products that underflow in gamma u (u^H y) change y by less than
-/// 2^-p |y|: |gamma u| is 1 / |x| at most. Products that overflow leave Inf or NaN in y, whose own squared norm is out
-/// of the range when its turn comes. Both arguments hold column by column, so graded columns need no scaling.
+/// 2^-p |y|: |gamma u| is 1.5 / |x| at most. Products that overflow leave Inf or NaN in y, whose own squared norm is
+/// out of the range when its turn comes. Both arguments hold column by column, so graded columns need no scaling.
 template <class Real>
 struct FastNormRange;
 template <>
