@@ -24,8 +24,8 @@ constexpr QrPolicy qr_team(int words, bool complex, int n) {
   }
   if (n <= (words == 1 ? 20 : 12)) return {1, 4, 2, 2};
   if (n <= 16) return {2, 4, 2, 2};
-  if (words == 1 || n <= 24 || n == 28) return {2, 4, 4, 2};
-  return {2, 8, 2, 2};
+  if (n <= 24 || (words == 1 && n % 4 == 0) || n == 28) return {2, 4, 4, 2};
+  return {2, 8, words == 1 ? 4 : 2, 2};
 }
 
 /// Orders at which a thread of its own has each matrix.
