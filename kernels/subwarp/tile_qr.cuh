@@ -1,48 +1,9 @@
 #pragma once
 
+#include "kernels/subwarp/householder.cuh"
 #include "kernels/subwarp/shared_tile.cuh"
 
 namespace blockjacobi::kernels {
-
-/// H = I - tau v v^H with H^H x = beta e_1, beta real and v_1 = 1; v_i = scale * x_i for i > 1.
-template <class C>
-struct Reflector {
-  using Real = detail::arithmetic_real_t<C>;
-  C tau;
-  C scale;
-  Real beta;
-
-  /// From x_1 and the sum of squares of the others. A vector that is a real multiple of e_1 already gives tau = 0.
-  __device__ static Reflector make(C first, Real tail_squares, bool tail_is_zero) {
-    if (tail_is_zero && is_real(first)) return {C{}, C{}, detail::real_part(first)};
-    const Real norm = sqrt(detail::norm2(first) + tail_squares);
-    const Real beta = detail::real_part(first) >= Real(0) ? -norm : norm;
-    const C difference = first - detail::from_real<C>(beta);
-    return {(Real(-1) / beta) * difference, detail::reciprocal(difference), beta};
-  }
-
- private:
-  __device__ static bool is_real(C a) {
-    if constexpr (detail::Arithmetic<C>::is_complex)
-      return a.im == Real(0);
-    else
-      return true;
-  }
-};
-
-/// A power of two that brings a vector near 1, where squares neither overflow nor underflow.
-template <class Real>
-struct NormScale {
-  Real power;
-  Real inverse;
-
-  /// `largest`: magnitude_word of the largest element.
-  __device__ static NormScale of(unsigned largest) {
-    using Field = ExponentField<Real>;
-    const int field = min(max(2 * Field::bias - static_cast<int>(largest >> Field::shift), 1), 2 * Field::bias - 1);
-    return {power_from_field(Real(), field), power_from_field(Real(), 2 * Field::bias - field)};
-  }
-};
 
 /// Householder QR of a tile, column by column in any order: the reflectors and R take the place of the matrix, each
 /// column where it stood.

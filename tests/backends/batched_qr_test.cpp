@@ -73,6 +73,55 @@ TYPED_TEST(BatchedOnBackend, QrOfHardMatrices) {
   }
 }
 
+/// `a` with each column brought to norm 1, and `b` with the columns of the same factors.
+template <class Wide>
+void equilibrate_columns(Wide& a, Wide& b) {
+  for (Eigen::Index j = 0; j < a.cols(); ++j) {
+    const auto norm = a.col(j).norm();
+    if (norm == 0) continue;
+    a.col(j) /= norm;
+    b.col(j) /= norm;
+  }
+}
+
+/// Columns whose squares overflow or underflow, alone and beside columns near 1, and elements below the diagonal whose
+/// squares vanish. The error is small in every column.
+TYPED_TEST(BatchedOnBackend, SmallQrWhereSquaresLeaveTheRange) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  const bool wide = std::is_same_v<R, double>;
+  const R huge = static_cast<R>(wide ? 1e290 : 1e30), tiny = static_cast<R>(wide ? 1e-280 : 1e-30);
+  Random random(305);
+  for (const index_t n : {1, 2, 5, 8, 11, 16, 19, 24, 27, 32}) {
+    const Dense<T> plain = uniform_random<T>(n, n, random);
+    std::vector<NamedMatrix<T>> matrices{{"huge", plain * T(huge)}, {"plain", plain}, {"tiny", plain * T(tiny)}};
+    Dense<T> first = plain, last = plain, alternating = plain, tails = plain, zeros = plain;
+    first.col(0) *= T(huge);
+    last.col(n - 1) *= T(tiny);
+    for (index_t j = 0; j < n; ++j) alternating.col(j) *= T(j % 3 == 0 ? huge : j % 3 == 1 ? R(1) : tiny);
+    tails.template triangularView<Eigen::StrictlyLower>() *= T(tiny);
+    zeros.template triangularView<Eigen::StrictlyLower>().setZero();
+    zeros.col(n / 2).setZero();
+    matrices.insert(matrices.end(), {{"huge first column", first},
+                                     {"tiny last column", last},
+                                     {"alternating columns", alternating},
+                                     {"tiny below the diagonal", tails},
+                                     {"upper triangular, zero column", zeros}});
+    for (const BatchForm& form : batch_forms) {
+      const auto factors = factored(this->make_backend(), without_names(matrices), form);
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
+        const WideDense<T> q = orthogonal_factor(factors.qr[k], factors.tau[k]);
+        WideDense<T> a = widened(matrices[k].matrix), product = widened(factors.qr[k]);
+        product = q * WideDense<T>(product.template triangularView<Eigen::Upper>());
+        equilibrate_columns(a, product);
+        EXPECT_LE(scaled_error<T>(a - product, n, infinity_norm(a)), accuracy);
+        EXPECT_LE(scaled_error<T>(WideDense<T>::Identity(n, n) - q.adjoint() * q, n, 1.0L), accuracy);
+      }
+    }
+  }
+}
+
 TYPED_TEST(BatchedOnBackend, SmallQrOfRectangles) {
   using T = typename TypeParam::Scalar;
   Random random(302);
@@ -119,20 +168,25 @@ TYPED_TEST(BatchedOnBackend, SmallQrHasLapacksConventions) {
   EXPECT_LE(std::abs(factors.qr[1](2, 0) - T(R(-0.5))), tolerance);
 }
 
-TYPED_TEST(BatchedOnBackend, SmallQrBesideNan) {
+TYPED_TEST(BatchedOnBackend, SmallQrBesideNonFinite) {
   using T = typename TypeParam::Scalar;
+  using Limits = std::numeric_limits<real_t<T>>;
   Random random(304);
-  for (const index_t n : {3, 8, 20, 32}) {
-    std::vector<Dense<T>> good;
-    for (int k = 0; k < 9; ++k) good.push_back(uniform_random<T>(n, n, random));
-    std::vector<Dense<T>> mixed = good;
-    mixed[4](n - 1, 0) = T(std::numeric_limits<real_t<T>>::quiet_NaN());
-    const auto expected = factored(this->make_backend(), good), factors = factored(this->make_backend(), mixed);
-    for (std::size_t k = 0; k < good.size(); ++k) {
-      EXPECT_EQ(same_bits(factors.qr[k], expected.qr[k]), k != 4);
-      EXPECT_EQ(factors.tau[k] == expected.tau[k], k != 4);
-    }
-  }
+  for (const index_t n : {3, 8, 14, 20, 32})
+    for (const auto value : {Limits::quiet_NaN(), Limits::infinity()})
+      for (const BatchForm& form : batch_forms) {
+        std::vector<Dense<T>> good;
+        for (int k = 0; k < 9; ++k) good.push_back(uniform_random<T>(n, n, random));
+        std::vector<Dense<T>> mixed = good;
+        mixed[4](n - 1, 0) = T(value);
+        const auto expected = factored(this->make_backend(), good, form);
+        const auto factors = factored(this->make_backend(), mixed, form);
+        EXPECT_FALSE(widened(factors.qr[4]).allFinite());
+        for (std::size_t k = 0; k < good.size(); ++k) {
+          EXPECT_EQ(same_bits(factors.qr[k], expected.qr[k]), k != 4);
+          EXPECT_EQ(factors.tau[k] == expected.tau[k], k != 4);
+        }
+      }
 }
 
 template <Scalar T>

@@ -1,8 +1,7 @@
-#include "kernels/global/qr.cuh"
+#include "kernels/global/pseudo_inverse.cuh"
 
 namespace blockjacobi::kernels {
 
-template void geqrf(const MatrixBatchView<detail::Complex<float>>&, detail::Complex<float>*, CUstream_st*);
 template void pseudo_inverse(const MatrixBatchView<const detail::Complex<float>>&,
                              const MatrixBatchView<detail::Complex<float>>&, double, index_t*, CUstream_st*);
 

@@ -1,8 +1,7 @@
-#include "kernels/global/qr.cuh"
+#include "kernels/global/pseudo_inverse.cuh"
 
 namespace blockjacobi::kernels {
 
-template void geqrf(const MatrixBatchView<detail::Complex<double>>&, detail::Complex<double>*, CUstream_st*);
 template void pseudo_inverse(const MatrixBatchView<const detail::Complex<double>>&,
                              const MatrixBatchView<detail::Complex<double>>&, double, index_t*, CUstream_st*);
 

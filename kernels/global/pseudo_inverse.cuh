@@ -2,28 +2,8 @@
 
 #include "kernels/global/tile_batch.cuh"
 #include "kernels/subwarp/tile_pseudo_inverse.cuh"
-#include "kernels/subwarp/tile_qr.cuh"
 
 namespace blockjacobi::kernels {
-
-template <class C>
-struct QrFactorization {
-  using Scalar = C;
-  static constexpr int tiles = 1;
-  MatrixBatchView<C> a;
-  C* tau;
-
-  __device__ __host__ const MatrixBatchView<C>& batch() const { return a; }
-
-  template <int W>
-  __device__ void run(offset_t k, const detail::MatrixRef<C>& matrix, const TileScratch<W, C>& scratch) const {
-    const auto tile = scratch.tile(matrix.rows, matrix.cols);
-    tile.load(as_const(matrix));
-    const C own_tau = TileQr<W, C>(tile).factor();
-    tile.store(matrix);
-    if (tile.lanes.rank < min(matrix.rows, matrix.cols)) tau[k * min(a.rows, a.cols) + tile.lanes.rank] = own_tau;
-  }
-};
 
 template <class C>
 struct PseudoInverse {
@@ -48,11 +28,6 @@ struct PseudoInverse {
     if (tile.lanes.rank == 0) rank[k] = outcome;
   }
 };
-
-template <class C>
-void geqrf(const MatrixBatchView<C>& a, C* tau, CUstream_st* stream) {
-  if (a.rows > 0 && a.cols > 0) launch_tiles(QrFactorization<C>{a, tau}, "geqrf", stream);
-}
 
 template <class C>
 void pseudo_inverse(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, double rtol, index_t* rank,
