@@ -10,6 +10,9 @@ namespace blockjacobi::kernels {
 template <int N, class C>
 inline constexpr WarpPolicy potrf_policy = potrf_by_warp(words_of<C>, detail::Arithmetic<C>::is_complex, N);
 
+template <int N>
+inline constexpr int potrf_threads_of = potrf_threads(N);
+
 /// Warps of a thread block that looks through class_tile matrices.
 inline constexpr int potrf_class_warps = 4;
 
@@ -61,8 +64,9 @@ __global__ void __launch_bounds__(32 * potrf_class_warps, potrf_policy<N, C>.war
 }
 
 template <int N, class C>
-__global__ void __launch_bounds__(potrf_threads) potrf_thread_kernel(const PackedBatch<C, N> a, bool upper, int* info) {
-  constexpr int threads = potrf_threads;
+__global__ void __launch_bounds__(potrf_threads_of<N>)
+    potrf_thread_kernel(const PackedBatch<C, N> a, bool upper, int* info) {
+  constexpr int threads = potrf_threads_of<N>;
   using Stage = TriangleStage<C, N, threads>;
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t first = static_cast<offset_t>(blockIdx.x) * threads;
@@ -81,7 +85,7 @@ template <int N, class C>
 void launch_potrf_packed(bool upper, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
   const PackedBatch<C, N> batch{a.data, a.count};
   if constexpr (potrf_by_thread(words_of<C>, detail::Arithmetic<C>::is_complex, N)) {
-    constexpr int threads = potrf_threads;
+    constexpr int threads = potrf_threads_of<N>;
     constexpr std::size_t bytes = TriangleStage<C, N, threads>::shared_bytes;
     auto* kernel = potrf_thread_kernel<N, C>;
     allow_shared_memory(kernel, bytes);
