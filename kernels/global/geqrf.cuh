@@ -90,15 +90,16 @@ __global__ void __launch_bounds__(32 * qr_policy<N, C>.warps, 1) geqrf_class_ker
 /// Shared memory of a thread block in which each thread has a matrix: the matrices, then their tau.
 template <int N, class C>
 struct QrThreadScratch {
-  static constexpr int threads = thread_design_threads;
+  static constexpr int threads = qr_threads(N);
   using Stage = ThreadStage<C, N, threads>;
   static constexpr int tau_stride = N | 1;
   static constexpr std::size_t bytes = Stage::shared_bytes + sizeof(C) * threads * tau_stride;
 };
 
 template <int N, class C>
-__global__ void __launch_bounds__(thread_design_threads, 1) geqrf_thread_kernel(const PackedBatch<C, N> a, C* tau) {
-  constexpr int threads = thread_design_threads, stride = QrThreadScratch<N, C>::tau_stride;
+__global__ void __launch_bounds__(QrThreadScratch<N, C>::threads, 1)
+    geqrf_thread_kernel(const PackedBatch<C, N> a, C* tau) {
+  constexpr int threads = QrThreadScratch<N, C>::threads, stride = QrThreadScratch<N, C>::tau_stride;
   using Stage = ThreadStage<C, N, threads>;
   extern __shared__ __align__(16) unsigned char shared[];
   C* const staged = reinterpret_cast<C*>(shared + Stage::shared_bytes);
@@ -128,9 +129,10 @@ void launch_geqrf_packed(const MatrixBatchView<C>& a, C* tau, CUstream_st* strea
   const PackedBatch<C, N> batch{a.data, a.count};
   if constexpr (qr_by_thread(words_of<C>, detail::Arithmetic<C>::is_complex, N)) {
     constexpr std::size_t bytes = QrThreadScratch<N, C>::bytes;
+    constexpr int threads = QrThreadScratch<N, C>::threads;
     auto* kernel = geqrf_thread_kernel<N, C>;
     allow_shared_memory(kernel, bytes);
-    kernel<<<grid_for(a.count, thread_design_threads, "geqrf"), thread_design_threads, bytes, stream>>>(batch, tau);
+    kernel<<<grid_for(a.count, threads, "geqrf"), threads, bytes, stream>>>(batch, tau);
   } else {
     constexpr std::size_t bytes = QrScratch<N, C>::bytes;
     auto* kernel = geqrf_team_kernel<N, C>;

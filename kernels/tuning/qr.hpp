@@ -35,4 +35,7 @@ constexpr bool qr_by_thread(int words, bool complex, int n) {
   return n <= (words == 2 ? 7 : 5);
 }
 
+/// Threads of a thread block where each has a matrix. Blocks of few matrices of one element would end too soon.
+constexpr int qr_threads(int n) { return n == 1 ? 256 : 64; }
+
 }  // namespace blockjacobi::kernels
