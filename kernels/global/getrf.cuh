@@ -11,10 +11,12 @@ namespace blockjacobi::kernels {
 template <int N, class C>
 inline constexpr int lu_teams = lu_policy<N, C>.warps * 32 / lu_policy<N, C>.lanes;
 
-/// Factorizes one matrix a team in place; nothing is written where it does not `exist`.
+template <int N, class C>
+using LuScratch = TeamScratch<C, N, lu_policy<N, C>.lanes>;
+
+/// Factorizes one matrix a team, in scratch.tile, where the matrix itself may be. Returns info.
 template <int N, class C, class Matrix>
-__device__ void factorize_by_team(const Matrix& a, index_t* ipiv, int* info, bool exists,
-                                  const TeamScratch<C, N>& scratch) {
+__device__ int factorize_by_team(const Matrix& a, const LuScratch<N, C>& scratch) {
   constexpr int L = lu_policy<N, C>.lanes, R = lu_policy<N, C>.rows;
   const auto team = Team<L>::current();
   RowTile<C, N, L, R> rows;
@@ -26,33 +28,55 @@ __device__ void factorize_by_team(const Matrix& a, index_t* ipiv, int* info, boo
   int outcome = 0;
   if (served) factorization.store(scratch.tile, a.n);
   if (Team<L>::any_in_warp(!served)) {
-    if (!served) TeamTile<C, N>::template fetch<L>(scratch.tile, a, team.rank);
+    if (!served && a.data != scratch.tile) TeamTile<C, N>::template fetch<L>(scratch.tile, a, team.rank);
     Team<L>::sync();
     outcome = CarefulLu<C, N, L>{scratch.tile, served ? 0 : static_cast<int>(a.n), team, scratch.pivots}.run();
   }
   Team<L>::sync();
-  if (!exists) return;
-  TeamTile<C, N>::template store<L>(scratch.tile, a, team.rank);
-  for (int k = team.rank; k < a.n; k += L) ipiv[k] = scratch.pivots[k] + 1;
-  if (team.rank == 0) *info = outcome;
+  return outcome;
+}
+
+/// What belongs to the factors in scratch.tile.
+template <int N, class C>
+__device__ void store_interchanges(const LuScratch<N, C>& scratch, int n, index_t* ipiv) {
+  constexpr int L = lu_policy<N, C>.lanes;
+  for (int k = Team<L>::current().rank; k < n; k += L) ipiv[k] = scratch.pivots[k] + 1;
 }
 
 template <int N, class C>
-__global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, 1)
+__global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, lu_policy<N, C>.resident)
     getrf_team_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
   constexpr int lanes = lu_policy<N, C>.lanes;
   extern __shared__ __align__(16) unsigned char shared[];
   const int number = static_cast<int>(threadIdx.x) / lanes;
   const offset_t k = static_cast<offset_t>(blockIdx.x) * lu_teams<N, C> + number;
-  // Teams past the end take the last matrix too, as all teams of a warp work together.
+  const LuScratch<N, C> scratch(shared, number);
+  const auto team = Team<lanes>::current();
   const bool exists = k < a.count;
-  const offset_t member = exists ? k : a.count - 1;
-  factorize_by_team<N>(a[member], ipiv + member * N, info + member, exists, TeamScratch<C, N>(shared, number));
+  int outcome;
+  if constexpr (lanes <= 4) {
+    const offset_t first = k - team.number;
+    if (first >= a.count) return;  // whole warps leave; no barrier of the thread block follows
+    const auto count = static_cast<int>(min(a.count - first, offset_t{32 / lanes}));
+    const LuScratch<N, C> scratch_of_first(shared, number - team.number);
+    using Tiles = WarpTiles<C, N, lanes>;
+    Tiles::fetch(scratch_of_first, a[first].data, count);
+    outcome = factorize_by_team<N, C>(PackedMatrix<C, N>{scratch.tile}, scratch);
+    Tiles::store(scratch_of_first, a[first].data, count);
+  } else {
+    // Teams past the end take the last matrix too, as all teams of a warp work together.
+    const offset_t member = exists ? k : a.count - 1;
+    outcome = factorize_by_team<N, C>(a[member], scratch);
+    if (exists) TeamTile<C, N>::template store<lanes>(scratch.tile, a[member], team.rank);
+  }
+  if (!exists) return;
+  store_interchanges<N, C>(scratch, N, ipiv + k * N);
+  if (team.rank == 0) info[k] = outcome;
 }
 
 /// Orders of one class, from anywhere.
 template <int N, class C>
-__global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, 1)
+__global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, lu_policy<N, C>.resident)
     getrf_class_kernel(const StridedBatch<C> a, index_t* ipiv, int* info) {
   constexpr int lanes = lu_policy<N, C>.lanes;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -61,11 +85,17 @@ __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, 1)
   collect_class<N>(a.view, first, list);
   const auto team = Team<lanes>::current();
   const int number = static_cast<int>(threadIdx.x) / lanes;
+  const LuScratch<N, C> scratch(shared, number);
   for (int base = number - team.number; base < list.size; base += lu_teams<N, C>) {
     const bool exists = base + team.number < list.size;
     const offset_t k = first + (exists ? list.member[base + team.number] : 0);
-    factorize_by_team<N>(exists ? a[k] : StridedMatrix<C>{}, ipiv + k * a.view.rows, info + k, exists,
-                         TeamScratch<C, N>(shared, number));
+    const auto matrix = exists ? a[k] : StridedMatrix<C>{};
+    const int outcome = factorize_by_team<N, C>(matrix, scratch);
+    if (exists) {
+      TeamTile<C, N>::template store<lanes>(scratch.tile, matrix, team.rank);
+      store_interchanges<N, C>(scratch, matrix.n, ipiv + k * a.view.rows);
+      if (team.rank == 0) info[k] = outcome;
+    }
     Team<lanes>::sync();  // the tile is used again
   }
 }
@@ -118,7 +148,7 @@ void launch_getrf_packed(const MatrixBatchView<C>& a, index_t* ipiv, int* info, 
     kernel<<<grid_for(a.count, thread_design_threads, "getrf"), thread_design_threads, bytes, stream>>>(batch, ipiv,
                                                                                                         info);
   } else {
-    constexpr std::size_t bytes = static_cast<std::size_t>(lu_teams<N, C>) * TeamScratch<C, N>::bytes;
+    constexpr std::size_t bytes = static_cast<std::size_t>(lu_teams<N, C>) * LuScratch<N, C>::bytes;
     auto* kernel = getrf_team_kernel<N, C>;
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, lu_teams<N, C>, "getrf"), 32 * lu_policy<N, C>.warps, bytes, stream>>>(batch, ipiv,
@@ -129,7 +159,7 @@ void launch_getrf_packed(const MatrixBatchView<C>& a, index_t* ipiv, int* info, 
 
 template <int N, class C>
 void launch_getrf_class(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
-  constexpr std::size_t bytes = static_cast<std::size_t>(lu_teams<N, C>) * TeamScratch<C, N>::bytes;
+  constexpr std::size_t bytes = static_cast<std::size_t>(lu_teams<N, C>) * LuScratch<N, C>::bytes;
   auto* kernel = getrf_class_kernel<N, C>;
   allow_shared_memory(kernel, bytes);
   kernel<<<grid_for(a.count, class_tile, "getrf"), 32 * lu_policy<N, C>.warps, bytes, stream>>>(StridedBatch<C>{a},

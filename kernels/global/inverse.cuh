@@ -11,9 +11,12 @@ namespace blockjacobi::kernels {
 template <int N, class C>
 inline constexpr int inverse_teams = inverse_policy<N, C>.warps * 32 / inverse_policy<N, C>.lanes;
 
-/// Inverts one matrix a team; X may be A, and is not written where it does not `exist`. Returns info.
-template <int N, class C, class MatrixA, class MatrixX>
-__device__ int invert_by_team(const MatrixA& a, const MatrixX& x, bool exists, const TeamScratch<C, N>& scratch) {
+template <int N, class C>
+using InverseScratch = TeamScratch<C, N, inverse_policy<N, C>.lanes>;
+
+/// Inverts one matrix a team, to scratch.tile, where the matrix itself may be. Returns info.
+template <int N, class C, class MatrixA>
+__device__ int invert_by_team(const MatrixA& a, const InverseScratch<N, C>& scratch) {
   constexpr int L = inverse_policy<N, C>.lanes, R = inverse_policy<N, C>.rows;
   using Real = detail::arithmetic_real_t<C>;
   using Field = ExponentField<Real>;
@@ -34,35 +37,48 @@ __device__ int invert_by_team(const MatrixA& a, const MatrixX& x, bool exists, c
   int info = 0;
   if (served) elimination.store(scratch.tile, scratch.pivots, a.n, power);
   if (Team<L>::any_in_warp(!served)) {
-    if (!served) Tile::template fetch<L>(scratch.tile, a, team.rank);
+    if (!served && a.data != scratch.tile) Tile::template fetch<L>(scratch.tile, a, team.rank);
     Team<L>::sync();
     info = CarefulInverse<C, N, L>{scratch.tile, served ? 0 : static_cast<int>(a.n), team, scratch.pivots}.run();
     if (info != 0)
       for (int e = team.rank; e < a.n * a.n; e += L) scratch.tile[e] = quiet_nan<C>();
   }
   Team<L>::sync();
-  if (exists) Tile::template store<L>(scratch.tile, x, team.rank);
   return info;
 }
 
 template <int N, class C>
-__global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, 1)
+__global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, inverse_policy<N, C>.resident)
     inverse_team_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
   constexpr int lanes = inverse_policy<N, C>.lanes;
   extern __shared__ __align__(16) unsigned char shared[];
   const auto team = Team<lanes>::current();
   const int number = static_cast<int>(threadIdx.x) / lanes;
   const offset_t k = static_cast<offset_t>(blockIdx.x) * inverse_teams<N, C> + number;
-  // Teams past the end take the last matrix too, as all teams of a warp work together.
+  const InverseScratch<N, C> scratch(shared, number);
   const bool exists = k < a.count;
-  const offset_t member = exists ? k : a.count - 1;
-  const int outcome = invert_by_team<N>(a[member], x[member], exists, TeamScratch<C, N>(shared, number));
+  int outcome;
+  if constexpr (lanes <= 4) {
+    const offset_t first = k - team.number;
+    if (first >= a.count) return;  // whole warps leave; no barrier of the thread block follows
+    const auto count = static_cast<int>(min(a.count - first, offset_t{32 / lanes}));
+    const InverseScratch<N, C> scratch_of_first(shared, number - team.number);
+    using Tiles = WarpTiles<C, N, lanes>;
+    Tiles::fetch(scratch_of_first, a[first].data, count);
+    outcome = invert_by_team<N, C>(PackedMatrix<const C, N>{scratch.tile}, scratch);
+    Tiles::store(scratch_of_first, x[first].data, count);
+  } else {
+    // Teams past the end take the last matrix too, as all teams of a warp work together.
+    const offset_t member = exists ? k : a.count - 1;
+    outcome = invert_by_team<N, C>(a[member], scratch);
+    if (exists) TeamTile<C, N>::template store<lanes>(scratch.tile, x[member], team.rank);
+  }
   if (exists && team.rank == 0) info[k] = outcome;
 }
 
 /// Orders of one class, from anywhere.
 template <int N, class C>
-__global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, 1)
+__global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, inverse_policy<N, C>.resident)
     inverse_class_kernel(const StridedBatch<const C> a, const StridedBatch<C> x, int* info) {
   constexpr int lanes = inverse_policy<N, C>.lanes;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -71,14 +87,16 @@ __global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, 1)
   collect_class<N>(a.view, first, list);
   const auto team = Team<lanes>::current();
   const int number = static_cast<int>(threadIdx.x) / lanes;
-  const TeamScratch<C, N> scratch(shared, number);
+  const InverseScratch<N, C> scratch(shared, number);
   for (int base = number - team.number; base < list.size; base += inverse_teams<N, C>) {
     const bool exists = base + team.number < list.size;
     const offset_t k = first + (exists ? list.member[base + team.number] : 0);
     const auto source = exists ? a[k] : StridedMatrix<const C>{};
-    const auto target = exists ? x.like(k, source.n) : StridedMatrix<C>{};
-    const int outcome = invert_by_team<N>(source, target, exists, scratch);
-    if (exists && team.rank == 0) info[k] = outcome;
+    const int outcome = invert_by_team<N, C>(source, scratch);
+    if (exists) {
+      TeamTile<C, N>::template store<lanes>(scratch.tile, x.like(k, source.n), team.rank);
+      if (team.rank == 0) info[k] = outcome;
+    }
     Team<lanes>::sync();  // the tile is used again
   }
 }
@@ -119,7 +137,7 @@ void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchV
     kernel<<<grid_for(a.count, thread_design_threads, "inverse"), thread_design_threads, bytes, stream>>>(source,
                                                                                                           target, info);
   } else {
-    constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * TeamScratch<C, N>::bytes;
+    constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * InverseScratch<N, C>::bytes;
     auto* kernel = inverse_team_kernel<N, C>;
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, inverse_teams<N, C>, "inverse"), 32 * inverse_policy<N, C>.warps, bytes, stream>>>(
@@ -131,7 +149,7 @@ void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchV
 template <int N, class C>
 void launch_inverse_class(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
                           CUstream_st* stream) {
-  constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * TeamScratch<C, N>::bytes;
+  constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * InverseScratch<N, C>::bytes;
   auto* kernel = inverse_class_kernel<N, C>;
   allow_shared_memory(kernel, bytes);
   kernel<<<grid_for(a.count, class_tile, "inverse"), 32 * inverse_policy<N, C>.warps, bytes, stream>>>(

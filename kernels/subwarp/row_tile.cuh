@@ -4,6 +4,8 @@
 #include "kernels/subwarp/batch_source.cuh"
 #include "kernels/subwarp/team.cuh"
 
+#include <cuda_pipeline.h>
+
 namespace blockjacobi::kernels {
 
 /// A matrix of order n <= N in the registers of a team: lane r holds the R rows r, r + L, r + 2 L, ...; rows and
@@ -71,12 +73,10 @@ __device__ C pick(const C (&v)[R], int q) {
   return picked;
 }
 
-/// In shared memory: a matrix of order N, column-major and packed. The stride between teams is an odd number of
-/// 16-byte words against bank conflicts.
+/// In shared memory: a matrix of order n <= N, column-major and packed.
 template <class C, int N>
 struct TeamTile {
   static constexpr int vector = Vector16<C>::size;
-  static constexpr int stride = ((N * N + vector - 1) / vector | 1) * vector;
 
   /// Calls visit(i, j, e) for the elements of this lane, e = i + j n; neighbouring lanes take neighbouring elements.
   template <int L, class Visit>
@@ -114,16 +114,67 @@ struct TeamTile {
   }
 };
 
-/// Shared memory of team `team` of a thread block: a matrix, and a byte a row for pivots.
-template <class C, int N>
+/// Shared memory of team `team` of a thread block, of L lanes: a matrix, and a byte a row for pivots. The accesses of a
+/// team to neighbouring elements go to other banks than those of the next team.
+template <class C, int N, int L>
 struct TeamScratch {
-  static constexpr int bytes = TeamTile<C, N>::stride * static_cast<int>(sizeof(C)) + 32;
+  static constexpr int banks = 128;  ///< bytes
+  static constexpr int used = N * N * static_cast<int>(sizeof(C)) + 32;
+  static constexpr int bytes = (used + banks - 1) / banks * banks + L * static_cast<int>(sizeof(C)) % banks;
   C* tile;
   unsigned char* pivots;
 
   __device__ TeamScratch(unsigned char* shared, int team)
-      : tile(reinterpret_cast<C*>(shared + team * bytes)),
-        pivots(shared + team * bytes + TeamTile<C, N>::stride * static_cast<int>(sizeof(C))) {}
+      : tile(reinterpret_cast<C*>(shared + team * bytes)), pivots(shared + (team + 1) * bytes - 32) {}
+};
+
+/// The packed matrices of a warp, one a team, on their way through shared memory: the warp moves them together, in
+/// whole lines. With 8 lanes or more each team does as well on its own.
+template <class C, int N, int L>
+struct WarpTiles {
+  static constexpr int matrices = 32 / L;
+  static constexpr int bytes = N * N * static_cast<int>(sizeof(C));
+  static constexpr int chunk = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;  ///< of an access
+
+  /// Brings `count` <= matrices of them from `source` to the tiles; `scratch` is that of the first team. Tiles that are
+  /// left become copies of the last one.
+  __device__ static void fetch(const TeamScratch<C, N, L>& scratch, const C* source, int count) {
+    auto* const tiles = reinterpret_cast<unsigned char*>(scratch.tile);
+    const auto* const from = reinterpret_cast<const unsigned char*>(source);
+    for_each_chunk([&](int t, int e) {
+      __pipeline_memcpy_async(tiles + t * TeamScratch<C, N, L>::bytes + e, from + min(t, count - 1) * bytes + e, chunk);
+    });
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncwarp();
+  }
+
+  /// Takes them back, after a barrier of the warp.
+  __device__ static void store(const TeamScratch<C, N, L>& scratch, C* target, int count) {
+    struct alignas(chunk) Chunk {
+      unsigned word[chunk / 4];
+    };
+    __syncwarp();
+    const auto* const tiles = reinterpret_cast<const unsigned char*>(scratch.tile);
+    auto* const to = reinterpret_cast<unsigned char*>(target);
+    for_each_chunk([&](int t, int e) {
+      if (t < count)
+        *reinterpret_cast<Chunk*>(to + t * bytes + e) =
+            *reinterpret_cast<const Chunk*>(tiles + t * TeamScratch<C, N, L>::bytes + e);
+    });
+  }
+
+ private:
+  /// visit(matrix, byte in it) for the chunks of this lane.
+  template <class Visit>
+  __device__ static void for_each_chunk(Visit visit) {
+    constexpr int per_matrix = bytes / chunk, all = matrices * per_matrix;
+#pragma unroll 8
+    for (int first = 0; first < all; first += 32) {
+      const int c = first + static_cast<int>(threadIdx.x) % 32;
+      if (c < all) visit(c / per_matrix, c % per_matrix * chunk);
+    }
+  }
 };
 
 }  // namespace blockjacobi::kernels

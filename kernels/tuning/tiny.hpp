@@ -4,9 +4,10 @@ namespace blockjacobi::kernels {
 
 /// How many threads share a matrix of order N <= 32.
 struct TinyPolicy {
-  int lanes;  ///< of a team
-  int rows;   ///< a lane
-  int warps;  ///< a thread block
+  int lanes;         ///< of a team
+  int rows;          ///< a lane
+  int warps;         ///< a thread block
+  int resident = 1;  ///< thread blocks that a multiprocessor shall hold, which bounds the registers
 };
 
 // Chosen by time per matrix on an H200, benchmarks/results/h200/batched.json. Fewer lanes with more rows each need
@@ -20,8 +21,10 @@ constexpr TinyPolicy tiny_team(int words, bool complex, int n) {
   if (n <= 12 && !complex) return {4, 3, 4};
   if (n <= 16) return {8, 2, words == 2 && !complex ? 1 : 2};
   if (words == 4) return n <= 24 ? TinyPolicy{16, 2, 1} : TinyPolicy{32, 1, 2};
-  if (n <= 24) return {8, 3, words == 2 && !complex ? 1 : 2};
-  return {16, 2, words == 1 ? 4 : 2};
+  const bool fp64 = words == 2 && !complex;
+  // Twelve warps instead of eight, where that costs no more than a few registers.
+  if (n <= 24) return {8, 3, fp64 ? 1 : 2, fp64 && n <= 21 ? 12 : 1};
+  return {16, 2, words == 1 ? 4 : 2, fp64 ? 6 : 1};
 }
 
 /// Orders up to which (and single ones at which) a thread of its own has each matrix.
