@@ -1,9 +1,9 @@
 /// The batched dense operations and the same operations of cuBLAS and cuSOLVER on the same matrices, as records in
 /// JSON.
 ///
-///   batched OUT.json [--orders 1-32|8,16] [--scalars sdcz] [--operations
-///   inverse,lu,cholesky,spd_inverse,qr,extract_invert]
-///           [--no-peers] [--gigabytes 2] [--sources-sha256 HASH]
+///   batched OUT.json [--orders 1-32|8,16] [--complex-orders 4,8,16,24,32] [--peer-orders 4,8,12,16,20,24,28,32]
+///           [--scalars sdcz] [--operations inverse,lu,cholesky,spd_inverse,qr,extract_invert]
+///           [--gigabytes 2] [--sources-sha256 HASH]
 ///
 /// Matrices are random and dense, so that rows move at almost every step; those for Cholesky are random too, but for a
 /// dominant diagonal. Inputs are restored outside the timed part. Times are medians.
@@ -14,6 +14,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 
@@ -22,9 +23,9 @@ namespace {
 using namespace bench;
 
 struct Options {
-  std::string out, orders = "1-32", scalars = "sdcz", sources;
-  std::vector<std::string> operations{"inverse", "lu", "cholesky", "spd_inverse", "qr"};
-  bool no_peers = false;
+  std::string out, orders = "1-32", complex_orders = "4,8,16,24,32", peer_orders = "4,8,12,16,20,24,28,32";
+  std::string scalars = "sdcz", sources;
+  std::vector<std::string> operations{"inverse", "lu", "cholesky", "spd_inverse", "qr", "extract_invert"};
   double gigabytes = 2.0;
 };
 
@@ -42,14 +43,17 @@ std::vector<int> parse_orders(const std::string& text) {
 template <class T>
 void run(const Options& options, Device& device, Report& report) {
   if (options.scalars.find(blockjacobi::to_char(blockjacobi::scalar_type<T>)) == std::string::npos) return;
+  const std::vector<int> peers = parse_orders(options.peer_orders);
   for (const std::string& operation : options.operations)
-    for (const int n : parse_orders(options.orders)) {
+    for (const int n : parse_orders(blockjacobi::is_complex<T> ? options.complex_orders : options.orders)) {
       if (operation == "extract_invert") {
-        report.add(measure_setup<T>(device, n, options.gigabytes));
+        // One kernel serves four orders.
+        if (n % 4 == 0) report.add(measure_setup<T>(device, n, options.gigabytes));
         continue;
       }
       Case<T> problem(device, operation, n, options.gigabytes);
-      for (const Measurement& m : problem.measure(!options.no_peers)) report.add(m);
+      const bool with_peers = std::find(peers.begin(), peers.end(), n) != peers.end();
+      for (const Measurement& m : problem.measure(with_peers)) report.add(m);
     }
 }
 
@@ -63,7 +67,9 @@ int main(int argc, char** argv) {
   app.add_option("--scalars", options.scalars, "letters out of sdcz")->capture_default_str();
   app.add_option("--operations", options.operations, "inverse, lu, cholesky, spd_inverse, qr, extract_invert")
       ->delimiter(',');
-  app.add_flag("--no-peers", options.no_peers, "leave cuBLAS and cuSOLVER out");
+  app.add_option("--complex-orders", options.complex_orders, "orders of c and z")->capture_default_str();
+  app.add_option("--peer-orders", options.peer_orders, "orders at which cuBLAS and cuSOLVER run too; 0 is none")
+      ->capture_default_str();
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
   app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
