@@ -30,6 +30,7 @@ Array<T> periodic_batch(const Backend& backend, index_t n, std::size_t count) {
     EXPECT_EQ(cudaMemcpy(batch.data() + filled, batch.data(), more * sizeof(T), cudaMemcpyDeviceToDevice), cudaSuccess);
     filled += more;
   }
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   return batch;
 }
 
@@ -65,9 +66,8 @@ Outputs<T> outputs_of(const Backend& backend, Operation operation, index_t n, st
 
 /// Equal matrices have equal results, wherever they stand in the batch.
 template <Scalar T, class Operation>
-void expect_periodic(const char* name, Operation operation, index_t n, std::size_t count) {
+void expect_periodic(const Backend& backend, const char* name, Operation operation, index_t n, std::size_t count) {
   SCOPED_TRACE(::testing::Message() << name << ", " << count << " matrices of order " << n);
-  const Backend backend = Backend::cuda();
   const auto order = static_cast<std::size_t>(n), size = order * order;
   const Outputs<T> once = outputs_of<T>(backend, operation, n, period),
                    all = outputs_of<T>(backend, operation, n, count);
@@ -93,15 +93,17 @@ void expect_periodic(const char* name, Operation operation, index_t n, std::size
 template <Scalar T>
 void expect_periodic_operations(index_t n, std::size_t count) {
   using batched::Triangle;
-  const auto backend = Backend::cuda();
+  const Backend backend = Backend::cuda();
   expect_periodic<T>(
-      "inverse", [&](auto a, auto& out) { batched::inverse<T>(backend, a, a, out.info.data()); }, n, count);
+      backend, "inverse", [&](auto a, auto& out) { batched::inverse<T>(backend, a, a, out.info.data()); }, n, count);
   expect_periodic<T>(
-      "getrf", [&](auto a, auto& out) { batched::getrf<T>(backend, a, out.ipiv.data(), out.info.data()); }, n, count);
+      backend, "getrf", [&](auto a, auto& out) { batched::getrf<T>(backend, a, out.ipiv.data(), out.info.data()); }, n,
+      count);
   expect_periodic<T>(
-      "potrf", [&](auto a, auto& out) { batched::potrf<T>(backend, Triangle::upper, a, out.info.data()); }, n, count);
+      backend, "potrf", [&](auto a, auto& out) { batched::potrf<T>(backend, Triangle::upper, a, out.info.data()); }, n,
+      count);
   expect_periodic<T>(
-      "geqrf", [&](auto a, auto& out) { batched::geqrf<T>(backend, a, out.tau.data()); }, n, count);
+      backend, "geqrf", [&](auto a, auto& out) { batched::geqrf<T>(backend, a, out.tau.data()); }, n, count);
 }
 
 TEST_F(BatchedLongTest, MoreThanAMillionMatrices) {
