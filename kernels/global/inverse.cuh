@@ -31,11 +31,12 @@ __device__ int invert_by_team(const MatrixA& a, const InverseScratch<N, C>& scra
   rows.scale(power);
   rows.embed(a, team.rank);
   RowInverse<C, N, L, R> elimination(rows, team.rank);
-  const bool served = elimination.run(scratch.pivots) && scalable;
+  const bool regular = elimination.run(scratch.pivots) && scalable;
+  const bool served = static_cast<int>(rows.largest() >> Field::shift) < Field::top && regular;  // by all lanes
   Team<L>::sync();
 
   int info = 0;
-  if (served) elimination.store(scratch.tile, scratch.pivots, a.n, power);
+  if (served) elimination.store(scratch.tile, scratch.pivots, a.n, [power](int) { return power; });
   if (Team<L>::any_in_warp(!served)) {
     if (!served && a.data != scratch.tile) Tile::template fetch<L>(scratch.tile, a, team.rank);
     Team<L>::sync();

@@ -108,9 +108,15 @@ struct LargeBlock {
   }
 
   __device__ void extract(const C* values, const detail::PositionMapView& map, offset_t slot) const {
-    clear();
-    extract_entries(values, map, range_of(map, slot), static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x),
-                    [&](int i, int j, C value) { at(i, j) = value; });
+    const MapRange entries = range_of(map, slot);
+    if (entries.slot.row_stride != 0) {
+      const C* const first = values + entries.slot.first_source;
+      for_each_element([&](int j, int i) { at(i, j) = first[i * entries.slot.row_stride + j]; });  // row by row
+    } else {
+      clear();
+      extract_entries(values, map, entries, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x),
+                      [&](int i, int j, C value) { at(i, j) = value; });
+    }
     __syncthreads();
     for_each_row([&](int i) { diagonal[i] = at(i, i); });
     __syncthreads();

@@ -8,100 +8,23 @@
 #include "kernels/subwarp/thread_setup.cuh"
 #include "kernels/tuning/setup.hpp"
 
-#include <bit>
-
 namespace blockjacobi::kernels {
 
 /// Whether every element of the block has an entry; for a map with duplicates the answer is no.
 __device__ inline bool is_full(const detail::PositionMapView& map, const MapRange& entries, int n) {
-  return !map.duplicates && entries.end - entries.slot.begin == n * n;
+  return entries.slot.row_stride != 0 || (!map.duplicates && entries.end - entries.slot.begin == n * n);
 }
 
 /// Elements of a block of order N whose leading dimension is odd.
 template <int N>
 inline constexpr int setup_tile = N*(N | 1);
 
-/// How a warp brings its blocks, of order up to N, to shared memory and takes their inverses back.
-template <int N, int blocks>
-struct WarpTransfer {
-  static constexpr int lanes = N > 4 ? 32 : 16;  ///< for one block
-  static constexpr int side_by_side = 32 / lanes;
-  static constexpr int words = (N * N + lanes - 1) / lanes;  ///< of the map, a lane and block
-  static constexpr int chunk = std::min(words, 16);
-  /// Blocks under way, a power of two as their number.
-  static constexpr int at_once =
-      static_cast<int>(std::bit_floor(std::clamp(16u / words, 1u, unsigned{blocks / side_by_side})));
-
-  /// The value that the lanes of block t have.
-  template <class V>
-  __device__ static V of_block(V value, int t) {
-    return __shfl_sync(full_warp, value, t * (32 / blocks));
-  }
-
-  /// Starts to bring block t to tiles + t stride, with leading dimension n | 1; wait_for_entries() and a barrier must
-  /// follow. `entries` and `n` are those of the block of this lane.
-  template <class C>
-  __device__ static void fetch(const SetupArguments<C>& arguments, const MapRange& entries, int n, C* tiles,
-                               int stride) {
-    const auto group = Team<lanes>::current();
-    if (arguments.map.narrow == nullptr || arguments.map.duplicates) {
-#pragma unroll 1
-      for (int t = group.number; t < blocks; t += side_by_side) {
-        const MapRange range{{of_block(entries.slot.begin, t), of_block(entries.slot.first_source, t)},
-                             of_block(entries.end, t)};
-        fetch_entries<4>(arguments.values, arguments.map, range, group.rank, lanes, tiles + t * stride,
-                         of_block(n, t) | 1);
-      }
-      return;
-    }
-    // The usual case: many words are under way at once.
-#pragma unroll 1
-    for (int first = group.number; first < blocks; first += at_once * side_by_side)
-#pragma unroll 1
-      for (int begin = 0; begin < words; begin += chunk) {
-        std::uint32_t word[at_once][chunk];
-        int count[at_once];
-#pragma unroll
-        for (int b = 0; b < at_once; ++b) {
-          const int t = first + b * side_by_side;
-          const std::uint32_t* const own = arguments.map.narrow + of_block(entries.slot.begin, t);
-          count[b] = static_cast<int>(of_block(entries.end, t) - of_block(entries.slot.begin, t));
-#pragma unroll
-          for (int u = 0; u < chunk; ++u) {
-            const int e = (begin + u) * lanes + group.rank;
-            if (e < count[b]) word[b][u] = own[e];
-          }
-        }
-#pragma unroll
-        for (int b = 0; b < at_once; ++b) {
-          const int t = first + b * side_by_side;
-          const detail::MapSlot slot{0, of_block(entries.slot.first_source, t)};
-          C* const tile = tiles + t * stride;
-          const int ld = of_block(n, t) | 1;
-#pragma unroll
-          for (int u = 0; u < chunk; ++u) {
-            if ((begin + u) * lanes + group.rank >= count[b]) continue;
-            const detail::MapEntry entry = detail::map_entry(word[b][u], slot);
-            __pipeline_memcpy_async(tile + entry.row + entry.column * ld, arguments.values + entry.source, sizeof(C));
-          }
-        }
-      }
-  }
-
-  /// Copies the first `exist` blocks, packed at tiles + t stride, to `inverses` + start of each.
-  template <class C>
-  __device__ static void store(const C* tiles, int stride, int n, C* inverses, offset_t start, int exist) {
-    const auto group = Team<lanes>::current();
-#pragma unroll 1
-    for (int t = group.number; t < blocks; t += side_by_side) {
-      const int count = of_block(n * n, t);
-      C* const out = inverses + of_block(start, t);
-      if (t >= exist) continue;
+/// out[e] = block[e], e < count, by `size` lanes.
+template <class C>
+__device__ void copy_block(const C* block, C* out, int count, int rank, int size) {
 #pragma unroll 8
-      for (int e = group.rank; e < count; e += lanes) out[e] = tiles[t * stride + e];
-    }
-  }
-};
+  for (int e = rank; e < count; e += size) out[e] = block[e];
+}
 
 /// The diagonal of a block whose inverse is not accepted takes its place. `block` has leading dimension n | 1 before
 /// and is packed afterwards. All teams of a warp call it together; those with nothing to do have n = 0.
@@ -136,8 +59,7 @@ struct TeamSetup {
   static constexpr int tile_bytes = (setup_tile<N> * static_cast<int>(sizeof(C)) + banks - 1) / banks * banks +
                                     L * static_cast<int>(sizeof(C)) % banks;
   static constexpr int shared_bytes = blocks * (tile_bytes + Scratch::bytes);
-  static constexpr int stride = tile_bytes / static_cast<int>(sizeof(C));
-  using Transfer = WarpTransfer<N, 32 / L>;
+  static constexpr int in_flight = 16;  ///< words of the map a lane
   static constexpr int resident = setup_warps(words_of<C>, N) / inverse_policy<N, C>.warps;
 };
 
@@ -166,8 +88,7 @@ __global__ void __launch_bounds__(TeamSetup<N, C>::threads, TeamSetup<N, C>::res
     for (int e = team.rank; e < n * (n | 1); e += L) block[e] = C{};
   }
   Team<L>::sync();
-  C* const tiles = block - team.number * Policy::stride;
-  Policy::Transfer::fetch(arguments, entries, n, tiles, Policy::stride);
+  fetch_entries<Policy::in_flight, L>(arguments.values, arguments.map, entries, n, team.rank, block, n | 1);
   wait_for_entries();
   Team<L>::sync();
 
@@ -186,24 +107,37 @@ __global__ void __launch_bounds__(TeamSetup<N, C>::threads, TeamSetup<N, C>::res
     if (!served) outcome = found;
   }
   Team<L>::sync();
-  const auto exist = static_cast<int>(min(range.count - (member - team.number), offset_t{32 / L}));
-  Policy::Transfer::store(tiles, Policy::stride, n, arguments.inverse, slot.start, exist);
-  if (exists && team.rank == 0) store_outcome(arguments, slot, outcome);
+  if (!exists) return;
+  copy_block(block, arguments.inverse + slot.start, n * n, team.rank, L);
+  if (team.rank == 0) store_outcome(arguments, slot, outcome);
 }
 
-/// The same by threads: a warp extracts and stores 32 blocks, and every thread inverts one.
+/// The same by threads: a warp extracts and stores 32 blocks, N lanes each, and every thread inverts one.
 template <int N, class C>
 struct ThreadSetupPolicy {
   using Real = detail::arithmetic_real_t<C>;
   using Scratch = SetupScratch<Real, N>;
-  using Transfer = WarpTransfer<N, 32>;
   static constexpr int threads = thread_design_threads;
   static constexpr int stride = setup_tile<N> | 1;  ///< elements between blocks, odd against bank conflicts
   static constexpr int tile_bytes = (32 * stride * static_cast<int>(sizeof(C)) + 15) / 16 * 16;
-  static constexpr int scale_bytes = 32 * 2 * N * static_cast<int>(sizeof(unsigned));
+  static constexpr int scale_bytes = 32 * N * static_cast<int>(sizeof(unsigned));
   static constexpr int warp_bytes = tile_bytes + scale_bytes + Scratch::bytes;
   static constexpr int shared_bytes = threads / 32 * warp_bytes;
 };
+
+/// Brings the blocks of the 32 lanes to `tiles`; wait_for_entries() and a barrier must follow.
+template <int N, class C>
+__device__ void fetch_blocks(const SetupArguments<C>& arguments, const MapRange& entries, int n, C* tiles) {
+  const auto group = Team<N>::current();
+  const auto from = [](auto value, int lane) { return __shfl_sync(full_warp, value, lane); };
+#pragma unroll 4
+  for (int t = group.number; t < 32; t += Team<N>::per_warp) {
+    const detail::MapSlot slot{from(entries.slot.begin, t), from(entries.slot.first_source, t),
+                               from(entries.slot.row_stride, t)};
+    fetch_entries<N, N>(arguments.values, arguments.map, {slot, from(entries.end, t)}, from(n, t), group.rank,
+                        tiles + t * ThreadSetupPolicy<N, C>::stride, from(n, t) | 1);
+  }
+}
 
 template <int N, bool exactly, class C>
 __global__ void __launch_bounds__(ThreadSetupPolicy<N, C>::threads, thread_design_blocks<N, C>)
@@ -227,7 +161,7 @@ __global__ void __launch_bounds__(ThreadSetupPolicy<N, C>::threads, thread_desig
     for (int e = lane; e < 32 * Policy::stride; e += 32) tiles[e] = C{};
   }
   __syncwarp();
-  Policy::Transfer::fetch(arguments, entries, n, tiles, Policy::stride);
+  fetch_blocks<N>(arguments, entries, n, tiles);
   wait_for_entries();
   __syncwarp();
 
@@ -255,8 +189,13 @@ __global__ void __launch_bounds__(ThreadSetupPolicy<N, C>::threads, thread_desig
   }
   __syncwarp();
 
-  const auto exist = static_cast<int>(min(range.count - first, offset_t{32}));
-  Policy::Transfer::store(tiles, Policy::stride, n, arguments.inverse, slot.start, exist);
+  const auto group = Team<N>::current();
+#pragma unroll 2
+  for (int t = group.number; t < 32; t += Team<N>::per_warp) {
+    const int order = __shfl_sync(full_warp, n, t);
+    C* const inverse = arguments.inverse + __shfl_sync(full_warp, slot.start, t);
+    if (first + t < range.count) copy_block(tiles + t * Policy::stride, inverse, order * order, group.rank, N);
+  }
   if (exists) store_outcome(arguments, slot, outcome);
 }
 

@@ -6,7 +6,7 @@
 
 namespace blockjacobi::kernels {
 
-/// The entries of one slot.
+/// The entries of one slot, and the words of those that have any.
 struct MapRange {
   detail::MapSlot slot;
   offset_t end;
@@ -53,7 +53,18 @@ __device__ void copy_singles(const C* values, const Word* words, const MapRange&
   }
 }
 
-/// Scatters the entries of a slot by `size` threads: store(i, j, value) once for each element that has any.
+/// Copies a block of order n whose rows stand at one distance, asynchronously, by `size` threads.
+template <int size, class C>
+__device__ void copy_rows(const C* values, const detail::MapSlot& slot, int n, int rank, C* tile, int ld) {
+  const C* row = values + slot.first_source + rank;
+#pragma unroll 8
+  for (int i = 0; i < n; ++i, row += slot.row_stride)
+#pragma unroll
+    for (int j = 0; j < (n + size - 1) / size; ++j)
+      if (j * size + rank < n) __pipeline_memcpy_async(tile + i + (j * size + rank) * ld, row + j * size, sizeof(C));
+}
+
+/// Scatters the words of a slot by `size` threads: store(i, j, value) once for each element that has any.
 template <class C, class Store>
 __device__ void extract_entries(const C* values, const detail::PositionMapView& map, const MapRange& range, int rank,
                                 int size, Store store) {
@@ -63,12 +74,14 @@ __device__ void extract_entries(const C* values, const detail::PositionMapView& 
     store_sums(values, map.wide, range, rank, size, store);
 }
 
-/// The same into `tile`, column-major in shared memory; wait_for_entries() and a barrier must follow. An odd ld avoids
-/// bank conflicts, as entries go row by row.
-template <int in_flight, class C>
-__device__ void fetch_entries(const C* values, const detail::PositionMapView& map, const MapRange& range, int rank,
-                              int size, C* tile, int ld) {
-  if (map.duplicates)
+/// A block of order n into `tile`, column-major in shared memory, by `size` threads; wait_for_entries() and a barrier
+/// must follow. An odd ld avoids bank conflicts, as entries go row by row. Elements without entry are left alone.
+template <int in_flight, int size, class C>
+__device__ void fetch_entries(const C* values, const detail::PositionMapView& map, const MapRange& range, int n,
+                              int rank, C* tile, int ld) {
+  if (range.slot.row_stride != 0)
+    copy_rows<size>(values, range.slot, n, rank, tile, ld);
+  else if (map.duplicates)
     extract_entries(values, map, range, rank, size, [&](int i, int j, C value) { tile[i + j * ld] = value; });
   else if (map.narrow != nullptr)
     copy_singles<in_flight>(values, map.narrow, range, rank, size, tile, ld);

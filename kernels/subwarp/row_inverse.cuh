@@ -6,7 +6,7 @@ namespace blockjacobi::kernels {
 
 /// Gauss-Jordan inversion with partial pivoting of a matrix in a RowTile; rows stay where they are. The fast path: it
 /// serves matrices whose elements are at most 1 (scaled by a power of two) and neither grow nor vanish in the
-/// elimination, and says which it could not serve, those whose scaled inverse overflows among them.
+/// elimination, and says which it could not serve. Whether the inverse overflows is left to the caller.
 ///
 /// Every step reads register j and writes register j - 1, so the pivot column is always register 0, the loop over the
 /// steps stays rolled and the code small. The pivot row takes the same update as the others, row -= f row_p, with
@@ -47,22 +47,22 @@ struct RowInverse {
     }
 #pragma unroll
     for (int q = 0; q < R; ++q) tile.x[q][0] = current[q];
-    const unsigned largest = tile.largest();  // by all lanes
     return static_cast<int>(lowest >> Field::shift) >= least_fast_exponent<C> &&
-           static_cast<int>(highest >> Field::shift) <= Field::bias + most_growth &&
-           static_cast<int>(largest >> Field::shift) < Field::top;
+           static_cast<int>(highest >> Field::shift) <= Field::bias + most_growth;
   }
 
-  /// Writes `power` times the leading n x n part of the inverse to `out`, packed.
-  __device__ void store(C* out, const unsigned char* order, int n, Real power) const {
+  /// Writes the leading n x n part of the inverse to `out`, packed, column j times power(j).
+  template <class Power>
+  __device__ void store(C* out, const unsigned char* order, int n, Power power) const {
 #pragma unroll
     for (int j = 0; j < N; ++j) {
       const int column = order[j];
+      // n == N: known to the compiler in the kernels of one order
+      if (n != N && column >= n) continue;
+      const Real factor = power(column);
 #pragma unroll
       for (int q = 0; q < R; ++q)
-        // n == N: known to the compiler in the kernels of one order
-        if ((n == N && L * R == N) || (column < n && step[q] < n))
-          out[column * n + step[q]] = scaled(tile.x[q][j], power);
+        if ((n == N && L * R == N) || step[q] < n) out[column * n + step[q]] = scaled(tile.x[q][j], factor);
     }
   }
 

@@ -29,21 +29,24 @@ struct RowSetup {
     tile.load(block, rank);
     equilibrate_rows();
     equilibrate_columns();
-    const Real norm = largest_row_sum([this](int q) { return Tile::row(rank, q) < n; });
+    const Real norm = infinity_norm();
     tile.embed(block, rank);
     const bool served = elimination.run(scratch.pivots);
-    // Rows and columns of the identity beside the block add ones on its diagonal only.
-    const Real inverse_norm = largest_row_sum([this](int q) { return holds_row(q); });
+    unsigned largest = 0;
+    const Real inverse_norm = norm_of_inverse(largest);
     rcond = reciprocal_condition(norm, inverse_norm);
     Team<L>::sync();
-    undo_scaling();
-    return served && scales.holds(inverse_norm);
+    return served && scales.hold(norm, n, largest);
   }
 
   /// Writes the inverse to `out`, n x n and packed.
-  __device__ void store(C* out) const { elimination.store(out, scratch.pivots, n, Real(1)); }
+  __device__ void store(C* out) const {
+    elimination.store(out, scratch.pivots, n, [this](int column) { return scratch.row[column]; });
+  }
 
  private:
+  static constexpr int own_columns = (N + L - 1) / L;
+
   /// Whether register row q is a row of the inverse; n == N is known to the compiler in the kernels of one order.
   __device__ bool holds_row(int q) const { return (n == N && L * R == N) || elimination.step[q] < n; }
 
@@ -51,59 +54,80 @@ struct RowSetup {
 #pragma unroll
     for (int q = 0; q < R; ++q) {
       if (Tile::row(rank, q) >= n) continue;
-      unsigned word = 0;
+      float key = 0;
 #pragma unroll
-      for (int j = 0; j < N; ++j) word = max(word, magnitude_word(tile.x[q][j]));
-      const Real factor = scales.power(word, scales.widest_row);
+      for (int j = 0; j < N; ++j) key = larger_key(key, magnitude_key(tile.x[q][j]));
+      const Real factor = scales.of_row(key);
       scratch.row[Tile::row(rank, q)] = factor;
 #pragma unroll
       for (int j = 0; j < N; ++j) tile.x[q][j] = scaled(tile.x[q][j], factor);
     }
     scales.widest_row = static_cast<int>(Team<L>::max(static_cast<unsigned>(scales.widest_row)));
-    scales.ordinary = Team<L>::max(scales.ordinary ? 0u : 1u) == 0;
   }
 
+  /// Each lane finds the powers of some columns: half of the columns at every exchange of maxima, which needs a third
+  /// of the exchanges that all maxima in all lanes take.
   __device__ void equilibrate_columns() {
+    float key[own_columns * L];
+#pragma unroll
+    for (int j = 0; j < own_columns * L; ++j) {
+      key[j] = 0;
+      if (j >= N) continue;
+#pragma unroll
+      for (int q = 0; q < R; ++q) key[j] = larger_key(key[j], magnitude_key(tile.x[q][j]));
+    }
+    scatter_maxima<L / 2, own_columns * L / 2>(key);
+#pragma unroll
+    for (int t = 0; t < own_columns; ++t) {
+      const int j = rank * own_columns + t;
+      if (j < N) scratch.column[j] = j < n ? scales.of_column(key[t]) : Real(1);
+    }
+    scales.ordinary = Team<L>::max(scales.ordinary ? 0u : 1u) == 0;
+    Team<L>::sync();
+  }
+
+  /// The first half of the keys, or the second, to the lanes below and above `distance`.
+  template <int distance, int width, int count>
+  __device__ void scatter_maxima(float (&key)[count]) const {
+    const bool upper = (rank & distance) != 0;
+#pragma unroll
+    for (int j = 0; j < width; ++j) {
+      const float sent = upper ? key[j] : key[j + width], kept = upper ? key[j + width] : key[j];
+      key[j] = larger_key(kept, Team<L>::exchange(sent, distance));
+    }
+    if constexpr (distance > 1) scatter_maxima<distance / 2, width / 2>(key);
+  }
+
+  /// Of the rows as scaled, with the powers of the columns.
+  __device__ Real infinity_norm() const {
+    Real sum[R] = {};
 #pragma unroll
     for (int j = 0; j < N; ++j) {
-      unsigned word = 0;
+      const Real power = scratch.column[j];
 #pragma unroll
-      for (int q = 0; q < R; ++q) word = max(word, magnitude_word(tile.x[q][j]));
-      word = Team<L>::max(word);  // by all lanes
-      if (j >= n) continue;
-      const Real factor = scales.power(word, scales.widest_column);
-      if (rank == 0) scratch.column[j] = factor;
-#pragma unroll
-      for (int q = 0; q < R; ++q) tile.x[q][j] = scaled(tile.x[q][j], factor);
+      for (int q = 0; q < R; ++q) sum[q] += moderate_modulus(tile.x[q][j]) * power;
     }
+    Real largest = 0;
+#pragma unroll
+    for (int q = 0; q < R; ++q) largest = LargerOrNan<Real>{}(sum[q], largest);
+    return Team<L>::reduce(largest, LargerOrNan<Real>{});
   }
 
-  /// Infinity norm of the rows that `counts` admits.
-  template <class Counts>
-  __device__ Real largest_row_sum(Counts counts) const {
+  /// The same of the inverse; `word` becomes the magnitude word of the largest row sum before the powers.
+  __device__ Real norm_of_inverse(unsigned& word) const {
     Real largest = 0;
 #pragma unroll
     for (int q = 0; q < R; ++q) {
       Real sum = 0;
 #pragma unroll
       for (int j = 0; j < N; ++j) sum += moderate_modulus(tile.x[q][j]);
-      if (counts(q)) largest = LargerOrNan<Real>{}(sum, largest);
+      // Rows and columns of the identity beside the block add ones on its diagonal only.
+      if (!holds_row(q)) continue;
+      word = max(word, magnitude_word(sum));
+      largest = LargerOrNan<Real>{}(sum * ScaleRange<Real>::reciprocal(scratch.column[elimination.step[q]]), largest);
     }
+    word = Team<L>::max(word);
     return Team<L>::reduce(largest, LargerOrNan<Real>{});
-  }
-
-  /// Element (i, j) of the inverse takes the scales of column i and row j.
-  __device__ void undo_scaling() {
-    Real of_row[R];
-#pragma unroll
-    for (int q = 0; q < R; ++q) of_row[q] = holds_row(q) ? scratch.column[elimination.step[q]] : Real(0);
-#pragma unroll
-    for (int j = 0; j < N; ++j) {
-      const int column = scratch.pivots[j];
-      const Real of_column = n == N || column < n ? scratch.row[column] : Real(0);
-#pragma unroll
-      for (int q = 0; q < R; ++q) tile.x[q][j] = scaled(tile.x[q][j], of_row[q] * of_column);
-    }
   }
 };
 

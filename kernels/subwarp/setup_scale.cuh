@@ -14,28 +14,46 @@ __device__ inline double moderate_modulus(detail::Complex<double> a) { return sq
 __device__ inline float power_from_word(float, unsigned word) { return __uint_as_float(word); }
 __device__ inline double power_from_word(double, unsigned word) { return __hiloint2double(static_cast<int>(word), 0); }
 
-/// Powers of two that equilibrate a block, and whether they are of the ordinary kind: no product of one of a row, one
-/// of a column and an element of the inverse leaves the range.
+/// Powers of two that equilibrate a block A: R A C. Only the rows are scaled in fact. Powers of the columns change no
+/// pivot: (R A)^-1 has the rows of (R A C)^-1 in other units, and A^-1 = (R A)^-1 R needs the rows alone. Those of the
+/// columns weigh the two norms from which the condition comes.
+///
+/// The powers are of the ordinary kind if no product of one of a row and an element of the inverse leaves the range.
 template <class Real>
 struct ScaleRange {
   using Field = ExponentField<Real>;
 
   bool ordinary = true;
   int widest_row = 0;  ///< largest |exponent|
-  int widest_column = 0;
 
-  /// The power that brings a number with this magnitude word to [1, 2).
-  __device__ Real power(unsigned word, int& widest) {
+  /// The power that brings the largest element of a row, of this key, to [1, 2).
+  __device__ Real of_row(float key) {
+    const int field = field_of(key);
+    widest_row = max(widest_row, abs(Field::bias - field));
+    return power(field);
+  }
+  /// The same for a column.
+  __device__ Real of_column(float key) { return power(field_of(key)); }
+
+  /// `norm`: of R A C, at most 2 n if the largest elements have been found, see magnitude_key(). `word`: magnitude
+  /// word of a bound of the elements of (R A)^-1.
+  __device__ bool hold(Real norm, int n, unsigned word) const {
     const int field = static_cast<int>(word >> Field::shift);
-    ordinary = ordinary && field > 1 && field < Field::top - 1;
-    widest = max(widest, abs(Field::bias - field));
-    return power_from_field(Real(), min(max(2 * Field::bias - field, 1), Field::top - 1));
+    return ordinary && norm <= Real(2 * n) && max(field - Field::bias, 0) + widest_row < Field::bias - 2;
   }
 
-  /// `inverse_norm`: a bound of the elements of the inverse.
-  __device__ bool holds(Real inverse_norm) const {
-    const int field = static_cast<int>(magnitude_word(inverse_norm) >> Field::shift);
-    return ordinary && max(field - Field::bias, 0) + widest_row + widest_column < Field::bias - 2;
+  /// 1 / c for the power c of a column.
+  __device__ static Real reciprocal(Real c) {
+    return power_from_field(Real(), 2 * Field::bias - static_cast<int>(magnitude_word(c) >> Field::shift));
+  }
+
+ private:
+  __device__ static int field_of(float key) {
+    return static_cast<int>((__float_as_uint(key) & 0x7fffffffu) >> Field::shift);
+  }
+  __device__ Real power(int field) {
+    ordinary = ordinary && field > 1 && field < Field::top - 1;
+    return power_from_field(Real(), min(max(2 * Field::bias - field, 1), 2 * Field::bias - 1));
   }
 };
 

@@ -7,16 +7,17 @@
 namespace blockjacobi::kernels {
 
 /// Equilibration, inversion and condition of a block of BlockJacobi of order n <= N in the registers of one thread. The
-/// fast path: it says whether it could serve the block, and writes nothing but the scales before. The condition of what
+/// fast path: it says whether it could serve the block, and writes nothing but the powers before. The condition of what
 /// it serves is left to the caller.
 template <class C, int N>
 struct ThreadSetup {
   using Real = detail::arithmetic_real_t<C>;
 
   int n;
-  unsigned* scales_of_lane;  ///< in shared memory: magnitude words for N rows and N columns, interleaved for 32 lanes
+  unsigned* powers_of_rows;  ///< in shared memory: their magnitude words, interleaved for 32 lanes
   ThreadTile<C, N> tile = {};
   int order[N] = {};
+  Real column_power[N] = {};
   ScaleRange<Real> scales = {};
   Real rcond = 0;
 
@@ -26,23 +27,22 @@ struct ThreadSetup {
       const bool inside = i < n && j < n;
       tile.x[i][j] = inside ? a[i + j * (n | 1)] : C{};
     });
-    equilibrate();
-    const Real norm = largest_row_sum();
+    equilibrate_rows();
+    const Real norm = infinity_norm();
     for_each([&](int i, int j) {
       // Ones on the diagonal beside the block.
       if (i == j) tile.x[i][j] = i >= n ? detail::from_real<C>(1) : tile.x[i][j];
     });
     const bool regular = tile.invert(order) == 0;
-    const Real inverse_norm = largest_row_sum();
-    rcond = reciprocal_condition(norm, inverse_norm);
-    undo_scaling();
-    return regular && scales.holds(inverse_norm);
+    unsigned largest = 0;
+    rcond = reciprocal_condition(norm, norm_of_inverse(largest));
+    return regular && scales.hold(norm, n, largest);
   }
 
   /// Writes the inverse to `out`, n x n and packed.
   __device__ void store(C* out) const {
     for_each([&](int i, int j) {
-      if (n == N || (i < n && order[j] < n)) out[i + order[j] * n] = tile.x[i][j];
+      if (n == N || (i < n && order[j] < n)) out[i + order[j] * n] = scaled(tile.x[i][j], row_power(order[j]));
     });
   }
 
@@ -55,56 +55,53 @@ struct ThreadSetup {
       for (int i = 0; i < N; ++i) visit(i, j);
   }
 
-  __device__ void equilibrate() {
+  __device__ Real row_power(int i) const { return power_from_word(Real(), powers_of_rows[i * 32]); }
+
+  __device__ void equilibrate_rows() {
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       if (i >= n) continue;
-      unsigned word = 0;
+      float key = 0;
 #pragma unroll
-      for (int j = 0; j < N; ++j) word = max(word, magnitude_word(tile.x[i][j]));
-      const Real factor = scales.power(word, scales.widest_row);
-      scales_of_lane[i * 32] = magnitude_word(factor);
+      for (int j = 0; j < N; ++j) key = larger_key(key, magnitude_key(tile.x[i][j]));
+      const Real factor = scales.of_row(key);
+      powers_of_rows[i * 32] = magnitude_word(factor);
 #pragma unroll
       for (int j = 0; j < N; ++j) tile.x[i][j] = scaled(tile.x[i][j], factor);
     }
-#pragma unroll
-    for (int j = 0; j < N; ++j) {
-      if (j >= n) continue;
-      unsigned word = 0;
-#pragma unroll
-      for (int i = 0; i < N; ++i) word = max(word, magnitude_word(tile.x[i][j]));
-      const Real factor = scales.power(word, scales.widest_column);
-      scales_of_lane[(N + j) * 32] = magnitude_word(factor);
-#pragma unroll
-      for (int i = 0; i < N; ++i) tile.x[i][j] = scaled(tile.x[i][j], factor);
-    }
   }
 
-  /// Infinity norm of the rows of the block.
-  __device__ Real largest_row_sum() const {
+  /// Of the rows as scaled, with the powers of the columns.
+  __device__ Real infinity_norm() {
+    Real sum[N] = {};
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      float key = 0;
+#pragma unroll
+      for (int i = 0; i < N; ++i) key = larger_key(key, magnitude_key(tile.x[i][j]));
+      column_power[j] = j < n ? scales.of_column(key) : Real(1);
+#pragma unroll
+      for (int i = 0; i < N; ++i) sum[i] += moderate_modulus(tile.x[i][j]) * column_power[j];
+    }
+    Real largest = 0;
+#pragma unroll
+    for (int i = 0; i < N; ++i) largest = LargerOrNan<Real>{}(sum[i], largest);
+    return largest;
+  }
+
+  /// The same of the inverse; `word` becomes the magnitude word of the largest row sum before the powers.
+  __device__ Real norm_of_inverse(unsigned& word) const {
     Real largest = 0;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       Real sum = 0;
 #pragma unroll
       for (int j = 0; j < N; ++j) sum += moderate_modulus(tile.x[i][j]);
-      if (i < n) largest = LargerOrNan<Real>{}(sum, largest);
+      if (i >= n) continue;
+      word = max(word, magnitude_word(sum));
+      largest = LargerOrNan<Real>{}(sum * ScaleRange<Real>::reciprocal(column_power[i]), largest);
     }
     return largest;
-  }
-
-  /// Element (i, j) of the inverse takes the scales of column i and row j.
-  __device__ void undo_scaling() {
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-      if (i >= n) continue;
-      const Real of_row = power_from_word(Real(), scales_of_lane[(N + i) * 32]);
-#pragma unroll
-      for (int j = 0; j < N; ++j) {
-        const int column = min(order[j], n - 1);
-        tile.x[i][j] = scaled(tile.x[i][j], of_row * power_from_word(Real(), scales_of_lane[column * 32]));
-      }
-    }
   }
 };
 

@@ -51,11 +51,18 @@ class BlockSetup {
   int at(int i, int j) const { return i + j * n(); }
 
   void extract(const C* values, const PositionMapView& map, offset_t slot) {
+    if (map.slots[slot].row_stride != 0) return copy_rows(values, map.slots[slot]);
     std::fill_n(a_, n() * n(), C{});
     if (map.narrow != nullptr)
       add_entries(values, map.narrow, map.slots[slot], map.slots[slot + 1].begin);
     else
       add_entries(values, map.wide, map.slots[slot], map.slots[slot + 1].begin);
+  }
+
+  void copy_rows(const C* values, const MapSlot& slot) {
+    const C* row = values + slot.first_source;
+    for (int i = 0; i < n(); ++i, row += slot.row_stride)
+      for (int j = 0; j < n(); ++j) a_[at(i, j)] = row[j];
   }
 
   template <class Word>

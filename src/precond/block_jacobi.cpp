@@ -165,9 +165,7 @@ BlockJacobiReport BlockJacobi<T>::report() const {
   report.policy = impl_->options.singular;
   for (const BlockGroup& group : impl_->inverse.layout().groups()) report.sizes.emplace_back(group.size, group.count);
   report.bytes = bytes();
-  report.captured =
-      nnz() > 0 ? static_cast<double>(impl_->map_narrow.size() + impl_->map_wide.size()) / static_cast<double>(nnz())
-                : 1.0;
+  report.captured = nnz() > 0 ? static_cast<double>(impl_->entries) / static_cast<double>(nnz()) : 1.0;
   for (index_t b = 0; b < report.blocks; ++b) {
     const auto i = static_cast<std::size_t>(b);
     report.singular_blocks += info[i] > 0;

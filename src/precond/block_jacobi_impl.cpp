@@ -9,6 +9,7 @@ BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartitio
       partition(partition_),
       options(options_),
       nnz(nnz_),
+      entries(map.entries),
       inverse(backend_, partition_),
       map_slots(backend_, map.slots),
       map_narrow(backend_, map.narrow),

@@ -26,6 +26,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   BlockPartition partition;
   BlockJacobiOptions options;
   offset_t nnz;
+  offset_t entries;  ///< of the matrix inside blocks
   BlockBatch<T> inverse;
   Array<MapSlot> map_slots;
   Array<std::uint32_t> map_narrow;

@@ -24,6 +24,7 @@ void for_each_entry(const CsrView<const void, O>& pattern, const BlockSlot& slot
 struct Extent {
   offset_t entries = 0;
   offset_t first_source = 0;
+  offset_t row_stride = 0;
   bool narrow = true;
 };
 
@@ -31,13 +32,19 @@ template <Offset O>
 Extent measure(const CsrView<const void, O>& pattern, const BlockSlot& slot) {
   constexpr int bits = map_bits<std::uint32_t>;
   constexpr offset_t span = offset_t{std::numeric_limits<std::uint32_t>::max()} >> 2 * bits;
+  const offset_t n = slot.size;
   Extent extent;
-  offset_t last = 0;
-  for_each_entry(pattern, slot, [&](index_t, index_t, offset_t k) {
-    if (extent.entries++ == 0) extent.first_source = k;
+  offset_t last = 0, stride = n;
+  bool regular = true;
+  for_each_entry(pattern, slot, [&](index_t i, index_t j, offset_t k) {
+    if (extent.entries == 0) extent.first_source = k;
+    if (extent.entries == n) stride = k - extent.first_source;
+    regular = regular && extent.entries == i * n + j && k == extent.first_source + i * stride + j;
+    ++extent.entries;
     last = k;
   });
-  extent.narrow = slot.size <= 1 << bits && last - extent.first_source <= span;
+  if (regular && extent.entries == n * n) extent.row_stride = stride;
+  extent.narrow = extent.row_stride != 0 || (n <= 1 << bits && last - extent.first_source <= span);
   return extent;
 }
 
@@ -76,6 +83,7 @@ bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slot
 #pragma omp for schedule(static)
     for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
       const MapSlot& slot = map[static_cast<std::size_t>(s)];
+      if (slot.row_stride != 0) continue;
       collect(pattern, slots[static_cast<std::size_t>(s)], entries);
       Word* word = words.data() + slot.begin;
       for (std::size_t e = 0; e < entries.size(); ++e) {
@@ -93,19 +101,25 @@ template <Offset O>
 PositionMap build_position_map(const CsrView<const void, O>& pattern, const BlockLayout& layout, int threads) {
   const auto slots = layout.slots();
   PositionMap map;
-  map.slots.assign(slots.size() + 1, {0, 0});
+  map.slots.assign(slots.size() + 1, {0, 0, 0});
   bool narrow = true;
+  offset_t all = 0;
 
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : all)
   for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
     const Extent extent = measure(pattern, slots[static_cast<std::size_t>(s)]);
-    map.slots[static_cast<std::size_t>(s)].first_source = extent.first_source;
-    map.slots[static_cast<std::size_t>(s) + 1].begin = extent.entries;
+    MapSlot& slot = map.slots[static_cast<std::size_t>(s)];
+    slot.first_source = extent.first_source;
+    slot.row_stride = extent.row_stride;
+    map.slots[static_cast<std::size_t>(s) + 1].begin = extent.row_stride != 0 ? 0 : extent.entries;
     narrow = narrow && extent.narrow;
+    all += extent.entries;
   }
+  map.entries = all;
   for (std::size_t s = 0; s < slots.size(); ++s) map.slots[s + 1].begin += map.slots[s].begin;
   if (!narrow)
-    for (MapSlot& slot : map.slots) slot.first_source = 0;
+    for (MapSlot& slot : map.slots)
+      if (slot.row_stride == 0) slot.first_source = 0;
 
   map.duplicates = narrow ? fill(pattern, slots, threads, map.slots, map.narrow)
                           : fill(pattern, slots, threads, map.slots, map.wide);

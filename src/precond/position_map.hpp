@@ -13,6 +13,7 @@ namespace blockjacobi::detail {
 /// PositionMapView; narrow words if all blocks admit them.
 struct PositionMap {
   std::vector<MapSlot> slots;
+  offset_t entries = 0;  ///< of the matrix inside blocks
   std::vector<std::uint32_t> narrow;
   std::vector<std::uint64_t> wide;
   bool duplicates = false;

@@ -40,6 +40,9 @@ Matrix<T> random_matrix(index_t n, unsigned seed) {
   return a;
 }
 
+/// Of the position map of a test.
+enum class Words { none, narrow, wide };
+
 /// A batch of blocks on the device that is set up through the seam, without the layers above it.
 template <Scalar T>
 class Blocks {
@@ -56,29 +59,35 @@ class Blocks {
   index_t rows() const { return partition_.rows(); }
   BlockBatchView<const T> view() const { return inverse_.view(); }
 
-  /// entries(block) gives the stored entries of a block. The map is narrow where the orders admit it, if not `wide`.
+  /// entries(block) gives the stored entries of a block. The map has no words where a block is regular, and narrow ones
+  /// where the orders admit it, unless `least` asks for more.
   template <class Source>
-  void setup(Source entries, detail::Fallback fallback = detail::Fallback::identity, bool wide = false) {
+  void setup(Source entries, detail::Fallback fallback = detail::Fallback::identity, Words least = Words::none) {
     std::vector<T> values;
     std::vector<detail::MapSlot> slots;
     std::vector<std::uint32_t> narrow;
     std::vector<std::uint64_t> words;
     bool duplicates = false;
-    wide = wide || partition_.largest_block() > 32;
+    const bool wide = least == Words::wide || partition_.largest_block() > 32;
     for (const BlockSlot& slot : inverse_.layout().slots()) {
-      const auto begin = static_cast<offset_t>(values.size());
-      slots.push_back({begin, wide ? 0 : begin});
+      const Entries<T> stored = entries(slot.block);
+      const bool regular = least == Words::none && is_regular(stored, slot.size);
+      const auto first = static_cast<offset_t>(values.size());
+      const index_t stride = slot.size + 3;  // with gaps between the rows
+      slots.push_back({static_cast<offset_t>(words.size()), regular || !wide ? first : 0, regular ? stride : 0});
       detail::MapEntry last{-1, -1, -1};
-      for (const Entry<T>& e : entries(slot.block)) {
+      for (const Entry<T>& e : stored) {
+        if (regular && e.j == 0 && e.i > 0) values.resize(values.size() + 3, T(1000));
         const detail::MapEntry entry{static_cast<offset_t>(values.size()), e.i, e.j};
+        values.push_back(e.value);
+        if (regular) continue;
         narrow.push_back(detail::map_word<std::uint32_t>(entry, slots.back()));
         words.push_back(detail::map_word<std::uint64_t>(entry, slots.back()));
-        values.push_back(e.value);
         duplicates = duplicates || same_element(entry, last);
         last = entry;
       }
     }
-    slots.push_back({static_cast<offset_t>(values.size()), 0});
+    slots.push_back({static_cast<offset_t>(words.size()), 0, 0});
     const Array<T> device_values(backend_, values);
     const Array<detail::MapSlot> device_slots(backend_, slots);
     const Array<std::uint32_t> device_narrow(backend_, narrow);
@@ -106,6 +115,14 @@ class Blocks {
   int defects() const { return defects_.to_host()[0]; }
 
  private:
+  /// Whether all elements are there, row by row.
+  static bool is_regular(const Entries<T>& entries, index_t n) {
+    if (std::ssize(entries) != static_cast<std::ptrdiff_t>(n) * n) return false;
+    for (std::size_t e = 0; e < entries.size(); ++e)
+      if (entries[e].i * n + entries[e].j != static_cast<index_t>(e)) return false;
+    return true;
+  }
+
   static std::vector<index_t> offsets(const std::vector<index_t>& sizes) {
     std::vector<index_t> offsets{0};
     for (const index_t size : sizes) offsets.push_back(offsets.back() + size);

@@ -8,10 +8,12 @@
 
 namespace blockjacobi::detail {
 
-/// The entries of a slot are those from begin to the begin of the next slot; their sources count from first_source.
+/// Where the entries of one block lie. The usual full block needs no words: its rows stand at one distance in the value
+/// array, each with all its elements in their order, so element (i, j) comes from first_source + i row_stride + j.
 struct MapSlot {
-  offset_t begin;
-  offset_t first_source;
+  offset_t begin;           ///< of its words, which end where those of the next slot begin
+  offset_t first_source;    ///< the sources in the words count from here
+  offset_t row_stride = 0;  ///< 0 if the slot has words
 };
 
 /// An entry of a block: index into the values, row and column within the block.
@@ -48,7 +50,7 @@ BLOCKJACOBI_HD inline MapEntry map_entry(Word word, const MapSlot& slot) {
           static_cast<index_t>(word >> bits & mask)};
 }
 
-/// Where the entries of each block lie in the value array, by slot. The entries of a slot go row by row; those of the
+/// Where the entries of each block lie in the value array, by slot. The words of a slot go row by row; those of the
 /// same element stand next to each other and are summed in that order.
 struct PositionMapView {
   const MapSlot* slots = nullptr;         ///< blocks + 1
