@@ -9,6 +9,7 @@
 /// dominant diagonal. Inputs are restored outside the timed part. Times are medians.
 #include "batched/device.hpp"
 #include "batched/operations.hpp"
+#include "batched/orders.hpp"
 #include "batched/report.hpp"
 #include "batched/setup.hpp"
 
@@ -28,17 +29,6 @@ struct Options {
   std::vector<std::string> operations{"inverse", "lu", "cholesky", "spd_inverse", "qr", "extract_invert"};
   double gigabytes = 2.0;
 };
-
-std::vector<int> parse_orders(const std::string& text) {
-  std::vector<int> orders;
-  std::stringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    const auto dash = part.find('-');
-    const int first = std::stoi(part), last = dash == std::string::npos ? first : std::stoi(part.substr(dash + 1));
-    for (int n = first; n <= last; ++n) orders.push_back(n);
-  }
-  return orders;
-}
 
 template <class T>
 void run(const Options& options, Device& device, Report& report) {

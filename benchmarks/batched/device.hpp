@@ -1,22 +1,14 @@
 #pragma once
 
+#include "batched/timer.hpp"
+
 #include <blockjacobi/blockjacobi.hpp>
 
 #include <cublas_v2.h>
-#include <cuda_runtime_api.h>
 #include <cusolverDn.h>
-
-#include <algorithm>
-#include <functional>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace bench {
 
-inline void check(cudaError_t status) {
-  if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
-}
 inline void check(cublasStatus_t status) {
   if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(cublasGetStatusString(status));
 }
@@ -25,95 +17,21 @@ inline void check(cusolverStatus_t status) {
     throw std::runtime_error("cuSOLVER status " + std::to_string(static_cast<int>(status)));
 }
 
-/// Device memory of `count` elements.
-template <class T>
-class Buffer {
- public:
-  explicit Buffer(std::size_t count) : count_(count) {
-    check(cudaMalloc(reinterpret_cast<void**>(&data_), std::max<std::size_t>(count, 1) * sizeof(T)));
-  }
-  ~Buffer() { cudaFree(data_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-
-  T* data() const { return data_; }
-  std::size_t bytes() const { return count_ * sizeof(T); }
-
-  /// Repeats `pattern` over the whole buffer.
-  void fill(const std::vector<T>& pattern) {
-    const std::size_t first = std::min(pattern.size(), count_);
-    check(cudaMemcpy(data_, pattern.data(), first * sizeof(T), cudaMemcpyHostToDevice));
-    for (std::size_t done = first; done < count_; done *= 2)
-      check(cudaMemcpy(data_ + done, data_, std::min(done, count_ - done) * sizeof(T), cudaMemcpyDeviceToDevice));
-  }
-  void restore(const Buffer& source) { check(cudaMemcpyAsync(data_, source.data_, bytes(), cudaMemcpyDeviceToDevice)); }
-  std::vector<T> sample(std::size_t first, std::size_t count) const {
-    std::vector<T> values(count);
-    check(cudaMemcpy(values.data(), data_ + first, count * sizeof(T), cudaMemcpyDeviceToHost));
-    return values;
-  }
-
- private:
-  T* data_ = nullptr;
-  std::size_t count_;
-};
-
-struct Time {
-  double median, p25, p75;  // ms
-};
-
 /// The GPU with everything enqueued on its default stream, and the handles of the peers.
-class Device {
+class Device : public Timer {
  public:
   Device() : backend(blockjacobi::Backend::cuda(0, nullptr)) {
     check(cublasCreate(&cublas));
     check(cusolverDnCreate(&cusolver));
-    check(cudaEventCreate(&begin_));
-    check(cudaEventCreate(&end_));
-    measure_copy();
   }
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
   ~Device() {
-    cudaEventDestroy(begin_);
-    cudaEventDestroy(end_);
     cusolverDnDestroy(cusolver);
     cublasDestroy(cublas);
-  }
-
-  /// `prepare` is outside of the timed part.
-  Time time(int repetitions, const std::function<void()>& prepare, const std::function<void()>& work) const {
-    std::vector<double> times;
-    for (int i = -2; i < repetitions; ++i) {
-      prepare();
-      check(cudaEventRecord(begin_));
-      work();
-      check(cudaEventRecord(end_));
-      check(cudaEventSynchronize(end_));
-      float ms = 0;
-      check(cudaEventElapsedTime(&ms, begin_, end_));
-      if (i >= 0) times.push_back(static_cast<double>(ms));
-    }
-    std::sort(times.begin(), times.end());
-    const std::size_t n = times.size();
-    return {times[n / 2], times[n / 4], times[3 * n / 4]};
   }
 
   blockjacobi::Backend backend;
   cublasHandle_t cublas{};
   cusolverDnHandle_t cusolver{};
-  double copy_gbps = 0;  ///< bytes read plus written of a device-to-device copy of 4 GiB
-
- private:
-  void measure_copy() {
-    const std::size_t bytes = std::size_t{4} << 30;
-    Buffer<char> from(bytes), to(bytes);
-    const Time t = time(
-        20, [] {}, [&] { to.restore(from); });
-    copy_gbps = 2.0 * static_cast<double>(bytes) / t.median * 1e-6;
-  }
-
-  cudaEvent_t begin_{}, end_{};
 };
 
 }  // namespace bench

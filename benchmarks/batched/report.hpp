@@ -1,6 +1,6 @@
 #pragma once
 
-#include "batched/operations.hpp"
+#include "batched/measurement.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ namespace bench {
 /// The records of a run: a JSON file and a table.
 class Report {
  public:
-  Report(const Device& device, std::string sources) : copy_gbps_(device.copy_gbps), sources_(std::move(sources)) {}
+  Report(const Timer& timer, std::string sources) : copy_gbps_(timer.copy_gbps), sources_(std::move(sources)) {}
 
   void add(const Measurement& m) { measurements_.push_back(m); }
 
@@ -86,6 +86,7 @@ class Report {
                                 {"batch_bytes", static_cast<double>(m.batch) * m.n * m.n * scalar_bytes(m.scalar)},
                                 {"flops", m.flops},
                                 {"fraction_of_copy", fraction(m)}};
+    if (m.matrices_per_block > 0) json["matrices_per_block"] = m.matrices_per_block;
     json["error"] = std::isfinite(m.error) ? nlohmann::ordered_json(m.error) : nlohmann::ordered_json(nullptr);
     return json;
   }

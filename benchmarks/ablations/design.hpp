@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+/// Orders of the designs: the size is a template parameter of each.
+using AblationOrders = std::integer_sequence<int, 4, 8, 12, 16, 17, 20, 24, 28, 32>;
+
+/// The most matrices that the designs give to a thread block.
+inline constexpr int most_matrices_per_block = 16;
+
+/// Matrices of order n back to back, on the device, and what belongs to them.
+template <class T>
+struct AblationBatch {
+  int n;
+  std::size_t count;
+  T* a;  ///< LU in place; inverses may overwrite it with the factors
+  T* x;  ///< inverses
+  int* ipiv;
+  int* info;
+};
+
+/// One way to do an operation, after A. Abdelfattah, A. Haidar, S. Tomov, J. Dongarra, "Factorization and inversion of
+/// a million matrices using GPUs: challenges and countermeasures" (2017). Elements are finite.
+template <class T>
+struct Design {
+  std::string name;
+  int most_matrices;  ///< a thread block can take
+  bool swept;         ///< over all numbers of matrices, as in the paper
+  std::function<void(const AblationBatch<T>&, int matrices_per_block)> run;
+};
+
+/// Empty for an order that is none of AblationOrders.
+template <class T>
+std::vector<Design<T>> lu_designs(int n);
+template <class T>
+std::vector<Design<T>> inverse_designs(int n);
+
+}  // namespace bench

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "backend/host_batched_ops.hpp"
+#include "batched/accuracy.hpp"
+
+namespace bench {
+
+/// Some matrices of a batch with the host backend's results: what every design is held against.
+template <class T>
+class HostReference {
+ public:
+  /// `a`: matrices of order n back to back.
+  HostReference(int n, std::vector<T> a) : n_(n), a_(std::move(a)), lu_(a_), x_(a_.size()) {
+    const auto count = static_cast<blockjacobi::offset_t>(a_.size() / size());
+    ipiv_.resize(static_cast<std::size_t>(count * n));
+    info_.resize(static_cast<std::size_t>(count));
+    blockjacobi::detail::HostBatchedOps<T> host(1);
+    host.getrf(view(lu_, count), ipiv_.data(), info_.data());
+    host.inverse(view(a_, count), view(x_, count), info_.data());
+  }
+
+  /// Scaled error of a factorization of matrix s; infinite if it must not pass: info, multipliers above 1, and in
+  /// double precision any interchange that is not the host's (in single precision nearly equal pivots round
+  /// differently).
+  double error_of_lu(std::size_t s, const std::vector<T>& factors, const std::vector<int>& ipiv, int info) const {
+    const WideMatrix<T> f(factors.data(), n_);
+    long double largest = 0;
+    for (int j = 0; j < n_; ++j)
+      for (int i = j + 1; i < n_; ++i) largest = std::max(largest, std::abs(f(i, j)));
+    for (const int row : ipiv)
+      if (row < 1 || row > n_) return INFINITY;
+    const bool same = std::equal(ipiv.begin(), ipiv.end(), ipiv_.begin() + static_cast<std::ptrdiff_t>(s) * n_);
+    const bool passes = info == 0 && largest <= 1 + 100 * unit() && (same || std::is_same_v<T, float>);
+    return passes ? lu_error(original(s), f, ipiv) : INFINITY;
+  }
+
+  /// Scaled error of an inverse of matrix s, and the distance from the host's in units of N eps ||A|| ||X||^2; the
+  /// larger one.
+  double error_of_inverse(std::size_t s, const std::vector<T>& inverse, int info) const {
+    if (info != 0) return INFINITY;
+    const WideMatrix<T> a = original(s), x(inverse.data(), n_), expected(x_.data() + s * size(), n_);
+    const long double norm = expected.infinity_norm();
+    const auto distance = (x - expected).infinity_norm() / (unit() * a.infinity_norm() * norm * norm);
+    return worse_error(inverse_error(a, x), static_cast<double>(distance));
+  }
+
+ private:
+  std::size_t size() const { return static_cast<std::size_t>(n_) * static_cast<std::size_t>(n_); }
+  long double unit() const { return n_ * static_cast<long double>(std::numeric_limits<T>::epsilon()); }
+  WideMatrix<T> original(std::size_t s) const { return {a_.data() + s * size(), n_}; }
+  blockjacobi::MatrixBatchView<T> view(std::vector<T>& values, blockjacobi::offset_t count) const {
+    return blockjacobi::MatrixBatchView<T>::strided(
+        values.data(), n_, n_, n_, static_cast<blockjacobi::offset_t>(size()), count, blockjacobi::MemorySpace::host);
+  }
+
+  int n_;
+  std::vector<T> a_, lu_, x_;
+  std::vector<int> ipiv_, info_;
+};
+
+}  // namespace bench

@@ -1,0 +1,3 @@
+#include "ablations/inverse_designs.cuh"
+
+template std::vector<bench::Design<double>> bench::inverse_designs(int);

@@ -1,0 +1,3 @@
+#include "ablations/lu_designs.cuh"
+
+template std::vector<bench::Design<float>> bench::lu_designs(int);

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <blockjacobi/types.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace bench {
+
+template <class T>
+using Wide = std::conditional_t<blockjacobi::is_complex<T>, std::complex<long double>, long double>;
+
+/// n x n, column-major, in extended precision.
+template <class T>
+class WideMatrix {
+ public:
+  WideMatrix(const T* values, int n) : n_(n), a_(values, values + static_cast<std::ptrdiff_t>(n) * n) {}
+  explicit WideMatrix(int n) : n_(n), a_(static_cast<std::size_t>(n) * static_cast<std::size_t>(n)) {}
+  Wide<T>& operator()(int i, int j) { return a_[static_cast<std::size_t>(i + j * n_)]; }
+  const Wide<T>& operator()(int i, int j) const { return a_[static_cast<std::size_t>(i + j * n_)]; }
+  int n() const { return n_; }
+
+  long double infinity_norm() const {
+    long double norm = 0;
+    for (int i = 0; i < n_; ++i) {
+      long double sum = 0;
+      for (int j = 0; j < n_; ++j) sum += std::abs((*this)(i, j));
+      if (std::isnan(sum)) return sum;
+      norm = std::max(norm, sum);
+    }
+    return norm;
+  }
+
+  friend WideMatrix operator*(const WideMatrix& a, const WideMatrix& b) {
+    WideMatrix c(a.n_);
+    for (int j = 0; j < a.n_; ++j)
+      for (int k = 0; k < a.n_; ++k)
+        for (int i = 0; i < a.n_; ++i) c(i, j) += a(i, k) * b(k, j);
+    return c;
+  }
+  friend WideMatrix operator-(WideMatrix a, const WideMatrix& b) {
+    for (std::size_t e = 0; e < a.a_.size(); ++e) a.a_[e] -= b.a_[e];
+    return a;
+  }
+
+ private:
+  int n_;
+  std::vector<Wide<T>> a_;
+};
+
+/// min(||I - A X||, ||I - X A||) / (N eps ||A|| ||X||) in the infinity norm.
+template <class T>
+double inverse_error(const WideMatrix<T>& a, const WideMatrix<T>& x) {
+  const int n = a.n();
+  WideMatrix<T> identity(n);
+  for (int i = 0; i < n; ++i) identity(i, i) = 1;
+  const long double left = (x * a - identity).infinity_norm(), right = (a * x - identity).infinity_norm();
+  const long double unit = n * static_cast<long double>(std::numeric_limits<blockjacobi::real_t<T>>::epsilon());
+  return static_cast<double>(std::min(left, right) / (unit * a.infinity_norm() * x.infinity_norm()));
+}
+
+/// ||P A - L U|| / (N eps ||A||) in the infinity norm; `factors` as getrf leaves them, `ipiv` of length N.
+template <class T>
+double lu_error(const WideMatrix<T>& a, const WideMatrix<T>& factors, const std::vector<int>& ipiv) {
+  const int n = a.n();
+  WideMatrix<T> lower(n), upper(n), permuted = a;
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i) {
+      lower(i, j) = i > j ? factors(i, j) : Wide<T>(i == j ? 1 : 0);
+      upper(i, j) = i <= j ? factors(i, j) : Wide<T>(0);
+    }
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) std::swap(permuted(i, j), permuted(ipiv[static_cast<std::size_t>(i)] - 1, j));
+  const long double unit = n * static_cast<long double>(std::numeric_limits<blockjacobi::real_t<T>>::epsilon());
+  return static_cast<double>((lower * upper - permuted).infinity_norm() / (unit * a.infinity_norm()));
+}
+
+/// The larger of two errors; infinite if one is NaN.
+inline double worse_error(double a, double b) { return std::isnan(a) || std::isnan(b) ? INFINITY : std::max(a, b); }
+
+/// Uniform in [-1/2, 1/2], the parts of complex numbers each.
+template <class T>
+std::vector<T> random_values(std::size_t count) {
+  using Real = blockjacobi::real_t<T>;
+  std::mt19937_64 generator(1);
+  std::uniform_real_distribution<Real> uniform(Real(-0.5), Real(0.5));
+  std::vector<T> values(count);
+  for (T& value : values) {
+    if constexpr (blockjacobi::is_complex<T>) {
+      const Real re = uniform(generator);
+      value = T(re, uniform(generator));
+    } else {
+      value = uniform(generator);
+    }
+  }
+  return values;
+}
+
+}  // namespace bench

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "batched/timer.hpp"
+
+namespace bench {
+
+struct Measurement {
+  std::string operation, implementation;
+  char scalar;
+  int n;
+  std::size_t batch;
+  Time time;
+  double bytes;  ///< the least that a call must move
+  double flops;
+  double error;                ///< NaN if not evaluated
+  int matrices_per_block = 0;  ///< where that is what is studied
+};
+
+}  // namespace bench
