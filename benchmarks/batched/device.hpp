@@ -23,6 +23,7 @@ class Device : public Timer {
   Device() : backend(blockjacobi::Backend::cuda(0, nullptr)) {
     check(cublasCreate(&cublas));
     check(cusolverDnCreate(&cusolver));
+    measure_read();
   }
   ~Device() {
     cusolverDnDestroy(cusolver);
@@ -32,6 +33,18 @@ class Device : public Timer {
   blockjacobi::Backend backend;
   cublasHandle_t cublas{};
   cusolverDnHandle_t cusolver{};
+
+ private:
+  void measure_read() {
+    constexpr int count = 1 << 29;
+    Buffer<double> from(count), sum(1);
+    from.fill({0.0});
+    check(cublasSetPointerMode(cublas, CUBLAS_POINTER_MODE_DEVICE));
+    const Time t = time(
+        20, [] {}, [&] { check(cublasDasum(cublas, count, from.data(), 1, sum.data())); });
+    check(cublasSetPointerMode(cublas, CUBLAS_POINTER_MODE_HOST));
+    read_gbps = static_cast<double>(from.bytes()) / t.median * 1e-6;
+  }
 };
 
 }  // namespace bench

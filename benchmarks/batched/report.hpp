@@ -16,7 +16,8 @@ namespace bench {
 /// The records of a run: a JSON file and a table.
 class Report {
  public:
-  Report(const Timer& timer, std::string sources) : copy_gbps_(timer.copy_gbps), sources_(std::move(sources)) {}
+  Report(const Timer& timer, std::string sources)
+      : copy_gbps_(timer.copy_gbps), read_gbps_(timer.read_gbps), sources_(std::move(sources)) {}
 
   void add(const Measurement& m) { measurements_.push_back(m); }
 
@@ -29,10 +30,15 @@ class Report {
     char date[32];
     const std::time_t now = std::time(nullptr);
     std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
-    nlohmann::ordered_json json{{"device", properties.name},        {"driver", driver_version()},
-                                {"nvcc", CUDART_VERSION},           {"copy_gbps", copy_gbps_},
-                                {"sm_clock_mhz", clock_khz / 1000}, {"date", date},
-                                {"sources_sha256", sources_},       {"records", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json json{{"device", properties.name},
+                                {"driver", driver_version()},
+                                {"nvcc", CUDART_VERSION},
+                                {"copy_gbps", copy_gbps_},
+                                {"read_gbps", number(read_gbps_)},
+                                {"sm_clock_mhz", clock_khz / 1000},
+                                {"date", date},
+                                {"sources_sha256", sources_},
+                                {"records", nlohmann::ordered_json::array()}};
     for (const Measurement& m : measurements_) json["records"].push_back(record(m));
     std::ofstream file(path);
     file << json.dump(1) << '\n';
@@ -64,6 +70,16 @@ class Report {
  private:
   double fraction(const Measurement& m) const { return m.bytes / m.time.median * 1e-6 / copy_gbps_; }
 
+  /// Of the time that the bytes take at the copy bandwidth, or the flops at 67 TFlop/s, the peak of fp32 and of the
+  /// fp64 tensor cores: whichever is longer.
+  double fraction_of_floor(const Measurement& m) const {
+    return std::max(m.bytes * 1e-6 / copy_gbps_, m.flops * 1e-9 / 67.0) / m.time.median;
+  }
+
+  static nlohmann::ordered_json number(double value) {
+    return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+  }
+
   static std::string driver_version() {
     std::ifstream file("/sys/module/nvidia/version");
     std::string version;
@@ -85,14 +101,15 @@ class Report {
                                 {"bytes", m.bytes},
                                 {"batch_bytes", static_cast<double>(m.batch) * m.n * m.n * scalar_bytes(m.scalar)},
                                 {"flops", m.flops},
-                                {"fraction_of_copy", fraction(m)}};
+                                {"fraction_of_copy", fraction(m)},
+                                {"fraction_of_floor", fraction_of_floor(m)}};
     if (m.matrices_per_block > 0) json["matrices_per_block"] = m.matrices_per_block;
-    json["error"] = std::isfinite(m.error) ? nlohmann::ordered_json(m.error) : nlohmann::ordered_json(nullptr);
+    json["error"] = number(m.error);
     return json;
   }
   static double scalar_bytes(char scalar) { return scalar == 's' ? 4 : scalar == 'z' ? 16 : 8; }
 
-  double copy_gbps_;
+  double copy_gbps_, read_gbps_;
   std::string sources_;
   std::vector<Measurement> measurements_;
 };

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -84,7 +85,8 @@ class Timer {
     return {times[n / 2], times[n / 4], times[3 * n / 4]};
   }
 
-  double copy_gbps = 0;  ///< bytes read plus written of a device-to-device copy of 4 GiB
+  double copy_gbps = 0;    ///< bytes read plus written of a device-to-device copy of 4 GiB
+  double read_gbps = NAN;  ///< of a sum over 4 GiB, where a library is at hand for it
 
  private:
   void measure_copy() {
