@@ -96,6 +96,8 @@ def check_src(path, name, target):
         if path.startswith("src/core/shared/") and name not in STANDARD:
             return "src/core/shared sees the standard library only"
         return None
+    if path.startswith("src/capi/"):
+        return None if target.startswith(("include/", "src/capi/")) else "the C interface sees include and itself only"
     if path.startswith("src/core/shared/"):
         allowed = target.startswith(("include/", "src/core/shared/"))
         return None if allowed else "src/core/shared sees include and itself only"
@@ -166,6 +168,9 @@ SAMPLES = (
     ("src/core/c.cpp", "<cub/cub.cuh>", True),
     ("src/core/d.cpp", '"kernels/launch.hpp"', True),
     ("src/core/e.cpp", '"core/absent.hpp"', True),
+    ("src/capi/handles.hpp", "<blockjacobi/views.hpp>", False),
+    ("src/capi/a.cpp", '"capi/handles.hpp"', False),
+    ("src/capi/b.cpp", '"core/plain.hpp"', True),
     ("src/backend/host_a.cpp", "<cusparse.h>", True),
     ("src/backend/cuda_a.cpp", "<cusparse.h>", False),
     ("src/backend/cuda_b.cpp", '"kernels/launch.hpp"', False),

@@ -15,6 +15,7 @@ function(blockjacobi_warnings target)
   target_compile_options(
     ${target}
     PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings};-Wsign-conversion>"
+            "$<$<COMPILE_LANGUAGE:C>:${warnings};-pedantic>"
             "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${host_warnings}>"
             "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${BLOCKJACOBI_WERROR}>>:SHELL:-Werror all-warnings>")
 endfunction()

@@ -53,9 +53,9 @@ struct SetupArguments {
 template <class C>
 void setup_blocks(const SetupArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream);
 
-/// z = X r block by block.
+/// z = op(X) r block by block.
 template <class C>
-void apply_blocks(const BlockBatchView<const C>& inverse, const C* r, C* z, CUstream_st* stream);
+void apply_blocks(const BlockBatchView<const C>& inverse, Op op, const C* r, C* z, CUstream_st* stream);
 
 // Products with a CSR matrix.
 

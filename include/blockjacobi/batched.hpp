@@ -78,8 +78,7 @@ enum class SpdStorage {
   packed  ///< N (N + 1) / 2 elements, the columns of one triangle back to back
 };
 
-/// op(A): A, A^T or A^H.
-enum class Op { none, transpose, conjugate_transpose };
+using blockjacobi::Op;
 
 /// LU factorization with partial pivoting, in place: P A = L U (Haidar et al. 2015; Abdelfattah et al. 2017).
 ///

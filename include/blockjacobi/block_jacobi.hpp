@@ -87,6 +87,13 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
               const BlockJacobiOptions& options = {})
       : BlockJacobi(backend, matrix.view(), partition, options) {}
 
+  /// Pattern analysis and allocation alone; `pattern.values` is not read and may be null. The object waits for its
+  /// first refresh(): until then all that needs the inverses (apply, queries, solves) throws InvalidArgument. Throws
+  /// otherwise as the constructor, but never SingularBlock.
+  template <Offset O>
+  [[nodiscard]] static BlockJacobi analyze(const Backend& backend, const CsrView<T, O>& pattern,
+                                           const BlockPartition& partition, const BlockJacobiOptions& options = {});
+
   BlockJacobi(BlockJacobi&&) noexcept;
   BlockJacobi& operator=(BlockJacobi&&) noexcept;
   ~BlockJacobi();
@@ -97,8 +104,9 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   /// SingularPolicy::fail they are replaced by I, and the next solve ends with singular_block.
   void refresh(const T* values, offset_t nnz, MemorySpace space);
 
-  /// z = M^-1 r. Enqueued. r and z are rows() long, in the backend's space, and do not overlap; InvalidArgument else.
-  void apply(VectorView<const T> r, VectorView<T> z) const;
+  /// z = op(M^-1) r. Enqueued. r and z are rows() long, in the backend's space, and do not overlap; InvalidArgument
+  /// else.
+  void apply(VectorView<const T> r, VectorView<T> z, Op op = Op::none) const;
 
   /// LAPACK meaning, by block number: 0 inverted; k in 1..N: pivot k is exactly zero (the first); N + 1: the
   /// reciprocal condition is below the threshold or the inverse overflows; -(1 + i + j N): the first element, in
@@ -108,6 +116,9 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   /// Reciprocal condition number of each equilibrated block, by block number; 0 after a zero pivot, NaN for a block
   /// with NaN or Inf. Waits.
   std::vector<real_t<T>> rcond() const;
+
+  /// How many blocks have info() != 0. Waits, but copies one number only.
+  index_t defects() const;
 
   /// Waits.
   BlockJacobiReport report() const;
@@ -126,10 +137,17 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   std::size_t bytes() const noexcept;
   /// Bytes of the inverses alone, before anything is allocated.
   [[nodiscard]] static std::size_t storage_bytes(const BlockPartition& partition);
+  /// What bytes() of an object with this pattern will be, without allocating on a backend; O(nnz) on the host. The view
+  /// lies on the host, its values are not read. Throws InvalidArgument as the constructor.
+  template <Offset O>
+  [[nodiscard]] static std::size_t required_bytes(const CsrView<T, O>& pattern, const BlockPartition& partition);
 
-  const detail::PreconditionerImpl<T>& preconditioner() const noexcept;
+  /// For the solvers.
+  const detail::PreconditionerImpl<T>& preconditioner() const;
 
  private:
+  explicit BlockJacobi(std::unique_ptr<detail::BlockJacobiImpl<T>> impl) noexcept;
+  const detail::BlockJacobiImpl<T>& set_up(const char* function) const;
   std::unique_ptr<detail::BlockJacobiImpl<T>> impl_;
 };
 

@@ -74,6 +74,9 @@ constexpr char to_char(ScalarType type) noexcept {
   return '?';
 }
 
+/// op(A): A, A^T or A^H.
+enum class Op { none, transpose, conjugate_transpose };
+
 /// Number of the first row and column in index arrays.
 enum class IndexBase : std::int32_t { zero = 0, one = 1 };
 

@@ -25,8 +25,8 @@ class BlockOps {
   virtual void setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse, Fallback fallback,
                      const BlockStatusView<T>& status) = 0;
 
-  /// z = X r block by block.
-  virtual void apply(const BlockBatchView<const T>& inverse, const T* r, T* z) = 0;
+  /// z = op(X) r block by block.
+  virtual void apply(const BlockBatchView<const T>& inverse, Op op, const T* r, T* z) = 0;
 };
 
 }  // namespace blockjacobi::detail

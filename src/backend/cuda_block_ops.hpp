@@ -23,11 +23,11 @@ class CudaBlockOps final : public BlockOps<T> {
     kernels::setup_blocks(arguments, inverse.groups, context_.stream());
   }
 
-  void apply(const BlockBatchView<const T>& inverse, const T* r, T* z) override {
+  void apply(const BlockBatchView<const T>& inverse, Op op, const T* r, T* z) override {
     const DeviceGuard guard(context_.device());
     const BlockBatchView<const C> view{
         compute_cast(inverse.data), inverse.slots, inverse.groups, inverse.blocks, inverse.rows, inverse.space};
-    kernels::apply_blocks(view, compute_cast(r), compute_cast(z), context_.stream());
+    kernels::apply_blocks(view, op, compute_cast(r), compute_cast(z), context_.stream());
   }
 
  private:

@@ -11,7 +11,7 @@ class HostBlockOps final : public BlockOps<T> {
   explicit HostBlockOps(int threads) : threads_(threads) {}
   void setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse, Fallback fallback,
              const BlockStatusView<T>& status) override;
-  void apply(const BlockBatchView<const T>& inverse, const T* r, T* z) override;
+  void apply(const BlockBatchView<const T>& inverse, Op op, const T* r, T* z) override;
 
  private:
   int threads_;

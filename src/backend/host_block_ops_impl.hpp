@@ -140,6 +140,18 @@ class BlockSetup {
   std::array<int, capacity> row_, column_;
 };
 
+/// z = X^T r for one block, or z = X^H r.
+template <int N, Op op, class C>
+void multiply_transposed(const C* x, int order, const C* r, C* z) {
+  const int n = N > 0 ? N : order;
+  for (int j = 0; j < n; ++j) {
+    const C* column = x + static_cast<std::ptrdiff_t>(j) * n;
+    C sum{};
+    for (int i = 0; i < n; ++i) sum += (op == Op::transpose ? column[i] : conj(column[i])) * r[i];
+    z[j] = sum;
+  }
+}
+
 /// z = X r for one block.
 template <int N, class C>
 void multiply(const C* x, int order, const C* r, C* z) {
@@ -179,22 +191,33 @@ void HostBlockOps<T>::setup(const T* values, const PositionMapView& map, const B
   *status.defects = defects;
 }
 
-template <Scalar T>
-void HostBlockOps<T>::apply(const BlockBatchView<const T>& inverse, const T* r, T* z) {
+template <Op op, Scalar T>
+void apply_blocks(const BlockBatchView<const T>& inverse, const T* r, T* z, [[maybe_unused]] int threads) {
   const auto* x = compute_cast(inverse.data);
   const auto* input = compute_cast(r);
   auto* output = compute_cast(z);
-#pragma omp parallel num_threads(threads_) if (inverse.rows > smallest_parallel_rows)
+#pragma omp parallel num_threads(threads) if (inverse.rows > smallest_parallel_rows)
   for (const BlockGroup& group : inverse.groups) {
     with_fixed_size(group.size, [&](auto fixed) {
       const offset_t end = static_cast<offset_t>(group.first_slot) + group.count;
 #pragma omp for schedule(static) nowait
       for (offset_t s = group.first_slot; s < end; ++s) {
         const BlockSlot& slot = inverse.slots[s];
-        multiply<fixed()>(x + slot.start, slot.size, input + slot.first_row, output + slot.first_row);
+        const auto* block = x + slot.start;
+        if constexpr (op == Op::none)
+          multiply<fixed()>(block, slot.size, input + slot.first_row, output + slot.first_row);
+        else
+          multiply_transposed<fixed(), op>(block, slot.size, input + slot.first_row, output + slot.first_row);
       }
     });
   }
+}
+
+template <Scalar T>
+void HostBlockOps<T>::apply(const BlockBatchView<const T>& inverse, Op op, const T* r, T* z) {
+  if (op == Op::none) return apply_blocks<Op::none>(inverse, r, z, threads_);
+  if (op == Op::transpose || !is_complex<T>) return apply_blocks<Op::transpose>(inverse, r, z, threads_);
+  if constexpr (is_complex<T>) apply_blocks<Op::conjugate_transpose>(inverse, r, z, threads_);
 }
 
 }  // namespace blockjacobi::detail

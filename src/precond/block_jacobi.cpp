@@ -40,45 +40,50 @@ void require_square_of(const CsrView<T, O>& matrix, const BlockPartition& partit
         fmt::format("BlockJacobi: the partition has {} rows, the matrix {}", partition.rows(), matrix.rows));
 }
 
-/// Validates the pattern and builds the state; reads the values nowhere.
 template <Scalar T, Offset O>
-std::unique_ptr<detail::BlockJacobiImpl<T>> analyze(const Backend& backend, const CsrView<T, O>& matrix,
-                                                    const BlockPartition& partition,
-                                                    const BlockJacobiOptions& options) {
+CsrView<const void, O> pattern_of(const CsrView<T, O>& matrix) {
+  return {matrix.rows, matrix.cols, matrix.nnz, matrix.row_offsets, matrix.columns, nullptr, matrix.base, matrix.space};
+}
+
+/// Validates a host pattern and builds the state; reads the values nowhere.
+template <Scalar T, Offset O>
+std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_on_host(const Backend& backend, const CsrView<T, O>& matrix,
+                                                            const BlockPartition& partition,
+                                                            const BlockJacobiOptions& options) {
   validate(matrix);
-  const CsrView<const void, O> pattern{matrix.rows,    matrix.cols, matrix.nnz,  matrix.row_offsets,
-                                       matrix.columns, nullptr,     matrix.base, matrix.space};
   const int threads = backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
-  const detail::PositionMap map = detail::build_position_map(pattern, BlockLayout(partition, sizeof(T)), threads);
+  const detail::PositionMap map =
+      detail::build_position_map(pattern_of(matrix), BlockLayout(partition, sizeof(T)), threads);
   return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, matrix.nnz, map);
+}
+
+template <Scalar T, Offset O>
+std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_pattern(const Backend& backend, const CsrView<T, O>& matrix,
+                                                            const BlockPartition& partition,
+                                                            const BlockJacobiOptions& options) {
+  require_square_of(matrix, partition);
+  if (matrix.space == MemorySpace::host) return analyze_on_host(backend, matrix, partition, options);
+  if (backend.memory_space() != MemorySpace::device)
+    throw InvalidArgument(
+        fmt::format("BlockJacobi: the matrix lies on the device, the backend is {}", backend.description()));
+  const HostPattern<O> host = download_pattern(backend, matrix);
+  CsrView<T, O> view = matrix;
+  view.row_offsets = host.row_offsets.data();
+  view.columns = host.columns.data();
+  view.space = MemorySpace::host;
+  return analyze_on_host(backend, view, partition, options);
 }
 
 template <Scalar T, Offset O>
 std::unique_ptr<detail::BlockJacobiImpl<T>> construct(const Backend& backend, const CsrView<T, O>& matrix,
                                                       const BlockPartition& partition,
                                                       const BlockJacobiOptions& options) {
-  require_square_of(matrix, partition);
   if (matrix.nnz > 0 && matrix.values == nullptr)
     throw InvalidArgument(fmt::format("BlockJacobi: the matrix has {} entries but no values", matrix.nnz));
-
-  if (matrix.space == MemorySpace::device) {
-    if (backend.memory_space() != MemorySpace::device)
-      throw InvalidArgument(
-          fmt::format("BlockJacobi: the matrix lies on the device, the backend is {}", backend.description()));
-    const HostPattern<O> host = download_pattern(backend, matrix);
-    CsrView<T, O> view = matrix;
-    view.row_offsets = host.row_offsets.data();
-    view.columns = host.columns.data();
-    view.space = MemorySpace::host;
-    auto impl = analyze(backend, view, partition, options);
+  auto impl = analyze_pattern(backend, matrix, partition, options);
+  if (backend.memory_space() == matrix.space) {
     impl->setup(matrix.values);
     backend.synchronize();
-    return impl;
-  }
-
-  auto impl = analyze(backend, matrix, partition, options);
-  if (backend.memory_space() == MemorySpace::host) {
-    impl->setup(matrix.values);
   } else {
     Array<T> values(backend, static_cast<std::size_t>(matrix.nnz));
     values.copy_from_host(matrix.values);
@@ -117,6 +122,24 @@ BlockJacobi<T>::BlockJacobi(const Backend& backend, const CsrView<T, O>& matrix,
 }
 
 template <Scalar T>
+BlockJacobi<T>::BlockJacobi(std::unique_ptr<detail::BlockJacobiImpl<T>> impl) noexcept : impl_(std::move(impl)) {}
+
+template <Scalar T>
+template <Offset O>
+BlockJacobi<T> BlockJacobi<T>::analyze(const Backend& backend, const CsrView<T, O>& pattern,
+                                       const BlockPartition& partition, const BlockJacobiOptions& options) {
+  return BlockJacobi(analyze_pattern(backend, pattern, partition, options));
+}
+
+template <Scalar T>
+const detail::BlockJacobiImpl<T>& BlockJacobi<T>::set_up(const char* function) const {
+  if (!impl_->is_set_up)
+    throw InvalidArgument(
+        fmt::format("{}: there are no inverses yet, refresh() comes first after BlockJacobi::analyze()", function));
+  return *impl_;
+}
+
+template <Scalar T>
 BlockJacobi<T>::BlockJacobi(BlockJacobi&&) noexcept = default;
 template <Scalar T>
 BlockJacobi<T>& BlockJacobi<T>::operator=(BlockJacobi&&) noexcept = default;
@@ -135,23 +158,30 @@ void BlockJacobi<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
 }
 
 template <Scalar T>
-void BlockJacobi<T>::apply(VectorView<const T> r, VectorView<T> z) const {
+void BlockJacobi<T>::apply(VectorView<const T> r, VectorView<T> z, Op op) const {
+  if (op != Op::none && op != Op::transpose && op != Op::conjugate_transpose)
+    throw InvalidArgument(fmt::format("BlockJacobi::apply: op is {}, no enumerator", static_cast<int>(op)));
   detail::require_vector("BlockJacobi::apply: r", r, rows());
   detail::require_vector("BlockJacobi::apply: z", z, rows());
   detail::require_space("BlockJacobi::apply: r", r, impl_->backend);
   detail::require_space("BlockJacobi::apply: z", z, impl_->backend);
   detail::require_disjoint("BlockJacobi::apply", r, z);
-  impl_->apply(r.data, z.data);
+  set_up("BlockJacobi::apply").apply(op, r.data, z.data);
 }
 
 template <Scalar T>
 std::vector<int> BlockJacobi<T>::info() const {
-  return impl_->info.to_host();
+  return set_up("BlockJacobi::info").info.to_host();
 }
 
 template <Scalar T>
 std::vector<real_t<T>> BlockJacobi<T>::rcond() const {
-  return impl_->rcond.to_host();
+  return set_up("BlockJacobi::rcond").rcond.to_host();
+}
+
+template <Scalar T>
+index_t BlockJacobi<T>::defects() const {
+  return set_up("BlockJacobi::defects").defects.to_host()[0];
 }
 
 template <Scalar T>
@@ -185,7 +215,7 @@ BlockBatchView<const T> BlockJacobi<T>::inverse() const noexcept {
 
 template <Scalar T>
 std::vector<T> BlockJacobi<T>::inverse_block(index_t block) const {
-  return impl_->inverse.block(block);
+  return set_up("BlockJacobi::inverse_block").inverse.block(block);
 }
 
 template <Scalar T>
@@ -220,20 +250,42 @@ std::size_t BlockJacobi<T>::storage_bytes(const BlockPartition& partition) {
 }
 
 template <Scalar T>
-const detail::PreconditionerImpl<T>& BlockJacobi<T>::preconditioner() const noexcept {
-  return *impl_;
+template <Offset O>
+std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>& pattern, const BlockPartition& partition) {
+  require_square_of(pattern, partition);
+  if (pattern.space != MemorySpace::host)
+    throw InvalidArgument("BlockJacobi::required_bytes: the pattern lies on the device, must be on the host");
+  validate(pattern);
+  const BlockLayout layout(partition, sizeof(T));
+  const auto map = detail::measure_position_map(pattern_of(pattern), layout, omp_get_max_threads());
+  const auto blocks = static_cast<std::size_t>(layout.blocks());
+  const auto entries = static_cast<std::size_t>(map.entries);
+  return static_cast<std::size_t>(layout.size()) * sizeof(T) + blocks * sizeof(BlockSlot) +
+         (blocks + 1) * sizeof(detail::MapSlot) +
+         entries * (map.narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) +
+         blocks * (sizeof(int) + sizeof(real_t<T>)) + sizeof(int);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                           \
-  template class BlockJacobi<T>;                                                                             \
-  template BLOCKJACOBI_EXPORT BlockJacobi<T>::BlockJacobi(const Backend&, const CsrView<T, std::int32_t>&,   \
-                                                          const BlockPartition&, const BlockJacobiOptions&); \
-  template BLOCKJACOBI_EXPORT BlockJacobi<T>::BlockJacobi(const Backend&, const CsrView<T, std::int64_t>&,   \
-                                                          const BlockPartition&, const BlockJacobiOptions&)
+template <Scalar T>
+const detail::PreconditionerImpl<T>& BlockJacobi<T>::preconditioner() const {
+  return set_up("BlockJacobi as a preconditioner");
+}
+
+#define BLOCKJACOBI_INSTANTIATE_FOR(T, O)                                                                              \
+  template BLOCKJACOBI_EXPORT BlockJacobi<T>::BlockJacobi(const Backend&, const CsrView<T, O>&, const BlockPartition&, \
+                                                          const BlockJacobiOptions&);                                  \
+  template BLOCKJACOBI_EXPORT BlockJacobi<T> BlockJacobi<T>::analyze(                                                  \
+      const Backend&, const CsrView<T, O>&, const BlockPartition&, const BlockJacobiOptions&);                         \
+  template BLOCKJACOBI_EXPORT std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>&, const BlockPartition&)
+#define BLOCKJACOBI_INSTANTIATE(T)              \
+  template class BlockJacobi<T>;                \
+  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int32_t); \
+  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int64_t)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);
 BLOCKJACOBI_INSTANTIATE(std::complex<double>);
 #undef BLOCKJACOBI_INSTANTIATE
+#undef BLOCKJACOBI_INSTANTIATE_FOR
 
 }  // namespace blockjacobi

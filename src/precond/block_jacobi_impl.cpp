@@ -28,11 +28,12 @@ void BlockJacobiImpl<T>::setup(const T* values) {
   const PositionMapView map{map_slots.data(), map_wide.size() == 0 ? map_narrow.data() : nullptr, map_wide.data(),
                             map_duplicates};
   block_ops<T>(backend).setup(values, map, inverse.view(), fallback, {info.data(), rcond.data(), defects.data()});
+  is_set_up = true;
 }
 
 template <Scalar T>
-void BlockJacobiImpl<T>::apply(const T* r, T* z) const {
-  block_ops<T>(backend).apply(inverse.view(), r, z);
+void BlockJacobiImpl<T>::apply(Op op, const T* r, T* z) const {
+  block_ops<T>(backend).apply(inverse.view(), op, r, z);
 }
 
 template <Scalar T>

@@ -18,9 +18,12 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   void setup(const T* values);
 
   index_t rows() const override { return partition.rows(); }
-  void apply(const T* r, T* z) const override;
+  void apply(const T* r, T* z) const override { apply(Op::none, r, z); }
+  void apply(Op op, const T* r, T* z) const;
   bool capturable() const override { return true; }
   bool failed() const override;
+  /// False until the first setup().
+  bool is_set_up = false;
 
   Backend backend;
   BlockPartition partition;

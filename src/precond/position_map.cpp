@@ -98,6 +98,21 @@ bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slot
 }  // namespace
 
 template <Offset O>
+PositionMapSize measure_position_map(const CsrView<const void, O>& pattern, const BlockLayout& layout,
+                                     [[maybe_unused]] int threads) {
+  const auto slots = layout.slots();
+  offset_t entries = 0;
+  bool narrow = true;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : entries)
+  for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
+    const Extent extent = measure(pattern, slots[static_cast<std::size_t>(s)]);
+    entries += extent.entries;
+    narrow = narrow && extent.narrow;
+  }
+  return {entries, narrow};
+}
+
+template <Offset O>
 PositionMap build_position_map(const CsrView<const void, O>& pattern, const BlockLayout& layout, int threads) {
   const auto slots = layout.slots();
   PositionMap map;
@@ -126,6 +141,8 @@ PositionMap build_position_map(const CsrView<const void, O>& pattern, const Bloc
   return map;
 }
 
+template PositionMapSize measure_position_map(const CsrView<const void, std::int32_t>&, const BlockLayout&, int);
+template PositionMapSize measure_position_map(const CsrView<const void, std::int64_t>&, const BlockLayout&, int);
 template PositionMap build_position_map(const CsrView<const void, std::int32_t>&, const BlockLayout&, int);
 template PositionMap build_position_map(const CsrView<const void, std::int64_t>&, const BlockLayout&, int);
 

@@ -19,6 +19,16 @@ struct PositionMap {
   bool duplicates = false;
 };
 
+/// How many words a map has, and whether they are narrow.
+struct PositionMapSize {
+  offset_t entries = 0;
+  bool narrow = true;
+};
+
+/// The size of what build_position_map() would build.
+template <Offset O>
+PositionMapSize measure_position_map(const CsrView<const void, O>& pattern, const BlockLayout& layout, int threads);
+
 /// O(nnz) on `threads` threads for a host pattern that passed validate(); `layout` belongs to a partition of its rows.
 template <Offset O>
 PositionMap build_position_map(const CsrView<const void, O>& pattern, const BlockLayout& layout, int threads);

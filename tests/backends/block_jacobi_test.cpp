@@ -304,7 +304,7 @@ TYPED_TEST(BlockJacobiOnBackend, TakesAMatrixOnTheDevice) {
   expect_accurate(m, a);
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallAppliesEveryOrder) {
+TYPED_TEST(BlockJacobiOnBackend, SmallAppliesEveryOrderAndItsTransposes) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(10);
@@ -316,14 +316,21 @@ TYPED_TEST(BlockJacobiOnBackend, SmallAppliesEveryOrder) {
   const BlockJacobi<T> m(backend, a.matrix(), a.partition());
   std::vector<T> r(static_cast<std::size_t>(m.rows()));
   for (T& value : r) value = random.scalar<T>();
-  const std::vector<T> z = this->applied(m, backend, r);
-  for (index_t b = 0; b < m.partition().blocks(); ++b) {
-    const index_t first = m.partition().first_row(b), n = m.partition().block_size(b);
-    const Dense<T> x = stored_inverse(m, b);
-    const Eigen::Map<const Dense<T>> in(r.data() + first, n, 1), out(z.data() + first, n, 1);
-    const auto error = (x * in - out).norm();
-    EXPECT_LE(error, 4 * static_cast<real_t<T>>(n) * std::numeric_limits<real_t<T>>::epsilon() * x.norm() * in.norm())
-        << "order " << n;
+  const Array<T> input(backend, r);
+  for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose}) {
+    Array<T> output(backend, r.size());
+    m.apply(input.view(), output.view(), op);
+    const std::vector<T> z = output.to_host();
+    for (index_t b = 0; b < m.partition().blocks(); ++b) {
+      const index_t first = m.partition().first_row(b), n = m.partition().block_size(b);
+      Dense<T> x = stored_inverse(m, b);
+      if (op == Op::transpose) x.transposeInPlace();
+      if (op == Op::conjugate_transpose) x.adjointInPlace();
+      const Eigen::Map<const Dense<T>> in(r.data() + first, n, 1), out(z.data() + first, n, 1);
+      const auto error = (x * in - out).norm();
+      EXPECT_LE(error, 4 * static_cast<real_t<T>>(n) * std::numeric_limits<real_t<T>>::epsilon() * x.norm() * in.norm())
+          << "order " << n << ", op " << static_cast<int>(op);
+    }
   }
 }
 
@@ -376,6 +383,38 @@ TYPED_TEST(BlockJacobiOnBackend, RefreshEqualsANewSetUpBitForBit) {
   for (index_t block = 0; block < m.partition().blocks(); ++block)
     EXPECT_TRUE(same_bits(m.inverse_block(block), fresh.inverse_block(block))) << "block " << block;
   EXPECT_EQ(m.rcond(), fresh.rcond());
+}
+
+TYPED_TEST(BlockJacobiOnBackend, SmallAnalysisAndRefreshEqualOneConstruction) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(15);
+  BlockDiagonal<T> a;
+  for (const index_t n : {3, 40, 3, 17}) a.blocks.push_back(random_dense<T>(n, random));
+  const CsrMatrix<T> matrix = a.matrix();
+  CsrView<T> pattern = matrix.view();
+  pattern.values = nullptr;
+  auto m = BlockJacobi<T>::analyze(backend, pattern, a.partition());
+  EXPECT_EQ(m.nnz(), matrix.nnz());
+  // A block of 40 rows needs wide words of the position map.
+  EXPECT_EQ(m.bytes(), BlockJacobi<T>::required_bytes(pattern, a.partition()));
+
+  const char* wanted = ": there are no inverses yet, refresh() comes first after BlockJacobi::analyze()";
+  Array<T> r(backend, static_cast<std::size_t>(m.rows())), z(backend, r.size());
+  EXPECT_EQ(message_of([&] { m.apply(std::as_const(r).view(), z.view()); }),
+            std::string("BlockJacobi::apply") + wanted);
+  EXPECT_EQ(message_of([&] { (void)m.info(); }), std::string("BlockJacobi::info") + wanted);
+  EXPECT_EQ(message_of([&] { (void)m.defects(); }), std::string("BlockJacobi::defects") + wanted);
+  EXPECT_NE(message_of([&] { (void)m.report(); }), "no InvalidArgument");
+  EXPECT_NE(message_of([&] { (void)m.inverse_block(0); }), "no InvalidArgument");
+  EXPECT_NE(message_of([&] { Preconditioner<T> unused(m); }), "no InvalidArgument");
+
+  const Array<T> values(backend, {matrix.values().begin(), matrix.values().end()});
+  m.refresh(values.data(), matrix.nnz(), backend.memory_space());
+  EXPECT_EQ(m.defects(), 0);
+  const BlockJacobi<T> whole(backend, matrix, a.partition());
+  for (index_t b = 0; b < m.partition().blocks(); ++b)
+    EXPECT_TRUE(same_bits(m.inverse_block(b), whole.inverse_block(b))) << "block " << b;
 }
 
 TYPED_TEST(BlockJacobiOnBackend, SmallRefreshWithASingularBlockEndsTheNextSolve) {
@@ -433,6 +472,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallStorageIsPackedAndKnownBefore) {
   const std::size_t elements = 128 / sizeof(T);
   EXPECT_EQ(BlockJacobi<T>::storage_bytes(partition), (2 * elements + 18) * sizeof(T));
   EXPECT_GE(m.bytes(), BlockJacobi<T>::storage_bytes(partition));
+  EXPECT_EQ(m.bytes(), BlockJacobi<T>::required_bytes(a.matrix().view(), partition));
   EXPECT_EQ(m.inverse().groups[2].start % static_cast<offset_t>(elements), 0);
   EXPECT_EQ(m.report().sizes, (std::vector<std::pair<index_t, index_t>>{{1, 1}, {2, 1}, {3, 2}}));
 }
@@ -461,6 +501,8 @@ TYPED_TEST(BlockJacobiOnBackend, MisuseThrowsWithTheNumbers) {
             "BlockJacobi::apply: z: length is 4, must be 5");
   EXPECT_EQ(message_of([&] { m.apply(std::as_const(r).view(), r.view()); }),
             "BlockJacobi::apply: input and output overlap");
+  EXPECT_EQ(message_of([&] { m.apply(std::as_const(r).view(), r.view(), static_cast<Op>(3)); }),
+            "BlockJacobi::apply: op is 3, no enumerator");
   EXPECT_EQ(message_of([&] { m.apply(VectorView<const T>(nullptr, 5, backend.memory_space()), r.view()); }),
             "BlockJacobi::apply: r: null pointer, length 5");
   EXPECT_EQ(message_of([&] { (void)m.inverse_block(2); }), "BlockBatch::block: block is 2, there are 2");

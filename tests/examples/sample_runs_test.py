@@ -1,4 +1,4 @@
-"""Runs the lines `// sample run: PROGRAM ARGUMENTS` of example sources; each must end with status 0.
+"""Runs the lines `// sample run: PROGRAM ARGUMENTS` (in Fortran `! sample run: ...`) of example sources; each must end with status 0.
 
 usage: sample_runs_test.py FOLDER_OF_PROGRAMS SOURCE...
 
@@ -13,7 +13,7 @@ import sys
 
 
 def sample_runs(source):
-    return re.findall(r"^// sample run: (.+)$", source.read_text(encoding="utf-8"), re.MULTILINE)
+    return re.findall(r"^(?://|!) sample run: (.+)$", source.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def run(folder, line):

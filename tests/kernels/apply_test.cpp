@@ -9,7 +9,7 @@ TYPED_TEST_SUITE(ApplyTest, Scalars);
 
 /// The product of given blocks with r, against Eigen in double.
 template <Scalar T>
-void expect_products(const std::vector<index_t>& sizes) {
+void expect_products(const std::vector<index_t>& sizes, Op op) {
   const Backend backend = Backend::cuda();
   std::vector<index_t> offsets{0};
   for (const index_t size : sizes) offsets.push_back(offsets.back() + size);
@@ -21,20 +21,27 @@ void expect_products(const std::vector<index_t>& sizes) {
   const auto r = random_vector<T>(static_cast<std::size_t>(partition.rows()), 22);
   const Array<T> input(backend, r);
   Array<T> output(backend, std::vector<T>(r.size(), std::numeric_limits<real_t<T>>::quiet_NaN()));
-  detail::block_ops<T>(backend).apply(std::as_const(batch).view(), input.data(), output.data());
+  detail::block_ops<T>(backend).apply(std::as_const(batch).view(), op, input.data(), output.data());
   const auto z = output.to_host();
 
   for (const BlockSlot& slot : batch.layout().slots()) {
     const Eigen::Map<const Matrix<T>> x(values.data() + slot.start, slot.size, slot.size);
     const Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, 1>> rb(r.data() + slot.first_row, slot.size);
-    const Eigen::VectorXcd expected =
-        x.template cast<std::complex<double>>() * rb.template cast<std::complex<double>>();
+    Eigen::MatrixXcd operand = x.template cast<std::complex<double>>();
+    if (op == Op::transpose) operand.transposeInPlace();
+    if (op == Op::conjugate_transpose) operand.adjointInPlace();
+    const Eigen::VectorXcd expected = operand * rb.template cast<std::complex<double>>();
     for (index_t i = 0; i < slot.size; ++i) {
       const std::complex<double> found = z[static_cast<std::size_t>(slot.first_row + i)];
       ASSERT_LE(std::abs(found - expected(i)), 4.0 * static_cast<double>(slot.size) * epsilon<T>)
-          << "block " << slot.block << " of order " << slot.size << ", row " << i;
+          << "block " << slot.block << " of order " << slot.size << ", row " << i << ", op " << static_cast<int>(op);
     }
   }
+}
+
+template <Scalar T>
+void expect_products(const std::vector<index_t>& sizes) {
+  for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose}) expect_products<T>(sizes, op);
 }
 
 TYPED_TEST(ApplyTest, SmallEveryOrderUpTo70) {

@@ -102,7 +102,7 @@ class Blocks {
   std::vector<T> apply(const std::vector<T>& r) const {
     const Array<T> input(backend_, r);
     Array<T> output(backend_, std::vector<T>(r.size(), T(7)));
-    detail::block_ops<T>(backend_).apply(inverse_.view(), input.data(), output.data());
+    detail::block_ops<T>(backend_).apply(inverse_.view(), Op::none, input.data(), output.data());
     return output.to_host();
   }
 

@@ -92,12 +92,21 @@ class Readme:
             call(line, folder, PKG_CONFIG_PATH=self.pkg_config_path)
         call([folder / "my_solver"], self.work)
 
+    def c_compiler(self, text):
+        folder = self.work / "c_compiler"
+        folder.mkdir()
+        (folder / "main.c").write_text(self.blocks["main.c"], encoding="utf-8")
+        for line in text.splitlines():
+            call(line, folder, PKG_CONFIG_PATH=self.pkg_config_path)
+        call([folder / "my_solver"], self.work)
+
     def test(self):
-        # main.cpp is what the three projects build; `run` writes the matrix that the others read.
+        # main.cpp and main.c are what the others build; `run` writes the matrix that main.cpp reads.
         steps = {"make": self.make, "run": self.run, "output": self.output, "find_package": self.find_package,
-                 "add_subdirectory": self.add_subdirectory, "pkg_config": self.pkg_config}
-        if set(self.blocks) != {*steps, "main.cpp"}:
-            raise Failure(f"the roles are {sorted(self.blocks)}, expected {sorted({*steps, 'main.cpp'})}")
+                 "add_subdirectory": self.add_subdirectory, "pkg_config": self.pkg_config, "c_compiler": self.c_compiler}
+        expected = {*steps, "main.cpp", "main.c"}
+        if set(self.blocks) != expected:
+            raise Failure(f"the roles are {sorted(self.blocks)}, expected {sorted(expected)}")
         for role, step in steps.items():
             step(self.blocks[role])
 

@@ -1,0 +1,241 @@
+#pragma once
+
+/* The C interface, for C99 and whatever calls C: Fortran through iso_c_binding, Python through ctypes. It covers
+ * backends, partitions, set-up, refresh, apply and the solvers; the headers *.hpp beside it say more about each.
+ *
+ * Conventions
+ *  - Every function but bj_version, bj_last_error and those that name a number returns a status. If it is not
+ *    BJ_SUCCESS, bj_last_error() tells the calling thread what was wrong, with the numbers, and the results are as
+ *    they were; only a solution vector may have changed.
+ *  - Objects are opaque. bj_..._create functions make one, the bj_..._destroy of its type ends it; null is accepted
+ *    there. What an object was made from may be destroyed before it, except where a comment says otherwise.
+ *  - Arrays are the caller's and are used where they lie. `space` says whether that is host or device memory; vectors
+ *    and values lie in the space of the backend unless a comment allows others.
+ *  - float, double and their complex types (pairs of reals, as in C99 and Fortran) go by BJ_S, BJ_D, BJ_C, BJ_Z.
+ *  - On CUDA, bj_block_jacobi_refresh and bj_block_jacobi_apply are enqueued on the backend's stream, allocate nothing,
+ *    and can be captured in a graph. All else may wait.
+ *  - Thread safety: an object may be read from several threads on a host backend, from one at a time on CUDA; what
+ *    changes it excludes every other call on it.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(BLOCKJACOBI_STATIC)
+#define BJ_API
+#else
+#define BJ_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct CUstream_st;
+
+typedef int32_t bj_status;
+enum {
+  BJ_SUCCESS = 0,
+  BJ_INVALID_ARGUMENT = 1,    /* an argument breaks a documented precondition */
+  BJ_BACKEND_UNAVAILABLE = 2, /* CUDA was not compiled in, or its device is absent */
+  BJ_CUDA_ERROR = 3,          /* a CUDA or cuSPARSE call failed */
+  BJ_SINGULAR_BLOCK = 4,      /* a block has no inverse, under BJ_SINGULAR_FAIL */
+  BJ_OUT_OF_MEMORY = 5,       /* host memory; on a device it is BJ_CUDA_ERROR */
+  BJ_CALLBACK_FAILED = 6,     /* a function of the caller did not return 0 */
+  BJ_INTERNAL_ERROR = 7       /* none of these: a defect of the library */
+};
+
+typedef int32_t bj_scalar;
+enum { BJ_S = 0, BJ_D = 1, BJ_C = 2, BJ_Z = 3 };
+
+typedef int32_t bj_space;
+enum { BJ_HOST = 0, BJ_DEVICE = 1 };
+
+typedef int32_t bj_op;
+enum { BJ_NO_TRANSPOSE = 0, BJ_TRANSPOSE = 1, BJ_CONJUGATE_TRANSPOSE = 2 };
+
+/* What takes the place of the inverse of a block that is singular or holds NaN or Inf. */
+typedef int32_t bj_singular;
+enum {
+  BJ_SINGULAR_FAIL = 0,         /* create fails; after a refresh the next solve ends with BJ_STOP_SINGULAR_BLOCK */
+  BJ_SINGULAR_IDENTITY = 1,     /* I */
+  BJ_SINGULAR_SCALAR_JACOBI = 2 /* diag(1 / a_ii), 1 where that is not finite */
+};
+
+/* Why a solve ended. */
+typedef int32_t bj_stop_reason;
+enum {
+  BJ_STOP_CONVERGED = 1, /* the only one that means success */
+  BJ_STOP_MAX_ITERATIONS = 2,
+  BJ_STOP_BREAKDOWN = 3,
+  BJ_STOP_INDEFINITE_MATRIX = 4,
+  BJ_STOP_INDEFINITE_PRECONDITIONER = 5,
+  BJ_STOP_NAN_OR_INF = 6,
+  BJ_STOP_STAGNATION = 7,
+  BJ_STOP_TIME_LIMIT = 8,
+  BJ_STOP_USER_STOP = 9,
+  BJ_STOP_SINGULAR_BLOCK = 10
+};
+
+typedef struct bj_backend bj_backend;
+typedef struct bj_partition bj_partition;
+typedef struct bj_block_jacobi bj_block_jacobi;
+typedef struct bj_operator bj_operator;
+
+/* A sparse matrix in compressed rows. Row i holds the entries row_offsets[i] - base .. row_offsets[i+1] - base - 1;
+ * columns in any order, duplicates are summed. */
+typedef struct bj_csr {
+  int32_t rows;
+  int32_t cols;
+  int64_t nnz;
+  const void* row_offsets; /* rows + 1, of int32_t or int64_t */
+  const int32_t* columns;  /* nnz */
+  const void* values;      /* nnz, of the scalar; may be null where only the pattern is read */
+  int32_t offset_bits;     /* 32 or 64 */
+  int32_t base;            /* 0 or 1 */
+  bj_scalar scalar;
+  bj_space space;
+} bj_csr;
+
+/* "0.1.0". */
+BJ_API const char* bj_version(void);
+/* "BJ_SUCCESS" and so on; "unknown status" for other numbers. */
+BJ_API const char* bj_status_name(bj_status status);
+/* What the last call of this thread that failed had to say; "" before any did. Valid until the next one fails. */
+BJ_API const char* bj_last_error(void);
+
+/* Backends: where and how to compute. */
+
+/* CPU threads, 0..1024; 0 takes OpenMP's default. */
+BJ_API bj_status bj_backend_create_host(int32_t threads, bj_backend** backend);
+/* CUDA device with a stream of its own. */
+BJ_API bj_status bj_backend_create_cuda(int32_t device, bj_backend** backend);
+/* CUDA device and the caller's stream (a cudaStream_t; null is the legacy default stream), which outlives the backend
+ * and all that is made from it. */
+BJ_API bj_status bj_backend_create_cuda_stream(int32_t device, struct CUstream_st* stream, bj_backend** backend);
+BJ_API bj_status bj_backend_destroy(bj_backend* backend);
+/* 1 if CUDA was compiled in and there is a usable device, else 0. */
+BJ_API bj_status bj_cuda_available(int32_t* available);
+BJ_API bj_status bj_backend_space(const bj_backend* backend, bj_space* space);
+/* Waits for everything enqueued. */
+BJ_API bj_status bj_backend_synchronize(const bj_backend* backend);
+
+/* Text goes to `buffer`: at most size - 1 characters and a null character. `length`, if not null, receives the length
+ * of the whole text; with size 0 the buffer may be null. */
+
+/* "host, 2 threads" or "cuda 0, NVIDIA H200". */
+BJ_API bj_status bj_backend_text(const bj_backend* backend, char* buffer, size_t size, size_t* length);
+
+/* Partitions of the rows into diagonal blocks of 1..512 rows. */
+
+/* Blocks of block_size rows, the last one shorter if need be. */
+BJ_API bj_status bj_partition_create_uniform(int32_t rows, int32_t block_size, bj_partition** partition);
+/* Block b covers the rows offsets[b] .. offsets[b+1] - 1; blocks + 1 offsets, the first is 0. */
+BJ_API bj_status bj_partition_create_offsets(const int32_t* offsets, int32_t blocks, bj_partition** partition);
+/* Blocks from the pattern: rows with the same columns, agglomerated up to max_size rows. The matrix lies on the host or
+ * on the backend's device. */
+BJ_API bj_status bj_partition_create_detect(const bj_backend* backend, const bj_csr* matrix, int32_t max_size,
+                                            bj_partition** partition);
+BJ_API bj_status bj_partition_destroy(bj_partition* partition);
+BJ_API bj_status bj_partition_size(const bj_partition* partition, int32_t* rows, int32_t* blocks);
+/* Copies blocks + 1 offsets. */
+BJ_API bj_status bj_partition_offsets(const bj_partition* partition, int32_t* offsets);
+
+/* The preconditioner M = diag(A_11, ..., A_kk). */
+
+/* The bytes that an object with this pattern will hold in the backend's memory, before anything is allocated there. The
+ * pattern lies on the host. */
+BJ_API bj_status bj_block_jacobi_bytes(const bj_csr* pattern, const bj_partition* partition, size_t* bytes);
+/* Analyses the pattern and inverts the blocks. With matrix->values null only the former: bj_block_jacobi_refresh then
+ * brings the values. The matrix lies on the host or on the backend's device and is not referenced afterwards. */
+BJ_API bj_status bj_block_jacobi_create(const bj_backend* backend, const bj_csr* matrix, const bj_partition* partition,
+                                        bj_singular singular, bj_block_jacobi** M);
+BJ_API bj_status bj_block_jacobi_destroy(bj_block_jacobi* M);
+/* Inverts the blocks for new values of the same pattern, in the order of the matrix given to create. */
+BJ_API bj_status bj_block_jacobi_refresh(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space);
+/* z = op(M^-1) r; both have `size` = rows elements and do not overlap. */
+BJ_API bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const void* r, void* z, int32_t size,
+                                       bj_space space);
+/* One number a block, to host memory: 0 inverted; k in 1..N: pivot k is exactly zero; N + 1: singular to working
+ * precision; -(1 + i + j N): element (i, j) is NaN or Inf. */
+BJ_API bj_status bj_block_jacobi_info(const bj_block_jacobi* M, int32_t* info);
+
+/* What set-up found. */
+typedef struct bj_block_jacobi_report {
+  int64_t bytes; /* held in the backend's memory */
+  int32_t rows;
+  int32_t blocks;
+  bj_scalar scalar;
+  bj_singular singular;
+  int32_t singular_blocks;
+  int32_t non_finite_blocks;
+  int32_t min_rcond_block; /* -1 if no block was inverted */
+  int32_t reserved;
+  double min_rcond; /* the smallest reciprocal condition number of the blocks that were inverted */
+  double captured;  /* entries inside the blocks / entries */
+} bj_block_jacobi_report;
+
+BJ_API bj_status bj_block_jacobi_get_report(const bj_block_jacobi* M, bj_block_jacobi_report* report);
+/* A few lines; names the first ten blocks that could not be inverted. */
+BJ_API bj_status bj_block_jacobi_text(const bj_block_jacobi* M, char* buffer, size_t size, size_t* length);
+
+/* Operators: the matrix of a linear system. */
+
+/* A matrix in the backend's space is used in place and must outlive the operator; a host matrix with a CUDA backend is
+ * copied. */
+BJ_API bj_status bj_operator_create_csr(const bj_backend* backend, const bj_csr* matrix, bj_operator** A);
+/* y = A x by the caller's function, on vectors in the backend's space; on CUDA it enqueues its work on the backend's
+ * stream. It returns 0, or another number to end the solve with BJ_CALLBACK_FAILED. */
+typedef int32_t (*bj_product)(void* context, const void* x, void* y);
+BJ_API bj_status bj_operator_create_function(const bj_backend* backend, int32_t rows, bj_scalar scalar,
+                                             bj_product product, void* context, bj_operator** A);
+BJ_API bj_status bj_operator_destroy(bj_operator* A);
+/* y = A x. */
+BJ_API bj_status bj_operator_apply(const bj_operator* A, const void* x, void* y, int32_t size, bj_space space);
+
+/* Solvers. */
+
+/* Returns 0 to go on, another number to stop. */
+typedef int32_t (*bj_progress)(void* context, int32_t iteration, double residual, double target);
+
+typedef struct bj_solve_options {
+  double rtol;          /* relative to ||b|| */
+  double atol;          /* the larger of rtol ||b|| and atol counts */
+  double max_seconds;   /* 0 for no limit */
+  bj_progress progress; /* called between batches of iterations; may be null */
+  void* context;        /* of progress */
+  double* history;      /* receives ||r|| before and after each iteration; may be null */
+  int32_t history_capacity;
+  int32_t max_iterations;
+  int32_t restart; /* of GMRES */
+  int32_t reserved;
+} bj_solve_options;
+
+typedef struct bj_solve_report {
+  double rhs_norm;            /* ||b|| */
+  double initial_residual;    /* ||b - A x0|| */
+  double recurrence_residual; /* ||r|| as the recurrence has it at the end */
+  double true_residual;       /* ||b - A x||, recomputed at the end */
+  double seconds;
+  bj_stop_reason reason;
+  int32_t iterations;
+  int32_t history_size; /* how many values there are, whatever the capacity was */
+  int32_t reserved;
+} bj_solve_report;
+
+/* rtol 1e-8, 10000 iterations, restart 30, nothing else. */
+BJ_API bj_status bj_solve_options_init(bj_solve_options* options);
+/* Preconditioned conjugate gradients and right-preconditioned GMRES(restart). x holds the initial guess and receives
+ * the solution; b and x have `size` = rows elements on the host or in the backend's space. M may be null (no
+ * preconditioner) and has A's backend and scalar; options may be null. A solve that does not converge is no error: look
+ * at report->reason. */
+BJ_API bj_status bj_cg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
+                       bj_space space, const bj_solve_options* options, bj_solve_report* report);
+BJ_API bj_status bj_gmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
+                          bj_space space, const bj_solve_options* options, bj_solve_report* report);
+/* "converged", "max_iterations" and so on; "unknown" for other numbers. */
+BJ_API const char* bj_stop_reason_name(bj_stop_reason reason);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,218 @@
+#include "support/backends.hpp"
+#include "support/dense.hpp"
+
+#include <blockjacobi/blockjacobi.h>
+
+#include <cstring>
+
+namespace blockjacobi::test {
+namespace {
+
+static_assert(BJ_S == static_cast<int>(ScalarType::s) && BJ_Z == static_cast<int>(ScalarType::z));
+static_assert(BJ_HOST == static_cast<int>(MemorySpace::host) && BJ_DEVICE == static_cast<int>(MemorySpace::device));
+static_assert(BJ_NO_TRANSPOSE == static_cast<int>(Op::none) && BJ_TRANSPOSE == static_cast<int>(Op::transpose) &&
+              BJ_CONJUGATE_TRANSPOSE == static_cast<int>(Op::conjugate_transpose));
+static_assert(BJ_SINGULAR_FAIL == static_cast<int>(SingularPolicy::fail) &&
+              BJ_SINGULAR_IDENTITY == static_cast<int>(SingularPolicy::identity) &&
+              BJ_SINGULAR_SCALAR_JACOBI == static_cast<int>(SingularPolicy::scalar_jacobi));
+static_assert(BJ_STOP_CONVERGED == static_cast<int>(StopReason::converged) &&
+              BJ_STOP_BREAKDOWN == static_cast<int>(StopReason::breakdown) &&
+              BJ_STOP_STAGNATION == static_cast<int>(StopReason::stagnation) &&
+              BJ_STOP_SINGULAR_BLOCK == static_cast<int>(StopReason::singular_block));
+
+/// Ends the test with the message of the call that failed.
+#define ASSERT_OK(call) ASSERT_EQ(call, BJ_SUCCESS) << bj_last_error()
+
+/// The C interface against the C++ one, on arrays in the backend's memory and on the stream of the C++ backend.
+template <class Case>
+class CApiOnBackend : public BackendTest<Case> {
+ protected:
+  using Value = typename Case::Scalar;
+
+  void SetUp() override {
+    BackendTest<Case>::SetUp();
+    if (this->IsSkipped()) return;
+    cpp_.emplace(BackendTest<Case>::make_backend());
+    if (cpp_->kind() == BackendKind::host)
+      ASSERT_OK(bj_backend_create_host(0, &c_));
+    else
+      ASSERT_OK(bj_backend_create_cuda_stream(0, cpp_->stream(), &c_));
+    ASSERT_OK(bj_backend_space(c_, &space_));
+    EXPECT_EQ(space_, static_cast<bj_space>(cpp_->memory_space()));
+  }
+  void TearDown() override { bj_backend_destroy(c_); }
+
+  /// A matrix of diagonally dominant 3 x 3 to 17 x 17 blocks, weakly coupled; Hermitian positive definite.
+  static CsrMatrix<Value> system() {
+    Random random(31);
+    std::vector<Triplet<Value>> entries;
+    index_t first = 0;
+    for (const index_t n : {3, 5, 17, 3, 8}) {
+      for (index_t i = 0; i < n; ++i) {
+        entries.push_back({first + i, first + i, Value(real_t<Value>(2 * n))});
+        for (index_t j = 0; j < i; ++j) {
+          const Value value = random.scalar<Value>();
+          entries.push_back({first + i, first + j, value});
+          entries.push_back({first + j, first + i, conjugate(value)});
+        }
+      }
+      if (first > 0) {
+        entries.push_back({first, first - 1, Value(-1)});
+        entries.push_back({first - 1, first, Value(-1)});
+      }
+      first += n;
+    }
+    return CsrMatrix<Value>::from_triplets(first, first, entries);
+  }
+  static Value conjugate(Value value) {
+    if constexpr (is_complex<Value>)
+      return std::conj(value);
+    else
+      return value;
+  }
+
+  bj_csr describe(const CsrMatrix<Value>& m, const Array<offset_t>& offsets, const Array<index_t>& columns,
+                  const Array<Value>& values) const {
+    return {m.rows(),
+            m.cols(),
+            m.nnz(),
+            offsets.data(),
+            columns.data(),
+            values.data(),
+            64,
+            0,
+            static_cast<bj_scalar>(scalar_type<Value>),
+            space_};
+  }
+
+  std::optional<Backend> cpp_;
+  bj_backend* c_ = nullptr;
+  bj_space space_ = BJ_HOST;
+};
+TYPED_TEST_SUITE(CApiOnBackend, BackendCases, BackendCaseName);
+
+TYPED_TEST(CApiOnBackend, SmallGivesTheBitsOfTheCppInterface) {
+  using T = typename TypeParam::Scalar;
+  const Backend& backend = *this->cpp_;
+  const CsrMatrix<T> matrix = this->system();
+  const Array<offset_t> offsets(backend, {matrix.row_offsets().begin(), matrix.row_offsets().end()});
+  const Array<index_t> columns(backend, {matrix.columns().begin(), matrix.columns().end()});
+  const Array<T> values(backend, {matrix.values().begin(), matrix.values().end()});
+  const bj_csr csr = this->describe(matrix, offsets, columns, values);
+
+  bj_partition* partition = nullptr;
+  ASSERT_OK(bj_partition_create_detect(this->c_, &csr, 20, &partition));
+  const auto expected_partition = BlockPartition::detect(matrix, 20);
+  std::vector<index_t> found(static_cast<std::size_t>(expected_partition.blocks()) + 1);
+  ASSERT_OK(bj_partition_offsets(partition, found.data()));
+  EXPECT_TRUE(std::ranges::equal(found, expected_partition.offsets()));
+
+  // In two steps, with the bytes known before.
+  bj_csr pattern = csr;
+  pattern.values = nullptr;
+  bj_block_jacobi* M = nullptr;
+  ASSERT_OK(bj_block_jacobi_create(this->c_, &pattern, partition, BJ_SINGULAR_IDENTITY, &M));
+  ASSERT_OK(bj_block_jacobi_refresh(M, values.data(), matrix.nnz(), this->space_));
+  const BlockJacobi<T> expected(backend, matrix, expected_partition);
+  bj_csr on_host = pattern;
+  on_host.row_offsets = matrix.row_offsets().data();
+  on_host.columns = matrix.columns().data();
+  on_host.space = BJ_HOST;
+  std::size_t bytes = 0;
+  ASSERT_OK(bj_block_jacobi_bytes(&on_host, partition, &bytes));
+  bj_block_jacobi_report report;
+  ASSERT_OK(bj_block_jacobi_get_report(M, &report));
+  EXPECT_EQ(bytes, expected.bytes());
+  EXPECT_EQ(report.bytes, static_cast<std::int64_t>(bytes));
+  EXPECT_EQ(report.blocks, expected_partition.blocks());
+  EXPECT_EQ(report.min_rcond, expected.report().min_rcond);
+  EXPECT_EQ(report.captured, expected.report().captured);
+
+  Random random(32);
+  std::vector<T> host(static_cast<std::size_t>(matrix.rows()));
+  for (T& value : host) value = random.scalar<T>();
+  const Array<T> b(backend, host);
+  Array<T> z(backend, host.size()), expected_z(backend, host.size());
+  for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose}) {
+    ASSERT_OK(bj_block_jacobi_apply(M, static_cast<bj_op>(op), b.data(), z.data(), matrix.rows(), this->space_));
+    expected.apply(b.view(), expected_z.view(), op);
+    EXPECT_EQ(z.to_host(), expected_z.to_host()) << "op " << static_cast<int>(op);
+  }
+
+  bj_operator* A = nullptr;
+  ASSERT_OK(bj_operator_create_csr(this->c_, &csr, &A));
+  const LinearOperator<T> expected_A(backend, matrix);
+  ASSERT_OK(bj_operator_apply(A, b.data(), z.data(), matrix.rows(), this->space_));
+  expected_A.apply(b.view(), expected_z.view());
+  EXPECT_EQ(z.to_host(), expected_z.to_host());
+
+  bj_solve_options options;
+  ASSERT_OK(bj_solve_options_init(&options));
+  options.rtol = sizeof(real_t<T>) == 4 ? 1e-5 : 1e-10;
+  SolveOptions expected_options;
+  expected_options.rtol = options.rtol;
+  bj_solve_report solved;
+  z.zero();
+  expected_z.zero();
+  ASSERT_OK(bj_cg(A, M, b.data(), z.data(), matrix.rows(), this->space_, &options, &solved));
+  const SolveReport by_cg = cg(expected_A, expected, b.view(), expected_z.view(), expected_options);
+  EXPECT_EQ(solved.reason, BJ_STOP_CONVERGED);
+  EXPECT_EQ(solved.iterations, by_cg.iterations);
+  EXPECT_EQ(solved.true_residual, by_cg.true_residual);
+  EXPECT_EQ(z.to_host(), expected_z.to_host());
+
+  // Host vectors are copied.
+  std::vector<T> x(host.size(), T(0));
+  expected_z.zero();
+  ASSERT_OK(bj_gmres(A, M, host.data(), x.data(), matrix.rows(), BJ_HOST, &options, &solved));
+  const SolveReport by_gmres = gmres(expected_A, expected, b.view(), expected_z.view(), expected_options);
+  EXPECT_EQ(solved.iterations, by_gmres.iterations);
+  EXPECT_EQ(x, expected_z.to_host());
+
+  bj_operator_destroy(A);
+  bj_block_jacobi_destroy(M);
+  bj_partition_destroy(partition);
+}
+
+/// Objects keep what they were made from alive.
+TYPED_TEST(CApiOnBackend, SmallHandlesMayGoInAnyOrder) {
+  using T = typename TypeParam::Scalar;
+  const CsrMatrix<T> matrix = this->system();
+  const bj_csr csr{matrix.rows(),
+                   matrix.cols(),
+                   matrix.nnz(),
+                   matrix.row_offsets().data(),
+                   matrix.columns().data(),
+                   matrix.values().data(),
+                   64,
+                   0,
+                   static_cast<bj_scalar>(scalar_type<T>),
+                   BJ_HOST};
+  bj_backend* backend = nullptr;
+  if (this->cpp_->kind() == BackendKind::host)
+    ASSERT_OK(bj_backend_create_host(1, &backend));
+  else
+    ASSERT_OK(bj_backend_create_cuda(0, &backend));
+  bj_partition* partition = nullptr;
+  bj_block_jacobi* M = nullptr;
+  bj_operator* A = nullptr;
+  ASSERT_OK(bj_partition_create_uniform(matrix.rows(), 4, &partition));
+  ASSERT_OK(bj_block_jacobi_create(backend, &csr, partition, BJ_SINGULAR_FAIL, &M));
+  ASSERT_OK(bj_operator_create_csr(backend, &csr, &A));
+  bj_partition_destroy(partition);
+  bj_backend_destroy(backend);
+  std::vector<T> b(static_cast<std::size_t>(matrix.rows()), T(1)), x(b.size(), T(0));
+  bj_solve_options options;
+  bj_solve_options_init(&options);
+  options.rtol = 1e-4;
+  bj_solve_report report;
+  ASSERT_OK(bj_cg(A, M, b.data(), x.data(), matrix.rows(), BJ_HOST, &options, &report));
+  EXPECT_EQ(report.reason, BJ_STOP_CONVERGED);
+  bj_block_jacobi_destroy(M);
+  bj_operator_destroy(A);
+}
+
+#undef ASSERT_OK
+
+}  // namespace
+}  // namespace blockjacobi::test
