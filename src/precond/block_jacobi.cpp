@@ -259,10 +259,10 @@ std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>& pattern, const B
   const BlockLayout layout(partition, sizeof(T));
   const auto map = detail::measure_position_map(pattern_of(pattern), layout, omp_get_max_threads());
   const auto blocks = static_cast<std::size_t>(layout.blocks());
-  const auto entries = static_cast<std::size_t>(map.entries);
+  const auto words = static_cast<std::size_t>(map.words);
   return static_cast<std::size_t>(layout.size()) * sizeof(T) + blocks * sizeof(BlockSlot) +
          (blocks + 1) * sizeof(detail::MapSlot) +
-         entries * (map.narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) +
+         words * (map.narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) +
          blocks * (sizeof(int) + sizeof(real_t<T>)) + sizeof(int);
 }
 

@@ -26,6 +26,8 @@ struct Extent {
   offset_t first_source = 0;
   offset_t row_stride = 0;
   bool narrow = true;
+
+  offset_t words() const { return row_stride != 0 ? 0 : entries; }
 };
 
 template <Offset O>
@@ -101,15 +103,15 @@ template <Offset O>
 PositionMapSize measure_position_map(const CsrView<const void, O>& pattern, const BlockLayout& layout,
                                      [[maybe_unused]] int threads) {
   const auto slots = layout.slots();
-  offset_t entries = 0;
+  offset_t words = 0;
   bool narrow = true;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : entries)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : words)
   for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
     const Extent extent = measure(pattern, slots[static_cast<std::size_t>(s)]);
-    entries += extent.entries;
+    words += extent.words();
     narrow = narrow && extent.narrow;
   }
-  return {entries, narrow};
+  return {words, narrow};
 }
 
 template <Offset O>
@@ -126,7 +128,7 @@ PositionMap build_position_map(const CsrView<const void, O>& pattern, const Bloc
     MapSlot& slot = map.slots[static_cast<std::size_t>(s)];
     slot.first_source = extent.first_source;
     slot.row_stride = extent.row_stride;
-    map.slots[static_cast<std::size_t>(s) + 1].begin = extent.row_stride != 0 ? 0 : extent.entries;
+    map.slots[static_cast<std::size_t>(s) + 1].begin = extent.words();
     narrow = narrow && extent.narrow;
     all += extent.entries;
   }

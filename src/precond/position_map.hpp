@@ -21,7 +21,7 @@ struct PositionMap {
 
 /// How many words a map has, and whether they are narrow.
 struct PositionMapSize {
-  offset_t entries = 0;
+  offset_t words = 0;
   bool narrow = true;
 };
 
