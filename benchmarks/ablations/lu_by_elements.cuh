@@ -8,12 +8,18 @@ namespace bench {
 template <int N>
 inline constexpr int element_threads = (N * N + lanes_of<N> - 1) / lanes_of<N>* lanes_of<N>;
 
-/// In shared memory: the matrix, and what the threads must know of the pivot of a step.
+/// What the threads must know of a step. Aligned, so that they read it at once and nothing else with it.
+template <class T>
+struct alignas(16) Step {
+  Pivot pivot;
+  T inverse;
+};
+
+/// In shared memory.
 template <class T, int N>
 struct ElementTile {
+  Step<T> step;
   T matrix[SharedMatrix<T, N>::elements];
-  T inverse;
-  Pivot pivot;
 };
 
 /// Threads in two dimensions: an element of the matrix each, the matrix in shared memory, and barriers of the thread
@@ -45,13 +51,10 @@ __global__ void __launch_bounds__(1024) lu_by_elements(T* a, int* ipiv, int* inf
     if (searches) {
       const Pivot found = ButterflySearch::among_lanes<lanes>(matrix(row, k), place_of_search, rank, k);
       if (lazy) place_of_search = LazySwap::moved(place_of_search, rank, k, found);
-      if (e == 0) {
-        tile.pivot = found;
-        tile.inverse = reciprocal_or_zero(matrix(found.row, k));
-      }
+      if (e == 0) tile.step = {found, reciprocal_or_zero(matrix(found.row, k))};
     }
     __syncthreads();
-    const Pivot pivot = tile.pivot;
+    const auto [pivot, inverse] = tile.step;
     interchange = e == k ? pivot.place : interchange;
     if constexpr (lazy) {
       place = LazySwap::moved(place, i, k, pivot);
@@ -64,11 +67,11 @@ __global__ void __launch_bounds__(1024) lu_by_elements(T* a, int* ipiv, int* inf
       __syncthreads();
     }
     const int pivot_row = lazy ? pivot.row : k;
-    if (tile.inverse == T(0) && outcome == 0) outcome = k + 1;
+    if (inverse == T(0) && outcome == 0) outcome = k + 1;
     const bool below = place > k;
     late = below && j == k;
     if (below && j >= k) {
-      multiplier = matrix(i, k) * tile.inverse;
+      multiplier = matrix(i, k) * inverse;
       if (j > k) matrix(i, j) -= multiplier * matrix(pivot_row, j);
     }
     __syncthreads();
