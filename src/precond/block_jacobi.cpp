@@ -261,8 +261,7 @@ std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>& pattern, const B
   const auto blocks = static_cast<std::size_t>(layout.blocks());
   const auto words = static_cast<std::size_t>(map.words);
   return static_cast<std::size_t>(layout.size()) * sizeof(T) + blocks * sizeof(BlockSlot) +
-         (blocks + 1) * sizeof(detail::MapSlot) +
-         words * (map.narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) +
+         (blocks + 1) * sizeof(detail::MapSlot) + words * (map.narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) +
          blocks * (sizeof(int) + sizeof(real_t<T>)) + sizeof(int);
 }
 
