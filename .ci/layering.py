@@ -32,7 +32,7 @@ CUDA = re.compile(r"^(cu[a-zA-Z_]*\.h|cuda[_a-zA-Z]*\.hp?p?|cuda_[a-z0-9_]+\.h|d
 KERNEL_LAYERS = ("tuning", "subwarp", "block", "cluster", "global", "instantiate")
 LAUNCHERS = ("kernels/launch.hpp", "kernels/launch_batched.hpp")
 CUDA_ERRORS = "kernels/check.hpp"
-ADAPTED = {"include/blockjacobi/adapters/eigen.hpp": "Eigen/"}
+ADAPTED = {"include/blockjacobi/adapters/eigen.hpp": "Eigen/", "include/blockjacobi/adapters/petsc.h": "petsc"}
 USER_FOLDERS = ("examples/", "tests/package/", "matrices/")
 
 
@@ -96,8 +96,9 @@ def check_src(path, name, target):
         if path.startswith("src/core/shared/") and name not in STANDARD:
             return "src/core/shared sees the standard library only"
         return None
-    if path.startswith("src/capi/"):
-        return None if target.startswith(("include/", "src/capi/")) else "the C interface sees include and itself only"
+    for users in ("src/capi/", "src/adapters/"):
+        if path.startswith(users):
+            return None if target.startswith(("include/", users)) else f"{users} sees include and itself only"
     if path.startswith("src/core/shared/"):
         allowed = target.startswith(("include/", "src/core/shared/"))
         return None if allowed else "src/core/shared sees include and itself only"
@@ -158,6 +159,8 @@ SAMPLES = (
     ("include/blockjacobi/e.hpp", "<blockjacobi/absent.hpp>", True),
     ("include/blockjacobi/adapters/eigen.hpp", "<Eigen/SparseCore>", False),
     ("include/blockjacobi/adapters/a.hpp", "<Eigen/SparseCore>", True),
+    ("include/blockjacobi/adapters/petsc.h", "<petscpc.h>", False),
+    ("include/blockjacobi/adapters/b.h", "<petscpc.h>", True),
     ("include/blockjacobi/eigen.hpp", "<Eigen/SparseCore>", True),
     ("src/core/shared/scalar.hpp", "<cmath>", False),
     ("src/core/shared/a.hpp", "<cuda_runtime.h>", True),
@@ -171,6 +174,9 @@ SAMPLES = (
     ("src/capi/handles.hpp", "<blockjacobi/views.hpp>", False),
     ("src/capi/a.cpp", '"capi/handles.hpp"', False),
     ("src/capi/b.cpp", '"core/plain.hpp"', True),
+    ("src/adapters/a.cpp", "<petscpc.h>", False),
+    ("src/adapters/b.cpp", '"core/plain.hpp"', True),
+    ("src/adapters/c.cpp", '"capi/handles.hpp"', True),
     ("src/backend/host_a.cpp", "<cusparse.h>", True),
     ("src/backend/cuda_a.cpp", "<cusparse.h>", False),
     ("src/backend/cuda_b.cpp", '"kernels/launch.hpp"', False),

@@ -42,6 +42,22 @@ install(
   EXPORT blockjacobiTargets
   NAMESPACE blockjacobi::
   DESTINATION "${package_dir}")
+if(BLOCKJACOBI_WITH_PETSC)
+  # A set of its own: only who asks for the component needs PETSc.
+  install(
+    TARGETS blockjacobi_petsc
+    EXPORT blockjacobiPetscTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(
+    EXPORT blockjacobiPetscTargets
+    NAMESPACE blockjacobi::
+    DESTINATION "${package_dir}")
+  export(
+    EXPORT blockjacobiPetscTargets
+    NAMESPACE blockjacobi::
+    FILE "${PROJECT_BINARY_DIR}/blockjacobiPetscTargets.cmake")
+endif()
 install(FILES "${PROJECT_BINARY_DIR}/blockjacobiConfig.cmake" "${PROJECT_BINARY_DIR}/blockjacobiConfigVersion.cmake"
         DESTINATION "${package_dir}")
 install(FILES "${PROJECT_BINARY_DIR}/blockjacobi.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

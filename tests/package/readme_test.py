@@ -100,13 +100,27 @@ class Readme:
             call(line, folder, PKG_CONFIG_PATH=self.pkg_config_path)
         call([folder / "my_solver"], self.work)
 
+    def petsc_package(self, text):
+        folder = self.work / "petsc_package"
+        folder.mkdir()
+        (folder / "CMakeLists.txt").write_text(text, encoding="utf-8")
+        (folder / "petsc.cpp").write_text(self.blocks["petsc.cpp"], encoding="utf-8")
+        call(["cmake", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_PREFIX_PATH={self.prefix}"], folder)
+        call(["cmake", "--build", "build"], folder)
+        # More ranks than cores are no matter here.
+        for line in self.blocks["petsc_run"].splitlines():
+            call(line.replace("mpirun ", "mpirun --oversubscribe "), folder, PATH=f"{folder / 'build'}:{self.path}")
+
     def test(self):
         # main.cpp and main.c are what the others build; `run` writes the matrix that main.cpp reads.
         steps = {"make": self.make, "run": self.run, "output": self.output, "find_package": self.find_package,
                  "add_subdirectory": self.add_subdirectory, "pkg_config": self.pkg_config, "c_compiler": self.c_compiler}
-        expected = {*steps, "main.cpp", "main.c"}
+        expected = {*steps, "main.cpp", "main.c", "petsc.cpp", "petsc_package", "petsc_run"}
         if set(self.blocks) != expected:
             raise Failure(f"the roles are {sorted(self.blocks)}, expected {sorted(expected)}")
+        # Without PETSc the package lacks the component.
+        if list(self.prefix.rglob("blockjacobiPetscTargets.cmake")):
+            steps["petsc_package"] = self.petsc_package
         for role, step in steps.items():
             step(self.blocks[role])
 

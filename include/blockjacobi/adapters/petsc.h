@@ -1,0 +1,45 @@
+#pragma once
+
+/* PETSc (3.18 or newer): block-Jacobi as a type of PC, for sequential and MPI matrices on any number of ranks. CMake
+ * component `petsc`. After bj_petsc_register(), which goes between PetscInitialize and PCSetType or PCSetFromOptions:
+ *
+ *   -pc_type blockjacobi            or PCSetType(pc, PCBLOCKJACOBI)
+ *   -pc_blockjacobi_size N          blocks of N rows on every rank, the last one shorter if need be
+ *   -pc_blockjacobi_detect          blocks from the pattern
+ *   -pc_blockjacobi_max_size 32     the largest block that is detected, 1..512
+ *   -pc_blockjacobi_singular fail   fail, identity or scalar_jacobi, see SingularPolicy
+ *   -pc_blockjacobi_storage full    how the inverses are stored; full is what there is
+ *   -pc_blockjacobi_threads 1       CPU threads of every rank
+ *
+ * Without size or detect the blocks are those of MatSetVariableBlockSizes(), else of MatSetBlockSize(), else detected.
+ * Every rank inverts blocks of its own diagonal part: of an AIJ matrix in place, of other types that PETSc converts
+ * after a conversion. New values in the same nonzero pattern repeat the numeric set-up alone, which allocates nothing.
+ * A block that the policy does not accept ends a KSPSolve() with KSP_DIVERGED_PC_FAILED, on all ranks;
+ * PCView() names it.
+ *
+ * A matrix in CUDA memory is taken where it lies, and so are the vectors. This path was not tested with a PETSc that
+ * has CUDA.
+ *
+ * A shared build of the adapter can also be loaded into a program that does not know it:
+ * -dll_append libblockjacobi_petsc.so registers the type. */
+
+#include <petscpc.h>
+
+#define PCBLOCKJACOBI "blockjacobi"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(BLOCKJACOBI_STATIC)
+#define BJ_PETSC_API
+#else
+#define BJ_PETSC_API __attribute__((visibility("default")))
+#endif
+
+/* Registers the type; more than one call does no harm. */
+BJ_PETSC_API PetscErrorCode bj_petsc_register(void);
+
+#ifdef __cplusplus
+}
+#endif

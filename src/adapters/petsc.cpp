@@ -1,0 +1,305 @@
+#include <blockjacobi/adapters/petsc.h>
+
+#include "adapters/petsc_error.hpp"
+#include "adapters/petsc_matrix.hpp"
+#include "adapters/petsc_options.hpp"
+
+#include <blockjacobi/blockjacobi.hpp>
+
+#include <optional>
+#include <string>
+
+namespace blockjacobi::petsc {
+
+namespace {
+
+static_assert(Scalar<PetscScalar>, "blockjacobi: PETSc was configured with a precision other than single or double");
+
+constexpr auto success = static_cast<PetscErrorCode>(0);
+
+/// What a PC of this type holds on a rank.
+struct State {
+  Options options;
+  LocalMatrix matrix;
+  std::optional<Backend> backend;
+  std::optional<BlockJacobi<PetscScalar>> M;
+  PetscInt analyses = 0;
+  PetscInt setups = 0;
+};
+
+State& state_of(PC pc) { return *static_cast<State*>(pc->data); }
+
+MPI_Comm comm_of(PC pc) { return PetscObjectComm(reinterpret_cast<PetscObject>(pc)); }
+
+/// CUDA's stream of PETSc; null, the default stream, before PETSc 3.20.
+PetscErrorCode current_stream([[maybe_unused]] CUstream_st** stream) {
+  PetscFunctionBegin;
+#if defined(PETSC_HAVE_CUDA) && PETSC_VERSION_GE(3, 20, 0)
+  PetscDeviceContext context = nullptr;
+  void* handle = nullptr;
+  PetscCall(PetscDeviceContextGetCurrentContext(&context));
+  PetscCall(PetscDeviceContextGetStreamHandle(context, &handle));
+  *stream = *static_cast<CUstream_st**>(handle);
+#endif
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode current_device([[maybe_unused]] PetscInt* device) {
+  PetscFunctionBegin;
+#if defined(PETSC_HAVE_CUDA)
+  PetscDeviceContext context = nullptr;
+  PetscDevice current = nullptr;
+  PetscCall(PetscDeviceContextGetCurrentContext(&context));
+  PetscCall(PetscDeviceContextGetDevice(context, &current));
+  PetscCall(PetscDeviceGetDeviceId(current, device));
+#endif
+  PetscFunctionReturn(success);
+}
+
+/// A backend that computes where the matrix lies.
+PetscErrorCode choose_backend(State& state) {
+  PetscFunctionBegin;
+  const MemorySpace space = state.matrix.view().space;
+  if (state.backend && state.backend->memory_space() == space) PetscFunctionReturn(success);
+  state.M.reset();
+  if (space == MemorySpace::host) {
+    state.backend = Backend::host(static_cast<int>(state.options.threads));
+  } else {
+    PetscInt device = 0;
+    CUstream_st* stream = nullptr;
+    PetscCall(current_device(&device));
+    PetscCall(current_stream(&stream));
+    state.backend = Backend::cuda(static_cast<int>(device), stream);
+  }
+  PetscFunctionReturn(success);
+}
+
+/// The partition that options or matrix state; none where the blocks are to be detected.
+PetscErrorCode stated_partition(PC pc, std::optional<BlockPartition>* partition) {
+  const State& state = state_of(pc);
+  const index_t rows = state.matrix.view().rows;
+  PetscInt count = 0, block_size = 1;
+  const PetscInt* sizes = nullptr;
+  PetscFunctionBegin;
+  partition->reset();
+  if (state.options.detect) PetscFunctionReturn(success);
+  if (state.options.size > 0) {
+    *partition = BlockPartition::uniform(rows, static_cast<index_t>(state.options.size));
+    PetscFunctionReturn(success);
+  }
+  PetscCall(MatGetVariableBlockSizes(pc->pmat, &count, &sizes));
+  if (count > 0) {
+    std::vector<index_t> offsets{0};
+    for (PetscInt b = 0; b < count; ++b) offsets.push_back(offsets.back() + static_cast<index_t>(sizes[b]));
+    *partition = BlockPartition::from_offsets(std::move(offsets));
+    PetscFunctionReturn(success);
+  }
+  PetscCall(MatGetBlockSize(pc->pmat, &block_size));
+  if (block_size > 1) *partition = BlockPartition::uniform(rows, static_cast<index_t>(block_size));
+  PetscFunctionReturn(success);
+}
+
+/// Analyses the pattern anew unless it is known, and inverts the blocks.
+PetscErrorCode invert(PC pc, bool same_pattern) {
+  State& state = state_of(pc);
+  PetscFunctionBegin;
+  PetscCall(choose_backend(state));
+  const LocalMatrix::View& view = state.matrix.view();
+  std::optional<BlockPartition> stated;
+  PetscCall(stated_partition(pc, &stated));
+  if (!state.M || !same_pattern || (stated && !(*stated == state.M->partition()))) {
+    state.M.reset();
+    const BlockPartition partition =
+        stated ? std::move(*stated)
+               : BlockPartition::detect(*state.backend, view, static_cast<index_t>(state.options.max_size));
+    BlockJacobiOptions options;
+    options.singular = state.options.singular;
+    state.M.emplace(BlockJacobi<PetscScalar>::analyze(*state.backend, view, partition, options));
+    ++state.analyses;
+  }
+  state.M->refresh(view.values, view.nnz, view.space);
+  ++state.setups;
+  PetscFunctionReturn(success);
+}
+
+/// The reason for which this rank cannot go on, and the block to blame.
+PCFailedReason failure_of(const State& state, std::string* message) {
+  if (state.options.singular != SingularPolicy::fail || state.M->defects() == 0) return PC_NOERROR;
+  const BlockDefect first = state.M->report().defects.front();
+  *message = describe(first);
+  return first.info > 0 ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER;
+}
+
+/// All ranks fail where one does, so that none waits for the others in a solve.
+PetscErrorCode agree_on_failure(PC pc) {
+  std::string message = "on another rank";
+  PetscFunctionBegin;
+  const int own = failure_of(state_of(pc), &message);
+  int any = own;
+  PetscCallMPI(MPI_Allreduce(&own, &any, 1, MPI_INT, MPI_MAX, comm_of(pc)));
+  PetscCheck(any == PC_NOERROR || !pc->erroriffailure, own != PC_NOERROR ? PETSC_COMM_SELF : comm_of(pc),
+             PETSC_ERR_MAT_LU_ZRPVT, "blockjacobi: %s", message.c_str());
+  if (any != PC_NOERROR) PetscCall(PetscInfo(pc, "blockjacobi: %s\n", message.c_str()));
+  PetscCall(PCSetFailedReason(pc, static_cast<PCFailedReason>(any)));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode set_up(PC pc) {
+  PetscFunctionBegin;
+  const bool same_pattern = pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state_of(pc).M;
+  PetscCall(state_of(pc).matrix.take(pc->pmat, same_pattern ? PETSC_TRUE : PETSC_FALSE));
+  PetscCall(translated([&] { return invert(pc, same_pattern); }));
+  PetscCall(translated([&] { return agree_on_failure(pc); }));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode apply_op(PC pc, Vec x, Vec y, Op op) {
+  const BlockJacobi<PetscScalar>& M = *state_of(pc).M;
+  const MemorySpace space = M.backend().memory_space();
+  PetscFunctionBegin;
+  // As PETSc's own types do: a solver that set this PC up on its way sees that it failed.
+  if (pc->failedreason != PC_NOERROR) {
+    PetscCall(VecSet(y, PETSC_INFINITY));
+    PetscFunctionReturn(success);
+  }
+  const auto apply = [&](const PetscScalar* r, PetscScalar* z) {
+    return translated([&] {
+      M.apply({r, M.rows(), space}, {z, M.rows(), space}, op);
+      return success;
+    });
+  };
+  if (space == MemorySpace::host)
+    PetscCall(with_host_arrays<VecArrays>(x, y, apply));
+  else
+    PetscCall(with_device_arrays<VecArrays>(x, y, apply));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode apply(PC pc, Vec x, Vec y) { return apply_op(pc, x, y, Op::none); }
+
+PetscErrorCode apply_transpose(PC pc, Vec x, Vec y) { return apply_op(pc, x, y, Op::transpose); }
+
+PetscErrorCode set_from_options(PC pc, OptionItems items) {
+  State& state = state_of(pc);
+  const Options before = state.options;
+  PetscFunctionBegin;
+  PetscCall(read_options(pc, items, &state.options));
+  if (state.options == before) PetscFunctionReturn(success);
+  state.M.reset();
+  state.backend.reset();
+  // The matrix may be the same as before, but not what is made from it.
+  pc->setupcalled = static_cast<decltype(pc->setupcalled)>(0);
+  PetscFunctionReturn(success);
+}
+
+/// What all ranks together have found.
+struct Totals {
+  PetscInt64 sums[5];  ///< rows, blocks, bytes, singular, non-finite
+  PetscInt64 most[1];  ///< largest block
+  double least[1];     ///< reciprocal condition
+};
+
+PetscErrorCode total(PC pc, const BlockJacobiReport& r, Totals* totals) {
+  const Totals own{{r.rows, r.blocks, static_cast<PetscInt64>(r.bytes), r.singular_blocks, r.non_finite_blocks},
+                   {r.sizes.empty() ? 0 : r.sizes.back().first},
+                   {r.min_rcond}};
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(own.sums, totals->sums, 5, MPIU_INT64, MPI_SUM, comm_of(pc)));
+  PetscCallMPI(MPI_Allreduce(own.most, totals->most, 1, MPIU_INT64, MPI_MAX, comm_of(pc)));
+  PetscCallMPI(MPI_Allreduce(own.least, totals->least, 1, MPI_DOUBLE, MPI_MIN, comm_of(pc)));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode view_report(PC pc, PetscViewer viewer) {
+  const State& state = state_of(pc);
+  const BlockJacobiReport report = state.M->report();
+  Totals t;
+  PetscMPIInt ranks = 1, rank = 0;
+  PetscViewerFormat format;
+  PetscFunctionBegin;
+  PetscCall(total(pc, report, &t));
+  PetscCallMPI(MPI_Comm_size(comm_of(pc), &ranks));
+  PetscCallMPI(MPI_Comm_rank(comm_of(pc), &rank));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  %" PetscInt64_FMT " rows in %" PetscInt64_FMT
+                                   " blocks of at most %" PetscInt64_FMT " rows, %" PetscInt64_FMT " bytes\n",
+                                   t.sums[0], t.sums[1], t.most[0], t.sums[2]));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  %" PetscInt64_FMT " singular blocks, %" PetscInt64_FMT
+                                   " with NaN or Inf; smallest reciprocal condition %.2e\n",
+                                   t.sums[3], t.sums[4], t.least[0]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  pattern analyses %" PetscInt_FMT ", numeric set-ups %" PetscInt_FMT "\n",
+                                   state.analyses, state.setups));
+  if (ranks > 1 && format != PETSC_VIEWER_ASCII_INFO_DETAIL && t.sums[3] + t.sums[4] == 0) PetscFunctionReturn(success);
+  PetscCall(PetscViewerASCIIPushSynchronized(viewer));
+  PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "  [%d] %s", rank, to_text(report).c_str()));
+  PetscCall(PetscViewerFlush(viewer));
+  PetscCall(PetscViewerASCIIPopSynchronized(viewer));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode view(PC pc, PetscViewer viewer) {
+  const State& state = state_of(pc);
+  const Options& o = state.options;
+  PetscBool is_ascii = PETSC_FALSE;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &is_ascii));
+  if (!is_ascii) PetscFunctionReturn(success);
+  if (o.size > 0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt_FMT " rows\n", o.size));
+  else
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s, detected ones have at most %" PetscInt_FMT " rows\n",
+                                     o.detect ? "from the pattern" : "as the matrix states them, else from the pattern",
+                                     o.max_size));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  singular blocks: %s, storage: full, backend: %s\n", to_string(o.singular),
+                                   state.backend ? state.backend->description().c_str() : "none yet"));
+  if (state.M && pc->setupcalled) PetscCall(translated([&] { return view_report(pc, viewer); }));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode reset(PC pc) {
+  State& state = state_of(pc);
+  PetscFunctionBegin;
+  state.M.reset();
+  state.backend.reset();
+  PetscCall(state.matrix.reset());
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode destroy(PC pc) {
+  PetscFunctionBegin;
+  PetscCall(reset(pc));
+  delete static_cast<State*>(pc->data);
+  pc->data = nullptr;
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode create(PC pc) {
+  PetscFunctionBegin;
+  PetscCall(translated([&] {
+    pc->data = new State;
+    return success;
+  }));
+  pc->ops->setup = set_up;
+  pc->ops->apply = apply;
+  pc->ops->applytranspose = apply_transpose;
+  pc->ops->setfromoptions = set_from_options;
+  pc->ops->view = view;
+  pc->ops->reset = reset;
+  pc->ops->destroy = destroy;
+  PetscFunctionReturn(success);
+}
+
+}  // namespace
+
+}  // namespace blockjacobi::petsc
+
+PetscErrorCode bj_petsc_register(void) {
+  PetscFunctionBegin;
+  PetscCall(PCRegister(PCBLOCKJACOBI, blockjacobi::petsc::create));
+  PetscFunctionReturn(blockjacobi::petsc::success);
+}
+
+/// The name that PETSc looks for in a library that it loads.
+extern "C" BJ_PETSC_API PetscErrorCode PetscDLLibraryRegister_blockjacobi_petsc(void) { return bj_petsc_register(); }

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <blockjacobi/views.hpp>
+
+#include <petscvec.h>
+
+namespace blockjacobi::petsc {
+
+/// Memory of this type is read by the host backend or the CUDA backend; others (HIP, SYCL) by none.
+inline PetscErrorCode space_of(PetscMemType type, MemorySpace* space) {
+  PetscFunctionBegin;
+  *space = PetscMemTypeHost(type) ? MemorySpace::host : MemorySpace::device;
+  // The low bits name the kind of device; higher ones, NVSHMEM's, do not matter here.
+  PetscCheck(PetscMemTypeHost(type) || (type & 0xF) == (PETSC_MEMTYPE_CUDA & 0xF), PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "blockjacobi: memory type 0x%x of PETSc is neither host nor CUDA memory", static_cast<unsigned>(type));
+  PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+}
+
+/// How arrays are taken from vectors; tests put a stand-in in its place.
+struct VecArrays {
+  using Vector = Vec;
+  static PetscErrorCode read(Vec x, const PetscScalar** array, PetscMemType* type) {
+    return VecGetArrayReadAndMemType(x, array, type);
+  }
+  static PetscErrorCode end_read(Vec x, const PetscScalar** array) { return VecRestoreArrayReadAndMemType(x, array); }
+  static PetscErrorCode read_on_host(Vec x, const PetscScalar** array) { return VecGetArrayRead(x, array); }
+  static PetscErrorCode end_read_on_host(Vec x, const PetscScalar** array) { return VecRestoreArrayRead(x, array); }
+  static PetscErrorCode write(Vec y, PetscScalar** array, PetscMemType* type) {
+    return VecGetArrayWriteAndMemType(y, array, type);
+  }
+  static PetscErrorCode end_write(Vec y, PetscScalar** array) { return VecRestoreArrayWriteAndMemType(y, array); }
+  static PetscErrorCode write_on_host(Vec y, PetscScalar** array) { return VecGetArrayWrite(y, array); }
+  static PetscErrorCode end_write_on_host(Vec y, PetscScalar** array) { return VecRestoreArrayWrite(y, array); }
+};
+
+/// f(array of x, array of y) on host memory, wherever PETSc has the newest values.
+template <class Arrays, class F>
+PetscErrorCode with_host_arrays(typename Arrays::Vector x, typename Arrays::Vector y, F f) {
+  const PetscScalar* r = nullptr;
+  PetscScalar* z = nullptr;
+  PetscFunctionBegin;
+  PetscCall(Arrays::read_on_host(x, &r));
+  PetscCall(Arrays::write_on_host(y, &z));
+  PetscCall(f(r, z));
+  PetscCall(Arrays::end_write_on_host(y, &z));
+  PetscCall(Arrays::end_read_on_host(x, &r));
+  PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+}
+
+/// f(array of x, array of y) on device memory, without copies. Vectors that lie elsewhere are an error.
+template <class Arrays, class F>
+PetscErrorCode with_device_arrays(typename Arrays::Vector x, typename Arrays::Vector y, F f) {
+  const PetscScalar* r = nullptr;
+  PetscScalar* z = nullptr;
+  PetscMemType type_r, type_z;
+  MemorySpace space_r, space_z;
+  PetscFunctionBegin;
+  PetscCall(Arrays::read(x, &r, &type_r));
+  PetscCall(Arrays::write(y, &z, &type_z));
+  PetscCall(space_of(type_r, &space_r));
+  PetscCall(space_of(type_z, &space_z));
+  PetscCheck(space_r == MemorySpace::device && space_z == MemorySpace::device, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+             "blockjacobi: the matrix lies on the device, the vectors on the %s and the %s; they need a type such as "
+             "VECCUDA",
+             to_string(space_r), to_string(space_z));
+  PetscCall(f(r, z));
+  PetscCall(Arrays::end_write(y, &z));
+  PetscCall(Arrays::end_read(x, &r));
+  PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+}
+
+}  // namespace blockjacobi::petsc

@@ -1,0 +1,49 @@
+#include "adapters/petsc_options.hpp"
+
+namespace blockjacobi::petsc {
+
+namespace {
+
+PetscErrorCode check_range(PC pc, const char* option, PetscInt value, PetscInt largest) {
+  PetscFunctionBegin;
+  PetscCheck(value >= 1 && value <= largest, PetscObjectComm(reinterpret_cast<PetscObject>(pc)),
+             PETSC_ERR_ARG_OUTOFRANGE, "%s is %" PetscInt_FMT ", must be in 1..%" PetscInt_FMT, option, value, largest);
+  PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+}
+
+}  // namespace
+
+// The macros of PETSc want the name PetscOptionsObject.
+PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* options) {
+  static const char* const policies[] = {to_string(SingularPolicy::fail), to_string(SingularPolicy::identity),
+                                         to_string(SingularPolicy::scalar_jacobi)};
+  static const char* const storages[] = {"full"};
+  Options o = *options;
+  PetscBool size_given = PETSC_FALSE, given = PETSC_FALSE;
+  auto policy = static_cast<PetscInt>(o.singular);
+  PetscInt storage = 0;
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Block-Jacobi options");
+  PetscCall(PetscOptionsInt("-pc_blockjacobi_size", "Rows of every block", nullptr, o.size, &o.size, &size_given));
+  PetscCall(PetscOptionsBool("-pc_blockjacobi_detect", "Find the blocks from the pattern", nullptr, o.detect, &o.detect,
+                             &given));
+  PetscCall(PetscOptionsInt("-pc_blockjacobi_max_size", "The largest block that is detected", nullptr, o.max_size,
+                            &o.max_size, &given));
+  PetscCall(PetscOptionsEList("-pc_blockjacobi_singular", "What takes the place of a singular block's inverse", nullptr,
+                              policies, 3, policies[policy], &policy, &given));
+  PetscCall(PetscOptionsEList("-pc_blockjacobi_storage", "How the inverses are stored", nullptr, storages, 1,
+                              storages[storage], &storage, &given));
+  PetscCall(
+      PetscOptionsInt("-pc_blockjacobi_threads", "CPU threads of every rank", nullptr, o.threads, &o.threads, &given));
+  PetscOptionsHeadEnd();
+  if (size_given) PetscCall(check_range(pc, "-pc_blockjacobi_size", o.size, max_block_size));
+  PetscCall(check_range(pc, "-pc_blockjacobi_max_size", o.max_size, max_block_size));
+  PetscCall(check_range(pc, "-pc_blockjacobi_threads", o.threads, 1024));
+  PetscCheck(!(o.detect && o.size > 0), PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_INCOMP,
+             "-pc_blockjacobi_size and -pc_blockjacobi_detect exclude each other");
+  o.singular = static_cast<SingularPolicy>(policy);
+  *options = o;
+  PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+}
+
+}  // namespace blockjacobi::petsc
