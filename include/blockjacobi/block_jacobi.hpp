@@ -65,10 +65,11 @@ struct BlockJacobiReport {
 ///
 /// Construction analyses the pattern once (on the host) and then runs the numeric set-up: extract (missing entries are
 /// zeros, duplicates are summed), equilibrate rows and columns by powers of two, invert by Gauss-Jordan elimination
-/// with partial pivoting, undo the scaling, store. A block is singular if a pivot is exactly zero or the reciprocal
-/// condition number of the equilibrated block, 1 / (||B|| ||B^-1||) in the infinity norm, is below 10 N eps, or its
-/// inverse overflows. Such a block, and one that holds NaN or Inf, never passes silently: see SingularPolicy, info(),
-/// report().
+/// with partial pivoting, undo the scaling, store. (CUDA may choose among pivots that are nearly equal, and leave the
+/// columns as they are where that changes only the units of the inverse.) A block is singular if a pivot is exactly
+/// zero or the reciprocal condition number of the equilibrated block, 1 / (||B|| ||B^-1||) in the infinity norm, is
+/// below 10 N eps, or its inverse overflows. Such a block, and one that holds NaN or Inf, never passes silently: see
+/// SingularPolicy, info(), report().
 ///
 /// Everything is bitwise reproducible on the same device. refresh() and apply() allocate nothing, synchronize nothing
 /// and can be captured in a CUDA graph. Thread safety: apply() and the queries may be called from several threads on a
@@ -123,7 +124,7 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   /// Waits.
   BlockJacobiReport report() const;
 
-  /// The stored inverses.
+  /// The stored inverses; unspecified before the first refresh() of an object from analyze().
   BlockBatchView<const T> inverse() const noexcept;
   /// Copies the stored inverse of one block to the host, column-major, and waits.
   std::vector<T> inverse_block(index_t block) const;

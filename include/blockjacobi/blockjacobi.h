@@ -59,7 +59,7 @@ typedef int32_t bj_singular;
 enum {
   BJ_SINGULAR_FAIL = 0,         /* create fails; after a refresh the next solve ends with BJ_STOP_SINGULAR_BLOCK */
   BJ_SINGULAR_IDENTITY = 1,     /* I */
-  BJ_SINGULAR_SCALAR_JACOBI = 2 /* diag(1 / a_ii), 1 where that is not finite */
+  BJ_SINGULAR_SCALAR_JACOBI = 2 /* diag(1 / a_ii), 1 where a_ii is zero, missing or not finite, or overflow */
 };
 
 /* Why a solve ended. */

@@ -131,7 +131,7 @@ struct LargeBlock {
     return block_reduce(first, scratch.integers, [](int a, int b) { return a < b ? a : b; });
   }
 
-  /// Scales rows, then columns, by powers of two.
+  /// Scales rows, then columns, by powers of two; columns would underflow between the two.
   __device__ void equilibrate() const {
     for_each_row([&](int i) {
       R largest = 0;
@@ -142,16 +142,14 @@ struct LargeBlock {
     const auto lanes = Lanes<32>::current();
     const int warps = static_cast<int>(blockDim.x) / 32;
     for (int j = static_cast<int>(threadIdx.x) / 32; j < n(); j += warps) {
-      R largest = 0;
-      for (int i = lanes.rank; i < n(); i += 32) {
-        const C scaled = detail::scale_by_power(at(i, j), row_exponent[i]);
-        largest = fmax(largest, detail::abs1(scaled));
-        at(i, j) = scaled;
-      }
-      largest = lanes.reduce(largest, LargerOrNan<R>{});
+      int largest = detail::no_exponent;
+      for (int i = lanes.rank; i < n(); i += 32)
+        largest = max(largest, detail::magnitude_exponent(detail::abs1(at(i, j))) + row_exponent[i]);
+      largest = lanes.reduce(largest, [](int a, int b) { return a > b ? a : b; });
       const int exponent = detail::equilibrating_exponent(largest);
       if (lanes.rank == 0) column_exponent[j] = exponent;
-      for (int i = lanes.rank; i < n(); i += 32) at(i, j) = detail::scale_by_power(at(i, j), exponent);
+      for (int i = lanes.rank; i < n(); i += 32)
+        at(i, j) = detail::scale_by_power(at(i, j), row_exponent[i] + exponent);
     }
     __syncthreads();
   }

@@ -29,6 +29,7 @@ struct CarefulInverse {
     for (int k = 0; k < N; ++k) {
       const int p = find_pivot_in_shared(team, a, n, k, N);
       if (k < n && info == 0 && detail::is_zero(at(p, k))) info = k + 1;
+      Team<L>::sync();  // the pivot has been read by all
       eliminate(k, p, k < n && info == 0);
     }
     for (int k = N - 1; k >= 0; --k) {

@@ -58,6 +58,7 @@ struct CarefulLu {
       const int p = find_pivot_in_shared(team, a, n, k, N);
       const bool zero = k < n && detail::is_zero(a[p + k * n]);
       if (zero && info == 0) info = k + 1;
+      Team<L>::sync();  // the pivot has been read by all
       if (k < n) {
         if (team.rank == 0) interchanges[k] = static_cast<unsigned char>(p);
         swap_rows_in_shared(team, a, n, k, p);

@@ -99,22 +99,23 @@ struct CarefulSetup {
     return Team<L>::reduce(first, [](int x, int y) { return x < y ? x : y; });
   }
 
-  /// Rows, then columns, by powers of two, of which the exponents are kept: the powers may be out of range.
+  /// Rows, then columns, by powers of two, of which the exponents are kept: the powers may be out of range, and columns
+  /// would underflow between the two.
   __device__ void equilibrate() const {
     for (int i = team.rank; i < n; i += L) {
       Real largest = 0;
       for (int j = 0; j < n; ++j) largest = fmax(largest, detail::abs1(at(i, j)));
-      const int exponent = detail::equilibrating_exponent(largest);
-      scratch.row[i] = static_cast<Real>(exponent);
-      for (int j = 0; j < n; ++j) at(i, j) = detail::scale_by_power(at(i, j), exponent);
+      scratch.row[i] = static_cast<Real>(detail::equilibrating_exponent(largest));
     }
     Team<L>::sync();
     for (int j = team.rank; j < n; j += L) {
-      Real largest = 0;
-      for (int i = 0; i < n; ++i) largest = fmax(largest, detail::abs1(at(i, j)));
+      int largest = detail::no_exponent;
+      for (int i = 0; i < n; ++i)
+        largest = max(largest, detail::magnitude_exponent(detail::abs1(at(i, j))) + static_cast<int>(scratch.row[i]));
       const int exponent = detail::equilibrating_exponent(largest);
       scratch.column[j] = static_cast<Real>(exponent);
-      for (int i = 0; i < n; ++i) at(i, j) = detail::scale_by_power(at(i, j), exponent);
+      for (int i = 0; i < n; ++i)
+        at(i, j) = detail::scale_by_power(at(i, j), static_cast<int>(scratch.row[i]) + exponent);
     }
     Team<L>::sync();
   }

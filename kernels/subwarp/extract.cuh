@@ -32,6 +32,19 @@ __device__ void store_sums(const C* values, const Word* words, const MapRange& r
   }
 }
 
+/// Starts to copy an element to shared memory. The parts of a complex number one by one where it is not aligned as a
+/// whole: std::complex does not ask for that.
+template <class C>
+__device__ void copy_async(C* to, const C* from) {
+  using Real = detail::arithmetic_real_t<C>;
+  if (sizeof(C) == sizeof(Real) || reinterpret_cast<std::uintptr_t>(from) % sizeof(C) == 0) {
+    __pipeline_memcpy_async(to, from, sizeof(C));
+  } else {
+    __pipeline_memcpy_async(reinterpret_cast<Real*>(to), reinterpret_cast<const Real*>(from), sizeof(Real));
+    __pipeline_memcpy_async(reinterpret_cast<Real*>(to) + 1, reinterpret_cast<const Real*>(from) + 1, sizeof(Real));
+  }
+}
+
 /// Copies the values to their places, asynchronously and `in_flight` words at a time. No element has two entries.
 template <int in_flight, class C, class Word>
 __device__ void copy_singles(const C* values, const Word* words, const MapRange& range, int rank, int size, C* tile,
@@ -48,7 +61,7 @@ __device__ void copy_singles(const C* values, const Word* words, const MapRange&
     for (int u = 0; u < in_flight; ++u) {
       if (first + u * size >= count) continue;
       const detail::MapEntry entry = detail::map_entry(word[u], range.slot);
-      __pipeline_memcpy_async(tile + entry.row + entry.column * ld, values + entry.source, sizeof(C));
+      copy_async(tile + entry.row + entry.column * ld, values + entry.source);
     }
   }
 }
@@ -61,7 +74,7 @@ __device__ void copy_rows(const C* values, const detail::MapSlot& slot, int n, i
   for (int i = 0; i < n; ++i, row += slot.row_stride)
 #pragma unroll
     for (int j = 0; j < (n + size - 1) / size; ++j)
-      if (j * size + rank < n) __pipeline_memcpy_async(tile + i + (j * size + rank) * ld, row + j * size, sizeof(C));
+      if (j * size + rank < n) copy_async(tile + i + (j * size + rank) * ld, row + j * size);
 }
 
 /// Scatters the words of a slot by `size` threads: store(i, j, value) once for each element that has any.

@@ -32,11 +32,16 @@ struct ScaleRange {
     widest_row = max(widest_row, abs(Field::bias - field));
     return power(field);
   }
-  /// The same for a column.
-  __device__ Real of_column(float key) { return power(field_of(key)); }
+  /// The same for a column of R A, whose elements are below 2 unless the largest of a row has not been found, see
+  /// magnitude_key().
+  __device__ Real of_column(float key) {
+    const int field = field_of(key);
+    ordinary = ordinary && field <= Field::bias;
+    return power(field);
+  }
 
-  /// `norm`: of R A C, at most 2 n if the largest elements have been found, see magnitude_key(). `word`: magnitude
-  /// word of a bound of the elements of (R A)^-1.
+  /// `norm`: of R A C, at most 2 n but for NaN and what has not been found. `word`: magnitude word of a bound of the
+  /// elements of (R A)^-1.
   __device__ bool hold(Real norm, int n, unsigned word) const {
     const int field = static_cast<int>(word >> Field::shift);
     return ordinary && norm <= Real(2 * n) && max(field - Field::bias, 0) + widest_row < Field::bias - 2;

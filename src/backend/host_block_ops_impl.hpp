@@ -87,15 +87,20 @@ class BlockSetup {
       for (int i = 0; i < n(); ++i) largest[index(i)] = std::max(largest[index(i)], abs1(a_[at(i, j)]));
     for (int i = 0; i < n(); ++i) row_[index(i)] = equilibrating_exponent(largest[index(i)]);
     for (int j = 0; j < n(); ++j) {
-      R column_largest = 0;
-      for (int i = 0; i < n(); ++i) {
-        a_[at(i, j)] = scale_by_power(a_[at(i, j)], row_[index(i)]);
-        column_largest = std::max(column_largest, abs1(a_[at(i, j)]));
-      }
-      column_[index(j)] = equilibrating_exponent(column_largest);
-      if (column_[index(j)] == 0) continue;
-      for (int i = 0; i < n(); ++i) a_[at(i, j)] = scale_by_power(a_[at(i, j)], column_[index(j)]);
+      column_[index(j)] = equilibrating_exponent(column_exponent(j));
+      for (int i = 0; i < n(); ++i) a_[at(i, j)] = scale_by_power(a_[at(i, j)], row_[index(i)] + column_[index(j)]);
     }
+  }
+
+  /// Of the largest element of column j after the scaling of the rows, which may itself underflow.
+  int column_exponent(int j) const {
+    R largest = 0;
+    for (int i = 0; i < n(); ++i) largest = std::max(largest, abs1(scale_by_power(a_[at(i, j)], row_[index(i)])));
+    if (largest >= std::numeric_limits<R>::min()) return magnitude_exponent(largest);
+    int exponent = no_exponent;
+    for (int i = 0; i < n(); ++i)
+      exponent = std::max(exponent, magnitude_exponent(abs1(a_[at(i, j)])) + row_[index(i)]);
+    return exponent;
   }
 
   R infinity_norm() const {

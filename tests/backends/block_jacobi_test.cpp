@@ -158,6 +158,47 @@ TYPED_TEST(BlockJacobiOnBackend, InvertsWhollyScaledMatrices) {
   expect_accurate(m, a);
 }
 
+/// `corner` in the upper left of the identity of order n.
+template <Scalar T>
+Dense<T> embedded(const Dense<T>& corner, index_t n) {
+  Dense<T> a = Dense<T>::Identity(n, n);
+  a.topLeftCorner(2, 2) = corner;
+  return a;
+}
+
+/// Blocks that are regular after equilibration, though products of their elements and scales leave the range. All
+/// numbers are powers of two, so the inverses are exact.
+TYPED_TEST(BlockJacobiOnBackend, SmallScalesNearTheEndsOfTheRange) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  constexpr int top = std::numeric_limits<R>::max_exponent;
+  const auto power = [](int e) { return T(std::ldexp(R(1), e)); };
+  struct Case {
+    Dense<T> a, inverse;
+  };
+  std::vector<Case> cases(2, {Dense<T>(2, 2), Dense<T>(2, 2)});
+  const int huge = top - 4, large = top - top / 8;
+  cases[0].a << power(large), power(huge), T(0), T(1);
+  cases[0].inverse << power(-large), -power(huge - large), T(0), T(1);
+  const int up = top * 5 / 8;  // the second column is as far below the first as cannot be represented
+  cases[1].a << power(up), power(-up), power(up), power(1 - up);
+  cases[1].inverse << power(1 - up), -power(-up), -power(up), power(up);
+  if constexpr (is_complex<T>) {  // |Re| + |Im| overflows
+    cases.push_back({Dense<T>::Identity(2, 2), Dense<T>::Identity(2, 2)});
+    cases[2].a(0, 0) = power(top - 1) * T(1, 1);
+    cases[2].inverse(0, 0) = power(-top) * T(1, -1);
+  }
+  for (const index_t n : {2, 3, 8, 32, 40}) {
+    BlockDiagonal<T> a;
+    for (const Case& c : cases) a.blocks.push_back(embedded<T>(c.a, n));
+    const BlockJacobi<T> m(this->make_backend(), a.matrix(), a.partition(), with<T>(SingularPolicy::identity));
+    EXPECT_EQ(m.info(), std::vector<int>(cases.size(), 0)) << "order " << n;
+    for (std::size_t b = 0; b < cases.size(); ++b)
+      EXPECT_TRUE(stored_inverse(m, static_cast<index_t>(b)) == embedded<T>(cases[b].inverse, n))
+          << "order " << n << ", case " << b;
+  }
+}
+
 TYPED_TEST(BlockJacobiOnBackend, NamesSingularBlocks) {
   using T = typename TypeParam::Scalar;
   Random random(7);
@@ -383,6 +424,33 @@ TYPED_TEST(BlockJacobiOnBackend, RefreshEqualsANewSetUpBitForBit) {
   for (index_t block = 0; block < m.partition().blocks(); ++block)
     EXPECT_TRUE(same_bits(m.inverse_block(block), fresh.inverse_block(block))) << "block " << block;
   EXPECT_EQ(m.rcond(), fresh.rcond());
+}
+
+/// std::complex is aligned as its parts are.
+TYPED_TEST(BlockJacobiOnBackend, SmallTakesComplexValuesAtAddressesOfRealNumbers) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  if constexpr (is_complex<T>) {
+    const Backend backend = this->make_backend();
+    Random random(21);
+    BlockDiagonal<T> a;
+    for (const index_t n : {1, 2, 3, 3, 3, 3, 7, 16, 33}) a.blocks.push_back(random_dense<T>(n, random));
+    const CsrMatrix<T> matrix = a.matrix();
+    std::vector<R> parts{R(0)};
+    for (const T& value : matrix.values()) {
+      parts.push_back(value.real());
+      parts.push_back(value.imag());
+    }
+    const Array<R> values(backend, parts);
+    // Full blocks, and blocks of 4 that miss entries.
+    for (const BlockPartition& partition : {a.partition(), BlockPartition::uniform(matrix.rows(), 4)}) {
+      const BlockJacobi<T> wanted(backend, matrix, partition, with<T>(SingularPolicy::identity));
+      BlockJacobi<T> m = BlockJacobi<T>::analyze(backend, matrix.view(), partition, with<T>(SingularPolicy::identity));
+      m.refresh(reinterpret_cast<const T*>(values.data() + 1), matrix.nnz(), backend.memory_space());
+      for (index_t b = 0; b < partition.blocks(); ++b)
+        EXPECT_TRUE(same_bits(m.inverse_block(b), wanted.inverse_block(b))) << "block " << b;
+    }
+  }
 }
 
 TYPED_TEST(BlockJacobiOnBackend, SmallAnalysisAndRefreshEqualOneConstruction) {

@@ -107,6 +107,10 @@ BLOCKJACOBI_HD inline float reciprocal(float a) { return 1.0f / a; }
 BLOCKJACOBI_HD inline double reciprocal(double a) { return 1.0 / a; }
 template <class R>
 BLOCKJACOBI_HD inline Complex<R> reciprocal(Complex<R> a) {
+  if (finite(a) && !finite(abs1(a))) {  // the denominator would overflow
+    const Complex<R> half = reciprocal(Complex<R>{a.re / 2, a.im / 2});
+    return {half.re / 2, half.im / 2};
+  }
   if (abs1(a.re) >= abs1(a.im)) {
     const R t = a.im / a.re;
     const R d = a.re + a.im * t;

@@ -34,11 +34,23 @@ BLOCKJACOBI_HD inline T fallback_diagonal(Fallback fallback, T diagonal) {
   return finite(inverse) ? inverse : one;
 }
 
-/// Power-of-two scale exponent that brings a row or column with largest element `largest` near 1; 0 for a zero or
-/// non-finite row, which the elimination then reports.
+/// Below the exponent of every number, also after scaling.
+inline constexpr int no_exponent = -(1 << 20);
+
+/// Exponent of a magnitude |a|_1; no_exponent for 0 and NaN. |a|_1 of finite complex numbers may overflow.
+template <class R>
+BLOCKJACOBI_HD inline int magnitude_exponent(R magnitude) {
+  if (!(magnitude > R(0))) return no_exponent;
+  return finite(magnitude) ? exponent(magnitude) : (sizeof(R) == sizeof(float) ? 128 : 1024);
+}
+
+/// Exponent of the power of two that brings a row or column near 1 whose largest element has the exponent `largest`; 0
+/// for one without elements but zeros, which the elimination then reports.
+BLOCKJACOBI_HD inline int equilibrating_exponent(int largest) { return largest > no_exponent / 2 ? -largest : 0; }
+/// The same for the magnitude of the largest element.
 template <class R>
 BLOCKJACOBI_HD inline int equilibrating_exponent(R largest) {
-  return largest > R(0) && finite(largest) ? -exponent(largest) : 0;
+  return equilibrating_exponent(magnitude_exponent(largest));
 }
 
 /// info values of BlockJacobi::info().
