@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/global/tiny_batch.cuh"
+#include "kernels/subwarp/block_lu.cuh"
 #include "kernels/subwarp/careful_lu.cuh"
 #include "kernels/subwarp/row_lu.cuh"
 #include "kernels/subwarp/thread_tile.cuh"
@@ -22,11 +23,13 @@ __device__ int factorize_by_team(const Matrix& a, const LuScratch<N, C>& scratch
   RowTile<C, N, L, R> rows;
   rows.load(a, team.rank);
   rows.embed(a, team.rank);
-  RowLu<C, N, L, R, lu_phase_columns<N>> factorization(rows, team.rank);
-  const bool served = factorization.run(scratch.pivots);
+  PivotRange range;
+  RowLu<C, N, N, L, R, lu_phase_columns<N>> factorization(rows.x, team.rank, range);
+  factorization.run(scratch.pivots);
+  const bool served = range.served<C>();
   Team<L>::sync();
   int outcome = 0;
-  if (served) factorization.store(scratch.tile, a.n);
+  if (served) factorization.store(scratch.tile, a.n, a.n);
   if (Team<L>::any_in_warp(!served)) {
     if (!served && a.data != scratch.tile) TeamTile<C, N>::template fetch<L>(scratch.tile, a, team.rank);
     Team<L>::sync();
@@ -54,7 +57,7 @@ __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, lu_policy<N, C>.re
   const auto team = Team<lanes>::current();
   const bool exists = k < a.count;
   int outcome;
-  if constexpr (lanes <= 4) {
+  if constexpr (WarpTiles<C, N, lanes>::pays) {
     const offset_t first = k - team.number;
     if (first >= a.count) return;  // whole warps leave; no barrier of the thread block follows
     const auto count = static_cast<int>(min(a.count - first, offset_t{32 / lanes}));
@@ -71,6 +74,36 @@ __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, lu_policy<N, C>.re
   }
   if (!exists) return;
   store_interchanges<N, C>(scratch, N, ipiv + k * N);
+  if (team.rank == 0) info[k] = outcome;
+}
+
+/// A warp a thread block: the matrices stay in shared memory.
+template <int N, class C>
+__global__ void __launch_bounds__(32) getrf_block_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
+  constexpr int lanes = block_lanes;
+  using Tile = BlockTile<C, N, lanes>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const auto team = Team<lanes>::current();
+  const offset_t k = static_cast<offset_t>(blockIdx.x) * Team<lanes>::per_warp + team.number;
+  const bool exists = k < a.count;
+  // Teams past the end take the last matrix too, as all teams of a warp work together.
+  const auto matrix = a[exists ? k : a.count - 1];
+  const Tile tile(shared, team.number);
+  tile.fetch(matrix.data, team.rank);
+  Tile::wait();
+
+  const bool served = BlockLu<C, N, lanes, block_lu_phase>(tile, team.rank).run();
+  Team<lanes>::sync();
+  int outcome = 0;
+  if (Team<lanes>::any_in_warp(!served)) {
+    if (!served) TeamTile<C, N>::template fetch<lanes>(tile.a, matrix, team.rank);
+    Team<lanes>::sync();
+    outcome = CarefulLu<C, N, lanes>{tile.a, served ? 0 : N, team, tile.pivots}.run();
+    Team<lanes>::sync();
+  }
+  if (!exists) return;
+  tile.store(matrix.data, team.rank, served ? Tile::ld : N);
+  for (int i = team.rank; i < N; i += lanes) ipiv[k * N + i] = tile.pivots[i] + 1;
   if (team.rank == 0) info[k] = outcome;
 }
 
@@ -100,6 +133,42 @@ __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, lu_policy<N, C>.re
   }
 }
 
+/// The interchanges of one matrix from one thread, in accesses as wide as their alignment allows.
+template <int N>
+__device__ void store_interchanges(const int (&interchange)[N], index_t* ipiv) {
+  constexpr int width = N % 4 == 0 ? 4 : N % 2 == 0 ? 2 : 1;
+  struct alignas(width * sizeof(index_t)) Part {
+    index_t value[width];
+  };
+  const bool aligned = reinterpret_cast<std::uintptr_t>(ipiv) % sizeof(Part) == 0;
+#pragma unroll
+  for (int k = 0; k < N; k += width) {
+    Part part;
+#pragma unroll
+    for (int i = 0; i < width; ++i) part.value[i] = interchange[k + i] + 1;
+    if (aligned) {
+      *reinterpret_cast<Part*>(ipiv + k) = part;
+    } else {
+#pragma unroll
+      for (int i = 0; i < width; ++i) ipiv[k + i] = part.value[i];
+    }
+  }
+}
+
+template <int N, class C>
+__global__ void __launch_bounds__(straight_threads)
+    getrf_straight_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
+  using Stage = ThreadStage<C, N, straight_threads>;
+  ThreadTile<C, N> tile[straight_matrices<N>];
+  for_each_straight<N>(a.count, [&](int m, offset_t k) { Stage::load(a[k].data, tile[m].x); });
+  for_each_straight<N>(a.count, [&](int m, offset_t k) {
+    int interchange[N];
+    info[k] = tile[m].factorize(interchange);
+    if constexpr (N > 1) Stage::store(tile[m].x, a[k].data);  // of order 1: the matrix itself
+    store_interchanges(interchange, ipiv + k * N);
+  });
+}
+
 template <int N, class C>
 __global__ void __launch_bounds__(thread_design_threads, thread_design_blocks<N, C>)
     getrf_thread_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
@@ -121,17 +190,20 @@ __global__ void __launch_bounds__(thread_design_threads, thread_design_blocks<N,
     for (int i = 0; i < N; ++i) own[j * N + i] = tile.x[i][j];
   Stage::flush(shared, a[first].data, count);
 
-  // The interchanges go the same way.
-  constexpr int stride = N | 1;
-  auto* staged = reinterpret_cast<index_t*>(shared);
-  __syncthreads();
+  if constexpr (N % 2 == 0) {
+    if (static_cast<int>(threadIdx.x) < count) store_interchanges(interchange, ipiv + (first + threadIdx.x) * N);
+  } else {
+    // The interchanges go the same way.
+    auto* staged = reinterpret_cast<index_t*>(shared);
+    __syncthreads();
 #pragma unroll
-  for (int k = 0; k < N; ++k) staged[static_cast<int>(threadIdx.x) * stride + k] = interchange[k] + 1;
-  __syncthreads();
+    for (int k = 0; k < N; ++k) staged[static_cast<int>(threadIdx.x) * N + k] = interchange[k] + 1;
+    __syncthreads();
 #pragma unroll
-  for (int i = 0; i < N; ++i) {
-    const int t = i * threads + static_cast<int>(threadIdx.x);
-    if (t < count * N) ipiv[first * N + t] = staged[t / N * stride + t % N];
+    for (int i = 0; i < N; ++i) {
+      const int t = i * threads + static_cast<int>(threadIdx.x);
+      if (t < count * N) ipiv[first * N + t] = staged[t];
+    }
   }
   if (static_cast<int>(threadIdx.x) < count) info[first + threadIdx.x] = outcome;
 }
@@ -140,13 +212,22 @@ template <int N, class C>
 void launch_getrf_packed(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
   const PackedBatch<C, N> batch{a.data, a.count};
   constexpr bool complex = detail::Arithmetic<C>::is_complex;
-  if constexpr (lu_by_thread(words_of<C>, complex, N)) {
-    constexpr std::size_t interchanges = static_cast<std::size_t>(thread_design_threads) * (N | 1) * sizeof(index_t);
+  if constexpr (lu_straight(words_of<C>, N)) {
+    getrf_straight_kernel<N, C>
+        <<<grid_for(a.count, straight_tile<N>, "getrf"), straight_threads, 0, stream>>>(batch, ipiv, info);
+  } else if constexpr (lu_by_thread(words_of<C>, complex, N)) {
+    constexpr std::size_t interchanges = static_cast<std::size_t>(thread_design_threads) * N * sizeof(index_t);
     constexpr std::size_t bytes = std::max(ThreadStage<C, N, thread_design_threads>::shared_bytes, interchanges);
     auto* kernel = getrf_thread_kernel<N, C>;
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, thread_design_threads, "getrf"), thread_design_threads, bytes, stream>>>(batch, ipiv,
                                                                                                         info);
+  } else if constexpr (lu_by_blocks(words_of<C>, complex, N)) {
+    constexpr int teams = Team<block_lanes>::per_warp;
+    constexpr std::size_t bytes = static_cast<std::size_t>(teams) * BlockTile<C, N, block_lanes>::bytes;
+    auto* kernel = getrf_block_kernel<N, C>;
+    allow_shared_memory(kernel, bytes);
+    kernel<<<grid_for(a.count, teams, "getrf"), 32, bytes, stream>>>(batch, ipiv, info);
   } else {
     constexpr std::size_t bytes = static_cast<std::size_t>(lu_teams<N, C>) * LuScratch<N, C>::bytes;
     auto* kernel = getrf_team_kernel<N, C>;

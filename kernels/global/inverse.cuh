@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/global/tiny_batch.cuh"
+#include "kernels/subwarp/block_inverse.cuh"
 #include "kernels/subwarp/careful_inverse.cuh"
 #include "kernels/subwarp/row_inverse.cuh"
 #include "kernels/subwarp/thread_tile.cuh"
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, inverse_polic
   const InverseScratch<N, C> scratch(shared, number);
   const bool exists = k < a.count;
   int outcome;
-  if constexpr (lanes <= 4) {
+  if constexpr (WarpTiles<C, N, lanes>::pays) {
     const offset_t first = k - team.number;
     if (first >= a.count) return;  // whole warps leave; no barrier of the thread block follows
     const auto count = static_cast<int>(min(a.count - first, offset_t{32 / lanes}));
@@ -75,6 +76,43 @@ __global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, inverse_polic
     if (exists) TeamTile<C, N>::template store<lanes>(scratch.tile, x[member], team.rank);
   }
   if (exists && team.rank == 0) info[k] = outcome;
+}
+
+/// A warp a thread block: the matrices stay in shared memory.
+template <int N, class C>
+__global__ void __launch_bounds__(32, 1)
+    inverse_block_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+  using Inverse = BlockInverse<C, N>;
+  using Tile = typename Inverse::Tile;
+  constexpr int lanes = Inverse::lanes;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const auto team = Team<lanes>::current();
+  const offset_t k = static_cast<offset_t>(blockIdx.x) * Team<lanes>::per_warp + team.number;
+  const bool exists = k < a.count;
+  // Teams past the end take the last matrix too, as all teams of a warp work together.
+  const offset_t member = exists ? k : a.count - 1;
+  const Tile tile(shared, team.number);
+  tile.fetch(a[member].data, team.rank);
+  Tile::wait();
+
+  Inverse inverse(shared, team);
+  const bool served = inverse.run();
+  Team<lanes>::sync();
+  int outcome = 0;
+  if (Team<lanes>::any_in_warp(!served)) {
+    if (!served) TeamTile<C, N>::template fetch<lanes>(tile.a, a[member], team.rank);
+    Team<lanes>::sync();
+    outcome = CarefulInverse<C, N, lanes>{tile.a, served ? 0 : N, team, tile.pivots}.run();
+    if (outcome != 0)
+      for (int e = team.rank; e < N * N; e += lanes) tile.a[e] = quiet_nan<C>();
+    Team<lanes>::sync();
+  }
+  if (!exists) return;
+  if (served)
+    tile.store_columns(x[member].data, team.rank, inverse.power());
+  else
+    tile.store(x[member].data, team.rank, N);
+  if (team.rank == 0) info[k] = outcome;
 }
 
 /// Orders of one class, from anywhere.
@@ -100,6 +138,31 @@ __global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, inverse_polic
     }
     Team<lanes>::sync();  // the tile is used again
   }
+}
+
+template <int N, class C>
+__global__ void __launch_bounds__(straight_threads)
+    inverse_straight_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+  using Stage = ThreadStage<C, N, straight_threads>;
+  ThreadTile<C, N> tile[straight_matrices<N>];
+  for_each_straight<N>(a.count, [&](int m, offset_t k) { Stage::load(a[k].data, tile[m].x); });
+  for_each_straight<N>(a.count, [&](int m, offset_t k) {
+    int order[N];
+    const int outcome = tile[m].invert(order);
+    C inverse[N][N];
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        C element = quiet_nan<C>();
+#pragma unroll
+        for (int from = 0; from < N; ++from)
+          if (outcome == 0 && order[from] == j) element = tile[m].x[i][from];
+        inverse[i][j] = element;
+      }
+    Stage::store(inverse, x[k].data);
+    info[k] = outcome;
+  });
 }
 
 template <int N, class C>
@@ -131,12 +194,21 @@ void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchV
   const PackedBatch<const C, N> source{a.data, a.count};
   const PackedBatch<C, N> target{x.data, x.count};
   constexpr bool complex = detail::Arithmetic<C>::is_complex;
-  if constexpr (inverse_by_thread(words_of<C>, complex, N)) {
+  if constexpr (inverse_straight(words_of<C>, N)) {
+    inverse_straight_kernel<N, C>
+        <<<grid_for(a.count, straight_tile<N>, "inverse"), straight_threads, 0, stream>>>(source, target, info);
+  } else if constexpr (inverse_by_thread(words_of<C>, complex, N)) {
     constexpr std::size_t bytes = ThreadStage<C, N, thread_design_threads>::shared_bytes;
     auto* kernel = inverse_thread_kernel<N, C>;
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, thread_design_threads, "inverse"), thread_design_threads, bytes, stream>>>(source,
                                                                                                           target, info);
+  } else if constexpr (inverse_by_blocks(words_of<C>, complex, N)) {
+    constexpr int teams = Team<block_lanes>::per_warp;
+    constexpr std::size_t bytes = static_cast<std::size_t>(teams) * BlockTile<C, N, block_lanes>::bytes;
+    auto* kernel = inverse_block_kernel<N, C>;
+    allow_shared_memory(kernel, bytes);
+    kernel<<<grid_for(a.count, teams, "inverse"), 32, bytes, stream>>>(source, target, info);
   } else {
     constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * InverseScratch<N, C>::bytes;
     auto* kernel = inverse_team_kernel<N, C>;

@@ -93,6 +93,21 @@ inline constexpr TinyPolicy lu_policy = lu_team(words_of<C>, detail::Arithmetic<
 template <int N, class C>
 inline constexpr int thread_design_blocks = blocks_of_thread_design(words_of<C>, N);
 
+/// Matrices of a thread block whose threads have theirs straight from global memory.
+template <int N>
+inline constexpr int straight_tile = straight_threads* straight_matrices<N>;
+
+/// visit(m, k) for the matrices k of this thread in a batch of `count`, m = 0 .. straight_matrices<N> - 1.
+template <int N, class Visit>
+__device__ void for_each_straight(offset_t count, Visit visit) {
+  const offset_t first = static_cast<offset_t>(blockIdx.x) * straight_tile<N> + threadIdx.x;
+#pragma unroll
+  for (int m = 0; m < straight_matrices<N>; ++m) {
+    const offset_t k = first + m * straight_threads;
+    if (k < count) visit(m, k);
+  }
+}
+
 template <int N>
 inline constexpr int lu_phase_columns = lu_phase(N);
 

@@ -36,14 +36,14 @@ struct RowInverse {
   __device__ bool run(unsigned char* order) {
     C current[R];
     tile.column(0, current);
-    unsigned key = search(current);
+    search(current);
 #pragma unroll 1
     for (int k = 0; k < N; ++k) {
-      lowest = min(lowest, key);
-      highest = max(highest, key);
-      const int p = 31 - static_cast<int>(key & 31u);
+      lowest = min(lowest, key_);
+      highest = max(highest, key_);
+      const int p = row_of(key_);
       if (rank == 0) order[k] = static_cast<unsigned char>(p);
-      eliminate(k, current, p % L, p / L, key);
+      eliminate(k, current, p % L);
     }
 #pragma unroll
     for (int q = 0; q < R; ++q) tile.x[q][0] = current[q];
@@ -67,20 +67,34 @@ struct RowInverse {
   }
 
  private:
+  unsigned key_;  ///< of the pivot
+  int slot_;      ///< of the best row of this lane
+  C best_;        ///< its element, or the reciprocal of that
+
+  /// Whether the reciprocal is taken before it is known whose is the pivot. It is a short chain in fp32.
+  static constexpr bool early = sizeof(Real) == 8 || N > 16;
+
+  __device__ static int row_of(unsigned key) { return 31 - static_cast<int>(key & 31u); }
+
   /// Magnitude in the upper bits, 31 - row in the lower 5: the largest is the pivot. Rounding the magnitude costs less
   /// than a factor 1 + 2^-14 (fp64) in growth.
-  __device__ unsigned search(const C (&column)[R]) const {
+  __device__ void search(const C (&column)[R]) {
     unsigned key = 0;
 #pragma unroll
     for (int q = 0; q < R; ++q) {
       const unsigned candidate = (magnitude_word(column[q]) & ~31u) | static_cast<unsigned>(31 - Tile::row(rank, q));
       key = max(key, step[q] < 0 ? candidate : 0u);
     }
-    return Team<L>::max(key);
+    key_ = Team<L>::max(key);
+    slot_ = row_of(key) / L;
+    best_ = pick(column, slot_);
+    if constexpr (early) best_ = fast_reciprocal(best_);
   }
 
-  __device__ void eliminate(int k, C (&current)[R], int owner, int slot, unsigned& key) {
-    const C inverse = fast_reciprocal(Team<L>::broadcast(pick(current, slot), owner));
+  __device__ void eliminate(int k, C (&current)[R], int owner) {
+    const int slot = slot_;
+    C inverse = Team<L>::broadcast(best_, owner);
+    if constexpr (!early) inverse = fast_reciprocal(inverse);
     C factor[R], last[R];
 #pragma unroll
     for (int q = 0; q < R; ++q) {
@@ -95,7 +109,7 @@ struct RowInverse {
       const C v = Team<L>::broadcast(pick(next, slot), owner);
 #pragma unroll
       for (int q = 0; q < R; ++q) current[q] = fused_subtract(next[q], factor[q], v);
-      key = search(current);
+      search(current);
     }
 #pragma unroll
     for (int j = 2; j < N; ++j) {

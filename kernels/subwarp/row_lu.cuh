@@ -4,145 +4,174 @@
 
 namespace blockjacobi::kernels {
 
-/// LU factorization with exactly LAPACK's pivots of a matrix in a RowTile; rows stay where they are and remember their
-/// place (lazy swap). The fast path: it says if a pivot was zero, NaN, or out of the range of fast_reciprocal. The
-/// search for the next pivot runs beside the update of the remaining columns.
+/// The magnitudes of the pivots of a factorization, as words.
+struct PivotRange {
+  unsigned lowest = ~0u, highest = 0;
+
+  __device__ void include(unsigned word) {
+    lowest = min(lowest, word);
+    highest = max(highest, word);
+  }
+
+  /// Whether fast_reciprocal serves all of them.
+  template <class C>
+  __device__ bool served() const {
+    using Field = ExponentField<detail::arithmetic_real_t<C>>;
+    return static_cast<int>(lowest >> Field::shift) >= least_fast_exponent<C> &&
+           static_cast<int>(highest >> Field::shift) <= 2 * Field::bias - least_fast_exponent<C>;
+  }
+};
+
+/// LU factorization with exactly LAPACK's pivots of an M x W panel, M >= W, in the registers of a team: lane r has the
+/// R rows r, r + L, ..., those from M on zero. Rows stay where they are and remember their place (lazy swap). The fast
+/// path: `range` says whether the pivots were such that it could serve the panel. The search for the next pivot runs
+/// beside the update of the remaining columns.
+///
+/// Each lane finds the best of its own rows and the reciprocal of it, before it is known whose is the pivot: that takes
+/// the reciprocal out of the chain from step to step. Lanes compare the upper words of their candidates; only where
+/// these are equal the values themselves are compared.
 ///
 /// The steps go in phases of P columns with a loop that is not unrolled over each phase. Within a phase every step
 /// reads register j and writes register j - 1, with the finished column going to the end; the next phase works on P
 /// registers less.
-template <class C, int N, int L, int R, int P>
+template <class C, int M, int W, int L, int R, int P>
 struct RowLu {
+  static_assert(L * R >= M && M >= W);
   using Real = detail::arithmetic_real_t<C>;
-  using Field = ExponentField<Real>;
-  using Tile = RowTile<C, N, L, R>;
 
-  Tile& tile;
+  C (&x)[R][W];
   int rank;
+  PivotRange& range;
   int place[R];  ///< row of P A in which the row stands; -1 for rows that do not exist
 
-  __device__ RowLu(Tile& tile_, int rank_) : tile(tile_), rank(rank_) {
+  __device__ RowLu(C (&panel)[R][W], int rank_, PivotRange& range_) : x(panel), rank(rank_), range(range_) {
 #pragma unroll
-    for (int q = 0; q < R; ++q) place[q] = Tile::row(rank, q) < N ? Tile::row(rank, q) : -1;
+    for (int q = 0; q < R; ++q) place[q] = q * L + rank < M ? q * L + rank : -1;
   }
 
-  /// `interchanges`: N bytes of shared memory; [k] becomes the 0-based row that was interchanged with row k. Returns
-  /// whether the matrix could be served.
-  __device__ bool run(unsigned char* interchanges) {
-    tile.column(0, current_);
+  /// `interchanges`: W bytes of shared memory; [k] becomes `first` + the 0-based row that was interchanged with row k.
+  __device__ void run(unsigned char* interchanges, int first = 0) {
+#pragma unroll
+    for (int q = 0; q < R; ++q) current_[q] = x[q][0];
     search(0);
-    phase<N>(interchanges);
+    phase<W>(interchanges, first);
 #pragma unroll
-    for (int q = 0; q < R; ++q) tile.x[q][0] = current_[q];
-    return static_cast<int>(lowest_ >> Field::shift) >= least_fast_exponent<C> &&
-           static_cast<int>(highest_ >> Field::shift) <= 2 * Field::bias - least_fast_exponent<C>;
+    for (int q = 0; q < R; ++q) x[q][0] = current_[q];
   }
 
-  /// Writes the leading n x n part of the factors to `out`, packed.
-  __device__ void store(C* out, int n) const {
+  /// Writes the leading rows and n columns of the factors to `out`, with leading dimension `ld` <= M.
+  __device__ void store(C* out, int n, int ld) const {
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
+    for (int j = 0; j < W; ++j) {
       if (column_of(j) >= n) continue;
 #pragma unroll
       for (int q = 0; q < R; ++q)
-        if (place[q] >= 0 && place[q] < n) out[column_of(j) * n + place[q]] = tile.x[q][j];
+        if (place[q] >= 0 && place[q] < ld) out[column_of(j) * ld + place[q]] = x[q][j];
     }
+  }
+
+  /// The column that register j holds in the end: phase t left its P columns at W - P (t + 1) and behind.
+  __device__ static constexpr int column_of(int j) {
+    const int t = (W - 1 - j) / P;
+    return t * P + P <= W ? t * P + j - (W - P * (t + 1)) : t * P + j;
   }
 
  private:
-  C current_[R];  ///< register 0 of the rows, the column whose pivot is known
-  Real best_;
-  int candidate_;  ///< place and row of the pivot, 32 * place + row
-  unsigned lowest_ = ~0u, highest_ = 0;
+  C current_[R];    ///< register 0 of the rows, the column whose pivot is known
+  int slot_;        ///< of the best row of this lane
+  int best_place_;  ///< its place
+  C inverse_;       ///< of its element
+  int owner_;       ///< the lane that has the pivot
 
-  /// The column that register j holds in the end: phase t left its P columns at N - P (t + 1) and behind.
-  __device__ static constexpr int column_of(int j) {
-    const int t = (N - 1 - j) / P;
-    return t * P + P <= N ? t * P + j - (N - P * (t + 1)) : t * P + j;
-  }
-
-  /// The pivot of step k: the largest |Re| + |Im|, the first place of equals. NaN loses; best_ < 0 if there is nothing
-  /// else.
+  /// The pivot of step k: the largest |Re| + |Im|, the first place of equals. NaN loses; where nothing else is left,
+  /// the matrix counts as one with a zero pivot.
   __device__ void search(int k) {
-    best_ = Real(-1);
-    candidate_ = 32 * N;
+    Real best = 0;
+    slot_ = 0;
+    best_place_ = M;
 #pragma unroll
     for (int q = 0; q < R; ++q) {
       const Real magnitude = detail::abs1(current_[q]);
-      if (place[q] >= k) challenge(magnitude, 32 * place[q] + Tile::row(rank, q));
+      if (place[q] >= k && (magnitude > best || (q > 0 && magnitude == best && place[q] < best_place_))) {
+        best = magnitude;
+        best_place_ = place[q];
+        slot_ = q;
+      }
     }
+    const unsigned word = sign_and_magnitude_word(best);
+    const unsigned largest = Team<L>::max(word);
+    inverse_ = fast_reciprocal(pick(current_, slot_));
+    range.include(largest);
+    const unsigned candidates = Team<L>::ballot(word == largest);
+    owner_ = __ffs(static_cast<int>(Team<L>::own(candidates))) - 1;
+    if (__popc(candidates) != Team<L>::per_warp) owner_ = first_of_largest(best);
+  }
+
+  /// The lane that has the largest of `best`, at the first place of equals.
+  __device__ int first_of_largest(Real best) const {
+    int candidate = 32 * best_place_ + rank;
 #pragma unroll
     for (int distance = L / 2; distance > 0; distance /= 2) {
-      const Real magnitude = Team<L>::exchange(best_, distance);
-      challenge(magnitude, Team<L>::exchange(candidate_, distance));
+      const Real magnitude = Team<L>::exchange(best, distance);
+      const int other = Team<L>::exchange(candidate, distance);
+      if (magnitude > best || (magnitude == best && other < candidate)) {
+        best = magnitude;
+        candidate = other;
+      }
     }
+    return candidate % 32;
   }
 
-  __device__ void challenge(Real magnitude, int candidate) {
-    if (magnitude > best_ || (magnitude == best_ && candidate < candidate_)) {
-      best_ = magnitude;
-      candidate_ = candidate;
-    }
-  }
-
-  /// The steps on the last W columns, which are in registers 0 .. W - 1.
-  template <int W>
-  __device__ void phase(unsigned char* interchanges) {
-    constexpr int steps = W < P ? W : P;
+  /// The steps on the last V columns, which are in registers 0 .. V - 1.
+  template <int V>
+  __device__ void phase(unsigned char* interchanges, int first) {
+    constexpr int steps = V < P ? V : P;
 #pragma unroll 1
-    for (int i = 0; i < steps; ++i) step<W, steps>(i, interchanges);
-    if constexpr (W > P) phase<W - P>(interchanges);
+    for (int i = 0; i < steps; ++i) step<V, steps>(i, interchanges, first);
+    if constexpr (V > P) phase<V - P>(interchanges, first);
   }
 
-  template <int W, int steps>
-  __device__ void step(int i, unsigned char* interchanges) {
-    const int k = N - W + i;
-    const int owner = candidate_ % 32 % L, slot = candidate_ % 32 / L, old_place = candidate_ / 32;
-    if (rank == 0) interchanges[k] = static_cast<unsigned char>(old_place);
-    // With its sign: -1, for want of a pivot, is above all magnitudes.
-    lowest_ = min(lowest_, sign_and_magnitude_word(best_));
-    highest_ = max(highest_, sign_and_magnitude_word(best_));
-#pragma unroll
-    for (int q = 0; q < R; ++q) {
-      const int moved = place[q] == k ? old_place : place[q];
-      place[q] = rank == owner && slot == q ? k : moved;
-    }
+  template <int V, int steps>
+  __device__ void step(int i, unsigned char* interchanges, int first) {
+    const int k = W - V + i;
+    const int owner = owner_, slot = slot_;
+    const C inverse = Team<L>::broadcast(inverse_, owner);
+    const int old_place = Team<L>::broadcast(best_place_, owner);
+    if (rank == 0) interchanges[k] = static_cast<unsigned char>(first + old_place);
     C multiplier[R], finished[R];
-    divide_column(k, Team<L>::broadcast(pick(current_, slot), owner), multiplier, finished);
-
-    // Registers W - i .. W - 1 hold finished columns: they move, but are not updated.
-    const auto pivot_row = [&](int j) {
-      C column[R];
-      tile.column(j, column);
-      const C v = Team<L>::broadcast(pick(column, slot), owner);
-      return j >= W - steps + 1 && j >= W - i ? C{} : v;
-    };
-    if constexpr (W > 1) {
-      const C v = pivot_row(1);
-#pragma unroll
-      for (int q = 0; q < R; ++q) current_[q] = fused_subtract(tile.x[q][1], multiplier[q], v);
-      search(k + 1);
-    }
-#pragma unroll
-    for (int j = 2; j < W; ++j) {
-      const C v = pivot_row(j);
-#pragma unroll
-      for (int q = 0; q < R; ++q) tile.x[q][j - 1] = fused_subtract(tile.x[q][j], multiplier[q], v);
-    }
-#pragma unroll
-    for (int q = 0; q < R; ++q) (W > 1 ? tile.x[q][W - 1] : current_[q]) = finished[q];
-  }
-
-  /// Multipliers of the rows below place k, zero for the others; `finished` is the column as it stays.
-  __device__ void divide_column(int k, C pivot, C (&multiplier)[R], C (&finished)[R]) const {
-    const C inverse = fast_reciprocal(pivot);
 #pragma unroll
     for (int q = 0; q < R; ++q) {
-      const bool below = place[q] > k;
+      const bool pivot = rank == owner && slot == q;
+      const bool below = place[q] >= k && !pivot;
       const C quotient = current_[q] * inverse;
       multiplier[q] = below ? quotient : C{};
       finished[q] = below ? quotient : current_[q];
+      const int moved = place[q] == k ? old_place : place[q];
+      place[q] = pivot ? k : moved;
     }
+
+    // Registers V - i .. V - 1 hold finished columns: they move, but are not updated.
+    const auto pivot_row = [&](int j) {
+      C column[R];
+#pragma unroll
+      for (int q = 0; q < R; ++q) column[q] = x[q][j];
+      const C v = Team<L>::broadcast(pick(column, slot), owner);
+      return j >= V - steps + 1 && j >= V - i ? C{} : v;
+    };
+    if constexpr (V > 1) {
+      const C v = pivot_row(1);
+#pragma unroll
+      for (int q = 0; q < R; ++q) current_[q] = fused_subtract(x[q][1], multiplier[q], v);
+      if (k + 1 < W) search(k + 1);
+    }
+#pragma unroll
+    for (int j = 2; j < V; ++j) {
+      const C v = pivot_row(j);
+#pragma unroll
+      for (int q = 0; q < R; ++q) x[q][j - 1] = fused_subtract(x[q][j], multiplier[q], v);
+    }
+#pragma unroll
+    for (int q = 0; q < R; ++q) (V > 1 ? x[q][V - 1] : current_[q]) = finished[q];
   }
 };
 

@@ -129,12 +129,14 @@ struct TeamScratch {
 };
 
 /// The packed matrices of a warp, one a team, on their way through shared memory: the warp moves them together, in
-/// whole lines. With 8 lanes or more each team does as well on its own.
+/// whole lines. With 8 lanes or more each team does as well on its own, and so it does where an access could not be
+/// wider than 4 bytes.
 template <class C, int N, int L>
 struct WarpTiles {
   static constexpr int matrices = 32 / L;
   static constexpr int bytes = N * N * static_cast<int>(sizeof(C));
   static constexpr int chunk = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;  ///< of an access
+  static constexpr bool pays = L <= 4 && chunk > 4;
 
   /// Brings `count` <= matrices of them from `source` to the tiles; `scratch` is that of the first team. Tiles that are
   /// left become copies of the last one.

@@ -26,6 +26,13 @@ struct Team {
   __device__ static void sync() { __syncwarp(); }
   __device__ static bool any_in_warp(bool predicate) { return __any_sync(full_warp, predicate) != 0; }
 
+  /// A bit for each lane of the warp.
+  __device__ static unsigned ballot(bool predicate) { return __ballot_sync(full_warp, predicate); }
+  /// The bits of this team.
+  __device__ static unsigned own(unsigned bits) {
+    return bits >> (static_cast<int>(threadIdx.x) % 32 / L * L) & (L == 32 ? ~0u : (1u << L % 32) - 1u);
+  }
+
   /// The value of the lane with rank `source`, 0 <= source < L.
   __device__ static int broadcast(int v, int source) { return __shfl_sync(full_warp, v, source, L); }
   __device__ static float broadcast(float v, int source) { return __shfl_sync(full_warp, v, source, L); }

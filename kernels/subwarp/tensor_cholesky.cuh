@@ -4,6 +4,7 @@
 #include "kernels/subwarp/arithmetic.cuh"
 #include "kernels/subwarp/batch_source.cuh"
 #include "kernels/subwarp/team.cuh"
+#include "kernels/subwarp/tensor.cuh"
 
 #include <type_traits>
 
@@ -12,14 +13,6 @@ namespace blockjacobi::kernels {
 /// The scalar of the tensor cores' fp64 arithmetic for C.
 template <class C>
 using tensor_scalar_t = std::conditional_t<detail::Arithmetic<C>::is_complex, detail::Complex<double>, double>;
-
-/// D += A B on the tensor cores, D 8 x 8, A 8 x 4, B 4 x 8. Lane 4 m + k holds a(m, k), b(k, m) and d(m, 2 k),
-/// d(m, 2 k + 1).
-__device__ inline void multiply_add(double& d0, double& d1, double a, double b) {
-  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-      : "+d"(d0), "+d"(d1)
-      : "d"(a), "d"(b));
-}
 
 /// D -= A B^H for A and B 8 x 4, with both of them as the lanes hold the left operand.
 __device__ inline void subtract_product(double& d0, double& d1, double a, double b) { multiply_add(d0, d1, -a, b); }

@@ -50,8 +50,34 @@ constexpr TinyPolicy lu_team(int words, bool complex, int n) {
 /// Threads of a thread block where each has a matrix.
 constexpr int thread_design_threads = 64;
 
+/// Orders whose matrices go straight between global memory and registers: a thread reads 32 bytes at most, so that
+/// there is little to rearrange in shared memory, and no barrier to wait at.
+constexpr bool inverse_straight(int words, int n) { return n == 1 || (n == 2 && words == 1); }
+constexpr bool lu_straight(int words, int n) { return n == 1 || (n == 2 && words == 2); }
+constexpr int straight_threads = 256;
+
+/// Matrices of such a thread, for enough bytes under way.
+template <int N>
+inline constexpr int straight_matrices = N == 1 ? 4 : 2;
+
 /// Thread blocks of it that a multiprocessor shall hold: 200 registers serve a matrix of 128 words.
 constexpr int blocks_of_thread_design(int words, int n) { return words * n * n <= 128 ? 5 : 1; }
+
+/// Orders at which a matrix stays in shared memory and goes through the registers by panels.
+constexpr bool lu_by_blocks(int words, bool complex, int n) {
+  if (complex) return false;
+  if (words == 1) return n == 16 || (n >= 19 && n != 22);
+  return n == 14 || n == 16 || n >= 18;
+}
+constexpr bool inverse_by_blocks(int words, bool complex, int n) {
+  return words == 2 && !complex && n >= 22 && n % 2 == 0;
+}
+
+/// Lanes of a team there.
+constexpr int block_lanes = 8;
+
+/// Columns of a phase of its panels.
+constexpr int block_lu_phase = 4;
 
 /// Columns of a phase of the LU factorization.
 constexpr int lu_phase(int n) { return n <= 16 ? 2 : 4; }
