@@ -26,6 +26,7 @@ __device__ int invert_by_team(const MatrixA& a, const InverseScratch<N, C>& scra
 
   RowTile<C, N, L, R> rows;
   rows.load(a, team.rank);
+  // What largest() overlooks, the elimination takes for growth or passes on to the bound.
   const int field = static_cast<int>(rows.largest() >> Field::shift);
   const bool scalable = (field > 1 && field < 2 * Field::bias - 1) || a.n == 0;
   const Real power = power_from_field(Real(), scalable && a.n > 0 ? 2 * Field::bias - 1 - field : Field::bias);
@@ -33,7 +34,7 @@ __device__ int invert_by_team(const MatrixA& a, const InverseScratch<N, C>& scra
   rows.embed(a, team.rank);
   RowInverse<C, N, L, R> elimination(rows, team.rank);
   const bool regular = elimination.run(scratch.pivots) && scalable;
-  const bool served = static_cast<int>(rows.largest() >> Field::shift) < Field::top && regular;  // by all lanes
+  const bool served = static_cast<int>(rows.bound() >> Field::shift) < Field::top && regular;  // by all lanes
   Team<L>::sync();
 
   int info = 0;

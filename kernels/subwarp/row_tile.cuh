@@ -40,14 +40,24 @@ struct RowTile {
     }
   }
 
-  /// The largest magnitude word in the matrix.
+  /// The largest magnitude word in the matrix, of the numbers that magnitude_key() compares.
   __device__ unsigned largest() const {
-    unsigned word = 0;
+    float key = 0;
 #pragma unroll
     for (int j = 0; j < N; ++j)
 #pragma unroll
-      for (int q = 0; q < R; ++q) word = max(word, magnitude_word(x[q][j]));
-    return Team<L>::max(word);
+      for (int q = 0; q < R; ++q) key = larger_key(key, magnitude_key(x[q][j]));
+    return Team<L>::max(__float_as_uint(key) & 0x7fffffffu);
+  }
+
+  /// Magnitude word of a bound of the elements, which are NaN or Inf only if the bound is.
+  __device__ unsigned bound() const {
+    detail::arithmetic_real_t<C> sum = 0;
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+#pragma unroll
+      for (int q = 0; q < R; ++q) sum += detail::abs1(x[q][j]);
+    return Team<L>::max(magnitude_word(sum));
   }
 
   __device__ void scale(detail::arithmetic_real_t<C> power) {
