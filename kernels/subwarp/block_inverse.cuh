@@ -96,13 +96,15 @@ struct PanelInverse {
 };
 
 /// Gauss-Jordan inversion with partial pivoting of the matrices of a warp, one a team in a BlockTile each, by panels of
-/// 8 columns. The fast path; it says if it could not serve a matrix, as RowInverse does.
+/// 8 columns, which divide N. The fast path; it says if it could not serve a matrix, as RowInverse does.
 ///
 /// A panel is treated by rows in the registers of its team. Then the warp takes one matrix after the other and brings
 /// the other columns up to date on the tensor cores, in fp64: for a rank-8 update they need a quarter of the
 /// instructions.
 template <class C, int N>
 class BlockInverse {
+  static_assert(N % 8 == 0 && N > 8);
+
  public:
   static constexpr int lanes = 8;
   using Tile = BlockTile<C, N, lanes>;
@@ -116,13 +118,18 @@ class BlockInverse {
   __device__ bool run() {
     const bool scalable = scale();
 #pragma unroll
-    for (int i = 0; i < N; i += lanes)
-      if (i + rank_ < N) tile_.pivots[i + rank_] = static_cast<unsigned char>(i + rank_);
+    for (int i = 0; i < N; i += lanes) tile_.pivots[i + rank_] = static_cast<unsigned char>(i + rank_);
 #pragma unroll 1
-    for (int first = 0; first + width <= N; first += width) panel<width>(first);
-    if constexpr (N % width != 0) panel<N % width>(N / width * width);
+    for (int first = 0; first < N; first += width) {
+      Team<lanes>::sync();
+      invert_panel(first);
+      Team<lanes>::sync();
+      update(first);
+    }
+    Team<lanes>::sync();
+    const int largest = largest_field();  // by all lanes
     return scalable && static_cast<int>(lowest_ >> Field::shift) >= least_fast_exponent<C> &&
-           static_cast<int>(highest_ >> Field::shift) <= Field::bias + most_growth;
+           static_cast<int>(highest_ >> Field::shift) <= Field::bias + most_growth && largest < Field::top;
   }
 
   __device__ C power() const { return power_; }
@@ -130,7 +137,7 @@ class BlockInverse {
  private:
   using Field = ExponentField<C>;
   static constexpr int ld = Tile::ld, width = Tile::panel;
-  static constexpr int groups = (N + width - 1) / width;
+  static constexpr int groups = N / width, others = groups - 1;
 
   struct alignas(2 * sizeof(C)) Pair {
     C value[2];
@@ -147,21 +154,25 @@ class BlockInverse {
   unsigned lowest_ = ~0u, highest_ = 0;
   C power_ = 1;
 
-  /// Brings the largest element to at most 2, where need be. Returns whether there is a power of two that can.
-  __device__ bool scale() {
+  /// The exponent field of the largest element; the top one if there are Inf or NaN.
+  __device__ int largest_field() const {
     unsigned word = 0;
-    for_each_part([&](Vector16<C>& part, int i) {
+    for_each_part([&](Vector16<C>& part) {
 #pragma unroll
-      for (int u = 0; u < Tile::vector; ++u)
-        if (i + u < N) word = max(word, magnitude_word(part.value[u]));
+      for (int u = 0; u < Tile::vector; ++u) word = max(word, magnitude_word(part.value[u]));
       return false;
     });
-    const int field = static_cast<int>(Team<lanes>::max(word) >> Field::shift);
+    return static_cast<int>(Team<lanes>::max(word) >> Field::shift);
+  }
+
+  /// Brings the largest element to at most 2, where need be. Returns whether there is a power of two that can.
+  __device__ bool scale() {
+    const int field = largest_field();
     const bool scalable = field > 1 && field < 2 * Field::bias - 1;
     const bool needed = scalable && (field > Field::bias || field < Field::bias - least_scaled);
     if (Team<lanes>::any_in_warp(needed)) {
       if (needed) power_ = power_from_field(C(), 2 * Field::bias - 1 - field);
-      for_each_part([&](Vector16<C>& part, int) {
+      for_each_part([&](Vector16<C>& part) {
 #pragma unroll
         for (int u = 0; u < Tile::vector; ++u) part.value[u] = scaled(part.value[u], power_);
         return true;
@@ -170,7 +181,7 @@ class BlockInverse {
     return scalable;
   }
 
-  /// visit(part, first row of it) for this lane's columns, which says whether the part goes back.
+  /// visit(part) for this lane's columns, which says whether the part goes back.
   template <class Visit>
   __device__ void for_each_part(Visit visit) const {
 #pragma unroll 1
@@ -179,31 +190,21 @@ class BlockInverse {
       for (int i = 0; i < N; i += Tile::vector) {
         auto* const place = reinterpret_cast<Vector16<C>*>(tile_.a + i + j * ld);
         auto part = *place;
-        if (visit(part, i)) *place = part;
+        if (visit(part)) *place = part;
       }
   }
 
-  template <int W>
-  __device__ void panel(int first) {
-    Team<lanes>::sync();
-    invert_panel<W>(first);
-    Team<lanes>::sync();
-    if constexpr (groups > 1) update<W>(first);
-  }
-
   /// The panel of the columns from `first` on, with its rows at their places, and the lists that say how rows moved.
-  template <int W>
   __device__ void invert_panel(int first) {
-    PanelInverse<C, N, W, lanes> panel(rank_);
+    PanelInverse<C, N, width, lanes> panel(rank_);
     constexpr int R = panel.R;
     unsigned char original[R];
 #pragma unroll
     for (int q = 0; q < R; ++q) {
       const int i = q * lanes + rank_;
-      const bool exists = (q + 1) * lanes <= N || i < N;
-      original[q] = exists ? tile_.pivots[i] : static_cast<unsigned char>(0);
+      original[q] = tile_.pivots[i];
 #pragma unroll
-      for (int j = 0; j < W; ++j) panel.x[q][j] = exists ? tile_.a[i + (first + j) * ld] : C{};
+      for (int j = 0; j < width; ++j) panel.x[q][j] = tile_.a[i + (first + j) * ld];
     }
     panel.run(first);
     lowest_ = min(lowest_, panel.lowest);
@@ -212,91 +213,84 @@ class BlockInverse {
 #pragma unroll
     for (int q = 0; q < R; ++q) {
       const int place = panel.place[q], i = q * lanes + rank_;
-      if (place < 0) continue;
       tile_.pivots[place] = original[q];
-      if (place >= first && place < first + W) tile_.source[place - first] = static_cast<unsigned char>(i);
-      if (i >= first && i < first + W) tile_.target[i - first] = static_cast<unsigned char>(place);
+      if (place >= first && place < first + width) tile_.source[place - first] = static_cast<unsigned char>(i);
+      if (i >= first && i < first + width) tile_.target[i - first] = static_cast<unsigned char>(place);
 #pragma unroll
-      for (int j = 0; j < W; ++j) tile_.a[place + (first + j) * ld] = panel.x[q][j];
+      for (int j = 0; j < width; ++j) tile_.a[place + (first + j) * ld] = panel.x[q][j];
     }
   }
 
   /// What a lane contributes to the products for one matrix.
   struct Operands {
-    double v[groups > 1 ? groups - 1 : 1][2];  ///< old elements of pivot rows, for a column of each group
-    double x[groups][2];                       ///< of the panel, for a row of each tile
+    double v[others][2];  ///< old elements of pivot rows, for a column of each group
+    double x[groups][2];  ///< of the panel, for a row of each tile
   };
 
   /// The other columns of all matrices of the warp, by the whole warp. A product has columns of the matrix in its rows,
   /// so that a lane has two neighbouring elements of a column; the order of columns in a group of 8, and that of the
   /// pivots, spare bank conflicts.
-  template <int W>
   __device__ void update(int first) const {
     constexpr int together = 2;  // hide the latency of each other
 #pragma unroll 1
     for (int m = 0; m < Team<lanes>::per_warp; m += together) {
       Operands operands[together];
 #pragma unroll
-      for (int i = 0; i < together; ++i) load_operands<W>(Tile(shared_, m + i), first, operands[i]);
+      for (int i = 0; i < together; ++i) load_operands(Tile(shared_, m + i), first, operands[i]);
       Team<32>::sync();
 #pragma unroll
-      for (int i = 0; i < together; ++i) move_rows<W>(Tile(shared_, m + i), first);
+      for (int i = 0; i < together; ++i) move_rows(Tile(shared_, m + i), first);
       Team<32>::sync();
 #pragma unroll
-      for (int i = 0; i < together; ++i) multiply<W>(Tile(shared_, m + i), first, operands[i]);
+      for (int i = 0; i < together; ++i) multiply(Tile(shared_, m + i), first, operands[i]);
     }
   }
 
-  template <int W>
   __device__ void load_operands(const Tile& tile, int first, Operands& operands) const {
     const int quad = lane_ / 4, member = lane_ % 4;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int s = 2 * member + h;
-      const bool exists = s < W;
-      const int row = exists ? tile.source[s] : 0;
+      const int row = tile.source[s];
 #pragma unroll
-      for (int g = 0; g < groups - 1; ++g) {
-        const int j = other_column(g, first);
-        operands.v[g][h] = exists && j < N ? tile.a[row + j * ld] : C{};
-      }
+      for (int g = 0; g < others; ++g) operands.v[g][h] = tile.a[row + other_column(g, first) * ld];
 #pragma unroll
-      for (int t = 0; t < groups; ++t)
-        operands.x[t][h] = exists && t * 8 + quad < N ? tile.a[t * 8 + quad + (first + s) * ld] : C{};
+      for (int t = 0; t < groups; ++t) operands.x[t][h] = tile.a[t * width + quad + (first + s) * ld];
     }
   }
 
-  template <int W>
   __device__ void multiply(const Tile& tile, int first, const Operands& operands) const {
-    // All loads before all stores, as the compiler cannot tell the places apart.
-    double sum[groups > 1 ? groups - 1 : 1][groups][2];
-    for_each_pair(tile, first, [&](int g, int t, const Pair* place) {
-      const Pair pair = t * 8 != first && place != nullptr ? *place : Pair{};
-      sum[g][t][0] = pair.value[0];
-      sum[g][t][1] = pair.value[1];
-    });
+    // Two groups of columns at a time. All loads stand before the stores, as the compiler cannot tell the places apart.
 #pragma unroll
-    for (int h = 0; h < (W > 1 ? 2 : 1); ++h)
+    for (int g = 0; g < others; g += 2) {
+      const bool pair = g + 1 < others;
+      double sum[2][groups][2] = {};
+      for_each_tile(tile, first, g, [&](int c, int t, Pair* place) {
+        const Pair value = t * width != first ? *place : Pair{};
+        sum[c][t][0] = value.value[0];
+        sum[c][t][1] = value.value[1];
+      });
+      const double none[2] = {};
 #pragma unroll
-      for (int g = 0; g < groups - 1; ++g)
-#pragma unroll
-        for (int t = 0; t < groups; ++t) multiply_add(sum[g][t][0], sum[g][t][1], operands.v[g][h], operands.x[t][h]);
-    for_each_pair(tile, first, [&](int g, int t, Pair* place) {
-      if (place != nullptr) *place = {static_cast<C>(sum[g][t][0]), static_cast<C>(sum[g][t][1])};
-    });
+      for (int t = 0; t < groups; ++t)
+        multiply_add(sum[0][t], sum[1][t], operands.v[g], pair ? operands.v[pair ? g + 1 : g] : none, operands.x[t]);
+      for_each_tile(tile, first, g, [&](int c, int t, Pair* place) {
+        *place = {static_cast<C>(sum[c][t][0]), static_cast<C>(sum[c][t][1])};
+      });
+    }
   }
 
-  /// visit(g, t, place) for this lane's elements in tile t of group g; without a place if there are none.
+  /// visit(c, t, place) for this lane's elements in tile t of groups g + c, c = 0, 1.
   template <class Visit>
-  __device__ void for_each_pair(const Tile& tile, int first, Visit visit) const {
+  __device__ void for_each_tile(const Tile& tile, int first, int g, Visit visit) const {
 #pragma unroll
-    for (int g = 0; g < groups - 1; ++g) {
-      const int j = other_column(g, first);
+    for (int c = 0; c < 2; ++c) {
+      if (g + c >= others) continue;
+      const int j = other_column(g + c, first);
 #pragma unroll
       for (int t = 0; t < groups; ++t) {
-        const int i = t * 8 + 2 * (lane_ % 4);
-        const bool exists = (t * 8 + 8 <= N || i < N) && (N % 8 == 0 || j < N);
-        visit(g, t, exists ? reinterpret_cast<Pair*>(tile.a + i + j * ld) : nullptr);
+        const int i = t * width + 2 * (lane_ % 4);
+        visit(c, t, reinterpret_cast<Pair*>(tile.a + i + j * ld));
       }
     }
   }
@@ -308,16 +302,14 @@ class BlockInverse {
   }
 
   /// Rows of the panel that are no pivots to where these came from, in the other columns.
-  template <int W>
   __device__ void move_rows(const Tile& tile, int first) const {
     const int s = lane_ % width;
-    const int target = s < W ? tile.target[s] : first;
-    if (target >= first && target < first + W) return;
+    const int target = tile.target[s];
+    if (target >= first && target < first + width) return;
 #pragma unroll
-    for (int c = 0; c < N - W; c += 4) {
+    for (int c = 0; c < N - width; c += 4) {
       const int other = c + lane_ / width;
-      if (c + 4 > N - W && other >= N - W) continue;
-      C* const column = tile.a + (other < first ? other : other + W) * ld;
+      C* const column = tile.a + (other < first ? other : other + width) * ld;
       column[target] = column[first + s];
     }
   }

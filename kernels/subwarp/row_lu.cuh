@@ -83,8 +83,8 @@ struct RowLu {
   C inverse_;       ///< of its element
   int owner_;       ///< the lane that has the pivot
 
-  /// The pivot of step k: the largest |Re| + |Im|, the first place of equals. NaN loses; where nothing else is left,
-  /// the matrix counts as one with a zero pivot.
+  /// The pivot of step k: the largest |Re| + |Im|, the first place of equals. NaN may win, which range tells. It is
+  /// always a row that has not been a pivot, so that places remain a permutation whatever the elements.
   __device__ void search(int k) {
     Real best = 0;
     slot_ = 0;
@@ -92,7 +92,7 @@ struct RowLu {
 #pragma unroll
     for (int q = 0; q < R; ++q) {
       const Real magnitude = detail::abs1(current_[q]);
-      if (place[q] >= k && (magnitude > best || (q > 0 && magnitude == best && place[q] < best_place_))) {
+      if (place[q] >= k && (!(magnitude <= best) || (magnitude == best && place[q] < best_place_))) {
         best = magnitude;
         best_place_ = place[q];
         slot_ = q;
@@ -109,6 +109,7 @@ struct RowLu {
 
   /// The lane that has the largest of `best`, at the first place of equals.
   __device__ int first_of_largest(Real best) const {
+    if (best != best) best = Real(1) / Real(0);  // a total order, on which all lanes agree
     int candidate = 32 * best_place_ + rank;
 #pragma unroll
     for (int distance = L / 2; distance > 0; distance /= 2) {

@@ -70,7 +70,7 @@ constexpr bool lu_by_blocks(int words, bool complex, int n) {
   return n == 14 || n == 16 || n >= 18;
 }
 constexpr bool inverse_by_blocks(int words, bool complex, int n) {
-  return words == 2 && !complex && n >= 22 && n % 2 == 0;
+  return words == 2 && !complex && (n == 24 || n == 32);
 }
 
 /// Lanes of a team there.

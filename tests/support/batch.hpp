@@ -141,7 +141,7 @@ class TestBatch {
 /// Orders at and around the borders of the size classes; on the host those of the blocked algorithms too.
 template <class Case>
 std::vector<index_t> batched_orders() {
-  std::vector<index_t> orders{1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 20, 24, 25, 31, 32};
+  std::vector<index_t> orders{1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 14, 16, 17, 20, 24, 25, 28, 31, 32};
   if (Case::kind == BackendKind::host) orders.insert(orders.end(), {33, 48, 64, 77, 128, 200});
   return orders;
 }
