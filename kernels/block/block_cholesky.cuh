@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/shared/matrix_batch.hpp"
-#include "kernels/block/block_rows.cuh"
 #include "kernels/block/panel_store.cuh"
+#include "kernels/block/panel_tile.cuh"
 #include "kernels/subwarp/team.cuh"
 
 #include <blockjacobi/batched.hpp>
@@ -33,37 +33,37 @@ struct StoredTriangle {
   }
 };
 
-/// Cholesky factorization A = L L^H of one n x n matrix in place by a thread block, left to right by panels of W
-/// columns. A thread holds the rows thread, thread + threads, ... of the panel at work. Finished columns are read from
+/// Cholesky factorization A = L L^H of one n x n matrix in place by a thread block with a thread for each row, left to
+/// right by panels J of W columns. A panel takes the updates of all columns before it when its turn comes, 32 rows a
+/// warp; the first warp factorizes its own rows, then each thread divides its row. Finished columns are read from
 /// shared memory where they fit (cached), else from their place.
-template <class C, int W, int R, bool cached>
+template <class C, int W, bool cached>
 struct BlockCholesky {
   using Row = Rows<C, W>;
+  using Tile = PanelTile<C, W>;
   using Real = detail::arithmetic_real_t<C>;
-  static constexpr int depth = 8;  ///< columns under way
-  static_assert(W % depth == 0);
 
   StoredTriangle<C> a;
   int n;
-  C* finished;        ///< cached: the panels of a TrapezoidStore
+  C* finished;        ///< cached: the panels of a TrapezoidStore, else the panel at work
   C* staged;          ///< row k: conj(L(J, k)) for the columns k before the panel J
   C* triangle;        ///< W rows: the panel's own, then L_JJ
   C* adjoint;         ///< W rows: L_JJ^H
   Real* reciprocals;  ///< W: of the diagonal of L_JJ
   int* info;
 
-  __host__ __device__ static constexpr std::size_t finished_elements(int n) {
-    return cached ? static_cast<std::size_t>(TrapezoidStore<C, W>::elements(n) + 1) / 2 * 2 : 0;
+  __host__ __device__ static constexpr std::size_t finished_bytes(int n) {
+    const int elements = cached ? TrapezoidStore<C, W>::panels(n) : W * (n | 1);
+    return (static_cast<std::size_t>(elements) * sizeof(C) + 15) / 16 * 16;
   }
   __host__ __device__ static constexpr std::size_t shared_bytes(int n) {
     const auto rows = static_cast<std::size_t>((n + W - 1) / W * W);
-    const std::size_t aligned = (finished_elements(n) * sizeof(C) + 15) / 16 * 16;
-    return aligned + (rows + 2 * W) * Row::stride * sizeof(C) + W * sizeof(Real) + sizeof(int);
+    return finished_bytes(n) + (rows + 2 * W) * Row::stride * sizeof(C) + W * sizeof(Real) + sizeof(int);
   }
 
   __device__ BlockCholesky(const StoredTriangle<C>& a_, unsigned char* shared) : a(a_), n(a_.n) {
     finished = reinterpret_cast<C*>(shared);
-    staged = reinterpret_cast<C*>(shared + (finished_elements(n) * sizeof(C) + 15) / 16 * 16);
+    staged = reinterpret_cast<C*>(shared + finished_bytes(n));
     triangle = staged + (n + W - 1) / W * W * Row::stride;
     adjoint = triangle + W * Row::stride;
     reciprocals = reinterpret_cast<Real*>(adjoint + W * Row::stride);
@@ -74,15 +74,12 @@ struct BlockCholesky {
   __device__ int run() const {
     if (thread() == 0) *info = 0;
     __syncthreads();
-    C x[R][W];
-    for (int first = 0; first < n && *info == 0; first += W) {
-      load(first, x);
-      stage(first);
-      __syncthreads();
 #pragma unroll 1
-      for (int k = 0; k < first; k += depth) subtract(first, k, x);
+    for (int first = 0; first < n && *info == 0; first += W) {
+      C x[W];
+      update(first, x);
       exchange_triangle(first, x);
-      solve(first, x);
+      if (thread() >= first + W && *info == 0) divide(x);
       store(first, x);
       __syncthreads();
     }
@@ -91,68 +88,74 @@ struct BlockCholesky {
 
  private:
   __device__ static int thread() { return static_cast<int>(threadIdx.x); }
-  __device__ static int threads() { return static_cast<int>(blockDim.x); }
-  __device__ static int place(int r) { return thread() + r * threads(); }
+  /// The first row of this warp.
+  __device__ static int first_row() { return thread() & ~31; }
 
-  __device__ C factor(int i, int k) const {
+  /// L(i, k + c) for a panel from k.
+  __device__ auto columns(int k) const {
     if constexpr (cached)
-      return TrapezoidStore<C, W>(finished, n).panel(k / W * W)(i, k % W);
+      return TrapezoidStore<C, W>(finished, n).panel(k);
     else
-      return a.get(i, k);
+      return [this, k](int i, int c) { return a.get(i, k + c); };
+  }
+  /// Shared memory for the panel at work.
+  __device__ Panel<C, int> exchange(int first) const {
+    if constexpr (cached)
+      return TrapezoidStore<C, W>(finished, n).panel(first);
+    else
+      return {finished, n | 1};
   }
 
-  __device__ void load(int first, C (&x)[R][W]) const {
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      const int i = place(r);
-#pragma unroll
-      for (int c = 0; c < W; ++c) {
-        const int j = first + c;
-        x[r][c] = i >= j && i < n ? a.get(i, j) : C{};
-        if (i == j) x[r][c] = detail::from_real<C>(i < n ? detail::real_part(x[r][c]) : Real(1));
+  /// This thread's row of the panel, less the products of the columns before it.
+  __device__ void update(int first, C (&x)[W]) const {
+    Tile tile;
+    tile.for_each([&](int i, int c, C& element) { element = original(first_row() + i, first + c); });
+    stage(first);
+    __syncthreads();
+    const auto panel = exchange(first);
+    if (first_row() + 31 >= first) {
+#pragma unroll 1
+      for (int k = 0; k < first; k += W) {
+        const auto l = columns(k);
+        tile.subtract([&](int i, int c) { return l(min(first_row() + i, n - 1), c); }, staged + k * Row::stride,
+                      first - first_row());
       }
+      tile.for_each([&](int i, int c, C& element) {
+        const int row = first_row() + i;
+        if (row >= first && row < n) panel(row, c) = element;
+      });
     }
+    __syncwarp();
+#pragma unroll
+    for (int c = 0; c < W; ++c)
+      x[c] = thread() >= first && thread() < n ? panel(thread(), c) : detail::from_real<C>(thread() == first + c);
+  }
+
+  /// Behind the matrix the identity.
+  __device__ C original(int i, int j) const {
+    const C value = i >= j && i < n ? a.get(i, j) : C{};
+    return i == j ? detail::from_real<C>(i < n ? detail::real_part(value) : Real(1)) : value;
   }
 
   __device__ void stage(int first) const {
-#pragma unroll 1
-    for (int k = thread(); k < first; k += threads()) {
-      C row[W];
+    if (thread() >= first) return;
+    const int k = thread() / W * W;
+    const auto l = columns(k);
+    C row[W];
 #pragma unroll
-      for (int c = 0; c < W; ++c) row[c] = first + c < n ? detail::conj(factor(first + c, k)) : C{};
-      Row::write(staged + k * Row::stride, row);
-    }
-  }
-
-  __device__ void subtract(int first, int k, C (&x)[R][W]) const {
-    if ((place(R - 1) | 31) < first) return;
-    C l[R][depth];
-#pragma unroll
-    for (int m = 0; m < depth; ++m)
-#pragma unroll
-      for (int r = 0; r < R; ++r) l[r][m] = place(r) >= first && place(r) < n ? factor(place(r), k + m) : C{};
-    Row::template subtract<0>(x, l, staged + k * Row::stride);
+    for (int c = 0; c < W; ++c) row[c] = detail::conj(l(min(first + c, n - 1), thread() - k));
+    Row::write(staged + thread() * Row::stride, row);
   }
 
   /// The first warp factorizes the rows of the panel's own columns; their threads take the result.
-  __device__ void exchange_triangle(int first, C (&x)[R][W]) const {
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      const int i = place(r) - first;
-      if (i >= 0 && i < W) Row::write(triangle + i * Row::stride, x[r]);
-    }
-    // Unit rows behind the last thread's.
-    for (int i = max(R * threads() - first, 0) + thread(); i < W; i += threads())
-#pragma unroll 1
-      for (int c = 0; c < W; ++c) triangle[i * Row::stride + c] = detail::from_real<C>(i == c);
+  __device__ void exchange_triangle(int first, C (&x)[W]) const {
+    const int i = thread() - first;
+    const bool own = i >= 0 && i < W;
+    if (own) Row::write(triangle + i * Row::stride, x);
     __syncthreads();
     if (thread() < 32) factorize_triangle(first);
     __syncthreads();
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      const int i = place(r) - first;
-      if (i >= 0 && i < W) Row::read(triangle + i * Row::stride, x[r]);
-    }
+    if (own) Row::read(triangle + i * Row::stride, x);
   }
 
   __device__ void factorize_triangle(int first) const {
@@ -182,42 +185,26 @@ struct BlockCholesky {
     }
   }
 
-  /// x L_JJ^-H for the rows below the panel's own.
-  __device__ void solve(int first, C (&x)[R][W]) const {
-    if ((place(R - 1) | 31) < first + W || *info != 0) return;
-    C y[R][W];
+  /// x L_JJ^-H.
+  __device__ void divide(C (&x)[W]) const {
 #pragma unroll
-    for (int r = 0; r < R; ++r)
+    for (int c = 0; c < W; ++c) {
+      x[c] = reciprocals[c] * x[c];
 #pragma unroll
-      for (int c = 0; c < W; ++c) y[r][c] = x[r][c];
-#pragma unroll
-    for (int c = 0; c < W; ++c)
-#pragma unroll
-      for (int r = 0; r < R; ++r) {
-        y[r][c] = reciprocals[c] * y[r][c];
-#pragma unroll
-        for (int m = 0; m < W; ++m)
-          if (m > c) y[r][m] = fused_subtract(y[r][m], y[r][c], adjoint[c * Row::stride + m]);
-      }
-#pragma unroll
-    for (int r = 0; r < R; ++r)
-      if (place(r) >= first + W)
-#pragma unroll
-        for (int c = 0; c < W; ++c) x[r][c] = y[r][c];
+      for (int m = 0; m < W; ++m)
+        if (m > c) x[m] = fused_subtract(x[m], x[c], adjoint[c * Row::stride + m]);
+    }
   }
 
-  __device__ void store(int first, const C (&x)[R][W]) const {
+  __device__ void store(int first, const C (&x)[W]) const {
+    if (thread() < first || thread() >= n) return;
+    const auto panel = exchange(first);
 #pragma unroll
-    for (int r = 0; r < R; ++r) {
-      const int i = place(r);
-      if (i >= n) continue;
-#pragma unroll
-      for (int c = 0; c < W; ++c)
-        if (first + c <= i) {
-          a.set(i, first + c, x[r][c]);
-          if constexpr (cached) TrapezoidStore<C, W>(finished, n).panel(first)(i, c) = x[r][c];
-        }
-    }
+    for (int c = 0; c < W; ++c)
+      if (first + c <= thread()) {
+        a.set(thread(), first + c, x[c]);
+        if constexpr (cached) panel(thread(), c) = x[c];
+      }
   }
 };
 

