@@ -266,11 +266,9 @@ struct BlockLu {
     }
   }
 
-  /// This thread's row, and whether it is the warp's best. The inverse is that of a Divisor: all threads compute it
-  /// while they look for the best, since after the barrier all would wait for it.
+  /// This thread's row, and whether it is the warp's best.
   struct Candidate {
     PivotOffer offer;
-    C inverse;
     bool best;
   };
 
@@ -285,12 +283,8 @@ struct BlockLu {
     for (int column = begin; column < end; ++column) {
       const int step = first + column, buffer = column % 2 * warps();
       if (candidate.best) {
-        C row[W];
-        row[0] = candidate.inverse;
-#pragma unroll
-        for (int c = 1; c < W; ++c) row[c] = x[c];
         offers[buffer + warp()] = candidate.offer;
-        Row::template write<Live>(offered + (buffer + warp()) * stride, row);
+        Row::template write<Live>(offered + (buffer + warp()) * stride, x);
       }
       sync_from(lowest);
       const PivotOffer pivot = best_offer(offers + buffer + lowest, warps() - lowest);
@@ -299,7 +293,7 @@ struct BlockLu {
       const int p = static_cast<int>(pivot.position);
       position = position == p ? step : position == step ? p : position;
       const bool below = position > step && !pivot.is_zero();
-      const C quotient = Divisor<C>(pivot.high, u[0]).divide(x[0]);
+      const C quotient = Divisor<C>(u[0]).divide(x[0]);
       const C factor = below ? quotient : C{};
       if (inside) panel(thread(), column) = position > step ? factor : x[0];
       // The next pivot is looked for before the rest is updated.
@@ -320,7 +314,7 @@ struct BlockLu {
   __device__ Candidate find_candidate(int step, C x, int position) const {
     const PivotOffer offer = position >= step && position < n ? pivot_offer(detail::abs1(x), position, warp())
                                                               : PivotOffer::none(static_cast<unsigned>(thread()));
-    return {offer, Divisor<C>(x).inverse, is_best_of_warp(offer)};
+    return {offer, is_best_of_warp(offer)};
   }
 
   /// Barrier of the warps from `lowest` on.

@@ -94,14 +94,11 @@ struct Divisor {
   Real power;  ///< brings the divisor near 1
   C inverse;   ///< of the divisor times power
 
-  __device__ explicit Divisor(C b) : power(power_for(magnitude_word(b))), inverse(fast_reciprocal(scaled(b, power))) {}
-  /// From the magnitude_word of the divisor and the inverse that another thread has computed.
-  __device__ Divisor(unsigned word, C inverse_) : power(power_for(word)), inverse(inverse_) {}
-
-  __device__ static Real power_for(unsigned word) {
+  __device__ explicit Divisor(C b) {
     using Field = ExponentField<Real>;
-    const int field = static_cast<int>(word >> Field::shift);
-    return power_from_field(Real(), min(max(2 * Field::bias - field, 1), 2 * Field::bias - 1));
+    const int field = static_cast<int>(magnitude_word(b) >> Field::shift);
+    power = power_from_field(Real(), min(max(2 * Field::bias - field, 1), 2 * Field::bias - 1));
+    inverse = fast_reciprocal(scaled(b, power));
   }
   __device__ C divide(C a) const { return scaled(a, power) * inverse; }
   __device__ C reciprocal() const { return scaled(inverse, power); }
