@@ -7,10 +7,12 @@
 struct CUstream_st;
 
 /// The launchers of the batched dense operations; conventions as in launch.hpp. Views obey what BatchedOps states,
-/// orders are at most largest_batched_order and count is positive.
+/// orders are at most those below and count is positive.
 namespace blockjacobi::kernels {
 
-inline constexpr int largest_batched_order = 32;
+/// Orders of getrf, getri, inverse and potrf, and those of the others.
+inline constexpr int largest_batched_order = 512;
+inline constexpr int largest_tiny_batched_order = 32;
 
 template <class C>
 void getrf(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/global/blocked.hpp"
 #include "kernels/global/tiny_batch.cuh"
 #include "kernels/subwarp/block_lu.cuh"
 #include "kernels/subwarp/careful_lu.cuh"
@@ -254,6 +255,7 @@ void getrf(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* s
     with_order(a.rows, [&]<int N>() { launch_getrf_packed<N>(a, ipiv, info, stream); });
   else
     for_each_class_of(a, [&]<int N>() { launch_getrf_class<N>(a, ipiv, info, stream); });
+  if (a.rows > largest_tiny_order) getrf_blocked(a, ipiv, info, stream);
 }
 
 }  // namespace blockjacobi::kernels

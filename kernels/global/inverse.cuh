@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/global/blocked.hpp"
 #include "kernels/global/tiny_batch.cuh"
 #include "kernels/subwarp/block_inverse.cuh"
 #include "kernels/subwarp/careful_inverse.cuh"
@@ -237,6 +238,7 @@ void inverse(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int
     with_order(a.rows, [&]<int N>() { launch_inverse_packed<N>(a, x, info, stream); });
   else
     for_each_class_of(a, [&]<int N>() { launch_inverse_class<N>(a, x, info, stream); });
+  if (a.rows > largest_tiny_order) inverse_blocked(a, x, info, stream);
 }
 
 }  // namespace blockjacobi::kernels

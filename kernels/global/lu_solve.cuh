@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/global/blocked.hpp"
 #include "kernels/global/tile_batch.cuh"
 #include "kernels/subwarp/tile_lu_inverse.cuh"
 #include "kernels/subwarp/tile_solve.cuh"
@@ -80,6 +81,7 @@ template <class C>
 void getri(const MatrixBatchView<const C>& lu, const index_t* ipiv, const MatrixBatchView<C>& x, int* info,
            CUstream_st* stream) {
   launch_tiles(LuInverse<C>{lu, ipiv, x, info}, "getri", stream);
+  if (lu.rows > largest_tiny_order) getri_blocked(lu, ipiv, x, info, stream);
 }
 
 template <class C>

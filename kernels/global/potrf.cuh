@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/global/blocked.hpp"
 #include "kernels/global/tiny_batch.cuh"
 #include "kernels/subwarp/tensor_cholesky.cuh"
 #include "kernels/subwarp/thread_cholesky.cuh"
@@ -113,6 +114,7 @@ void potrf(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, C
     with_order(a.rows, [&]<int N>() { launch_potrf_packed<N>(upper, a, info, stream); });
   else
     for_each_class_of(a, [&]<int N>() { launch_potrf_class<N>(upper, a, info, stream); });
+  if (a.rows > largest_tiny_order) potrf_blocked(triangle, a, info, stream);
 }
 
 }  // namespace blockjacobi::kernels

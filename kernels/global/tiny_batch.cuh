@@ -3,6 +3,7 @@
 #include "kernels/check.hpp"
 #include "kernels/launch_batched.hpp"
 #include "kernels/subwarp/batch_source.cuh"
+#include "kernels/tuning/setup.hpp"
 #include "kernels/tuning/tiny.hpp"
 
 #include <algorithm>

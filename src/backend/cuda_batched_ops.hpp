@@ -21,41 +21,49 @@ class CudaBatchedOps final : public BatchedOps<T> {
   explicit CudaBatchedOps(CudaContext& context) : context_(context) {}
 
   void getrf(const MatrixBatchView<T>& a, index_t* ipiv, int* info) override {
-    enqueue("getrf", a, [&](CUstream_st* stream) { kernels::getrf(cast(a), ipiv, info, stream); });
+    enqueue("getrf", kernels::largest_batched_order, a,
+            [&](CUstream_st* stream) { kernels::getrf(cast(a), ipiv, info, stream); });
   }
   void getri(const MatrixBatchView<const T>& lu, const index_t* ipiv, const MatrixBatchView<T>& x, int* info) override {
-    enqueue("getri", lu, [&](CUstream_st* stream) { kernels::getri(cast(lu), ipiv, cast(x), info, stream); });
+    enqueue("getri", kernels::largest_batched_order, lu,
+            [&](CUstream_st* stream) { kernels::getri(cast(lu), ipiv, cast(x), info, stream); });
   }
   void inverse(const MatrixBatchView<const T>& a, const MatrixBatchView<T>& x, int* info) override {
-    enqueue("inverse", a, [&](CUstream_st* stream) { kernels::inverse(cast(a), cast(x), info, stream); });
+    enqueue("inverse", kernels::largest_batched_order, a,
+            [&](CUstream_st* stream) { kernels::inverse(cast(a), cast(x), info, stream); });
   }
   void getrs(batched::Op op, const MatrixBatchView<const T>& lu, const index_t* ipiv,
              const MatrixBatchView<T>& b) override {
-    enqueue("getrs", lu, [&](CUstream_st* stream) { kernels::getrs(op, cast(lu), ipiv, cast(b), stream); });
+    enqueue("getrs", kernels::largest_tiny_batched_order, lu,
+            [&](CUstream_st* stream) { kernels::getrs(op, cast(lu), ipiv, cast(b), stream); });
   }
 
   void potrf(batched::Triangle triangle, const MatrixBatchView<T>& a, int* info) override {
-    enqueue("potrf", a, [&](CUstream_st* stream) { kernels::potrf(triangle, cast(a), info, stream); });
+    enqueue("potrf", kernels::largest_batched_order, a,
+            [&](CUstream_st* stream) { kernels::potrf(triangle, cast(a), info, stream); });
   }
   void potri(batched::Triangle triangle, const MatrixBatchView<T>& a, int* info) override {
-    enqueue("potri", a, [&](CUstream_st* stream) { kernels::potri(triangle, cast(a), info, stream); });
+    enqueue("potri", kernels::largest_tiny_batched_order, a,
+            [&](CUstream_st* stream) { kernels::potri(triangle, cast(a), info, stream); });
   }
   void spd_inverse(batched::Triangle triangle, const MatrixBatchView<const T>& a, const MatrixBatchView<T>& x,
                    batched::SpdStorage storage, int* info) override {
-    enqueue("spd_inverse", a,
+    enqueue("spd_inverse", kernels::largest_tiny_batched_order, a,
             [&](CUstream_st* stream) { kernels::spd_inverse(triangle, cast(a), cast(x), storage, info, stream); });
   }
   void potrs(batched::Triangle triangle, const MatrixBatchView<const T>& cholesky,
              const MatrixBatchView<T>& b) override {
-    enqueue("potrs", cholesky, [&](CUstream_st* stream) { kernels::potrs(triangle, cast(cholesky), cast(b), stream); });
+    enqueue("potrs", kernels::largest_tiny_batched_order, cholesky,
+            [&](CUstream_st* stream) { kernels::potrs(triangle, cast(cholesky), cast(b), stream); });
   }
 
   void geqrf(const MatrixBatchView<T>& a, T* tau) override {
-    enqueue("geqrf", a, [&](CUstream_st* stream) { kernels::geqrf(cast(a), compute_cast(tau), stream); });
+    enqueue("geqrf", kernels::largest_tiny_batched_order, a,
+            [&](CUstream_st* stream) { kernels::geqrf(cast(a), compute_cast(tau), stream); });
   }
   void pseudo_inverse(const MatrixBatchView<const T>& a, const MatrixBatchView<T>& x, double rtol,
                       index_t* rank) override {
-    enqueue("pseudo_inverse", a,
+    enqueue("pseudo_inverse", kernels::largest_tiny_batched_order, a,
             [&](CUstream_st* stream) { kernels::pseudo_inverse(cast(a), cast(x), rtol, rank, stream); });
   }
 
@@ -64,11 +72,11 @@ class CudaBatchedOps final : public BatchedOps<T> {
   static MatrixBatchView<const C> cast(const MatrixBatchView<const T>& view) { return batch_cast<const C>(view); }
 
   template <class U, class Launch>
-  void enqueue(const char* function, const MatrixBatchView<U>& a, Launch launch) {
+  void enqueue(const char* function, index_t largest, const MatrixBatchView<U>& a, Launch launch) {
     const index_t order = std::max(a.rows, a.cols);
-    if (order > kernels::largest_batched_order)
-      throw InvalidArgument(fmt::format("batched::{}: order {} on CUDA, which has orders up to {}", function, order,
-                                        kernels::largest_batched_order));
+    if (order > largest)
+      throw InvalidArgument(
+          fmt::format("batched::{}: order {} on CUDA, which has orders up to {}", function, order, largest));
     const DeviceGuard guard(context_.device());
     launch(context_.stream());
   }

@@ -1,5 +1,6 @@
 #include "support/batch.hpp"
 #include "support/hard_matrices.hpp"
+#include "support/shapes.hpp"
 
 namespace blockjacobi::test {
 namespace {
@@ -88,6 +89,54 @@ TYPED_TEST(BatchedOnBackend, CholeskyAndItsInverse) {
         EXPECT_LE(inverse_error<T>(matrices[k].matrix, completed(triangle, inverses[k])), accuracy);
       }
     }
+}
+
+TYPED_TEST(BatchedOnBackend, CholeskyOfLargeMatrices) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(208);
+  for (const index_t n : large_orders)
+    for (const Triangle triangle : triangles) {
+      auto matrices = spd_matrices<T>(n, random);
+      if (n > 200) matrices.resize(2);
+      const TestBatch<T> a(backend, only_triangles(triangle, matrices), {.padding = n % 3});
+      Array<int> info(backend, matrices.size());
+      batched::potrf(backend, triangle, a.view(), info.data());
+      EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
+      EXPECT_TRUE(a.padding_untouched());
+      const auto factors = a.matrices();
+      for (std::size_t k = 0; k < matrices.size(); ++k)
+        EXPECT_LE(cholesky_error(triangle, matrices[k].matrix, factors[k]), accuracy)
+            << matrices[k].name << ", order " << n;
+    }
+}
+
+/// Tiny and large matrices in one batch, some indefinite.
+TYPED_TEST(BatchedOnBackend, SmallCholeskyOfTinyAndLargeMatrices) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(209);
+  for (const Triangle triangle : triangles) {
+    std::vector<NamedMatrix<T>> matrices;
+    for (const index_t n : {40, 7, 77, 33, 32}) matrices.push_back(spd_matrices<T>(n, random)[0]);
+    std::vector<int> expected(matrices.size(), 0);
+    for (const index_t j : {0, 20, 56}) {
+      matrices.push_back(spd_matrices<T>(57, random)[0]);
+      matrices.back().matrix(j, j) = -matrices.back().matrix(j, j);
+      expected.push_back(j + 1);
+    }
+    const TestBatch<T> a(backend, only_triangles(triangle, matrices), {.padding = 1, .pointers = true, .orders = true});
+    Array<int> info(backend, matrices.size());
+    batched::potrf(backend, triangle, a.view(), info.data());
+    EXPECT_EQ(info.to_host(), expected);
+    EXPECT_TRUE(a.padding_untouched());
+    const auto factors = a.matrices();
+    for (std::size_t k = 0; k < matrices.size(); ++k) {
+      if (expected[k] == 0) {
+        EXPECT_LE(cholesky_error(triangle, matrices[k].matrix, factors[k]), accuracy) << "matrix " << k;
+      }
+    }
+  }
 }
 
 /// Unpacks LAPACK's packed triangle from the start of the storage of x.

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "kernels/subwarp/team.cuh"
+
+namespace blockjacobi::kernels {
+
+/// A row as the next pivot: its magnitude as an integer of 64 bits, NaN the largest, and its position, which decides
+/// between equals as in LAPACK. Positions of a comparison differ.
+struct alignas(16) PivotOffer {
+  unsigned high, low;
+  unsigned position;
+  int warp;
+
+  /// What never wins against a row.
+  __device__ static PivotOffer none(unsigned number) { return {0, 0, 0x80000000u + number, 0}; }
+
+  __device__ bool beats(const PivotOffer& other) const {
+    if (high != other.high) return high > other.high;
+    if (low != other.low) return low > other.low;
+    return position < other.position;
+  }
+  __device__ bool is_zero() const { return (high | low) == 0; }
+};
+
+__device__ inline PivotOffer pivot_offer(float magnitude, int position, int warp) {
+  return {__float_as_uint(magnitude) & 0x7fffffffu, 0, static_cast<unsigned>(position), warp};
+}
+__device__ inline PivotOffer pivot_offer(double magnitude, int position, int warp) {
+  return {static_cast<unsigned>(__double2hiint(magnitude)) & 0x7fffffffu,
+          static_cast<unsigned>(__double2loint(magnitude)), static_cast<unsigned>(position), warp};
+}
+
+/// Whether this lane's offer is the best of the warp.
+__device__ inline bool is_best_of_warp(const PivotOffer& own) {
+  bool best = own.high == __reduce_max_sync(full_warp, own.high);
+  if (__popc(__ballot_sync(full_warp, best)) > 1) {
+    const unsigned low = __reduce_max_sync(full_warp, best ? own.low : 0u);
+    best = best && own.low == low;
+    const unsigned position = __reduce_min_sync(full_warp, best ? own.position : ~0u);
+    best = best && own.position == position;
+  }
+  return best;
+}
+
+/// The best of 1..32 offers in shared memory, in every lane.
+__device__ inline PivotOffer best_offer(const PivotOffer* offers, int count) {
+  if (count <= 4) {
+    PivotOffer best = offers[0];
+    for (int i = 1; i < count; ++i) {
+      const PivotOffer next = offers[i];
+      if (next.beats(best)) best = next;
+    }
+    return best;
+  }
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const PivotOffer own = lane < count ? offers[lane] : PivotOffer::none(static_cast<unsigned>(lane));
+  return offers[__ffs(static_cast<int>(__ballot_sync(full_warp, is_best_of_warp(own)))) - 1];
+}
+
+}  // namespace blockjacobi::kernels
