@@ -124,68 +124,100 @@ struct TeamTile {
   }
 };
 
-/// Shared memory of team `team` of a thread block, of L lanes: a matrix, and a byte a row for pivots. The accesses of a
-/// team to neighbouring elements go to other banks than those of the next team.
+/// Shared memory of team `team` of a thread block, of L lanes: a matrix, and a byte a row for pivots. Matrices of an
+/// odd number of elements stand back to back as in a packed batch, so that those of a warp can be moved as one array.
+/// Between others the accesses of a team to neighbouring elements go to other banks than those of the next team.
 template <class C, int N, int L>
 struct TeamScratch {
   static constexpr int banks = 128;  ///< bytes
-  static constexpr int used = N * N * static_cast<int>(sizeof(C)) + 32;
-  static constexpr int bytes = (used + banks - 1) / banks * banks + L * static_cast<int>(sizeof(C)) % banks;
+  static constexpr int packed = N * N * static_cast<int>(sizeof(C));
+  static constexpr bool back_to_back = packed % 16 != 0 && packed * (32 / L) % 16 == 0;
+  static constexpr int stride =
+      back_to_back ? packed : (packed + banks - 1) / banks * banks + L * static_cast<int>(sizeof(C)) % banks;
+  static constexpr int bytes = stride + 32;
   C* tile;
   unsigned char* pivots;
 
   __device__ TeamScratch(unsigned char* shared, int team)
-      : tile(reinterpret_cast<C*>(shared + team * bytes)), pivots(shared + (team + 1) * bytes - 32) {}
+      : tile(reinterpret_cast<C*>(shared + team * stride)),
+        pivots(shared + static_cast<int>(blockDim.x) / L * stride + team * 32) {}
 };
 
 /// The packed matrices of a warp, one a team, on their way through shared memory: the warp moves them together, in
-/// whole lines. With 8 lanes or more each team does as well on its own, and so it does where an access could not be
-/// wider than 4 bytes.
+/// whole lines. Where they do not stand back to back that pays up to 4 lanes a team, and if an access is wider than 4
+/// bytes.
 template <class C, int N, int L>
 struct WarpTiles {
+  using Scratch = TeamScratch<C, N, L>;
   static constexpr int matrices = 32 / L;
-  static constexpr int bytes = N * N * static_cast<int>(sizeof(C));
-  static constexpr int chunk = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;  ///< of an access
-  static constexpr bool pays = L <= 4 && chunk > 4;
+  static constexpr int bytes = Scratch::packed;
+  static constexpr int chunk = Scratch::back_to_back || bytes % 16 == 0 ? 16
+                               : bytes % 8 == 0                         ? 8
+                                                                        : 4;  ///< of an access
+  static constexpr bool pays = Scratch::back_to_back || (L <= 4 && chunk > 4);
 
   /// Brings `count` <= matrices of them from `source` to the tiles; `scratch` is that of the first team. Tiles that are
   /// left become copies of the last one.
-  __device__ static void fetch(const TeamScratch<C, N, L>& scratch, const C* source, int count) {
+  __device__ static void fetch(const Scratch& scratch, const C* source, int count) {
     auto* const tiles = reinterpret_cast<unsigned char*>(scratch.tile);
     const auto* const from = reinterpret_cast<const unsigned char*>(source);
-    for_each_chunk([&](int t, int e) {
-      __pipeline_memcpy_async(tiles + t * TeamScratch<C, N, L>::bytes + e, from + min(t, count - 1) * bytes + e, chunk);
-    });
+    if constexpr (!Scratch::back_to_back) {
+      for_each_chunk([&](int t, int e) {
+        __pipeline_memcpy_async(tiles + t * Scratch::stride + e, from + min(t, count - 1) * bytes + e, chunk);
+      });
+    } else if (count == matrices) {
+      for_each_chunk([&](int, int e) { __pipeline_memcpy_async(tiles + e, from + e, chunk); });
+    } else {
+      for_each_element(matrices,
+                       [&](int t, int e) { scratch.tile[t * N * N + e] = source[min(t, count - 1) * N * N + e]; });
+    }
     __pipeline_commit();
     __pipeline_wait_prior(0);
     __syncwarp();
   }
 
   /// Takes them back, after a barrier of the warp.
-  __device__ static void store(const TeamScratch<C, N, L>& scratch, C* target, int count) {
+  __device__ static void store(const Scratch& scratch, C* target, int count) {
     struct alignas(chunk) Chunk {
       unsigned word[chunk / 4];
     };
     __syncwarp();
     const auto* const tiles = reinterpret_cast<const unsigned char*>(scratch.tile);
     auto* const to = reinterpret_cast<unsigned char*>(target);
-    for_each_chunk([&](int t, int e) {
-      if (t < count)
-        *reinterpret_cast<Chunk*>(to + t * bytes + e) =
-            *reinterpret_cast<const Chunk*>(tiles + t * TeamScratch<C, N, L>::bytes + e);
-    });
+    const auto copy = [&](int tile, int e) {
+      *reinterpret_cast<Chunk*>(to + e) = *reinterpret_cast<const Chunk*>(tiles + tile);
+    };
+    if constexpr (!Scratch::back_to_back) {
+      for_each_chunk([&](int t, int e) {
+        if (t < count) copy(t * Scratch::stride + e, t * bytes + e);
+      });
+    } else if (count == matrices) {
+      for_each_chunk([&](int, int e) { copy(e, e); });
+    } else {
+      for_each_element(count, [&](int t, int e) { target[t * N * N + e] = scratch.tile[t * N * N + e]; });
+    }
   }
 
  private:
-  /// visit(matrix, byte in it) for the chunks of this lane.
+  /// visit(matrix, byte in it) for the chunks of this lane; where matrices stand back to back they count as one.
   template <class Visit>
   __device__ static void for_each_chunk(Visit visit) {
-    constexpr int per_matrix = bytes / chunk, all = matrices * per_matrix;
+    constexpr int per_matrix = bytes / chunk, all = matrices * bytes / chunk;
 #pragma unroll 8
     for (int first = 0; first < all; first += 32) {
       const int c = first + static_cast<int>(threadIdx.x) % 32;
-      if (c < all) visit(c / per_matrix, c % per_matrix * chunk);
+      if (c >= all) continue;
+      if constexpr (Scratch::back_to_back)
+        visit(0, c * chunk);
+      else
+        visit(c / per_matrix, c % per_matrix * chunk);
     }
+  }
+
+  /// visit(matrix, element in it) for `count` matrices.
+  template <class Visit>
+  __device__ static void for_each_element(int count, Visit visit) {
+    for (int e = static_cast<int>(threadIdx.x) % 32; e < count * N * N; e += 32) visit(e / (N * N), e % (N * N));
   }
 };
 

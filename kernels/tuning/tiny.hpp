@@ -35,7 +35,7 @@ constexpr bool inverse_by_thread(int words, bool complex, int n) {
 }
 constexpr bool lu_by_thread(int words, bool complex, int n) {
   if (words == 1) return n <= 8 || n == 10 || n == 12;
-  if (!complex) return n <= 8;
+  if (!complex) return n <= 9;
   return n <= (words == 2 ? 6 : 5);
 }
 
