@@ -6,17 +6,17 @@ using capi::required;
 
 bj_status bj_backend_create_host(std::int32_t threads, bj_backend** backend) {
   return guarded("bj_backend_create_host",
-                 [&] { *required(backend, "backend") = new bj_backend{Backend::host(threads)}; });
+                 [&] { capi::hand_out(backend, "backend", [&] { return Backend::host(threads); }); });
 }
 
 bj_status bj_backend_create_cuda(std::int32_t device, bj_backend** backend) {
   return guarded("bj_backend_create_cuda",
-                 [&] { *required(backend, "backend") = new bj_backend{Backend::cuda(device)}; });
+                 [&] { capi::hand_out(backend, "backend", [&] { return Backend::cuda(device); }); });
 }
 
 bj_status bj_backend_create_cuda_stream(std::int32_t device, CUstream_st* stream, bj_backend** backend) {
   return guarded("bj_backend_create_cuda_stream",
-                 [&] { *required(backend, "backend") = new bj_backend{Backend::cuda(device, stream)}; });
+                 [&] { capi::hand_out(backend, "backend", [&] { return Backend::cuda(device, stream); }); });
 }
 
 bj_status bj_backend_destroy(bj_backend* backend) {
