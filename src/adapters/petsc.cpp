@@ -90,6 +90,7 @@ PetscErrorCode stated_partition(PC pc, std::optional<BlockPartition>* partition)
   PetscCall(MatGetVariableBlockSizes(pc->pmat, &count, &sizes));
   if (count > 0) {
     std::vector<index_t> offsets{0};
+    offsets.reserve(static_cast<std::size_t>(count) + 1);
     for (PetscInt b = 0; b < count; ++b) offsets.push_back(offsets.back() + static_cast<index_t>(sizes[b]));
     *partition = BlockPartition::from_offsets(std::move(offsets));
     PetscFunctionReturn(success);

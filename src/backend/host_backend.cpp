@@ -9,11 +9,27 @@
 #include <cstring>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace blockjacobi::detail {
 
 namespace {
 
-constexpr std::align_val_t alignment{256};
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// From two of them on, arrays are placed so that they can lie on huge pages.
+bool is_huge(std::size_t bytes) { return bytes >= 2 * huge_page; }
+
+std::align_val_t alignment(std::size_t bytes) { return std::align_val_t{is_huge(bytes) ? huge_page : 256}; }
+
+/// why: faults of small pages at the first write cost a set-up as much as its arithmetic.
+void advise_huge_pages([[maybe_unused]] void* pointer, [[maybe_unused]] std::size_t bytes) {
+#if defined(__linux__)
+  if (is_huge(bytes)) static_cast<void>(madvise(pointer, bytes, MADV_HUGEPAGE));  // a hint: it may be refused
+#endif
+}
 
 class HostPartitionOps final : public PartitionOps {
  public:
@@ -57,8 +73,12 @@ class HostBackend final : public BackendImpl {
   int threads() const override { return threads_; }
   void synchronize() override {}
 
-  void* allocate(std::size_t bytes) override { return ::operator new(bytes, alignment); }
-  void deallocate(void* pointer, std::size_t) noexcept override { ::operator delete(pointer, alignment); }
+  void* allocate(std::size_t bytes) override {
+    void* const pointer = ::operator new(bytes, alignment(bytes));
+    advise_huge_pages(pointer, bytes);
+    return pointer;
+  }
+  void deallocate(void* pointer, std::size_t bytes) noexcept override { ::operator delete(pointer, alignment(bytes)); }
   void copy_from_host(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
   void copy_to_host(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
   // An empty array has a null pointer, which memcpy and memset must not be given even for no bytes.

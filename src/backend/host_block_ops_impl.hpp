@@ -203,16 +203,20 @@ void apply_blocks(const BlockBatchView<const T>& inverse, const T* r, T* z, [[ma
   auto* output = compute_cast(z);
 #pragma omp parallel num_threads(threads) if (inverse.rows > smallest_parallel_rows)
   for (const BlockGroup& group : inverse.groups) {
+    const BlockSlot* slots = inverse.slots + group.first_slot;
+    // The table of slots need not be read where the blocks follow each other in the rows too, as most do.
+    const bool adjacent =
+        slots[group.count - 1].first_row - slots[0].first_row == offset_t{group.count - 1} * group.size;
     with_fixed_size(group.size, [&](auto fixed) {
-      const offset_t end = static_cast<offset_t>(group.first_slot) + group.count;
+      const int n = fixed() > 0 ? fixed() : group.size;
 #pragma omp for schedule(static) nowait
-      for (offset_t s = group.first_slot; s < end; ++s) {
-        const BlockSlot& slot = inverse.slots[s];
-        const auto* block = x + slot.start;
+      for (index_t b = 0; b < group.count; ++b) {
+        const auto* block = x + group.start + offset_t{b} * n * n;
+        const index_t row = adjacent ? slots[0].first_row + b * n : slots[b].first_row;
         if constexpr (op == Op::none)
-          multiply<fixed()>(block, slot.size, input + slot.first_row, output + slot.first_row);
+          multiply<fixed()>(block, n, input + row, output + row);
         else
-          multiply_transposed<fixed(), op>(block, slot.size, input + slot.first_row, output + slot.first_row);
+          multiply_transposed<fixed(), op>(block, n, input + row, output + row);
       }
     });
   }

@@ -5,24 +5,18 @@ using capi::guarded;
 using capi::required;
 
 bj_status bj_backend_create_host(std::int32_t threads, bj_backend** backend) {
-  return guarded("bj_backend_create_host", [&] {
-    required(backend, "backend");
-    *backend = new bj_backend{Backend::host(threads)};
-  });
+  return guarded("bj_backend_create_host",
+                 [&] { capi::hand_out(backend, "backend", [&] { return Backend::host(threads); }); });
 }
 
 bj_status bj_backend_create_cuda(std::int32_t device, bj_backend** backend) {
-  return guarded("bj_backend_create_cuda", [&] {
-    required(backend, "backend");
-    *backend = new bj_backend{Backend::cuda(device)};
-  });
+  return guarded("bj_backend_create_cuda",
+                 [&] { capi::hand_out(backend, "backend", [&] { return Backend::cuda(device); }); });
 }
 
 bj_status bj_backend_create_cuda_stream(std::int32_t device, CUstream_st* stream, bj_backend** backend) {
-  return guarded("bj_backend_create_cuda_stream", [&] {
-    required(backend, "backend");
-    *backend = new bj_backend{Backend::cuda(device, stream)};
-  });
+  return guarded("bj_backend_create_cuda_stream",
+                 [&] { capi::hand_out(backend, "backend", [&] { return Backend::cuda(device, stream); }); });
 }
 
 bj_status bj_backend_destroy(bj_backend* backend) {

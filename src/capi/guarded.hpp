@@ -36,6 +36,13 @@ P* required(P* pointer, const char* name) {
   return pointer;
 }
 
+/// Gives the caller a new object, made only if there is a place for it.
+template <class Handle, class Make>
+void hand_out(Handle** place, const char* name, Make&& make) {
+  required(place, name);
+  *place = new Handle{std::forward<Make>(make)()};
+}
+
 /// Checks a number that C passes for one of the first `count` enumerators.
 template <class Enum>
 Enum enumerator(std::int32_t value, std::int32_t count, const char* name) {

@@ -8,8 +8,7 @@ using capi::required;
 
 bj_status bj_partition_create_uniform(std::int32_t rows, std::int32_t block_size, bj_partition** partition) {
   return guarded("bj_partition_create_uniform", [&] {
-    required(partition, "partition");
-    *partition = new bj_partition{BlockPartition::uniform(rows, block_size)};
+    capi::hand_out(partition, "partition", [&] { return BlockPartition::uniform(rows, block_size); });
   });
 }
 

@@ -73,6 +73,24 @@ void collect(const CsrView<const void, O>& pattern, const BlockSlot& slot, std::
   sort_row(entries.begin() + row_begin, entries.end());
 }
 
+/// Writes the words of a slot whose rows are sorted and without duplicates; false where one is not.
+template <class Word, Offset O>
+bool fill_sorted(const CsrView<const void, O>& pattern, const BlockSlot& slot, const MapSlot& map, Word* word) {
+  const auto base = static_cast<index_t>(pattern.base);
+  for (index_t i = 0; i < slot.size; ++i) {
+    const O* row = pattern.row_offsets + slot.first_row + i;
+    index_t last = -1;
+    for (offset_t k = row[0] - base; k < row[1] - base; ++k) {
+      const index_t j = pattern.columns[k] - base - slot.first_row;
+      if (j < 0 || j >= slot.size) continue;
+      if (j <= last) return false;
+      last = j;
+      *word++ = map_word<Word>(MapEntry{k, i, j}, map);
+    }
+  }
+  return true;
+}
+
 /// Returns whether there are duplicates.
 template <class Word, Offset O>
 bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slots, int threads,
@@ -86,6 +104,7 @@ bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slot
     for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
       const MapSlot& slot = map[static_cast<std::size_t>(s)];
       if (slot.row_stride != 0) continue;
+      if (fill_sorted(pattern, slots[static_cast<std::size_t>(s)], slot, words.data() + slot.begin)) continue;
       collect(pattern, slots[static_cast<std::size_t>(s)], entries);
       Word* word = words.data() + slot.begin;
       for (std::size_t e = 0; e < entries.size(); ++e) {
