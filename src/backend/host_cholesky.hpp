@@ -70,12 +70,13 @@ class TiledCholesky {
         const MatrixRef<C> target = load(target_, i, j);
         for (index_t k = 0; k < i; k += width)
           subtract_product<T>(target, adjoint(load(left_, k, i)), load(right_, k, j));
-        if (i < j) {
+        int failed = 0;
+        if (i < j)
           solve_adjoint(load(left_, i, i), target);
-        } else if (const int zero = cholesky_upper(target.data, width, target.cols); zero != 0) {
-          return j + zero;
-        }
-        a_.store(i, j, target);
+        else
+          failed = cholesky_upper(target.data, width, target.cols);
+        a_.store(i, j, target);  // also the factor of the part before a pivot that failed
+        if (failed != 0) return j + failed;
       }
     return 0;
   }
