@@ -18,10 +18,7 @@
  * PCView() names it.
  *
  * A matrix in CUDA memory is taken where it lies, and so are the vectors. This path was not tested with a PETSc that
- * has CUDA.
- *
- * A shared build of the adapter can also be loaded into a program that does not know it:
- * -dll_append libblockjacobi_petsc.so registers the type. */
+ * has CUDA. */
 
 #include <petscpc.h>
 
