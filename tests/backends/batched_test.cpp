@@ -357,14 +357,7 @@ TYPED_TEST(BatchedOnBackend, SmallMisuseOfOneOperand) {
   EXPECT_EQ(spoilt([&](auto& v) { v.space = other; }),
             "batched::getrf: a: lies on the " + std::string(to_string(other)) + ", the backend (" +
                 m.backend.description() + ") computes on the " + to_string(m.view.space));
-  if (TypeParam::kind == BackendKind::cuda) {
-    EXPECT_NE(spoilt([](auto& v) {
-                v.rows = v.cols = v.ld = 33;
-                v.count = 1;
-              }),
-              "no InvalidArgument");
-    return;
-  }
+  if (TypeParam::kind == BackendKind::cuda) return;
   const std::vector<index_t> orders{4, 5, 0};
   EXPECT_EQ(spoilt([&](auto& v) { v.orders = orders.data(); }),
             "batched::getrf: a: order of matrix 1 is 5, must be in 0..4");
