@@ -164,7 +164,7 @@ struct BlockCholesky {
     C y[W];
     Row::read(triangle + lane % W * Row::stride, y);
     Warp::sync();  // rows are read twice before they are written
-    // Rolled for the sake of the instruction cache: a step reads register c and writes register c - 1.
+                   // Rolled for the sake of the instruction cache: a step reads register c and writes register c - 1.
 #pragma unroll 1
     for (int k = 0; k < W; ++k) {
       const Real pivot = detail::real_part(Warp::broadcast(y[0], k));
