@@ -3,7 +3,8 @@
 usage: readme_test.py SOURCE PREFIX LIBDIR WORK_FOLDER
 
 A fenced block follows a comment that says what it is: <!-- snippet: ROLE -->. A block without a role, with an unknown
-one, or a role without a block fails. BLOCKJACOBI_GENERATE names the generator, which is not installed.
+one, or a role without a block fails. BLOCKJACOBI_GENERATE names the generator, which is not installed,
+BLOCKJACOBI_WERROR says whether warnings are errors.
 """
 
 import os
@@ -69,10 +70,12 @@ class Readme:
         """Configures and builds the CMake project of a snippet with the program of the page, and runs it."""
         folder = self.work / role
         folder.mkdir()
-        (folder / "CMakeLists.txt").write_text(self.blocks[role], encoding="utf-8")
-        (folder / "main.cpp").write_text(self.blocks["main.cpp"], encoding="utf-8")
+        text = self.blocks[role]
         if role == "add_subdirectory":
-            (folder / "blockjacobi").symlink_to(self.source)
+            # Where the sources are and not in a subfolder, so that ccache knows them.
+            text = text.replace("add_subdirectory(blockjacobi)", f'add_subdirectory("{self.source}" blockjacobi)')
+        (folder / "CMakeLists.txt").write_text(text, encoding="utf-8")
+        (folder / "main.cpp").write_text(self.blocks["main.cpp"], encoding="utf-8")
         call(["cmake", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Release", *options], folder)
         call(["cmake", "--build", "build", "-j", str(os.cpu_count())], folder)
         call([folder / "build" / "my_solver"], self.work)
@@ -82,7 +85,8 @@ class Readme:
 
     def add_subdirectory(self, _):
         launcher = shutil.which("ccache")
-        self.consumer("add_subdirectory", *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []))
+        self.consumer("add_subdirectory", f"-DBLOCKJACOBI_WERROR={os.environ.get('BLOCKJACOBI_WERROR', 'OFF')}",
+                      *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"] if launcher else []))
 
     def pkg_config(self, text):
         folder = self.work / "pkg_config"
