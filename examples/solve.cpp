@@ -180,8 +180,9 @@ void run(const Options& options, Outcome& outcome) {
 
   try {
     std::optional<BlockJacobi<T>> M;
-    outcome.setup_ms = milliseconds(
-        backend, [&] { M.emplace(backend, matrix.view(), blocks, blockjacobi::BlockJacobiOptions{options.singular}); });
+    const blockjacobi::BlockJacobiOptions block_options{options.singular, options.storage, options.accuracy,
+                                                        options.l1};
+    outcome.setup_ms = milliseconds(backend, [&] { M.emplace(backend, matrix.view(), blocks, block_options); });
     outcome.setup = M->report();
     print_setup(outcome);
     solve_with(options, backend, *M, matrix.view(), b, x, outcome);

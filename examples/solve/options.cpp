@@ -18,6 +18,7 @@ namespace solve {
 using blockjacobi::BackendKind;
 using blockjacobi::ScalarType;
 using blockjacobi::SingularPolicy;
+using blockjacobi::Storage;
 
 namespace {
 
@@ -72,14 +73,20 @@ const Choice<SingularPolicy>& singular_policies() {
   static const Choice<SingularPolicy> choice{"--singular",
                                              {{"fail", SingularPolicy::fail},
                                               {"identity", SingularPolicy::identity},
-                                              {"scalar_jacobi", SingularPolicy::scalar_jacobi}},
-                                             {"shift", "pseudo_inverse"}};
+                                              {"scalar_jacobi", SingularPolicy::scalar_jacobi},
+                                              {"shift", SingularPolicy::shift},
+                                              {"pseudo_inverse", SingularPolicy::pseudo_inverse}}};
   return choice;
 }
 
-/// Only the format that stores the inverses as they are computed exists so far.
-const Choice<bool>& storages() {
-  static const Choice<bool> choice{"--storage", {{"full", true}}, {"packed", "fp32", "bf16", "fp16", "adaptive"}};
+const Choice<Storage>& storages() {
+  static const Choice<Storage> choice{"--storage",
+                                      {{"full", Storage::full},
+                                       {"packed", Storage::packed},
+                                       {"fp32", Storage::fp32},
+                                       {"bf16", Storage::bf16},
+                                       {"fp16", Storage::fp16},
+                                       {"adaptive", Storage::adaptive}}};
   return choice;
 }
 
@@ -121,6 +128,7 @@ void check_numbers(const Options& options) {
   if (options.max_iterations < 1)
     throw UsageError(fmt::format("--max-iterations: {} is not positive", options.max_iterations));
   if (options.restart < 1) throw UsageError(fmt::format("--restart: {} is not positive", options.restart));
+  if (!(options.accuracy > 0.0)) throw UsageError(fmt::format("--accuracy: {} is not positive", options.accuracy));
 }
 
 /// Options that were given but would have no effect are refused.
@@ -130,6 +138,8 @@ void require_effect(const CLI::App& app, const Words& words) {
     if (app.count(option) > 0 && word->empty()) throw UsageError(fmt::format("{}: the file name is empty", option));
   if (app.count("--restart") > 0 && words.solver == "cg")
     throw UsageError("--restart: belongs to gmres, but --solver is cg");
+  if (app.count("--accuracy") > 0 && words.storage != "adaptive")
+    throw UsageError(fmt::format("--accuracy: belongs to --storage adaptive, but it is {}", words.storage));
   if (app.count("--threads") > 0 && words.backend == "cuda")
     throw UsageError("--threads: belongs to the host backend, but --backend is cuda");
 }
@@ -141,7 +151,7 @@ Options interpret(const Words& words, bool threads_given, Options options) {
   options.backend = choose(backends(), words.backend);
   options.scalar = choose(scalars(), words.scalar);
   options.singular = choose(singular_policies(), words.singular);
-  choose(storages(), words.storage);
+  options.storage = choose(storages(), words.storage);
   if (!words.plot.empty())
     throw UsageError(
         fmt::format("--plot {}: this option is known, but not available in version {}; --history FILE.csv writes "
@@ -188,9 +198,16 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
   app.add_option("--backend", words.backend, "auto (cuda if there is a device), host, cuda")->capture_default_str();
   app.add_option("--threads", words.threads, "threads of the host backend (default: OpenMP's)");
   app.add_option("--scalar", words.scalar, "auto (d, or z for complex files), s, d, c, z")->capture_default_str();
-  app.add_option("--storage", words.storage, "format of the stored inverses: full")->capture_default_str();
-  app.add_option("--singular", words.singular, "what replaces singular blocks: fail, identity, scalar_jacobi")
+  app.add_option("--storage", words.storage,
+                 "format of the stored inverses: full, packed (symmetric or hermitian matrices), fp32, bf16, fp16, "
+                 "adaptive (chosen block by block)")
       ->capture_default_str();
+  app.add_option("--accuracy", options.accuracy, "bound of ||I - A_b X_b|| for every block with adaptive storage")
+      ->capture_default_str();
+  app.add_option("--singular", words.singular,
+                 "what replaces singular blocks: fail, identity, scalar_jacobi, shift, pseudo_inverse")
+      ->capture_default_str();
+  app.add_flag("--l1", options.l1, "add the absolute row sums outside of the blocks to the diagonal (l1 block-Jacobi)");
   app.add_option("--rhs", words.rhs, "random (b = A x, x uniform in [-1, 1]), ones (b = A * ones), or a file")
       ->capture_default_str();
   app.add_option("--x0", words.x0, "file with the initial guess (default: zero)");

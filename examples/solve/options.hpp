@@ -33,6 +33,9 @@ struct Options {
   int threads = 0;  ///< of the host backend; 0 takes OpenMP's default
   std::optional<blockjacobi::ScalarType> scalar;
   blockjacobi::SingularPolicy singular = blockjacobi::SingularPolicy::scalar_jacobi;
+  blockjacobi::Storage storage = blockjacobi::Storage::full;
+  double accuracy = 0.1;  ///< of Storage::adaptive
+  bool l1 = false;
   Rhs rhs = Rhs::random;
   std::filesystem::path rhs_file;  ///< with Rhs::file
   std::filesystem::path x0_file;   ///< empty: start from zero

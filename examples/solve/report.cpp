@@ -85,6 +85,10 @@ nlohmann::json blocks_json(const Outcome& outcome) {
   const auto& setup = *outcome.setup;
   json["singular_policy"] = blockjacobi::to_string(setup.policy);
   json["singular"] = setup.singular_blocks;
+  json["storage"] = blockjacobi::to_string(setup.storage);
+  json["formats"] = nlohmann::json::object();
+  for (const auto& [format, count] : setup.formats) json["formats"][blockjacobi::to_string(format)] = count;
+  json["inverse_bytes"] = setup.inverse_bytes;
   json["non_finite"] = setup.non_finite_blocks;
   json["captured"] = setup.captured;
   json["min_rcond"] = setup.min_rcond;

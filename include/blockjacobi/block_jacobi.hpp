@@ -16,15 +16,53 @@ template <Scalar T>
 class PreconditionerImpl;
 }  // namespace detail
 
-/// What takes the place of the inverse of a block that is singular or holds NaN or Inf.
+/// What takes the place of the inverse of a block A that is singular or holds NaN or Inf. R and C are the powers of two
+/// that equilibrate the rows and columns of A, eps is LAPACK's epsilon('P').
 enum class SingularPolicy {
-  fail,          ///< construction throws SingularBlock; after a refresh the next solve ends with singular_block
-  identity,      ///< I
-  scalar_jacobi  ///< diag(1 / a_ii), with 1 where a_ii is zero, missing or not finite or 1 / a_ii overflows
+  fail,           ///< construction throws SingularBlock; after a refresh the next solve ends with singular_block
+  identity,       ///< I
+  scalar_jacobi,  ///< diag(1 / a_ii), with 1 where a_ii is zero, missing or not finite or 1 / a_ii overflows
+  /// (A + R^-1 S C^-1)^-1, S diagonal: every diagonal element b_ii of the equilibrated block B = R A C moves away from
+  /// zero by the same s, to b_ii (1 + s / |b_ii|), or to s where it is zero; that of a row of zeros by 1. s is the
+  /// first of 2^-26, 2^-22, ..., 2^14 (single precision: 2^-11, 2^-7, ..., 2^13) with which the reciprocal condition of
+  /// B + S is at least 10 N eps. There always is one. Of a symmetric semidefinite block it makes a definite one.
+  shift,
+  /// C B^+ R, where B^+ is the Moore-Penrose inverse of B = R A C by QR with column pivoting. Its rank is the number of
+  /// |r_jj| > 10 N eps |r_11|, at most N - 1. R = C for a Hermitian A, whose inverse thus remains Hermitian.
+  pseudo_inverse
+  // Under the last two, blocks with NaN or Inf and blocks whose result overflows get scalar_jacobi's diagonal.
+};
+
+/// How the inverses are stored. They are computed in the working precision, and products with them are accumulated in
+/// it; the narrow formats hold X / 2^e, with one exponent e a block that brings its largest number near the greatest
+/// one of the format. One exponent is enough for bf16 and fp32, whose numbers reach down to 2^-246 of the largest; fp16
+/// keeps all its digits down to 2^-29 of the largest and loses what is below 2^-39 of it: blocks with rows of such
+/// different scales belong to adaptive, which notices.
+enum class Storage {
+  full,     ///< the working precision, N^2 numbers a block
+  packed,   ///< the working precision, the N (N + 1) / 2 numbers of a triangle; for symmetric or Hermitian matrices
+  fp32,     ///< single precision; the same as full where that is the working precision
+  bf16,     ///< 16 bits, 8 of them for the digits
+  fp16,     ///< 16 bits, 11 of them for the digits
+  adaptive  ///< for each block the cheapest of fp16, bf16, fp32, full with ||I - A X|| < accuracy
 };
 
 struct BlockJacobiOptions {
   SingularPolicy singular = SingularPolicy::fail;
+  /// packed: a block in which a_ij and conj(a_ji) differ by more than 64 eps max(|a_ij|, sqrt(|a_ii a_jj|)) is an
+  /// error: construction throws InvalidArgument naming the block, the element and the values. After a refresh such
+  /// blocks are counted in the report. What is stored is (X + X^H) / 2 in any case.
+  Storage storage = Storage::full;
+  /// adaptive: the bound of ||I - A X||, infinity norm, with X as stored. The meaning is that of the accuracy of
+  /// Ginkgo's Jacobi (Anzt, Dongarra, Flegar, Higham, Quintana-Orti, Adaptive precision in block-Jacobi
+  /// preconditioning, 2019), where condition number times unit roundoff of the format stands for the residual that is
+  /// measured here.
+  double accuracy = 0.1;
+  /// l1 block-Jacobi, a smoother that converges for every Hermitian positive definite matrix without damping (Baker,
+  /// Falgout, Kolev, Yang, Multigrid smoothers for ultraparallel computing, 2011): before the inversion each diagonal
+  /// element a_ii becomes a_ii + sign(Re a_ii) sum |a_ij|, j over the stored entries outside of the block (an entry
+  /// stored in parts counts part by part). Keeps the pattern and a copy of the values in the backend's memory.
+  bool l1 = false;
 };
 
 /// A block that could not be inverted.
@@ -50,6 +88,14 @@ struct BlockJacobiReport {
   double min_rcond = 1.0;            ///< over the blocks that were inverted; 1 if there is none
   index_t min_rcond_block = -1;      ///< block number, -1 if no block was inverted
   std::vector<BlockDefect> defects;  ///< every block with info != 0, by block number
+  Storage storage = Storage::full;
+  /// (full, packed, fp32, bf16 or fp16, how many blocks are stored so), of those that occur.
+  std::vector<std::pair<Storage, index_t>> formats;
+  std::size_t inverse_bytes = 0;  ///< of the inverses alone
+  /// After a refresh: blocks that are not Hermitian (packed), or whose ||I - A X|| is no longer below the accuracy
+  /// (adaptive); and the first of them, -1 if there is none.
+  index_t unsuited_blocks = 0;
+  index_t first_unsuited = -1;
 };
 
 /// One sentence: block, row range, and what is wrong with it, with the value.
@@ -58,7 +104,11 @@ struct BlockJacobiReport {
 /// A few lines of text; lists the first ten defects and says how many more there are.
 [[nodiscard]] BLOCKJACOBI_EXPORT std::string to_text(const BlockJacobiReport& report);
 
+/// The same as one JSON object, with every defect; NaN and Inf are null.
+[[nodiscard]] BLOCKJACOBI_EXPORT std::string to_json(const BlockJacobiReport& report);
+
 [[nodiscard]] BLOCKJACOBI_EXPORT const char* to_string(SingularPolicy policy) noexcept;
+[[nodiscard]] BLOCKJACOBI_EXPORT const char* to_string(Storage storage) noexcept;
 
 /// Block-Jacobi preconditioner M = diag(A_11, ..., A_kk): keeps the explicit inverse of every diagonal block of a
 /// square sparse matrix and applies z = M^-1 r as a batched matrix-vector product.
@@ -79,7 +129,8 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
  public:
   /// The view may lie on the host or on the backend's device and is not referenced afterwards. Waits for the set-up.
   /// Throws InvalidArgument for a matrix that is not square, fails validate() or does not have the partition's rows,
-  /// and SingularBlock under SingularPolicy::fail.
+  /// for an accuracy that is not positive, and for a block that is not Hermitian under Storage::packed; SingularBlock
+  /// under SingularPolicy::fail.
   template <Offset O>
   BlockJacobi(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
               const BlockJacobiOptions& options = {});
@@ -102,12 +153,31 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   /// Numeric set-up for new values of the same pattern: values[k] belongs to the k-th stored entry of the matrix given
   /// at construction. The values lie in the backend's space and number nnz. Enqueued, without waiting.
   /// Throws InvalidArgument for the wrong length or space. Does not throw for singular blocks: under
-  /// SingularPolicy::fail they are replaced by I, and the next solve ends with singular_block.
+  /// SingularPolicy::fail they are replaced by I, and the next solve ends with singular_block. Keeps the formats of
+  /// adaptive storage; only the first refresh() after analyze() chooses them, as rebuild() does.
   void refresh(const T* values, offset_t nnz, MemorySpace space);
+
+  /// The same for the values of `matrix`, which lies in the backend's space, after a comparison of its pattern with the
+  /// one given at construction: InvalidArgument if rows, entries, row offsets or columns differ (the base and the width
+  /// of the offsets may). The comparison goes by a 64-bit fingerprint, reads the pattern once and waits.
+  template <Offset O>
+  void refresh(const CsrView<T, O>& matrix);
+
+  /// The same as a new construction with these values, without the analysis of the pattern: chooses the formats of
+  /// adaptive storage anew and allocates what they take, waits, and throws as refresh() and the constructor.
+  void rebuild(const T* values, offset_t nnz, MemorySpace space);
 
   /// z = op(M^-1) r. Enqueued. r and z are rows() long, in the backend's space, and do not overlap; InvalidArgument
   /// else.
   void apply(VectorView<const T> r, VectorView<T> z, Op op = Op::none) const;
+  /// z = alpha op(M^-1) r + beta z; z is not read if beta is zero.
+  void apply(T alpha, VectorView<const T> r, T beta, VectorView<T> z, Op op = Op::none) const;
+
+  /// Z = op(M^-1) R and Z = alpha op(M^-1) R + beta Z for rows() x k vectors, each row- or column-major; a block is
+  /// read once for several columns. Otherwise as for one vector; R and Z are taken to overlap if their extents in
+  /// memory do.
+  void apply(MultiVectorView<const T> R, MultiVectorView<T> Z, Op op = Op::none) const;
+  void apply(T alpha, MultiVectorView<const T> R, T beta, MultiVectorView<T> Z, Op op = Op::none) const;
 
   /// LAPACK meaning, by block number: 0 inverted; k in 1..N: pivot k is exactly zero (the first); N + 1: the
   /// reciprocal condition is below the threshold or the inverse overflows; -(1 + i + j N): the first element, in
@@ -124,9 +194,11 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   /// Waits.
   BlockJacobiReport report() const;
 
-  /// The stored inverses; unspecified before the first refresh() of an object from analyze().
-  BlockBatchView<const T> inverse() const noexcept;
-  /// Copies the stored inverse of one block to the host, column-major, and waits.
+  /// The stored inverses; unspecified before the first refresh() of an object from analyze(). InvalidArgument unless
+  /// the storage is full.
+  BlockBatchView<const T> inverse() const;
+  /// Copies the inverse of one block to the host, column-major, as apply() uses it: widened where it is stored in a
+  /// narrow format. Waits.
   std::vector<T> inverse_block(index_t block) const;
 
   const Backend& backend() const noexcept;
@@ -134,14 +206,19 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   index_t rows() const noexcept;
   /// Stored entries of the matrix given at construction, the length refresh() expects.
   offset_t nnz() const noexcept;
-  /// Bytes held in the backend's memory: inverses, block table, position map, info.
+  /// Bytes held in the backend's memory: inverses, block tables, position map, info, and the work space of other
+  /// storage than full and of the policies shift and pseudo_inverse.
   std::size_t bytes() const noexcept;
-  /// Bytes of the inverses alone, before anything is allocated.
-  [[nodiscard]] static std::size_t storage_bytes(const BlockPartition& partition);
+  /// Bytes of the inverses alone, before anything is allocated; an upper bound for Storage::adaptive.
+  [[nodiscard]] static std::size_t storage_bytes(const BlockPartition& partition, Storage storage = Storage::full);
   /// What bytes() of an object with this pattern will be, without allocating on a backend; O(nnz) on the host. The view
   /// lies on the host, its values are not read. Throws InvalidArgument as the constructor.
   template <Offset O>
   [[nodiscard]] static std::size_t required_bytes(const CsrView<T, O>& pattern, const BlockPartition& partition);
+  /// The same on that backend with these options; an upper bound for Storage::adaptive.
+  template <Offset O>
+  [[nodiscard]] static std::size_t required_bytes(const Backend& backend, const CsrView<T, O>& pattern,
+                                                  const BlockPartition& partition, const BlockJacobiOptions& options);
 
   /// For the solvers.
   const detail::PreconditionerImpl<T>& preconditioner() const;
@@ -149,6 +226,8 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
  private:
   explicit BlockJacobi(std::unique_ptr<detail::BlockJacobiImpl<T>> impl) noexcept;
   const detail::BlockJacobiImpl<T>& set_up(const char* function) const;
+  void require_values(const char* function, const T* values, offset_t nnz, MemorySpace space) const;
+  void require_vectors(const VectorView<const T>& r, const VectorView<T>& z, Op op) const;
   std::unique_ptr<detail::BlockJacobiImpl<T>> impl_;
 };
 

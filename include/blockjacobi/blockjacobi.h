@@ -57,9 +57,22 @@ enum { BJ_NO_TRANSPOSE = 0, BJ_TRANSPOSE = 1, BJ_CONJUGATE_TRANSPOSE = 2 };
 /* What takes the place of the inverse of a block that is singular or holds NaN or Inf. */
 typedef int32_t bj_singular;
 enum {
-  BJ_SINGULAR_FAIL = 0,         /* create fails; after a refresh the next solve ends with BJ_STOP_SINGULAR_BLOCK */
-  BJ_SINGULAR_IDENTITY = 1,     /* I */
-  BJ_SINGULAR_SCALAR_JACOBI = 2 /* diag(1 / a_ii), 1 where a_ii is zero, missing or not finite, or overflow */
+  BJ_SINGULAR_FAIL = 0,          /* create fails; after a refresh the next solve ends with BJ_STOP_SINGULAR_BLOCK */
+  BJ_SINGULAR_IDENTITY = 1,      /* I */
+  BJ_SINGULAR_SCALAR_JACOBI = 2, /* diag(1 / a_ii), 1 where a_ii is zero, missing or not finite, or overflow */
+  BJ_SINGULAR_SHIFT = 3,         /* the inverse of the block with a diagonal moved away from zero */
+  BJ_SINGULAR_PSEUDO_INVERSE = 4 /* the pseudo-inverse of the equilibrated block; block_jacobi.hpp defines both */
+};
+
+/* How the inverses are stored. */
+typedef int32_t bj_storage;
+enum {
+  BJ_STORAGE_FULL = 0,
+  BJ_STORAGE_PACKED = 1, /* triangles; symmetric or Hermitian blocks, else create fails with BJ_INVALID_ARGUMENT */
+  BJ_STORAGE_FP32 = 2,
+  BJ_STORAGE_BF16 = 3,
+  BJ_STORAGE_FP16 = 4,
+  BJ_STORAGE_ADAPTIVE = 5 /* for each block the cheapest that is accurate */
 };
 
 /* Why a solve ended. */
@@ -150,12 +163,35 @@ BJ_API bj_status bj_block_jacobi_bytes(const bj_csr* pattern, const bj_partition
  * brings the values. The matrix lies on the host or on the backend's device and is not referenced afterwards. */
 BJ_API bj_status bj_block_jacobi_create(const bj_backend* backend, const bj_csr* matrix, const bj_partition* partition,
                                         bj_singular singular, bj_block_jacobi** M);
+
+typedef struct bj_block_jacobi_options {
+  double
+      accuracy; /* adaptive storage: bound of ||I - A X||, infinity norm, for each block A and its stored inverse X */
+  bj_singular singular;
+  bj_storage storage;
+  int32_t l1; /* 1: l1 block-Jacobi, absolute row sums outside of the blocks are added to the diagonal; else 0 */
+  int32_t reserved;
+} bj_block_jacobi_options;
+
+/* BJ_SINGULAR_FAIL, BJ_STORAGE_FULL, accuracy 0.1, no l1. */
+BJ_API bj_status bj_block_jacobi_options_init(bj_block_jacobi_options* options);
+/* As bj_block_jacobi_create; with adaptive storage and matrix->values null the first refresh allocates and waits. */
+BJ_API bj_status bj_block_jacobi_create_with(const bj_backend* backend, const bj_csr* matrix,
+                                             const bj_partition* partition, const bj_block_jacobi_options* options,
+                                             bj_block_jacobi** M);
 BJ_API bj_status bj_block_jacobi_destroy(bj_block_jacobi* M);
 /* Inverts the blocks for new values of the same pattern, in the order of the matrix given to create. */
 BJ_API bj_status bj_block_jacobi_refresh(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space);
 /* z = op(M^-1) r; both have `size` = rows elements and do not overlap. */
 BJ_API bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const void* r, void* z, int32_t size,
                                        bj_space space);
+/* Z = alpha op(M^-1) R + beta Z for `columns` vectors of `rows` elements: element (i, k) is r[i + k ld], or r[i ld + k]
+ * with row_major = 1. alpha and beta are scalars of M; Z is not read if beta is zero. */
+BJ_API bj_status bj_block_jacobi_apply_columns(const bj_block_jacobi* M, bj_op op, const void* alpha, const void* r,
+                                               int64_t ldr, const void* beta, void* z, int64_t ldz, int32_t rows,
+                                               int32_t columns, int32_t row_major, bj_space space);
+/* The formats of adaptive storage chosen anew; the same as refresh else. Waits, and fails as create does. */
+BJ_API bj_status bj_block_jacobi_rebuild(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space);
 /* One number a block, to host memory: 0 inverted; k in 1..N: pivot k is exactly zero; N + 1: singular to working
  * precision; -(1 + i + j N): element (i, j) is NaN or Inf. */
 BJ_API bj_status bj_block_jacobi_info(const bj_block_jacobi* M, int32_t* info);
@@ -176,6 +212,8 @@ typedef struct bj_block_jacobi_report {
 } bj_block_jacobi_report;
 
 BJ_API bj_status bj_block_jacobi_get_report(const bj_block_jacobi* M, bj_block_jacobi_report* report);
+/* The whole report as one JSON object. */
+BJ_API bj_status bj_block_jacobi_json(const bj_block_jacobi* M, char* buffer, size_t size, size_t* length);
 /* A few lines; names the first ten blocks that could not be inverted. */
 BJ_API bj_status bj_block_jacobi_text(const bj_block_jacobi* M, char* buffer, size_t size, size_t* length);
 

@@ -67,6 +67,11 @@ struct MultiVectorView {
   offset_t ld = 0;
   Layout layout = Layout::column_major;
   MemorySpace space = MemorySpace::host;
+
+  template <class U>
+  requires(!std::is_const_v<T> && std::is_same_v<U, const T>) constexpr operator MultiVectorView<U>() const {
+    return {data, rows, cols, ld, layout, space};
+  }
 };
 
 /// Block b covers the rows offsets[b] .. offsets[b+1] - 1.

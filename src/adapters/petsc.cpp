@@ -115,6 +115,9 @@ PetscErrorCode invert(PC pc, bool same_pattern) {
                : BlockPartition::detect(*state.backend, view, static_cast<index_t>(state.options.max_size));
     BlockJacobiOptions options;
     options.singular = state.options.singular;
+    options.storage = state.options.storage;
+    options.accuracy = static_cast<double>(state.options.accuracy);
+    options.l1 = state.options.l1 == PETSC_TRUE;
     state.M.emplace(BlockJacobi<PetscScalar>::analyze(*state.backend, view, partition, options));
     ++state.analyses;
   }
@@ -125,6 +128,13 @@ PetscErrorCode invert(PC pc, bool same_pattern) {
 
 /// The reason for which this rank cannot go on, and the block to blame.
 PCFailedReason failure_of(const State& state, std::string* message) {
+  if (state.options.storage == Storage::packed) {
+    const BlockJacobiReport found = state.M->report();
+    if (found.unsuited_blocks > 0) {
+      *message = "block " + std::to_string(found.first_unsuited) + " is not Hermitian, as packed storage needs it";
+      return PC_FACTOR_OTHER;
+    }
+  }
   if (state.options.singular != SingularPolicy::fail || state.M->defects() == 0) return PC_NOERROR;
   const BlockDefect first = state.M->report().defects.front();
   *message = describe(first);
@@ -253,7 +263,8 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s, detected ones have at most %" PetscInt_FMT " rows\n",
                                      o.detect ? "from the pattern" : "as the matrix states them, else from the pattern",
                                      o.max_size));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  singular blocks: %s, storage: full, backend: %s\n", to_string(o.singular),
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  singular blocks: %s, storage: %s, backend: %s\n", to_string(o.singular),
+                                   to_string(o.storage),
                                    state.backend ? state.backend->description().c_str() : "none yet"));
   if (state.M && pc->setupcalled) PetscCall(translated([&] { return view_report(pc, viewer); }));
   PetscFunctionReturn(success);

@@ -16,12 +16,15 @@ PetscErrorCode check_range(PC pc, const char* option, PetscInt value, PetscInt l
 // The macros of PETSc want the name PetscOptionsObject.
 PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* options) {
   static const char* const policies[] = {to_string(SingularPolicy::fail), to_string(SingularPolicy::identity),
-                                         to_string(SingularPolicy::scalar_jacobi)};
-  static const char* const storages[] = {"full"};
+                                         to_string(SingularPolicy::scalar_jacobi), to_string(SingularPolicy::shift),
+                                         to_string(SingularPolicy::pseudo_inverse)};
+  static const char* const storages[] = {to_string(Storage::full), to_string(Storage::packed),
+                                         to_string(Storage::fp32), to_string(Storage::bf16),
+                                         to_string(Storage::fp16), to_string(Storage::adaptive)};
   Options o = *options;
   PetscBool size_given = PETSC_FALSE, given = PETSC_FALSE;
   auto policy = static_cast<PetscInt>(o.singular);
-  PetscInt storage = 0;
+  auto storage = static_cast<PetscInt>(o.storage);
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Block-Jacobi options");
   PetscCall(PetscOptionsInt("-pc_blockjacobi_size", "Rows of every block", nullptr, o.size, &o.size, &size_given));
@@ -30,18 +33,25 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
   PetscCall(PetscOptionsInt("-pc_blockjacobi_max_size", "The largest block that is detected", nullptr, o.max_size,
                             &o.max_size, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_singular", "What takes the place of a singular block's inverse", nullptr,
-                              policies, 3, policies[policy], &policy, &given));
-  PetscCall(PetscOptionsEList("-pc_blockjacobi_storage", "How the inverses are stored", nullptr, storages, 1,
+                              policies, 5, policies[policy], &policy, &given));
+  PetscCall(PetscOptionsEList("-pc_blockjacobi_storage", "How the inverses are stored", nullptr, storages, 6,
                               storages[storage], &storage, &given));
+  PetscCall(PetscOptionsReal("-pc_blockjacobi_accuracy", "Bound of the residual of every block with adaptive storage",
+                             nullptr, o.accuracy, &o.accuracy, &given));
+  PetscCall(PetscOptionsBool("-pc_blockjacobi_l1", "Add the row sums outside of the blocks to the diagonal", nullptr,
+                             o.l1, &o.l1, &given));
   PetscCall(
       PetscOptionsInt("-pc_blockjacobi_threads", "CPU threads of every rank", nullptr, o.threads, &o.threads, &given));
   PetscOptionsHeadEnd();
   if (size_given) PetscCall(check_range(pc, "-pc_blockjacobi_size", o.size, max_block_size));
   PetscCall(check_range(pc, "-pc_blockjacobi_max_size", o.max_size, max_block_size));
   PetscCall(check_range(pc, "-pc_blockjacobi_threads", o.threads, 1024));
+  PetscCheck(o.accuracy > 0, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_OUTOFRANGE,
+             "-pc_blockjacobi_accuracy is %g, must be positive", static_cast<double>(o.accuracy));
   PetscCheck(!(o.detect && o.size > 0), PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_INCOMP,
              "-pc_blockjacobi_size and -pc_blockjacobi_detect exclude each other");
   o.singular = static_cast<SingularPolicy>(policy);
+  o.storage = static_cast<Storage>(storage);
   *options = o;
   PetscFunctionReturn(static_cast<PetscErrorCode>(0));
 }

@@ -18,6 +18,9 @@ struct Options {
   PetscBool detect = PETSC_FALSE;
   PetscInt max_size = 32;
   SingularPolicy singular = SingularPolicy::fail;
+  Storage storage = Storage::full;
+  PetscReal accuracy = 0.1;
+  PetscBool l1 = PETSC_FALSE;
   PetscInt threads = 1;
 
   friend bool operator==(const Options&, const Options&) = default;

@@ -13,6 +13,9 @@
 
 namespace blockjacobi::detail {
 
+template <Scalar T>
+class StorageOps;
+
 /// Work that was recorded once and can be enqueued again with the same arguments.
 class Recording {
  public:
@@ -20,7 +23,7 @@ class Recording {
   virtual void replay() = 0;
 };
 
-/// THE SEAM: memory, and the four sets of operations. Everything above it is written once.
+/// THE SEAM: memory, and the five sets of operations. Everything above it is written once.
 class BackendImpl {
  public:
   virtual ~BackendImpl() = default;
@@ -60,11 +63,19 @@ class BackendImpl {
   virtual KrylovOps<double>& krylov_ops(double) = 0;
   virtual KrylovOps<std::complex<float>>& krylov_ops(std::complex<float>) = 0;
   virtual KrylovOps<std::complex<double>>& krylov_ops(std::complex<double>) = 0;
+  virtual StorageOps<float>& storage_ops(float) = 0;
+  virtual StorageOps<double>& storage_ops(double) = 0;
+  virtual StorageOps<std::complex<float>>& storage_ops(std::complex<float>) = 0;
+  virtual StorageOps<std::complex<double>>& storage_ops(std::complex<double>) = 0;
 };
 
 template <Scalar T>
 BlockOps<T>& block_ops(const Backend& backend) {
   return backend.impl().block_ops(T{});
+}
+template <Scalar T>
+StorageOps<T>& storage_ops(const Backend& backend) {
+  return backend.impl().storage_ops(T{});
 }
 template <Scalar T>
 BatchedOps<T>& batched_ops(const Backend& backend) {

@@ -5,6 +5,7 @@
 #include "backend/cuda_krylov_ops.hpp"
 #include "backend/cuda_partition_ops.hpp"
 #include "backend/cuda_recording.hpp"
+#include "backend/cuda_storage_ops.hpp"
 
 #include <blockjacobi/error.hpp>
 
@@ -17,8 +18,9 @@ namespace {
 /// The typed sets of operations for one scalar.
 template <Scalar T>
 struct CudaOps {
-  explicit CudaOps(CudaContext& context) : block(context), batched(context), krylov(context) {}
+  explicit CudaOps(CudaContext& context) : block(context), storage(context), batched(context), krylov(context) {}
   CudaBlockOps<T> block;
+  CudaStorageOps<T> storage;
   CudaBatchedOps<T> batched;
   CudaKrylovOps<T> krylov;
 };
@@ -66,6 +68,10 @@ class CudaBackend final : public BackendImpl {
   BlockOps<double>& block_ops(double) override { return d_.block; }
   BlockOps<std::complex<float>>& block_ops(std::complex<float>) override { return c_.block; }
   BlockOps<std::complex<double>>& block_ops(std::complex<double>) override { return z_.block; }
+  StorageOps<float>& storage_ops(float) override { return s_.storage; }
+  StorageOps<double>& storage_ops(double) override { return d_.storage; }
+  StorageOps<std::complex<float>>& storage_ops(std::complex<float>) override { return c_.storage; }
+  StorageOps<std::complex<double>>& storage_ops(std::complex<double>) override { return z_.storage; }
   BatchedOps<float>& batched_ops(float) override { return s_.batched; }
   BatchedOps<double>& batched_ops(double) override { return d_.batched; }
   BatchedOps<std::complex<float>>& batched_ops(std::complex<float>) override { return c_.batched; }

@@ -1,6 +1,7 @@
 #include "backend/host_batched_ops.hpp"
 #include "backend/host_block_ops.hpp"
 #include "backend/host_krylov_ops.hpp"
+#include "backend/host_storage_ops.hpp"
 #include "partition/supervariables.hpp"
 
 #include <fmt/format.h>
@@ -54,8 +55,9 @@ class HostRecording final : public Recording {
 /// The typed sets of operations for one scalar.
 template <Scalar T>
 struct HostOps {
-  explicit HostOps(int threads) : block(threads), batched(threads), krylov(threads) {}
+  explicit HostOps(int threads) : block(threads), storage(threads), batched(threads), krylov(threads) {}
   HostBlockOps<T> block;
+  HostStorageOps<T> storage;
   HostBatchedOps<T> batched;
   HostKrylovOps<T> krylov;
 };
@@ -98,6 +100,10 @@ class HostBackend final : public BackendImpl {
   BlockOps<double>& block_ops(double) override { return d_.block; }
   BlockOps<std::complex<float>>& block_ops(std::complex<float>) override { return c_.block; }
   BlockOps<std::complex<double>>& block_ops(std::complex<double>) override { return z_.block; }
+  StorageOps<float>& storage_ops(float) override { return s_.storage; }
+  StorageOps<double>& storage_ops(double) override { return d_.storage; }
+  StorageOps<std::complex<float>>& storage_ops(std::complex<float>) override { return c_.storage; }
+  StorageOps<std::complex<double>>& storage_ops(std::complex<double>) override { return z_.storage; }
   BatchedOps<float>& batched_ops(float) override { return s_.batched; }
   BatchedOps<double>& batched_ops(double) override { return d_.batched; }
   BatchedOps<std::complex<float>>& batched_ops(std::complex<float>) override { return c_.batched; }

@@ -15,8 +15,9 @@ class PseudoInverse {
  public:
   PseudoInverse(index_t n, C* work) : n_(n), w_{work, n, n, n} {}
 
-  /// Writes x, which may be the storage of a. Returns the numerical rank, or -1 and NaN in x if a is not finite.
-  index_t run(const MatrixRef<const C>& a, double rtol, const MatrixRef<C>& x) {
+  /// Writes x, which may be the storage of a. Returns the numerical rank, counted as largest_rank if it is above, or -1
+  /// and NaN in x if a is not finite.
+  index_t run(const MatrixRef<const C>& a, double rtol, const MatrixRef<C>& x, index_t largest_rank = max_block_size) {
     copy_matrix(a, w_);
     if (!all_finite()) {
       fill_matrix(x, quiet_nan<C>());
@@ -25,7 +26,7 @@ class PseudoInverse {
     const int scale = equilibrating_exponent(largest_abs1(n_ * n_, w_.data));
     for (index_t i = 0; i < n_ * n_; ++i) w_.data[i] = scale_by_power(w_.data[i], scale);
     factor();
-    rank_ = numerical_rank(rtol > 0 ? rtol : n_ * static_cast<double>(machine_epsilon<R>()));
+    rank_ = std::min(largest_rank, numerical_rank(rtol > 0 ? rtol : n_ * static_cast<double>(machine_epsilon<R>())));
     reduce_rows();
     assemble(x);
     for (index_t j = 0; j < n_; ++j)

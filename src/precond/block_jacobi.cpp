@@ -2,6 +2,7 @@
 
 #include "backend/require.hpp"
 #include "precond/block_jacobi_impl.hpp"
+#include "precond/fingerprint.hpp"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -45,6 +46,11 @@ CsrView<const void, O> pattern_of(const CsrView<T, O>& matrix) {
   return {matrix.rows, matrix.cols, matrix.nnz, matrix.row_offsets, matrix.columns, nullptr, matrix.base, matrix.space};
 }
 
+void require_options(const BlockJacobiOptions& options) {
+  if (options.storage == Storage::adaptive && !(options.accuracy > 0.0))
+    throw InvalidArgument(fmt::format("BlockJacobi: accuracy is {}, must be positive", options.accuracy));
+}
+
 /// Validates a host pattern and builds the state; reads the values nowhere.
 template <Scalar T, Offset O>
 std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_on_host(const Backend& backend, const CsrView<T, O>& matrix,
@@ -52,9 +58,15 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_on_host(const Backend& backe
                                                             const BlockJacobiOptions& options) {
   validate(matrix);
   const int threads = backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
-  const detail::PositionMap map =
-      detail::build_position_map(pattern_of(matrix), BlockLayout(partition, sizeof(T)), threads);
-  return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, matrix.nnz, map);
+  const CsrView<const void, O> pattern = pattern_of(matrix);
+  const BlockLayout layout(partition, sizeof(T));
+  detail::Analysis found;
+  found.nnz = matrix.nnz;
+  found.fingerprint = detail::host_fingerprint(pattern, threads);
+  if (options.l1) found.l1.emplace(pattern);
+  found.map = found.l1 ? detail::build_position_map(found.l1->view(), layout, threads)
+                       : detail::build_position_map(pattern, layout, threads);
+  return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, found);
 }
 
 template <Scalar T, Offset O>
@@ -62,6 +74,7 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_pattern(const Backend& backe
                                                             const BlockPartition& partition,
                                                             const BlockJacobiOptions& options) {
   require_square_of(matrix, partition);
+  require_options(options);
   if (matrix.space == MemorySpace::host) return analyze_on_host(backend, matrix, partition, options);
   if (backend.memory_space() != MemorySpace::device)
     throw InvalidArgument(
@@ -74,23 +87,23 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_pattern(const Backend& backe
   return analyze_on_host(backend, view, partition, options);
 }
 
-template <Scalar T, Offset O>
-std::unique_ptr<detail::BlockJacobiImpl<T>> construct(const Backend& backend, const CsrView<T, O>& matrix,
-                                                      const BlockPartition& partition,
-                                                      const BlockJacobiOptions& options) {
-  if (matrix.nnz > 0 && matrix.values == nullptr)
-    throw InvalidArgument(fmt::format("BlockJacobi: the matrix has {} entries but no values", matrix.nnz));
-  auto impl = analyze_pattern(backend, matrix, partition, options);
-  if (backend.memory_space() == matrix.space) {
-    impl->setup(matrix.values);
-    backend.synchronize();
-  } else {
-    Array<T> values(backend, static_cast<std::size_t>(matrix.nnz));
-    values.copy_from_host(matrix.values);
-    impl->setup(values.data());
-    backend.synchronize();
+/// Throws for blocks that the options do not admit; `values` are those of the last set-up. Waits.
+template <Scalar T>
+void require_good_blocks(const detail::BlockJacobiImpl<T>& impl, const BlockJacobi<T>& m, const T* values) {
+  if (impl.failed()) {
+    const BlockJacobiReport found = m.report();
+    const BlockDefect& first = found.defects.front();
+    const std::size_t others = found.defects.size() - 1;
+    throw SingularBlock(first.block, first.first_row, first.size, first.info,
+                        "BlockJacobi: " + describe(first) +
+                            (others > 0 ? fmt::format(" (and {} more blocks)", others) : std::string()));
   }
-  return impl;
+  if (impl.options.storage != Storage::packed) return;
+  const auto unsuited = impl.stored->unsuited();
+  if (unsuited.count == 0) return;
+  throw InvalidArgument(fmt::format(
+      "BlockJacobi: packed storage needs Hermitian blocks; {}{}", impl.describe_asymmetry(unsuited.first, values),
+      unsuited.count > 1 ? fmt::format(" (and {} more blocks)", unsuited.count - 1) : std::string()));
 }
 
 template <Scalar T>
@@ -105,20 +118,52 @@ std::vector<BlockDefect> find_defects(const BlockPartition& partition, const std
   return defects;
 }
 
+constexpr Storage storage_of(detail::Format format) {
+  switch (format) {
+    case detail::Format::packed: return Storage::packed;
+    case detail::Format::fp32: return Storage::fp32;
+    case detail::Format::bf16: return Storage::bf16;
+    case detail::Format::fp16: return Storage::fp16;
+    case detail::Format::full: break;
+  }
+  return Storage::full;
+}
+
+template <Scalar T>
+void add_storage(const detail::BlockJacobiImpl<T>& impl, BlockJacobiReport& report) {
+  report.storage = impl.options.storage;
+  if (!impl.stored) {
+    if (report.blocks > 0) report.formats.emplace_back(Storage::full, report.blocks);
+    report.inverse_bytes = static_cast<std::size_t>(impl.layout.size()) * sizeof(T);
+    return;
+  }
+  for (const detail::StoredGroup& group : impl.stored->groups()) {
+    const Storage storage = storage_of(group.format);
+    if (report.formats.empty() || report.formats.back().first != storage) report.formats.emplace_back(storage, 0);
+    report.formats.back().second += group.count;
+  }
+  report.inverse_bytes = impl.stored->inverse_bytes();
+  const auto unsuited = impl.stored->unsuited();
+  report.unsuited_blocks = unsuited.count;
+  report.first_unsuited = unsuited.first;
+}
+
 }  // namespace
 
 template <Scalar T>
 template <Offset O>
 BlockJacobi<T>::BlockJacobi(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
-                            const BlockJacobiOptions& options)
-    : impl_(construct(backend, matrix, partition, options)) {
-  if (!impl_->failed()) return;
-  const BlockJacobiReport found = report();
-  const BlockDefect& first = found.defects.front();
-  const std::size_t others = found.defects.size() - 1;
-  throw SingularBlock(
-      first.block, first.first_row, first.size, first.info,
-      "BlockJacobi: " + describe(first) + (others > 0 ? fmt::format(" (and {} more blocks)", others) : std::string()));
+                            const BlockJacobiOptions& options) {
+  if (matrix.nnz > 0 && matrix.values == nullptr)
+    throw InvalidArgument(fmt::format("BlockJacobi: the matrix has {} entries but no values", matrix.nnz));
+  impl_ = analyze_pattern(backend, matrix, partition, options);
+  if (backend.memory_space() == matrix.space) {
+    rebuild(matrix.values, matrix.nnz, matrix.space);
+  } else {
+    Array<T> values(backend, static_cast<std::size_t>(matrix.nnz));
+    values.copy_from_host(matrix.values);
+    rebuild(values.data(), matrix.nnz, backend.memory_space());
+  }
 }
 
 template <Scalar T>
@@ -147,26 +192,96 @@ template <Scalar T>
 BlockJacobi<T>::~BlockJacobi() = default;
 
 template <Scalar T>
-void BlockJacobi<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
+void BlockJacobi<T>::require_values(const char* function, const T* values, offset_t nnz, MemorySpace space) const {
   if (nnz != impl_->nnz)
-    throw InvalidArgument(fmt::format("BlockJacobi::refresh: {} values, the pattern has {}", nnz, impl_->nnz));
-  if (nnz > 0 && values == nullptr) throw InvalidArgument("BlockJacobi::refresh: values is a null pointer");
+    throw InvalidArgument(fmt::format("{}: {} values, the pattern has {}", function, nnz, impl_->nnz));
+  if (nnz > 0 && values == nullptr) throw InvalidArgument(fmt::format("{}: values is a null pointer", function));
   if (space != impl_->backend.memory_space())
-    throw InvalidArgument(fmt::format("BlockJacobi::refresh: the values lie on the {}, the backend is {}",
-                                      to_string(space), impl_->backend.description()));
+    throw InvalidArgument(fmt::format("{}: the values lie on the {}, the backend is {}", function, to_string(space),
+                                      impl_->backend.description()));
+}
+
+template <Scalar T>
+void BlockJacobi<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
+  require_values("BlockJacobi::refresh", values, nnz, space);
   impl_->setup(values);
 }
 
 template <Scalar T>
-void BlockJacobi<T>::apply(VectorView<const T> r, VectorView<T> z, Op op) const {
+template <Offset O>
+void BlockJacobi<T>::refresh(const CsrView<T, O>& matrix) {
+  detail::require_arrays("BlockJacobi::refresh", matrix);
+  if (matrix.rows != rows() || matrix.cols != rows())
+    throw InvalidArgument(fmt::format("BlockJacobi::refresh: the matrix is {} x {}, the pattern {} x {}", matrix.rows,
+                                      matrix.cols, rows(), rows()));
+  require_values("BlockJacobi::refresh", matrix.values, matrix.nnz, matrix.space);
+  if (detail::storage_ops<T>(impl_->backend).fingerprint(pattern_of(matrix)) != impl_->fingerprint)
+    throw InvalidArgument(
+        "BlockJacobi::refresh: the pattern is not the one given at construction, though it has the "
+        "same number of rows and entries");
+  impl_->setup(matrix.values);
+}
+
+template <Scalar T>
+void BlockJacobi<T>::rebuild(const T* values, offset_t nnz, MemorySpace space) {
+  require_values("BlockJacobi::rebuild", values, nnz, space);
+  impl_->rebuild(values);
+  impl_->backend.synchronize();
+  require_good_blocks(*impl_, *this, values);
+}
+
+namespace {
+
+void require_op(Op op) {
   if (op != Op::none && op != Op::transpose && op != Op::conjugate_transpose)
     throw InvalidArgument(fmt::format("BlockJacobi::apply: op is {}, no enumerator", static_cast<int>(op)));
+}
+
+template <class T>
+detail::ColumnsView<T> columns_of(const MultiVectorView<T>& v) {
+  if (v.layout == Layout::column_major) return {v.data, 1, v.ld, v.cols};
+  return {v.data, v.ld, 1, v.cols};
+}
+
+}  // namespace
+
+template <Scalar T>
+void BlockJacobi<T>::require_vectors(const VectorView<const T>& r, const VectorView<T>& z, Op op) const {
+  require_op(op);
   detail::require_vector("BlockJacobi::apply: r", r, rows());
   detail::require_vector("BlockJacobi::apply: z", z, rows());
   detail::require_space("BlockJacobi::apply: r", r, impl_->backend);
   detail::require_space("BlockJacobi::apply: z", z, impl_->backend);
   detail::require_disjoint("BlockJacobi::apply", r, z);
+}
+
+template <Scalar T>
+void BlockJacobi<T>::apply(VectorView<const T> r, VectorView<T> z, Op op) const {
+  require_vectors(r, z, op);
   set_up("BlockJacobi::apply").apply(op, r.data, z.data);
+}
+
+template <Scalar T>
+void BlockJacobi<T>::apply(T alpha, VectorView<const T> r, T beta, VectorView<T> z, Op op) const {
+  require_vectors(r, z, op);
+  set_up("BlockJacobi::apply").apply(op, alpha, {r.data, 1, 0, 1}, beta, {z.data, 1, 0, 1});
+}
+
+template <Scalar T>
+void BlockJacobi<T>::apply(MultiVectorView<const T> R, MultiVectorView<T> Z, Op op) const {
+  apply(T(1), R, T(0), Z, op);
+}
+
+template <Scalar T>
+void BlockJacobi<T>::apply(T alpha, MultiVectorView<const T> R, T beta, MultiVectorView<T> Z, Op op) const {
+  require_op(op);
+  detail::require_multivector("BlockJacobi::apply: R", R, rows(), impl_->backend);
+  detail::require_multivector("BlockJacobi::apply: Z", Z, rows(), impl_->backend);
+  if (R.cols != Z.cols)
+    throw InvalidArgument(fmt::format("BlockJacobi::apply: R has {} columns, Z {}", R.cols, Z.cols));
+  detail::require_disjoint("BlockJacobi::apply", R, Z);
+  const auto& impl = set_up("BlockJacobi::apply");
+  if (R.cols > 0 && R.rows > 0) impl.apply(op, alpha, columns_of(R), beta, columns_of(Z));
 }
 
 template <Scalar T>
@@ -193,7 +308,7 @@ BlockJacobiReport BlockJacobi<T>::report() const {
   report.blocks = partition().blocks();
   report.scalar = scalar_type<T>;
   report.policy = impl_->options.singular;
-  for (const BlockGroup& group : impl_->inverse.layout().groups()) report.sizes.emplace_back(group.size, group.count);
+  for (const BlockGroup& group : impl_->layout.groups()) report.sizes.emplace_back(group.size, group.count);
   report.bytes = bytes();
   report.captured = nnz() > 0 ? static_cast<double>(impl_->entries) / static_cast<double>(nnz()) : 1.0;
   for (index_t b = 0; b < report.blocks; ++b) {
@@ -205,17 +320,25 @@ BlockJacobiReport BlockJacobi<T>::report() const {
     report.min_rcond_block = b;
   }
   report.defects = find_defects<T>(partition(), info, rcond);
+  add_storage(*impl_, report);
   return report;
 }
 
 template <Scalar T>
-BlockBatchView<const T> BlockJacobi<T>::inverse() const noexcept {
+BlockBatchView<const T> BlockJacobi<T>::inverse() const {
+  if (impl_->stored)
+    throw InvalidArgument(
+        fmt::format("BlockJacobi::inverse: the storage is {}, must be full", to_string(impl_->options.storage)));
   return std::as_const(impl_->inverse).view();
 }
 
 template <Scalar T>
 std::vector<T> BlockJacobi<T>::inverse_block(index_t block) const {
-  return set_up("BlockJacobi::inverse_block").inverse.block(block);
+  const auto& impl = set_up("BlockJacobi::inverse_block");
+  if (block < 0 || block >= partition().blocks())
+    throw InvalidArgument(
+        fmt::format("BlockJacobi::inverse_block: block is {}, there are {}", block, partition().blocks()));
+  return impl.inverse_block(block);
 }
 
 template <Scalar T>
@@ -240,29 +363,46 @@ offset_t BlockJacobi<T>::nnz() const noexcept {
 
 template <Scalar T>
 std::size_t BlockJacobi<T>::bytes() const noexcept {
-  return impl_->inverse.bytes() + impl_->map_slots.bytes() + impl_->map_narrow.bytes() + impl_->map_wide.bytes() +
-         impl_->info.bytes() + impl_->rcond.bytes() + impl_->defects.bytes();
+  return impl_->bytes();
 }
 
 template <Scalar T>
-std::size_t BlockJacobi<T>::storage_bytes(const BlockPartition& partition) {
-  return static_cast<std::size_t>(BlockLayout(partition, sizeof(T)).size()) * sizeof(T);
+std::size_t BlockJacobi<T>::storage_bytes(const BlockPartition& partition, Storage storage) {
+  const BlockLayout layout(partition, sizeof(T));
+  return detail::inverse_bytes_bound<T>(layout, detail::format_of<T>(storage));
 }
 
-template <Scalar T>
-template <Offset O>
-std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>& pattern, const BlockPartition& partition) {
+namespace {
+
+template <Scalar T, Offset O>
+void require_host_pattern(const CsrView<T, O>& pattern, const BlockPartition& partition) {
   require_square_of(pattern, partition);
   if (pattern.space != MemorySpace::host)
     throw InvalidArgument("BlockJacobi::required_bytes: the pattern lies on the device, must be on the host");
   validate(pattern);
+}
+
+}  // namespace
+
+template <Scalar T>
+template <Offset O>
+std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>& pattern, const BlockPartition& partition) {
+  // Full storage takes the same on every backend.
+  return required_bytes(Backend::host(1), pattern, partition, BlockJacobiOptions{});
+}
+
+template <Scalar T>
+template <Offset O>
+std::size_t BlockJacobi<T>::required_bytes(const Backend& backend, const CsrView<T, O>& pattern,
+                                           const BlockPartition& partition, const BlockJacobiOptions& options) {
+  require_host_pattern(pattern, partition);
+  require_options(options);
   const BlockLayout layout(partition, sizeof(T));
-  const auto map = detail::measure_position_map(pattern_of(pattern), layout, omp_get_max_threads());
-  const auto blocks = static_cast<std::size_t>(layout.blocks());
-  const auto words = static_cast<std::size_t>(map.words);
-  return static_cast<std::size_t>(layout.size()) * sizeof(T) + blocks * sizeof(BlockSlot) +
-         (blocks + 1) * sizeof(detail::MapSlot) + words * (map.narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) +
-         blocks * (sizeof(int) + sizeof(real_t<T>)) + sizeof(int);
+  const int threads = omp_get_max_threads();
+  const auto map = options.l1
+                       ? detail::measure_position_map(detail::L1Pattern(pattern_of(pattern)).view(), layout, threads)
+                       : detail::measure_position_map(pattern_of(pattern), layout, threads);
+  return detail::required_bytes<T>(backend, layout, options, map, pattern.nnz);
 }
 
 template <Scalar T>
@@ -275,7 +415,10 @@ const detail::PreconditionerImpl<T>& BlockJacobi<T>::preconditioner() const {
                                                           const BlockJacobiOptions&);                                  \
   template BLOCKJACOBI_EXPORT BlockJacobi<T> BlockJacobi<T>::analyze(                                                  \
       const Backend&, const CsrView<T, O>&, const BlockPartition&, const BlockJacobiOptions&);                         \
-  template BLOCKJACOBI_EXPORT std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>&, const BlockPartition&)
+  template BLOCKJACOBI_EXPORT void BlockJacobi<T>::refresh(const CsrView<T, O>&);                                      \
+  template BLOCKJACOBI_EXPORT std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>&, const BlockPartition&); \
+  template BLOCKJACOBI_EXPORT std::size_t BlockJacobi<T>::required_bytes(                                              \
+      const Backend&, const CsrView<T, O>&, const BlockPartition&, const BlockJacobiOptions&)
 #define BLOCKJACOBI_INSTANTIATE(T)              \
   template class BlockJacobi<T>;                \
   BLOCKJACOBI_INSTANTIATE_FOR(T, std::int32_t); \

@@ -1,39 +1,112 @@
 #include "precond/block_jacobi_impl.hpp"
 
+#include "backend/host_extract.hpp"
+#include "core/shared/compute_type.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace blockjacobi::detail {
+
+namespace {
+
+template <Scalar T>
+std::optional<StoredBlocks<T>> make_stored(const Backend& backend, const BlockLayout& layout,
+                                           const BlockJacobiOptions& options) {
+  const std::optional<Format> format = format_of<T>(options.storage);
+  if (format == Format::full) return std::nullopt;
+  if (format) return StoredBlocks<T>(backend, layout, *format);
+  return StoredBlocks<T>(backend, layout, options.accuracy);
+}
+
+template <Scalar T>
+std::size_t scratch_size(const Backend& backend, const BlockLayout& layout, const BlockJacobiOptions& options) {
+  if (!needs_scratch<T>(options) || layout.blocks() == 0) return 0;
+  return static_cast<std::size_t>(storage_ops<T>(backend).scratch_size(layout.groups().back().size, layout.blocks()));
+}
+
+template <class T>
+std::string to_text(T value) {
+  if constexpr (is_complex<T>)
+    return fmt::format("({}, {})", value.real(), value.imag());
+  else
+    return fmt::format("{}", value);
+}
+
+}  // namespace
 
 template <Scalar T>
 BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartition& partition_,
-                                    const BlockJacobiOptions& options_, offset_t nnz_, const PositionMap& map)
+                                    const BlockJacobiOptions& options_, const Analysis& analysis)
     : backend(backend_),
       partition(partition_),
       options(options_),
-      nnz(nnz_),
-      entries(map.entries),
-      inverse(backend_, partition_),
-      map_slots(backend_, map.slots),
-      map_narrow(backend_, map.narrow),
-      map_wide(backend_, map.wide),
-      map_duplicates(map.duplicates),
+      nnz(analysis.nnz),
+      entries(analysis.map.entries - (analysis.l1 ? partition_.rows() : 0)),
+      fingerprint(analysis.fingerprint),
+      layout(partition_, sizeof(T)),
+      inverse(backend_, format_of<T>(options_.storage) == Format::full ? partition_ : BlockPartition()),
+      stored(make_stored<T>(backend_, layout, options_)),
+      map_slots(backend_, analysis.map.slots),
+      map_narrow(backend_, analysis.map.narrow),
+      map_wide(backend_, analysis.map.wide),
+      map_duplicates(analysis.map.duplicates),
       info(backend_, static_cast<std::size_t>(partition_.blocks())),
       rcond(backend_, static_cast<std::size_t>(partition_.blocks())),
-      defects(backend_, 1) {
+      defects(backend_, 1),
+      l1(analysis.l1 ? L1Values<T>(backend_, *analysis.l1, partition_) : L1Values<T>(backend_)),
+      scratch(backend_, scratch_size<T>(backend_, layout, options_)) {
   defects.zero();
 }
 
 template <Scalar T>
+PositionMapView BlockJacobiImpl<T>::map() const {
+  return {map_slots.data(), map_wide.size() == 0 ? map_narrow.data() : nullptr, map_wide.data(), map_duplicates};
+}
+
+template <Scalar T>
+void BlockJacobiImpl<T>::invert(const T* values, const BlockBatchView<T>& batch) {
+  const std::optional<Repair> repair = repair_of(options.singular);
+  const bool identity = options.singular == SingularPolicy::fail || options.singular == SingularPolicy::identity;
+  block_ops<T>(backend).setup(values, map(), batch, identity ? Fallback::identity : Fallback::scalar_jacobi, status());
+  if (repair) storage_ops<T>(backend).repair(values, map(), batch, *repair, status(), scratch_view());
+}
+
+template <Scalar T>
+void BlockJacobiImpl<T>::fill(const T* values, bool check) {
+  const auto set_up = [&](const BlockBatchView<T>& batch) { invert(values, batch); };
+  if (!stored) return set_up(inverse.view());
+  stored->fill(values, map(), status(), scratch_view(), check, set_up);
+  storage_ops<T>(backend).count_defects(info.data(), partition.blocks(), defects.data());
+}
+
+template <Scalar T>
 void BlockJacobiImpl<T>::setup(const T* values) {
-  const Fallback fallback =
-      options.singular == SingularPolicy::scalar_jacobi ? Fallback::scalar_jacobi : Fallback::identity;
-  const PositionMapView map{map_slots.data(), map_wide.size() == 0 ? map_narrow.data() : nullptr, map_wide.data(),
-                            map_duplicates};
-  block_ops<T>(backend).setup(values, map, inverse.view(), fallback, {info.data(), rcond.data(), defects.data()});
+  if (!is_set_up) return rebuild(values);
+  fill(options.l1 ? l1.extend(values) : values, true);
+}
+
+template <Scalar T>
+void BlockJacobiImpl<T>::rebuild(const T* values) {
+  const T* const matrix = options.l1 ? l1.extend(values) : values;
+  if (stored && stored->is_adaptive())
+    stored->reallocate(matrix, map(), status(), scratch_view(),
+                       [&](const BlockBatchView<T>& batch) { invert(matrix, batch); });
+  fill(matrix, false);
   is_set_up = true;
 }
 
 template <Scalar T>
 void BlockJacobiImpl<T>::apply(Op op, const T* r, T* z) const {
-  block_ops<T>(backend).apply(inverse.view(), op, r, z);
+  if (!stored) return block_ops<T>(backend).apply(inverse.view(), op, r, z);
+  apply(op, T(1), {r, 1, 0, 1}, T(0), {z, 1, 0, 1});
+}
+
+template <Scalar T>
+void BlockJacobiImpl<T>::apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const {
+  if (stored) return storage_ops<T>(backend).apply(stored->view(), op, alpha, r, beta, z);
+  storage_ops<T>(backend).apply(inverse.view(), op, alpha, r, beta, z);
 }
 
 template <Scalar T>
@@ -41,9 +114,67 @@ bool BlockJacobiImpl<T>::failed() const {
   return options.singular == SingularPolicy::fail && defects.to_host()[0] != 0;
 }
 
-template class BlockJacobiImpl<float>;
-template class BlockJacobiImpl<double>;
-template class BlockJacobiImpl<std::complex<float>>;
-template class BlockJacobiImpl<std::complex<double>>;
+template <Scalar T>
+std::vector<T> BlockJacobiImpl<T>::inverse_block(index_t block) const {
+  if (!stored) return inverse.block(block);
+  return stored->block(std::ranges::find(layout.slots(), block, &BlockSlot::block) - layout.slots().begin());
+}
+
+template <Scalar T>
+std::string BlockJacobiImpl<T>::describe_asymmetry(index_t block, const T* values) const {
+  const auto slot = std::ranges::find(layout.slots(), block, &BlockSlot::block);
+  std::vector<T> host(static_cast<std::size_t>(nnz) + (options.l1 ? static_cast<std::size_t>(rows()) : 0));
+  const T* const used = options.l1 ? l1.extended() : values;
+  backend.impl().copy_to_host(host.data(), used, host.size() * sizeof(T));
+  const auto slots = map_slots.to_host();
+  const auto narrow = map_narrow.to_host();
+  const auto wide = map_wide.to_host();
+  const PositionMapView view{slots.data(), map_wide.size() == 0 ? narrow.data() : nullptr, wide.data(), map_duplicates};
+  const int n = slot->size;
+  std::vector<T> a(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
+  auto* const elements = compute_cast(a.data());
+  extract_block(compute_cast(host.data()), view, slot - layout.slots().begin(), n, elements);
+  for (int j = 0; j < n; ++j)
+    for (int i = j; i < n; ++i) {
+      if (is_hermitian_pair(elements[i + j * n], elements[j + i * n], elements[i * (n + 1)], elements[j * (n + 1)]))
+        continue;
+      const index_t first = slot->first_row;
+      return fmt::format("block {} (rows {}..{}): element ({}, {}) is {}, ({}, {}) is {}", block, first, first + n - 1,
+                         first + i, first + j, to_text(a[static_cast<std::size_t>(i + j * n)]), first + j, first + i,
+                         to_text(a[static_cast<std::size_t>(j + i * n)]));
+    }
+  return fmt::format("block {} (rows {}..{})", block, slot->first_row, slot->first_row + n - 1);
+}
+
+template <Scalar T>
+std::size_t BlockJacobiImpl<T>::bytes() const {
+  return inverse.bytes() + (stored ? stored->bytes() : 0) + map_slots.bytes() + map_narrow.bytes() + map_wide.bytes() +
+         info.bytes() + rcond.bytes() + defects.bytes() + l1.bytes() + scratch.bytes();
+}
+
+template <Scalar T>
+std::size_t required_bytes(const Backend& backend, const BlockLayout& layout, const BlockJacobiOptions& options,
+                           const PositionMapSize& map, offset_t nnz) {
+  const auto blocks = static_cast<std::size_t>(layout.blocks());
+  const std::optional<Format> format = format_of<T>(options.storage);
+  const std::size_t inverses =
+      format == Format::full ? static_cast<std::size_t>(layout.size()) * sizeof(T) + blocks * sizeof(BlockSlot)
+                             : StoredBlocks<T>::bytes_bound(layout, format, storage_ops<T>(backend).chunk_bytes());
+  return inverses + (blocks + 1) * sizeof(MapSlot) +
+         static_cast<std::size_t>(map.words) * (map.narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) +
+         blocks * (sizeof(int) + sizeof(real_t<T>)) + sizeof(int) +
+         (options.l1 ? L1Values<T>::required_bytes(layout.rows(), nnz) : 0) +
+         scratch_size<T>(backend, layout, options) * sizeof(T);
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                      \
+  template class BlockJacobiImpl<T>;                                                                    \
+  template std::size_t required_bytes<T>(const Backend&, const BlockLayout&, const BlockJacobiOptions&, \
+                                         const PositionMapSize&, offset_t)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
 
 }  // namespace blockjacobi::detail

@@ -1,27 +1,74 @@
 #pragma once
 
 #include "backend/backend_impl.hpp"
+#include "precond/l1_values.hpp"
 #include "precond/position_map.hpp"
+#include "precond/stored_blocks.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
 
+#include <optional>
+
 namespace blockjacobi::detail {
+
+/// What pattern analysis found on the host.
+struct Analysis {
+  offset_t nnz = 0;
+  std::uint64_t fingerprint = 0;
+  PositionMap map;
+  std::optional<L1Pattern> l1;
+};
+
+/// The format of all blocks; none if each has its own.
+template <Scalar T>
+constexpr std::optional<Format> format_of(Storage storage) {
+  switch (storage) {
+    case Storage::packed: return Format::packed;
+    case Storage::fp32: return sizeof(real_t<T>) == sizeof(float) ? Format::full : Format::fp32;
+    case Storage::bf16: return Format::bf16;
+    case Storage::fp16: return Format::fp16;
+    case Storage::adaptive: return std::nullopt;
+    case Storage::full: break;
+  }
+  return Format::full;
+}
+
+/// What set-up does with singular blocks beyond a diagonal.
+constexpr std::optional<Repair> repair_of(SingularPolicy policy) {
+  if (policy == SingularPolicy::shift) return Repair::shift;
+  if (policy == SingularPolicy::pseudo_inverse) return Repair::pseudo_inverse;
+  return std::nullopt;
+}
+
+/// Whether set-up works on single blocks beside their inversion.
+template <Scalar T>
+constexpr bool needs_scratch(const BlockJacobiOptions& options) {
+  return repair_of(options.singular) || !format_of<T>(options.storage) || options.storage == Storage::packed;
+}
 
 /// State of a BlockJacobi: the inverses, the position map and the status, in backend memory.
 template <Scalar T>
 class BlockJacobiImpl final : public PreconditionerImpl<T> {
  public:
   BlockJacobiImpl(const Backend& backend, const BlockPartition& partition, const BlockJacobiOptions& options,
-                  offset_t nnz, const PositionMap& map);
+                  const Analysis& analysis);
 
   /// Enqueued; `values` in backend memory.
   void setup(const T* values);
+  /// The same, with formats chosen anew where storage is adaptive; that waits.
+  void rebuild(const T* values);
 
   index_t rows() const override { return partition.rows(); }
   void apply(const T* r, T* z) const override { apply(Op::none, r, z); }
   void apply(Op op, const T* r, T* z) const;
+  void apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const;
   bool capturable() const override { return true; }
   bool failed() const override;
+  /// The inverse of a block as apply has it.
+  std::vector<T> inverse_block(index_t block) const;
+  /// Element (i, j) and its counterpart, the first that makes a block not Hermitian, from values in backend memory.
+  std::string describe_asymmetry(index_t block, const T* values) const;
+  std::size_t bytes() const;
   /// False until the first setup().
   bool is_set_up = false;
 
@@ -30,7 +77,10 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   BlockJacobiOptions options;
   offset_t nnz;
   offset_t entries;  ///< of the matrix inside blocks
-  BlockBatch<T> inverse;
+  std::uint64_t fingerprint;
+  BlockLayout layout;
+  BlockBatch<T> inverse;                  ///< without blocks where they are stored otherwise
+  std::optional<StoredBlocks<T>> stored;  ///< in other formats than full
   Array<MapSlot> map_slots;
   Array<std::uint32_t> map_narrow;
   Array<std::uint64_t> map_wide;  ///< one of the two is empty
@@ -38,6 +88,21 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   Array<int> info;
   Array<real_t<T>> rcond;
   Array<int> defects;
+  L1Values<T> l1;
+  Array<T> scratch;
+
+ private:
+  PositionMapView map() const;
+  BlockStatusView<T> status() { return {info.data(), rcond.data(), defects.data()}; }
+  Scratch<T> scratch_view() { return {scratch.data(), static_cast<offset_t>(scratch.size())}; }
+  /// Inverts the blocks of a batch, with what takes the place of singular ones.
+  void invert(const T* values, const BlockBatchView<T>& batch);
+  void fill(const T* values, bool check);
 };
+
+/// What BlockJacobiImpl::bytes() will be, or an upper bound for adaptive storage.
+template <Scalar T>
+std::size_t required_bytes(const Backend& backend, const BlockLayout& layout, const BlockJacobiOptions& options,
+                           const PositionMapSize& map, offset_t nnz);
 
 }  // namespace blockjacobi::detail

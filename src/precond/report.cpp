@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace blockjacobi {
 
 namespace {
@@ -20,6 +22,28 @@ std::string histogram(const std::vector<std::pair<index_t, index_t>>& sizes) {
   return text.empty() ? "none" : text;
 }
 
+/// "  storage adaptive: 12 fp16, 3 full, 0.01 MB; 2 blocks no longer suit it (first: block 5)".
+std::string storage_line(const BlockJacobiReport& r) {
+  std::string text = fmt::format("  storage {}: ", to_string(r.storage));
+  for (const auto& [format, count] : r.formats) text += fmt::format("{} {}, ", count, to_string(format));
+  text += fmt::format("{:.2f} MB", static_cast<double>(r.inverse_bytes) * 1e-6);
+  if (r.unsuited_blocks > 0)
+    text += fmt::format("; {} block{} {} (first: block {})", r.unsuited_blocks, r.unsuited_blocks == 1 ? "" : "s",
+                        r.storage == Storage::packed ? "not Hermitian" : "beyond the accuracy", r.first_unsuited);
+  return text + "\n";
+}
+
+/// A number as JSON has it.
+std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
+
+/// "[a, b]" of the texts of the elements.
+template <class Elements, class Text>
+std::string json_array(const Elements& elements, Text text) {
+  std::string array;
+  for (const auto& element : elements) array += (array.empty() ? "" : ", ") + text(element);
+  return "[" + array + "]";
+}
+
 }  // namespace
 
 const char* to_string(SingularPolicy policy) noexcept {
@@ -27,6 +51,20 @@ const char* to_string(SingularPolicy policy) noexcept {
     case SingularPolicy::fail: return "fail";
     case SingularPolicy::identity: return "identity";
     case SingularPolicy::scalar_jacobi: return "scalar_jacobi";
+    case SingularPolicy::shift: return "shift";
+    case SingularPolicy::pseudo_inverse: return "pseudo_inverse";
+  }
+  return "unknown";
+}
+
+const char* to_string(Storage storage) noexcept {
+  switch (storage) {
+    case Storage::full: return "full";
+    case Storage::packed: return "packed";
+    case Storage::fp32: return "fp32";
+    case Storage::bf16: return "bf16";
+    case Storage::fp16: return "fp16";
+    case Storage::adaptive: return "adaptive";
   }
   return "unknown";
 }
@@ -49,6 +87,7 @@ std::string to_text(const BlockJacobiReport& r) {
       to_char(r.scalar), r.rows, r.blocks, 100.0 * r.captured, static_cast<double>(r.bytes) * 1e-6, histogram(r.sizes));
   if (r.min_rcond_block >= 0)
     text += fmt::format("  smallest reciprocal condition {:.2e} (block {})\n", r.min_rcond, r.min_rcond_block);
+  if (r.storage != Storage::full) text += storage_line(r);
   if (r.defects.empty()) return text;
   text += fmt::format("  {} singular, {} with NaN or Inf; policy {}\n", r.singular_blocks, r.non_finite_blocks,
                       to_string(r.policy));
@@ -56,6 +95,25 @@ std::string to_text(const BlockJacobiReport& r) {
     text += "    " + describe(r.defects[i]) + "\n";
   if (r.defects.size() > defects_in_text) text += fmt::format("    and {} more\n", r.defects.size() - defects_in_text);
   return text;
+}
+
+std::string to_json(const BlockJacobiReport& r) {
+  const std::string sizes = json_array(
+      r.sizes, [](const auto& size) { return fmt::format(R"({{"rows": {}, "count": {}}})", size.first, size.second); });
+  const std::string formats = json_array(r.formats, [](const auto& format) {
+    return fmt::format(R"({{"storage": "{}", "count": {}}})", to_string(format.first), format.second);
+  });
+  const std::string defects = json_array(r.defects, [](const BlockDefect& d) {
+    return fmt::format(R"({{"block": {}, "first_row": {}, "rows": {}, "info": {}, "rcond": {}}})", d.block, d.first_row,
+                       d.size, d.info, json_number(d.rcond));
+  });
+  return fmt::format(
+      R"({{"scalar": "{}", "rows": {}, "blocks": {}, "sizes": {}, "captured": {}, "bytes": {}, "storage": "{}", )"
+      R"("formats": {}, "inverse_bytes": {}, "unsuited_blocks": {}, "first_unsuited": {}, "singular_policy": "{}", )"
+      R"("singular_blocks": {}, "non_finite_blocks": {}, "min_rcond": {}, "min_rcond_block": {}, "defects": {}}})",
+      to_char(r.scalar), r.rows, r.blocks, sizes, json_number(r.captured), r.bytes, to_string(r.storage), formats,
+      r.inverse_bytes, r.unsuited_blocks, r.first_unsuited, to_string(r.policy), r.singular_blocks, r.non_finite_blocks,
+      json_number(r.min_rcond), r.min_rcond_block, defects);
 }
 
 }  // namespace blockjacobi

@@ -573,7 +573,7 @@ TYPED_TEST(BlockJacobiOnBackend, MisuseThrowsWithTheNumbers) {
             "BlockJacobi::apply: op is 3, no enumerator");
   EXPECT_EQ(message_of([&] { m.apply(VectorView<const T>(nullptr, 5, backend.memory_space()), r.view()); }),
             "BlockJacobi::apply: r: null pointer, length 5");
-  EXPECT_EQ(message_of([&] { (void)m.inverse_block(2); }), "BlockBatch::block: block is 2, there are 2");
+  EXPECT_EQ(message_of([&] { (void)m.inverse_block(2); }), "BlockJacobi::inverse_block: block is 2, there are 2");
   const MemorySpace other = backend.memory_space() == MemorySpace::host ? MemorySpace::device : MemorySpace::host;
   EXPECT_NE(message_of([&] { m.apply(VectorView<const T>(r.data(), 5, other), z.view()); }), "no InvalidArgument");
   EXPECT_NE(message_of([&] { m.refresh(matrix.values().data(), 13, other); }), "no InvalidArgument");

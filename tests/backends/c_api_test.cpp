@@ -14,7 +14,15 @@ static_assert(BJ_NO_TRANSPOSE == static_cast<int>(Op::none) && BJ_TRANSPOSE == s
               BJ_CONJUGATE_TRANSPOSE == static_cast<int>(Op::conjugate_transpose));
 static_assert(BJ_SINGULAR_FAIL == static_cast<int>(SingularPolicy::fail) &&
               BJ_SINGULAR_IDENTITY == static_cast<int>(SingularPolicy::identity) &&
-              BJ_SINGULAR_SCALAR_JACOBI == static_cast<int>(SingularPolicy::scalar_jacobi));
+              BJ_SINGULAR_SCALAR_JACOBI == static_cast<int>(SingularPolicy::scalar_jacobi) &&
+              BJ_SINGULAR_SHIFT == static_cast<int>(SingularPolicy::shift) &&
+              BJ_SINGULAR_PSEUDO_INVERSE == static_cast<int>(SingularPolicy::pseudo_inverse));
+static_assert(BJ_STORAGE_FULL == static_cast<int>(Storage::full) &&
+              BJ_STORAGE_PACKED == static_cast<int>(Storage::packed) &&
+              BJ_STORAGE_FP32 == static_cast<int>(Storage::fp32) &&
+              BJ_STORAGE_BF16 == static_cast<int>(Storage::bf16) &&
+              BJ_STORAGE_FP16 == static_cast<int>(Storage::fp16) &&
+              BJ_STORAGE_ADAPTIVE == static_cast<int>(Storage::adaptive));
 static_assert(BJ_STOP_CONVERGED == static_cast<int>(StopReason::converged) &&
               BJ_STOP_BREAKDOWN == static_cast<int>(StopReason::breakdown) &&
               BJ_STOP_STAGNATION == static_cast<int>(StopReason::stagnation) &&

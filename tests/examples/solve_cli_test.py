@@ -223,7 +223,7 @@ class SingularBlocks(SolveTest):
         self.assertIn("block 1", result.report["message"])
 
     def test_replaced_with_a_warning(self):
-        for policy in ("identity", "scalar_jacobi"):
+        for policy in ("identity", "scalar_jacobi", "shift"):
             result = self.solve(self.saddle(), "--blocks", "uniform", "--block-size", 1, "--singular", policy)
             self.assert_converged(result)
             self.assertEqual(result.report["blocks"]["singular"], 20)
@@ -330,8 +330,6 @@ class BadUsage(SolveTest):
 
     def test_values_of_later_versions(self):
         cases = [("--solver", v) for v in ("bicgstab", "fcg", "fgmres")]
-        cases += [("--storage", v) for v in ("packed", "fp32", "bf16", "fp16", "adaptive")]
-        cases += [("--singular", v) for v in ("shift", "pseudo_inverse")]
         cases += [("--plot", "residuals.png")]
         for option, value in cases:
             with self.subTest(option=option, value=value):
@@ -350,8 +348,28 @@ class BadUsage(SolveTest):
         self.assert_refused(self.solve(self.laplace(), "--tolerance", "1"), "--tolerance")
         self.assert_refused(self.solve(), "MATRIX")
 
-    def test_full_storage_is_the_default_by_name(self):
-        self.assert_converged(self.solve(self.laplace(), "--storage", "full"))
+    def test_every_storage_by_name(self):
+        full = None
+        for storage in ("full", "packed", "fp32", "bf16", "fp16", "adaptive"):
+            with self.subTest(storage=storage):
+                result = self.solve(self.laplace(), "--storage", storage, "--blocks", "uniform", "--block-size", 16)
+                self.assert_converged(result)
+                blocks = result.report["blocks"]
+                full = full or blocks["inverse_bytes"]
+                self.assertEqual(blocks["storage"], storage)
+                self.assertEqual(sum(blocks["formats"].values()), blocks["count"])
+                self.assertTrue(storage == "full" or blocks["inverse_bytes"] < 0.6 * full)
+
+    def test_packed_storage_wants_a_symmetric_matrix(self):
+        matrix = self.matrix("general.mtx", [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 2.0), (1, 1, 4.0)], 2)
+        result = self.solve(matrix, "--storage", "packed", "--blocks", "uniform", "--block-size", 2)
+        self.assert_refused(result, "packed", "block 0 (rows 0..1): element (1, 0) is 2, (0, 1) is 1")
+
+    def test_l1_and_accuracy(self):
+        self.assert_converged(self.solve(self.laplace(), "--l1"))
+        self.assert_converged(self.solve(self.laplace(), "--storage", "adaptive", "--accuracy", "1e-6"))
+        self.assert_refused(self.solve(self.laplace(), "--accuracy", "0.5"), "--accuracy", "full")
+        self.assert_refused(self.solve(self.laplace(), "--storage", "adaptive", "--accuracy", "0"), "--accuracy")
 
 
 class BadInput(SolveTest):

@@ -250,6 +250,8 @@ class EigenBlockJacobi {
       values_->copy_from_host(view.values);
       preconditioner_->refresh(values_->data(), view.nnz, MemorySpace::device);
     }
+    if (options_.storage == Storage::packed && preconditioner_->report().unsuited_blocks > 0)
+      info_ = Eigen::NumericalIssue;
     if (options_.singular != SingularPolicy::fail) return;
     for (const int info : preconditioner_->info())
       if (info != 0) {

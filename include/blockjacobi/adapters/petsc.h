@@ -7,8 +7,10 @@
  *   -pc_blockjacobi_size N          blocks of N rows on every rank, the last one shorter if need be
  *   -pc_blockjacobi_detect          blocks from the pattern
  *   -pc_blockjacobi_max_size 32     the largest block that is detected, 1..512
- *   -pc_blockjacobi_singular fail   fail, identity or scalar_jacobi, see SingularPolicy
- *   -pc_blockjacobi_storage full    how the inverses are stored; full is what there is
+ *   -pc_blockjacobi_singular fail   fail, identity, scalar_jacobi, shift or pseudo_inverse, see SingularPolicy
+ *   -pc_blockjacobi_storage full    full, packed, fp32, bf16, fp16 or adaptive, see Storage
+ *   -pc_blockjacobi_accuracy 0.1    of adaptive storage
+ *   -pc_blockjacobi_l1 false        l1 block-Jacobi, see BlockJacobiOptions
  *   -pc_blockjacobi_threads 1       CPU threads of every rank
  *
  * Without size or detect the blocks are those of MatSetVariableBlockSizes(), else of MatSetBlockSize(), else detected.

@@ -34,6 +34,35 @@ BLOCKJACOBI_HD inline T fallback_diagonal(Fallback fallback, T diagonal) {
   return finite(inverse) ? inverse : one;
 }
 
+/// The policies that go beyond a diagonal, carried out after the others have been inverted.
+enum class Repair { shift, pseudo_inverse };
+
+/// The shifts that are tried on a singular block, relative to the largest elements of the equilibrated block, which are
+/// near 1: half of the digits remain of what it says. The last one exceeds its infinity norm more than tenfold.
+template <class R>
+BLOCKJACOBI_HD constexpr R first_shift();
+template <>
+BLOCKJACOBI_HD constexpr float first_shift<float>() {
+  return 0x1p-11f;
+}
+template <>
+BLOCKJACOBI_HD constexpr double first_shift<double>() {
+  return 0x1p-26;
+}
+template <class R>
+inline constexpr R shift_growth = 16;
+template <class R>
+inline constexpr R last_shift = 16384;
+
+/// The diagonal element after the shift, away from zero. A row of zeros is shifted by 1.
+template <class C>
+BLOCKJACOBI_HD inline C shifted_diagonal(C diagonal, arithmetic_real_t<C> shift, bool row_is_zero) {
+  using R = arithmetic_real_t<C>;
+  if (row_is_zero) return diagonal + from_real<C>(R(1));
+  if (is_zero(diagonal)) return from_real<C>(shift);
+  return diagonal + (shift / modulus(diagonal)) * diagonal;
+}
+
 /// Below the exponent of every number, also after scaling.
 inline constexpr int no_exponent = -(1 << 20);
 
@@ -52,6 +81,10 @@ template <class R>
 BLOCKJACOBI_HD inline int equilibrating_exponent(R largest) {
   return equilibrating_exponent(magnitude_exponent(largest));
 }
+
+/// Between the exponents for a row and its column: with it on both sides a Hermitian block stays Hermitian, and no
+/// element exceeds what the two allow.
+BLOCKJACOBI_HD inline int mean_exponent(int row, int column) { return (row + column) >> 1; }
 
 /// info values of BlockJacobi::info().
 BLOCKJACOBI_HD inline int info_ill_conditioned(int n) { return n + 1; }

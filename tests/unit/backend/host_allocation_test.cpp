@@ -52,16 +52,25 @@ TYPED_TEST(HostAllocation, RefreshAndApplyAllocateNothing) {
   }
   std::vector<T> r(static_cast<std::size_t>(n), T(1)), z(r.size());
   const CsrView<T, offset_t> matrix{n, n, rows.back(), rows.data(), columns.data(), values.data()};
-  BlockJacobi<T> preconditioner(Backend::host(1), matrix, partition);
-
   std::free(std::malloc(1));
   ASSERT_GT(allocations, 0) << "malloc is not counted";
-  allocations = 0;
-  preconditioner.refresh(values.data(), matrix.nnz, MemorySpace::host);
-  EXPECT_EQ(allocations, 0) << "refresh";
-  allocations = 0;
-  preconditioner.apply(r, z);
-  EXPECT_EQ(allocations, 0) << "apply";
+  std::vector<T> singular = values;
+  std::fill_n(singular.begin() + 1, 64, T(0));  // the second block
+  for (const Storage storage : {Storage::full, Storage::fp32, Storage::fp16, Storage::adaptive})
+    for (const SingularPolicy policy : {SingularPolicy::fail, SingularPolicy::shift, SingularPolicy::pseudo_inverse}) {
+      BlockJacobi<T> preconditioner(Backend::host(1), matrix, partition, {policy, storage});
+      allocations = 0;
+      preconditioner.refresh(singular.data(), matrix.nnz, MemorySpace::host);
+      EXPECT_EQ(allocations, 0) << "refresh, " << to_string(storage) << ", " << to_string(policy);
+      allocations = 0;
+      preconditioner.apply(r, z);
+      EXPECT_EQ(allocations, 0) << "apply, " << to_string(storage);
+      const MultiVectorView<T> in{r.data(), n, 1, n, Layout::column_major, MemorySpace::host};
+      const MultiVectorView<T> out{z.data(), n, 1, n, Layout::column_major, MemorySpace::host};
+      allocations = 0;
+      preconditioner.apply(T(2), in, T(1), out);
+      EXPECT_EQ(allocations, 0) << "apply with alpha and beta, " << to_string(storage);
+    }
 }
 
 TYPED_TEST(HostAllocation, BatchedFunctionsAllocateNothing) {

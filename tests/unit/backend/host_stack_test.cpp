@@ -58,6 +58,31 @@ TYPED_TEST(HostStack, BatchedFunctionsNeedLittle) {
   }
 }
 
+TYPED_TEST(HostStack, PreconditionerNeedsLittle) {
+  using T = TypeParam;
+  constexpr index_t n = 512;
+  std::vector<offset_t> rows{0};
+  std::vector<index_t> columns;
+  for (index_t i = 0; i < n; ++i) {
+    for (index_t j = 0; j < n; ++j) columns.push_back(j);
+    rows.push_back(static_cast<offset_t>(columns.size()));
+  }
+  const std::vector<T> values(columns.size(), T(1));  // singular
+  const CsrView<T> matrix{n, n, rows.back(), rows.data(), columns.data(), values.data()};
+  std::vector<T> r(4 * static_cast<std::size_t>(n), T(1)), z(r.size());
+  const MultiVectorView<T> in{r.data(), n, 4, n}, out{z.data(), n, 4, n};
+  for (const SingularPolicy policy : {SingularPolicy::shift, SingularPolicy::pseudo_inverse}) {
+    BlockJacobi<T> m(Backend::host(1), matrix, BlockPartition::uniform(n, n), {policy, Storage::fp16});
+    const std::size_t nothing = stack_of([] {});
+    const std::size_t used = stack_of([&] {
+      m.refresh(values.data(), matrix.nnz, MemorySpace::host);
+      m.apply(in, out);
+    });
+    ASSERT_GT(used, nothing);
+    EXPECT_LE(used - nothing, std::size_t{256} << 10) << to_string(policy);
+  }
+}
+
 }  // namespace
 }  // namespace blockjacobi::test
 

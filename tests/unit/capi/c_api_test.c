@@ -294,7 +294,7 @@ static void misuse_of_block_jacobi(const bj_backend* backend) {
   OK(bj_partition_create_uniform(ROWS - 1, 2, &short_partition));
 
 #define CREATE(matrix_, partition_, singular_) bj_block_jacobi_create(backend, matrix_, partition_, singular_, &M)
-  FAILS(CREATE(&matrix, partition, 3), BJ_INVALID_ARGUMENT, "bj_block_jacobi_create: singular is 3, must be in 0..2");
+  FAILS(CREATE(&matrix, partition, 5), BJ_INVALID_ARGUMENT, "bj_block_jacobi_create: singular is 5, must be in 0..4");
   FAILS(CREATE(NULL, partition, 0), BJ_INVALID_ARGUMENT, "bj_block_jacobi_create: the matrix is a null pointer");
   FAILS(CREATE(&matrix, NULL, 0), BJ_INVALID_ARGUMENT, "bj_block_jacobi_create: partition is a null pointer");
   FAILS(CREATE(&matrix, short_partition, 0), BJ_INVALID_ARGUMENT,
@@ -417,6 +417,58 @@ static void singular_blocks(const bj_backend* backend) {
   bj_partition_destroy(partition);
 }
 
+static void options_of_block_jacobi(const bj_backend* backend) {
+  /* [1 2; 2 4] and [4]. */
+  const int32_t offsets[4] = {0, 2, 4, 5}, cols[5] = {0, 1, 0, 1, 2}, blocks[3] = {0, 2, 3};
+  const double singular[5] = {1, 2, 2, 4, 4}, lopsided[5] = {4, 1, 2, 4, 4};
+  const double alpha = 2, beta = -1, r[6] = {8, 16, 4, 0, 0, 8};
+  double z[6] = {1, 1, 1, 1, 1, 1};
+  bj_csr matrix = matrix_of(BJ_D, singular, 0);
+  bj_block_jacobi_options options;
+  bj_partition* partition = NULL;
+  bj_block_jacobi* M = NULL;
+  char text[1024];
+  matrix.rows = 3;
+  matrix.cols = 3;
+  matrix.nnz = 5;
+  matrix.row_offsets = offsets;
+  matrix.columns = cols;
+  OK(bj_partition_create_offsets(blocks, 2, &partition));
+  OK(bj_block_jacobi_options_init(&options));
+  CHECK(options.singular == BJ_SINGULAR_FAIL && options.storage == BJ_STORAGE_FULL && options.accuracy == 0.1);
+  CHECK(options.l1 == 0);
+#define CREATE_WITH bj_block_jacobi_create_with(backend, &matrix, partition, &options, &M)
+  options.singular = BJ_SINGULAR_PSEUDO_INVERSE;
+  options.storage = BJ_STORAGE_PACKED;
+  OK(CREATE_WITH);
+  /* [1/4 1/8; 1/8 1/16] and [1/4], two columns, first as columns, then as rows */
+  OK(bj_block_jacobi_apply_columns(M, BJ_NO_TRANSPOSE, &alpha, r, 3, &beta, z, 3, 3, 2, 0, BJ_HOST));
+  CHECK(fabs(z[0] - 7) < 1e-14 && fabs(z[1] - 3) < 1e-14 && fabs(z[2] - 1) < 1e-14 && fabs(z[5] - 3) < 1e-14);
+  CHECK(z[3] == -1);
+  OK(bj_block_jacobi_apply_columns(M, BJ_TRANSPOSE, &alpha, r, 2, &beta, z, 2, 3, 2, 1, BJ_HOST));
+  CHECK(fabs(z[0] + 2) < 1e-14);
+  FAILS(bj_block_jacobi_apply_columns(M, 0, &alpha, r, 2, &beta, z, 3, 3, 2, 0, BJ_HOST), BJ_INVALID_ARGUMENT,
+        "bj_block_jacobi_apply_columns: BlockJacobi::apply: R: the leading dimension is 2, must be at least 3");
+  FAILS(bj_block_jacobi_apply_columns(M, 0, NULL, r, 3, &beta, z, 3, 3, 2, 0, BJ_HOST), BJ_INVALID_ARGUMENT,
+        "bj_block_jacobi_apply_columns: alpha is a null pointer");
+  OK(bj_block_jacobi_json(M, text, sizeof(text), NULL));
+  CHECK(strstr(text, "\"storage\": \"packed\"") != NULL && strstr(text, "\"singular_blocks\": 1") != NULL);
+  FAILS(bj_block_jacobi_rebuild(M, lopsided, 5, BJ_HOST), BJ_INVALID_ARGUMENT,
+        "bj_block_jacobi_rebuild: BlockJacobi: packed storage needs Hermitian blocks; block 0 (rows 0..1): element "
+        "(1, 0) is 2, (0, 1) is 1");
+  OK(bj_block_jacobi_rebuild(M, singular, 5, BJ_HOST));
+  bj_block_jacobi_destroy(M);
+  options.storage = 6;
+  FAILS(CREATE_WITH, BJ_INVALID_ARGUMENT, "bj_block_jacobi_create_with: storage is 6, must be in 0..5");
+  options.storage = BJ_STORAGE_ADAPTIVE;
+  options.accuracy = -1;
+  FAILS(CREATE_WITH, BJ_INVALID_ARGUMENT, "bj_block_jacobi_create_with: BlockJacobi: accuracy is -1, must be positive");
+  options.l1 = 2;
+  FAILS(CREATE_WITH, BJ_INVALID_ARGUMENT, "bj_block_jacobi_create_with: l1 is 2, must be 0 or 1");
+#undef CREATE_WITH
+  bj_partition_destroy(partition);
+}
+
 /* y = 2 x on ROWS doubles, or the failure that the context asks for. */
 static int32_t twice(void* context, const void* x, void* y) {
   if (context != NULL) return *(const int32_t*)context;
@@ -505,6 +557,7 @@ int main(void) {
   }
   misuse_of_block_jacobi(backend);
   singular_blocks(backend);
+  options_of_block_jacobi(backend);
   misuse_of_solvers(backend);
   bj_backend_destroy(backend);
   if (failures == 0) printf("c_api_test: passed\n");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace blockjacobi::test {
 namespace {
 
@@ -31,6 +33,42 @@ TEST(BlockJacobiReport, TextNamesTheFirstTenDefectsAndCountsTheRest) {
   EXPECT_NE(text.find("block 9 (rows 18..19)"), std::string::npos);
   EXPECT_EQ(text.find("block 10 "), std::string::npos);
   EXPECT_NE(text.find("and 3 more"), std::string::npos);
+}
+
+TEST(BlockJacobiReport, TextNamesTheFormats) {
+  BlockJacobiReport report;
+  EXPECT_EQ(to_text(report).find("storage"), std::string::npos) << "full storage goes without saying";
+  report.storage = Storage::adaptive;
+  report.formats = {{Storage::full, 3}, {Storage::fp16, 12}};
+  report.inverse_bytes = 1'250'000;
+  EXPECT_NE(to_text(report).find("  storage adaptive: 3 full, 12 fp16, 1.25 MB\n"), std::string::npos);
+  report.unsuited_blocks = 2;
+  report.first_unsuited = 5;
+  EXPECT_NE(to_text(report).find("1.25 MB; 2 blocks beyond the accuracy (first: block 5)\n"), std::string::npos);
+}
+
+TEST(BlockJacobiReport, Json) {
+  BlockJacobiReport report;
+  report.scalar = ScalarType::z;
+  report.rows = 7;
+  report.blocks = 2;
+  report.sizes = {{3, 1}, {4, 1}};
+  report.bytes = 1000;
+  report.captured = 0.5;
+  report.policy = SingularPolicy::shift;
+  report.singular_blocks = report.non_finite_blocks = 1;
+  report.min_rcond_block = -1;
+  report.defects = {{0, 0, 3, 2, 0.0}, {1, 3, 4, -1, std::numeric_limits<double>::quiet_NaN()}};
+  report.storage = Storage::packed;
+  report.formats = {{Storage::packed, 2}};
+  report.inverse_bytes = 256;
+  EXPECT_EQ(to_json(report),
+            R"({"scalar": "z", "rows": 7, "blocks": 2, "sizes": [{"rows": 3, "count": 1}, {"rows": 4, "count": 1}], )"
+            R"("captured": 0.5, "bytes": 1000, "storage": "packed", "formats": [{"storage": "packed", "count": 2}], )"
+            R"("inverse_bytes": 256, "unsuited_blocks": 0, "first_unsuited": -1, "singular_policy": "shift", )"
+            R"("singular_blocks": 1, "non_finite_blocks": 1, "min_rcond": 1, "min_rcond_block": -1, "defects": )"
+            R"([{"block": 0, "first_row": 0, "rows": 3, "info": 2, "rcond": 0}, )"
+            R"({"block": 1, "first_row": 3, "rows": 4, "info": -1, "rcond": null}]})");
 }
 
 TEST(BlockJacobiReport, TextOfALongHistogramKeepsItsEnds) {

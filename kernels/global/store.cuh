@@ -1,0 +1,216 @@
+#pragma once
+
+#include "kernels/block/reduce.cuh"
+#include "kernels/check.hpp"
+#include "kernels/global/repair.cuh"
+#include "kernels/launch_storage.hpp"
+#include "kernels/subwarp/extract.cuh"
+#include "kernels/subwarp/outcome.cuh"
+#include "kernels/tuning/storage.hpp"
+
+namespace blockjacobi::kernels {
+
+/// A number as a format with the exponent e gives it back.
+template <class R>
+__device__ R round_trip(detail::Format format, R x, int e) {
+  R result = x;
+  detail::with_format(format, [&]<detail::Format f>(detail::FormatTag<f>) {
+    using Part = detail::StoredPart<f, R>;
+    result = Part::decode(Part::encode(x * detail::power_of_two(R(), -e))) * detail::power_of_two(R(), e);
+  });
+  return result;
+}
+template <class R>
+__device__ detail::Complex<R> round_trip(detail::Format format, detail::Complex<R> x, int e) {
+  return {round_trip(format, x.re, e), round_trip(format, x.im, e)};
+}
+
+template <class C>
+struct StoreScratch {
+  ReduceScratch<1, detail::arithmetic_real_t<C>> reals;
+};
+
+/// One inverse on its way to storage, worked on by a thread block.
+template <class C>
+struct BlockConversion {
+  using R = detail::arithmetic_real_t<C>;
+  static constexpr int parts = sizeof(C) / sizeof(R);
+
+  const C* x;  ///< n x n, column-major
+  int n;
+  C* a;  ///< scratch for the block itself
+  StoreScratch<C>& scratch;
+
+  __device__ static int thread() { return static_cast<int>(threadIdx.x); }
+  __device__ static int threads() { return static_cast<int>(blockDim.x); }
+
+  __device__ void extract(const InvertedBlocks<C>& blocks, offset_t s) const {
+    const MapRange entries = range_of(blocks.map, s);
+    __syncthreads();
+    if (entries.slot.row_stride != 0) {
+      for (int e = thread(); e < n * n; e += threads())
+        a[e] = blocks.values[entries.slot.first_source + e % n * entries.slot.row_stride + e / n];
+    } else {
+      for (int e = thread(); e < n * n; e += threads()) a[e] = C{};
+      __syncthreads();
+      extract_entries(blocks.values, blocks.map, entries, thread(), threads(),
+                      [&](int i, int j, C value) { a[i + j * n] = value; });
+    }
+    __syncthreads();
+  }
+
+  __device__ R largest_part() const {
+    const R* const numbers = reinterpret_cast<const R*>(x);
+    R largest = 0;
+    for (int e = thread(); e < n * n * parts; e += threads()) largest = fmax(largest, detail::abs1(numbers[e]));
+    return block_reduce(largest, scratch.reals, [](R p, R q) { return p > q ? p : q; });
+  }
+
+  /// ||I - A X|| with X as stored; `a` holds A.
+  __device__ R residual(detail::Format format, int exponent) const {
+    R norm = 0;
+    for (int i = thread(); i < n; i += threads()) {
+      R sum = 0;
+      for (int j = 0; j < n; ++j) {
+        C element = detail::from_real<C>(R(i == j));
+        for (int k = 0; k < n; ++k) element -= a[i + k * n] * round_trip(format, x[k + j * n], exponent);
+        sum += detail::modulus(element);
+      }
+      norm = LargerOrNan<R>{}(norm, sum);
+    }
+    return block_reduce(norm, scratch.reals, LargerOrNan<R>{});
+  }
+
+  /// Whether A is Hermitian; `a` holds it.
+  __device__ bool is_hermitian() const {
+    bool all = true;
+    for (int e = thread(); e < n * n; e += threads()) {
+      const int i = e % n, j = e / n;
+      if (i >= j) all = all && detail::is_hermitian_pair(a[e], a[j + i * n], a[i * (n + 1)], a[j * (n + 1)]);
+    }
+    return __syncthreads_and(all) != 0;
+  }
+
+  __device__ void store(detail::Format format, int exponent, std::byte* to) const {
+    if (format == detail::Format::packed) {
+      C* const triangle = reinterpret_cast<C*>(to);
+      for (int e = thread(); e < n * n; e += threads()) {
+        const int i = e % n, j = e / n;
+        if (i > j) triangle[detail::packed_index(i, j, n)] = R(0.5) * x[e] + R(0.5) * detail::conj(x[j + i * n]);
+        if (i == j) triangle[detail::packed_index(i, j, n)] = detail::from_real<C>(detail::real_part(x[e]));
+      }
+      return;
+    }
+    const R* const numbers = reinterpret_cast<const R*>(x);
+    const R factor = detail::power_of_two(R(), -exponent);
+    detail::with_format(format, [&]<detail::Format f>(detail::FormatTag<f>) {
+      using Part = detail::StoredPart<f, R>;
+      auto* const stored = reinterpret_cast<typename Part::type*>(to);
+      for (int e = thread(); e < n * n * parts; e += threads()) stored[e] = Part::encode(numbers[e] * factor);
+    });
+  }
+};
+
+template <class C>
+__device__ BlockConversion<C> conversion_of(const InvertedBlocks<C>& blocks, const BlockSlot& slot, C* work,
+                                            index_t largest, StoreScratch<C>& scratch) {
+  return {blocks.inverse + slot.start, slot.size, work + offset_t{blockIdx.x} * scratch_of_block(largest), scratch};
+}
+
+template <class C>
+__global__ void choose_formats_kernel(const InvertedBlocks<C> blocks, const SlotRange range, const double accuracy,
+                                      detail::Format* const formats, C* const work) {
+  using R = detail::arithmetic_real_t<C>;
+  __shared__ StoreScratch<C> scratch;
+  for (offset_t m = blockIdx.x; m < range.count; m += gridDim.x) {
+    const offset_t s = range.first + m;
+    const BlockSlot slot = blocks.slots[s];
+    detail::Format chosen = detail::Format::full;
+    if (blocks.info[slot.block] == 0) {
+      const BlockConversion<C> block = conversion_of(blocks, slot, work, range.largest, scratch);
+      block.extract(blocks, s);
+      const R largest = block.largest_part();
+      const auto consider = [&](detail::Format format) {
+        if (chosen != detail::Format::full) return;
+        const R residual = block.residual(format, detail::storage_exponent(format, largest));
+        if (static_cast<double>(residual) < accuracy) chosen = format;
+      };
+      consider(detail::Format::fp16);
+      consider(detail::Format::bf16);
+      if (sizeof(R) > sizeof(float)) consider(detail::Format::fp32);
+    }
+    if (threadIdx.x == 0) formats[s] = chosen;
+    __syncthreads();
+  }
+}
+
+template <class C>
+__global__ void store_kernel(const InvertedBlocks<C> blocks, const SlotRange range, const StoreTarget target,
+                             C* const work) {
+  __shared__ StoreScratch<C> scratch;
+  for (offset_t m = blockIdx.x; m < range.count; m += gridDim.x) {
+    const offset_t s = range.first + m;
+    const BlockSlot slot = blocks.slots[s];
+    const int info = blocks.info[slot.block];
+    detail::StoredSlot* const place = target.slots + (target.place != nullptr ? target.place[s] : s);
+    const detail::Format format = target.formats != nullptr ? target.formats[s] : target.format;
+    const BlockConversion<C> block = conversion_of(blocks, slot, work, range.largest, scratch);
+    const int exponent = detail::storage_exponent(format, block.largest_part());
+    bool suits = true;
+    if (format == detail::Format::packed && info >= 0) {
+      block.extract(blocks, s);
+      suits = block.is_hermitian();
+    } else if (target.accuracy > 0 && format != detail::Format::full && info == 0) {
+      block.extract(blocks, s);
+      suits = static_cast<double>(block.residual(format, exponent)) < target.accuracy;
+    }
+    block.store(format, exponent, target.data + place->start);
+    if (threadIdx.x == 0) {
+      place->exponent = static_cast<std::int16_t>(exponent);
+      if (!suits) {
+        atomicAdd(target.unsuited, 1);
+        atomicMax(target.first_from_end, target.blocks - slot.block);
+      }
+    }
+    __syncthreads();
+  }
+}
+
+/// Orders up to these bounds share a launch.
+inline constexpr int store_bounds[] = {32, max_block_size};
+
+template <class C, class Launch>
+void launch_store(std::span<const BlockGroup> groups, const ScratchView<C>& scratch, Launch launch) {
+  for_each_class(groups, 0, store_bounds, [&](const SlotRange& range) {
+    // Formats that need no scratch come without.
+    const unsigned blocks = scratch.size == 0 ? static_cast<unsigned>(std::min<offset_t>(range.count, storage_blocks))
+                                              : blocks_with_scratch(scratch, range.largest, range.count);
+    launch(range, blocks, static_cast<unsigned>(storage_threads(range.largest)));
+    check_launch("store");
+  });
+}
+
+template <class C>
+void choose_formats(const InvertedBlocks<C>& blocks, double accuracy, detail::Format* formats,
+                    std::span<const BlockGroup> groups, const ScratchView<C>& scratch, CUstream_st* stream) {
+  launch_store(groups, scratch, [&](const SlotRange& range, unsigned grid, unsigned threads) {
+    choose_formats_kernel<C><<<grid, threads, 0, stream>>>(blocks, range, accuracy, formats, scratch.data);
+  });
+}
+
+template <class C>
+void store_blocks(const InvertedBlocks<C>& blocks, const StoreTarget& target, std::span<const BlockGroup> groups,
+                  const ScratchView<C>& scratch, CUstream_st* stream) {
+  launch_store(groups, scratch, [&](const SlotRange& range, unsigned grid, unsigned threads) {
+    store_kernel<C><<<grid, threads, 0, stream>>>(blocks, range, target, scratch.data);
+  });
+}
+
+template <class C>
+offset_t storage_scratch(index_t largest, index_t blocks) {
+  const offset_t own = scratch_of_block(largest);
+  const offset_t most = storage_scratch_bytes / static_cast<offset_t>(sizeof(C)) / own;
+  return own * std::clamp<offset_t>(std::min<offset_t>(most, storage_blocks), 1, std::max<index_t>(blocks, 1));
+}
+
+}  // namespace blockjacobi::kernels

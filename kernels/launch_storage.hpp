@@ -1,0 +1,100 @@
+#pragma once
+
+#include "core/shared/position_map.hpp"
+#include "core/shared/singular_rule.hpp"
+#include "core/shared/storage_format.hpp"
+
+#include <blockjacobi/views.hpp>
+
+#include <cstddef>
+#include <span>
+
+struct CUstream_st;
+
+/// The launchers of what happens to the inverses of BlockJacobi after setup_blocks(); conventions as in launch.hpp.
+namespace blockjacobi::kernels {
+
+template <class C>
+struct SetupArguments;  // launch.hpp
+
+/// Elements that repair_blocks() and the launchers with `scratch` need for blocks of order up to `largest`.
+template <class C>
+offset_t storage_scratch(index_t largest, index_t blocks);
+
+template <class C>
+struct ScratchView {
+  C* data;
+  offset_t size;
+};
+
+/// Replaces the blocks with info > 0; `arguments` are those of setup_blocks().
+template <class C>
+void repair_blocks(const SetupArguments<C>& arguments, detail::Repair repair, std::span<const BlockGroup> groups,
+                   const ScratchView<C>& scratch, CUstream_st* stream);
+
+/// Inverses where setup_blocks() left them, and the matrix that they belong to.
+template <class C>
+struct InvertedBlocks {
+  const C* values;
+  detail::PositionMapView map;
+  const C* inverse;
+  const BlockSlot* slots;
+  const int* info;
+};
+
+template <class C>
+void choose_formats(const InvertedBlocks<C>& blocks, double accuracy, detail::Format* formats,
+                    std::span<const BlockGroup> groups, const ScratchView<C>& scratch, CUstream_st* stream);
+
+/// Where stored blocks go; members as in StoredBlocksView and StorageStatusView.
+struct StoreTarget {
+  std::byte* data;
+  detail::StoredSlot* slots;
+  const index_t* place;
+  detail::Format format;
+  const detail::Format* formats;
+  double accuracy;
+  int* unsuited;
+  int* first_from_end;
+  index_t blocks;
+};
+template <class C>
+void store_blocks(const InvertedBlocks<C>& blocks, const StoreTarget& target, std::span<const BlockGroup> groups,
+                  const ScratchView<C>& scratch, CUstream_st* stream);
+
+void count_defects(const int* info, index_t blocks, int* defects, CUstream_st* stream);
+
+/// Element (i, k) of a block of vectors is data[i row_stride + k column_stride].
+template <class C>
+struct Columns {
+  C* data;
+  offset_t row_stride;
+  offset_t column_stride;
+  index_t count;
+};
+
+/// Z = alpha op(X) R + beta Z; Z is not read if beta is zero.
+template <class C>
+struct ApplyColumns {
+  Op op;
+  C alpha;
+  Columns<const C> r;
+  C beta;
+  Columns<C> z;
+};
+template <class C>
+void apply_columns(const BlockBatchView<const C>& inverse, const ApplyColumns<C>& arguments, CUstream_st* stream);
+template <class C>
+void apply_columns(const std::byte* data, const detail::StoredSlot* slots, std::span<const detail::StoredGroup> groups,
+                   const ApplyColumns<C>& arguments, CUstream_st* stream);
+
+/// extended = the values with the entry of l1 block-Jacobi behind each row.
+template <class C>
+void append_l1_entries(const C* values, const offset_t* row_offsets, const index_t* columns, const index_t* block_begin,
+                       const index_t* block_end, index_t rows, C* extended, CUstream_st* stream);
+
+/// *sum = the fingerprint of a pattern.
+template <Offset O>
+void fingerprint(const CsrView<const void, O>& pattern, unsigned long long* sum, CUstream_st* stream);
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,117 @@
+#pragma once
+
+#include "backend/cuda_check.hpp"
+#include "backend/cuda_context.hpp"
+#include "backend/storage_ops.hpp"
+#include "core/shared/compute_type.hpp"
+#include "kernels/launch.hpp"
+#include "kernels/launch_storage.hpp"
+
+#include <cuda_runtime_api.h>
+
+namespace blockjacobi::detail {
+
+/// Inverses after their set-up, by the kernels of kernels/global/{repair,store,apply_columns,pattern}.
+template <Scalar T>
+class CudaStorageOps final : public StorageOps<T> {
+  using C = compute_t<T>;
+
+ public:
+  explicit CudaStorageOps(CudaContext& context) : context_(context) {}
+
+  offset_t scratch_size(index_t largest, index_t blocks) const override {
+    return kernels::storage_scratch<C>(largest, blocks);
+  }
+  /// Half of the second level of the cache of an H200.
+  std::size_t chunk_bytes() const override { return std::size_t{24} << 20; }
+
+  void repair(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, Repair repair,
+              const BlockStatusView<T>& status, const Scratch<T>& scratch) override {
+    const DeviceGuard guard(context_.device());
+    const kernels::SetupArguments<C> arguments{
+        compute_cast(values), map,          compute_cast(work.data), work.slots, Fallback::scalar_jacobi,
+        status.info,          status.rcond, status.defects};
+    kernels::repair_blocks(arguments, repair, work.groups, scratch_of(scratch), context_.stream());
+  }
+
+  void choose_formats(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, double accuracy,
+                      const BlockStatusView<T>& status, const Scratch<T>& scratch, Format* formats) override {
+    const DeviceGuard guard(context_.device());
+    kernels::choose_formats(blocks_of(values, map, work, status), accuracy, formats, work.groups, scratch_of(scratch),
+                            context_.stream());
+  }
+
+  void store(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, const StoredBlocksView& stored,
+             double accuracy, const BlockStatusView<T>& status, const StorageStatusView& unsuited,
+             const Scratch<T>& scratch) override {
+    const DeviceGuard guard(context_.device());
+    const kernels::StoreTarget target{stored.data,    stored.slots, stored.place,      stored.format,
+                                      stored.formats, accuracy,     unsuited.unsuited, unsuited.first_from_end,
+                                      unsuited.blocks};
+    kernels::store_blocks(blocks_of(values, map, work, status), target, work.groups, scratch_of(scratch),
+                          context_.stream());
+  }
+
+  void count_defects(const int* info, index_t blocks, int* defects) override {
+    const DeviceGuard guard(context_.device());
+    kernels::count_defects(info, blocks, defects, context_.stream());
+  }
+
+  void append_l1_entries(const T* values, const L1PatternView& pattern, T* extended) override {
+    const DeviceGuard guard(context_.device());
+    kernels::append_l1_entries(compute_cast(values), pattern.row_offsets, pattern.columns, pattern.block_begin,
+                               pattern.block_end, pattern.rows, compute_cast(extended), context_.stream());
+  }
+
+  std::uint64_t fingerprint(const CsrView<const void, std::int32_t>& pattern) override { return sum_of(pattern); }
+  std::uint64_t fingerprint(const CsrView<const void, std::int64_t>& pattern) override { return sum_of(pattern); }
+
+  void apply(const BlockBatchView<const T>& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
+             const ColumnsView<T>& z) override {
+    const DeviceGuard guard(context_.device());
+    const BlockBatchView<const C> view{
+        compute_cast(inverse.data), inverse.slots, inverse.groups, inverse.blocks, inverse.rows, inverse.space};
+    kernels::apply_columns(view, arguments_of(op, alpha, r, beta, z), context_.stream());
+  }
+
+  void apply(const StoredBlocksView& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
+             const ColumnsView<T>& z) override {
+    const DeviceGuard guard(context_.device());
+    kernels::apply_columns(inverse.data, inverse.slots, inverse.groups, arguments_of(op, alpha, r, beta, z),
+                           context_.stream());
+  }
+
+ private:
+  static kernels::ScratchView<C> scratch_of(const Scratch<T>& scratch) {
+    return {compute_cast(scratch.data), scratch.size};
+  }
+  static kernels::InvertedBlocks<C> blocks_of(const T* values, const PositionMapView& map,
+                                              const BlockBatchView<T>& work, const BlockStatusView<T>& status) {
+    return {compute_cast(values), map, compute_cast(work.data), work.slots, status.info};
+  }
+  static kernels::ApplyColumns<C> arguments_of(Op op, T alpha, const ColumnsView<const T>& r, T beta,
+                                               const ColumnsView<T>& z) {
+    return {op,
+            *compute_cast(&alpha),
+            {compute_cast(r.data), r.row_stride, r.column_stride, r.count},
+            *compute_cast(&beta),
+            {compute_cast(z.data), z.row_stride, z.column_stride, z.count}};
+  }
+
+  template <Offset O>
+  std::uint64_t sum_of(const CsrView<const void, O>& pattern) {
+    const DeviceGuard guard(context_.device());
+    // In stream order nobody else uses the scratch of the reductions meanwhile.
+    auto* const sum = reinterpret_cast<unsigned long long*>(context_.reductions().partials);
+    kernels::fingerprint(pattern, sum, context_.stream());
+    unsigned long long result = 0;
+    check(cudaMemcpyAsync(&result, sum, sizeof(result), cudaMemcpyDeviceToHost, context_.stream()),
+          "cudaMemcpyAsync(fingerprint)");
+    context_.synchronize();
+    return result;
+  }
+
+  CudaContext& context_;
+};
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,132 @@
+#pragma once
+
+#include "backend/host_extract.hpp"
+#include "backend/host_invert.hpp"
+#include "backend/host_pseudo_inverse.hpp"
+
+#include <array>
+
+namespace blockjacobi::detail {
+
+/// What takes the place of the inverse of one block that set-up found singular, beyond a diagonal; see SingularPolicy.
+template <Scalar T>
+class BlockRepair {
+  using C = compute_t<T>;
+  using R = real_t<T>;
+
+ public:
+  /// `x`: the place of the inverse; `work`: n^2 elements.
+  BlockRepair(const T* values, const PositionMapView& map, offset_t slot, int n, T* x, T* work)
+      : values_(compute_cast(values)), map_(map), slot_(slot), n_(n), stored_(x), x_(compute_cast(x)), work_(work) {}
+
+  void run(Repair repair, R rcond) {
+    // A block whose rcond suffices is one whose inverse overflows.
+    const bool repaired =
+        rcond < singular_threshold<R>(n_) && (repair == Repair::shift ? invert_shifted() : invert_pseudo());
+    if (!repaired) store_scalar_jacobi();
+  }
+
+ private:
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  C& at(int i, int j) const { return x_[i + j * n_]; }
+  template <class Visit>
+  void for_each_element(Visit visit) const {
+    for (int j = 0; j < n_; ++j)
+      for (int i = 0; i < n_; ++i) visit(i, j);
+  }
+
+  bool invert_shifted() {
+    for (R shift = first_shift<R>(); shift <= last_shift<R>; shift *= shift_growth<R>) {
+      extract_block(values_, map_, slot_, n_, x_);
+      find_scales();
+      scale_block();
+      for (int i = 0; i < n_; ++i) at(i, i) = shifted_diagonal(at(i, i), shift, row_is_zero_[index(i)]);
+      const R norm = infinity_norm();
+      if (blocked_gauss_jordan(stored_, n_) != 0) continue;
+      if (R(1) / (norm * infinity_norm()) >= singular_threshold<R>(n_)) return undo_scaling();
+    }
+    return false;
+  }
+
+  bool invert_pseudo() {
+    extract_block(values_, map_, slot_, n_, x_);
+    find_scales();
+    if (is_hermitian()) take_hermitian_scales();
+    scale_block();
+    const MatrixRef<C> x{x_, n_, n_, n_};
+    PseudoInverse<C>(n_, compute_cast(work_)).run({x_, n_, n_, n_}, singular_threshold<R>(n_), x, n_ - 1);
+    return undo_scaling();
+  }
+
+  /// Exponents that bring the largest element of each row, then of each column near 1.
+  void find_scales() {
+    std::array<R, max_block_size> largest;
+    std::fill_n(largest.begin(), n_, R(0));
+    for_each_element([&](int i, int j) { largest[index(i)] = std::max(largest[index(i)], abs1(at(i, j))); });
+    for (int i = 0; i < n_; ++i) {
+      row_is_zero_[index(i)] = largest[index(i)] == 0;
+      row_[index(i)] = equilibrating_exponent(largest[index(i)]);
+    }
+    for (int j = 0; j < n_; ++j) {
+      int exponent = no_exponent;
+      for (int i = 0; i < n_; ++i) exponent = std::max(exponent, magnitude_exponent(abs1(at(i, j))) + row_[index(i)]);
+      column_[index(j)] = equilibrating_exponent(exponent);
+    }
+  }
+
+  bool is_hermitian() const {
+    for (int j = 0; j < n_; ++j)
+      for (int i = 0; i <= j; ++i)
+        if (!is_zero(at(i, j) - conj(at(j, i)))) return false;
+    return true;
+  }
+
+  /// The same scales for rows and columns, so that the pseudo-inverse is Hermitian too.
+  void take_hermitian_scales() {
+    for (int i = 0; i < n_; ++i) row_[index(i)] = column_[index(i)] = mean_exponent(row_[index(i)], column_[index(i)]);
+  }
+
+  void scale_block() const {
+    for_each_element([&](int i, int j) { at(i, j) = scale_by_power(at(i, j), row_[index(i)] + column_[index(j)]); });
+  }
+
+  /// False if an element is not finite then.
+  bool undo_scaling() const {
+    bool all_finite = true;
+    for_each_element([&](int i, int j) {
+      at(i, j) = scale_by_power(at(i, j), column_[index(i)] + row_[index(j)]);
+      all_finite = all_finite && finite(at(i, j));
+    });
+    return all_finite;
+  }
+
+  R infinity_norm() const {
+    std::array<R, max_block_size> sum;
+    std::fill_n(sum.begin(), n_, R(0));
+    for_each_element([&](int i, int j) { sum[index(i)] += modulus(at(i, j)); });
+    R norm = 0;
+    for (int i = 0; i < n_; ++i)
+      if (norm == norm && !(sum[index(i)] <= norm)) norm = sum[index(i)];  // keeps NaN
+    return norm;
+  }
+
+  void store_scalar_jacobi() {
+    extract_block(values_, map_, slot_, n_, x_);
+    std::array<C, max_block_size> diagonal;
+    for (int i = 0; i < n_; ++i) diagonal[index(i)] = at(i, i);
+    std::fill_n(x_, n_ * n_, C{});
+    for (int i = 0; i < n_; ++i) at(i, i) = fallback_diagonal(Fallback::scalar_jacobi, diagonal[index(i)]);
+  }
+
+  const C* values_;
+  const PositionMapView& map_;
+  offset_t slot_;
+  int n_;
+  T* stored_;
+  C* x_;
+  T* work_;
+  std::array<int, max_block_size> row_, column_;
+  std::array<bool, max_block_size> row_is_zero_;
+};
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,198 @@
+#pragma once
+
+#include "backend/host_storage_ops.hpp"
+
+#include "backend/host_apply.hpp"
+#include "backend/host_repair.hpp"
+#include "core/shared/l1_sum.hpp"
+#include "precond/fingerprint.hpp"
+
+#include <omp.h>
+
+namespace blockjacobi::detail {
+
+/// Below this, waking threads costs more than it saves.
+inline constexpr index_t smallest_parallel_apply = 4096;  // rows
+
+/// Elements of scratch that a thread has for a block of order n.
+constexpr offset_t scratch_of_thread(index_t n) { return offset_t{2} * n * n; }
+
+template <Scalar T>
+offset_t HostStorageOps<T>::scratch_size(index_t largest, index_t) const {
+  constexpr offset_t most = (offset_t{32} << 20) / static_cast<offset_t>(sizeof(T));
+  const offset_t own = std::max<offset_t>(1, scratch_of_thread(largest));
+  return own * std::clamp<offset_t>(most / own, 1, threads_);
+}
+
+/// visit(slot, s, scratch) for the slots of a batch, by as many threads as have scratch; by all if there is none.
+template <Scalar T, class Visit>
+void for_each_slot(const BlockBatchView<T>& work, const Scratch<T>& scratch, [[maybe_unused]] int threads,
+                   Visit visit) {
+  for (const BlockGroup& group : work.groups) {
+    const offset_t own = scratch.size > 0 ? scratch_of_thread(group.size) : 0;
+    [[maybe_unused]] const int workers =
+        own > 0 ? static_cast<int>(std::clamp<offset_t>(scratch.size / own, 1, threads)) : threads;
+    const offset_t end = static_cast<offset_t>(group.first_slot) + group.count;
+#pragma omp parallel for num_threads(workers) schedule(dynamic, group.size > 32 ? 1 : 64) if (group.count > 64)
+    for (offset_t s = group.first_slot; s < end; ++s)
+      visit(work.slots[s], s, scratch.data + omp_get_thread_num() * own);
+  }
+}
+
+template <Scalar T>
+void HostStorageOps<T>::repair(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
+                               Repair repair, const BlockStatusView<T>& status, const Scratch<T>& scratch) {
+  if (*status.defects == 0) return;
+  for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, T* own) {
+    if (status.info[slot.block] <= 0) return;
+    BlockRepair<T>(values, map, s, slot.size, work.data + slot.start, own).run(repair, status.rcond[slot.block]);
+  });
+}
+
+/// ||I - A X|| with X as `format` stores it; scratch for two blocks, of which the first holds A.
+template <class C>
+double stored_residual(Format format, const C* x, int n, C* scratch) {
+  using R = arithmetic_real_t<C>;
+  C* const decoded = scratch + n * n;
+  const int exponent = block_exponent(format, x, n), count = n * parts_of<C>;
+  alignas(C) std::array<std::byte, max_block_size * sizeof(C)> column;
+  for (int j = 0; j < n; ++j) {
+    encode_parts(format, reinterpret_cast<const R*>(x + j * n), count, exponent, column.data());
+    decode_parts(format, column.data(), count, exponent, reinterpret_cast<R*>(decoded + j * n));
+  }
+  return static_cast<double>(right_residual(scratch, decoded, n));
+}
+
+template <Scalar T>
+void HostStorageOps<T>::choose_formats(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
+                                       double accuracy, const BlockStatusView<T>& status, const Scratch<T>& scratch,
+                                       Format* formats) {
+  for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, T* own) {
+    formats[s] = Format::full;
+    if (status.info[slot.block] != 0) return;
+    auto* const a = compute_cast(own);
+    extract_block(compute_cast(values), map, s, slot.size, a);
+    for (const Format format : {Format::fp16, Format::bf16, Format::fp32}) {
+      if (format == Format::fp32 && sizeof(real_t<T>) == sizeof(float)) return;
+      if (!(stored_residual(format, compute_cast(work.data) + slot.start, slot.size, a) < accuracy)) continue;
+      formats[s] = format;
+      return;
+    }
+  });
+}
+
+template <Scalar T>
+void HostStorageOps<T>::store(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
+                              const StoredBlocksView& stored, double accuracy, const BlockStatusView<T>& status,
+                              const StorageStatusView& unsuited, const Scratch<T>& scratch) {
+  for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, T* own) {
+    StoredSlot& place = stored.slots[stored.place != nullptr ? stored.place[s] : s];
+    const Format format = stored.formats != nullptr ? stored.formats[s] : stored.format;
+    const auto* const x = compute_cast(work.data) + slot.start;
+    auto* const a = compute_cast(own);
+    bool suits = true;
+    if (format == Format::packed) {
+      extract_block(compute_cast(values), map, s, slot.size, a);
+      suits = status.info[slot.block] < 0 || is_hermitian(a, slot.size);
+    } else if (accuracy > 0 && format != Format::full && status.info[slot.block] == 0) {
+      extract_block(compute_cast(values), map, s, slot.size, a);
+      suits = stored_residual(format, x, slot.size, a) < accuracy;
+    }
+    place.exponent = static_cast<std::int16_t>(encode_block(format, x, slot.size, stored.data + place.start));
+    if (suits) return;
+#pragma omp critical(blockjacobi_unsuited)
+    {
+      ++*unsuited.unsuited;
+      *unsuited.first_from_end = std::max(*unsuited.first_from_end, unsuited.blocks - slot.block);
+    }
+  });
+}
+
+template <Scalar T>
+void HostStorageOps<T>::count_defects(const int* info, index_t blocks, int* defects) {
+  *defects = static_cast<int>(blocks - std::count(info, info + blocks, 0));
+}
+
+template <Scalar T>
+void HostStorageOps<T>::append_l1_entries(const T* values, const L1PatternView& pattern, T* extended) {
+  const auto* const from = compute_cast(values);
+  auto* const to = compute_cast(extended);
+#pragma omp parallel for num_threads(threads_) schedule(static) if (pattern.rows > smallest_parallel_apply)
+  for (index_t row = 0; row < pattern.rows; ++row) {
+    L1Sum<compute_t<T>> sum;
+    const offset_t end = pattern.row_offsets[row + 1];
+    for (offset_t k = pattern.row_offsets[row]; k < end; ++k) {
+      to[k + row] = from[k];
+      sum.add(from[k], row, pattern.columns[k], pattern.block_begin[row], pattern.block_end[row]);
+    }
+    to[end + row] = sum.entry();
+  }
+}
+
+template <Scalar T>
+std::uint64_t HostStorageOps<T>::fingerprint(const CsrView<const void, std::int32_t>& pattern) {
+  return host_fingerprint(pattern, threads_);
+}
+template <Scalar T>
+std::uint64_t HostStorageOps<T>::fingerprint(const CsrView<const void, std::int64_t>& pattern) {
+  return host_fingerprint(pattern, threads_);
+}
+
+/// Calls apply<op>() for that op; T^T and T^H are the same for real numbers.
+template <Scalar T, class Apply>
+void with_op(Op op, Apply&& apply) {
+  if (op == Op::none) return apply.template operator()<Op::none>();
+  if (op == Op::transpose || !is_complex<T>) return apply.template operator()<Op::transpose>();
+  if constexpr (is_complex<T>) apply.template operator()<Op::conjugate_transpose>();
+}
+
+template <class C, class T>
+ColumnsView<C> columns_cast(const ColumnsView<T>& v) {
+  return {compute_cast(v.data), v.row_stride, v.column_stride, v.count};
+}
+
+/// `source(group, b)` is the b-th block of a group.
+template <Scalar T, class Groups, class FormatOf, class Source>
+void apply_host_blocks(const Groups& groups, index_t rows, [[maybe_unused]] int threads, Op op, T alpha,
+                       const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z, FormatOf format_of,
+                       Source source) {
+  using C = compute_t<T>;
+  const offset_t work = offset_t{rows} * r.count;
+  with_op<T>(op, [&]<Op o>() {
+#pragma omp parallel num_threads(threads) if (work > smallest_parallel_apply)
+    {
+      BlockApply<C, o> apply(*compute_cast(&alpha), columns_cast<const C>(r), *compute_cast(&beta), columns_cast<C>(z));
+      for (const auto& group : groups)
+        with_fixed_size(group.size, [&](auto fixed) {
+#pragma omp for schedule(static) nowait
+          for (index_t b = 0; b < group.count; ++b)
+            apply.template run<fixed()>(format_of(group), group.size, source(group, b));
+        });
+    }
+  });
+}
+
+template <Scalar T>
+void HostStorageOps<T>::apply(const BlockBatchView<const T>& inverse, Op op, T alpha, const ColumnsView<const T>& r,
+                              T beta, const ColumnsView<T>& z) {
+  apply_host_blocks(
+      inverse.groups, inverse.rows, threads_, op, alpha, r, beta, z, [](const BlockGroup&) { return Format::full; },
+      [&](const BlockGroup& group, index_t b) {
+        const BlockSlot& slot = inverse.slots[group.first_slot + b];
+        return BlockSource{reinterpret_cast<const std::byte*>(inverse.data + slot.start), slot.first_row, 0};
+      });
+}
+
+template <Scalar T>
+void HostStorageOps<T>::apply(const StoredBlocksView& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
+                              const ColumnsView<T>& z) {
+  apply_host_blocks(
+      inverse.groups, inverse.rows, threads_, op, alpha, r, beta, z,
+      [](const StoredGroup& group) { return group.format; },
+      [&](const StoredGroup& group, index_t b) {
+        const StoredSlot& slot = inverse.slots[group.first_slot + b];
+        return BlockSource{inverse.data + slot.start, slot.first_row, slot.exponent};
+      });
+}
+
+}  // namespace blockjacobi::detail

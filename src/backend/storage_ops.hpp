@@ -1,0 +1,100 @@
+#pragma once
+
+#include "backend/block_ops.hpp"
+#include "core/shared/storage_format.hpp"
+
+#include <cstddef>
+#include <span>
+
+namespace blockjacobi::detail {
+
+/// Memory in which single blocks are worked on; `size` elements, at least StorageOps::scratch_size().
+template <Scalar T>
+struct Scratch {
+  T* data = nullptr;
+  offset_t size = 0;
+};
+
+/// Inverses in a format other than the full one of BlockBatch, or in several.
+struct StoredBlocksView {
+  std::byte* data = nullptr;
+  StoredSlot* slots = nullptr;          ///< by format, then by order, then as at set-up
+  std::span<const StoredGroup> groups;  ///< on the host
+  const index_t* place = nullptr;       ///< slot of BlockLayout -> slot here; null if they are the same
+  Format format = Format::full;         ///< of all blocks, unless
+  const Format* formats = nullptr;      ///< by slot of BlockLayout
+  index_t rows = 0;
+};
+
+/// Blocks that do not suit their format: not Hermitian, or less accurate than asked for.
+struct StorageStatusView {
+  int* unsuited = nullptr;        ///< one counter
+  int* first_from_end = nullptr;  ///< blocks - number of the first of them; 0 if there is none
+  index_t blocks = 0;
+};
+
+/// The columns of a block of vectors; element (i, k) is data[i row_stride + k column_stride].
+template <class T>
+struct ColumnsView {
+  T* data = nullptr;
+  offset_t row_stride = 1;
+  offset_t column_stride = 0;
+  index_t count = 1;
+};
+
+/// What l1 block-Jacobi needs of a matrix: its pattern from base 0, and the columns of the block of each row.
+struct L1PatternView {
+  const offset_t* row_offsets = nullptr;
+  const index_t* columns = nullptr;
+  const index_t* block_begin = nullptr;  ///< by row
+  const index_t* block_end = nullptr;
+  index_t rows = 0;
+};
+
+/// What happens to inverses after BlockOps::setup, and their application in general. All pointers are in backend
+/// memory, all calls are enqueued. `work` holds blocks as setup left them: all of them, or those of some slots.
+template <Scalar T>
+class StorageOps {
+ public:
+  virtual ~StorageOps() = default;
+
+  /// Elements of scratch for blocks of order up to `largest`; bounded whatever the number of blocks.
+  virtual offset_t scratch_size(index_t largest, index_t blocks) const = 0;
+
+  /// Bytes of work that one call of setup and those that follow it should have, to stay in a cache.
+  virtual std::size_t chunk_bytes() const = 0;
+
+  /// Replaces the blocks of `work` with info > 0 as `repair` says; see SingularPolicy. info and rcond stay.
+  virtual void repair(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, Repair repair,
+                      const BlockStatusView<T>& status, const Scratch<T>& scratch) = 0;
+
+  /// The cheapest format of each block, by slot, in which ||I - A X||, X as stored, stays below `accuracy` in the
+  /// infinity norm. Full for blocks with info != 0.
+  virtual void choose_formats(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
+                              double accuracy, const BlockStatusView<T>& status, const Scratch<T>& scratch,
+                              Format* formats) = 0;
+
+  /// Writes the blocks of `work` to their places. Adds to `unsuited` those that are not Hermitian where they are
+  /// packed, and, with accuracy > 0, those whose ||I - A X|| is not below it.
+  virtual void store(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
+                     const StoredBlocksView& stored, double accuracy, const BlockStatusView<T>& status,
+                     const StorageStatusView& unsuited, const Scratch<T>& scratch) = 0;
+
+  /// *defects = how many of `blocks` have info != 0.
+  virtual void count_defects(const int* info, index_t blocks, int* defects) = 0;
+
+  /// The values of the matrix with one more entry at the end of each row: what l1 block-Jacobi adds to its diagonal.
+  virtual void append_l1_entries(const T* values, const L1PatternView& pattern, T* extended) = 0;
+
+  /// pattern_fingerprint() of a pattern in backend memory; waits.
+  virtual std::uint64_t fingerprint(const CsrView<const void, std::int32_t>& pattern) = 0;
+  virtual std::uint64_t fingerprint(const CsrView<const void, std::int64_t>& pattern) = 0;
+
+  /// Z = alpha op(X) R + beta Z block by block; Z is not read if beta is zero.
+  virtual void apply(const BlockBatchView<const T>& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
+                     const ColumnsView<T>& z) = 0;
+  virtual void apply(const StoredBlocksView& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
+                     const ColumnsView<T>& z) = 0;
+};
+
+}  // namespace blockjacobi::detail
