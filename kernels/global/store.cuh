@@ -118,8 +118,9 @@ __device__ BlockConversion<C> conversion_of(const InvertedBlocks<C>& blocks, con
 }
 
 template <class C>
-__global__ void choose_formats_kernel(const InvertedBlocks<C> blocks, const SlotRange range, const double accuracy,
-                                      detail::Format* const formats, C* const work) {
+__global__ void __launch_bounds__(storage_threads(max_block_size))
+    choose_formats_kernel(const InvertedBlocks<C> blocks, const SlotRange range, const double accuracy,
+                          detail::Format* const formats, C* const work) {
   using R = detail::arithmetic_real_t<C>;
   __shared__ StoreScratch<C> scratch;
   for (offset_t m = blockIdx.x; m < range.count; m += gridDim.x) {
@@ -145,8 +146,8 @@ __global__ void choose_formats_kernel(const InvertedBlocks<C> blocks, const Slot
 }
 
 template <class C>
-__global__ void store_kernel(const InvertedBlocks<C> blocks, const SlotRange range, const StoreTarget target,
-                             C* const work) {
+__global__ void __launch_bounds__(storage_threads(max_block_size))
+    store_kernel(const InvertedBlocks<C> blocks, const SlotRange range, const StoreTarget target, C* const work) {
   __shared__ StoreScratch<C> scratch;
   for (offset_t m = blockIdx.x; m < range.count; m += gridDim.x) {
     const offset_t s = range.first + m;

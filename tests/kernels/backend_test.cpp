@@ -149,25 +149,29 @@ TEST_F(CudaBackendTest, SmallRefreshAndApplyCanBeRecorded) {
   std::iota(columns.begin(), columns.end(), 0);
   const std::vector<double> twos(n, 2.0), fours(n, 4.0);
   const CsrView<double, std::int32_t> diagonal{n, n, n, offsets.data(), columns.data(), twos.data()};
+  std::vector<BlockJacobiOptions> variants{{}, {.l1 = true}};
+  for (const Storage storage : {Storage::packed, Storage::fp32, Storage::bf16, Storage::fp16, Storage::adaptive})
+    for (const SingularPolicy policy : {SingularPolicy::shift, SingularPolicy::pseudo_inverse})
+      variants.push_back({policy, storage});
   // With and without a block that is too large for a narrow position map.
-  for (const auto& bounds :
-       {std::vector<index_t>{0, 3, 40, 41, n}, std::vector<index_t>{0, 3, 35, 50, 70, 90, 110, n}}) {
-    BlockJacobi<double> preconditioner(backend, diagonal, BlockPartition::from_offsets(bounds));
-    Array<double> values(backend, twos), z(backend, n);
-    const Array<double> r(backend, std::vector<double>(n, 1.0));
-    const auto recording = backend.impl().record(
-        [&] {
-          preconditioner.refresh(values.data(), n, MemorySpace::device);
-          preconditioner.apply(r.view(), z.view());
-        },
-        true);
-    recording->replay();
-    EXPECT_EQ(z.to_host(), std::vector<double>(n, 0.5));
-    values.copy_from_host(fours.data());
-    recording->replay();
-    EXPECT_EQ(z.to_host(), std::vector<double>(n, 0.25));
-    EXPECT_EQ(preconditioner.info(), std::vector<int>(bounds.size() - 1, 0));
-  }
+  for (const auto& bounds : {std::vector<index_t>{0, 3, 40, 41, n}, std::vector<index_t>{0, 3, 35, 50, 70, 90, 110, n}})
+    for (const BlockJacobiOptions& options : variants) {
+      BlockJacobi<double> preconditioner(backend, diagonal, BlockPartition::from_offsets(bounds), options);
+      Array<double> values(backend, twos), z(backend, n);
+      const Array<double> r(backend, std::vector<double>(n, 1.0));
+      const auto recording = backend.impl().record(
+          [&] {
+            preconditioner.refresh(values.data(), n, MemorySpace::device);
+            preconditioner.apply(r.view(), z.view());
+          },
+          true);
+      recording->replay();
+      EXPECT_EQ(z.to_host(), std::vector<double>(n, 0.5));
+      values.copy_from_host(fours.data());
+      recording->replay();
+      EXPECT_EQ(z.to_host(), std::vector<double>(n, 0.25));
+      EXPECT_EQ(preconditioner.info(), std::vector<int>(bounds.size() - 1, 0));
+    }
 }
 
 TEST_F(CudaBackendTest, SmallPartitionOfADevicePattern) {
