@@ -10,19 +10,15 @@
 
 namespace blockjacobi::kernels {
 
-/// A number as a format with the exponent e gives it back.
-template <class R>
-__device__ R round_trip(detail::Format format, R x, int e) {
-  R result = x;
-  detail::with_format(format, [&]<detail::Format f>(detail::FormatTag<f>) {
-    using Part = detail::StoredPart<f, R>;
-    result = Part::decode(Part::encode(x * detail::power_of_two(R(), -e))) * detail::power_of_two(R(), e);
-  });
-  return result;
+/// A number as a format with the exponent e gives it back; down = 2^-e, up = 2^e.
+template <detail::Format format, class R>
+__device__ R round_trip(R x, R down, R up) {
+  using Part = detail::StoredPart<format, R>;
+  return Part::decode(Part::encode(x * down)) * up;
 }
-template <class R>
-__device__ detail::Complex<R> round_trip(detail::Format format, detail::Complex<R> x, int e) {
-  return {round_trip(format, x.re, e), round_trip(format, x.im, e)};
+template <detail::Format format, class R>
+__device__ detail::Complex<R> round_trip(detail::Complex<R> x, R down, R up) {
+  return {round_trip<format>(x.re, down, up), round_trip<format>(x.im, down, up)};
 }
 
 template <class C>
@@ -67,18 +63,27 @@ struct BlockConversion {
   }
 
   /// ||I - A X|| with X as stored; `a` holds A.
-  __device__ R residual(detail::Format format, int exponent) const {
+  template <detail::Format format>
+  __device__ R residual(R largest) const {
+    const int exponent = detail::storage_exponent(format, largest);
+    const R down = detail::power_of_two(R(), -exponent), up = detail::power_of_two(R(), exponent);
     R norm = 0;
     for (int i = thread(); i < n; i += threads()) {
       R sum = 0;
       for (int j = 0; j < n; ++j) {
         C element = detail::from_real<C>(R(i == j));
-        for (int k = 0; k < n; ++k) element -= a[i + k * n] * round_trip(format, x[k + j * n], exponent);
+        for (int k = 0; k < n; ++k) element -= a[i + k * n] * round_trip<format>(x[k + j * n], down, up);
         sum += detail::modulus(element);
       }
       norm = LargerOrNan<R>{}(norm, sum);
     }
     return block_reduce(norm, scratch.reals, LargerOrNan<R>{});
+  }
+  /// For the narrow formats.
+  __device__ R residual(detail::Format format, R largest) const {
+    if (format == detail::Format::fp16) return residual<detail::Format::fp16>(largest);
+    if (format == detail::Format::bf16) return residual<detail::Format::bf16>(largest);
+    return residual<detail::Format::fp32>(largest);
   }
 
   /// Whether A is Hermitian; `a` holds it.
@@ -131,14 +136,13 @@ __global__ void __launch_bounds__(storage_threads(max_block_size))
       const BlockConversion<C> block = conversion_of(blocks, slot, work, range.largest, scratch);
       block.extract(blocks, s);
       const R largest = block.largest_part();
-      const auto consider = [&](detail::Format format) {
+      const auto consider = [&]<detail::Format format>(detail::FormatTag<format>) {
         if (chosen != detail::Format::full) return;
-        const R residual = block.residual(format, detail::storage_exponent(format, largest));
-        if (static_cast<double>(residual) < accuracy) chosen = format;
+        if (static_cast<double>(block.template residual<format>(largest)) < accuracy) chosen = format;
       };
-      consider(detail::Format::fp16);
-      consider(detail::Format::bf16);
-      if (sizeof(R) > sizeof(float)) consider(detail::Format::fp32);
+      consider(detail::FormatTag<detail::Format::fp16>{});
+      consider(detail::FormatTag<detail::Format::bf16>{});
+      if (sizeof(R) > sizeof(float)) consider(detail::FormatTag<detail::Format::fp32>{});
     }
     if (threadIdx.x == 0) formats[s] = chosen;
     __syncthreads();
@@ -148,6 +152,7 @@ __global__ void __launch_bounds__(storage_threads(max_block_size))
 template <class C>
 __global__ void __launch_bounds__(storage_threads(max_block_size))
     store_kernel(const InvertedBlocks<C> blocks, const SlotRange range, const StoreTarget target, C* const work) {
+  using R = detail::arithmetic_real_t<C>;
   __shared__ StoreScratch<C> scratch;
   for (offset_t m = blockIdx.x; m < range.count; m += gridDim.x) {
     const offset_t s = range.first + m;
@@ -156,14 +161,15 @@ __global__ void __launch_bounds__(storage_threads(max_block_size))
     detail::StoredSlot* const place = target.slots + (target.place != nullptr ? target.place[s] : s);
     const detail::Format format = target.formats != nullptr ? target.formats[s] : target.format;
     const BlockConversion<C> block = conversion_of(blocks, slot, work, range.largest, scratch);
-    const int exponent = detail::storage_exponent(format, block.largest_part());
+    const R largest = block.largest_part();
+    const int exponent = detail::storage_exponent(format, largest);
     bool suits = true;
     if (format == detail::Format::packed && info >= 0) {
       block.extract(blocks, s);
       suits = block.is_hermitian();
     } else if (target.accuracy > 0 && format != detail::Format::full && info == 0) {
       block.extract(blocks, s);
-      suits = static_cast<double>(block.residual(format, exponent)) < target.accuracy;
+      suits = static_cast<double>(block.residual(format, largest)) < target.accuracy;
     }
     block.store(format, exponent, target.data + place->start);
     if (threadIdx.x == 0) {

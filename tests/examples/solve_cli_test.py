@@ -361,7 +361,7 @@ class BadUsage(SolveTest):
                 self.assertTrue(storage == "full" or blocks["inverse_bytes"] < 0.6 * full)
 
     def test_packed_storage_wants_a_symmetric_matrix(self):
-        matrix = self.matrix("general.mtx", [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 2.0), (1, 1, 4.0)], 2)
+        matrix = self.matrix("general.mtx", [(1, 1, 4.0), (1, 2, 1.0), (2, 1, 2.0), (2, 2, 4.0)], 2)
         result = self.solve(matrix, "--storage", "packed", "--blocks", "uniform", "--block-size", 2)
         self.assert_refused(result, "packed", "block 0 (rows 0..1): element (1, 0) is 2, (0, 1) is 1")
 

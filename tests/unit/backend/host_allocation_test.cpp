@@ -56,21 +56,24 @@ TYPED_TEST(HostAllocation, RefreshAndApplyAllocateNothing) {
   ASSERT_GT(allocations, 0) << "malloc is not counted";
   std::vector<T> singular = values;
   std::fill_n(singular.begin() + 1, 64, T(0));  // the second block
-  for (const Storage storage : {Storage::full, Storage::fp32, Storage::fp16, Storage::adaptive})
-    for (const SingularPolicy policy : {SingularPolicy::fail, SingularPolicy::shift, SingularPolicy::pseudo_inverse}) {
-      BlockJacobi<T> preconditioner(Backend::host(1), matrix, partition, {policy, storage});
-      allocations = 0;
-      preconditioner.refresh(singular.data(), matrix.nnz, MemorySpace::host);
-      EXPECT_EQ(allocations, 0) << "refresh, " << to_string(storage) << ", " << to_string(policy);
-      allocations = 0;
-      preconditioner.apply(r, z);
-      EXPECT_EQ(allocations, 0) << "apply, " << to_string(storage);
-      const MultiVectorView<T> in{r.data(), n, 1, n, Layout::column_major, MemorySpace::host};
-      const MultiVectorView<T> out{z.data(), n, 1, n, Layout::column_major, MemorySpace::host};
-      allocations = 0;
-      preconditioner.apply(T(2), in, T(1), out);
-      EXPECT_EQ(allocations, 0) << "apply with alpha and beta, " << to_string(storage);
-    }
+  const std::pair<Storage, SingularPolicy> variants[] = {{Storage::full, SingularPolicy::fail},
+                                                         {Storage::full, SingularPolicy::shift},
+                                                         {Storage::fp16, SingularPolicy::pseudo_inverse},
+                                                         {Storage::adaptive, SingularPolicy::fail}};
+  for (const auto& [storage, policy] : variants) {
+    BlockJacobi<T> preconditioner(Backend::host(1), matrix, partition, {policy, storage});
+    allocations = 0;
+    preconditioner.refresh(singular.data(), matrix.nnz, MemorySpace::host);
+    EXPECT_EQ(allocations, 0) << "refresh, " << to_string(storage) << ", " << to_string(policy);
+    allocations = 0;
+    preconditioner.apply(r, z);
+    EXPECT_EQ(allocations, 0) << "apply, " << to_string(storage);
+    const MultiVectorView<T> in{r.data(), n, 1, n, Layout::column_major, MemorySpace::host};
+    const MultiVectorView<T> out{z.data(), n, 1, n, Layout::column_major, MemorySpace::host};
+    allocations = 0;
+    preconditioner.apply(T(2), in, T(1), out);
+    EXPECT_EQ(allocations, 0) << "apply with alpha and beta, " << to_string(storage);
+  }
 }
 
 TYPED_TEST(HostAllocation, BatchedFunctionsAllocateNothing) {

@@ -60,7 +60,7 @@ TYPED_TEST(HostStack, BatchedFunctionsNeedLittle) {
 
 TYPED_TEST(HostStack, PreconditionerNeedsLittle) {
   using T = TypeParam;
-  constexpr index_t n = 512;
+  constexpr index_t n = 128;  // the arrays on the stack are as large as for 512
   std::vector<offset_t> rows{0};
   std::vector<index_t> columns;
   for (index_t i = 0; i < n; ++i) {
