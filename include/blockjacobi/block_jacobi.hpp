@@ -35,15 +35,17 @@ enum class SingularPolicy {
 
 /// How the inverses are stored. They are computed in the working precision, and products with them are accumulated in
 /// it; the narrow formats hold X / 2^e, with one exponent e a block that brings its largest number near the greatest
-/// one of the format. One exponent is enough for bf16 and fp32, whose numbers reach down to 2^-246 of the largest; fp16
-/// keeps all its digits down to 2^-29 of the largest and loses what is below 2^-39 of it: blocks with rows of such
-/// different scales belong to adaptive, which notices.
+/// one of the format. That is enough for bf16 and fp32, whose numbers reach down to 2^-246 of the largest; fp16 keeps
+/// all its digits down to 2^-29 of the largest and loses what is below 2^-39 of it, which one in 26 systems of
+/// benchmarks/results/storage-host.md feels: an exponent a column would cost every apply for the sake of those,
+/// adaptive takes another format for such blocks. In bf16 and fp16 the inverse of a definite block may become
+/// indefinite where the condition number exceeds 2^8 or 2^11; CG then ends with indefinite_preconditioner.
 enum class Storage {
-  full,     ///< the working precision, N^2 numbers a block
-  packed,   ///< the working precision, the N (N + 1) / 2 numbers of a triangle; for symmetric or Hermitian matrices
-  fp32,     ///< single precision; the same as full where that is the working precision
-  bf16,     ///< 16 bits, 8 of them for the digits
-  fp16,     ///< 16 bits, 11 of them for the digits
+  full,    ///< the working precision, N^2 numbers a block
+  packed,  ///< the working precision, the N (N + 1) / 2 numbers of a triangle; for real symmetric or Hermitian matrices
+  fp32,    ///< single precision; the same as full where that is the working precision
+  bf16,    ///< 16 bits, 8 of them for the digits
+  fp16,    ///< 16 bits, 11 of them for the digits
   adaptive  ///< for each block the cheapest of fp16, bf16, fp32, full with ||I - A X|| < accuracy
 };
 
