@@ -21,7 +21,9 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   void apply(const T* r, T* z) const override { apply(Op::none, r, z); }
   void apply(Op op, const T* r, T* z) const;
   bool capturable() const override { return true; }
-  bool failed() const override;
+  const int* failure() const override { return options.singular == SingularPolicy::fail ? defects.data() : nullptr; }
+  /// Waits; whether failure() points to a number that is not 0.
+  bool failed() const;
   /// False until the first setup().
   bool is_set_up = false;
 

@@ -73,6 +73,9 @@ LinearOperator<T>::LinearOperator(const Backend& backend, const CsrView<T, O>& m
     : backend_(backend), impl_(make_operator(backend, matrix)) {}
 
 template <Scalar T>
+LinearOperator<T>::LinearOperator(const BsrMatrix<T>& matrix) : backend_(matrix.backend()), impl_(matrix.impl()) {}
+
+template <Scalar T>
 LinearOperator<T>::LinearOperator(const Backend& backend, index_t rows, VectorFunction<T> product, Capture capture)
     : backend_(backend) {
   if (rows < 0) throw InvalidArgument(fmt::format("LinearOperator: rows is {}, must be >= 0", rows));

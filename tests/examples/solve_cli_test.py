@@ -35,7 +35,7 @@ class Convergence(SolveTest):
         self.assertIn("the file does not say symmetric", result.out)
 
     def test_solver_as_asked(self):
-        for solver in ("cg", "gmres"):
+        for solver in ("cg", "fcg", "bicgstab", "gmres", "fgmres", "richardson"):
             result = self.solve(self.laplace(), "--solver", solver)
             self.assert_converged(result)
             self.assertEqual(result.report["solver"], solver)
@@ -329,8 +329,7 @@ class BadUsage(SolveTest):
                 self.assert_refused(self.solve(self.laplace(), option, value), option, *parts)
 
     def test_values_of_later_versions(self):
-        cases = [("--solver", v) for v in ("bicgstab", "fcg", "fgmres")]
-        cases += [("--storage", v) for v in ("packed", "fp32", "bf16", "fp16", "adaptive")]
+        cases = [("--storage", v) for v in ("packed", "fp32", "bf16", "fp16", "adaptive")]
         cases += [("--singular", v) for v in ("shift", "pseudo_inverse")]
         cases += [("--plot", "residuals.png")]
         for option, value in cases:
@@ -341,7 +340,12 @@ class BadUsage(SolveTest):
         blocks = self.write("blocks.txt", "0\n144\n")
         self.assert_refused(self.solve(self.laplace(), "--blocks", blocks, "--block-size", 8), "--block-size 8")
         self.assert_refused(self.solve(self.laplace(), "--threads", 2, "--backend", "cuda"), "--threads", "cuda")
-        self.assert_refused(self.solve(self.laplace(), "--restart", 20, "--solver", "cg"), "--restart", "cg")
+        for solver in ("cg", "fcg", "bicgstab", "richardson"):
+            self.assert_refused(self.solve(self.laplace(), "--restart", 20, "--solver", solver), "--restart", solver)
+        self.assert_refused(self.solve(self.laplace(), "--relaxation", 0.5), "--relaxation", "auto")
+        for value in (0, -1, "inf", "nan"):
+            result = self.solve(self.laplace(), "--solver", "richardson", "--relaxation", value)
+            self.assert_refused(result, "--relaxation", str(value))
 
     def test_more_threads_than_the_host_backend_takes(self):
         self.assert_refused(self.solve(self.laplace(), "--threads", 1025, backend="host"), "1025", "1024")

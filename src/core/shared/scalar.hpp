@@ -201,6 +201,12 @@ BLOCKJACOBI_HD inline T narrow(accumulator_t<T> a) {
   return Narrow<T>::from(a);
 }
 
+/// a in the precision of To; both real or both complex.
+template <class To, class From>
+BLOCKJACOBI_HD inline To convert(From a) {
+  return narrow<To>(widen(a));
+}
+
 /// The scalar T with value a.
 template <class T>
 struct FromReal {
