@@ -50,15 +50,14 @@ Value choose(const Choice<Value>& choice, const std::string& word) {
 }
 
 const Choice<std::optional<Solver>>& solvers() {
-  static const Choice<std::optional<Solver>> choice{
-      "--solver",
-      {{"auto", {}},
-       {"cg", Solver::cg},
-       {"fcg", Solver::fcg},
-       {"bicgstab", Solver::bicgstab},
-       {"gmres", Solver::gmres},
-       {"fgmres", Solver::fgmres},
-       {"richardson", Solver::richardson}}};
+  static const Choice<std::optional<Solver>> choice{"--solver",
+                                                    {{"auto", {}},
+                                                     {"cg", Solver::cg},
+                                                     {"fcg", Solver::fcg},
+                                                     {"bicgstab", Solver::bicgstab},
+                                                     {"gmres", Solver::gmres},
+                                                     {"fgmres", Solver::fgmres},
+                                                     {"richardson", Solver::richardson}}};
   return choice;
 }
 

@@ -244,8 +244,8 @@ typedef struct bj_solve_report {
 /* rtol 1e-8, 10000 iterations, restart 30, relaxation 1, nothing else. */
 BJ_API bj_status bj_solve_options_init(bj_solve_options* options);
 /* Preconditioned conjugate gradients and right-preconditioned GMRES(restart); their flexible variants, for functions as
- * operators that change; right-preconditioned BiCGSTAB; damped Richardson iteration. x holds the initial guess and receives
- * the solution; b and x have `size` = rows elements on the host or in the backend's space. M may be null (no
+ * operators that change; right-preconditioned BiCGSTAB; damped Richardson iteration. x holds the initial guess and
+ * receives the solution; b and x have `size` = rows elements on the host or in the backend's space. M may be null (no
  * preconditioner) and has A's backend and scalar; options may be null. A solve that does not converge is no error: look
  * at report->reason. */
 BJ_API bj_status bj_cg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
@@ -274,9 +274,9 @@ typedef struct bj_solve_status {
   double true_residual;
 } bj_solve_status;
 
-/* All that an enqueued solve needs, for CG or GMRES. A, what it refers to, and M, which may be null, must outlive it. Of
- * the options max_seconds and progress must not be set, and history is not written; null takes the defaults. A is not
- * a function. */
+/* All that an enqueued solve needs, for CG or GMRES. A, what it refers to, and M, which may be null, must outlive it.
+ * Of the options max_seconds and progress must not be set, and history is not written; null takes the defaults. A is
+ * not a function. */
 BJ_API bj_status bj_workspace_create_cg(const bj_operator* A, const bj_block_jacobi* M, const bj_solve_options* options,
                                         bj_workspace** workspace);
 BJ_API bj_status bj_workspace_create_gmres(const bj_operator* A, const bj_block_jacobi* M,

@@ -36,15 +36,16 @@ class BLOCKJACOBI_EXPORT BsrMatrix {
   BsrMatrix(const Backend& backend, const CsrMatrix<T>& matrix, index_t block)
       : BsrMatrix(backend, matrix.view(), block) {}
 
-  /// The same with the blocks of a partition, which all have one size. Throws InvalidArgument, naming the block, if not.
+  /// The same with the blocks of a partition, which all have one size. Throws InvalidArgument, naming the block, if
+  /// not.
   template <Offset O>
   BsrMatrix(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition);
   BsrMatrix(const Backend& backend, const CsrMatrix<T>& matrix, const BlockPartition& partition)
       : BsrMatrix(backend, matrix.view(), partition) {}
 
-  /// New values of the same pattern: values[k] belongs to the k-th stored entry of the matrix given at construction. They
-  /// lie in the backend's space and number nnz. Enqueued, allocates nothing, can be captured in a CUDA graph; operators
-  /// made from this matrix see them. Throws InvalidArgument for the wrong length or space.
+  /// New values of the same pattern: values[k] belongs to the k-th stored entry of the matrix given at construction.
+  /// They lie in the backend's space and number nnz. Enqueued, allocates nothing, can be captured in a CUDA graph;
+  /// operators made from this matrix see them. Throws InvalidArgument for the wrong length or space.
   void refresh(const T* values, offset_t nnz, MemorySpace space);
 
   const Backend& backend() const noexcept;

@@ -45,8 +45,8 @@ struct SolveOptions {
   index_t restart = 30;            ///< m of GMRES(m) and FGMRES(m)
   BasisPrecision basis = BasisPrecision::working;  ///< of GMRES
   double relaxation = 1.0;                         ///< omega of Richardson iteration
-  double max_seconds = 0.0;        ///< wall time, looked at between batches of iterations; 0 for no limit
-  bool history = true;             ///< fill SolveReport::history
+  double max_seconds = 0.0;  ///< wall time, looked at between batches of iterations; 0 for no limit
+  bool history = true;       ///< fill SolveReport::history
   /// Called between batches of iterations (every iteration on the host); return false to stop.
   std::function<bool(const SolveProgress&)> progress;
 };
@@ -65,8 +65,8 @@ struct SolveReport {
   bool converged() const noexcept { return reason == StopReason::converged; }
   /// How far rounding has driven the recurrence from the residual: | ||b - A x|| - ||r|| | / ||b||.
   double residual_gap() const noexcept {
-    const double gap = true_residual > recurrence_residual ? true_residual - recurrence_residual
-                                                           : recurrence_residual - true_residual;
+    const double gap =
+        true_residual > recurrence_residual ? true_residual - recurrence_residual : recurrence_residual - true_residual;
     return rhs_norm > 0.0 ? gap / rhs_norm : gap;
   }
   /// ||b - A x|| / ||b||; the absolute residual if b = 0.
@@ -151,8 +151,8 @@ template <Scalar T>
 /// iterations. Memory: m + 3 vectors and m^2 + 5 m scalars, m = min(restart, max_iterations, rows). Throws also for
 /// restart < 1.
 ///
-/// With BasisPrecision::single and a working precision of double, the basis is stored in single precision (Aliaga, Anzt,
-/// Gruetzmacher, Quintana-Orti and Tomas, 2022), which halves most of the memory and of its traffic. A cycle then
+/// With BasisPrecision::single and a working precision of double, the basis is stored in single precision (Aliaga,
+/// Anzt, Gruetzmacher, Quintana-Orti and Tomas, 2022), which halves most of the memory and of its traffic. A cycle then
 /// reduces the residual by at most about 1e6; it ends there, and the next one begins from b - A x in double.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport gmres(const LinearOperator<T>& A,
@@ -170,13 +170,13 @@ template <Scalar T>
                                                     std::type_identity_t<VectorView<T>> x,
                                                     const SolveOptions& options = {});
 
-/// All that cg_enqueue() needs, allocated beforehand: vectors, scalars, and the decision about every launch. Holds A and
-/// M; a BlockJacobi or a matrix that they refer to must outlive it. One solve at a time.
+/// All that cg_enqueue() needs, allocated beforehand: vectors, scalars, and the decision about every launch. Holds A
+/// and M; a BlockJacobi or a matrix that they refer to must outlive it. One solve at a time.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT CgWorkspace {
  public:
-  /// Of the options rtol, atol, relative_to and max_iterations count. Waits. Throws InvalidArgument for what does not fit
-  /// as cg(), for user functions with Capture::no, and for max_seconds or progress, which nobody could ask.
+  /// Of the options rtol, atol, relative_to and max_iterations count. Waits. Throws InvalidArgument for what does not
+  /// fit as cg(), for user functions with Capture::no, and for max_seconds or progress, which nobody could ask.
   CgWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
               const SolveOptions& options = {});
   CgWorkspace(CgWorkspace&&) noexcept;
@@ -206,10 +206,10 @@ class BLOCKJACOBI_EXPORT GmresWorkspace {
 };
 
 /// cg() without a look at the outcome: enqueues max_iterations iterations on the backend's stream, of which those after
-/// the stop change nothing, and writes the outcome to *status. Allocates nothing and waits for nothing, so that it can be
-/// recorded in a CUDA graph, also after BlockJacobi::refresh() in the same graph, and replayed with new values of the
-/// matrix, of b and of x; on the host backend it solves at once. b, x and status lie in the backend's memory and are
-/// read and written when the work runs.
+/// the stop change nothing, and writes the outcome to *status. Allocates nothing and waits for nothing, so that it can
+/// be recorded in a CUDA graph, also after BlockJacobi::refresh() in the same graph, and replayed with new values of
+/// the matrix, of b and of x; on the host backend it solves at once. b, x and status lie in the backend's memory and
+/// are read and written when the work runs.
 ///
 /// The recurrence goes on to 0.9 of the target, since its claim of convergence cannot be followed up: if the recomputed
 /// residual does not show it, the reason is stagnation. singular_block stands for a refresh under SingularPolicy::fail

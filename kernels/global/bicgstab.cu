@@ -129,14 +129,14 @@ void bicgstab_update(const BicgstabVectors<C>& v, detail::BicgstabState<C>* stat
   check_launch("bicgstab_update_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                                                  \
-  template void bicgstab_direction(const BicgstabVectors<C>&, const detail::BicgstabState<C>*, CUstream_st*);       \
-  template void bicgstab_first_step(const BicgstabVectors<C>&, detail::BicgstabState<C>*, const ReductionWorkspace&, \
-                                    CUstream_st*);                                                                  \
-  template void bicgstab_half(const BicgstabVectors<C>&, const detail::BicgstabState<C>*, CUstream_st*);            \
-  template void bicgstab_second_step(const BicgstabVectors<C>&, detail::BicgstabState<C>*,                          \
-                                     const ReductionWorkspace&, CUstream_st*);                                      \
-  template void bicgstab_update(const BicgstabVectors<C>&, detail::BicgstabState<C>*, const ReductionWorkspace&,    \
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                                    \
+  template void bicgstab_direction(const BicgstabVectors<C>&, const detail::BicgstabState<C>*, CUstream_st*);         \
+  template void bicgstab_first_step(const BicgstabVectors<C>&, detail::BicgstabState<C>*, const ReductionWorkspace&,  \
+                                    CUstream_st*);                                                                    \
+  template void bicgstab_half(const BicgstabVectors<C>&, const detail::BicgstabState<C>*, CUstream_st*);              \
+  template void bicgstab_second_step(const BicgstabVectors<C>&, detail::BicgstabState<C>*, const ReductionWorkspace&, \
+                                     CUstream_st*);                                                                   \
+  template void bicgstab_update(const BicgstabVectors<C>&, detail::BicgstabState<C>*, const ReductionWorkspace&,      \
                                 CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

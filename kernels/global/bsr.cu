@@ -10,8 +10,7 @@ namespace {
 /// y = A x, a warp a block row. The columns of its blocks stand one behind the other, `block` elements each: lane l has
 /// element l % block of every (32 / block)-th of them, so that the warp reads its elements in order.
 template <class C>
-__global__ void __launch_bounds__(bsr_threads)
-    bsr_product_kernel(const detail::BsrView<C> matrix, const C* x, C* y) {
+__global__ void __launch_bounds__(bsr_threads) bsr_product_kernel(const detail::BsrView<C> matrix, const C* x, C* y) {
   constexpr int warps = bsr_threads / 32;
   __shared__ C partial[warps][32];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
@@ -67,7 +66,7 @@ void bsr_fill(const detail::BsrSources& sources, const C* values, C* elements, C
   check_launch("bsr_fill_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                         \
+#define BLOCKJACOBI_INSTANTIATE(C)                                                  \
   template void bsr_product(const detail::BsrView<C>&, const C*, C*, CUstream_st*); \
   template void bsr_fill(const detail::BsrSources&, const C*, C*, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);

@@ -146,16 +146,14 @@ void fcg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, cons
   check_launch("fcg_direction_factor_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                                                 \
-  template void cg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*); \
-  template void cg_step(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                             \
-  template void cg_direction_factor(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&,           \
-                                    CUstream_st*);                                                                 \
-  template void cg_direction(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                        \
-  template void fcg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&,               \
-                                CUstream_st*);                                                                     \
-  template void fcg_direction_factor(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&,          \
-                                     CUstream_st*)
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                                  \
+  template void cg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*);  \
+  template void cg_step(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                              \
+  template void cg_direction_factor(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&,            \
+                                    CUstream_st*);                                                                  \
+  template void cg_direction(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                         \
+  template void fcg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*); \
+  template void fcg_direction_factor(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);

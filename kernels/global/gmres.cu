@@ -211,13 +211,13 @@ void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmal
 
   project<C, B>({n, columns, w, 0, j + 1, h, nullptr}, state, workspace, stream);
   if (n > 0) {
-    gmres_subtract_kernel<C, B><<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, columns, j + 1, h, w,
-                                                                                             state);
+    gmres_subtract_kernel<C, B>
+        <<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, columns, j + 1, h, w, state);
     check_launch("gmres_subtract_kernel");
   }
   project<C, B>({n, columns, w, 0, j + 1, small.h2, h}, state, workspace, stream);
-  gmres_finish_kernel<C, B><<<reduction_blocks(n), vector_policy.threads, 0, stream>>>(n, columns, small, j, w, state,
-                                                                                       workspace);
+  gmres_finish_kernel<C, B>
+      <<<reduction_blocks(n), vector_policy.threads, 0, stream>>>(n, columns, small, j, w, state, workspace);
   check_launch("gmres_finish_kernel");
   normalize(basis, j + 1, state, stream);
 }
@@ -228,17 +228,17 @@ void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& 
   gmres_triangular_kernel<<<1, vector_policy.threads, 0, stream>>>(small, state);
   check_launch("gmres_triangular_kernel");
   if (basis.n == 0) return;
-  gmres_combine_kernel<C, B><<<elementwise_blocks(basis.n), vector_policy.threads, 0, stream>>>(
-      basis.n, basis.columns, small.y, state, u);
+  gmres_combine_kernel<C, B>
+      <<<elementwise_blocks(basis.n), vector_policy.threads, 0, stream>>>(basis.n, basis.columns, small.y, state, u);
   check_launch("gmres_combine_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C, B)                                                                               \
-  template void gmres_begin(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, detail::GmresState*,            \
-                            const ReductionWorkspace&, CUstream_st*);                                               \
+#define BLOCKJACOBI_INSTANTIATE(C, B)                                                                                 \
+  template void gmres_begin(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, detail::GmresState*,              \
+                            const ReductionWorkspace&, CUstream_st*);                                                 \
   template void gmres_orthogonalize(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, int, detail::GmresState*, \
-                                    const ReductionWorkspace&, CUstream_st*);                                       \
-  template void gmres_combine(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, const detail::GmresState*, C*, \
+                                    const ReductionWorkspace&, CUstream_st*);                                         \
+  template void gmres_combine(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, const detail::GmresState*, C*,  \
                               CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float, float);
 BLOCKJACOBI_INSTANTIATE(double, double);

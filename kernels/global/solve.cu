@@ -99,13 +99,13 @@ void richardson_step(index_t n, const C* z, C* x, const detail::RichardsonState*
   check_launch("richardson_step_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                                              \
-  template void begin_solve(index_t, const C*, const C*, C*, const detail::StoppingRule&, const int*,           \
-                            detail::SolveControl*, const ReductionWorkspace&, CUstream_st*);                    \
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                                 \
+  template void begin_solve(index_t, const C*, const C*, C*, const detail::StoppingRule&, const int*,              \
+                            detail::SolveControl*, const ReductionWorkspace&, CUstream_st*);                       \
   template void end_solve(index_t, const C*, const detail::SolveControl*, SolveStatus*, const ReductionWorkspace&, \
-                          CUstream_st*);                                                                        \
-  template void richardson_check(index_t, const C*, detail::RichardsonState*, const ReductionWorkspace&,        \
-                                 CUstream_st*);                                                                 \
+                          CUstream_st*);                                                                           \
+  template void richardson_check(index_t, const C*, detail::RichardsonState*, const ReductionWorkspace&,           \
+                                 CUstream_st*);                                                                    \
   template void richardson_step(index_t, const C*, C*, const detail::RichardsonState*, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

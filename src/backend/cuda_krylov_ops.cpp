@@ -192,9 +192,8 @@ void CudaKrylovOps<T>::gmres_orthogonalize(const GmresVectors<T>& v, const Gmres
 template <Scalar T>
 void CudaKrylovOps<T>::gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
   const DeviceGuard guard(context_.device());
-  with_basis(v, [&](const auto& basis) {
-    kernels::gmres_combine(basis, small, state, compute_cast(v.u), context_.stream());
-  });
+  with_basis(
+      v, [&](const auto& basis) { kernels::gmres_combine(basis, small, state, compute_cast(v.u), context_.stream()); });
 }
 
 template class CudaKrylovOps<float>;

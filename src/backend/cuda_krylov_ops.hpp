@@ -5,8 +5,8 @@
 
 namespace blockjacobi::detail {
 
-/// Solver phases by cuSPARSE and the kernels of kernels/global/{vector,solve,cg,bicgstab,gmres,bsr}. Operators and preconditioners run on
-/// every call, also once the state has stopped; what they write is not used then.
+/// Solver phases by cuSPARSE and the kernels of kernels/global/{vector,solve,cg,bicgstab,gmres,bsr}. Operators and
+/// preconditioners run on every call, also once the state has stopped; what they write is not used then.
 template <Scalar T>
 class CudaKrylovOps final : public KrylovOps<T> {
   using C = compute_t<T>;

@@ -86,6 +86,23 @@ auto sum_terms(index_t n, int threads, F&& term) {
   });
 }
 
+/// y = A x with blocks of B rows; B = 0 for any number.
+template <index_t B, class C>
+void multiply_block_rows(const BsrView<C>& matrix, int threads, const C* x, C* y) {
+  const index_t b = B > 0 ? B : matrix.block;
+#pragma omp parallel for num_threads(threads) schedule(static) if (matrix.block_rows > 512)
+  for (index_t row = 0; row < matrix.block_rows; ++row) {
+    std::array<C, static_cast<std::size_t>(B > 0 ? B : max_bsr_block)> sum{};
+    for (offset_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k) {
+      const C* element = matrix.elements + k * b * b;
+      const C* part = x + static_cast<offset_t>(matrix.columns[k]) * b;
+      for (index_t j = 0; j < b; ++j, element += b)
+        for (index_t i = 0; i < b; ++i) sum[static_cast<std::size_t>(i)] += element[i] * part[j];
+    }
+    std::copy_n(sum.begin(), b, y + static_cast<offset_t>(row) * b);
+  }
+}
+
 template <class C>
 accumulator_t<C> dot_term(C a, C b) {
   return conj(widen(a)) * widen(b);
@@ -111,20 +128,17 @@ std::unique_ptr<OperatorImpl<T>> HostKrylovOps<T>::make_csr(const CsrView<T, std
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::bsr_product(const BsrView<T>& matrix, const T* x_, T* y_) {
-  const C *x = compute_cast(x_), *elements = compute_cast(matrix.elements);
+void HostKrylovOps<T>::bsr_product(const BsrView<T>& m, const T* x_, T* y_) {
+  const C* x = compute_cast(x_);
   C* y = compute_cast(y_);
-  const index_t b = matrix.block;
-#pragma omp parallel for num_threads(threads_) schedule(static) if (matrix.block_rows * static_cast<offset_t>(b) > 1024)
-  for (index_t row = 0; row < matrix.block_rows; ++row) {
-    std::array<C, max_bsr_block> sum{};
-    for (offset_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k) {
-      const C* element = elements + k * b * b;
-      const C* part = x + static_cast<offset_t>(matrix.columns[k]) * b;
-      for (index_t j = 0; j < b; ++j, element += b)
-        for (index_t i = 0; i < b; ++i) sum[static_cast<std::size_t>(i)] += element[i] * part[j];
-    }
-    std::copy_n(sum.begin(), b, y + static_cast<offset_t>(row) * b);
+  const BsrView<C> matrix{m.block_rows, m.block, m.row_offsets, m.columns, compute_cast(m.elements)};
+  switch (m.block) {
+    case 2: return multiply_block_rows<2>(matrix, threads_, x, y);
+    case 3: return multiply_block_rows<3>(matrix, threads_, x, y);
+    case 4: return multiply_block_rows<4>(matrix, threads_, x, y);
+    case 5: return multiply_block_rows<5>(matrix, threads_, x, y);
+    case 6: return multiply_block_rows<6>(matrix, threads_, x, y);
+    default: return multiply_block_rows<0>(matrix, threads_, x, y);
   }
 }
 

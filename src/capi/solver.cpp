@@ -125,8 +125,7 @@ bj_status bj_operator_create_csr(const bj_backend* backend, const bj_csr* matrix
   });
 }
 
-bj_status bj_operator_create_bsr(const bj_backend* backend, const bj_csr* matrix, std::int32_t block,
-                                 bj_operator** A) {
+bj_status bj_operator_create_bsr(const bj_backend* backend, const bj_csr* matrix, std::int32_t block, bj_operator** A) {
   return guarded("bj_operator_create_bsr", [&] {
     required(A, "A");
     const Backend& where = required(backend, "backend")->value;
@@ -194,42 +193,42 @@ bj_status bj_solve_options_init(bj_solve_options* options) {
 }
 
 bj_status bj_cg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
-bj_space space, const bj_solve_options* options, bj_solve_report* report) {
+                bj_space space, const bj_solve_options* options, bj_solve_report* report) {
   return guarded("bj_cg", [&] {
     run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return cg(arguments...); });
   });
 }
 
 bj_status bj_fcg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
-bj_space space, const bj_solve_options* options, bj_solve_report* report) {
+                 bj_space space, const bj_solve_options* options, bj_solve_report* report) {
   return guarded("bj_fcg", [&] {
     run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return fcg(arguments...); });
   });
 }
 
 bj_status bj_bicgstab(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
-bj_space space, const bj_solve_options* options, bj_solve_report* report) {
+                      bj_space space, const bj_solve_options* options, bj_solve_report* report) {
   return guarded("bj_bicgstab", [&] {
     run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return bicgstab(arguments...); });
   });
 }
 
 bj_status bj_gmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
-bj_space space, const bj_solve_options* options, bj_solve_report* report) {
+                   bj_space space, const bj_solve_options* options, bj_solve_report* report) {
   return guarded("bj_gmres", [&] {
     run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return gmres(arguments...); });
   });
 }
 
 bj_status bj_fgmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
-bj_space space, const bj_solve_options* options, bj_solve_report* report) {
+                    bj_space space, const bj_solve_options* options, bj_solve_report* report) {
   return guarded("bj_fgmres", [&] {
     run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return fgmres(arguments...); });
   });
 }
 
 bj_status bj_richardson(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
-bj_space space, const bj_solve_options* options, bj_solve_report* report) {
+                        bj_space space, const bj_solve_options* options, bj_solve_report* report) {
   return guarded("bj_richardson", [&] {
     run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return richardson(arguments...); });
   });

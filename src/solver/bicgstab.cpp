@@ -20,8 +20,14 @@ class Bicgstab final : public detail::Recurrence<T> {
         z_(parts.backend, parts.size_if_preconditioned()),
         state_(parts.backend, detail::bicgstab_initial_state<C>(0.0, parts.options.max_iterations)) {
     const bool plain = parts.M == nullptr;
-    vectors_ = {parts.rows(), nullptr,   r_.data(), shadow_.data(),
-                p_.data(),    v_.data(), t_.data(), plain ? p_.data() : y_.data(),
+    vectors_ = {parts.rows(),
+                nullptr,
+                r_.data(),
+                shadow_.data(),
+                p_.data(),
+                v_.data(),
+                t_.data(),
+                plain ? p_.data() : y_.data(),
                 plain ? r_.data() : z_.data()};
   }
 
@@ -64,9 +70,9 @@ SolveReport bicgstab(const LinearOperator<T>& A, const std::type_identity_t<Prec
   return run_recurrence(session, solver);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                                      \
-  template SolveReport bicgstab(const LinearOperator<T>&, const Preconditioner<T>&, VectorView<const T>, VectorView<T>, \
-                                const SolveOptions&)
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                       \
+  template SolveReport bicgstab(const LinearOperator<T>&, const Preconditioner<T>&, VectorView<const T>, \
+                                VectorView<T>, const SolveOptions&)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

@@ -50,8 +50,8 @@ void find_sources(const CsrView<T, O>& m, BsrPattern& p) {
   p.first.assign(p.columns.size() * static_cast<std::size_t>(b * b), -1);
   std::vector<offset_t> place(static_cast<std::size_t>(m.rows / p.block));  // of a block column in the block row
   for (index_t row = 0; row < m.rows / p.block; ++row) {
-    for (offset_t k = p.row_offsets[static_cast<std::size_t>(row)]; k < p.row_offsets[static_cast<std::size_t>(row) + 1];
-         ++k)
+    for (offset_t k = p.row_offsets[static_cast<std::size_t>(row)];
+         k < p.row_offsets[static_cast<std::size_t>(row) + 1]; ++k)
       place[static_cast<std::size_t>(p.columns[static_cast<std::size_t>(k)])] = k;
     for (offset_t i = 0; i < b; ++i) {
       const O* offsets = m.row_offsets + row * b + i;
@@ -147,8 +147,7 @@ namespace {
 
 template <Scalar T, Offset O>
 std::shared_ptr<BsrMatrixImpl<T>> make_bsr(const Backend& backend, const CsrView<T, O>& matrix, index_t block) {
-  auto impl =
-      std::make_shared<BsrMatrixImpl<T>>(backend, matrix.rows, matrix.nnz, analyze(backend, matrix, block));
+  auto impl = std::make_shared<BsrMatrixImpl<T>>(backend, matrix.rows, matrix.nnz, analyze(backend, matrix, block));
   if (matrix.space == backend.memory_space()) {
     impl->fill(matrix.values);
     backend.synchronize();
@@ -184,9 +183,9 @@ void BsrMatrix<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
   if (nnz > 0 && values == nullptr)
     throw InvalidArgument(fmt::format("BsrMatrix::refresh: null pointer, {} values", nnz));
   if (space != impl_->backend.memory_space())
-    throw InvalidArgument(fmt::format("BsrMatrix::refresh: the values lie on the {}, the backend ({}) computes on the {}",
-                                      to_string(space), impl_->backend.description(),
-                                      to_string(impl_->backend.memory_space())));
+    throw InvalidArgument(
+        fmt::format("BsrMatrix::refresh: the values lie on the {}, the backend ({}) computes on the {}",
+                    to_string(space), impl_->backend.description(), to_string(impl_->backend.memory_space())));
   impl_->fill(values);
 }
 
@@ -225,13 +224,13 @@ std::shared_ptr<const detail::OperatorImpl<T>> BsrMatrix<T>::impl() const noexce
   return impl_;
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                             \
-  template class BsrMatrix<T>;                                                                                 \
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                               \
+  template class BsrMatrix<T>;                                                                                   \
   template BLOCKJACOBI_EXPORT BsrMatrix<T>::BsrMatrix(const Backend&, const CsrView<T, std::int32_t>&, index_t); \
   template BLOCKJACOBI_EXPORT BsrMatrix<T>::BsrMatrix(const Backend&, const CsrView<T, std::int64_t>&, index_t); \
-  template BLOCKJACOBI_EXPORT BsrMatrix<T>::BsrMatrix(const Backend&, const CsrView<T, std::int32_t>&,         \
-                                                      const BlockPartition&);                                  \
-  template BLOCKJACOBI_EXPORT BsrMatrix<T>::BsrMatrix(const Backend&, const CsrView<T, std::int64_t>&,         \
+  template BLOCKJACOBI_EXPORT BsrMatrix<T>::BsrMatrix(const Backend&, const CsrView<T, std::int32_t>&,           \
+                                                      const BlockPartition&);                                    \
+  template BLOCKJACOBI_EXPORT BsrMatrix<T>::BsrMatrix(const Backend&, const CsrView<T, std::int64_t>&,           \
                                                       const BlockPartition&)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

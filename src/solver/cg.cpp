@@ -63,9 +63,7 @@ class EnqueuedCg final : public Enqueued<T> {
  public:
   EnqueuedCg(const LinearOperator<T>& A, const Preconditioner<T>& M, const SolveOptions& options)
       : Enqueued<T>("CgWorkspace", A, M, options), solver_(this->parts_, false) {}
-  void enqueue(const T* b, T* x, SolveStatus* status) {
-    enqueue_recurrence(this->parts_, solver_, b, x, status);
-  }
+  void enqueue(const T* b, T* x, SolveStatus* status) { enqueue_recurrence(this->parts_, solver_, b, x, status); }
 
  private:
   Cg<T> solver_;
@@ -114,7 +112,8 @@ CgWorkspace<T>::~CgWorkspace() = default;
 template <Scalar T>
 void cg_enqueue(CgWorkspace<T>& workspace, std::type_identity_t<VectorView<const T>> b,
                 std::type_identity_t<VectorView<T>> x, SolveStatus* status) {
-  workspace.impl().require_vectors("cg_enqueue", b, x, status);
+  workspace.impl().require_vectors({"cg_enqueue", "cg_enqueue: b", "cg_enqueue: x", "cg_enqueue: status"}, b, x,
+                                   status);
   workspace.impl().enqueue(b.data, x.data, status);
 }
 

@@ -17,8 +17,8 @@ const LinearOperator<T>& checked(const char* solver, const LinearOperator<T>& A,
     throw InvalidArgument(fmt::format("{}: the {} is a function with Capture::no", solver,
                                       A.impl().capturable() ? "preconditioner" : "matrix"));
   if (options.max_seconds > 0.0 || options.progress)
-    throw InvalidArgument(fmt::format("{}: an enqueued solve asks neither clock (max_seconds) nor callback (progress)",
-                                      solver));
+    throw InvalidArgument(
+        fmt::format("{}: an enqueued solve asks neither clock (max_seconds) nor callback (progress)", solver));
   return A;
 }
 
@@ -30,15 +30,14 @@ Enqueued<T>::Enqueued(const char* solver, const LinearOperator<T>& A, const Prec
     : A_(checked(solver, A, M, options)), M_(M), parts_(A_, M_, options) {}
 
 template <Scalar T>
-void Enqueued<T>::require_vectors(const char* solver, const VectorView<const T>& b, const VectorView<T>& x,
+void Enqueued<T>::require_vectors(const EnqueueNames& names, const VectorView<const T>& b, const VectorView<T>& x,
                                   const SolveStatus* status) const {
-  const std::string name_b = fmt::format("{}: b", solver), name_x = fmt::format("{}: x", solver);
-  require_vector(name_b.c_str(), b, A_.rows());
-  require_vector(name_x.c_str(), x, A_.rows());
-  require_space(name_b.c_str(), b, A_.backend());
-  require_space(name_x.c_str(), x, A_.backend());
-  require_disjoint(solver, b, x);
-  if (status == nullptr) throw InvalidArgument(fmt::format("{}: status is a null pointer", solver));
+  require_vector(names.b, b, A_.rows());
+  require_vector(names.x, x, A_.rows());
+  require_space(names.b, b, A_.backend());
+  require_space(names.x, x, A_.backend());
+  require_disjoint(names.function, b, x);
+  if (status == nullptr) throw InvalidArgument(fmt::format("{} is a null pointer", names.status));
 }
 
 template class Enqueued<float>;

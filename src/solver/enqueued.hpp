@@ -4,6 +4,14 @@
 
 namespace blockjacobi::detail {
 
+/// How an enqueueing function and its arguments are called in messages; whole words, so that no call allocates.
+struct EnqueueNames {
+  const char* function;
+  const char* b;
+  const char* x;
+  const char* status;
+};
+
 /// What is common to the solves that are enqueued whole: the objects that they keep, and the checks.
 template <Scalar T>
 class Enqueued {
@@ -11,8 +19,8 @@ class Enqueued {
   /// Throws InvalidArgument, naming `solver`.
   Enqueued(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M, const SolveOptions& options);
 
-  /// Throws InvalidArgument, naming `solver`, for vectors that do not fit.
-  void require_vectors(const char* solver, const VectorView<const T>& b, const VectorView<T>& x,
+  /// Throws InvalidArgument for vectors that do not fit.
+  void require_vectors(const EnqueueNames& names, const VectorView<const T>& b, const VectorView<T>& x,
                        const SolveStatus* status) const;
 
  protected:

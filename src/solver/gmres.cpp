@@ -29,8 +29,7 @@ class GmresCycle {
         v_(parts.backend, low_ ? parts.size() : 0),
         small_(parts.backend, (count() + 1) * count() + 3 * (count() + 1) + count()),
         cosines_(parts.backend, count()),
-        state_(parts.backend,
-               gmres_initial_state(0.0, parts.options.max_iterations, low_ ? low_reduction : 0.0)),
+        state_(parts.backend, gmres_initial_state(0.0, parts.options.max_iterations, low_ ? low_reduction : 0.0)),
         arrays_(divide()) {
     vectors_.n = parts.rows();
     vectors_.basis = basis_.data();
@@ -156,8 +155,7 @@ class Gmres {
     cycle_.begin();
     for (;;) {
       if (!look()) return end();
-      if (host_.stop != 0)
-        return session_.finish(static_cast<StopReason>(host_.stop), cycle_.scratch(), host_.beta);
+      if (host_.stop != 0) return session_.finish(static_cast<StopReason>(host_.stop), cycle_.scratch(), host_.beta);
       const bool goes_on = iterate();
       finish_->replay();
       if (!goes_on) return end();
@@ -251,8 +249,7 @@ template <Scalar T>
 SolveReport fgmres(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
                    std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
                    const SolveOptions& options) {
-  if (options.basis == BasisPrecision::single)
-    throw InvalidArgument("fgmres: basis is single, which only gmres has");
+  if (options.basis == BasisPrecision::single) throw InvalidArgument("fgmres: basis is single, which only gmres has");
   return detail::run_gmres("fgmres", true, A, M, b, x, options);
 }
 
@@ -270,7 +267,8 @@ GmresWorkspace<T>::~GmresWorkspace() = default;
 template <Scalar T>
 void gmres_enqueue(GmresWorkspace<T>& workspace, std::type_identity_t<VectorView<const T>> b,
                    std::type_identity_t<VectorView<T>> x, SolveStatus* status) {
-  workspace.impl().require_vectors("gmres_enqueue", b, x, status);
+  workspace.impl().require_vectors({"gmres_enqueue", "gmres_enqueue: b", "gmres_enqueue: x", "gmres_enqueue: status"},
+                                   b, x, status);
   workspace.impl().enqueue(b.data, x.data, status);
 }
 

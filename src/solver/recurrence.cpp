@@ -14,8 +14,8 @@ class Run {
     solver_.set_x(session_.x());
     solver_.clear();
     if (!session_.begin(solver_.r(), solver_.control())) return end(session_.report().reason);
-    const auto batch = session_.backend().impl().record([this] { iterate(session_.ops().batch()); },
-                                                        session_.capturable());
+    const auto batch =
+        session_.backend().impl().record([this] { iterate(session_.ops().batch()); }, session_.capturable());
     target_ = session_.target();
     restart_residual_ = session_.report().initial_residual;
     solver_.start();
@@ -115,7 +115,7 @@ void enqueue_recurrence(const SolverParts<T>& parts, Recurrence<T>& solver, cons
   parts.ops.end_solve(n, solver.scratch(), solver.control(), status);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                         \
+#define BLOCKJACOBI_INSTANTIATE(T)                                       \
   template SolveReport run_recurrence(SolveSession<T>&, Recurrence<T>&); \
   template void enqueue_recurrence(const SolverParts<T>&, Recurrence<T>&, const T*, T*, SolveStatus*)
 BLOCKJACOBI_INSTANTIATE(float);

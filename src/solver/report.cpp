@@ -5,9 +5,11 @@
 namespace blockjacobi {
 
 std::string to_text(const SolveReport& r) {
-  return fmt::format("{} after {} iteration{}: ||b - A x|| = {:.3e}, {:.3e} of ||b|| (recurrence {:.3e}, gap {:.1e} of ||b||), {:.3f} s",
-                     to_string(r.reason), r.iterations, r.iterations == 1 ? "" : "s", r.true_residual,
-                     r.relative_residual(), r.recurrence_residual, r.residual_gap(), r.seconds);
+  return fmt::format(
+      "{} after {} iteration{}: ||b - A x|| = {:.3e}, {:.3e} of ||b|| (recurrence {:.3e}, gap {:.1e} of ||b||), {:.3f} "
+      "s",
+      to_string(r.reason), r.iterations, r.iterations == 1 ? "" : "s", r.true_residual, r.relative_residual(),
+      r.recurrence_residual, r.residual_gap(), r.seconds);
 }
 
 }  // namespace blockjacobi

@@ -59,7 +59,7 @@ SolveReport richardson(const LinearOperator<T>& A, const std::type_identity_t<Pr
   return run_recurrence(session, solver);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                             \
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                         \
   template SolveReport richardson(const LinearOperator<T>&, const Preconditioner<T>&, VectorView<const T>, \
                                   VectorView<T>, const SolveOptions&)
 BLOCKJACOBI_INSTANTIATE(float);

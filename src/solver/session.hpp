@@ -32,8 +32,8 @@ class SolveSession {
   SolveSession(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M, VectorView<const T> b,
                VectorView<T> x, const SolveOptions& options);
 
-  /// Norms and target, with r = b - A x0 on return. False if the solve ended before its first iteration (b = 0, singular
-  /// blocks, ||b|| not finite); the reason is set then.
+  /// Norms and target, with r = b - A x0 on return. False if the solve ended before its first iteration (b = 0,
+  /// singular blocks, ||b|| not finite); the reason is set then.
   bool begin(T* r, SolveControl* control);
 
   /// Takes the norms a state collected since the last look, and asks clock and callback.

@@ -92,7 +92,7 @@ TYPED_TEST(BsrOnBackend, SmallMatrixOnTheBackendWithAnyOffsetsAndBase) {
   const Array<index_t> device_columns(backend, columns);
   const Array<T> device_values(backend, values);
   const CsrView<T, std::int32_t> view{
-      4,  4, 5, offsets.data(), device_columns.data(), device_values.data(), IndexBase::one, backend.memory_space()};
+      4, 4, 5, offsets.data(), device_columns.data(), device_values.data(), IndexBase::one, backend.memory_space()};
   const std::vector<T> expected{T(2 + 1 * 10), T(0), T(3 * 1000 + 5 * 100), T(7)};
   EXPECT_EQ(this->applied(LinearOperator<T>(BsrMatrix<T>(backend, view, 2)), backend, {T(1), T(10), T(100), T(1000)}),
             expected);
@@ -136,7 +136,9 @@ TYPED_TEST(BsrOnBackend, SmallMisuseThrowsWithTheNumbers) {
             "BsrMatrix: block 2 of the partition has 2 rows, block 0 has 5");
   EXPECT_EQ(message_of([&] { BsrMatrix<T>(backend, a, BlockPartition::uniform(10, 5)); }),
             "BsrMatrix: the partition has 10 rows, the matrix 12");
-  EXPECT_EQ(message_of([&] { BsrMatrix<T>(backend, CsrMatrix<T>(2, 3, {0, 0, 0}, {}, {}), 1); }),
+  EXPECT_EQ(message_of([&] {
+              BsrMatrix<T>(backend, CsrMatrix<T>(2, 3, {0, 0, 0}, {}, {}), 1);
+            }),
             "BsrMatrix: the matrix is 2 x 3, must be square");
   CsrView<T> broken = a.view();
   broken.values = nullptr;

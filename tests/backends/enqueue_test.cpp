@@ -1,5 +1,5 @@
-#include "backends/systems.hpp"
 #include "backend/backend_impl.hpp"
+#include "backends/systems.hpp"
 #include "support/backends.hpp"
 #include "support/messages.hpp"
 
@@ -29,8 +29,8 @@ class System {
         M(backend, view(), BlockPartition::uniform(matrix.rows(), block)) {}
 
   CsrView<T, offset_t> view() const {
-    return {matrix.rows(),  matrix.cols(),    matrix.nnz(),           offsets.data(), columns.data(),
-            values.data(), IndexBase::zero, backend.memory_space()};
+    return {matrix.rows(),  matrix.cols(), matrix.nnz(),    offsets.data(),
+            columns.data(), values.data(), IndexBase::zero, backend.memory_space()};
   }
   /// New values, as a user writes them between two replays.
   void set(const std::vector<T>& new_values) {

@@ -36,7 +36,7 @@ inline BicgstabState<T> bicgstab_initial_state(double target, int max_iterations
 template <class T>
 BLOCKJACOBI_HD inline void bicgstab_first_step(BicgstabState<T>& s) {
   if (s.stop != 0) return;
-  const T alpha = is_zero(s.rv) ? from_real<T>(0) : narrow<T>(reciprocal(s.rv) * s.rho);
+  const T alpha = is_zero(s.rv) ? from_real<T>(0) : narrow<T>(quotient(s.rho, s.rv));
   if (!finite(s.rv)) {
     s.stop = static_cast<int>(StopReason::nan_or_inf);
   } else if (is_zero(s.rv) || !finite(alpha)) {
@@ -73,7 +73,7 @@ BLOCKJACOBI_HD inline void bicgstab_direction_factor(BicgstabState<T>& s) {
   if (!may_go_on(s)) return;
   T beta = from_real<T>(0);
   if (!fresh && !is_zero(s.omega) && !is_zero(s.rho))
-    beta = narrow<T>(s.rho_new * reciprocal(s.rho) * (widen(s.alpha) * reciprocal(widen(s.omega))));
+    beta = narrow<T>(quotient(s.rho_new, s.rho) * quotient(widen(s.alpha), widen(s.omega)));
   if (s.stop == 0 && s.broken != 0) s.stop = s.broken;
   if (s.stop == 0 && (is_zero(s.rho_new) || !finite(beta))) s.stop = static_cast<int>(StopReason::breakdown);
   if (!may_go_on(s)) return;

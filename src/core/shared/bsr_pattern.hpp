@@ -18,8 +18,8 @@ struct BsrView {
   const T* elements = nullptr;
 };
 
-/// Where the elements of the blocks come from: element e is the sum of values[first[e]], values[next[first[e]]], ...; -1
-/// ends the chain. `next` is null if no chain has two links.
+/// Where the elements of the blocks come from: element e is the sum of values[first[e]], values[next[first[e]]], ...;
+/// -1 ends the chain. `next` is null if no chain has two links.
 struct BsrSources {
   offset_t elements = 0;
   const offset_t* first = nullptr;
