@@ -227,6 +227,25 @@ TYPED_TEST(KrylovOnBackend, SmallBreakdowns) {
   EXPECT_EQ(fcg(LinearOperator<T>(backend, definite), negative, b, x).reason, StopReason::indefinite_preconditioner);
 }
 
+/// After one iteration r = (0, -0.4, 0.8) is orthogonal to r~ = (2, 0, 0), in any rounding; b - A x as the new r~
+/// helps.
+TYPED_TEST(KrylovOnBackend, SmallBicgstabBeginsAnewAfterABreakdown) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a(3, 3, {0, 2, 5, 7}, {0, 2, 0, 1, 2, 1, 2}, {T(1), T(-2), T(1), T(2), T(-1), T(1), T(-1)});
+  const std::vector<T> b{T(2), T(0), T(0)};
+  std::vector<T> x(3);
+  auto options = options_for<T>();
+  options.max_iterations = 1;
+  EXPECT_EQ(bicgstab(LinearOperator<T>(backend, a), {}, b, x, options).reason, StopReason::max_iterations);
+  EXPECT_NEAR(residual(a, b, x), std::sqrt(0.2), 1e-6);
+  options.max_iterations = 20;
+  x.assign(3, T(0));
+  const SolveReport report = bicgstab(LinearOperator<T>(backend, a), {}, b, x, options);
+  expect_solved(report, a, b, x, options.rtol);
+  EXPECT_GE(report.iterations, 2);
+}
+
 /// The residual after half an iteration is small enough: the second half adds nothing.
 TYPED_TEST(KrylovOnBackend, SmallBicgstabEndsAfterHalfAnIteration) {
   using T = typename TypeParam::Scalar;
