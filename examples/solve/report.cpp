@@ -187,6 +187,7 @@ void write_json(const std::filesystem::path& path, const Outcome& outcome) {
                               {"solve_ms", nullptr},
                               {"true_residual", nullptr},
                               {"relative_residual", nullptr},
+                              {"residual_gap", nullptr},
                               {"rhs_norm", nullptr},
                               {"history", nlohmann::json::array()}};
   if (outcome.solve) {
@@ -194,6 +195,7 @@ void write_json(const std::filesystem::path& path, const Outcome& outcome) {
     json["solve_ms"] = outcome.solve_ms;
     json["true_residual"] = outcome.solve->true_residual;
     json["relative_residual"] = outcome.solve->relative_residual();
+    json["residual_gap"] = outcome.solve->residual_gap();
     json["rhs_norm"] = outcome.solve->rhs_norm;
     json["history"] = outcome.solve->history;
   }

@@ -17,7 +17,7 @@ class HostPattern {
     if (matrix.space == MemorySpace::host) return;
     if (backend.memory_space() != MemorySpace::device)
       throw InvalidArgument(
-          fmt::format("{}: the matrix lies on the device, the backend is {}", where, backend.description()));
+          message("{}: the matrix lies on the device, the backend is {}", where, backend.description()));
     row_offsets_.resize(static_cast<std::size_t>(matrix.rows) + 1);
     columns_.resize(static_cast<std::size_t>(matrix.nnz));
     BackendImpl& impl = backend.impl();

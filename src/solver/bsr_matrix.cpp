@@ -1,6 +1,7 @@
 #include <blockjacobi/bsr_matrix.hpp>
 
 #include "backend/host_pattern.hpp"
+#include "core/message.hpp"
 
 #include <blockjacobi/array.hpp>
 
@@ -74,13 +75,14 @@ template <Scalar T, Offset O>
 BsrPattern analyze(const Backend& backend, const CsrView<T, O>& matrix, index_t block) {
   require_arrays("BsrMatrix", matrix);
   if (matrix.rows != matrix.cols)
-    throw InvalidArgument(fmt::format("BsrMatrix: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
+    throw InvalidArgument(
+        detail::message("BsrMatrix: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
   if (block < 1 || block > max_bsr_block)
-    throw InvalidArgument(fmt::format("BsrMatrix: block is {}, must be in 1..{}", block, max_bsr_block));
+    throw InvalidArgument(detail::message("BsrMatrix: block is {}, must be in 1..{}", block, max_bsr_block));
   if (matrix.rows % block != 0)
-    throw InvalidArgument(fmt::format("BsrMatrix: blocks of {} do not divide {} rows", block, matrix.rows));
+    throw InvalidArgument(detail::message("BsrMatrix: blocks of {} do not divide {} rows", block, matrix.rows));
   if (matrix.nnz > 0 && matrix.values == nullptr)
-    throw InvalidArgument(fmt::format("BsrMatrix: the matrix has {} entries but no values", matrix.nnz));
+    throw InvalidArgument(detail::message("BsrMatrix: the matrix has {} entries but no values", matrix.nnz));
   const HostPattern<T, O> host("BsrMatrix", backend, matrix);
   validate(host.view());
   BsrPattern pattern;
@@ -92,13 +94,14 @@ BsrPattern analyze(const Backend& backend, const CsrView<T, O>& matrix, index_t 
 
 index_t uniform_size(const BlockPartition& partition, index_t rows) {
   if (partition.rows() != rows)
-    throw InvalidArgument(fmt::format("BsrMatrix: the partition has {} rows, the matrix {}", partition.rows(), rows));
+    throw InvalidArgument(
+        detail::message("BsrMatrix: the partition has {} rows, the matrix {}", partition.rows(), rows));
   if (partition.blocks() == 0) return 1;
   const index_t size = partition.block_size(0);
   for (index_t b = 1; b < partition.blocks(); ++b)
     if (partition.block_size(b) != size)
-      throw InvalidArgument(fmt::format("BsrMatrix: block {} of the partition has {} rows, block 0 has {}", b,
-                                        partition.block_size(b), size));
+      throw InvalidArgument(detail::message("BsrMatrix: block {} of the partition has {} rows, block 0 has {}", b,
+                                            partition.block_size(b), size));
   return size;
 }
 
@@ -179,13 +182,13 @@ BsrMatrix<T>::BsrMatrix(const Backend& backend, const CsrView<T, O>& matrix, con
 template <Scalar T>
 void BsrMatrix<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
   if (nnz != impl_->nnz)
-    throw InvalidArgument(fmt::format("BsrMatrix::refresh: {} values, must be {}", nnz, impl_->nnz));
+    throw InvalidArgument(detail::message("BsrMatrix::refresh: {} values, must be {}", nnz, impl_->nnz));
   if (nnz > 0 && values == nullptr)
-    throw InvalidArgument(fmt::format("BsrMatrix::refresh: null pointer, {} values", nnz));
+    throw InvalidArgument(detail::message("BsrMatrix::refresh: null pointer, {} values", nnz));
   if (space != impl_->backend.memory_space())
     throw InvalidArgument(
-        fmt::format("BsrMatrix::refresh: the values lie on the {}, the backend ({}) computes on the {}",
-                    to_string(space), impl_->backend.description(), to_string(impl_->backend.memory_space())));
+        detail::message("BsrMatrix::refresh: the values lie on the {}, the backend ({}) computes on the {}",
+                        to_string(space), impl_->backend.description(), to_string(impl_->backend.memory_space())));
   impl_->fill(values);
 }
 

@@ -1,8 +1,7 @@
 #include "solver/enqueued.hpp"
 
 #include "backend/require.hpp"
-
-#include <fmt/format.h>
+#include "core/message.hpp"
 
 namespace blockjacobi::detail {
 
@@ -14,11 +13,11 @@ const LinearOperator<T>& checked(const char* solver, const LinearOperator<T>& A,
   require_preconditioner(solver, A, M);
   require_options(solver, options);
   if (!A.impl().capturable() || (M.impl() != nullptr && !M.impl()->capturable()))
-    throw InvalidArgument(fmt::format("{}: the {} is a function with Capture::no", solver,
-                                      A.impl().capturable() ? "preconditioner" : "matrix"));
+    throw InvalidArgument(message("{}: the {} is a function with Capture::no", solver,
+                                  A.impl().capturable() ? "preconditioner" : "matrix"));
   if (options.max_seconds > 0.0 || options.progress)
     throw InvalidArgument(
-        fmt::format("{}: an enqueued solve asks neither clock (max_seconds) nor callback (progress)", solver));
+        message("{}: an enqueued solve asks neither clock (max_seconds) nor callback (progress)", solver));
   return A;
 }
 
@@ -37,7 +36,7 @@ void Enqueued<T>::require_vectors(const EnqueueNames& names, const VectorView<co
   require_space(names.b, b, A_.backend());
   require_space(names.x, x, A_.backend());
   require_disjoint(names.function, b, x);
-  if (status == nullptr) throw InvalidArgument(fmt::format("{} is a null pointer", names.status));
+  if (status == nullptr) throw InvalidArgument(message("{} is a null pointer", names.status));
 }
 
 template class Enqueued<float>;

@@ -1,6 +1,5 @@
+#include "core/message.hpp"
 #include "solver/enqueued.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -217,7 +216,7 @@ class Gmres {
 
 void require_restart(const char* solver, const SolveOptions& options) {
   if (options.restart < 1)
-    throw InvalidArgument(fmt::format("{}: restart is {}, must be >= 1", solver, options.restart));
+    throw InvalidArgument(detail::message("{}: restart is {}, must be >= 1", solver, options.restart));
 }
 
 template <Scalar T>

@@ -1,6 +1,5 @@
+#include "core/message.hpp"
 #include "solver/recurrence.hpp"
-
-#include <fmt/format.h>
 
 #include <cmath>
 
@@ -52,7 +51,7 @@ SolveReport richardson(const LinearOperator<T>& A, const std::type_identity_t<Pr
                        std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
                        const SolveOptions& options) {
   if (!(options.relaxation > 0.0) || !std::isfinite(options.relaxation))
-    throw InvalidArgument(fmt::format("richardson: relaxation is {}, must be > 0 and finite", options.relaxation));
+    throw InvalidArgument(detail::message("richardson: relaxation is {}, must be > 0 and finite", options.relaxation));
   detail::SolveSession<T> session("richardson", A, M, b, x, options);
   const detail::SolverParts<T> parts(A, M, options);
   Richardson<T> solver(parts, session.b());

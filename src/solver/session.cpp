@@ -1,28 +1,27 @@
 #include "solver/session.hpp"
 
 #include "backend/require.hpp"
-
-#include <fmt/format.h>
+#include "core/message.hpp"
 
 namespace blockjacobi::detail {
 
 void require_options(const char* solver, const SolveOptions& o) {
   if (!(o.rtol >= 0.0) || !(o.atol >= 0.0))
-    throw InvalidArgument(fmt::format("{}: rtol is {}, atol is {}, must be >= 0", solver, o.rtol, o.atol));
+    throw InvalidArgument(message("{}: rtol is {}, atol is {}, must be >= 0", solver, o.rtol, o.atol));
   if (o.max_iterations < 0)
-    throw InvalidArgument(fmt::format("{}: max_iterations is {}, must be >= 0", solver, o.max_iterations));
+    throw InvalidArgument(message("{}: max_iterations is {}, must be >= 0", solver, o.max_iterations));
   if (!(o.max_seconds >= 0.0))
-    throw InvalidArgument(fmt::format("{}: max_seconds is {}, must be >= 0", solver, o.max_seconds));
+    throw InvalidArgument(message("{}: max_seconds is {}, must be >= 0", solver, o.max_seconds));
 }
 
 template <Scalar T>
 void require_preconditioner(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M) {
   if (M.impl() != nullptr && M.impl()->rows() != A.rows())
     throw InvalidArgument(
-        fmt::format("{}: the preconditioner has {} rows, the matrix {}", solver, M.impl()->rows(), A.rows()));
+        message("{}: the preconditioner has {} rows, the matrix {}", solver, M.impl()->rows(), A.rows()));
   if (M.backend().has_value() && !(*M.backend() == A.backend()))
-    throw InvalidArgument(fmt::format("{}: the preconditioner lives on another backend ({}) than the matrix ({})",
-                                      solver, M.backend()->description(), A.backend().description()));
+    throw InvalidArgument(message("{}: the preconditioner lives on another backend ({}) than the matrix ({})", solver,
+                                  M.backend()->description(), A.backend().description()));
 }
 
 namespace {
@@ -30,7 +29,7 @@ namespace {
 template <Scalar T>
 const LinearOperator<T>& checked(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M,
                                  const VectorView<const T>& b, const VectorView<T>& x, const SolveOptions& o) {
-  const auto name = [solver](const char* argument) { return fmt::format("{}: {}", solver, argument); };
+  const auto name = [solver](const char* argument) { return message("{}: {}", solver, argument); };
   require_vector(name("b").c_str(), b, A.rows());
   require_vector(name("x").c_str(), x, A.rows());
   if (b.space != MemorySpace::host) require_space(name("b").c_str(), b, A.backend());

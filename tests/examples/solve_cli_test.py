@@ -256,6 +256,8 @@ class Reports(SolveTest):
         self.assertEqual(report["history"][0], report["rhs_norm"])
         self.assertAlmostEqual(report["relative_residual"], report["true_residual"] / report["rhs_norm"], places=15)
         self.assertEqual(sum(s["rows"] * s["count"] for s in report["blocks"]["sizes"]), 144)
+        self.assertAlmostEqual(
+            report["residual_gap"], abs(report["true_residual"] - report["history"][-1]) / report["rhs_norm"], places=15)
         for key in ("setup_ms", "solve_ms"):
             self.assertGreater(report[key], 0)
         self.assertTrue(report["backend"])
