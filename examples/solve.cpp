@@ -1,9 +1,10 @@
 // blockjacobi-solve: reads a sparse system from a Matrix Market file, builds a block-Jacobi preconditioner and solves
-// with cg or gmres, on CPU threads or a CUDA device. Uses the public headers only; what is beside the calls to the
+// with a Krylov method, on CPU threads or a CUDA device. Uses the public headers only; what is beside the calls to the
 // library (command line, files, report) lies in the folder solve/.
 //
 // sample run: blockjacobi-solve matrices/small/laplace2d_32.mtx
 // sample run: blockjacobi-solve matrices/small/laplace2d_32.mtx --blocks uniform --block-size 8 --rhs ones --threads 1
+// sample run: blockjacobi-solve matrices/small/laplace2d_32.mtx --solver bicgstab --block-size 16
 // sample run: blockjacobi-solve matrices/small/laplace2d_32.mtx --solver gmres --restart 50 --scalar s --rtol 1e-4
 
 #include "solve/backend_matrix.hpp"
@@ -130,6 +131,19 @@ BlocksInfo describe(const BlockPartition& partition, const Options& options, dou
 }
 
 template <Scalar T>
+auto solver_function(Solver solver) {
+  switch (solver) {
+    case Solver::cg: return &blockjacobi::cg<T>;
+    case Solver::fcg: return &blockjacobi::fcg<T>;
+    case Solver::bicgstab: return &blockjacobi::bicgstab<T>;
+    case Solver::gmres: break;
+    case Solver::fgmres: return &blockjacobi::fgmres<T>;
+    case Solver::richardson: return &blockjacobi::richardson<T>;
+  }
+  return &blockjacobi::gmres<T>;
+}
+
+template <Scalar T>
 void solve_with(const Options& options, const Backend& backend, const BlockJacobi<T>& M,
                 const blockjacobi::CsrView<T>& A, const blockjacobi::Array<T>& b, blockjacobi::Array<T>& x,
                 Outcome& outcome) {
@@ -139,13 +153,13 @@ void solve_with(const Options& options, const Backend& backend, const BlockJacob
   solve_options.rtol = options.rtol;
   solve_options.max_iterations = options.max_iterations;
   solve_options.restart = options.restart;
+  solve_options.relaxation = options.relaxation;
   solve_options.progress = [&line](const blockjacobi::SolveProgress& progress) {
     line.show(progress);
     return true;
   };
   outcome.solve_ms = milliseconds(backend, [&] {
-    outcome.solve = outcome.solver == Solver::cg ? cg(product, M, b.view(), x.view(), solve_options)
-                                                 : gmres(product, M, b.view(), x.view(), solve_options);
+    outcome.solve = solver_function<T>(outcome.solver)(product, M, b.view(), x.view(), solve_options);
   });
   line.finish();
   outcome.reason = outcome.solve->reason;

@@ -1,8 +1,11 @@
 #pragma once
 
+#include "core/shared/bicgstab_recurrence.hpp"
+#include "core/shared/bsr_pattern.hpp"
 #include "core/shared/cg_recurrence.hpp"
 #include "core/shared/gmres_recurrence.hpp"
 #include "core/shared/position_map.hpp"
+#include "core/shared/richardson_recurrence.hpp"
 #include "core/shared/singular_rule.hpp"
 
 #include <blockjacobi/views.hpp>
@@ -66,6 +69,14 @@ void csr_product(const CsrView<C, O>& matrix, const C* x, C* y, CUstream_st* str
 /// destination[i] = source[i], i < count; every value fits.
 void narrow_offsets(const std::int64_t* source, offset_t count, std::int32_t* destination, CUstream_st* stream);
 
+/// y = A x in block rows; deterministic.
+template <class C>
+void bsr_product(const detail::BsrView<C>& matrix, const C* x, C* y, CUstream_st* stream);
+
+/// elements[e] = sum of values[k] over the chain of sources of element e.
+template <class C>
+void bsr_fill(const detail::BsrSources& sources, const C* values, C* elements, CUstream_st* stream);
+
 // Vectors.
 
 /// r = b - r.
@@ -79,6 +90,18 @@ void add(index_t n, const C* u, C* x, CUstream_st* stream);
 /// *norm = ||x||.
 template <class C>
 void norm(index_t n, const C* x, double* norm, const ReductionWorkspace& workspace, CUstream_st* stream);
+
+// The beginning and the end of any solve.
+
+/// The sums over b and r, begin_solve, and x = 0 if b = 0. `failure` may be null.
+template <class C>
+void begin_solve(index_t n, const C* b, const C* r, C* x, const detail::StoppingRule& rule, const int* failure,
+                 detail::SolveControl* control, const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// *status = end_solve for ||r||.
+template <class C>
+void end_solve(index_t n, const C* r, const detail::SolveControl* control, SolveStatus* status,
+               const ReductionWorkspace& workspace, CUstream_st* stream);
 
 // Conjugate gradients. Masked by state->stop.
 
@@ -110,21 +133,90 @@ void cg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const
 template <class C>
 void cg_direction(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream);
 
-// GMRES. `basis` is n x (m + 1), column-major with leading dimension n.
-
-/// beta = ||v_0||, gmres_begin_cycle, v_0 /= beta. Masked by state->stop.
+/// Flexible CG: pq = p^H q, pr = p^H r, fcg_step_length.
 template <class C>
-void gmres_begin(index_t n, C* basis, const detail::GmresSmall<C>& small, detail::GmresState* state,
-                 const ReductionWorkspace& workspace, CUstream_st* stream);
+void fcg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                     CUstream_st* stream);
 
-/// Classical Gram-Schmidt, twice, of column j + 1; gmres_rotate; normalizes the column. Masked by state->cycle_stop.
+/// Flexible CG: rr = ||r||^2, rho_new = r^H z, qz = q^H z, fcg_direction_factor.
 template <class C>
-void gmres_orthogonalize(index_t n, C* basis, const detail::GmresSmall<C>& small, int j, detail::GmresState* state,
+void fcg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                          CUstream_st* stream);
+
+// BiCGSTAB. Masked by state->stop.
+
+template <class C>
+struct BicgstabVectors {
+  index_t n;
+  C* x;
+  C* r;
+  C* shadow;
+  C* p;
+  C* v;
+  C* t;
+  C* y;  ///< p without a preconditioner
+  C* z;  ///< r without a preconditioner
+};
+
+/// p = r + beta (p - omega v).
+template <class C>
+void bicgstab_direction(const BicgstabVectors<C>& v, const detail::BicgstabState<C>* state, CUstream_st* stream);
+
+/// rv = r~^H v, bicgstab_first_step.
+template <class C>
+void bicgstab_first_step(const BicgstabVectors<C>& v, detail::BicgstabState<C>* state,
                          const ReductionWorkspace& workspace, CUstream_st* stream);
 
-/// y = R^-1 g, u = V y. Not masked.
+/// r -= alpha v.
 template <class C>
-void gmres_combine(index_t n, const C* basis, const detail::GmresSmall<C>& small, const detail::GmresState* state, C* u,
-                   CUstream_st* stream);
+void bicgstab_half(const BicgstabVectors<C>& v, const detail::BicgstabState<C>* state, CUstream_st* stream);
+
+/// ts = t^H r, tt = ||t||^2, ss = ||r||^2, bicgstab_second_step.
+template <class C>
+void bicgstab_second_step(const BicgstabVectors<C>& v, detail::BicgstabState<C>* state,
+                          const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// x += alpha y + omega z, r -= omega t, rr = ||r||^2, rho_new = r~^H r, bicgstab_direction_factor.
+template <class C>
+void bicgstab_update(const BicgstabVectors<C>& v, detail::BicgstabState<C>* state, const ReductionWorkspace& workspace,
+                     CUstream_st* stream);
+
+// Richardson iteration. Masked by state->stop.
+
+/// rr = ||r||^2, richardson_outcome.
+template <class C>
+void richardson_check(index_t n, const C* r, detail::RichardsonState* state, const ReductionWorkspace& workspace,
+                      CUstream_st* stream);
+
+/// x += relaxation z.
+template <class C>
+void richardson_step(index_t n, const C* z, C* x, const detail::RichardsonState* state, CUstream_st* stream);
+
+// GMRES.
+
+/// n x (m + 1), column-major with leading dimension n. B is C or its single precision. In the latter case w holds the
+/// vector that becomes the next column, and copy receives that column as it was rounded; else the column itself does.
+template <class C, class B>
+struct KrylovBasis {
+  index_t n;
+  B* columns;
+  C* w = nullptr;
+  C* copy = nullptr;
+};
+
+/// beta = ||v_0||, gmres_begin_cycle, v_0 /= beta. Masked by state->stop.
+template <class C, class B>
+void gmres_begin(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, detail::GmresState* state,
+                 const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// Classical Gram-Schmidt, twice, of column j + 1; gmres_rotate; normalizes the column. Masked by gmres_is_idle().
+template <class C, class B>
+void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, int j,
+                         detail::GmresState* state, const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// y = R^-1 g, u = V y. Not masked.
+template <class C, class B>
+void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, const detail::GmresState* state,
+                   C* u, CUstream_st* stream);
 
 }  // namespace blockjacobi::kernels

@@ -51,8 +51,14 @@ Value choose(const Choice<Value>& choice, const std::string& word) {
 }
 
 const Choice<std::optional<Solver>>& solvers() {
-  static const Choice<std::optional<Solver>> choice{
-      "--solver", {{"auto", {}}, {"cg", Solver::cg}, {"gmres", Solver::gmres}}, {"bicgstab", "fcg", "fgmres"}};
+  static const Choice<std::optional<Solver>> choice{"--solver",
+                                                    {{"auto", {}},
+                                                     {"cg", Solver::cg},
+                                                     {"fcg", Solver::fcg},
+                                                     {"bicgstab", Solver::bicgstab},
+                                                     {"gmres", Solver::gmres},
+                                                     {"fgmres", Solver::fgmres},
+                                                     {"richardson", Solver::richardson}}};
   return choice;
 }
 
@@ -129,6 +135,8 @@ void check_numbers(const Options& options) {
     throw UsageError(fmt::format("--max-iterations: {} is not positive", options.max_iterations));
   if (options.restart < 1) throw UsageError(fmt::format("--restart: {} is not positive", options.restart));
   if (!(options.accuracy > 0.0)) throw UsageError(fmt::format("--accuracy: {} is not positive", options.accuracy));
+  if (!(options.relaxation > 0.0) || !std::isfinite(options.relaxation))
+    throw UsageError(fmt::format("--relaxation: {} is not positive and finite", options.relaxation));
 }
 
 /// Options that were given but would have no effect are refused.
@@ -136,10 +144,12 @@ void require_effect(const CLI::App& app, const Words& words) {
   for (const auto& [option, word] :
        {std::pair{"--x0", &words.x0}, {"--json", &words.json}, {"--history", &words.history}, {"--plot", &words.plot}})
     if (app.count(option) > 0 && word->empty()) throw UsageError(fmt::format("{}: the file name is empty", option));
-  if (app.count("--restart") > 0 && words.solver == "cg")
-    throw UsageError("--restart: belongs to gmres, but --solver is cg");
   if (app.count("--accuracy") > 0 && words.storage != "adaptive")
     throw UsageError(fmt::format("--accuracy: belongs to --storage adaptive, but it is {}", words.storage));
+  if (app.count("--restart") > 0 && words.solver != "auto" && !words.solver.ends_with("gmres"))
+    throw UsageError(fmt::format("--restart: belongs to gmres and fgmres, but --solver is {}", words.solver));
+  if (app.count("--relaxation") > 0 && words.solver != "richardson")
+    throw UsageError(fmt::format("--relaxation: belongs to richardson, but --solver is {}", words.solver));
   if (app.count("--threads") > 0 && words.backend == "cuda")
     throw UsageError("--threads: belongs to the host backend, but --backend is cuda");
 }
@@ -188,7 +198,8 @@ Options interpret(const Words& words, bool threads_given, Options options) {
 void describe_options(CLI::App& app, Words& words, Options& options) {
   app.add_option("MATRIX", words.matrix, "Matrix Market file, .mtx or .mtx.gz")->required();
   app.add_option("--solver", words.solver,
-                 "auto: cg if the file says symmetric (real) or hermitian, else gmres; cg; gmres")
+                 "auto: cg if the file says symmetric (real) or hermitian, else gmres; cg, fcg (flexible), bicgstab, "
+                 "gmres, fgmres (flexible), richardson")
       ->capture_default_str();
   app.add_option("--blocks", words.blocks, "detect (supervariables), uniform, or a file of 0-based block pointers")
       ->capture_default_str();
@@ -212,9 +223,11 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
       ->capture_default_str();
   app.add_option("--x0", words.x0, "file with the initial guess (default: zero)");
   app.add_option("--rtol", options.rtol, "stop at ||b - A x|| <= rtol ||b||")->capture_default_str();
-  app.add_option("--max-iterations", options.max_iterations, "iterations of cg, inner iterations of gmres")
+  app.add_option("--max-iterations", options.max_iterations, "iterations, inner ones of gmres and fgmres")
       ->capture_default_str();
-  app.add_option("--restart", options.restart, "m of gmres(m)")->capture_default_str();
+  app.add_option("--restart", options.restart, "m of gmres(m) and fgmres(m)")->capture_default_str();
+  app.add_option("--relaxation", options.relaxation, "omega of richardson: x += omega M^-1 (b - A x)")
+      ->capture_default_str();
   app.add_option("--json", words.json, "write the whole report to this file");
   app.add_option("--history", words.history, "write iteration,residual to this .csv file");
   app.add_option("--plot", words.plot, "not available yet");
@@ -223,7 +236,17 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
 
 }  // namespace
 
-const char* to_string(Solver solver) noexcept { return solver == Solver::cg ? "cg" : "gmres"; }
+const char* to_string(Solver solver) noexcept {
+  switch (solver) {
+    case Solver::cg: return "cg";
+    case Solver::fcg: return "fcg";
+    case Solver::bicgstab: return "bicgstab";
+    case Solver::gmres: return "gmres";
+    case Solver::fgmres: return "fgmres";
+    case Solver::richardson: return "richardson";
+  }
+  return "?";
+}
 
 std::optional<Options> parse_options(int argc, char** argv) {
   CLI::App app("Solves a sparse linear system with a block-Jacobi preconditioned Krylov method.", program_name);

@@ -12,9 +12,12 @@ using blockjacobi::index_t;
 
 inline constexpr const char* program_name = "blockjacobi-solve";
 
-enum class Solver { cg, gmres };
+enum class Solver { cg, fcg, bicgstab, gmres, fgmres, richardson };
 
 const char* to_string(Solver solver) noexcept;
+
+/// Whether it restarts.
+inline bool is_gmres(Solver solver) noexcept { return solver == Solver::gmres || solver == Solver::fgmres; }
 
 /// Where the diagonal blocks come from.
 enum class Blocks { detect, uniform, file };
@@ -42,6 +45,7 @@ struct Options {
   double rtol = 1e-8;
   index_t max_iterations = 10000;
   index_t restart = 30;
+  double relaxation = 1.0;
   std::filesystem::path json_file;     ///< empty: none
   std::filesystem::path history_file;  ///< empty: none
 };

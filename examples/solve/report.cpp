@@ -61,13 +61,13 @@ std::string histogram(std::vector<std::pair<index_t, index_t>> sizes) {
 
 /// What the user may change after this end.
 const char* advice(StopReason reason, Solver solver) {
-  const bool cg = solver == Solver::cg;
   switch (reason) {
     case StopReason::max_iterations: return "; raise --max-iterations or try a larger --block-size";
-    case StopReason::indefinite_matrix: return "; cg needs a positive definite matrix, try --solver gmres";
+    case StopReason::indefinite_matrix: return "; this solver needs a positive definite matrix, try --solver gmres";
     case StopReason::indefinite_preconditioner:
       return "; the preconditioner is not positive definite, try --solver gmres or another --block-size";
-    case StopReason::breakdown: return cg ? "; try --solver gmres" : "; try another --restart or --block-size";
+    case StopReason::breakdown:
+      return is_gmres(solver) ? "; try another --restart or --block-size" : "; try --solver gmres";
     case StopReason::stagnation: return "; the accuracy that --rtol asks for is out of reach in this --scalar";
     case StopReason::nan_or_inf: return "; the numbers left the range of this --scalar, the solution is not usable";
     default: return "";
@@ -128,8 +128,9 @@ void print_input(const Outcome& outcome) {
 }
 
 void print_solver(const Outcome& outcome, const Options& options) {
-  const std::string name =
-      outcome.solver == Solver::gmres ? fmt::format("gmres({})", options.restart) : std::string("cg");
+  std::string name = to_string(outcome.solver);
+  if (is_gmres(outcome.solver)) name += fmt::format("({})", options.restart);
+  if (outcome.solver == Solver::richardson) name += fmt::format(", relaxation {}", options.relaxation);
   print_labelled("solver", fmt::format("{} ({}), rtol {}, at most {} iterations", name, outcome.solver_because,
                                        options.rtol, options.max_iterations));
 }
@@ -190,6 +191,7 @@ void write_json(const std::filesystem::path& path, const Outcome& outcome) {
                               {"solve_ms", nullptr},
                               {"true_residual", nullptr},
                               {"relative_residual", nullptr},
+                              {"residual_gap", nullptr},
                               {"rhs_norm", nullptr},
                               {"history", nlohmann::json::array()}};
   if (outcome.solve) {
@@ -197,6 +199,7 @@ void write_json(const std::filesystem::path& path, const Outcome& outcome) {
     json["solve_ms"] = outcome.solve_ms;
     json["true_residual"] = outcome.solve->true_residual;
     json["relative_residual"] = outcome.solve->relative_residual();
+    json["residual_gap"] = outcome.solve->residual_gap();
     json["rhs_norm"] = outcome.solve->rhs_norm;
     json["history"] = outcome.solve->history;
   }

@@ -12,8 +12,8 @@
  *  - Arrays are the caller's and are used where they lie. `space` says whether that is host or device memory; vectors
  *    and values lie in the space of the backend unless a comment allows others.
  *  - float, double and their complex types (pairs of reals, as in C99 and Fortran) go by BJ_S, BJ_D, BJ_C, BJ_Z.
- *  - On CUDA, bj_block_jacobi_refresh and bj_block_jacobi_apply are enqueued on the backend's stream, allocate nothing,
- *    and can be captured in a graph. All else may wait.
+ *  - On CUDA, bj_block_jacobi_refresh, bj_block_jacobi_apply, bj_operator_refresh and bj_enqueue are enqueued on the
+ *    backend's stream, allocate nothing, and can be captured in a graph. All else may wait.
  *  - Thread safety: an object may be read from several threads on a host backend, from one at a time on CUDA; what
  *    changes it excludes every other call on it.
  */
@@ -94,6 +94,7 @@ typedef struct bj_backend bj_backend;
 typedef struct bj_partition bj_partition;
 typedef struct bj_block_jacobi bj_block_jacobi;
 typedef struct bj_operator bj_operator;
+typedef struct bj_workspace bj_workspace;
 
 /* A sparse matrix in compressed rows. Row i holds the entries row_offsets[i] - base .. row_offsets[i+1] - base - 1;
  * columns in any order, duplicates are summed. */
@@ -222,6 +223,12 @@ BJ_API bj_status bj_block_jacobi_text(const bj_block_jacobi* M, char* buffer, si
 /* A matrix in the backend's space is used in place and must outlive the operator; a host matrix with a CUDA backend is
  * copied. */
 BJ_API bj_status bj_operator_create_csr(const bj_backend* backend, const bj_csr* matrix, bj_operator** A);
+/* The matrix in dense blocks of `block` rows and columns, 1..32, which divide its rows: a copy, for systems with that
+ * many unknowns a node. */
+BJ_API bj_status bj_operator_create_bsr(const bj_backend* backend, const bj_csr* matrix, int32_t block,
+                                        bj_operator** A);
+/* New values of the same pattern for an operator of bj_operator_create_bsr, in the order of the matrix given there. */
+BJ_API bj_status bj_operator_refresh(bj_operator* A, const void* values, int64_t nnz, bj_space space);
 /* y = A x by the caller's function, on vectors in the backend's space; on CUDA it enqueues its work on the backend's
  * stream. It returns 0, or another number to end the solve with BJ_CALLBACK_FAILED. */
 typedef int32_t (*bj_product)(void* context, const void* x, void* y);
@@ -236,16 +243,27 @@ BJ_API bj_status bj_operator_apply(const bj_operator* A, const void* x, void* y,
 /* Returns 0 to go on, another number to stop. */
 typedef int32_t (*bj_progress)(void* context, int32_t iteration, double residual, double target);
 
+/* What rtol is relative to. */
+typedef int32_t bj_relative_to;
+enum { BJ_RELATIVE_TO_RHS = 0, BJ_RELATIVE_TO_INITIAL_RESIDUAL = 1 };
+
+/* Precision of the basis that GMRES stores. */
+typedef int32_t bj_basis;
+enum { BJ_BASIS_WORKING = 0, BJ_BASIS_SINGLE = 1 };
+
 typedef struct bj_solve_options {
-  double rtol;          /* relative to ||b|| */
-  double atol;          /* the larger of rtol ||b|| and atol counts */
+  double rtol;          /* relative to ||b||, or to ||b - A x0|| */
+  double atol;          /* absolute; the larger of the two targets counts */
   double max_seconds;   /* 0 for no limit */
+  double relaxation;    /* omega of Richardson iteration */
   bj_progress progress; /* called between batches of iterations; may be null */
   void* context;        /* of progress */
   double* history;      /* receives ||r|| before and after each iteration; may be null */
   int32_t history_capacity;
   int32_t max_iterations;
   int32_t restart; /* of GMRES */
+  bj_relative_to relative_to;
+  bj_basis basis; /* of GMRES */
   int32_t reserved;
 } bj_solve_options;
 
@@ -261,16 +279,51 @@ typedef struct bj_solve_report {
   int32_t reserved;
 } bj_solve_report;
 
-/* rtol 1e-8, 10000 iterations, restart 30, nothing else. */
+/* rtol 1e-8, 10000 iterations, restart 30, relaxation 1, nothing else. */
 BJ_API bj_status bj_solve_options_init(bj_solve_options* options);
-/* Preconditioned conjugate gradients and right-preconditioned GMRES(restart). x holds the initial guess and receives
- * the solution; b and x have `size` = rows elements on the host or in the backend's space. M may be null (no
+/* Preconditioned conjugate gradients and right-preconditioned GMRES(restart); their flexible variants, for functions as
+ * operators that change; right-preconditioned BiCGSTAB; damped Richardson iteration. x holds the initial guess and
+ * receives the solution; b and x have `size` = rows elements on the host or in the backend's space. M may be null (no
  * preconditioner) and has A's backend and scalar; options may be null. A solve that does not converge is no error: look
  * at report->reason. */
 BJ_API bj_status bj_cg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
                        bj_space space, const bj_solve_options* options, bj_solve_report* report);
 BJ_API bj_status bj_gmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
                           bj_space space, const bj_solve_options* options, bj_solve_report* report);
+BJ_API bj_status bj_fcg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
+                        bj_space space, const bj_solve_options* options, bj_solve_report* report);
+BJ_API bj_status bj_fgmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
+                           bj_space space, const bj_solve_options* options, bj_solve_report* report);
+BJ_API bj_status bj_bicgstab(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
+                             bj_space space, const bj_solve_options* options, bj_solve_report* report);
+BJ_API bj_status bj_richardson(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
+                               bj_space space, const bj_solve_options* options, bj_solve_report* report);
+
+/* Solves without a report on the host, to be recorded in the caller's CUDA graph and replayed with new values. */
+
+/* The outcome, in the backend's memory. */
+typedef struct bj_solve_status {
+  bj_stop_reason reason;
+  int32_t iterations;
+  double rhs_norm;
+  double initial_residual;
+  double target; /* ||r|| that ends the solve */
+  double recurrence_residual;
+  double true_residual;
+} bj_solve_status;
+
+/* All that an enqueued solve needs, for CG or GMRES. A, what it refers to, and M, which may be null, must outlive it.
+ * Of the options max_seconds and progress must not be set, and history is not written; null takes the defaults. A is
+ * not a function. */
+BJ_API bj_status bj_workspace_create_cg(const bj_operator* A, const bj_block_jacobi* M, const bj_solve_options* options,
+                                        bj_workspace** workspace);
+BJ_API bj_status bj_workspace_create_gmres(const bj_operator* A, const bj_block_jacobi* M,
+                                           const bj_solve_options* options, bj_workspace** workspace);
+BJ_API bj_status bj_workspace_destroy(bj_workspace* workspace);
+/* Enqueues max_iterations iterations, of which those after the stop change nothing, and *status. b, x and status lie in
+ * the backend's memory. */
+BJ_API bj_status bj_enqueue(bj_workspace* workspace, const void* b, void* x, int32_t size, bj_space space,
+                            bj_solve_status* status);
 /* "converged", "max_iterations" and so on; "unknown" for other numbers. */
 BJ_API const char* bj_stop_reason_name(bj_stop_reason reason);
 

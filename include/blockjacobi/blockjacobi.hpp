@@ -12,11 +12,13 @@
 #include <blockjacobi/block_batch.hpp>
 #include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/block_partition.hpp>
+#include <blockjacobi/bsr_matrix.hpp>
 #include <blockjacobi/csr_matrix.hpp>
 #include <blockjacobi/error.hpp>
 #include <blockjacobi/linear_operator.hpp>
 #include <blockjacobi/matrix_market.hpp>
 #include <blockjacobi/memory.hpp>
+#include <blockjacobi/solve_status.hpp>
 #include <blockjacobi/solver.hpp>
 #include <blockjacobi/stop_reason.hpp>
 #include <blockjacobi/types.hpp>

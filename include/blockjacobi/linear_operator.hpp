@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockjacobi/array.hpp>
+#include <blockjacobi/bsr_matrix.hpp>
 #include <blockjacobi/csr_matrix.hpp>
 
 #include <functional>
@@ -8,11 +9,6 @@
 #include <utility>
 
 namespace blockjacobi {
-
-namespace detail {
-template <Scalar T>
-class OperatorImpl;
-}
 
 /// User's product y = A x (or preconditioner z = M^-1 r) on views in the backend's space. On CUDA it must enqueue its
 /// work on the backend's stream.
@@ -37,6 +33,9 @@ class BLOCKJACOBI_EXPORT LinearOperator {
   LinearOperator(const Backend& backend, const CsrMatrix<T>& matrix) : LinearOperator(backend, matrix.view()) {}
   /// A temporary would be gone before the first product.
   LinearOperator(const Backend& backend, CsrMatrix<T>&& matrix) = delete;
+
+  /// Product with a matrix in block rows, whose storage the operator shares: a refresh() is seen.
+  LinearOperator(const BsrMatrix<T>& matrix);
 
   /// y = A x by the user's function. Throws InvalidArgument for rows < 0 or an empty function.
   LinearOperator(const Backend& backend, index_t rows, VectorFunction<T> product, Capture capture = Capture::no);

@@ -2,6 +2,7 @@
 
 #include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/linear_operator.hpp>
+#include <blockjacobi/solve_status.hpp>
 #include <blockjacobi/stop_reason.hpp>
 
 #include <functional>
@@ -13,6 +14,13 @@
 
 namespace blockjacobi {
 
+namespace detail {
+template <Scalar T>
+class EnqueuedCg;
+template <Scalar T>
+class EnqueuedGmres;
+}  // namespace detail
+
 /// Shown to the progress callback.
 struct SolveProgress {
   index_t iteration = 0;
@@ -20,13 +28,25 @@ struct SolveProgress {
   double target = 0.0;    ///< ||r|| that ends the solve
 };
 
+/// What SolveOptions::rtol is relative to.
+enum class RelativeTo {
+  rhs,              ///< ||b||
+  initial_residual  ///< ||b - A x0||
+};
+
+/// Precision of the stored Krylov basis of GMRES; all arithmetic is in the working precision.
+enum class BasisPrecision { working, single };
+
 struct SolveOptions {
-  double rtol = 1e-8;              ///< relative to ||b||
-  double atol = 0.0;               ///< absolute; the larger of rtol ||b|| and atol counts
-  index_t max_iterations = 10000;  ///< CG iterations, or inner GMRES iterations
-  index_t restart = 30;            ///< GMRES(m)
-  double max_seconds = 0.0;        ///< wall time, looked at between batches of iterations; 0 for no limit
-  bool history = true;             ///< fill SolveReport::history
+  double rtol = 1e-8;  ///< relative to ||b||, or to ||b - A x0||
+  double atol = 0.0;   ///< absolute; the larger of rtol times the reference and atol counts
+  RelativeTo relative_to = RelativeTo::rhs;
+  index_t max_iterations = 10000;  ///< of BiCGSTAB with two products each, of GMRES and FGMRES inner ones
+  index_t restart = 30;            ///< m of GMRES(m) and FGMRES(m)
+  BasisPrecision basis = BasisPrecision::working;  ///< of GMRES
+  double relaxation = 1.0;                         ///< omega of Richardson iteration
+  double max_seconds = 0.0;  ///< wall time, looked at between batches of iterations; 0 for no limit
+  bool history = true;       ///< fill SolveReport::history
   /// Called between batches of iterations (every iteration on the host); return false to stop.
   std::function<bool(const SolveProgress&)> progress;
 };
@@ -43,11 +63,17 @@ struct SolveReport {
                                 ///< empty if the solve ended before the first residual (b = 0, singular_block)
 
   bool converged() const noexcept { return reason == StopReason::converged; }
+  /// How far rounding has driven the recurrence from the residual: | ||b - A x|| - ||r|| | / ||b||.
+  double residual_gap() const noexcept {
+    const double gap =
+        true_residual > recurrence_residual ? true_residual - recurrence_residual : recurrence_residual - true_residual;
+    return rhs_norm > 0.0 ? gap / rhs_norm : gap;
+  }
   /// ||b - A x|| / ||b||; the absolute residual if b = 0.
   double relative_residual() const noexcept { return rhs_norm > 0.0 ? true_residual / rhs_norm : true_residual; }
 };
 
-/// One line: reason, iterations, residuals, time.
+/// One line: reason, iterations, residuals and their gap, time.
 [[nodiscard]] BLOCKJACOBI_EXPORT std::string to_text(const SolveReport& report);
 
 /// z = M^-1 r for the solvers: a BlockJacobi (referred to, so that it must outlive this object), a user's function, or
@@ -79,6 +105,8 @@ class BLOCKJACOBI_EXPORT Preconditioner {
 /// b - A x where it claims convergence that the recomputed residual does not show.
 /// For b = 0 the result is x = 0. Norms are sums of squares in double, so ||b|| must lie within 1e-140 .. 1e140 (or be
 /// 0): other systems end with nan_or_inf, scale them first.
+/// Ends with indefinite_matrix for p^H A p < 0, indefinite_preconditioner for r^H M^-1 r < 0, breakdown where one of
+/// them is 0. Memory: 4 vectors (3 without M). Two runs on one device give the same bits.
 /// Throws InvalidArgument for lengths, spaces, backends or options that do not fit, before any launch.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport cg(const LinearOperator<T>& A,
@@ -87,15 +115,113 @@ template <Scalar T>
                                                 std::type_identity_t<VectorView<T>> x,
                                                 const SolveOptions& options = {});
 
+/// Flexible conjugate gradients (FCG(1) of Notay, 2000; beta of Polak and Ribiere): cg() for a preconditioner that
+/// changes from one application to the next, at the price of two more dots. Otherwise as cg().
+template <Scalar T>
+[[nodiscard]] BLOCKJACOBI_EXPORT SolveReport fcg(const LinearOperator<T>& A,
+                                                 const std::type_identity_t<Preconditioner<T>>& M,
+                                                 std::type_identity_t<VectorView<const T>> b,
+                                                 std::type_identity_t<VectorView<T>> x,
+                                                 const SolveOptions& options = {});
+
+/// Right-preconditioned BiCGSTAB (van der Vorst, 1992) for general A; an iteration has two products and two
+/// preconditioner applications. Its residual is b - A x, whatever M is, and need not fall monotonically. Where a
+/// denominator vanishes the recurrence begins anew from b - A x as long as that halves the residual, else the solve
+/// ends with breakdown. Memory: 7 vectors (5 without M). Otherwise as cg().
+template <Scalar T>
+[[nodiscard]] BLOCKJACOBI_EXPORT SolveReport bicgstab(const LinearOperator<T>& A,
+                                                      const std::type_identity_t<Preconditioner<T>>& M,
+                                                      std::type_identity_t<VectorView<const T>> b,
+                                                      std::type_identity_t<VectorView<T>> x,
+                                                      const SolveOptions& options = {});
+
+/// Damped Richardson iteration x += relaxation M^-1 (b - A x), a smoother and a test of M: it converges if every
+/// eigenvalue of I - relaxation M^-1 A lies within the unit circle. r is b - A x in every iteration, never a
+/// recurrence; divergence ends with max_iterations or nan_or_inf. Memory: 2 vectors (1 without M). Otherwise as cg().
+/// Throws also unless relaxation > 0 is finite.
+template <Scalar T>
+[[nodiscard]] BLOCKJACOBI_EXPORT SolveReport richardson(const LinearOperator<T>& A,
+                                                        const std::type_identity_t<Preconditioner<T>>& M,
+                                                        std::type_identity_t<VectorView<const T>> b,
+                                                        std::type_identity_t<VectorView<T>> x,
+                                                        const SolveOptions& options = {});
+
 /// Right-preconditioned restarted GMRES(m) (Saad and Schultz, 1986) for general A: minimizes ||b - A x|| over
 /// x0 + M^-1 K_m(A M^-1, r0), with twice-applied classical Gram-Schmidt. Otherwise as cg(); iterations counts inner
 /// iterations. Memory: m + 3 vectors and m^2 + 5 m scalars, m = min(restart, max_iterations, rows). Throws also for
 /// restart < 1.
+///
+/// With BasisPrecision::single and a working precision of double, the basis is stored in single precision (Aliaga,
+/// Anzt, Gruetzmacher, Quintana-Orti and Tomas, 2022), which halves most of the memory and of its traffic. A cycle then
+/// reduces the residual by at most about 1e6; it ends there, and the next one begins from b - A x in double.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport gmres(const LinearOperator<T>& A,
                                                    const std::type_identity_t<Preconditioner<T>>& M,
                                                    std::type_identity_t<VectorView<const T>> b,
                                                    std::type_identity_t<VectorView<T>> x,
                                                    const SolveOptions& options = {});
+
+/// Flexible GMRES(m) (Saad, 1993): gmres() for a preconditioner that changes from one application to the next. It keeps
+/// the vectors M^-1 v_j, m more of them. Otherwise as gmres(); throws also for BasisPrecision::single.
+template <Scalar T>
+[[nodiscard]] BLOCKJACOBI_EXPORT SolveReport fgmres(const LinearOperator<T>& A,
+                                                    const std::type_identity_t<Preconditioner<T>>& M,
+                                                    std::type_identity_t<VectorView<const T>> b,
+                                                    std::type_identity_t<VectorView<T>> x,
+                                                    const SolveOptions& options = {});
+
+/// All that cg_enqueue() needs, allocated beforehand: vectors, scalars, and the decision about every launch. Holds A
+/// and M; a BlockJacobi or a matrix that they refer to must outlive it. One solve at a time.
+template <Scalar T>
+class BLOCKJACOBI_EXPORT CgWorkspace {
+ public:
+  /// Of the options rtol, atol, relative_to and max_iterations count. Waits. Throws InvalidArgument for what does not
+  /// fit as cg(), for user functions with Capture::no, and for max_seconds or progress, which nobody could ask.
+  CgWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
+              const SolveOptions& options = {});
+  CgWorkspace(CgWorkspace&&) noexcept;
+  CgWorkspace& operator=(CgWorkspace&&) noexcept;
+  ~CgWorkspace();
+
+  detail::EnqueuedCg<T>& impl() noexcept { return *impl_; }
+
+ private:
+  std::unique_ptr<detail::EnqueuedCg<T>> impl_;
+};
+
+/// All that gmres_enqueue() needs; restart and basis count as well. Otherwise as CgWorkspace. Throws also as gmres().
+template <Scalar T>
+class BLOCKJACOBI_EXPORT GmresWorkspace {
+ public:
+  GmresWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
+                 const SolveOptions& options = {});
+  GmresWorkspace(GmresWorkspace&&) noexcept;
+  GmresWorkspace& operator=(GmresWorkspace&&) noexcept;
+  ~GmresWorkspace();
+
+  detail::EnqueuedGmres<T>& impl() noexcept { return *impl_; }
+
+ private:
+  std::unique_ptr<detail::EnqueuedGmres<T>> impl_;
+};
+
+/// cg() without a look at the outcome: enqueues max_iterations iterations on the backend's stream, of which those after
+/// the stop change nothing, and writes the outcome to *status. Allocates nothing and waits for nothing, so that it can
+/// be recorded in a CUDA graph, also after BlockJacobi::refresh() in the same graph, and replayed with new values of
+/// the matrix, of b and of x; on the host backend it solves at once. b, x and status lie in the backend's memory and
+/// are read and written when the work runs.
+///
+/// The recurrence goes on to 0.9 of the target, since its claim of convergence cannot be followed up: if the recomputed
+/// residual does not show it, the reason is stagnation. singular_block stands for a refresh under SingularPolicy::fail
+/// that met one; x is as it was then. Throws InvalidArgument for lengths and spaces that do not fit, overlapping b and
+/// x, or a null status.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void cg_enqueue(CgWorkspace<T>& workspace, std::type_identity_t<VectorView<const T>> b,
+                                   std::type_identity_t<VectorView<T>> x, SolveStatus* status);
+
+/// The same for gmres(): as many cycles as max_iterations inner iterations take.
+template <Scalar T>
+BLOCKJACOBI_EXPORT void gmres_enqueue(GmresWorkspace<T>& workspace, std::type_identity_t<VectorView<const T>> b,
+                                      std::type_identity_t<VectorView<T>> x, SolveStatus* status);
 
 }  // namespace blockjacobi

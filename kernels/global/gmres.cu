@@ -2,6 +2,8 @@
 #include "kernels/block/grid_sum.cuh"
 #include "kernels/global/vector.cuh"
 
+#include <type_traits>
+
 // The state is only written by the thread block that arrives last in a reduction, after every other has read its stop
 // flags.
 
@@ -32,22 +34,24 @@ __global__ void __launch_bounds__(vector_policy.threads)
   if (threadIdx.x == 0) detail::gmres_begin_cycle(*state, small, sqrt(sum[0]));
 }
 
-/// v *= state->scale.
-template <class C>
+/// column = state->scale w, which may be the column itself; `copy`, if there is one, receives it as it was rounded.
+template <class C, class B>
 __global__ void __launch_bounds__(vector_policy.threads)
-    gmres_scale_kernel(index_t n, C* v, const detail::GmresState* state) {
+    gmres_normalize_kernel(index_t n, const C* w, B* column, C* copy, const detail::GmresState* state) {
   using R = detail::arithmetic_real_t<C>;
   const offset_t i = own_element();
-  if (i >= n || state->cycle_stop != 0) return;
-  v[i] = static_cast<R>(state->scale) * v[i];
+  if (i >= n || detail::gmres_is_idle(*state)) return;
+  const B element = detail::convert<B>(static_cast<R>(state->scale) * w[i]);
+  column[i] = element;
+  if (copy != nullptr) copy[i] = detail::convert<C>(element);
 }
 
 /// One pass of Gram-Schmidt over the columns first .. columns - 1 of the basis, a group of them for each blockIdx.y:
 /// h[k] = v_k^H w. The second pass writes its correction and adds it to the first.
-template <class C>
+template <class C, class B>
 struct Projection {
   index_t n;
-  const C* basis;
+  const B* basis;
   const C* w;
   int first;
   int columns;
@@ -55,24 +59,25 @@ struct Projection {
   C* sum;  ///< h is added to it; null in the first pass
 };
 
-template <class C>
+template <class C, class B>
 __global__ void __launch_bounds__(vector_policy.threads)
-    gmres_project_kernel(const Projection<C> a, const detail::GmresState* state, const ReductionWorkspace workspace) {
+    gmres_project_kernel(const Projection<C, B> a, const detail::GmresState* state,
+                         const ReductionWorkspace workspace) {
   constexpr int group = basis_policy.columns;
   constexpr int width = sum_width<C>;
   using Sum = GridSum<group * width>;
   __shared__ typename Sum::Scratch scratch;
-  if (state->cycle_stop != 0) return;
+  if (detail::gmres_is_idle(*state)) return;
 
   const int column0 = a.first + static_cast<int>(blockIdx.y) * group;
   const int count = min(group, a.columns - column0);
-  const C* v = a.basis + static_cast<offset_t>(column0) * a.n;
+  const B* v = a.basis + static_cast<offset_t>(column0) * a.n;
   double sums[group * width] = {};
   for (offset_t i = own_element(); i < a.n; i += static_cast<offset_t>(gridDim.x) * vector_policy.threads) {
     const C w = a.w[i];
 #pragma unroll
     for (int k = 0; k < group; ++k)
-      if (k < count) accumulate_dot(sums + k * width, v[i + static_cast<offset_t>(k) * a.n], w);
+      if (k < count) accumulate_dot(sums + k * width, detail::convert<C>(v[i + static_cast<offset_t>(k) * a.n]), w);
   }
   double* partials = workspace.partials + static_cast<offset_t>(blockIdx.y) * gridDim.x * (group * width);
   if (!Sum::run(sums, partials, workspace.tickets + blockIdx.y, scratch)) return;
@@ -87,29 +92,29 @@ __global__ void __launch_bounds__(vector_policy.threads)
 }
 
 /// w - sum_k h[k] v_k for element i.
-template <class C>
-__device__ C orthogonal_part(index_t n, const C* basis, int columns, const C* h, offset_t i, C w) {
+template <class C, class B>
+__device__ C orthogonal_part(index_t n, const B* basis, int columns, const C* h, offset_t i, C w) {
 #pragma unroll 4
-  for (int k = 0; k < columns; ++k) w -= h[k] * basis[i + static_cast<offset_t>(k) * n];
+  for (int k = 0; k < columns; ++k) w -= h[k] * detail::convert<C>(basis[i + static_cast<offset_t>(k) * n]);
   return w;
 }
 
 /// First pass: w -= V h.
-template <class C>
+template <class C, class B>
 __global__ void __launch_bounds__(vector_policy.threads)
-    gmres_subtract_kernel(index_t n, const C* basis, int columns, const C* h, C* w, const detail::GmresState* state) {
+    gmres_subtract_kernel(index_t n, const B* basis, int columns, const C* h, C* w, const detail::GmresState* state) {
   const offset_t i = own_element();
-  if (i >= n || state->cycle_stop != 0) return;
+  if (i >= n || detail::gmres_is_idle(*state)) return;
   w[i] = orthogonal_part(n, basis, columns, h, i, w[i]);
 }
 
 /// Second pass: w -= V h2, the subdiagonal ||w||, and the rotation of column j.
-template <class C>
+template <class C, class B>
 __global__ void __launch_bounds__(vector_policy.threads)
-    gmres_finish_kernel(index_t n, const C* basis, const detail::GmresSmall<C> small, int j, C* w,
+    gmres_finish_kernel(index_t n, const B* basis, const detail::GmresSmall<C> small, int j, C* w,
                         detail::GmresState* state, const ReductionWorkspace workspace) {
   __shared__ GridSum<1>::Scratch scratch;
-  if (state->cycle_stop != 0) return;
+  if (detail::gmres_is_idle(*state)) return;
   double sum[1] = {0.0};
   const offset_t stride = static_cast<offset_t>(gridDim.x) * vector_policy.threads;
   for (offset_t i = own_element(); i < n; i += stride) {
@@ -141,21 +146,21 @@ __global__ void __launch_bounds__(vector_policy.threads)
 }
 
 /// u = V y over the columns of the cycle; the others may hold anything.
-template <class C>
+template <class C, class B>
 __global__ void __launch_bounds__(vector_policy.threads)
-    gmres_combine_kernel(index_t n, const C* basis, const C* y, const detail::GmresState* state, C* u) {
+    gmres_combine_kernel(index_t n, const B* basis, const C* y, const detail::GmresState* state, C* u) {
   const offset_t i = own_element();
   if (i >= n) return;
   const int columns = state->columns;
   C sum{};
 #pragma unroll 4
-  for (int k = 0; k < columns; ++k) sum += y[k] * basis[i + static_cast<offset_t>(k) * n];
+  for (int k = 0; k < columns; ++k) sum += y[k] * detail::convert<C>(basis[i + static_cast<offset_t>(k) * n]);
   u[i] = sum;
 }
 
 /// h[k] = v_k^H w, k < columns, in launches of at most basis_policy.groups groups of columns.
-template <class C>
-void project(Projection<C> a, const detail::GmresState* state, const ReductionWorkspace& workspace,
+template <class C, class B>
+void project(Projection<C, B> a, const detail::GmresState* state, const ReductionWorkspace& workspace,
              CUstream_st* stream) {
   constexpr int group = basis_policy.columns;
   for (; a.first < a.columns; a.first += group * basis_policy.groups) {
@@ -167,62 +172,80 @@ void project(Projection<C> a, const detail::GmresState* state, const ReductionWo
   }
 }
 
-template <class C>
-void scale(index_t n, C* v, const detail::GmresState* state, CUstream_st* stream) {
-  if (n == 0) return;
-  gmres_scale_kernel<<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, v, state);
-  check_launch("gmres_scale_kernel");
+/// The vector that becomes column j.
+template <class C, class B>
+C* vector_of(const KrylovBasis<C, B>& basis, int j) {
+  if constexpr (std::is_same_v<C, B>)
+    return basis.columns + static_cast<offset_t>(j) * basis.n;
+  else
+    return basis.w;
+}
+
+template <class C, class B>
+void normalize(const KrylovBasis<C, B>& basis, int j, const detail::GmresState* state, CUstream_st* stream) {
+  if (basis.n == 0) return;
+  B* column = basis.columns + static_cast<offset_t>(j) * basis.n;
+  gmres_normalize_kernel<C, B><<<elementwise_blocks(basis.n), vector_policy.threads, 0, stream>>>(
+      basis.n, vector_of(basis, j), column, basis.copy, state);
+  check_launch("gmres_normalize_kernel");
 }
 
 }  // namespace
 
-template <class C>
-void gmres_begin(index_t n, C* basis, const detail::GmresSmall<C>& small, detail::GmresState* state,
+template <class C, class B>
+void gmres_begin(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, detail::GmresState* state,
                  const ReductionWorkspace& workspace, CUstream_st* stream) {
-  gmres_begin_kernel<<<reduction_blocks(n), vector_policy.threads, 0, stream>>>(n, basis, small, state, workspace);
+  gmres_begin_kernel<C><<<reduction_blocks(basis.n), vector_policy.threads, 0, stream>>>(basis.n, vector_of(basis, 0),
+                                                                                         small, state, workspace);
   check_launch("gmres_begin_kernel");
-  scale(n, basis, state, stream);
+  normalize(basis, 0, state, stream);
 }
 
-template <class C>
-void gmres_orthogonalize(index_t n, C* basis, const detail::GmresSmall<C>& small, int j, detail::GmresState* state,
-                         const ReductionWorkspace& workspace, CUstream_st* stream) {
-  C* w = basis + static_cast<offset_t>(j + 1) * n;
+template <class C, class B>
+void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, int j,
+                         detail::GmresState* state, const ReductionWorkspace& workspace, CUstream_st* stream) {
+  const index_t n = basis.n;
+  const B* columns = basis.columns;
+  C* w = vector_of(basis, j + 1);
   C* h = small.h + static_cast<offset_t>(j) * (small.restart + 1);
 
-  project<C>({n, basis, w, 0, j + 1, h, nullptr}, state, workspace, stream);
+  project<C, B>({n, columns, w, 0, j + 1, h, nullptr}, state, workspace, stream);
   if (n > 0) {
-    gmres_subtract_kernel<<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, basis, j + 1, h, w, state);
+    gmres_subtract_kernel<C, B>
+        <<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, columns, j + 1, h, w, state);
     check_launch("gmres_subtract_kernel");
   }
-  project<C>({n, basis, w, 0, j + 1, small.h2, h}, state, workspace, stream);
-  gmres_finish_kernel<<<reduction_blocks(n), vector_policy.threads, 0, stream>>>(n, basis, small, j, w, state,
-                                                                                 workspace);
+  project<C, B>({n, columns, w, 0, j + 1, small.h2, h}, state, workspace, stream);
+  gmres_finish_kernel<C, B>
+      <<<reduction_blocks(n), vector_policy.threads, 0, stream>>>(n, columns, small, j, w, state, workspace);
   check_launch("gmres_finish_kernel");
-  scale(n, w, state, stream);
+  normalize(basis, j + 1, state, stream);
 }
 
-template <class C>
-void gmres_combine(index_t n, const C* basis, const detail::GmresSmall<C>& small, const detail::GmresState* state, C* u,
-                   CUstream_st* stream) {
+template <class C, class B>
+void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, const detail::GmresState* state,
+                   C* u, CUstream_st* stream) {
   gmres_triangular_kernel<<<1, vector_policy.threads, 0, stream>>>(small, state);
   check_launch("gmres_triangular_kernel");
-  if (n == 0) return;
-  gmres_combine_kernel<<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, basis, small.y, state, u);
+  if (basis.n == 0) return;
+  gmres_combine_kernel<C, B>
+      <<<elementwise_blocks(basis.n), vector_policy.threads, 0, stream>>>(basis.n, basis.columns, small.y, state, u);
   check_launch("gmres_combine_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                                                     \
-  template void gmres_begin(index_t, C*, const detail::GmresSmall<C>&, detail::GmresState*, const ReductionWorkspace&, \
-                            CUstream_st*);                                                                             \
-  template void gmres_orthogonalize(index_t, C*, const detail::GmresSmall<C>&, int, detail::GmresState*,               \
-                                    const ReductionWorkspace&, CUstream_st*);                                          \
-  template void gmres_combine(index_t, const C*, const detail::GmresSmall<C>&, const detail::GmresState*, C*,          \
+#define BLOCKJACOBI_INSTANTIATE(C, B)                                                                                 \
+  template void gmres_begin(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, detail::GmresState*,              \
+                            const ReductionWorkspace&, CUstream_st*);                                                 \
+  template void gmres_orthogonalize(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, int, detail::GmresState*, \
+                                    const ReductionWorkspace&, CUstream_st*);                                         \
+  template void gmres_combine(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, const detail::GmresState*, C*,  \
                               CUstream_st*)
-BLOCKJACOBI_INSTANTIATE(float);
-BLOCKJACOBI_INSTANTIATE(double);
-BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
-BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
+BLOCKJACOBI_INSTANTIATE(float, float);
+BLOCKJACOBI_INSTANTIATE(double, double);
+BLOCKJACOBI_INSTANTIATE(double, float);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<float>, detail::Complex<float>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>, detail::Complex<double>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>, detail::Complex<float>);
 #undef BLOCKJACOBI_INSTANTIATE
 
 }  // namespace blockjacobi::kernels

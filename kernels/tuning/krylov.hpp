@@ -22,6 +22,9 @@ inline constexpr BasisPolicy basis_policy{8, 32};
 inline constexpr int csr_lanes = 16;
 inline constexpr int csr_threads = 256;
 
+/// Threads of the kernels for matrices in block rows, a warp a block row.
+inline constexpr int bsr_threads = 256;
+
 /// Partial sums of one reduction: one double a block and real number summed.
 inline constexpr std::size_t reduction_partials =
     static_cast<std::size_t>(vector_policy.reduction_blocks) * 2 * static_cast<std::size_t>(basis_policy.columns);

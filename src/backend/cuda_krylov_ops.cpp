@@ -11,6 +11,31 @@ kernels::CgVectors<compute_t<T>> compute_vectors(const CgVectors<T>& v) {
   return {v.n, compute_cast(v.x), compute_cast(v.r), compute_cast(v.z), compute_cast(v.p), compute_cast(v.q)};
 }
 
+template <Scalar T>
+kernels::BicgstabVectors<compute_t<T>> compute_vectors(const BicgstabVectors<T>& v) {
+  return {v.n,
+          compute_cast(v.x),
+          compute_cast(v.r),
+          compute_cast(v.shadow),
+          compute_cast(v.p),
+          compute_cast(v.v),
+          compute_cast(v.t),
+          compute_cast(v.y),
+          compute_cast(v.z)};
+}
+
+/// Calls f with the basis in the precision that it has.
+template <Scalar T, class F>
+void with_basis(const GmresVectors<T>& v, F&& f) {
+  using C = compute_t<T>;
+  using B = compute_t<single_t<T>>;
+  if constexpr (!std::is_same_v<C, B>) {
+    if (v.low_basis != nullptr)
+      return f(kernels::KrylovBasis<C, B>{v.n, compute_cast(v.low_basis), compute_cast(v.w), compute_cast(v.v)});
+  }
+  f(kernels::KrylovBasis<C, C>{v.n, compute_cast(v.basis)});
+}
+
 }  // namespace
 
 template <Scalar T>
@@ -20,6 +45,19 @@ std::unique_ptr<OperatorImpl<T>> CudaKrylovOps<T>::make_csr(const CsrView<T, std
 template <Scalar T>
 std::unique_ptr<OperatorImpl<T>> CudaKrylovOps<T>::make_csr(const CsrView<T, std::int64_t>& matrix) {
   return make_cuda_csr(context_, matrix);
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::bsr_product(const BsrView<T>& m, const T* x, T* y) {
+  const DeviceGuard guard(context_.device());
+  const BsrView<C> matrix{m.block_rows, m.block, m.row_offsets, m.columns, compute_cast(m.elements)};
+  kernels::bsr_product(matrix, compute_cast(x), compute_cast(y), context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::bsr_fill(const BsrSources& sources, const T* values, T* elements) {
+  const DeviceGuard guard(context_.device());
+  kernels::bsr_fill(sources, compute_cast(values), compute_cast(elements), context_.stream());
 }
 
 template <Scalar T>
@@ -39,6 +77,20 @@ template <Scalar T>
 void CudaKrylovOps<T>::add(index_t n, const T* u, T* x) {
   const DeviceGuard guard(context_.device());
   kernels::add(n, compute_cast(u), compute_cast(x), context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::begin_solve(index_t n, const T* b, const T* r, T* x, const StoppingRule& rule,
+                                   const int* failure, SolveControl* control) {
+  const DeviceGuard guard(context_.device());
+  kernels::begin_solve(n, compute_cast(b), compute_cast(r), compute_cast(x), rule, failure, control,
+                       context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::end_solve(index_t n, const T* r, const SolveControl* control, SolveStatus* status) {
+  const DeviceGuard guard(context_.device());
+  kernels::end_solve(n, compute_cast(r), control, status, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
@@ -63,23 +115,85 @@ void CudaKrylovOps<T>::cg_direction(const CgVectors<T>& v, CgState<C>* state) {
 }
 
 template <Scalar T>
+void CudaKrylovOps<T>::fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) {
+  const DeviceGuard guard(context_.device());
+  A.apply(v.p, v.q);
+  kernels::fcg_step_length(compute_vectors(v), state, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) {
+  const DeviceGuard guard(context_.device());
+  kernels::cg_step(compute_vectors(v), state, context_.stream());
+  if (M != nullptr) M->apply(v.r, v.z);
+  kernels::fcg_direction_factor(compute_vectors(v), state, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::bicgstab_direction(const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+  const DeviceGuard guard(context_.device());
+  kernels::bicgstab_direction(compute_vectors(v), state, context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
+                                      const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+  const DeviceGuard guard(context_.device());
+  if (M != nullptr) M->apply(v.p, v.y);
+  A.apply(v.y, v.v);
+  kernels::bicgstab_first_step(compute_vectors(v), state, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
+                                       const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+  const DeviceGuard guard(context_.device());
+  kernels::bicgstab_half(compute_vectors(v), state, context_.stream());
+  if (M != nullptr) M->apply(v.r, v.z);
+  A.apply(v.z, v.t);
+  kernels::bicgstab_second_step(compute_vectors(v), state, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+  const DeviceGuard guard(context_.device());
+  kernels::bicgstab_update(compute_vectors(v), state, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::richardson_check(index_t n, const T* r, RichardsonState* state) {
+  const DeviceGuard guard(context_.device());
+  kernels::richardson_check(n, compute_cast(r), state, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::richardson_step(index_t n, const T* z, T* x, RichardsonState* state) {
+  const DeviceGuard guard(context_.device());
+  kernels::richardson_step(n, compute_cast(z), compute_cast(x), state, context_.stream());
+}
+
+template <Scalar T>
 void CudaKrylovOps<T>::gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
   const DeviceGuard guard(context_.device());
-  kernels::gmres_begin(v.n, compute_cast(v.basis), small, state, context_.reductions(), context_.stream());
+  with_basis(v, [&](const auto& basis) {
+    kernels::gmres_begin(basis, small, state, context_.reductions(), context_.stream());
+  });
 }
 
 template <Scalar T>
 void CudaKrylovOps<T>::gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j,
                                            GmresState* state) {
   const DeviceGuard guard(context_.device());
-  kernels::gmres_orthogonalize(v.n, compute_cast(v.basis), small, j, state, context_.reductions(), context_.stream());
+  with_basis(v, [&](const auto& basis) {
+    kernels::gmres_orthogonalize(basis, small, j, state, context_.reductions(), context_.stream());
+  });
 }
 
 template <Scalar T>
 void CudaKrylovOps<T>::gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
   const DeviceGuard guard(context_.device());
-  kernels::gmres_combine(v.n, compute_cast(static_cast<const T*>(v.basis)), small, state, compute_cast(v.u),
-                         context_.stream());
+  with_basis(
+      v, [&](const auto& basis) { kernels::gmres_combine(basis, small, state, compute_cast(v.u), context_.stream()); });
 }
 
 template class CudaKrylovOps<float>;

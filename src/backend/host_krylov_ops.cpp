@@ -10,18 +10,18 @@ namespace {
 /// Basis columns handled in one pass over the rows.
 constexpr std::size_t column_panel = 8;
 
-/// h[k] = v_k^H w for columns k of the basis.
-template <class C>
-void project(index_t n, int threads, const C* basis, int columns, const C* w, C* h) {
+/// h[k] = v_k^H w for columns k of the basis; B is C or its single precision.
+template <class C, class B>
+void project(index_t n, int threads, const B* basis, int columns, const C* w, C* h) {
   using A = accumulator_t<C>;
   constexpr int panel_width = static_cast<int>(column_panel);
   for (int first = 0; first < columns; first += panel_width) {
     const int width = std::min(panel_width, columns - first);
-    const C* panel = basis + static_cast<offset_t>(first) * n;
+    const B* panel = basis + static_cast<offset_t>(first) * n;
     const auto sums =
         sum_rows<A, column_panel>(n, threads, [=](index_t begin, index_t end, std::array<A, column_panel>& p) {
           for (int k = 0; k < width; ++k) {
-            const C* v = panel + static_cast<offset_t>(k) * n;
+            const B* v = panel + static_cast<offset_t>(k) * n;
             A sum{};
             for (index_t i = begin; i < end; ++i) sum += conj(widen(v[i])) * widen(w[i]);
             p[static_cast<std::size_t>(k)] = sum;
@@ -32,8 +32,8 @@ void project(index_t n, int threads, const C* basis, int columns, const C* w, C*
 }
 
 /// y = beta y + sum_k factor h[k] v_k, chunk by chunk so that y stays in the cache.
-template <class C>
-void combine(index_t n, int threads, const C* basis, int columns, const C* h, arithmetic_real_t<C> factor, bool add,
+template <class C, class B>
+void combine(index_t n, int threads, const B* basis, int columns, const C* h, arithmetic_real_t<C> factor, bool add,
              C* y) {
   const RowChunks chunks(n);
 #pragma omp parallel for num_threads(threads) schedule(static) if (n > 4096)
@@ -41,11 +41,79 @@ void combine(index_t n, int threads, const C* basis, int columns, const C* h, ar
     const index_t begin = chunks.begin(c), end = chunks.end(c);
     if (!add) std::fill(y + begin, y + end, C{});
     for (int k = 0; k < columns; ++k) {
-      const C* v = basis + static_cast<offset_t>(k) * n;
+      const B* v = basis + static_cast<offset_t>(k) * n;
       const C coefficient = factor * h[k];
-      for (index_t i = begin; i < end; ++i) y[i] += coefficient * v[i];
+      for (index_t i = begin; i < end; ++i) y[i] += coefficient * convert<C>(v[i]);
     }
   }
+}
+
+/// scale w as a column of the basis, and in `copy` as it was rounded; w may be either.
+template <class C, class B>
+void normalize(index_t n, int threads, double factor, const C* w, B* column, C* copy) {
+  const auto scale = static_cast<arithmetic_real_t<C>>(factor);
+  for_rows(n, threads, [=](index_t i) {
+    column[i] = convert<B>(scale * w[i]);
+    if constexpr (!std::is_same_v<C, B>) copy[i] = convert<C>(column[i]);
+  });
+}
+
+/// Column j + 1 from w.
+template <class C, class B>
+void orthogonalize(index_t n, int threads, B* basis, C* w, C* copy, const GmresSmall<C>& small, int j,
+                   GmresState* state) {
+  using R = arithmetic_real_t<C>;
+  C* h = small.h + static_cast<offset_t>(j) * (small.restart + 1);
+  project(n, threads, basis, j + 1, w, h);
+  combine(n, threads, basis, j + 1, h, R(-1), true, w);
+  project(n, threads, basis, j + 1, w, small.h2);
+  combine(n, threads, basis, j + 1, small.h2, R(-1), true, w);
+  for (int i = 0; i <= j; ++i) h[i] += small.h2[i];
+  state->norm = std::sqrt(squared_norm(n, threads, w));
+  h[j + 1] = from_real<C>(static_cast<R>(state->norm));
+  gmres_rotate(*state, small, j);
+  normalize(n, threads, state->scale, w, basis + static_cast<offset_t>(j + 1) * n, copy);
+}
+
+/// Adds terms of the rows begin .. end - 1 to `sums` as accumulators of the dots. A pass that also updates vectors.
+template <class C, std::size_t Width, class F>
+auto sum_terms(index_t n, int threads, F&& term) {
+  using A = accumulator_t<C>;
+  return sum_rows<A, Width>(n, threads, [=](index_t begin, index_t end, std::array<A, Width>& p) {
+    std::array<A, Width> sums{};
+    for (index_t i = begin; i < end; ++i) term(i, sums);
+    p = sums;
+  });
+}
+
+/// y = A x with blocks of B rows; B = 0 for any number.
+template <index_t B, class C>
+void multiply_block_rows(const BsrView<C>& matrix, int threads, const C* x, C* y) {
+  const index_t b = B > 0 ? B : matrix.block;
+#pragma omp parallel for num_threads(threads) schedule(static) if (matrix.block_rows > 512)
+  for (index_t row = 0; row < matrix.block_rows; ++row) {
+    std::array<C, static_cast<std::size_t>(B > 0 ? B : max_bsr_block)> sum{};
+    for (offset_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k) {
+      const C* element = matrix.elements + k * b * b;
+      const C* part = x + static_cast<offset_t>(matrix.columns[k]) * b;
+      for (index_t j = 0; j < b; ++j, element += b)
+        for (index_t i = 0; i < b; ++i) sum[static_cast<std::size_t>(i)] += element[i] * part[j];
+    }
+    std::copy_n(sum.begin(), b, y + static_cast<offset_t>(row) * b);
+  }
+}
+
+template <class C>
+accumulator_t<C> dot_term(C a, C b) {
+  return conj(widen(a)) * widen(b);
+}
+
+/// M^-1 v, which is v without a preconditioner.
+template <Scalar T>
+const T* preconditioned(const PreconditionerImpl<T>* M, const T* v, T* z) {
+  if (M == nullptr) return v;
+  M->apply(v, z);
+  return z;
 }
 
 }  // namespace
@@ -57,6 +125,33 @@ std::unique_ptr<OperatorImpl<T>> HostKrylovOps<T>::make_csr(const CsrView<T, std
 template <Scalar T>
 std::unique_ptr<OperatorImpl<T>> HostKrylovOps<T>::make_csr(const CsrView<T, std::int64_t>& matrix) {
   return std::make_unique<HostCsr<T, std::int64_t>>(matrix, threads_);
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::bsr_product(const BsrView<T>& m, const T* x_, T* y_) {
+  const C* x = compute_cast(x_);
+  C* y = compute_cast(y_);
+  const BsrView<C> matrix{m.block_rows, m.block, m.row_offsets, m.columns, compute_cast(m.elements)};
+  switch (m.block) {
+    case 2: return multiply_block_rows<2>(matrix, threads_, x, y);
+    case 3: return multiply_block_rows<3>(matrix, threads_, x, y);
+    case 4: return multiply_block_rows<4>(matrix, threads_, x, y);
+    case 5: return multiply_block_rows<5>(matrix, threads_, x, y);
+    case 6: return multiply_block_rows<6>(matrix, threads_, x, y);
+    default: return multiply_block_rows<0>(matrix, threads_, x, y);
+  }
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::bsr_fill(const BsrSources& sources, const T* values_, T* elements_) {
+  const C* values = compute_cast(values_);
+  C* elements = compute_cast(elements_);
+#pragma omp parallel for num_threads(threads_) schedule(static) if (sources.elements > 8192)
+  for (offset_t e = 0; e < sources.elements; ++e) {
+    C sum{};
+    for (offset_t k = sources.first[e]; k >= 0; k = sources.next != nullptr ? sources.next[k] : -1) sum += values[k];
+    elements[e] = sum;
+  }
 }
 
 template <Scalar T>
@@ -77,6 +172,25 @@ void HostKrylovOps<T>::add(index_t n, const T* u_, T* x_) {
   const C* u = compute_cast(u_);
   C* x = compute_cast(x_);
   for_rows(n, threads_, [=](index_t i) { x[i] += u[i]; });
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::begin_solve(index_t n, const T* b_, const T* r, T* x, const StoppingRule& rule,
+                                   const int* failure, SolveControl* control) {
+  const C* b = compute_cast(b_);
+  const double nonzeros = sum_rows<double, 1>(n, threads_, [=](index_t begin, index_t end, std::array<double, 1>& p) {
+    double count = 0.0;
+    for (index_t i = begin; i < end; ++i) count += is_zero(b[i]) ? 0.0 : 1.0;
+    p[0] += count;
+  })[0];
+  const StartSums sums{squared_norm(n, threads_, b), squared_norm(n, threads_, compute_cast(r)), nonzeros};
+  detail::begin_solve(*control, rule, sums, failure != nullptr && *failure != 0);
+  if (control->zero_rhs != 0) std::fill_n(x, n, T(0));
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::end_solve(index_t n, const T* r, const SolveControl* control, SolveStatus* status) {
+  *status = detail::end_solve(*control, std::sqrt(squared_norm(n, threads_, compute_cast(r))));
 }
 
 template <Scalar T>
@@ -114,37 +228,139 @@ void HostKrylovOps<T>::cg_direction(const CgVectors<T>& v, CgState<C>* state) {
 }
 
 template <Scalar T>
+void HostKrylovOps<T>::fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) {
+  if (state->stop != 0) return;
+  A.apply(v.p, v.q);
+  const C *p = compute_cast(v.p), *q = compute_cast(v.q), *r = compute_cast(v.r);
+  const auto sums = sum_terms<C, 2>(v.n, threads_, [=](index_t i, auto& s) {
+    s[0] += dot_term(p[i], q[i]);
+    s[1] += dot_term(p[i], r[i]);
+  });
+  state->pq = sums[0];
+  state->pr = sums[1];
+  fcg_step_length(*state);
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) {
+  if (state->stop != 0) return;
+  C *x = compute_cast(v.x), *r = compute_cast(v.r);
+  const C *p = compute_cast(v.p), *q = compute_cast(v.q);
+  const C alpha = state->alpha;
+  for_rows(v.n, threads_, [=](index_t i) {
+    x[i] += alpha * p[i];
+    r[i] -= alpha * q[i];
+  });
+  const C* z = compute_cast(preconditioned<T>(M, v.r, v.z));
+  const auto sums = sum_terms<C, 2>(v.n, threads_, [=](index_t i, auto& s) {
+    s[0] += dot_term(r[i], z[i]);
+    s[1] += dot_term(q[i], z[i]);
+  });
+  state->rr = squared_norm(v.n, threads_, r);
+  state->rho_new = sums[0];
+  state->qz = sums[1];
+  fcg_direction_factor(*state);
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::bicgstab_direction(const BicgstabVectors<T>& vectors, BicgstabState<C>* state) {
+  if (state->stop != 0) return;
+  C* p = compute_cast(vectors.p);
+  const C *r = compute_cast(vectors.r), *v = compute_cast(vectors.v);
+  const C beta = state->beta, omega = state->omega;
+  for_rows(vectors.n, threads_, [=](index_t i) { p[i] = r[i] + beta * (p[i] - omega * v[i]); });
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
+                                      const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+  if (state->stop != 0) return;
+  A.apply(preconditioned<T>(M, v.p, v.y), v.v);
+  state->rv = dot(v.n, threads_, compute_cast(v.shadow), compute_cast(v.v));
+  bicgstab_first_step(*state);
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
+                                       const BicgstabVectors<T>& vectors, BicgstabState<C>* state) {
+  if (state->stop != 0) return;
+  C* s = compute_cast(vectors.r);
+  const C *v = compute_cast(vectors.v), *t = compute_cast(vectors.t);
+  const C alpha = state->alpha;
+  for_rows(vectors.n, threads_, [=](index_t i) { s[i] -= alpha * v[i]; });
+  A.apply(preconditioned<T>(M, vectors.r, vectors.z), vectors.t);
+  state->ts = dot(vectors.n, threads_, t, s);
+  state->tt = squared_norm(vectors.n, threads_, t);
+  state->ss = squared_norm(vectors.n, threads_, s);
+  bicgstab_second_step(*state);
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+  if (state->stop != 0) return;
+  C *x = compute_cast(v.x), *r = compute_cast(v.r);
+  const C *y = compute_cast(v.y), *z = compute_cast(v.z), *t = compute_cast(v.t);
+  const C alpha = state->alpha, omega = state->omega;
+  if (is_zero(omega))
+    for_rows(v.n, threads_, [=](index_t i) { x[i] += alpha * y[i]; });
+  else
+    for_rows(v.n, threads_, [=](index_t i) {
+      x[i] += alpha * y[i] + omega * z[i];  // before r, which z may be
+      r[i] -= omega * t[i];
+    });
+  state->rr = squared_norm(v.n, threads_, r);
+  state->rho_new = dot(v.n, threads_, compute_cast(v.shadow), compute_cast(v.r));
+  bicgstab_direction_factor(*state);
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::richardson_check(index_t n, const T* r, RichardsonState* state) {
+  if (state->stop != 0) return;
+  state->rr = squared_norm(n, threads_, compute_cast(r));
+  richardson_outcome(*state);
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::richardson_step(index_t n, const T* z_, T* x_, RichardsonState* state) {
+  if (state->stop != 0) return;
+  C* x = compute_cast(x_);
+  const C* z = compute_cast(z_);
+  const auto relaxation = static_cast<real_t<T>>(state->relaxation);
+  for_rows(n, threads_, [=](index_t i) { x[i] += relaxation * z[i]; });
+}
+
+template <Scalar T>
 void HostKrylovOps<T>::gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
-  C* r = compute_cast(v.basis);
+  C* r = compute_cast(v.low_basis != nullptr ? v.w : v.basis);
   gmres_begin_cycle(*state, small, std::sqrt(squared_norm(v.n, threads_, r)));
   if (state->cycle_stop != 0) return;
-  const auto scale = static_cast<real_t<T>>(state->scale);
-  for_rows(v.n, threads_, [=](index_t i) { r[i] = scale * r[i]; });
+  if (v.low_basis != nullptr)
+    normalize(v.n, threads_, state->scale, r, compute_cast(v.low_basis), compute_cast(v.v));
+  else
+    normalize<C, C>(v.n, threads_, state->scale, r, r, nullptr);
 }
 
 template <Scalar T>
 void HostKrylovOps<T>::gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j,
                                            GmresState* state) {
-  if (state->cycle_stop != 0) return;
-  const C* basis = compute_cast(v.basis);
-  C* w = compute_cast(v.basis) + static_cast<offset_t>(j + 1) * v.n;
-  C* h = small.h + static_cast<offset_t>(j) * (small.restart + 1);
-  project(v.n, threads_, basis, j + 1, w, h);
-  combine(v.n, threads_, basis, j + 1, h, real_t<T>(-1), true, w);
-  project(v.n, threads_, basis, j + 1, w, small.h2);
-  combine(v.n, threads_, basis, j + 1, small.h2, real_t<T>(-1), true, w);
-  for (int i = 0; i <= j; ++i) h[i] += small.h2[i];
-  state->norm = std::sqrt(squared_norm(v.n, threads_, w));
-  h[j + 1] = from_real<C>(static_cast<real_t<T>>(state->norm));
-  gmres_rotate(*state, small, j);
-  const auto scale = static_cast<real_t<T>>(state->scale);
-  for_rows(v.n, threads_, [=](index_t i) { w[i] = scale * w[i]; });
+  if (gmres_is_idle(*state)) return;
+  if (v.low_basis != nullptr)
+    return orthogonalize(v.n, threads_, compute_cast(v.low_basis), compute_cast(v.w), compute_cast(v.v), small, j,
+                         state);
+  C* basis = compute_cast(v.basis);
+  orthogonalize<C, C>(v.n, threads_, basis, basis + static_cast<offset_t>(j + 1) * v.n, nullptr, small, j, state);
 }
 
 template <Scalar T>
 void HostKrylovOps<T>::gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
   gmres_solve_triangular(*state, small);
-  combine(v.n, threads_, compute_cast(v.basis), state->columns, small.y, real_t<T>(1), false, compute_cast(v.u));
+  const auto add_columns = [&](const auto* basis) {
+    combine(v.n, threads_, basis, state->columns, small.y, real_t<T>(1), false, compute_cast(v.u));
+  };
+  if (v.low_basis != nullptr)
+    add_columns(compute_cast(v.low_basis));
+  else
+    add_columns(compute_cast(v.basis));
 }
 
 template class HostKrylovOps<float>;

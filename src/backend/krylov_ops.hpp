@@ -1,8 +1,12 @@
 #pragma once
 
 #include "backend/operator_impl.hpp"
+#include "core/shared/bicgstab_recurrence.hpp"
+#include "core/shared/bsr_pattern.hpp"
+#include "core/shared/cg_recurrence.hpp"
 #include "core/shared/compute_type.hpp"
 #include "core/shared/gmres_recurrence.hpp"
+#include "core/shared/richardson_recurrence.hpp"
 
 #include <blockjacobi/views.hpp>
 
@@ -21,13 +25,31 @@ struct CgVectors {
   T* q = nullptr;
 };
 
+/// n-vectors of BiCGSTAB. Without a preconditioner y is p and z is r.
+template <Scalar T>
+struct BicgstabVectors {
+  index_t n = 0;
+  T* x = nullptr;
+  T* r = nullptr;       ///< r, and s between the steps
+  T* shadow = nullptr;  ///< r~, constant
+  T* p = nullptr;
+  T* v = nullptr;  ///< A y
+  T* t = nullptr;  ///< A z
+  T* y = nullptr;  ///< M^-1 p
+  T* z = nullptr;  ///< M^-1 s
+};
+
 /// n-vectors of GMRES: basis is n x (m + 1), column-major with leading dimension n; its column 0 takes the residual.
+/// With a basis in single precision `low_basis` takes its place, w holds the vector to be made the next column and v
+/// receives that column as it was rounded.
 template <Scalar T>
 struct GmresVectors {
   index_t n = 0;
   T* basis = nullptr;
   T* u = nullptr;  ///< V y
-  T* z = nullptr;  ///< M^-1 v
+  single_t<T>* low_basis = nullptr;
+  T* w = nullptr;
+  T* v = nullptr;
 };
 
 /// The phases of the solvers. Scalars live in states in backend memory; every call is enqueued, allocates nothing, and
@@ -42,6 +64,11 @@ class KrylovOps {
   virtual std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int32_t>& matrix) = 0;
   virtual std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int64_t>& matrix) = 0;
 
+  /// y = A x in block rows.
+  virtual void bsr_product(const BsrView<T>& matrix, const T* x, T* y) = 0;
+  /// elements[e] = sum of values[k] over the chain of sources of element e.
+  virtual void bsr_fill(const BsrSources& sources, const T* values, T* elements) = 0;
+
   /// Iterations worth enqueueing before the stop flag is read; 1 where reading it is free. At most history_capacity.
   virtual int batch() const = 0;
 
@@ -51,6 +78,12 @@ class KrylovOps {
   virtual void norm(index_t n, const T* x, double* norm) = 0;
   /// x += u.
   virtual void add(index_t n, const T* u, T* x) = 0;
+  /// The sums over b and r = b - A x, detail::begin_solve() on the control, and x = 0 if b = 0. `failure` as in
+  /// PreconditionerImpl.
+  virtual void begin_solve(index_t n, const T* b, const T* r, T* x, const StoppingRule& rule, const int* failure,
+                           SolveControl* control) = 0;
+  /// *status = detail::end_solve() for r = b - A x.
+  virtual void end_solve(index_t n, const T* r, const SolveControl* control, SolveStatus* status) = 0;
 
   /// q = A p, pq = p^H q, cg_step_length.
   virtual void cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
@@ -59,9 +92,31 @@ class KrylovOps {
   /// p = z + beta p.
   virtual void cg_direction(const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
 
-  /// beta = ||v_0||, gmres_begin_cycle, v_0 /= beta. On entry column 0 holds b - A x.
+  /// q = A p, pq = p^H q, pr = p^H r, fcg_step_length. cg_direction serves the flexible variant, too.
+  virtual void fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
+  /// x += alpha p, r -= alpha q, z = M^-1 r, rr = ||r||^2, rho_new = r^H z, qz = q^H z, fcg_direction_factor.
+  virtual void fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
+
+  /// p = r + beta (p - omega v).
+  virtual void bicgstab_direction(const BicgstabVectors<T>& v, BicgstabState<compute_t<T>>* state) = 0;
+  /// y = M^-1 p, v = A y, rv = r~^H v, bicgstab_first_step.
+  virtual void bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<T>& v,
+                              BicgstabState<compute_t<T>>* state) = 0;
+  /// r -= alpha v, which is s; z = M^-1 s, t = A z, ts = t^H s, tt = ||t||^2, ss = ||s||^2, bicgstab_second_step.
+  virtual void bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<T>& v,
+                               BicgstabState<compute_t<T>>* state) = 0;
+  /// x += alpha y + omega z, r = s - omega t, rr = ||r||^2, rho_new = r~^H r, bicgstab_direction_factor. Where omega is
+  /// zero, z and t are not read.
+  virtual void bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<compute_t<T>>* state) = 0;
+
+  /// rr = ||r||^2, r = b - A x, richardson_outcome.
+  virtual void richardson_check(index_t n, const T* r, RichardsonState* state) = 0;
+  /// x += relaxation z.
+  virtual void richardson_step(index_t n, const T* z, T* x, RichardsonState* state) = 0;
+
+  /// beta = ||v_0||, gmres_begin_cycle, v_0 /= beta. On entry column 0 (or w) holds b - A x.
   virtual void gmres_begin(const GmresVectors<T>& v, const GmresSmall<compute_t<T>>& small, GmresState* state) = 0;
-  /// Orthogonalizes column j + 1 (which holds A M^-1 v_j) against columns 0..j by classical Gram-Schmidt, twice;
+  /// Orthogonalizes column j + 1 (or w), which holds A M^-1 v_j, against columns 0..j by classical Gram-Schmidt, twice;
   /// gmres_rotate; normalizes the column.
   virtual void gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<compute_t<T>>& small, int j,
                                    GmresState* state) = 0;

@@ -24,8 +24,8 @@ class PreconditionerImpl {
   virtual index_t rows() const = 0;
   virtual void apply(const T* r, T* z) const = 0;
   virtual bool capturable() const = 0;
-  /// Waits; true if a solve must end with singular_block.
-  virtual bool failed() const { return false; }
+  /// A number in backend memory, if there is one: not 0 when a solve must end with singular_block.
+  virtual const int* failure() const { return nullptr; }
 };
 
 }  // namespace blockjacobi::detail

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "core/message.hpp"
+
 #include <blockjacobi/backend.hpp>
 #include <blockjacobi/error.hpp>
 #include <blockjacobi/views.hpp>
-
-#include <fmt/format.h>
 
 #include <cstdint>
 
@@ -13,15 +13,15 @@ namespace blockjacobi::detail {
 /// Preconditions that several entry points share; `where` names the function and the argument.
 template <class T>
 void require_vector(const char* where, const VectorView<T>& v, index_t size) {
-  if (v.size != size) throw InvalidArgument(fmt::format("{}: length is {}, must be {}", where, v.size, size));
-  if (size > 0 && v.data == nullptr) throw InvalidArgument(fmt::format("{}: null pointer, length {}", where, size));
+  if (v.size != size) throw InvalidArgument(message("{}: length is {}, must be {}", where, v.size, size));
+  if (size > 0 && v.data == nullptr) throw InvalidArgument(message("{}: null pointer, length {}", where, size));
 }
 
 template <class T>
 void require_space(const char* where, const VectorView<T>& v, const Backend& backend) {
   if (v.space != backend.memory_space())
-    throw InvalidArgument(fmt::format("{}: lies on the {}, the backend ({}) computes on the {}", where,
-                                      to_string(v.space), backend.description(), to_string(backend.memory_space())));
+    throw InvalidArgument(message("{}: lies on the {}, the backend ({}) computes on the {}", where, to_string(v.space),
+                                  backend.description(), to_string(backend.memory_space())));
 }
 
 template <class T>
@@ -30,7 +30,7 @@ void require_disjoint(const char* where, const VectorView<const T>& x, const Vec
   const auto bytes_x = static_cast<std::uintptr_t>(x.size) * sizeof(T);
   const auto bytes_y = static_cast<std::uintptr_t>(y.size) * sizeof(T);
   if (x.size > 0 && y.size > 0 && a < b + bytes_y && b < a + bytes_x)
-    throw InvalidArgument(fmt::format("{}: input and output overlap", where));
+    throw InvalidArgument(message("{}: input and output overlap", where));
 }
 
 /// `rows` x any number of columns in the backend's space, with a leading dimension that holds them.
@@ -66,10 +66,10 @@ template <class T, Offset O>
 void require_arrays(const char* where, const CsrView<T, O>& m) {
   if (m.rows < 0 || m.cols < 0 || m.nnz < 0)
     throw InvalidArgument(
-        fmt::format("{}: the matrix is {} x {} with {} entries, none may be negative", where, m.rows, m.cols, m.nnz));
+        message("{}: the matrix is {} x {} with {} entries, none may be negative", where, m.rows, m.cols, m.nnz));
   if (m.row_offsets == nullptr || (m.nnz > 0 && m.columns == nullptr))
-    throw InvalidArgument(fmt::format("{}: the matrix has a null pointer for its {}", where,
-                                      m.row_offsets == nullptr ? "row offsets" : "columns"));
+    throw InvalidArgument(message("{}: the matrix has a null pointer for its {}", where,
+                                  m.row_offsets == nullptr ? "row offsets" : "columns"));
 }
 
 }  // namespace blockjacobi::detail

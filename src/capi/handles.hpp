@@ -24,6 +24,18 @@ struct bj_operator {
   std::variant<blockjacobi::LinearOperator<float>, blockjacobi::LinearOperator<double>,
                blockjacobi::LinearOperator<std::complex<float>>, blockjacobi::LinearOperator<std::complex<double>>>
       value;
+  /// The matrix of an operator in block rows.
+  std::variant<std::monostate, blockjacobi::BsrMatrix<float>, blockjacobi::BsrMatrix<double>,
+               blockjacobi::BsrMatrix<std::complex<float>>, blockjacobi::BsrMatrix<std::complex<double>>>
+      bsr = {};
+};
+
+struct bj_workspace {
+  std::variant<blockjacobi::CgWorkspace<float>, blockjacobi::CgWorkspace<double>,
+               blockjacobi::CgWorkspace<std::complex<float>>, blockjacobi::CgWorkspace<std::complex<double>>,
+               blockjacobi::GmresWorkspace<float>, blockjacobi::GmresWorkspace<double>,
+               blockjacobi::GmresWorkspace<std::complex<float>>, blockjacobi::GmresWorkspace<std::complex<double>>>
+      value;
 };
 
 namespace blockjacobi::capi {

@@ -1,6 +1,7 @@
 #include "capi/handles.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 using namespace blockjacobi;
 using capi::guarded;
@@ -24,6 +25,9 @@ SolveOptions options_of(const bj_solve_options& o) {
   options.max_iterations = o.max_iterations;
   options.restart = o.restart;
   options.max_seconds = o.max_seconds;
+  options.relaxation = o.relaxation;
+  options.relative_to = capi::enumerator<RelativeTo>(o.relative_to, 2, "relative_to");
+  options.basis = capi::enumerator<BasisPrecision>(o.basis, 2, "basis");
   if (o.progress != nullptr)
     options.progress = [progress = o.progress, context = o.context](const SolveProgress& p) {
       return progress(context, p.iteration, p.residual, p.target) == 0;
@@ -53,15 +57,19 @@ Preconditioner<T> preconditioner_of(const bj_block_jacobi* M) {
       fmt::format("the preconditioner has scalar {}, the operator {}", other, to_char(scalar_type<T>)));
 }
 
-/// `solve(A, M, b, x, options)` is cg or gmres.
+bj_solve_options given_or_default(const bj_solve_options* options) {
+  bj_solve_options given{};
+  bj_solve_options_init(&given);
+  return options != nullptr ? *options : given;
+}
+
+/// `solve(A, M, b, x, options)` is one of the solvers.
 template <class Solve>
 void run(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size, bj_space space,
          const bj_solve_options* options, bj_solve_report* report, Solve solve) {
   required(report, "report");
   const MemorySpace where = capi::space_of(space);
-  bj_solve_options given{};
-  bj_solve_options_init(&given);
-  if (options != nullptr) given = *options;
+  const bj_solve_options given = given_or_default(options);
   if (given.history != nullptr && given.history_capacity < 0)
     throw InvalidArgument(fmt::format("history_capacity is {}, must be >= 0", given.history_capacity));
   const SolveReport found = std::visit(
@@ -76,6 +84,35 @@ void run(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x,
   *report = report_of(found);
 }
 
+/// A workspace of the given kind for A, M and options.
+template <template <class> class Workspace>
+bj_workspace* make_workspace(const bj_operator* A, const bj_block_jacobi* M, const bj_solve_options* options) {
+  return std::visit(
+      [&]<class T>(const LinearOperator<T>& a) {
+        return new bj_workspace{Workspace<T>(a, preconditioner_of<T>(M), options_of(given_or_default(options)))};
+      },
+      required(A, "A")->value);
+}
+
+template <Scalar T>
+void refresh(BsrMatrix<T>& matrix, const void* values, std::int64_t nnz, MemorySpace space) {
+  matrix.refresh(static_cast<const T*>(values), nnz, space);
+}
+
+template <Scalar T>
+void enqueue(CgWorkspace<T>& workspace, VectorView<const T> b, VectorView<T> x, SolveStatus* status) {
+  cg_enqueue(workspace, b, x, status);
+}
+template <Scalar T>
+void enqueue(GmresWorkspace<T>& workspace, VectorView<const T> b, VectorView<T> x, SolveStatus* status) {
+  gmres_enqueue(workspace, b, x, status);
+}
+
+static_assert(sizeof(bj_solve_status) == sizeof(SolveStatus) &&
+              offsetof(bj_solve_status, iterations) == offsetof(SolveStatus, iterations) &&
+              offsetof(bj_solve_status, target) == offsetof(SolveStatus, target) &&
+              offsetof(bj_solve_status, true_residual) == offsetof(SolveStatus, true_residual));
+
 }  // namespace
 
 bj_status bj_operator_create_csr(const bj_backend* backend, const bj_csr* matrix, bj_operator** A) {
@@ -85,6 +122,31 @@ bj_status bj_operator_create_csr(const bj_backend* backend, const bj_csr* matrix
     *A = capi::with_csr(matrix, [&]<class T, class O>(const CsrView<T, O>& view) {
       return new bj_operator{LinearOperator<T>(where, view)};
     });
+  });
+}
+
+bj_status bj_operator_create_bsr(const bj_backend* backend, const bj_csr* matrix, std::int32_t block, bj_operator** A) {
+  return guarded("bj_operator_create_bsr", [&] {
+    required(A, "A");
+    const Backend& where = required(backend, "backend")->value;
+    *A = capi::with_csr(matrix, [&]<class T, class O>(const CsrView<T, O>& view) {
+      BsrMatrix<T> bsr(where, view, block);
+      return new bj_operator{LinearOperator<T>(bsr), std::move(bsr)};
+    });
+  });
+}
+
+bj_status bj_operator_refresh(bj_operator* A, const void* values, std::int64_t nnz, bj_space space) {
+  return guarded("bj_operator_refresh", [&] {
+    const MemorySpace where = capi::space_of(space);
+    std::visit(
+        [&]<class M>(M& matrix) {
+          if constexpr (std::is_same_v<M, std::monostate>)
+            throw InvalidArgument("A was not made by bj_operator_create_bsr");
+          else
+            refresh(matrix, values, nnz, where);
+        },
+        required(A, "A")->bsr);
   });
 }
 
@@ -123,6 +185,7 @@ bj_status bj_solve_options_init(bj_solve_options* options) {
     result.rtol = defaults.rtol;
     result.atol = defaults.atol;
     result.max_seconds = defaults.max_seconds;
+    result.relaxation = defaults.relaxation;
     result.max_iterations = defaults.max_iterations;
     result.restart = defaults.restart;
     *required(options, "options") = result;
@@ -132,20 +195,71 @@ bj_status bj_solve_options_init(bj_solve_options* options) {
 bj_status bj_cg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
                 bj_space space, const bj_solve_options* options, bj_solve_report* report) {
   return guarded("bj_cg", [&] {
-    run(A, M, b, x, size, space, options, report,
-        [](const auto& a, const auto& m, auto rhs, auto solution, const SolveOptions& o) {
-          return cg(a, m, rhs, solution, o);
-        });
+    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return cg(arguments...); });
+  });
+}
+
+bj_status bj_fcg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
+                 bj_space space, const bj_solve_options* options, bj_solve_report* report) {
+  return guarded("bj_fcg", [&] {
+    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return fcg(arguments...); });
+  });
+}
+
+bj_status bj_bicgstab(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
+                      bj_space space, const bj_solve_options* options, bj_solve_report* report) {
+  return guarded("bj_bicgstab", [&] {
+    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return bicgstab(arguments...); });
   });
 }
 
 bj_status bj_gmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
                    bj_space space, const bj_solve_options* options, bj_solve_report* report) {
   return guarded("bj_gmres", [&] {
-    run(A, M, b, x, size, space, options, report,
-        [](const auto& a, const auto& m, auto rhs, auto solution, const SolveOptions& o) {
-          return gmres(a, m, rhs, solution, o);
-        });
+    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return gmres(arguments...); });
+  });
+}
+
+bj_status bj_fgmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
+                    bj_space space, const bj_solve_options* options, bj_solve_report* report) {
+  return guarded("bj_fgmres", [&] {
+    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return fgmres(arguments...); });
+  });
+}
+
+bj_status bj_richardson(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
+                        bj_space space, const bj_solve_options* options, bj_solve_report* report) {
+  return guarded("bj_richardson", [&] {
+    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return richardson(arguments...); });
+  });
+}
+
+bj_status bj_workspace_create_cg(const bj_operator* A, const bj_block_jacobi* M, const bj_solve_options* options,
+                                 bj_workspace** workspace) {
+  return guarded("bj_workspace_create_cg",
+                 [&] { *required(workspace, "workspace") = make_workspace<CgWorkspace>(A, M, options); });
+}
+
+bj_status bj_workspace_create_gmres(const bj_operator* A, const bj_block_jacobi* M, const bj_solve_options* options,
+                                    bj_workspace** workspace) {
+  return guarded("bj_workspace_create_gmres",
+                 [&] { *required(workspace, "workspace") = make_workspace<GmresWorkspace>(A, M, options); });
+}
+
+bj_status bj_workspace_destroy(bj_workspace* workspace) {
+  return guarded("bj_workspace_destroy", [&] { delete workspace; });
+}
+
+bj_status bj_enqueue(bj_workspace* workspace, const void* b, void* x, std::int32_t size, bj_space space,
+                     bj_solve_status* status) {
+  return guarded("bj_enqueue", [&] {
+    const MemorySpace where = capi::space_of(space);
+    std::visit(
+        [&]<template <class> class W, class T>(W<T>& w) {
+          enqueue<T>(w, {static_cast<const T*>(b), size, where}, {static_cast<T*>(x), size, where},
+                     reinterpret_cast<SolveStatus*>(status));
+        },
+        required(workspace, "workspace")->value);
   });
 }
 

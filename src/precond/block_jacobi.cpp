@@ -1,6 +1,6 @@
 #include <blockjacobi/block_jacobi.hpp>
 
-#include "backend/require.hpp"
+#include "backend/host_pattern.hpp"
 #include "precond/block_jacobi_impl.hpp"
 #include "precond/fingerprint.hpp"
 
@@ -13,23 +13,6 @@
 namespace blockjacobi {
 
 namespace {
-
-/// The arrays of a matrix that lies on the device, on the host.
-template <Offset O>
-struct HostPattern {
-  std::vector<O> row_offsets;
-  std::vector<index_t> columns;
-};
-
-template <Scalar T, Offset O>
-HostPattern<O> download_pattern(const Backend& backend, const CsrView<T, O>& matrix) {
-  HostPattern<O> host{std::vector<O>(static_cast<std::size_t>(matrix.rows) + 1),
-                      std::vector<index_t>(static_cast<std::size_t>(matrix.nnz))};
-  detail::BackendImpl& impl = backend.impl();
-  impl.copy_to_host(host.row_offsets.data(), matrix.row_offsets, host.row_offsets.size() * sizeof(O));
-  impl.copy_to_host(host.columns.data(), matrix.columns, host.columns.size() * sizeof(index_t));
-  return host;
-}
 
 template <Scalar T, Offset O>
 void require_square_of(const CsrView<T, O>& matrix, const BlockPartition& partition) {
@@ -75,16 +58,8 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_pattern(const Backend& backe
                                                             const BlockJacobiOptions& options) {
   require_square_of(matrix, partition);
   require_options(options);
-  if (matrix.space == MemorySpace::host) return analyze_on_host(backend, matrix, partition, options);
-  if (backend.memory_space() != MemorySpace::device)
-    throw InvalidArgument(
-        fmt::format("BlockJacobi: the matrix lies on the device, the backend is {}", backend.description()));
-  const HostPattern<O> host = download_pattern(backend, matrix);
-  CsrView<T, O> view = matrix;
-  view.row_offsets = host.row_offsets.data();
-  view.columns = host.columns.data();
-  view.space = MemorySpace::host;
-  return analyze_on_host(backend, view, partition, options);
+  const detail::HostPattern<T, O> host("BlockJacobi", backend, matrix);
+  return analyze_on_host(backend, host.view(), partition, options);
 }
 
 /// Throws for blocks that the options do not admit; `values` are those of the last set-up. Waits.

@@ -63,12 +63,14 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   void apply(Op op, const T* r, T* z) const;
   void apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const;
   bool capturable() const override { return true; }
-  bool failed() const override;
   /// The inverse of a block as apply has it.
   std::vector<T> inverse_block(index_t block) const;
   /// Element (i, j) and its counterpart, the first that makes a block not Hermitian, from values in backend memory.
   std::string describe_asymmetry(index_t block, const T* values) const;
   std::size_t bytes() const;
+  const int* failure() const override { return options.singular == SingularPolicy::fail ? defects.data() : nullptr; }
+  /// Waits; whether failure() points to a number that is not 0.
+  bool failed() const;
   /// False until the first setup().
   bool is_set_up = false;
 

@@ -1,60 +1,93 @@
-#include "solver/session.hpp"
-
-#include <fmt/format.h>
+#include "core/message.hpp"
+#include "solver/enqueued.hpp"
 
 #include <algorithm>
 
 namespace blockjacobi {
 
-namespace {
+namespace detail {
 
-using detail::compute_t;
-using detail::GmresState;
+/// What a basis in single precision lets a cycle reduce the residual by.
+constexpr double low_reduction = 1e-6;
 
-/// One solve: basis, small arrays and state in backend memory.
+/// GMRES(m) and its flexible variant: basis, small arrays and state in backend memory, and the phases of a cycle.
 template <Scalar T>
-class Gmres {
+class GmresCycle {
   using C = compute_t<T>;
 
  public:
-  explicit Gmres(detail::SolveSession<T>& session)
-      : session_(session),
-        restart_(effective_restart(session)),
-        basis_(session.backend(), size() * (count() + 1)),
-        u_(session.backend(), size()),
-        z_(session.backend(), session.M() == nullptr ? 0 : size()),
-        small_(session.backend(), (count() + 1) * count() + 3 * (count() + 1) + count()),
-        cosines_(session.backend(), count()),
-        state_(session.backend(), 1),
-        v_{session.rows(), basis_.data(), u_.data(), z_.data()},
-        arrays_(divide()) {}
+  GmresCycle(const SolverParts<T>& parts, bool flexible)
+      : parts_(parts),
+        flexible_(flexible && parts.M != nullptr),
+        low_(parts.options.basis == BasisPrecision::single && sizeof(real_t<T>) > sizeof(float)),
+        restart_(effective_restart(parts)),
+        basis_(parts.backend, low_ ? 0 : parts.size() * (count() + 1)),
+        low_basis_(parts.backend, low_ ? parts.size() * (count() + 1) : 0),
+        preconditioned_(parts.backend, flexible_ ? parts.size() * count() : parts.size_if_preconditioned()),
+        u_(parts.backend, parts.size()),
+        v_(parts.backend, low_ ? parts.size() : 0),
+        small_(parts.backend, (count() + 1) * count() + 3 * (count() + 1) + count()),
+        cosines_(parts.backend, count()),
+        state_(parts.backend, gmres_initial_state(0.0, parts.options.max_iterations, low_ ? low_reduction : 0.0)),
+        arrays_(divide()) {
+    vectors_.n = parts.rows();
+    vectors_.basis = basis_.data();
+    vectors_.u = u_.data();
+    if (!low_) return;
+    vectors_.low_basis = low_basis_.data();
+    vectors_.w = u_.data();  // u is only there between the cycles
+    vectors_.v = v_.data();
+  }
 
-  SolveReport run() {
-    if (!session_.begin()) return session_.finish(session_.report().reason, u_.data());
-    record();
-    host_ = detail::gmres_initial_state(session_.target(), session_.options().max_iterations);
-    state_.copy_from_host(&host_);
-    for (;;) {
-      begin_->replay();
-      if (!look()) return session_.finish(session_.report().reason, u_.data());
-      if (host_.stop != 0) return session_.finish(static_cast<StopReason>(host_.stop), u_.data());
-      const bool goes_on = cycle();
-      finish_->replay();
-      if (!goes_on) return session_.finish(session_.report().reason, u_.data());
+  int restart() const { return restart_; }
+  GmresState* state() const { return state_.get(); }
+  void clear() { state_.clear(); }
+
+  /// Where begin() expects b - A x.
+  T* first() const { return low_ ? vectors_.w : column(0); }
+  /// A vector that is free between the cycles.
+  T* scratch() const { return u_.data(); }
+
+  void begin() { parts_.ops.gmres_begin(vectors_, arrays_, state_.get()); }
+
+  /// Inner iteration j.
+  void step(int j) {
+    const T* v = low_ ? vectors_.v : column(j);
+    if (parts_.M != nullptr) {
+      parts_.M->apply(v, preconditioned(j));
+      v = preconditioned(j);
     }
+    parts_.A.apply(v, low_ ? vectors_.w : column(j + 1));
+    parts_.ops.gmres_orthogonalize(vectors_, arrays_, j, state_.get());
+  }
+
+  /// x += M^-1 V y.
+  void correct(T* x) {
+    GmresVectors<T> directions = vectors_;
+    if (flexible_) directions.basis = preconditioned_.data();
+    parts_.ops.gmres_combine(directions, arrays_, state_.get());
+    const T* correction = u_.data();
+    if (parts_.M != nullptr && !flexible_) {
+      parts_.M->apply(u_.data(), preconditioned_.data());
+      correction = preconditioned_.data();
+    }
+    parts_.ops.add(parts_.rows(), correction, x);
   }
 
  private:
   /// A cycle is never longer than the system or the limit; what a user asks for beyond that would only cost memory.
-  static int effective_restart(const detail::SolveSession<T>& session) {
-    const SolveOptions& options = session.options();
-    return std::max(1, std::min({options.restart, options.max_iterations, session.rows()}));
+  static int effective_restart(const SolverParts<T>& parts) {
+    return std::max(1, std::min({parts.options.restart, parts.options.max_iterations, parts.rows()}));
   }
 
-  std::size_t size() const { return static_cast<std::size_t>(session_.rows()); }
   std::size_t count() const { return static_cast<std::size_t>(restart_); }
+  T* column(int j) const { return basis_.data() + static_cast<std::size_t>(j) * parts_.size(); }
+  /// M^-1 v_j.
+  T* preconditioned(int j) const {
+    return preconditioned_.data() + (flexible_ ? static_cast<std::size_t>(j) * parts_.size() : 0);
+  }
 
-  detail::GmresSmall<C> divide() const {
+  GmresSmall<C> divide() const {
     C* h = reinterpret_cast<C*>(small_.data());
     C* h2 = h + (count() + 1) * count();
     C* sn = h2 + count() + 1;
@@ -63,48 +96,99 @@ class Gmres {
     return {h, h2, cosines_.data(), sn, g, y, restart_};
   }
 
-  T* column(int j) const { return basis_.data() + static_cast<std::size_t>(j) * size(); }
+  const SolverParts<T>& parts_;
+  bool flexible_;
+  bool low_;
+  int restart_;
+  Array<T> basis_;
+  Array<single_t<T>> low_basis_;
+  Array<T> preconditioned_, u_, v_, small_;
+  Array<double> cosines_;
+  DeviceState<GmresState> state_;
+  GmresSmall<C> arrays_;
+  GmresVectors<T> vectors_;
+};
+
+template <Scalar T>
+class EnqueuedGmres final : public Enqueued<T> {
+ public:
+  EnqueuedGmres(const LinearOperator<T>& A, const Preconditioner<T>& M, const SolveOptions& options)
+      : Enqueued<T>("GmresWorkspace", A, M, options), cycle_(this->parts_, false) {}
+
+  void enqueue(const T* b, T* x, SolveStatus* status) {
+    auto& [backend, ops, A, M, options] = this->parts_;
+    const index_t n = A.rows();
+    cycle_.clear();
+    ops.residual(A, b, x, cycle_.first());
+    ops.begin_solve(n, b, cycle_.first(), x, stopping_rule(options, enqueued_margin),
+                    M != nullptr ? M->failure() : nullptr, cycle_.state());
+    cycle_.begin();
+    for (index_t done = 0; done < options.max_iterations; done += cycle_.restart()) {
+      const int steps = std::min(cycle_.restart(), options.max_iterations - done);
+      for (int j = 0; j < steps; ++j) cycle_.step(j);
+      cycle_.correct(x);
+      ops.residual(A, b, x, cycle_.first());
+      cycle_.begin();
+    }
+    ops.residual(A, b, x, cycle_.scratch());
+    ops.end_solve(n, cycle_.scratch(), cycle_.state(), status);
+  }
+
+ private:
+  GmresCycle<T> cycle_;
+};
+
+namespace {
+
+/// One solve: cycles, with a look at the state after every few inner iterations.
+template <Scalar T>
+class Gmres {
+ public:
+  Gmres(SolveSession<T>& session, const SolverParts<T>& parts, bool flexible)
+      : session_(session), cycle_(parts, flexible) {}
+
+  SolveReport run() {
+    cycle_.clear();
+    if (!session_.begin(cycle_.first(), cycle_.state())) return end();
+    record();
+    cycle_.begin();
+    for (;;) {
+      if (!look()) return end();
+      if (host_.stop != 0) return session_.finish(static_cast<StopReason>(host_.stop), cycle_.scratch(), host_.beta);
+      const bool goes_on = iterate();
+      finish_->replay();
+      if (!goes_on) return end();
+      begin_->replay();
+    }
+  }
+
+ private:
+  SolveReport end() { return session_.finish(session_.report().reason, cycle_.scratch()); }
 
   /// The phases of a cycle: begin, batches of inner iterations, correction of x.
   void record() {
     auto& impl = session_.backend().impl();
     const bool capturable = session_.capturable();
-    begin_ = impl.record(
-        [this] {
-          session_.ops().residual(session_.A(), session_.b(), session_.x(), column(0));
-          session_.ops().gmres_begin(v_, arrays_, state_.data());
-        },
-        capturable);
     const int batch = session_.ops().batch();
-    for (int first = 0; first < restart_; first += batch) {
-      const int last = std::min(first + batch, restart_);
+    for (int first = 0; first < cycle_.restart(); first += batch) {
+      const int last = std::min(first + batch, cycle_.restart());
       steps_.push_back(impl.record(
           [this, first, last] {
-            for (int j = first; j < last; ++j) step(j);
+            for (int j = first; j < last; ++j) cycle_.step(j);
           },
           capturable));
     }
-    finish_ = impl.record([this] { correct(); }, capturable);
-  }
-
-  const T* precondition(const T* v) {
-    if (session_.M() == nullptr) return v;
-    session_.M()->apply(v, z_.data());
-    return z_.data();
-  }
-
-  void step(int j) {
-    session_.A().apply(precondition(column(j)), column(j + 1));
-    session_.ops().gmres_orthogonalize(v_, arrays_, j, state_.data());
-  }
-
-  void correct() {
-    session_.ops().gmres_combine(v_, arrays_, state_.data());
-    session_.ops().add(session_.rows(), precondition(u_.data()), session_.x());
+    finish_ = impl.record([this] { cycle_.correct(session_.x()); }, capturable);
+    begin_ = impl.record(
+        [this] {
+          session_.ops().residual(session_.A(), session_.b(), session_.x(), cycle_.first());
+          cycle_.begin();
+        },
+        capturable);
   }
 
   /// The inner iterations; false if clock or callback end the solve.
-  bool cycle() {
+  bool iterate() {
     for (const auto& batch : steps_) {
       batch->replay();
       if (!look()) return false;
@@ -114,41 +198,86 @@ class Gmres {
   }
 
   bool look() {
-    state_.copy_to_host(&host_);
+    session_.backend().impl().copy_to_host(&host_, cycle_.state(), sizeof(host_));
     const int norms = host_.history_size;
     if (norms > 0) {
       const int empty = 0;
-      session_.backend().impl().copy_from_host(&state_.data()->history_size, &empty, sizeof(empty));
+      session_.backend().impl().copy_from_host(&cycle_.state()->history_size, &empty, sizeof(empty));
     }
     return session_.look(host_.history, norms, host_.iteration);
   }
 
-  detail::SolveSession<T>& session_;
-  int restart_;
-  Array<T> basis_, u_, z_, small_;
-  Array<double> cosines_;
-  Array<GmresState> state_;
-  detail::GmresVectors<T> v_;
-  detail::GmresSmall<C> arrays_;
+  SolveSession<T>& session_;
+  GmresCycle<T> cycle_;
   GmresState host_{};
-  std::unique_ptr<detail::Recording> begin_, finish_;
-  std::vector<std::unique_ptr<detail::Recording>> steps_;
+  std::unique_ptr<Recording> begin_, finish_;
+  std::vector<std::unique_ptr<Recording>> steps_;
 };
 
+void require_restart(const char* solver, const SolveOptions& options) {
+  if (options.restart < 1)
+    throw InvalidArgument(detail::message("{}: restart is {}, must be >= 1", solver, options.restart));
+}
+
+template <Scalar T>
+SolveReport run_gmres(const char* name, bool flexible, const LinearOperator<T>& A, const Preconditioner<T>& M,
+                      VectorView<const T> b, VectorView<T> x, const SolveOptions& options) {
+  require_restart(name, options);
+  SolveSession<T> session(name, A, M, b, x, options);
+  const SolverParts<T> parts(A, M, options);
+  return Gmres<T>(session, parts, flexible).run();
+}
+
+const SolveOptions& with_restart(const SolveOptions& options) {
+  require_restart("GmresWorkspace", options);
+  return options;
+}
+
 }  // namespace
+
+}  // namespace detail
 
 template <Scalar T>
 SolveReport gmres(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
                   std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
                   const SolveOptions& options) {
-  if (options.restart < 1) throw InvalidArgument(fmt::format("gmres: restart is {}, must be >= 1", options.restart));
-  detail::SolveSession<T> session("gmres", A, M, b, x, options);
-  return Gmres<T>(session).run();
+  return detail::run_gmres("gmres", false, A, M, b, x, options);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                                   \
-  template SolveReport gmres(const LinearOperator<T>&, const Preconditioner<T>&, VectorView<const T>, VectorView<T>, \
-                             const SolveOptions&)
+template <Scalar T>
+SolveReport fgmres(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
+                   std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
+                   const SolveOptions& options) {
+  if (options.basis == BasisPrecision::single) throw InvalidArgument("fgmres: basis is single, which only gmres has");
+  return detail::run_gmres("fgmres", true, A, M, b, x, options);
+}
+
+template <Scalar T>
+GmresWorkspace<T>::GmresWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
+                                  const SolveOptions& options)
+    : impl_(std::make_unique<detail::EnqueuedGmres<T>>(A, M, detail::with_restart(options))) {}
+template <Scalar T>
+GmresWorkspace<T>::GmresWorkspace(GmresWorkspace&&) noexcept = default;
+template <Scalar T>
+GmresWorkspace<T>& GmresWorkspace<T>::operator=(GmresWorkspace&&) noexcept = default;
+template <Scalar T>
+GmresWorkspace<T>::~GmresWorkspace() = default;
+
+template <Scalar T>
+void gmres_enqueue(GmresWorkspace<T>& workspace, std::type_identity_t<VectorView<const T>> b,
+                   std::type_identity_t<VectorView<T>> x, SolveStatus* status) {
+  workspace.impl().require_vectors({"gmres_enqueue", "gmres_enqueue: b", "gmres_enqueue: x", "gmres_enqueue: status"},
+                                   b, x, status);
+  workspace.impl().enqueue(b.data, x.data, status);
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                                    \
+  template SolveReport gmres(const LinearOperator<T>&, const Preconditioner<T>&, VectorView<const T>, VectorView<T>,  \
+                             const SolveOptions&);                                                                    \
+  template SolveReport fgmres(const LinearOperator<T>&, const Preconditioner<T>&, VectorView<const T>, VectorView<T>, \
+                              const SolveOptions&);                                                                   \
+  template class GmresWorkspace<T>;                                                                                   \
+  template void gmres_enqueue(GmresWorkspace<T>&, VectorView<const T>, VectorView<T>, SolveStatus*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

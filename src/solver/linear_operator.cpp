@@ -2,9 +2,8 @@
 
 #include "backend/backend_impl.hpp"
 #include "backend/require.hpp"
+#include "core/message.hpp"
 #include "solver/callback.hpp"
-
-#include <fmt/format.h>
 
 #include <limits>
 
@@ -54,14 +53,14 @@ std::shared_ptr<const detail::OperatorImpl<T>> make_operator(const Backend& back
   detail::require_arrays("LinearOperator", matrix);
   if (matrix.rows != matrix.cols)
     throw InvalidArgument(
-        fmt::format("LinearOperator: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
+        detail::message("LinearOperator: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
   if (matrix.nnz > 0 && matrix.values == nullptr)
-    throw InvalidArgument(fmt::format("LinearOperator: the matrix has {} entries but no values", matrix.nnz));
+    throw InvalidArgument(detail::message("LinearOperator: the matrix has {} entries but no values", matrix.nnz));
   if (matrix.space == MemorySpace::host) validate(matrix);
   if (matrix.space == backend.memory_space()) return detail::krylov_ops<T>(backend).make_csr(matrix);
   if (matrix.space == MemorySpace::device)
     throw InvalidArgument(
-        fmt::format("LinearOperator: the matrix lies on the device, the backend is {}", backend.description()));
+        detail::message("LinearOperator: the matrix lies on the device, the backend is {}", backend.description()));
   return upload(backend, matrix);
 }
 
@@ -73,9 +72,12 @@ LinearOperator<T>::LinearOperator(const Backend& backend, const CsrView<T, O>& m
     : backend_(backend), impl_(make_operator(backend, matrix)) {}
 
 template <Scalar T>
+LinearOperator<T>::LinearOperator(const BsrMatrix<T>& matrix) : backend_(matrix.backend()), impl_(matrix.impl()) {}
+
+template <Scalar T>
 LinearOperator<T>::LinearOperator(const Backend& backend, index_t rows, VectorFunction<T> product, Capture capture)
     : backend_(backend) {
-  if (rows < 0) throw InvalidArgument(fmt::format("LinearOperator: rows is {}, must be >= 0", rows));
+  if (rows < 0) throw InvalidArgument(detail::message("LinearOperator: rows is {}, must be >= 0", rows));
   if (!product) throw InvalidArgument("LinearOperator: the function is empty");
   impl_ = std::make_shared<detail::Callback<detail::OperatorImpl<T>, T>>(backend.memory_space(), rows,
                                                                          std::move(product), capture);

@@ -1,9 +1,8 @@
 #include "backend/require.hpp"
+#include "core/message.hpp"
 #include "solver/callback.hpp"
 
 #include <blockjacobi/solver.hpp>
-
-#include <fmt/format.h>
 
 namespace blockjacobi {
 
@@ -14,7 +13,7 @@ Preconditioner<T>::Preconditioner(const BlockJacobi<T>& block_jacobi)
 template <Scalar T>
 Preconditioner<T>::Preconditioner(const Backend& backend, index_t rows, VectorFunction<T> solve, Capture capture)
     : backend_(backend) {
-  if (rows < 0) throw InvalidArgument(fmt::format("Preconditioner: rows is {}, must be >= 0", rows));
+  if (rows < 0) throw InvalidArgument(detail::message("Preconditioner: rows is {}, must be >= 0", rows));
   if (!solve) throw InvalidArgument("Preconditioner: the function is empty");
   impl_ = std::make_shared<detail::Callback<detail::PreconditionerImpl<T>, T>>(backend.memory_space(), rows,
                                                                                std::move(solve), capture);

@@ -9,6 +9,20 @@
 
 namespace blockjacobi::detail {
 
+/// Throws InvalidArgument, naming `solver`, for options that no solver takes.
+void require_options(const char* solver, const SolveOptions& options);
+
+/// Throws InvalidArgument, naming `solver`, unless M goes with A.
+template <Scalar T>
+void require_preconditioner(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M);
+
+/// How far below the goal a recurrence goes that nobody can follow up: room for what rounding adds.
+inline constexpr double enqueued_margin = 0.9;
+
+inline StoppingRule stopping_rule(const SolveOptions& o, double margin = 1.0) {
+  return {o.rtol, o.atol, o.relative_to == RelativeTo::initial_residual ? 1 : 0, margin};
+}
+
 /// What every solver does around its recurrence: checks the arguments, brings b and x to the backend and x back,
 /// finds the target, collects the history, watches the clock and the callback, and recomputes the residual.
 template <Scalar T>
@@ -18,8 +32,9 @@ class SolveSession {
   SolveSession(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M, VectorView<const T> b,
                VectorView<T> x, const SolveOptions& options);
 
-  /// False if the solve ended before its first iteration (b = 0, singular blocks, ||b|| not finite); the reason is set.
-  bool begin();
+  /// Norms and target, with r = b - A x0 on return. False if the solve ended before its first iteration (b = 0,
+  /// singular blocks, ||b|| not finite); the reason is set then.
+  bool begin(T* r, SolveControl* control);
 
   /// Takes the norms a state collected since the last look, and asks clock and callback.
   /// Sets the reason and returns false if one of them ends the solve.
@@ -44,8 +59,6 @@ class SolveSession {
   SolveReport& report() { return report_; }
 
  private:
-  double norm(const T* v);
-  bool is_zero(const T* v) const;
   double elapsed() const;
 
   Backend backend_;
@@ -60,7 +73,6 @@ class SolveSession {
   T* x_;
   Array<double> norm_;
   double target_ = 0.0;
-  bool begun_ = false;  ///< the first residual norm has come in
   std::chrono::steady_clock::time_point start_;
   SolveReport report_;
 };

@@ -19,6 +19,18 @@ struct ComputeType<std::complex<R>> {
 template <Scalar T>
 using compute_t = typename ComputeType<T>::type;
 
+/// The scalar of single precision that goes with T.
+template <Scalar T>
+struct SingleType {
+  using type = float;
+};
+template <class R>
+struct SingleType<std::complex<R>> {
+  using type = std::complex<float>;
+};
+template <Scalar T>
+using single_t = typename SingleType<T>::type;
+
 template <Scalar T>
 inline compute_t<T>* compute_cast(T* p) {
   return reinterpret_cast<compute_t<T>*>(p);

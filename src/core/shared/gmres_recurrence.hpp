@@ -1,32 +1,25 @@
 #pragma once
 
-#include "core/shared/cg_recurrence.hpp"
-#include "core/shared/scalar.hpp"
-
-#include <blockjacobi/stop_reason.hpp>
-
-#include <cmath>
+#include "core/shared/solve_control.hpp"
 
 namespace blockjacobi::detail {
 
 /// Scalars of restarted GMRES, in backend memory. `stop` ends the solve (0 or a StopReason), `cycle_stop` the cycle.
-struct GmresState {
-  double beta;      ///< ||r||, r = b - A x, at the start of the cycle
-  double norm;      ///< ||w|| after orthogonalization, the subdiagonal of the Hessenberg matrix
-  double residual;  ///< |g_k|, the recurrence's ||r||
-  double target;    ///< ||r|| that ends the solve
-  double scale;     ///< what the next basis vector is multiplied with
-  int stop;
+/// `residual` is |g_k|, `iteration` counts inner iterations over all cycles.
+struct GmresState : SolveControl {
+  double beta;       ///< ||r||, r = b - A x, at the start of the cycle
+  double norm;       ///< ||w|| after orthogonalization, the subdiagonal of the Hessenberg matrix
+  double scale;      ///< what the next basis vector is multiplied with
+  double reduction;  ///< ||r|| / beta that a cycle can reach with a basis of lower precision; 0 for the working one
   int cycle_stop;
-  int broken;     ///< a StopReason the cycle met; takes effect unless the corrected x has converged
-  int claimed;    ///< the cycle ended because the recurrence claimed convergence
-  int misses;     ///< consecutive claims that the true residual did not follow
-  int columns;    ///< k: columns of the least-squares problem solved in this cycle
-  int iteration;  ///< inner iterations over all cycles
-  int max_iterations;
-  int history_size;
-  double history[history_capacity];
+  int broken;   ///< a StopReason the cycle met; takes effect unless the corrected x has converged
+  int claimed;  ///< the cycle ended because the recurrence claimed what it can reach
+  int misses;   ///< consecutive claims that the true residual did not follow
+  int columns;  ///< k: columns of the least-squares problem solved in this cycle
 };
+
+/// Whether the phases of a cycle have nothing to do.
+BLOCKJACOBI_HD inline bool gmres_is_idle(const GmresState& s) { return s.stop != 0 || s.cycle_stop != 0; }
 
 /// The small arrays of a cycle, in backend memory; T is the compute scalar, m the restart length.
 template <class T>
@@ -40,8 +33,9 @@ struct GmresSmall {
   int restart;  ///< m
 };
 
-inline GmresState gmres_initial_state(double target, int max_iterations) {
+inline GmresState gmres_initial_state(double target, int max_iterations, double reduction = 0.0) {
   GmresState s{};
+  s.reduction = reduction;
   s.target = target;
   s.max_iterations = max_iterations;
   s.beta = -1.0;
@@ -56,7 +50,7 @@ BLOCKJACOBI_HD inline void gmres_begin_cycle(GmresState& s, const GmresSmall<T>&
   const double previous = s.beta;
   s.beta = beta;
   s.residual = beta;
-  if (first) s.history[s.history_size++] = beta;
+  if (first) record_residual(s, beta);
   s.misses = s.claimed != 0 && !(beta < 0.5 * previous) ? s.misses + 1 : 0;
   if (!finite(beta)) {
     s.stop = static_cast<int>(StopReason::nan_or_inf);
@@ -81,7 +75,7 @@ BLOCKJACOBI_HD inline void gmres_begin_cycle(GmresState& s, const GmresSmall<T>&
 template <class T>
 BLOCKJACOBI_HD inline void gmres_rotate(GmresState& s, const GmresSmall<T>& small, int j) {
   using R = arithmetic_real_t<T>;
-  if (s.cycle_stop != 0) return;
+  if (gmres_is_idle(s)) return;
   T* h = small.h + static_cast<long>(j) * (small.restart + 1);
   ++s.iteration;
   for (int i = 0; i < j; ++i) {
@@ -95,7 +89,7 @@ BLOCKJACOBI_HD inline void gmres_rotate(GmresState& s, const GmresSmall<T>& smal
   if (!finite(length) || length == 0.0) {
     s.broken = static_cast<int>(finite(length) ? StopReason::breakdown : StopReason::nan_or_inf);
     s.cycle_stop = s.broken;
-    s.history[s.history_size++] = s.residual;
+    record_residual(s, s.residual);
     return;
   }
   // [c s; -conj(s) c] [h_jj; norm] = [r; 0] with real c >= 0.
@@ -107,11 +101,10 @@ BLOCKJACOBI_HD inline void gmres_rotate(GmresState& s, const GmresSmall<T>& smal
   h[j] = static_cast<R>(length) * phase;
   small.g[j + 1] = -(conj(sine) * small.g[j]);
   small.g[j] = c * small.g[j];
-  s.residual = modulus(small.g[j + 1]);
   s.columns = j + 1;
-  s.history[s.history_size++] = s.residual;
+  record_residual(s, modulus(small.g[j + 1]));
   s.scale = s.norm > 0.0 ? 1.0 / s.norm : 0.0;
-  s.claimed = s.residual <= s.target || s.norm == 0.0;
+  s.claimed = s.residual <= s.target || s.residual <= s.reduction * s.beta || s.norm == 0.0;
   if (s.claimed != 0 || s.iteration >= s.max_iterations) s.cycle_stop = 1;
 }
 

@@ -168,6 +168,16 @@ BLOCKJACOBI_HD inline int exponent(double a) {
   return biased > 0 ? biased - 1023 : ilogb(a);
 }
 
+/// a / b for b != 0, without overflow or underflow on the way.
+BLOCKJACOBI_HD inline double quotient(double a, double b) { return a / b; }
+BLOCKJACOBI_HD inline Complex<double> quotient(Complex<double> a, Complex<double> b) {
+  const double size = abs1(b);
+  if (!finite(size) || !(size > 0.0)) return {a.re / size, a.im / size};
+  const int e = -exponent(size);
+  const Complex<double> scaled = scale_by_power(b, e);
+  return scale_by_power((1.0 / norm2(scaled)) * (a * conj(scaled)), e);
+}
+
 /// Dots and norms are accumulated in double for every scalar: a norm of fp32 data squared underflows in fp32.
 template <class T>
 struct Accumulator {
@@ -199,6 +209,12 @@ struct Narrow<Complex<R>> {
 template <class T>
 BLOCKJACOBI_HD inline T narrow(accumulator_t<T> a) {
   return Narrow<T>::from(a);
+}
+
+/// a in the precision of To; both real or both complex.
+template <class To, class From>
+BLOCKJACOBI_HD inline To convert(From a) {
+  return narrow<To>(widen(a));
 }
 
 /// The scalar T with value a.

@@ -76,6 +76,79 @@ TYPED_TEST(HostAllocation, RefreshAndApplyAllocateNothing) {
   }
 }
 
+/// Five-point stencil on a 20 x 20 grid.
+template <class T>
+CsrMatrix<T> stencil() {
+  std::vector<Triplet<T>> entries;
+  for (index_t i = 0; i < 400; ++i) {
+    entries.push_back({i, i, T(5)});
+    for (const index_t j : {i - 20, i - 1, i + 1, i + 20})
+      if (j >= 0 && j < 400) entries.push_back({i, j, T(-1)});
+  }
+  return CsrMatrix<T>::from_triplets(400, 400, entries);
+}
+
+/// More iterations do not allocate more often.
+TYPED_TEST(HostAllocation, SolverStepsAllocateNothing) {
+  using T = TypeParam;
+  const Backend backend = Backend::host(1);
+  const CsrMatrix<T> matrix = stencil<T>();
+  const LinearOperator<T> A(backend, matrix);
+  const BlockJacobi<T> M(backend, matrix, BlockPartition::uniform(400, 20));
+  const std::vector<T> b(400, T(1));
+  SolveOptions options;
+  options.rtol = 1e-30;
+  options.restart = 7;
+  options.history = false;
+  const auto count = [&](auto solve, index_t iterations) {
+    std::vector<T> x(400);
+    options.max_iterations = iterations;
+    allocations = 0;
+    EXPECT_EQ(solve(A, M, b, x, options).iterations, iterations);
+    return allocations;
+  };
+  static_cast<void>(count(&cg<T>, 1));  // OpenMP allocates in the first parallel region of a process
+  for (const auto solve : {&cg<T>, &fcg<T>, &bicgstab<T>, &gmres<T>, &fgmres<T>, &richardson<T>}) {
+    const long few = count(solve, 7);
+    EXPECT_GT(few, 0);
+    // Of the follow-ups beyond the precision none may run, so the number is small.
+    EXPECT_EQ(count(solve, 14), few);
+  }
+}
+
+TYPED_TEST(HostAllocation, EnqueuedSolvesAllocateNothing) {
+  using T = TypeParam;
+  const Backend backend = Backend::host(1);
+  const CsrMatrix<T> matrix = stencil<T>();
+  BsrMatrix<T> bsr(backend, matrix, 4);
+  const LinearOperator<T> A(bsr);
+  BlockJacobi<T> M(backend, matrix, BlockPartition::uniform(400, 20));
+  const std::vector<T> b(400, T(1));
+  std::vector<T> x(400);
+  SolveStatus status;
+  SolveOptions options;
+  options.rtol = 1e-4;
+  options.max_iterations = 60;
+  options.restart = 10;
+  CgWorkspace<T> by_cg(A, M, options);
+  options.basis = BasisPrecision::single;
+  GmresWorkspace<T> by_gmres(A, M, options);
+  cg_enqueue(by_cg, b, x, &status);
+  allocations = 0;
+  bsr.refresh(matrix.values().data(), matrix.nnz(), MemorySpace::host);
+  M.refresh(matrix.values().data(), matrix.nnz(), MemorySpace::host);
+  for (const bool cg : {true, false}) {
+    std::fill(x.begin(), x.end(), T(0));
+    status = {};
+    if (cg)
+      cg_enqueue(by_cg, b, x, &status);
+    else
+      gmres_enqueue(by_gmres, b, x, &status);
+    EXPECT_EQ(status.reason, StopReason::converged);
+  }
+  EXPECT_EQ(allocations, 0);
+}
+
 TYPED_TEST(HostAllocation, BatchedFunctionsAllocateNothing) {
   using T = TypeParam;
   for (const index_t n : {1, 8, 32, 33, 100, 200, 512}) {

@@ -162,6 +162,38 @@ static void solve(const bj_backend* backend, bj_scalar scalar, int from_1) {
   OK(bj_gmres(A, M, b, x, ROWS, BJ_HOST, &options, &gmres_report));
   CHECK(gmres_report.reason == BJ_STOP_CONVERGED);
 
+  /* The other solvers, and those whose status lies in the backend's memory; with the matrix in block rows. */
+  typedef bj_status (*solver)(const bj_operator*, const bj_block_jacobi*, const void*, void*, int32_t, bj_space,
+                              const bj_solve_options*, bj_solve_report*);
+  const solver solvers[4] = {bj_fcg, bj_bicgstab, bj_fgmres, bj_richardson};
+  bj_operator* in_blocks = NULL;
+  OK(bj_operator_create_bsr(backend, &matrix, ROWS / NODES, &in_blocks));
+  OK(bj_operator_refresh(in_blocks, values, nnz, BJ_HOST));
+  for (int i = 0; i < 4; ++i) {
+    bj_solve_report found;
+    memset(x, 0, ROWS * scalar_bytes(scalar));
+    OK(solvers[i](in_blocks, M, b, x, ROWS, BJ_HOST, &options, &found));
+    CHECK(found.reason == BJ_STOP_CONVERGED && found.true_residual <= rtol * found.rhs_norm);
+  }
+  options.max_iterations = 60;
+  for (int i = 0; i < 2; ++i) {
+    bj_workspace* workspace = NULL;
+    bj_solve_status status;
+    options.relative_to = BJ_RELATIVE_TO_INITIAL_RESIDUAL;
+    options.basis = BJ_BASIS_SINGLE;
+    OK((i == 0 ? bj_workspace_create_cg : bj_workspace_create_gmres)(in_blocks, M, &options, &workspace));
+    memset(x, 0, ROWS * scalar_bytes(scalar));
+    memset(&status, 0, sizeof(status));
+    OK(bj_enqueue(workspace, b, x, ROWS, BJ_HOST, &status));
+    CHECK(status.reason == BJ_STOP_CONVERGED && status.iterations > 0 && status.true_residual <= status.target);
+    CHECK(fabs(status.target - rtol * status.initial_residual) <= 1e-12 * status.target);
+    bj_workspace_destroy(workspace);
+  }
+  bj_operator_destroy(in_blocks);
+  options.max_iterations = 10000;
+  options.relative_to = BJ_RELATIVE_TO_RHS;
+  options.basis = BJ_BASIS_WORKING;
+
   /* Without a preconditioner more iterations, with one iteration none that converged. */
   bj_solve_report other;
   memset(x, 0, ROWS * scalar_bytes(scalar));
@@ -520,6 +552,42 @@ static void misuse_of_solvers(const bj_backend* backend) {
   FAILS(bj_cg(NULL, M, b, x, ROWS, BJ_HOST, NULL, &report), BJ_INVALID_ARGUMENT, "bj_cg: A is a null pointer");
   FAILS(bj_gmres(A, NULL, b, x, ROWS, BJ_HOST, NULL, NULL), BJ_INVALID_ARGUMENT, "bj_gmres: report is a null pointer");
   FAILS(bj_gmres(A, NULL, b, x, ROWS, 5, NULL, &report), BJ_INVALID_ARGUMENT, "bj_gmres: space is 5, must be in 0..1");
+  CHECK(bj_fcg(NULL, NULL, b, x, ROWS, BJ_HOST, NULL, &report) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_bicgstab(NULL, NULL, b, x, ROWS, BJ_HOST, NULL, &report) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_fgmres(NULL, NULL, b, x, ROWS, BJ_HOST, NULL, &report) == BJ_INVALID_ARGUMENT);
+  OK(bj_solve_options_init(&options));
+  CHECK(options.relaxation == 1.0);
+  options.relaxation = -1.0;
+  FAILS(bj_richardson(A, NULL, b, x, ROWS, BJ_HOST, &options, &report), BJ_INVALID_ARGUMENT,
+        "bj_richardson: richardson: relaxation is -1, must be > 0 and finite");
+  OK(bj_solve_options_init(&options));
+  options.relative_to = 2;
+  FAILS(bj_cg(A, NULL, b, x, ROWS, BJ_HOST, &options, &report), BJ_INVALID_ARGUMENT,
+        "bj_cg: relative_to is 2, must be in 0..1");
+  options.relative_to = 0;
+  options.basis = -1;
+  FAILS(bj_gmres(A, NULL, b, x, ROWS, BJ_HOST, &options, &report), BJ_INVALID_ARGUMENT,
+        "bj_gmres: basis is -1, must be in 0..1");
+
+  bj_workspace* workspace = NULL;
+  bj_operator* csr = NULL;
+  bj_solve_status status;
+  FAILS(bj_workspace_create_cg(A, NULL, NULL, &workspace), BJ_INVALID_ARGUMENT,
+        "bj_workspace_create_cg: CgWorkspace: the matrix is a function with Capture::no");
+  CHECK(bj_workspace_create_gmres(NULL, NULL, NULL, &workspace) == BJ_INVALID_ARGUMENT && workspace == NULL);
+  OK(bj_operator_create_csr(backend, &matrix, &csr));
+  CHECK(bj_workspace_create_cg(csr, NULL, NULL, NULL) == BJ_INVALID_ARGUMENT);
+  FAILS(bj_operator_refresh(csr, entries, nnz, BJ_HOST), BJ_INVALID_ARGUMENT,
+        "bj_operator_refresh: A was not made by bj_operator_create_bsr");
+  CHECK(bj_operator_refresh(NULL, entries, nnz, BJ_HOST) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_operator_create_bsr(backend, &matrix, 33, &failing) == BJ_INVALID_ARGUMENT && failing == NULL);
+  OK(bj_workspace_create_cg(csr, NULL, NULL, &workspace));
+  FAILS(bj_enqueue(workspace, b, x, ROWS, BJ_HOST, NULL), BJ_INVALID_ARGUMENT,
+        "bj_enqueue: cg_enqueue: status is a null pointer");
+  CHECK(bj_enqueue(NULL, b, x, ROWS, BJ_HOST, &status) == BJ_INVALID_ARGUMENT);
+  OK(bj_workspace_destroy(workspace));
+  OK(bj_workspace_destroy(NULL));
+  bj_operator_destroy(csr);
   CHECK(bj_cg(A, NULL, b, x, 7, BJ_HOST, NULL, &report) == BJ_INVALID_ARGUMENT);
   CHECK(bj_cg(A, NULL, NULL, x, ROWS, BJ_HOST, NULL, &report) == BJ_INVALID_ARGUMENT);
   CHECK(bj_cg(A, NULL, b, b, ROWS, BJ_HOST, NULL, &report) == BJ_INVALID_ARGUMENT);

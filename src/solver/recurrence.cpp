@@ -1,0 +1,127 @@
+#include "solver/recurrence.hpp"
+
+namespace blockjacobi::detail {
+
+namespace {
+
+/// One solve, with a copy of the control on the host.
+template <Scalar T>
+class Run {
+ public:
+  Run(SolveSession<T>& session, Recurrence<T>& solver) : session_(session), solver_(solver) {}
+
+  SolveReport operator()() {
+    solver_.set_x(session_.x());
+    solver_.clear();
+    if (!session_.begin(solver_.r(), solver_.control())) return end(session_.report().reason);
+    const auto batch =
+        session_.backend().impl().record([this] { iterate(session_.ops().batch()); }, session_.capturable());
+    target_ = session_.target();
+    restart_residual_ = session_.report().initial_residual;
+    solver_.start();
+    for (;;) {
+      if (!look()) return end(session_.report().reason);
+      if (host_.stop == 0) {
+        batch->replay();
+        continue;
+      }
+      const auto reason = static_cast<StopReason>(host_.stop);
+      if (reason != StopReason::converged && reason != StopReason::breakdown) return end(reason);
+      const double found = session_.true_residual(solver_.scratch());
+      if (found <= session_.target()) return end(StopReason::converged, found);
+      if (!(reason == StopReason::converged && go_on(found)) && !begin_anew(found))
+        return end(reason == StopReason::converged ? StopReason::stagnation : reason, found);
+    }
+  }
+
+ private:
+  void iterate(int count) {
+    for (int i = 0; i < count; ++i) solver_.iterate();
+  }
+
+  void write(const SolveControl& control) {
+    session_.backend().impl().copy_from_host(solver_.control(), &control, sizeof(control));
+  }
+
+  /// Reads the control and hands its history on.
+  bool look() {
+    session_.backend().impl().copy_to_host(&host_, solver_.control(), sizeof(host_));
+    const int count = host_.history_size;
+    if (count > 0 && host_.stop == 0) {
+      const int empty = 0;
+      session_.backend().impl().copy_from_host(&solver_.control()->history_size, &empty, sizeof(empty));
+    }
+    host_.history_size = 0;
+    return session_.look(host_.history, count, host_.iteration);
+  }
+
+  /// The recurrence claims convergence, but ||b - A x|| = found is larger: on to a smaller target, while the two are
+  /// close.
+  bool go_on(double found) {
+    target_ *= 0.5;
+    if (!(found < 2.0 * session_.target() && target_ > 0.05 * session_.target())) return false;
+    host_.stop = 0;
+    host_.target = target_;
+    write(host_);
+    solver_.resume();
+    return true;
+  }
+
+  /// From b - A x, which the scratch vector holds, if the recurrence has brought it down since it began.
+  bool begin_anew(double found) {
+    if (!(found < 0.5 * restart_residual_)) return false;
+    restart_residual_ = found;
+    target_ = session_.target();
+    host_.stop = 0;
+    host_.target = target_;
+    if (solver_.r() != solver_.scratch())
+      session_.backend().impl().copy(solver_.r(), solver_.scratch(),
+                                     static_cast<std::size_t>(session_.rows()) * sizeof(T));
+    solver_.clear();
+    write(host_);
+    solver_.start();
+    return true;
+  }
+
+  SolveReport end(StopReason reason, std::optional<double> known = std::nullopt) {
+    return session_.finish(reason, solver_.scratch(), known);
+  }
+
+  SolveSession<T>& session_;
+  Recurrence<T>& solver_;
+  SolveControl host_{};
+  double target_ = 0.0;            ///< of the recurrence
+  double restart_residual_ = 0.0;  ///< from which it began
+};
+
+}  // namespace
+
+template <Scalar T>
+SolveReport run_recurrence(SolveSession<T>& session, Recurrence<T>& solver) {
+  return Run<T>(session, solver)();
+}
+
+template <Scalar T>
+void enqueue_recurrence(const SolverParts<T>& parts, Recurrence<T>& solver, const T* b, T* x, SolveStatus* status) {
+  const index_t n = parts.rows();
+  solver.set_x(x);
+  solver.clear();
+  parts.ops.residual(parts.A, b, x, solver.r());
+  parts.ops.begin_solve(n, b, solver.r(), x, stopping_rule(parts.options, enqueued_margin),
+                        parts.M != nullptr ? parts.M->failure() : nullptr, solver.control());
+  solver.start();
+  for (index_t i = 0; i < parts.options.max_iterations; ++i) solver.iterate();
+  parts.ops.residual(parts.A, b, x, solver.scratch());
+  parts.ops.end_solve(n, solver.scratch(), solver.control(), status);
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                       \
+  template SolveReport run_recurrence(SolveSession<T>&, Recurrence<T>&); \
+  template void enqueue_recurrence(const SolverParts<T>&, Recurrence<T>&, const T*, T*, SolveStatus*)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "solver/session.hpp"
+
+namespace blockjacobi::detail {
+
+/// A solver with short recurrences: its vectors and scalars in backend memory, and its phases, which enqueue and
+/// allocate nothing. The phases change x, and nothing once control()->stop is set.
+template <Scalar T>
+class Recurrence {
+ public:
+  virtual ~Recurrence() = default;
+
+  /// Where the solution is, from now on.
+  virtual void set_x(T* x) = 0;
+  /// The state as it is before the first phase.
+  virtual void clear() = 0;
+  /// The phases before the first iteration, once r() holds b - A x.
+  virtual void start() = 0;
+  virtual void iterate() = 0;
+  /// The phases between a stop as converged, taken back, and the next iteration.
+  virtual void resume() = 0;
+
+  /// The beginning of the state, in backend memory.
+  virtual SolveControl* control() const = 0;
+  virtual T* r() const = 0;
+  /// A vector that is free between iterations.
+  virtual T* scratch() const = 0;
+};
+
+/// What a solver computes with.
+template <Scalar T>
+struct SolverParts {
+  SolverParts(const LinearOperator<T>& A_, const Preconditioner<T>& M_, const SolveOptions& options_)
+      : backend(A_.backend()), ops(krylov_ops<T>(backend)), A(A_.impl()), M(M_.impl()), options(options_) {}
+  index_t rows() const { return A.rows(); }
+  std::size_t size() const { return static_cast<std::size_t>(A.rows()); }
+  /// Elements of a vector that is only there with a preconditioner.
+  std::size_t size_if_preconditioned() const { return M == nullptr ? 0 : size(); }
+
+  Backend backend;
+  KrylovOps<T>& ops;
+  const OperatorImpl<T>& A;
+  const PreconditionerImpl<T>* M;
+  SolveOptions options;
+};
+
+/// The state of a solver in backend memory, beside what it is at the beginning of a solve.
+template <class State>
+class DeviceState {
+ public:
+  DeviceState(const Backend& backend, const State& initial)
+      : initial_(backend, std::vector<State>{initial}), state_(backend, 1) {}
+  State* get() const { return state_.data(); }
+  void clear() { state_.backend().impl().copy(state_.data(), initial_.data(), sizeof(State)); }
+
+ private:
+  Array<State> initial_, state_;
+};
+
+/// Runs the recurrence to its end: batches of iterations, recorded once, with a look at the stop flag in between. A
+/// claim of convergence that b - A x does not show is followed up to a smaller target, or from b - A x anew.
+template <Scalar T>
+SolveReport run_recurrence(SolveSession<T>& session, Recurrence<T>& solver);
+
+/// A whole solve of at most options.max_iterations iterations, enqueued without a look at the outcome.
+template <Scalar T>
+void enqueue_recurrence(const SolverParts<T>& parts, Recurrence<T>& solver, const T* b, T* x, SolveStatus* status);
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,70 @@
+#include "core/message.hpp"
+#include "solver/recurrence.hpp"
+
+#include <cmath>
+
+namespace blockjacobi {
+
+namespace {
+
+template <Scalar T>
+class Richardson final : public detail::Recurrence<T> {
+ public:
+  Richardson(const detail::SolverParts<T>& parts, const T* b)
+      : parts_(parts),
+        b_(b),
+        r_(parts.backend, parts.size()),
+        z_(parts.backend, parts.size_if_preconditioned()),
+        state_(parts.backend,
+               detail::richardson_initial_state(0.0, parts.options.max_iterations, parts.options.relaxation)) {}
+
+  void set_x(T* x) override { x_ = x; }
+  void clear() override { state_.clear(); }
+  void start() override { parts_.ops.richardson_check(parts_.rows(), r_.data(), state_.get()); }
+  void iterate() override {
+    const T* z = r_.data();
+    if (parts_.M != nullptr) {
+      parts_.M->apply(r_.data(), z_.data());
+      z = z_.data();
+    }
+    parts_.ops.richardson_step(parts_.rows(), z, x_, state_.get());
+    parts_.ops.residual(parts_.A, b_, x_, r_.data());
+    parts_.ops.richardson_check(parts_.rows(), r_.data(), state_.get());
+  }
+  void resume() override {}
+  detail::SolveControl* control() const override { return state_.get(); }
+  T* r() const override { return r_.data(); }
+  T* scratch() const override { return r_.data(); }
+
+ private:
+  const detail::SolverParts<T>& parts_;
+  const T* b_;
+  T* x_ = nullptr;
+  Array<T> r_, z_;
+  detail::DeviceState<detail::RichardsonState> state_;
+};
+
+}  // namespace
+
+template <Scalar T>
+SolveReport richardson(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
+                       std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
+                       const SolveOptions& options) {
+  if (!(options.relaxation > 0.0) || !std::isfinite(options.relaxation))
+    throw InvalidArgument(detail::message("richardson: relaxation is {}, must be > 0 and finite", options.relaxation));
+  detail::SolveSession<T> session("richardson", A, M, b, x, options);
+  const detail::SolverParts<T> parts(A, M, options);
+  Richardson<T> solver(parts, session.b());
+  return run_recurrence(session, solver);
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                         \
+  template SolveReport richardson(const LinearOperator<T>&, const Preconditioner<T>&, VectorView<const T>, \
+                                  VectorView<T>, const SolveOptions&)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi

@@ -1,0 +1,84 @@
+#include "tests/kernels/systems.hpp"
+
+#include <blockjacobi/solver.hpp>
+
+namespace blockjacobi::test {
+namespace {
+
+template <class T>
+class KrylovMatchesHostTest : public TypedDeviceTest<T> {};
+TYPED_TEST_SUITE(KrylovMatchesHostTest, Scalars);
+
+template <Scalar T>
+using Solve = SolveReport (*)(const LinearOperator<T>&, const Preconditioner<T>&, VectorView<const T>, VectorView<T>,
+                              const SolveOptions&);
+
+/// A few iterations on both backends: the same x and the same residuals.
+template <Scalar T>
+void expect_same_iterations(Solve<T> solve, const System<T>& a, bool preconditioned, const SolveOptions& options) {
+  SCOPED_TRACE(::testing::Message() << "n = " << a.rows << (preconditioned ? ", preconditioned" : ""));
+  const auto n = static_cast<std::size_t>(a.rows);
+  const auto run = [&](const Backend& backend) {
+    const DeviceSystem<T, std::int32_t> system(backend, a);
+    const LinearOperator<T> A(backend, system.view());
+    const BlockJacobi<T> M(backend, system.view(), BlockPartition::uniform(a.rows, 3));
+    std::vector<T> x = random_vector<T>(n, 81);
+    const SolveReport report =
+        solve(A, preconditioned ? Preconditioner<T>(M) : Preconditioner<T>(), random_vector<T>(n, 82), x, options);
+    return std::pair(x, report);
+  };
+  const auto [x, found] = run(Backend::cuda());
+  const auto [y, expected] = run(Backend::host());
+  EXPECT_EQ(found.reason, expected.reason);
+  EXPECT_EQ(found.iterations, expected.iterations);
+  // A basis in single precision rounds differently as soon as the products do.
+  const double tolerance = options.basis == BasisPrecision::single ? 1e-4 : 1e4 * epsilon<T>;
+  EXPECT_LE(relative_difference(x, y), tolerance);
+  ASSERT_EQ(found.history.size(), expected.history.size());
+  for (std::size_t i = 0; i < found.history.size(); ++i)
+    EXPECT_NEAR(found.history[i], expected.history[i], tolerance * expected.history[0]) << "iteration " << i;
+}
+
+template <Scalar T>
+void expect_same_iterations(index_t m) {
+  SolveOptions options;
+  options.rtol = 0.0;
+  options.max_iterations = 5;
+  options.restart = 3;
+  options.relaxation = 0.2;
+  for (const bool preconditioned : {false, true}) {
+    expect_same_iterations<T>(&fcg<T>, laplacian<T>(m), preconditioned, options);
+    for (const auto solve : {&bicgstab<T>, &gmres<T>, &fgmres<T>, &richardson<T>})
+      expect_same_iterations<T>(solve, convection_diffusion<T>(m), preconditioned, options);
+    SolveOptions single = options;
+    single.basis = BasisPrecision::single;
+    expect_same_iterations<T>(&gmres<T>, convection_diffusion<T>(m), preconditioned, single);
+  }
+}
+
+TYPED_TEST(KrylovMatchesHostTest, SmallSystems) {
+  for (const index_t m : {6, 17, 40}) expect_same_iterations<TypeParam>(m);
+}
+
+TYPED_TEST(KrylovMatchesHostTest, ManyThreadBlocks) { expect_same_iterations<TypeParam>(600); }
+
+TYPED_TEST(KrylovMatchesHostTest, SmallBlockRows) {
+  using T = TypeParam;
+  const auto a = convection_diffusion<T>(24);
+  const auto n = static_cast<std::size_t>(a.rows);
+  for (const index_t block : {1, 2, 3, 4, 6, 8, 9, 16, 18, 24, 32}) {
+    SCOPED_TRACE(block);
+    const auto run = [&](const Backend& backend) {
+      const DeviceSystem<T, std::int32_t> system(backend, a, IndexBase::one);
+      const LinearOperator<T> A(BsrMatrix<T>(backend, system.view(), block));
+      const Array<T> x(backend, random_vector<T>(n, 83));
+      Array<T> y(backend, n);
+      A.apply(x.view(), y.view());
+      return y.to_host();
+    };
+    EXPECT_LE(relative_difference(run(Backend::cuda()), run(Backend::host())), 20 * epsilon<T>);
+  }
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
