@@ -41,6 +41,25 @@ class RealMatrices(SolveTest):
             with self.subTest(matrix=name, blocks=blocks):
                 self.assert_converged(self.run_on(name, "--solver", "gmres", *blocks))
 
+    def test_nodes_that_are_not_contiguous(self):
+        """The unknowns of a node lie n / dof apart: a label for each node."""
+        for name, rows, dof in (("hypre_beam_tet_dof2475", 2475, 3), ("ml_elasticity1", 1200, None)):
+            with self.subTest(matrix=name):
+                scalar = self.run_on(name, "--solver", "cg", "--blocks", "uniform", "--block-size", 1)
+                self.assert_converged(scalar)
+                if dof:
+                    labels = self.write("labels.txt", "\n".join(str(i % (rows // dof)) for i in range(rows)))
+                    result = self.run_on(name, "--solver", "cg", "--blocks", "labels:" + labels)
+                    self.assert_converged(result)
+                    self.assertEqual(result.report["blocks"]["sizes"], [{"rows": dof, "count": rows // dof}])
+                    self.assertLess(result.report["iterations"], scalar.report["iterations"])
+                result = self.run_on(name, "--solver", "cg", "--blocks", "metis")
+                if result.status == 2:
+                    self.assertIn("built without METIS", result.err)
+                    continue
+                self.assert_converged(result)
+                self.assertLess(result.report["iterations"], 0.9 * scalar.report["iterations"])
+
     def test_complex_arithmetic(self):
         for name, solver in (("qc324", "gmres"), ("mhd1280b", "cg")):
             with self.subTest(matrix=name):

@@ -1,0 +1,69 @@
+#include "suggest/probe.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace blockjacobi::detail {
+
+namespace {
+
+/// Deep enough: what comes after it is seldom another order of the candidates.
+constexpr double deep_enough = 0.01;
+/// A candidate that gained nothing in so many iterations gains nothing.
+constexpr index_t most_iterations = 300;
+
+bool is_failure(StopReason reason) {
+  return reason == StopReason::indefinite_matrix || reason == StopReason::indefinite_preconditioner ||
+         reason == StopReason::nan_or_inf || reason == StopReason::singular_block || reason == StopReason::breakdown;
+}
+
+}  // namespace
+
+double predicted_iterations(index_t iterations, double reduction, double rtol) {
+  if (!(reduction < 0.999)) return std::numeric_limits<double>::infinity();
+  if (reduction <= rtol) return iterations;
+  return std::max<double>(iterations, iterations * std::log(rtol) / std::log(reduction));
+}
+
+template <Scalar T>
+ProbeResult probe(const LinearOperator<T>& A, const CsrMatrix<T>& matrix, const BlockPartition& blocks,
+                  const Array<T>& b, const SuggestOptions& options, double share) {
+  const BlockJacobi<T> M(A.backend(), matrix, blocks, {options.singular});
+  Array<T> x(A.backend(), b.size());
+  x.zero();
+  ProbeResult result;
+  double first = 0.0;
+  SolveOptions solve;
+  solve.rtol = options.rtol;
+  solve.restart = options.restart;
+  solve.max_iterations = most_iterations;
+  solve.progress = [&](const SolveProgress& p) {
+    if (p.iteration == 0 || first == 0.0) first = std::max(first, p.target / options.rtol);
+    result.iterations = p.iteration;
+    result.reduction = std::min(result.reduction, p.residual / first);
+    const double total = predicted_iterations(p.iteration, result.reduction, options.rtol);
+    return p.iteration < 1 || (result.reduction > deep_enough && p.iteration < share * total);
+  };
+  const SolveReport report =
+      options.method == Method::cg ? cg(A, M, b.view(), x.view(), solve) : gmres(A, M, b.view(), x.view(), solve);
+  result.failed = is_failure(report.reason);
+  if (report.converged()) {
+    result.iterations = report.iterations;
+    result.reduction = std::min(result.reduction, report.relative_residual());
+  }
+  result.predicted = result.failed ? std::numeric_limits<double>::infinity()
+                                   : predicted_iterations(result.iterations, result.reduction, options.rtol);
+  return result;
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                                  \
+  template ProbeResult probe(const LinearOperator<T>&, const CsrMatrix<T>&, const BlockPartition&, const Array<T>&, \
+                             const SuggestOptions&, double)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::detail
