@@ -17,13 +17,13 @@ using namespace blockjacobi;
 
 namespace {
 
-/// -u'' + 30 (u - 0.95 v) and -v'' + 30 (v - 0.95 u) on `nodes` points.
+/// -u'' + 30 (u - 0.99 v) and -v'' + 30 (v - 0.99 u) on `nodes` points.
 CsrMatrix<double> two_fields(index_t nodes) {
   std::vector<Triplet<double>> entries;
   for (index_t i = 0; i < 2 * nodes; ++i) {
     const index_t node = i % nodes, other = (i + nodes) % (2 * nodes);
     entries.push_back({i, i, 32.0});
-    entries.push_back({i, other, -28.5});
+    entries.push_back({i, other, -29.7});
     if (node > 0) entries.push_back({i, i - 1, -1.0});
     if (node + 1 < nodes) entries.push_back({i, i + 1, -1.0});
   }

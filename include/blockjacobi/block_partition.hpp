@@ -91,8 +91,8 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   /// log rows). Throws InvalidArgument naming the label if it has more than max_block_size rows.
   [[nodiscard]] static PermutedPartition from_labels(std::span<const index_t> labels);
 
-  /// Blocks of strongly coupled rows wherever they stand, found by METIS (Karypis and Kumar, 1998): a k-way partition
-  /// of the graph of the supervariables (of at most max_size / 4 rows) that cuts as little as possible of
+  /// Blocks of strongly coupled rows wherever they stand, found by METIS (Karypis and Kumar, 1998): recursive
+  /// bisections of the graph of the supervariables (of at most max_size / 4 rows) that cuts as little as possible of
   ///     w_ij = min(1, |a_ij| / sqrt(s_i s_j)) + min(1, |a_ji| / sqrt(s_i s_j)),
   /// s_i being |a_ii|, or the largest magnitude in row i if that is zero. Parts are about 0.9 max_size rows on average;
   /// those that exceed max_size are split, parts that do not hang together are taken apart, and small ones are

@@ -16,9 +16,9 @@ struct SuggestOptions {
   double rtol = 1e-8;
   index_t restart = 30;  ///< of gmres
   SingularPolicy singular = SingularPolicy::scalar_jacobi;
-  /// Part of a predicted solve that the probe may take, in iterations, over all probed candidates; 0 for no probe.
+  /// Part of a solve that the probe takes, in iterations of all probed candidates together; 0 for no probe.
   double probe_share = 0.1;
-  /// Bytes per second and seconds per iteration of the cost model; 0 takes the constants of the backend: 10 GB/s and
+  /// Bytes per second and seconds per iteration of the cost model; 0 takes the constants of the backend: 20 GB/s and
   /// 5 us on the host, 3.2 TB/s (75 % of a device copy of an H200) and 12 us on CUDA.
   double bandwidth = 0.0;
   double latency = 0.0;
@@ -57,15 +57,15 @@ struct Suggestion {
 ///
 /// Cost of an iteration, in words of the scalar (s bytes): the product nnz (1 + 4/s) + 8 (n + 1) / s + 2 n, the
 /// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres). Cost of the set-up: the matrix
-/// and the inverses once, 2 N^3 operations a block at 1 Gflop/s and thread of the host or 1 Tflop/s, and the partition.
+/// and the inverses once, 2 N^3 operations a block at 3 Gflop/s and thread of the host or 1 Tflop/s, and the partition.
 ///
-/// Iterations: scalar and coupled blocks are probed by the solver itself with b = A x, x random, until ||r|| / ||b|| is
-/// below 0.01 or their iterations reach their share (half of probe_share each, but at least one iteration) of the
-/// predicted total k log(rtol) / log(min ||r|| / ||b||) =: p. With q the p of scalar Jacobi, a candidate that was not
-/// probed is predicted to take q sqrt(1 - captured) iterations, one that was sqrt(p q (1 - captured)): a short probe
-/// alone trusts the start of the convergence too much. If one that was not probed is predicted to be the fastest and
-/// its set-up fits into the probe's share, it is probed as well. The fastest of those that were probed is recommended,
-/// without a probe the fastest of all.
+/// Iterations: scalar and coupled blocks are probed by the solver itself with b = A x, x random, each until ||r|| /
+/// ||b|| is below rtol^(probe_share / 2), which is that share of a solve that goes on at the same rate, and for one
+/// iteration at least. A probe of k iterations that reached rtol^t predicts p = k / t * 16^(1 - t) of them: 16 is how
+/// much faster a solve starts than it goes on, from the systems of benchmarks/results/suggest-host.md. With q the p of
+/// scalar Jacobi, a candidate that was not probed is predicted to take q sqrt(1 - captured) iterations, the coupled
+/// blocks sqrt(p q (1 - captured)): a short probe alone says too little. The faster of the two that were probed is
+/// recommended; without a probe the fastest of all.
 ///
 /// The same matrix on the same backend gives the same recommendation. Waits; not capturable. Throws InvalidArgument for
 /// a matrix that is not square, for rtol outside (0, 1), probe_share outside [0, 1], restart < 1, or a negative

@@ -4,9 +4,9 @@ namespace blockjacobi::detail {
 
 namespace {
 
-// Host: what one to a few cores of a server get from memory, and the start of a parallel region; both only weigh set-up
-// and small systems against iterations. CUDA: an H200 (design target of a CG iteration, benchmarks/results).
-constexpr double host_bandwidth = 10e9, host_latency = 5e-6, host_flops = 1e9;
+// Host: what a few cores get from memory and cache, the start of the parallel regions of an iteration, and a core's
+// rate in the inversion. CUDA: an H200. They weigh set-up and small systems against iterations, no more.
+constexpr double host_bandwidth = 20e9, host_latency = 5e-6, host_flops = 3e9;
 constexpr double cuda_bandwidth = 3.2e12, cuda_latency = 12e-6, cuda_flops = 1e12;
 
 double sum_of_powers(const BlockPartition& blocks, int power) {

@@ -13,11 +13,10 @@ struct ProbeResult {
   double predicted = 0.0;  ///< iterations to rtol
 };
 
-/// k log(rtol) / log(reduction), at least k; infinity if nothing was gained.
+/// p of suggest() after `iterations` that reduced ||r|| / ||b|| to `reduction`; infinity if nothing was gained.
 double predicted_iterations(index_t iterations, double reduction, double rtol);
 
-/// Solves A x = b with the candidate's blocks until ||r|| / ||b|| is below 0.01 or the iterations reach `share` of the
-/// predicted total (at least one).
+/// Solves A x = b with the candidate's blocks until ||r|| / ||b|| is below rtol^share (at least one iteration).
 template <Scalar T>
 ProbeResult probe(const LinearOperator<T>& A, const CsrMatrix<T>& matrix, const BlockPartition& blocks,
                   const Array<T>& b, const SuggestOptions& options, double share);

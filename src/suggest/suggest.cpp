@@ -98,7 +98,7 @@ class Study {
   }
 
   Suggestion run() && {
-    if (options_.probe_share > 0.0 && matrix_.nnz() > 0) probe_some();
+    if (options_.probe_share > 0.0 && matrix_.nnz() > 0) probe_two();
     scale_the_others();
     recommend();
     return std::move(suggestion_);
@@ -119,18 +119,12 @@ class Study {
     suggestion_.candidates.push_back(std::move(c));
   }
 
-  void probe_some() {
+  void probe_two() {
     const auto start = std::chrono::steady_clock::now();
     const LinearOperator<T> A(backend_, matrix_);
     const Array<T> b(backend_, random_right_hand_side(matrix_));
     probe(A, b, scalar());
     probe(A, b, coupled());
-    scale_the_others();
-    auto& candidates = suggestion_.candidates;
-    const double best = std::min(scalar().seconds, coupled().seconds);
-    const auto promising = std::ranges::min_element(candidates, {}, [](const BlockCandidate& c) { return c.seconds; });
-    // Its set-up counts as a part of the probe.
-    if (!promising->probed && promising->setup_seconds < options_.probe_share * best) probe(A, b, *promising);
     suggestion_.probe_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 

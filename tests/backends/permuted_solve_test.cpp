@@ -56,7 +56,9 @@ TYPED_TEST(SmallPermutedSolve, ReturnsTheSolutionInTheUsersOrder) {
   const std::vector<T> c = permutation.to_permuted(b);
   std::vector<T> y = permutation.to_permuted(x);
   const double rtol = sizeof(real_t<T>) == 4 ? 1e-5 : 1e-11;
-  const SolveReport report = cg(A, M, c, y, {.rtol = rtol});
+  SolveOptions options;
+  options.rtol = rtol;
+  const SolveReport report = cg(A, M, c, y, options);
   x = permutation.to_original(y);
   EXPECT_TRUE(report.converged()) << to_text(report);
   double error = 0.0;
@@ -67,7 +69,7 @@ TYPED_TEST(SmallPermutedSolve, ReturnsTheSolutionInTheUsersOrder) {
   const LinearOperator<T> plain(backend, matrix);
   const BlockJacobi<T> neighbours(backend, matrix, BlockPartition::uniform(matrix.rows(), 3));
   std::vector<T> z(x.size());
-  EXPECT_LT(2 * report.iterations, 3 * cg(plain, neighbours, b, z, {.rtol = rtol}).iterations);
+  EXPECT_LT(2 * report.iterations, 3 * cg(plain, neighbours, b, z, options).iterations);
 }
 
 TYPED_TEST(SmallPermutedSolve, RefreshTakesThePermutedValues) {

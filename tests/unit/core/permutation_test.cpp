@@ -75,7 +75,9 @@ TEST(PermutedMatrix, IsTheSymmetricPermutation) {
         const auto row = static_cast<std::size_t>(order[static_cast<std::size_t>(i)]);
         const auto column = static_cast<std::size_t>(order[static_cast<std::size_t>(b.view().columns[k])]);
         EXPECT_EQ(b.view().values[k], dense[row][column]);
-        if (k > b.view().row_offsets[i]) EXPECT_LT(b.view().columns[k - 1], b.view().columns[k]);
+        if (k > b.view().row_offsets[i]) {
+          EXPECT_LT(b.view().columns[k - 1], b.view().columns[k]);
+        }
       }
   }
 }

@@ -110,7 +110,6 @@ TEST(BoundedParts, CutsWhatIsTooLargeAndJoinsWhatIsSmall) {
 }
 
 TEST(BoundedParts, APathOfOnePartBecomesEqualPieces) {
-  const auto m = grid(20, 1, 1.0, 0.0);
   const auto graph = CsrMatrix<double>::from_triplets(20, 20, [] {
     std::vector<Triplet<double>> edges;
     for (index_t i = 0; i + 1 < 20; ++i) {
@@ -171,7 +170,9 @@ TEST_F(Metis, NoBlockExceedsTheMaximum) {
     EXPECT_LE(p.blocks.largest_block(), max_size);
     EXPECT_EQ(p.blocks.rows(), a.rows());
     EXPECT_EQ(p.permutation.size(), a.rows());
-    if (max_size >= 5) EXPECT_LE(p.blocks.blocks(), 2 * a.rows() / max_size + 1) << max_size;
+    if (max_size >= 5) {
+      EXPECT_LE(p.blocks.blocks(), 2 * a.rows() / max_size + 1) << max_size;
+    }
   }
 }
 
