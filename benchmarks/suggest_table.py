@@ -41,6 +41,8 @@ BLOCKS = {
     "metis 32": ["metis", "--block-size", "32"],
 }
 CANDIDATES = list(BLOCKS)[:8]
+# Passes over the matrix that the partition counts for; METIS takes far more, which only times show.
+PASSES = {"uniform": 0, "detect": 1, "coupled": 4, "metis": 4}
 
 
 def run_program(system, blocks, options):
@@ -68,38 +70,44 @@ def milliseconds(report):
 
 
 class Model:
-    """The cost model of suggest, from its own report: iteration and set-up are affine in the sum of N^2."""
+    """The cost model of suggest for any blocks, with the constants of its own report."""
 
-    def __init__(self, suggestion):
-        self.rows = {c["name"]: c for c in suggestion["candidates"]}
+    def __init__(self, suggestion, rows):
+        candidates = {c["name"]: c for c in suggestion["candidates"]}
+        self.rows, self.scalar, large = rows, candidates["scalar"], candidates["uniform 64"]
+        bytes_apart = large["bytes"] - self.scalar["bytes"]
+        self.per_byte = (large["iteration_seconds"] - self.scalar["iteration_seconds"]) / bytes_apart
+        cubes = rows // 64 * 64**3 + (rows % 64) ** 3
+        set_up_apart = large["setup_seconds"] - self.scalar["setup_seconds"]
+        self.per_cube = (set_up_apart - bytes_apart * self.per_byte) / (cubes - rows)
 
-    def seconds(self, name, sum_of_squares, iterations):
-        if name in self.rows:
-            row = self.rows[name]
-            return row["setup_seconds"] + iterations * row["iteration_seconds"]
-        small, large = self.rows["scalar"], self.rows["uniform 64"]
-        share = (8 * sum_of_squares - small["bytes"]) / max(1, large["bytes"] - small["bytes"])
-        between = {key: small[key] + share * (large[key] - small[key]) for key in ("setup_seconds", "iteration_seconds")}
-        return between["setup_seconds"] + iterations * between["iteration_seconds"]
+    def seconds(self, sizes, pass_bytes, iterations):
+        """sizes: [(rows, count)]; pass_bytes: what the partition reads."""
+        squares = sum(size**2 * count for size, count in sizes)
+        cubes = sum(size**3 * count for size, count in sizes)
+        more = (squares / self.rows - 1) * self.scalar["bytes"] * self.per_byte
+        set_up = self.scalar["setup_seconds"] + more + (cubes - self.rows) * self.per_cube + pass_bytes * self.per_byte
+        return set_up + iterations * (self.scalar["iteration_seconds"] + more)
 
 
 def measure(system, options):
     """A row of the table, or None where nothing converges."""
     asked = run_program(system, ["suggest"], options)
     suggestion = asked["blocks"]["suggestion"]
-    model = Model(suggestion)
+    model = Model(suggestion, asked["rows"])
+    entry_bytes = 4 + {"s": 4, "d": 8, "c": 8, "z": 16}[asked["scalar"]]
     results = {}
     for name, blocks in BLOCKS.items():
-        if name == "metis 32" and not options.metis:
-            continue
         report = run_program(system, blocks, options)
-        squares = sum(size["rows"] ** 2 * size["count"] for size in report["blocks"]["sizes"])
+        sizes = [(size["rows"], size["count"]) for size in report["blocks"]["sizes"]]
+        squares = sum(size**2 * count for size, count in sizes)
+        pass_bytes = PASSES[blocks[0]] * asked["nnz"] * entry_bytes
         converged = report["reason"] == "converged"
         results[name] = {
             "iterations": report["iterations"], "converged": converged, "reason": report["reason"],
             "mean_square": squares / report["rows"], "partition_ms": report["blocks"]["partition_ms"],
             "time": milliseconds(report) if converged else math.inf,
-            "cost": 1e3 * model.seconds(name, squares, report["iterations"]) if converged else math.inf,
+            "cost": 1e3 * model.seconds(sizes, pass_bytes, report["iterations"]) if converged else math.inf,
         }  # fmt: skip
     if not any(results[name]["converged"] for name in CANDIDATES):
         return None
@@ -122,7 +130,7 @@ def geometric_mean(values):
 
 def summary(rows, judge):
     chosen = [ratio(row, row["recommended"], judge) for row in rows]
-    means = {name: geometric_mean([ratio(row, name, judge) for row in rows]) for name in CANDIDATES}
+    means = {name: geometric_mean([ratio(row, name, judge) for row in rows]) for name in BLOCKS}
     return {"within": sum(value <= 1.2 for value in chosen), "mean": geometric_mean(chosen), "always": means}
 
 
@@ -155,8 +163,8 @@ def write_markdown(path, rows, options):
         "",
         f"Written by benchmarks/suggest_table.py; {options.backend} backend, random right-hand side, relative residual 1e-8, at "
         f"most {CAP} iterations, cg for positive (semi)definite systems, else gmres(30). Cells: iterations (cost against the best "
-        "candidate by the model of suggest, set-up included), `-` not converged, **bold** recommended. metis is no candidate "
-        "of suggest. Systems on which no candidate converges are left out.",
+        "candidate by the model of suggest, set-up included), `-` not converged, **bold** recommended. The first eight columns are "
+        "the candidates of suggest. Systems on which no candidate converges are left out.",
         "",
         sentence(rows, "cost"),
         "",
@@ -207,6 +215,8 @@ def parse_arguments():
     parser.add_argument("--repeat", type=int, default=1, help="runs of each case, of which the fastest counts")
     parser.add_argument("--judge", default="cost", choices=["cost", "time"])
     parser.add_argument("--no-metis", dest="metis", action="store_false")
+    parser.add_argument("--coupling", action="append", default=[], metavar="THETA",
+                        help="a column of coupled blocks with this threshold; may be repeated")  # fmt: skip
     parser.add_argument("--least-rows", type=int, default=1000)
     parser.add_argument("--most-entries", type=int, default=10**9)
     parser.add_argument("--only", action="append", metavar="NAME", help="this system only; may be repeated")
@@ -217,6 +227,10 @@ def parse_arguments():
         parser.error("BLOCKJACOBI_MATRICES does not name the folder of matrices")
     options.matrices = pathlib.Path(os.environ["BLOCKJACOBI_MATRICES"])
     options.name = options.name or f"suggest-{options.backend}"
+    if not options.metis:
+        del BLOCKS["metis 32"]
+    for threshold in options.coupling:
+        BLOCKS[f"coupled {threshold}"] = ["coupled", "--coupling", threshold]
     return options
 
 
