@@ -67,6 +67,9 @@ struct Suggestion {
 /// blocks sqrt(p q (1 - captured)): a short probe alone says too little. The faster of the two that were probed is
 /// recommended; without a probe the fastest of all.
 ///
+/// METIS is no candidate: on most systems the partition alone takes longer than a whole solve; it pays where many
+/// solves with one pattern follow.
+///
 /// The same matrix on the same backend gives the same recommendation. Waits; not capturable. Throws InvalidArgument for
 /// a matrix that is not square, for rtol outside (0, 1), probe_share outside [0, 1], restart < 1, or a negative
 /// bandwidth or latency.
