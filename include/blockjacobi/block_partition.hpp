@@ -69,9 +69,9 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   /// Merge::coupled puts supervariable J into the block that is being filled if it fits and some supervariable I of
   /// that block is strongly coupled to it:
   ///     max(|A_IJ|, |A_JI|) >= theta sqrt(|A_II| |A_JJ|)   and   max(|A_IJ|, |A_JI|) > 0,
-  /// |.| being the largest magnitude in a block of the matrix. The left side does not change with A -> D A D, D
-  /// diagonal. A diagonal matrix stays 1 x 1; a row with zeros on its diagonal joins whatever it is coupled to. NaN
-  /// couples nothing.
+  /// |.| being the largest magnitude in a block of the matrix. A -> D A D with one factor a supervariable changes no
+  /// decision. A diagonal matrix stays 1 x 1; a row with zeros on its diagonal joins whatever it is coupled to. NaN
+  /// couples nothing. For theta see benchmarks/results/README.md.
   ///
   /// The view lies on the host or on the backend's device; for Merge::coupled a matrix on the device is copied to the
   /// host. O(nnz) for sorted rows; waits. Throws as above, for a tolerance or coupling out of range, and for a matrix
@@ -92,7 +92,7 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   [[nodiscard]] static PermutedPartition from_labels(std::span<const index_t> labels);
 
   /// Blocks of strongly coupled rows wherever they stand, found by METIS (Karypis and Kumar, 1998): recursive
-  /// bisections of the graph of the supervariables (of at most max_size / 4 rows) that cuts as little as possible of
+  /// bisections of the graph of the supervariables (of at most max_size / 4 rows) that cut as little as possible of
   ///     w_ij = min(1, |a_ij| / sqrt(s_i s_j)) + min(1, |a_ji| / sqrt(s_i s_j)),
   /// s_i being |a_ii|, or the largest magnitude in row i if that is zero. Parts are about 0.9 max_size rows on average;
   /// those that exceed max_size are split, parts that do not hang together are taken apart, and small ones are
