@@ -25,6 +25,9 @@
 #include <exception>
 #include <map>
 #include <new>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace solve {
 
@@ -105,20 +108,38 @@ CsrMatrix<T> read_matrix(const Options& options, MatrixInfo& info) {
   return matrix;
 }
 
+blockjacobi::DetectOptions detect_options(const Options& options) {
+  return {.max_size = options.block_size,
+          .tolerance = options.block_tolerance,
+          .merge = options.blocks == Blocks::coupled ? blockjacobi::Merge::coupled : blockjacobi::Merge::greedy,
+          .coupling = options.coupling};
+}
+
+/// Blocks of rows as they are numbered, of a matrix on the backend.
 template <Scalar T>
 BlockPartition partition(const Options& options, const Backend& backend, const blockjacobi::CsrView<T>& A) {
-  switch (options.blocks) {
-    case Blocks::detect: return BlockPartition::detect(backend, A, options.block_size);
-    case Blocks::uniform: return BlockPartition::uniform(A.rows, options.block_size);
-    case Blocks::file: break;
-  }
-  return read_block_file(options.block_file, A.rows);
+  if (options.blocks == Blocks::uniform) return BlockPartition::uniform(A.rows, options.block_size);
+  if (options.blocks == Blocks::file) return read_block_file(options.block_file, A.rows);
+  return BlockPartition::detect(backend, A, detect_options(options));
+}
+
+bool renumbers(Blocks blocks) { return blocks == Blocks::metis || blocks == Blocks::labels; }
+
+/// Blocks of rows that need not be neighbours.
+template <Scalar T>
+blockjacobi::PermutedPartition permuted_partition(const Options& options, const CsrMatrix<T>& A) {
+  if (options.blocks == Blocks::metis) return BlockPartition::metis(A, options.block_size);
+  return BlockPartition::from_labels(read_label_file(options.block_file, A.rows()));
 }
 
 std::string how(const Options& options) {
   switch (options.blocks) {
     case Blocks::detect: return fmt::format("detect, at most {} rows", options.block_size);
+    case Blocks::coupled: return fmt::format("coupled, at most {} rows", options.block_size);
+    case Blocks::metis: return fmt::format("metis, at most {} rows", options.block_size);
     case Blocks::uniform: return fmt::format("uniform, {} rows", options.block_size);
+    case Blocks::suggest: return "suggest";
+    case Blocks::labels: return fmt::format("labels from {}", options.block_file.string());
     case Blocks::file: break;
   }
   return fmt::format("from {}", options.block_file.string());
@@ -128,6 +149,16 @@ BlocksInfo describe(const BlockPartition& partition, const Options& options, dou
   std::map<index_t, index_t> sizes;
   for (index_t block = 0; block < partition.blocks(); ++block) ++sizes[partition.block_size(block)];
   return {how(options), partition.blocks(), {sizes.begin(), sizes.end()}, milliseconds};
+}
+
+blockjacobi::SuggestOptions suggest_options(const Options& options, Solver solver) {
+  blockjacobi::SuggestOptions suggest;
+  const bool symmetric = solver == Solver::cg || solver == Solver::fcg;
+  suggest.method = symmetric ? blockjacobi::Method::cg : blockjacobi::Method::gmres;
+  suggest.rtol = options.rtol;
+  suggest.restart = options.restart;
+  if (options.singular != blockjacobi::SingularPolicy::fail) suggest.singular = options.singular;
+  return suggest;
 }
 
 template <Scalar T>
@@ -174,36 +205,70 @@ void warn_about_precision(const Options& options) {
                      to_char(blockjacobi::scalar_type<T>), reachable));
 }
 
+/// A x = b, all of it in the numbering in which `blocks` are contiguous.
+template <Scalar T>
+void set_up_and_solve(const Options& options, const Backend& backend, const blockjacobi::CsrView<T>& A,
+                      const BlockPartition& blocks, const std::vector<T>& right_hand_side, const std::vector<T>& guess,
+                      Outcome& outcome) {
+  const blockjacobi::Array<T> b(backend, right_hand_side);
+  blockjacobi::Array<T> x(backend, guess);
+  try {
+    std::optional<BlockJacobi<T>> M;
+    const blockjacobi::BlockJacobiOptions block_options{options.singular, options.storage, options.accuracy,
+                                                        options.l1};
+    outcome.setup_ms = milliseconds(backend, [&] { M.emplace(backend, A, blocks, block_options); });
+    outcome.setup = M->report();
+    print_setup(outcome);
+    solve_with(options, backend, *M, A, b, x, outcome);
+  } catch (const blockjacobi::SingularBlock& error) {
+    outcome.reason = blockjacobi::StopReason::singular_block;
+    outcome.message = fmt::format("not converged: singular_block: {}", error.what());
+  }
+}
+
 /// The way from the file to the solution.
 template <Scalar T>
 void run(const Options& options, Outcome& outcome) {
   const Backend backend = choose_backend(options);
   outcome.backend = backend.description();
-  const auto host_matrix = read_matrix<T>(options, outcome.info);
-  const blockjacobi::Array<T> b(backend, right_hand_side(options, host_matrix));
-  blockjacobi::Array<T> x(backend, initial_guess<T>(options, host_matrix.rows()));
+  const auto matrix = read_matrix<T>(options, outcome.info);
+  const std::vector<T> b = right_hand_side(options, matrix);
+  const std::vector<T> x = initial_guess<T>(options, matrix.rows());
   print_input(outcome);
   print_solver(outcome, options);
   warn_about_precision<T>(options);
 
-  const BackendMatrix<T> matrix(backend, host_matrix);
-  BlockPartition blocks;
-  const double partition_ms = milliseconds(backend, [&] { blocks = partition(options, backend, matrix.view()); });
-  outcome.blocks = describe(blocks, options, partition_ms);
-  print_partition(outcome.blocks);
-
-  try {
-    std::optional<BlockJacobi<T>> M;
-    const blockjacobi::BlockJacobiOptions block_options{options.singular, options.storage, options.accuracy,
-                                                        options.l1};
-    outcome.setup_ms = milliseconds(backend, [&] { M.emplace(backend, matrix.view(), blocks, block_options); });
-    outcome.setup = M->report();
-    print_setup(outcome);
-    solve_with(options, backend, *M, matrix.view(), b, x, outcome);
-  } catch (const blockjacobi::SingularBlock& error) {
-    outcome.reason = blockjacobi::StopReason::singular_block;
-    outcome.message = fmt::format("not converged: singular_block: {}", error.what());
+  if (renumbers(options.blocks)) {
+    blockjacobi::PermutedPartition found;
+    std::optional<blockjacobi::PermutedMatrix<T>> permuted;
+    const double ms = milliseconds(backend, [&] {
+      found = permuted_partition(options, matrix);
+      permuted.emplace(matrix, found.permutation);
+    });
+    outcome.blocks = describe(found.blocks, options, ms);
+    outcome.blocks.renumbered = !found.permutation.is_identity();
+    print_partition(outcome.blocks);
+    const BackendMatrix<T> A(backend, permuted->view());
+    set_up_and_solve(options, backend, A.view(), found.blocks, found.permutation.to_permuted(b),
+                     found.permutation.to_permuted(x), outcome);
+    return;
   }
+  const BackendMatrix<T> A(backend, matrix.view());
+  BlockPartition blocks;
+  std::optional<blockjacobi::Suggestion> suggestion;
+  const double ms = milliseconds(backend, [&] {
+    if (options.blocks == Blocks::suggest) {
+      suggestion = blockjacobi::suggest(backend, matrix, suggest_options(options, outcome.solver));
+      blocks = suggestion->best().blocks;
+    } else {
+      blocks = partition(options, backend, A.view());
+    }
+  });
+  outcome.blocks = describe(blocks, options, ms);
+  outcome.blocks.suggestion = std::move(suggestion);
+  if (outcome.blocks.suggestion) outcome.blocks.how = "suggested, " + outcome.blocks.suggestion->best().name;
+  print_partition(outcome.blocks);
+  set_up_and_solve(options, backend, A.view(), blocks, b, x, outcome);
 }
 
 void run(const Options& options, Outcome& outcome) {

@@ -3,20 +3,19 @@
 #include <blockjacobi/blockjacobi.hpp>
 
 #include <optional>
-#include <span>
 
 namespace solve {
 
-/// A matrix in a backend's memory: a host matrix is used in place, a device gets a copy. The host matrix must outlive
-/// this object.
+/// A matrix in a backend's memory: a host matrix is used in place, a device gets a copy. What `host` refers to must
+/// outlive this object.
 template <blockjacobi::Scalar T>
 class BackendMatrix {
  public:
-  BackendMatrix(const blockjacobi::Backend& backend, const blockjacobi::CsrMatrix<T>& host) : view_(host.view()) {
+  BackendMatrix(const blockjacobi::Backend& backend, const blockjacobi::CsrView<T>& host) : view_(host) {
     if (backend.memory_space() == blockjacobi::MemorySpace::host) return;
-    view_.row_offsets = copy(row_offsets_, backend, host.row_offsets());
-    view_.columns = copy(columns_, backend, host.columns());
-    view_.values = copy(values_, backend, host.values());
+    view_.row_offsets = copy(row_offsets_, backend, host.row_offsets, host.rows + blockjacobi::offset_t{1});
+    view_.columns = copy(columns_, backend, host.columns, host.nnz);
+    view_.values = copy(values_, backend, host.values, host.nnz);
     view_.space = backend.memory_space();
   }
 
@@ -24,10 +23,10 @@ class BackendMatrix {
 
  private:
   template <class E>
-  static const E* copy(std::optional<blockjacobi::Array<E>>& array, const blockjacobi::Backend& backend,
-                       std::span<const E> host) {
-    array.emplace(backend, host.size());
-    array->copy_from_host(host.data());
+  static const E* copy(std::optional<blockjacobi::Array<E>>& array, const blockjacobi::Backend& backend, const E* host,
+                       blockjacobi::offset_t count) {
+    array.emplace(backend, static_cast<std::size_t>(count));
+    array->copy_from_host(host);
     return array->data();
   }
 

@@ -17,66 +17,80 @@ using blockjacobi::index_t;
 
 namespace {
 
-/// Collects the pointers and knows where it stands in the file.
-class BlockPointers {
+/// Reads numbers and knows where it stands in the file.
+class NumberFile {
  public:
-  BlockPointers(const std::filesystem::path& path, index_t rows) : path_(path.string()), rows_(rows) {}
-
-  void read_line(std::string line) {
-    ++line_number_;
-    std::istringstream words(line.substr(0, line.find_first_of("#%")));
-    for (std::string word; words >> word;) add(parse(word));
+  NumberFile(const std::filesystem::path& path, const char* what) : path_(path.string()), what_(what), file_(path) {
+    if (!file_) throw UsageError(fmt::format("{}: cannot be opened", path_));
   }
 
-  std::vector<index_t> finish() && {
-    if (pointers_.empty()) fail("there are no block pointers");
-    if (pointers_.back() != rows_)
-      fail(fmt::format("the last block pointer is {}, but the matrix has {} rows", pointers_.back(), rows_));
-    return std::move(pointers_);
-  }
-
- private:
-  index_t parse(const std::string& word) const {
-    index_t value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc{} || end != word.data() + word.size())
-      fail(fmt::format("'{}' is not a block pointer", word));
-    return value;
-  }
-
-  void add(index_t pointer) {
-    if (pointers_.empty() && pointer != 0) fail(fmt::format("the first block pointer is {}, not 0", pointer));
-    if (pointer > rows_) fail(fmt::format("block pointer {} is past the {} rows of the matrix", pointer, rows_));
-    if (!pointers_.empty()) {
-      const index_t before = pointers_.back();
-      const auto block = pointers_.size() - 1;
-      if (pointer <= before) fail(fmt::format("block {}: pointer {} does not follow {}", block, pointer, before));
-      if (pointer - before > blockjacobi::max_block_size)
-        fail(fmt::format("block {} has {} rows ({}..{}), more than {}", block, pointer - before, before, pointer - 1,
-                         blockjacobi::max_block_size));
+  /// take(number) for each.
+  template <class Take>
+  void read(Take&& take) {
+    for (std::string line; std::getline(file_, line);) {
+      ++line_number_;
+      std::istringstream words(line.substr(0, line.find_first_of("#%")));
+      for (std::string word; words >> word;) take(parse(word));
     }
-    pointers_.push_back(pointer);
+    if (file_.bad()) throw UsageError(fmt::format("{}: cannot be read", path_));
   }
 
   [[noreturn]] void fail(const std::string& message) const {
     throw UsageError(fmt::format("{}:{}: {}", path_, line_number_, message));
   }
 
+ private:
+  index_t parse(const std::string& word) const {
+    index_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size()) fail(fmt::format("'{}' is not a {}", word, what_));
+    return value;
+  }
+
   std::string path_;
-  index_t rows_;
+  const char* what_;
+  std::ifstream file_;
   long line_number_ = 0;
-  std::vector<index_t> pointers_;
 };
+
+void require_next(const NumberFile& file, const std::vector<index_t>& pointers, index_t pointer, index_t rows) {
+  if (pointers.empty() && pointer != 0) file.fail(fmt::format("the first block pointer is {}, not 0", pointer));
+  if (pointer > rows) file.fail(fmt::format("block pointer {} is past the {} rows of the matrix", pointer, rows));
+  if (pointers.empty()) return;
+  const index_t before = pointers.back();
+  const auto block = pointers.size() - 1;
+  if (pointer <= before) file.fail(fmt::format("block {}: pointer {} does not follow {}", block, pointer, before));
+  if (pointer - before > blockjacobi::max_block_size)
+    file.fail(fmt::format("block {} has {} rows ({}..{}), more than {}", block, pointer - before, before, pointer - 1,
+                          blockjacobi::max_block_size));
+}
 
 }  // namespace
 
 blockjacobi::BlockPartition read_block_file(const std::filesystem::path& path, index_t rows) {
-  std::ifstream file(path);
-  if (!file) throw UsageError(fmt::format("{}: cannot be opened", path.string()));
-  BlockPointers pointers(path, rows);
-  for (std::string line; std::getline(file, line);) pointers.read_line(line);
-  if (file.bad()) throw UsageError(fmt::format("{}: cannot be read", path.string()));
-  return blockjacobi::BlockPartition::from_offsets(std::move(pointers).finish());
+  NumberFile file(path, "block pointer");
+  std::vector<index_t> pointers;
+  file.read([&](index_t pointer) {
+    require_next(file, pointers, pointer, rows);
+    pointers.push_back(pointer);
+  });
+  if (pointers.empty()) file.fail("there are no block pointers");
+  if (pointers.back() != rows)
+    file.fail(fmt::format("the last block pointer is {}, but the matrix has {} rows", pointers.back(), rows));
+  return blockjacobi::BlockPartition::from_offsets(std::move(pointers));
+}
+
+std::vector<index_t> read_label_file(const std::filesystem::path& path, index_t rows) {
+  NumberFile file(path, "label");
+  std::vector<index_t> labels;
+  const auto limit = static_cast<std::size_t>(rows);
+  file.read([&](index_t label) {
+    if (labels.size() == limit) file.fail(fmt::format("there are more labels than the {} rows of the matrix", rows));
+    labels.push_back(label);
+  });
+  if (labels.size() != limit)
+    file.fail(fmt::format("there are {} labels, but the matrix has {} rows", labels.size(), rows));
+  return labels;
 }
 
 }  // namespace solve

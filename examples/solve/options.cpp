@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <iostream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ using blockjacobi::SingularPolicy;
 using blockjacobi::Storage;
 
 namespace {
+
+constexpr std::string_view labels_prefix = "labels:";
 
 /// The words of the command line before they are given a meaning.
 struct Words {
@@ -96,14 +99,28 @@ const Choice<Storage>& storages() {
   return choice;
 }
 
+/// What --blocks names; a word that is none of these is a file of block pointers.
+Blocks block_source(const std::string& word) {
+  static const std::vector<std::pair<std::string, Blocks>> names{{"detect", Blocks::detect},
+                                                                 {"coupled", Blocks::coupled},
+                                                                 {"metis", Blocks::metis},
+                                                                 {"suggest", Blocks::suggest},
+                                                                 {"uniform", Blocks::uniform}};
+  for (const auto& [name, source] : names)
+    if (name == word) return source;
+  return word.starts_with(labels_prefix) ? Blocks::labels : Blocks::file;
+}
+
 index_t block_size(const std::string& word, Blocks blocks) {
   if (word == "auto") return Options{}.block_size;
   index_t size = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
   if (error != std::errc{} || end != word.data() + word.size() || size < 1 || size > blockjacobi::max_block_size)
     throw UsageError(fmt::format("--block-size: '{}' is neither auto nor in 1..{}", word, blockjacobi::max_block_size));
-  if (blocks == Blocks::file)
+  if (blocks == Blocks::file || blocks == Blocks::labels)
     throw UsageError(fmt::format("--block-size {}: the blocks come from a file, which states their sizes", size));
+  if (blocks == Blocks::suggest)
+    throw UsageError(fmt::format("--block-size {}: --blocks suggest chooses the sizes itself", size));
   return size;
 }
 
@@ -133,6 +150,9 @@ void check_numbers(const Options& options) {
     throw UsageError(fmt::format("--rtol: {} is not between 0 and 1", options.rtol));
   if (options.max_iterations < 1)
     throw UsageError(fmt::format("--max-iterations: {} is not positive", options.max_iterations));
+  if (!(options.block_tolerance >= 0.0 && options.block_tolerance < 1.0))
+    throw UsageError(fmt::format("--block-tolerance: {} is not in [0, 1)", options.block_tolerance));
+  if (!(options.coupling >= 0.0)) throw UsageError(fmt::format("--coupling: {} is negative", options.coupling));
   if (options.restart < 1) throw UsageError(fmt::format("--restart: {} is not positive", options.restart));
   if (!(options.accuracy > 0.0)) throw UsageError(fmt::format("--accuracy: {} is not positive", options.accuracy));
   if (!(options.relaxation > 0.0) || !std::isfinite(options.relaxation))
@@ -152,6 +172,11 @@ void require_effect(const CLI::App& app, const Words& words) {
     throw UsageError(fmt::format("--relaxation: belongs to richardson, but --solver is {}", words.solver));
   if (app.count("--threads") > 0 && words.backend == "cuda")
     throw UsageError("--threads: belongs to the host backend, but --backend is cuda");
+  const Blocks blocks = block_source(words.blocks);
+  if (app.count("--block-tolerance") > 0 && blocks != Blocks::detect && blocks != Blocks::coupled)
+    throw UsageError("--block-tolerance: belongs to --blocks detect and coupled");
+  if (app.count("--coupling") > 0 && blocks != Blocks::coupled)
+    throw UsageError("--coupling: belongs to --blocks coupled");
 }
 
 /// Gives the words their meaning; the numbers are in `options` already.
@@ -168,9 +193,9 @@ Options interpret(const Words& words, bool threads_given, Options options) {
                     "the residuals",
                     words.plot, blockjacobi::version));
 
-  options.blocks = words.blocks == "detect"    ? Blocks::detect
-                   : words.blocks == "uniform" ? Blocks::uniform
-                                               : Blocks::file;
+  options.blocks = block_source(words.blocks);
+  if (options.blocks == Blocks::metis && !blockjacobi::BlockPartition::metis_available())
+    throw UsageError("--blocks metis: this program was built without METIS (BLOCKJACOBI_METIS=metis asks for it)");
   options.block_size = block_size(words.block_size, options.blocks);
   options.rhs = words.rhs == "random" ? Rhs::random : words.rhs == "ones" ? Rhs::ones : Rhs::file;
   if (threads_given && words.threads < 1) throw UsageError(fmt::format("--threads: {} is not positive", words.threads));
@@ -179,8 +204,13 @@ Options interpret(const Words& words, bool threads_given, Options options) {
 
   require_input_file("MATRIX", words.matrix);
   if (options.blocks == Blocks::file) {
-    require_input_file("--blocks", words.blocks, "neither detect nor uniform, and ");
+    require_input_file("--blocks", words.blocks, "none of detect, coupled, metis, suggest, uniform, and ");
     options.block_file = words.blocks;
+  }
+  if (options.blocks == Blocks::labels) {
+    const std::string path = words.blocks.substr(labels_prefix.size());
+    require_input_file("--blocks labels", path);
+    options.block_file = path;
   }
   if (options.rhs == Rhs::file) {
     require_input_file("--rhs", words.rhs, "neither random nor ones, and ");
@@ -201,10 +231,19 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
                  "auto: cg if the file says symmetric (real) or hermitian, else gmres; cg, fcg (flexible), bicgstab, "
                  "gmres, fgmres (flexible), richardson")
       ->capture_default_str();
-  app.add_option("--blocks", words.blocks, "detect (supervariables), uniform, or a file of 0-based block pointers")
+  app.add_option("--blocks", words.blocks,
+                 "detect (supervariables, merged as they fit), coupled (supervariables, merged where the values couple "
+                 "them), metis (strongly coupled rows wherever they stand), suggest (probes and chooses), uniform, a "
+                 "file of 0-based block pointers, or labels:FILE with a number for each row, equal in a block")
       ->capture_default_str();
   app.add_option("--block-size", words.block_size,
-                 "the largest block with detect, the size with uniform, 1..512; auto is 32")
+                 "the largest block with detect, coupled and metis, the size with uniform, 1..512; auto is 32")
+      ->capture_default_str();
+  app.add_option("--block-tolerance", options.block_tolerance,
+                 "part of their entries in which two rows of a supervariable may differ")
+      ->capture_default_str();
+  app.add_option("--coupling", options.coupling,
+                 "strength from which on coupled merges, relative to the diagonal blocks")
       ->capture_default_str();
   app.add_option("--backend", words.backend, "auto (cuda if there is a device), host, cuda")->capture_default_str();
   app.add_option("--threads", words.threads, "threads of the host backend (default: OpenMP's)");

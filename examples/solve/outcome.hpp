@@ -25,6 +25,8 @@ struct BlocksInfo {
   index_t blocks = 0;
   std::vector<std::pair<index_t, index_t>> sizes;  ///< (rows, how many blocks), ascending
   double milliseconds = 0.0;
+  bool renumbered = false;                              ///< the system is solved in another order of its rows
+  std::optional<blockjacobi::Suggestion> suggestion{};  ///< with Blocks::suggest
 };
 
 /// Everything a run has to say, for the text and for the JSON file.

@@ -80,7 +80,9 @@ nlohmann::json blocks_json(const Outcome& outcome) {
   nlohmann::json json{{"how", outcome.blocks.how},
                       {"count", outcome.blocks.blocks},
                       {"sizes", std::move(sizes)},
-                      {"partition_ms", outcome.blocks.milliseconds}};
+                      {"partition_ms", outcome.blocks.milliseconds},
+                      {"renumbered", outcome.blocks.renumbered}};
+  if (outcome.blocks.suggestion) json["suggestion"] = nlohmann::json::parse(to_json(*outcome.blocks.suggestion));
   if (!outcome.setup) return json;
   const auto& setup = *outcome.setup;
   json["singular_policy"] = blockjacobi::to_string(setup.policy);
@@ -136,8 +138,10 @@ void print_solver(const Outcome& outcome, const Options& options) {
 }
 
 void print_partition(const BlocksInfo& blocks) {
-  print_labelled("blocks", fmt::format("{}: {} block{}, {} ({:.1f} ms)", blocks.how, blocks.blocks,
-                                       blocks.blocks == 1 ? "" : "s", histogram(blocks.sizes), blocks.milliseconds));
+  if (blocks.suggestion) print_labelled("suggest", to_text(*blocks.suggestion));
+  print_labelled("blocks", fmt::format("{}: {} block{}, {}{} ({:.1f} ms)", blocks.how, blocks.blocks,
+                                       blocks.blocks == 1 ? "" : "s", histogram(blocks.sizes),
+                                       blocks.renumbered ? ", rows renumbered" : "", blocks.milliseconds));
 }
 
 void print_setup(const Outcome& outcome) {

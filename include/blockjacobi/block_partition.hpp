@@ -2,12 +2,31 @@
 
 #include <blockjacobi/backend.hpp>
 #include <blockjacobi/csr_matrix.hpp>
+#include <blockjacobi/permutation.hpp>
 #include <blockjacobi/views.hpp>
 
 #include <span>
 #include <vector>
 
 namespace blockjacobi {
+
+/// Which consecutive supervariables share a block.
+enum class Merge {
+  none,    ///< none: blocks are supervariables
+  greedy,  ///< all, as long as they fit: the block pointers of Ginkgo's Jacobi
+  coupled  ///< those that the values couple
+};
+
+struct DetectOptions {
+  index_t max_size = 32;  ///< rows of a block, 1 .. max_block_size
+  /// Part of the entries in which two rows of a supervariable may differ, in [0, 1): see BlockPartition::detect.
+  double tolerance = 0.0;
+  Merge merge = Merge::greedy;
+  /// Merge::coupled alone: theta >= 0 of BlockPartition::detect.
+  double coupling = 0.01;
+};
+
+struct PermutedPartition;
 
 /// Splits the rows 0 .. rows - 1 into contiguous diagonal blocks of order 1 .. max_block_size. Immutable host object;
 /// safe to share between threads.
@@ -42,6 +61,51 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   [[nodiscard]] static BlockPartition detect(const Backend& backend, const CsrView<T, O>& matrix,
                                              index_t max_size = 32);
 
+  /// Supervariables and how they are merged, as options say.
+  ///
+  /// A row joins the supervariable of the row before it, if that has fewer than max_size rows, when their column sets P
+  /// and Q satisfy |P xor Q| <= tolerance |P or Q|; with tolerance 0 that is P = Q.
+  ///
+  /// Merge::coupled puts supervariable J into the block that is being filled if it fits and some supervariable I of
+  /// that block is strongly coupled to it:
+  ///     max(|A_IJ|, |A_JI|) >= theta sqrt(|A_II| |A_JJ|)   and   max(|A_IJ|, |A_JI|) > 0,
+  /// |.| being the largest magnitude in a block of the matrix. A -> D A D with one factor a supervariable changes no
+  /// decision. A diagonal matrix stays 1 x 1; a row with zeros on its diagonal joins whatever it is coupled to. NaN
+  /// couples nothing. For theta see benchmarks/results/README.md.
+  ///
+  /// The view lies on the host or on the backend's device; for Merge::coupled a matrix on the device is copied to the
+  /// host. O(nnz) for sorted rows; waits. Throws as above, for a tolerance or coupling out of range, and for a matrix
+  /// without values where Merge::coupled needs them.
+  template <Scalar T, Offset O>
+  [[nodiscard]] static BlockPartition detect(const Backend& backend, const CsrView<T, O>& matrix,
+                                             const DetectOptions& options);
+  template <Scalar T, Offset O>
+  [[nodiscard]] static BlockPartition detect(const CsrView<T, O>& matrix, const DetectOptions& options);
+  template <Scalar T>
+  [[nodiscard]] static BlockPartition detect(const CsrMatrix<T>& matrix, const DetectOptions& options) {
+    return detect(matrix.view(), options);
+  }
+
+  /// Blocks of rows that need not be neighbours: the rows with equal labels make one block, any numbers serve. In the
+  /// new numbering blocks follow each other as their first rows did, and rows within a block keep their order. O(rows
+  /// log rows). Throws InvalidArgument naming the label if it has more than max_block_size rows.
+  [[nodiscard]] static PermutedPartition from_labels(std::span<const index_t> labels);
+
+  /// Blocks of strongly coupled rows wherever they stand, found by METIS (Karypis and Kumar, 1998): recursive
+  /// bisections of the graph of the supervariables (of at most max_size / 4 rows) that cut as little as possible of
+  ///     w_ij = min(1, |a_ij| / sqrt(s_i s_j)) + min(1, |a_ji| / sqrt(s_i s_j)),
+  /// s_i being |a_ii|, or the largest magnitude in row i if that is zero. Parts are about 0.9 max_size rows on average;
+  /// those that exceed max_size are split, parts that do not hang together are taken apart, and small ones are
+  /// merged with the neighbours that they are coupled to most. The same input gives the same blocks. The view lies on
+  /// the host. Throws InvalidArgument as detect(), for a matrix without values and for more than 2^31 - 1 couplings,
+  /// and Unavailable if the library was built without METIS.
+  template <Scalar T, Offset O>
+  [[nodiscard]] static PermutedPartition metis(const CsrView<T, O>& matrix, index_t max_size = 32);
+  template <Scalar T>
+  [[nodiscard]] static PermutedPartition metis(const CsrMatrix<T>& matrix, index_t max_size = 32);
+  /// Whether the library was built with METIS.
+  [[nodiscard]] static bool metis_available() noexcept;
+
   index_t rows() const noexcept { return offsets_.back(); }
   index_t blocks() const noexcept { return static_cast<index_t>(offsets_.size() - 1); }
   /// blocks() + 1.
@@ -58,5 +122,25 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   explicit BlockPartition(std::vector<index_t> offsets) : offsets_(std::move(offsets)) {}
   std::vector<index_t> offsets_{0};
 };
+
+/// Blocks of a renumbered system. The way of a solve, with b and x in the user's numbering:
+///
+///     const auto [permutation, blocks] = BlockPartition::from_labels(labels);
+///     const PermutedMatrix<double> B(matrix, permutation);
+///     const LinearOperator<double> A(backend, B.view());
+///     const BlockJacobi<double> M(backend, B.view(), blocks);
+///     const std::vector<double> c = permutation.to_permuted(b);
+///     std::vector<double> y = permutation.to_permuted(x);
+///     const SolveReport report = cg(A, M, c, y);
+///     x = permutation.to_original(y);
+struct PermutedPartition {
+  Permutation permutation;
+  BlockPartition blocks;  ///< of the rows in their new numbering
+};
+
+template <Scalar T>
+PermutedPartition BlockPartition::metis(const CsrMatrix<T>& matrix, index_t max_size) {
+  return metis(matrix.view(), max_size);
+}
 
 }  // namespace blockjacobi

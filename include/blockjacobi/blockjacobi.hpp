@@ -18,9 +18,12 @@
 #include <blockjacobi/linear_operator.hpp>
 #include <blockjacobi/matrix_market.hpp>
 #include <blockjacobi/memory.hpp>
+#include <blockjacobi/permutation.hpp>
+#include <blockjacobi/permuted_matrix.hpp>
 #include <blockjacobi/solve_status.hpp>
 #include <blockjacobi/solver.hpp>
 #include <blockjacobi/stop_reason.hpp>
+#include <blockjacobi/suggest.hpp>
 #include <blockjacobi/types.hpp>
 #include <blockjacobi/version.hpp>
 #include <blockjacobi/views.hpp>

@@ -9,8 +9,8 @@
 namespace blockjacobi {
 
 // Three lanes: misuse throws InvalidArgument (or ParseError for files) before anything runs, a failing environment
-// throws CudaError or BackendUnavailable, and numerical outcomes are values (info, SolveReport). The one exception
-// is SingularBlock, which SingularPolicy::fail asks for.
+// throws CudaError, BackendUnavailable or Unavailable, and numerical outcomes are values (info, SolveReport). The one
+// exception is SingularBlock, which SingularPolicy::fail asks for.
 
 /// Base of everything the library throws itself.
 class BLOCKJACOBI_EXPORT Error : public std::runtime_error {
@@ -45,6 +45,13 @@ class BLOCKJACOBI_EXPORT BackendUnavailable : public Error {
  public:
   using Error::Error;
   ~BackendUnavailable() override;
+};
+
+/// A library that this build of blockjacobi does without was asked for.
+class BLOCKJACOBI_EXPORT Unavailable : public Error {
+ public:
+  using Error::Error;
+  ~Unavailable() override;
 };
 
 /// A CUDA or cuSPARSE call failed; what() names the call, the error and file:line.

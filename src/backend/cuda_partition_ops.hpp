@@ -9,8 +9,10 @@ namespace blockjacobi::detail {
 class CudaPartitionOps final : public PartitionOps {
  public:
   explicit CudaPartitionOps(CudaContext& context) : context_(context) {}
-  std::vector<index_t> supervariables(const CsrView<const void, std::int32_t>& pattern, index_t max_size) override;
-  std::vector<index_t> supervariables(const CsrView<const void, std::int64_t>& pattern, index_t max_size) override;
+  std::vector<index_t> supervariables(const CsrView<const void, std::int32_t>& pattern, index_t max_size,
+                                      double tolerance) override;
+  std::vector<index_t> supervariables(const CsrView<const void, std::int64_t>& pattern, index_t max_size,
+                                      double tolerance) override;
 
  private:
   CudaContext& context_;

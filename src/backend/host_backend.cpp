@@ -34,11 +34,13 @@ void advise_huge_pages([[maybe_unused]] void* pointer, [[maybe_unused]] std::siz
 
 class HostPartitionOps final : public PartitionOps {
  public:
-  std::vector<index_t> supervariables(const CsrView<const void, std::int32_t>& p, index_t max_size) override {
-    return detail::supervariables(p, max_size);
+  std::vector<index_t> supervariables(const CsrView<const void, std::int32_t>& p, index_t max_size,
+                                      double tolerance) override {
+    return detail::supervariables(p, max_size, tolerance);
   }
-  std::vector<index_t> supervariables(const CsrView<const void, std::int64_t>& p, index_t max_size) override {
-    return detail::supervariables(p, max_size);
+  std::vector<index_t> supervariables(const CsrView<const void, std::int64_t>& p, index_t max_size,
+                                      double tolerance) override {
+    return detail::supervariables(p, max_size, tolerance);
   }
 };
 

@@ -19,6 +19,7 @@ Error::~Error() = default;
 InvalidArgument::~InvalidArgument() = default;
 ParseError::~ParseError() = default;
 BackendUnavailable::~BackendUnavailable() = default;
+Unavailable::~Unavailable() = default;
 CudaError::~CudaError() = default;
 SingularBlock::~SingularBlock() = default;
 

@@ -2,6 +2,9 @@
 
 #include "backend/backend_impl.hpp"
 #include "backend/require.hpp"
+#include "partition/agglomerate.hpp"
+#include "partition/coupling.hpp"
+#include "partition/magnitudes.hpp"
 #include "partition/supervariables.hpp"
 
 #include <blockjacobi/error.hpp>
@@ -19,16 +22,58 @@ void require_block_size(const char* function, index_t size) {
     throw InvalidArgument(fmt::format("{}: block size is {}, must be in 1..{}", function, size, max_block_size));
 }
 
+void require_options(const DetectOptions& o) {
+  require_block_size("BlockPartition::detect", o.max_size);
+  if (!(o.tolerance >= 0.0 && o.tolerance < 1.0))
+    throw InvalidArgument(fmt::format("BlockPartition::detect: tolerance is {}, must be in [0, 1)", o.tolerance));
+  if (o.merge == Merge::coupled && !(o.coupling >= 0.0))
+    throw InvalidArgument(fmt::format("BlockPartition::detect: coupling is {}, must be >= 0", o.coupling));
+}
+
 template <Scalar T, Offset O>
-void require_square(const CsrView<T, O>& matrix) {
+void require_matrix(const CsrView<T, O>& matrix, const DetectOptions& o) {
   if (matrix.rows != matrix.cols)
     throw InvalidArgument(
         fmt::format("BlockPartition::detect: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
+  if (o.merge == Merge::coupled && matrix.nnz > 0 && matrix.values == nullptr)
+    throw InvalidArgument(fmt::format(
+        "BlockPartition::detect: the matrix has {} entries but no values, which Merge::coupled looks at", matrix.nnz));
 }
 
 template <Scalar T, Offset O>
 CsrView<const void, O> pattern_of(const CsrView<T, O>& m) {
   return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, nullptr, m.base, m.space};
+}
+
+/// A matrix on a device, copied to the host.
+template <Scalar T, Offset O>
+class HostCopy {
+ public:
+  HostCopy(detail::BackendImpl& backend, const CsrView<T, O>& m)
+      : offsets_(static_cast<std::size_t>(m.rows) + 1),
+        columns_(static_cast<std::size_t>(m.nnz)),
+        values_(static_cast<std::size_t>(m.nnz)),
+        view_{m.rows, m.cols, m.nnz, offsets_.data(), columns_.data(), values_.data(), m.base, MemorySpace::host} {
+    backend.copy_to_host(offsets_.data(), m.row_offsets, offsets_.size() * sizeof(O));
+    if (m.nnz == 0) return;
+    backend.copy_to_host(columns_.data(), m.columns, columns_.size() * sizeof(index_t));
+    backend.copy_to_host(values_.data(), m.values, values_.size() * sizeof(T));
+  }
+  const CsrView<T, O>& view() const { return view_; }
+
+ private:
+  std::vector<O> offsets_;
+  std::vector<index_t> columns_;
+  std::vector<T> values_;
+  CsrView<T, O> view_;
+};
+
+/// `host` is the same matrix in host memory.
+template <Scalar T, Offset O>
+std::vector<index_t> merge_coupled(const CsrView<T, O>& host, const std::vector<index_t>& offsets,
+                                   const DetectOptions& o) {
+  const auto last = detail::last_coupled(detail::magnitudes(host), offsets, o.max_size, o.coupling);
+  return detail::merge_coupled(offsets, last, o.max_size);
 }
 
 }  // namespace
@@ -59,25 +104,49 @@ BlockPartition BlockPartition::from_offsets(std::vector<index_t> offsets) {
 }
 
 template <Scalar T, Offset O>
-BlockPartition BlockPartition::detect(const CsrView<T, O>& matrix, index_t max_size) {
-  require_block_size("BlockPartition::detect", max_size);
+BlockPartition BlockPartition::detect(const CsrView<T, O>& matrix, const DetectOptions& options) {
+  require_options(options);
   if (matrix.space != MemorySpace::host)
     throw InvalidArgument("BlockPartition::detect: the matrix lies on the device; pass its backend as well");
-  require_square(matrix);
+  require_matrix(matrix, options);
   validate(matrix);
-  return BlockPartition(detail::supervariables(pattern_of(matrix), max_size));
+  auto offsets = detail::supervariables(pattern_of(matrix), options.max_size, options.tolerance);
+  switch (options.merge) {
+    case Merge::none: break;
+    case Merge::greedy: offsets = detail::merge_greedily(offsets, options.max_size); break;
+    case Merge::coupled: offsets = merge_coupled(matrix, offsets, options); break;
+  }
+  return BlockPartition(std::move(offsets));
 }
 
 template <Scalar T, Offset O>
-BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O>& matrix, index_t max_size) {
-  if (matrix.space == MemorySpace::host) return detect(matrix, max_size);
-  require_block_size("BlockPartition::detect", max_size);
+BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O>& matrix,
+                                      const DetectOptions& options) {
+  if (matrix.space == MemorySpace::host) return detect(matrix, options);
+  require_options(options);
   if (backend.memory_space() != matrix.space)
     throw InvalidArgument(fmt::format("BlockPartition::detect: the matrix lies on the {}, the backend is {}",
                                       to_string(matrix.space), backend.description()));
   detail::require_arrays("BlockPartition::detect", matrix);
-  require_square(matrix);
-  return BlockPartition(backend.impl().partition_ops().supervariables(pattern_of(matrix), max_size));
+  require_matrix(matrix, options);
+  detail::BackendImpl& impl = backend.impl();
+  auto offsets = impl.partition_ops().supervariables(pattern_of(matrix), options.max_size, options.tolerance);
+  switch (options.merge) {
+    case Merge::none: break;
+    case Merge::greedy: offsets = detail::merge_greedily(offsets, options.max_size); break;
+    case Merge::coupled: offsets = merge_coupled(HostCopy<T, O>(impl, matrix).view(), offsets, options); break;
+  }
+  return BlockPartition(std::move(offsets));
+}
+
+template <Scalar T, Offset O>
+BlockPartition BlockPartition::detect(const CsrView<T, O>& matrix, index_t max_size) {
+  return detect(matrix, DetectOptions{.max_size = max_size});
+}
+
+template <Scalar T, Offset O>
+BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O>& matrix, index_t max_size) {
+  return detect(backend, matrix, DetectOptions{.max_size = max_size});
 }
 
 index_t BlockPartition::largest_block() const noexcept {
@@ -86,9 +155,11 @@ index_t BlockPartition::largest_block() const noexcept {
   return largest;
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T, O)                                            \
-  template BlockPartition BlockPartition::detect(const CsrView<T, O>&, index_t); \
-  template BlockPartition BlockPartition::detect(const Backend&, const CsrView<T, O>&, index_t)
+#define BLOCKJACOBI_INSTANTIATE(T, O)                                                            \
+  template BlockPartition BlockPartition::detect(const CsrView<T, O>&, index_t);                 \
+  template BlockPartition BlockPartition::detect(const Backend&, const CsrView<T, O>&, index_t); \
+  template BlockPartition BlockPartition::detect(const CsrView<T, O>&, const DetectOptions&);    \
+  template BlockPartition BlockPartition::detect(const Backend&, const CsrView<T, O>&, const DetectOptions&)
 BLOCKJACOBI_INSTANTIATE(float, std::int32_t);
 BLOCKJACOBI_INSTANTIATE(float, std::int64_t);
 BLOCKJACOBI_INSTANTIATE(double, std::int32_t);

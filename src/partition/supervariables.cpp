@@ -22,15 +22,30 @@ std::span<const index_t> column_set(const CsrView<const void, O>& pattern, index
   return scratch;
 }
 
-/// Rows with the same column set as the row before them, up to max_size a block.
+/// |P xor Q| <= tolerance |P or Q| for strictly increasing lists.
+bool matches(std::span<const index_t> p, std::span<const index_t> q, double tolerance) {
+  if (tolerance == 0.0) return std::ranges::equal(p, q);
+  std::size_t common = 0;
+  for (std::size_t i = 0, j = 0; i < p.size() && j < q.size();) {
+    common += p[i] == q[j];
+    const bool advance_p = p[i] <= q[j];
+    j += q[j] <= p[i];
+    i += advance_p;
+  }
+  const std::size_t together = p.size() + q.size() - common;
+  return static_cast<double>(together - common) <= tolerance * static_cast<double>(together);
+}
+
+}  // namespace
+
 template <Offset O>
-std::vector<index_t> natural_blocks(const CsrView<const void, O>& pattern, index_t max_size) {
+std::vector<index_t> supervariables(const CsrView<const void, O>& pattern, index_t max_size, double tolerance) {
   std::vector<index_t> offsets{0};
   std::vector<index_t> scratch, previous_scratch;
   std::span<const index_t> previous;
   for (index_t row = 0; row < pattern.rows; ++row) {
     const std::span<const index_t> current = column_set(pattern, row, scratch);
-    const bool joins = row > 0 && row - offsets.back() < max_size && std::ranges::equal(current, previous);
+    const bool joins = row > 0 && row - offsets.back() < max_size && matches(current, previous, tolerance);
     if (row > 0 && !joins) offsets.push_back(row);
     previous = current;
     std::swap(scratch, previous_scratch);  // keeps what `previous` may refer to
@@ -39,25 +54,7 @@ std::vector<index_t> natural_blocks(const CsrView<const void, O>& pattern, index
   return offsets;
 }
 
-/// Merges consecutive blocks greedily while they fit into max_size rows.
-std::vector<index_t> agglomerate(const std::vector<index_t>& offsets, index_t max_size) {
-  std::vector<index_t> merged{0};
-  for (std::size_t b = 1; b < offsets.size(); ++b) {
-    const index_t end = offsets[b];
-    if (end - merged.back() > max_size) merged.push_back(offsets[b - 1]);
-  }
-  if (offsets.size() > 1) merged.push_back(offsets.back());
-  return merged;
-}
-
-}  // namespace
-
-template <Offset O>
-std::vector<index_t> supervariables(const CsrView<const void, O>& pattern, index_t max_size) {
-  return agglomerate(natural_blocks(pattern, max_size), max_size);
-}
-
-template std::vector<index_t> supervariables(const CsrView<const void, std::int32_t>&, index_t);
-template std::vector<index_t> supervariables(const CsrView<const void, std::int64_t>&, index_t);
+template std::vector<index_t> supervariables(const CsrView<const void, std::int32_t>&, index_t, double);
+template std::vector<index_t> supervariables(const CsrView<const void, std::int64_t>&, index_t, double);
 
 }  // namespace blockjacobi::detail

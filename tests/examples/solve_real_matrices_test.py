@@ -41,6 +41,33 @@ class RealMatrices(SolveTest):
             with self.subTest(matrix=name, blocks=blocks):
                 self.assert_converged(self.run_on(name, "--solver", "gmres", *blocks))
 
+    def test_blocks_of_rows_that_are_no_neighbours(self):
+        iterations = {}
+        for name in ("hypre_beam_tet_dof2475", "ml_elasticity1"):
+            with self.subTest(matrix=name):
+                scalar = self.run_on(name, "--solver", "cg", "--blocks", "uniform", "--block-size", 1)
+                self.assert_converged(scalar)
+                iterations[name] = scalar.report["iterations"]
+                result = self.run_on(name, "--solver", "cg", "--blocks", "metis")
+                if result.status == 2:
+                    self.assertIn("built without METIS", result.err)
+                    continue
+                self.assert_converged(result)
+                self.assertTrue(result.report["blocks"]["renumbered"])
+                self.assertLess(result.report["iterations"], 0.75 * scalar.report["iterations"])
+
+        def brick(i):
+            """10 x 10 x 4 nodes of 3 unknowns: bricks of 2 x 2 x 4 nodes, the unknowns apart."""
+            node, unknown = divmod(i, 3)
+            x, y = node % 10, node // 10 % 10
+            return 100 * unknown + 10 * (x // 2) + y // 2
+
+        labels = self.write("labels.txt", "\n".join(str(brick(i)) for i in range(1200)))
+        result = self.run_on("ml_elasticity1", "--solver", "cg", "--blocks", "labels:" + labels)
+        self.assert_converged(result)
+        self.assertEqual(result.report["blocks"]["sizes"], [{"rows": 16, "count": 75}])
+        self.assertLess(result.report["iterations"], 0.75 * iterations["ml_elasticity1"])
+
     def test_complex_arithmetic(self):
         for name, solver in (("qc324", "gmres"), ("mhd1280b", "cg")):
             with self.subTest(matrix=name):

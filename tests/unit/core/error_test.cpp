@@ -13,6 +13,7 @@ TEST(ErrorTest, EverythingDerivesFromErrorAndRuntimeError) {
   EXPECT_THROW(throw InvalidArgument("x"), Error);
   EXPECT_THROW(throw ParseError("p", 1, "x"), Error);
   EXPECT_THROW(throw BackendUnavailable("x"), Error);
+  EXPECT_THROW(throw Unavailable("x"), Error);
   EXPECT_THROW(throw CudaError(2, "x"), Error);
   EXPECT_THROW(throw SingularBlock(0, 0, 1, 1, "x"), Error);
 }

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Solves every system with every choice of blocks, and judges what `--blocks suggest` recommends; writes one table.
+
+usage: suggest_table.py [options]; BLOCKJACOBI_MATRICES names the folder of NAME.mtx.gz and MANIFEST.tsv (columns name, n,
+nnz_expanded, posdef; `yes` and `no(PSD)` are solved with cg, all others with gmres(30)).
+
+Right-hand side A x with x uniform random in [-1, 1], relative residual 1e-8, at most CAP iterations. Two judges:
+- time: partition + set-up + solve in milliseconds, the best of --repeat runs;
+- cost: set-up + iterations x bytes of an iteration by the model of <blockjacobi/suggest.hpp>, which a busy machine does not
+  change.
+A system counts if some candidate converges. A candidate that does not converge counts as 10 times the best in the
+geometric means.
+
+Writes NAME.md and NAME.tsv (NAME follows --name); ends with 1 if the recommendation is within 20 % of the best on fewer than
+80 % of the systems by the judge of --judge, or does not beat 'always scalar' and 'always 32' in geometric mean.
+"""
+
+import argparse
+import csv
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CAP = 5000
+WORST = 10.0
+
+# Column -> options of the program; the first eight are the candidates of suggest, in its order.
+BLOCKS = {
+    "scalar": ["uniform", "--block-size", "1"],
+    "detect 8": ["detect", "--block-size", "8"],
+    "detect 16": ["detect", "--block-size", "16"],
+    "detect 32": ["detect", "--block-size", "32"],
+    "uniform 8": ["uniform", "--block-size", "8"],
+    "uniform 32": ["uniform", "--block-size", "32"],
+    "uniform 64": ["uniform", "--block-size", "64"],
+    "coupled 32": ["coupled", "--block-size", "32"],
+    "metis 32": ["metis", "--block-size", "32"],
+}
+CANDIDATES = list(BLOCKS)[:8]
+# Passes over the matrix that the partition counts for; METIS takes far more, which only times show.
+PASSES = {"uniform": 0, "detect": 1, "coupled": 4, "metis": 4}
+
+
+def run_program(system, blocks, options):
+    """The program's JSON report, of the fastest of some runs."""
+    best = None
+    for _ in range(options.repeat):
+        with tempfile.TemporaryDirectory() as folder:
+            report_file = pathlib.Path(folder) / "report.json"
+            command = [str(options.program), str(options.matrices / f"{system['name']}.mtx.gz"), "--blocks", *blocks,
+                       "--solver", system["solver"], "--max-iterations", str(CAP), "--backend", options.backend,
+                       "--json", str(report_file)]  # fmt: skip
+            if options.backend == "host":
+                command += ["--threads", str(options.threads)]
+            run = subprocess.run(command, capture_output=True, text=True, check=False)
+            if run.returncode not in (0, 1):
+                raise SystemExit(f"{' '.join(command)}\nended with {run.returncode}: {run.stderr}")
+            report = json.loads(report_file.read_text(encoding="utf-8"))
+        if best is None or milliseconds(report) < milliseconds(best):
+            best = report
+    return best
+
+
+def milliseconds(report):
+    return report["blocks"]["partition_ms"] + report["setup_ms"] + (report["solve_ms"] or 0.0)
+
+
+class Model:
+    """The cost model of suggest for any blocks, with the constants of its own report."""
+
+    def __init__(self, suggestion, rows):
+        candidates = {c["name"]: c for c in suggestion["candidates"]}
+        self.rows, self.scalar, large = rows, candidates["scalar"], candidates["uniform 64"]
+        bytes_apart = large["bytes"] - self.scalar["bytes"]
+        self.per_byte = (large["iteration_seconds"] - self.scalar["iteration_seconds"]) / bytes_apart
+        cubes = rows // 64 * 64**3 + (rows % 64) ** 3
+        set_up_apart = large["setup_seconds"] - self.scalar["setup_seconds"]
+        self.per_cube = (set_up_apart - bytes_apart * self.per_byte) / (cubes - rows)
+
+    def seconds(self, sizes, pass_bytes, iterations):
+        """sizes: [(rows, count)]; pass_bytes: what the partition reads."""
+        squares = sum(size**2 * count for size, count in sizes)
+        cubes = sum(size**3 * count for size, count in sizes)
+        more = (squares / self.rows - 1) * self.scalar["bytes"] * self.per_byte
+        set_up = self.scalar["setup_seconds"] + more + (cubes - self.rows) * self.per_cube + pass_bytes * self.per_byte
+        return set_up + iterations * (self.scalar["iteration_seconds"] + more)
+
+
+def measure(system, options):
+    """A row of the table, or None where nothing converges."""
+    asked = run_program(system, ["suggest"], options)
+    suggestion = asked["blocks"]["suggestion"]
+    model = Model(suggestion, asked["rows"])
+    entry_bytes = 4 + {"s": 4, "d": 8, "c": 8, "z": 16}[asked["scalar"]]
+    results = {}
+    for name, blocks in BLOCKS.items():
+        report = run_program(system, blocks, options)
+        sizes = [(size["rows"], size["count"]) for size in report["blocks"]["sizes"]]
+        squares = sum(size**2 * count for size, count in sizes)
+        pass_bytes = PASSES[blocks[0]] * asked["nnz"] * entry_bytes
+        converged = report["reason"] == "converged"
+        results[name] = {
+            "iterations": report["iterations"], "converged": converged, "reason": report["reason"],
+            "mean_square": squares / report["rows"], "partition_ms": report["blocks"]["partition_ms"],
+            "time": milliseconds(report) if converged else math.inf,
+            "cost": 1e3 * model.seconds(sizes, pass_bytes, report["iterations"]) if converged else math.inf,
+        }  # fmt: skip
+    if not any(results[name]["converged"] for name in CANDIDATES):
+        return None
+    probes = [c for c in suggestion["candidates"] if c["probed"]]
+    probe = sum(c["probe_iterations"] * c["iteration_seconds"] for c in probes)
+    chosen = results[suggestion["recommended"]]
+    return {"system": system, "results": results, "recommended": suggestion["recommended"],
+            "probe_share": probe / (1e-3 * chosen["cost"]), "rows": asked["rows"], "nnz": asked["nnz"]}  # fmt: skip
+
+
+def ratio(row, name, judge):
+    """Against the best candidate, at most WORST."""
+    best = min(row["results"][c][judge] for c in CANDIDATES)
+    return min(WORST, row["results"][name][judge] / best)
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def summary(rows, judge):
+    chosen = [ratio(row, row["recommended"], judge) for row in rows]
+    means = {name: geometric_mean([ratio(row, name, judge) for row in rows]) for name in BLOCKS}
+    return {"within": sum(value <= 1.2 for value in chosen), "mean": geometric_mean(chosen), "always": means}
+
+
+def passes(rows, judge):
+    s = summary(rows, judge)
+    thirty_two = min(s["always"]["detect 32"], s["always"]["uniform 32"])
+    return s["within"] >= 0.8 * len(rows) and s["mean"] < s["always"]["scalar"] and s["mean"] < thirty_two
+
+
+def sentence(rows, judge):
+    s = summary(rows, judge)
+    means = ", ".join(f"always {name} {mean:.2f}" for name, mean in s["always"].items())
+    return (f"By {judge}: the recommendation is within 20 % of the best candidate on {s['within']} of {len(rows)} systems; "
+            f"geometric means against the best: recommendation {s['mean']:.2f}, {means}.")  # fmt: skip
+
+
+def cell(row, name):
+    result = row["results"].get(name)
+    if result is None:
+        return ""
+    text = "-" if not result["converged"] else f"{result['iterations']} ({ratio(row, name, 'cost'):.2f})"
+    return f"**{text}**" if name == row["recommended"] else text
+
+
+def write_markdown(path, rows, options):
+    shares = sorted(row["probe_share"] for row in rows)
+    over = sum(share > 0.1 for share in shares)
+    lines = [
+        "# Choices of blocks, and what suggest recommends",
+        "",
+        f"Written by benchmarks/suggest_table.py; {options.backend} backend, random right-hand side, relative residual 1e-8, at "
+        f"most {CAP} iterations, cg for positive (semi)definite systems, else gmres(30). Cells: iterations (cost against the best "
+        "candidate by the model of suggest, set-up included), `-` not converged, **bold** recommended. The first eight columns are "
+        "the candidates of suggest. Systems on which no candidate converges are left out.",
+        "",
+        sentence(rows, "cost"),
+        "",
+        sentence(rows, "time") + " Times are those of the machine on which the table was written; see the .tsv.",
+        "",
+        f"Probe against the recommended solve, in iterations by cost: median {shares[len(shares) // 2]:.3f}, "
+        f"above a tenth on {over} systems (those with few iterations: a probe takes at least one iteration of each candidate).",
+        "",
+        f"| system | n | nnz | solver | {' | '.join(BLOCKS)} |",
+        "| --- | --- | --- | --- |" + " --- |" * len(BLOCKS),
+    ]
+    for row in rows:
+        cells = " | ".join(cell(row, name) for name in BLOCKS)
+        lines.append(f"| {row['system']['name']} | {row['rows']} | {row['nnz']} | {row['system']['solver']} | {cells} |")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_tsv(path, rows):
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, delimiter="\t", lineterminator="\n")
+        table.writerow(["name", "solver", "blocks", "recommended", "iterations", "reason", "mean_square", "partition_ms",
+                        "time_ms", "cost_ms"])  # fmt: skip
+        for row in rows:
+            for name, r in row["results"].items():
+                table.writerow([row["system"]["name"], row["system"]["solver"], name, int(name == row["recommended"]),
+                                r["iterations"], r["reason"], f"{r['mean_square']:.2f}", f"{r['partition_ms']:.3f}",
+                                f"{r['time']:.3f}", f"{r['cost']:.4f}"])  # fmt: skip
+
+
+def read_systems(options):
+    with (options.matrices / "MANIFEST.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    systems = []
+    for row in sorted(rows, key=lambda r: int(r["nnz_expanded"])):
+        if int(row["n"]) < options.least_rows or int(row["nnz_expanded"]) > options.most_entries:
+            continue
+        if options.only and row["name"] not in options.only:
+            continue
+        systems.append({"name": row["name"], "solver": "cg" if row["posdef"] in ("yes", "no(PSD)") else "gmres"})
+    return systems
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=pathlib.Path, default=pathlib.Path("blockjacobi-solve"))
+    parser.add_argument("--backend", default="host", choices=["host", "cuda"])
+    parser.add_argument("--threads", type=int, default=1, help="of the host backend")
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each case, of which the fastest counts")
+    parser.add_argument("--judge", default="cost", choices=["cost", "time"])
+    parser.add_argument("--no-metis", dest="metis", action="store_false")
+    parser.add_argument("--coupling", action="append", default=[], metavar="THETA",
+                        help="a column of coupled blocks with this threshold; may be repeated")  # fmt: skip
+    parser.add_argument("--least-rows", type=int, default=1000)
+    parser.add_argument("--most-entries", type=int, default=10**9)
+    parser.add_argument("--only", action="append", metavar="NAME", help="this system only; may be repeated")
+    parser.add_argument("--name", help="of the files that are written; default suggest-BACKEND")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent / "results")
+    options = parser.parse_args()
+    if not os.environ.get("BLOCKJACOBI_MATRICES"):
+        parser.error("BLOCKJACOBI_MATRICES does not name the folder of matrices")
+    options.matrices = pathlib.Path(os.environ["BLOCKJACOBI_MATRICES"])
+    options.name = options.name or f"suggest-{options.backend}"
+    if not options.metis:
+        del BLOCKS["metis 32"]
+    for threshold in options.coupling:
+        BLOCKS[f"coupled {threshold}"] = ["coupled", "--coupling", threshold]
+    return options
+
+
+def main():
+    options = parse_arguments()
+    options.output.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for system in read_systems(options):
+        row = measure(system, options)
+        if row is None:
+            print(f"{system['name']:<36} no candidate converges", flush=True)
+            continue
+        rows.append(row)
+        print(f"{system['name']:<36} {row['recommended']:<11} cost {ratio(row, row['recommended'], 'cost'):.2f} "
+              f"time {ratio(row, row['recommended'], 'time'):.2f}", flush=True)  # fmt: skip
+        write_markdown(options.output / f"{options.name}.md", rows, options)
+        write_tsv(options.output / f"{options.name}.tsv", rows)
+    if not rows:
+        return 1
+    print(sentence(rows, "cost"))
+    print(sentence(rows, "time"))
+    return 0 if passes(rows, options.judge) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

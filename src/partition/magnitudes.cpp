@@ -1,0 +1,52 @@
+#include "partition/magnitudes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+namespace blockjacobi::detail {
+
+namespace {
+
+template <Scalar T, Offset O>
+bool is_canonical(const CsrView<T, O>& m) {
+  const O base = static_cast<O>(m.base);
+  for (index_t row = 0; row < m.rows; ++row) {
+    const index_t* const end = m.columns + (m.row_offsets[row + offset_t{1}] - base);
+    if (std::adjacent_find(m.columns + (m.row_offsets[row] - base), end, std::greater_equal<>{}) != end) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+template <Scalar T, Offset O>
+CsrMatrix<double> magnitudes(const CsrView<T, O>& m) {
+  if (!is_canonical(m)) {
+    const auto canonical = CsrMatrix<T>::from_view(m);
+    return magnitudes(canonical.view());
+  }
+  const auto rows = static_cast<std::size_t>(m.rows), nnz = static_cast<std::size_t>(m.nnz);
+  const index_t base = static_cast<index_t>(m.base);
+  std::vector<offset_t> offsets(rows + 1);
+  for (std::size_t i = 0; i <= rows; ++i) offsets[i] = static_cast<offset_t>(m.row_offsets[i]) - base;
+  std::vector<index_t> columns(nnz);
+  std::vector<double> values(nnz);
+  for (std::size_t k = 0; k < nnz; ++k) {
+    columns[k] = m.columns[k] - base;
+    values[k] = static_cast<double>(std::abs(m.values[k]));
+  }
+  return CsrMatrix<double>(m.rows, m.cols, std::move(offsets), std::move(columns), std::move(values));
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                        \
+  template CsrMatrix<double> magnitudes(const CsrView<T, std::int32_t>&); \
+  template CsrMatrix<double> magnitudes(const CsrView<T, std::int64_t>&)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::detail

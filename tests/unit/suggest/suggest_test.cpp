@@ -1,0 +1,145 @@
+#include "suggest/cost_model.hpp"
+#include "suggest/probe.hpp"
+#include "support/messages.hpp"
+#include "support/random.hpp"
+
+#include <blockjacobi/blockjacobi.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace blockjacobi::test {
+namespace {
+
+CsrMatrix<double> banded(index_t n, double near, double far, index_t distance) {
+  std::vector<Triplet<double>> entries;
+  for (index_t i = 0; i < n; ++i) {
+    entries.push_back({i, i, 2.0 * (std::abs(near) + std::abs(far)) + 1e-3});
+    for (const auto& [step, value] : {std::pair{index_t{1}, near}, {distance, far}})
+      if (value != 0.0 && i + step < n) {
+        entries.push_back({i, i + step, value});
+        entries.push_back({i + step, i, value});
+      }
+  }
+  return CsrMatrix<double>::from_triplets(n, n, entries);
+}
+
+TEST(CostModel, CountsTheBytesOfAnIteration) {
+  // cg in double: (8 + 4) nnz + 8 (n + 1) + 16 n, 8 sum N^2 + 16 n, 64 n
+  const SuggestOptions options{.bandwidth = 1e9, .latency = 1e-3};
+  const auto model = detail::cost_model(Backend::host(2), 100, 500, 8, options);
+  const auto blocks = BlockPartition::uniform(100, 10);
+  EXPECT_DOUBLE_EQ(model.iteration_seconds(blocks),
+                   1e-3 + (12 * 500 + 8 * 101 + 16 * 100 + 8 * 1000 + 16 * 100 + 64 * 100) / 1e9);
+  EXPECT_DOUBLE_EQ(model.setup_seconds(blocks, 1.0),
+                   1e-3 + (2 * 12 * 500 + 8 * 1000) / 1e9 + 2.0 * 10 * 1000 / (2 * 3e9));
+  auto gmres = options;
+  gmres.method = Method::gmres;
+  gmres.restart = 9;
+  const auto longer = detail::cost_model(Backend::host(2), 100, 500, 8, gmres);
+  EXPECT_NEAR(longer.iteration_seconds(blocks) - model.iteration_seconds(blocks), (21.0 - 8.0) * 8 * 100 / 1e9, 1e-15);
+}
+
+TEST(PredictedIterations, ExtrapolateTheReduction) {
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(5, 1e-4, 1e-8), 10.0 * 4.0);
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(7, 1e-8, 1e-8), 7.0);
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(7, 1e-9, 1e-8), 7.0);
+  EXPECT_TRUE(std::isinf(detail::predicted_iterations(50, 1.0, 1e-8)));
+}
+
+TEST(Suggest, ReportsEveryCandidate) {
+  const auto a = banded(600, -1.0, -1.0, 25);
+  const Suggestion s = suggest(Backend::host(), a);
+  ASSERT_EQ(s.candidates.size(), 8U);
+  EXPECT_EQ(s.candidates[0].name, "scalar");
+  EXPECT_EQ(s.candidates[0].captured, 0.0);
+  EXPECT_EQ(s.candidates[0].bytes, 600 * sizeof(double));
+  for (const BlockCandidate& c : s.candidates) {
+    EXPECT_EQ(c.blocks.rows(), 600) << c.name;
+    EXPECT_GE(c.captured, 0.0);
+    EXPECT_LE(c.captured, 1.0);
+    EXPECT_GT(c.iteration_seconds, 0.0);
+    EXPECT_DOUBLE_EQ(c.seconds, c.setup_seconds + c.iterations * c.iteration_seconds);
+  }
+  EXPECT_EQ(s.candidates[6].name, "uniform 64");
+  EXPECT_NEAR(s.candidates[6].captured, (63.0 + 39.0) / 64.0 / 2.0, 0.02);
+  EXPECT_TRUE(s.candidates.front().probed);
+  EXPECT_TRUE(s.candidates.back().probed);
+  EXPECT_TRUE(s.best().probed);
+}
+
+TEST(Suggest, BlocksDoNotPayForADiagonalMatrix) {
+  const Suggestion s = suggest(Backend::host(), banded(500, 0.0, 0.0, 2));
+  EXPECT_FALSE(s.blocks_pay());
+  EXPECT_NE(to_text(s).find("blocks do not pay"), std::string::npos);
+}
+
+TEST(Suggest, BlocksPayWhereTheyHoldTheCouplings) {
+  // Chains of 10 rows, each nearly singular, that are all but cut from each other.
+  std::vector<Triplet<double>> entries;
+  Random random(8);
+  const index_t n = 3000;
+  std::vector<double> diagonal(static_cast<std::size_t>(n), 1e-3);
+  for (index_t i = 0; i + 1 < n; ++i) {
+    const double value = i % 10 == 9 ? 1e-4 : 2.0 + random.real();
+    entries.push_back({i, i + 1, -value});
+    entries.push_back({i + 1, i, -value});
+    diagonal[static_cast<std::size_t>(i)] += value;
+    diagonal[static_cast<std::size_t>(i) + 1] += value;
+  }
+  for (index_t i = 0; i < n; ++i) entries.push_back({i, i, diagonal[static_cast<std::size_t>(i)]});
+  const auto a = CsrMatrix<double>::from_triplets(n, n, entries);
+  for (const Method method : {Method::cg, Method::gmres}) {
+    const Suggestion s = suggest(Backend::host(), a, {.method = method});
+    EXPECT_TRUE(s.blocks_pay()) << to_text(s);
+    EXPECT_EQ(s.best().name, "coupled 32") << to_text(s);
+    EXPECT_EQ(s.best().blocks, BlockPartition::uniform(n, 10));
+  }
+}
+
+TEST(Suggest, AFailedProbeIsNotRecommended) {
+  // Indefinite: cg breaks down with any blocks but says so.
+  auto a = banded(200, -1.0, 0.0, 2);
+  for (double& v : a.values()) v = v > 0.0 ? 0.5 : v;
+  const Suggestion s = suggest(Backend::host(), a, {.probe_share = 1.0});
+  EXPECT_TRUE(s.candidates[0].failed);
+  EXPECT_TRUE(std::isinf(s.candidates[0].iterations));
+  EXPECT_NE(to_json(s).find("\"iterations\": null"), std::string::npos);
+}
+
+TEST(Suggest, WithoutAProbeTheModelDecides) {
+  const Suggestion s = suggest(Backend::host(), banded(300, -1.0, 0.0, 2), {.probe_share = 0.0});
+  for (const BlockCandidate& c : s.candidates) EXPECT_FALSE(c.probed);
+  EXPECT_EQ(s.probe_seconds, 0.0);
+  EXPECT_TRUE(std::isfinite(s.best().seconds));
+}
+
+TEST(Suggest, TheSameInputGivesTheSameRecommendation) {
+  const auto a = banded(900, -1.0, -0.3, 30);
+  const Suggestion s = suggest(Backend::host(), a), t = suggest(Backend::host(), a);
+  EXPECT_EQ(s.recommended, t.recommended);
+  for (std::size_t i = 0; i < s.candidates.size(); ++i) EXPECT_EQ(s.candidates[i].seconds, t.candidates[i].seconds);
+}
+
+TEST(Suggest, TakesEmptyAndTinyMatrices) {
+  EXPECT_FALSE(suggest(Backend::host(), CsrMatrix<double>()).blocks_pay());
+  EXPECT_EQ(suggest(Backend::host(), banded(1, 0.0, 0.0, 1)).candidates.size(), 8U);
+}
+
+TEST(Suggest, RefusesWhatItCannotUse) {
+  const auto host = Backend::host();
+  const auto a = banded(4, -1.0, 0.0, 2);
+  const CsrMatrix<double> rectangle(2, 3, {0, 0, 0}, {}, {});
+  EXPECT_EQ(message_of([&] { (void)suggest(host, rectangle); }), "suggest: the matrix is 2 x 3, must be square");
+  EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.rtol = 1.0}); }), "suggest: rtol is 1, must be between 0 and 1");
+  EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.probe_share = 2.0}); }),
+            "suggest: probe_share is 2, must be in [0, 1]");
+  EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.restart = 0}); }), "suggest: restart is 0, must be >= 1");
+  EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.bandwidth = -1.0}); }),
+            "suggest: bandwidth is -1, latency is 0, must be >= 0");
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
