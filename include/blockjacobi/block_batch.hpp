@@ -19,6 +19,8 @@ class BLOCKJACOBI_EXPORT BlockLayout {
   std::span<const BlockSlot> slots() const noexcept { return slots_; }
   /// Elements, padding included.
   offset_t size() const noexcept { return size_; }
+  /// Bytes of an element.
+  std::size_t scalar_bytes() const noexcept { return scalar_bytes_; }
   index_t rows() const noexcept { return rows_; }
   index_t blocks() const noexcept { return static_cast<index_t>(slots_.size()); }
 
@@ -27,6 +29,7 @@ class BLOCKJACOBI_EXPORT BlockLayout {
   std::vector<BlockSlot> slots_;
   offset_t size_ = 0;
   index_t rows_ = 0;
+  std::size_t scalar_bytes_ = 0;
 };
 
 /// Owning batch of dense blocks in a backend's memory.
@@ -35,6 +38,9 @@ class BLOCKJACOBI_EXPORT BlockBatch {
  public:
   /// Uninitialized blocks.
   BlockBatch(Backend backend, const BlockPartition& partition);
+  /// The same for a layout that is there already. Throws InvalidArgument unless it is one of elements of sizeof(T)
+  /// bytes.
+  BlockBatch(Backend backend, BlockLayout layout);
 
   BlockBatchView<T> view() noexcept;
   BlockBatchView<const T> view() const noexcept;

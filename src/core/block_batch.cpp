@@ -10,9 +10,16 @@ namespace blockjacobi {
 
 template <Scalar T>
 BlockBatch<T>::BlockBatch(Backend backend, const BlockPartition& partition)
-    : layout_(partition, sizeof(T)),
+    : BlockBatch(std::move(backend), BlockLayout(partition, sizeof(T))) {}
+
+template <Scalar T>
+BlockBatch<T>::BlockBatch(Backend backend, BlockLayout layout)
+    : layout_(std::move(layout)),
       values_(backend, static_cast<std::size_t>(layout_.size())),
       slots_(backend, static_cast<std::size_t>(layout_.blocks())) {
+  if (layout_.scalar_bytes() != sizeof(T))
+    throw InvalidArgument(fmt::format("BlockBatch: the layout is one of elements of {} bytes, the elements have {}",
+                                      layout_.scalar_bytes(), sizeof(T)));
   slots_.copy_from_host(layout_.slots().data());
 }
 

@@ -12,7 +12,8 @@ offset_t round_up(offset_t value, offset_t multiple) { return (value + multiple 
 
 }  // namespace
 
-BlockLayout::BlockLayout(const BlockPartition& partition, std::size_t scalar_bytes) : rows_(partition.rows()) {
+BlockLayout::BlockLayout(const BlockPartition& partition, std::size_t scalar_bytes)
+    : rows_(partition.rows()), scalar_bytes_(scalar_bytes) {
   if (scalar_bytes == 0 || group_alignment % scalar_bytes != 0)
     throw InvalidArgument(
         fmt::format("BlockLayout: scalar_bytes is {}, must divide {}", scalar_bytes, group_alignment));

@@ -42,14 +42,12 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_on_host(const Backend& backe
   validate(matrix);
   const int threads = backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
   const CsrView<const void, O> pattern = pattern_of(matrix);
-  const BlockLayout layout(partition, sizeof(T));
-  detail::Analysis found;
-  found.nnz = matrix.nnz;
+  detail::Analysis found{.layout = BlockLayout(partition, sizeof(T)), .nnz = matrix.nnz};
   found.fingerprint = detail::host_fingerprint(pattern, threads);
   if (options.l1) found.l1.emplace(pattern);
-  found.map = found.l1 ? detail::build_position_map(found.l1->view(), layout, threads)
-                       : detail::build_position_map(pattern, layout, threads);
-  return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, found);
+  found.map = found.l1 ? detail::build_position_map(found.l1->view(), found.layout, threads)
+                       : detail::build_position_map(pattern, found.layout, threads);
+  return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, std::move(found));
 }
 
 template <Scalar T, Offset O>

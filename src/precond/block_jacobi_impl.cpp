@@ -38,15 +38,15 @@ std::string to_text(T value) {
 
 template <Scalar T>
 BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartition& partition_,
-                                    const BlockJacobiOptions& options_, const Analysis& analysis)
+                                    const BlockJacobiOptions& options_, Analysis analysis)
     : backend(backend_),
       partition(partition_),
       options(options_),
       nnz(analysis.nnz),
       entries(analysis.map.entries - (analysis.l1 ? partition_.rows() : 0)),
       fingerprint(analysis.fingerprint),
-      layout(partition_, sizeof(T)),
-      inverse(backend_, format_of<T>(options_.storage) == Format::full ? partition_ : BlockPartition()),
+      layout(std::move(analysis.layout)),
+      inverse(backend_, format_of<T>(options_.storage) == Format::full ? layout : BlockLayout({}, sizeof(T))),
       stored(make_stored<T>(backend_, layout, options_)),
       map_slots(backend_, analysis.map.slots),
       map_narrow(backend_, analysis.map.narrow),

@@ -13,6 +13,7 @@ namespace blockjacobi::detail {
 
 /// What pattern analysis found on the host.
 struct Analysis {
+  BlockLayout layout;
   offset_t nnz = 0;
   std::uint64_t fingerprint = 0;
   PositionMap map;
@@ -51,7 +52,7 @@ template <Scalar T>
 class BlockJacobiImpl final : public PreconditionerImpl<T> {
  public:
   BlockJacobiImpl(const Backend& backend, const BlockPartition& partition, const BlockJacobiOptions& options,
-                  const Analysis& analysis);
+                  Analysis analysis);
 
   /// Enqueued; `values` in backend memory.
   void setup(const T* values);

@@ -45,6 +45,12 @@ TEST(BlockLayout, RefusesScalarsThatDoNotDivideTheAlignment) {
   EXPECT_EQ(BlockLayout(BlockPartition(), 8).size(), 0);
 }
 
+TEST(BlockBatch, RefusesALayoutOfOtherElements) {
+  const BlockPartition partition = BlockPartition::uniform(10, 3);
+  EXPECT_EQ(BlockBatch<double>(Backend::host(), BlockLayout(partition, 8)).layout().blocks(), 4);
+  EXPECT_THROW(BlockBatch<double>(Backend::host(), BlockLayout(partition, 4)), InvalidArgument);
+}
+
 TEST(Array, CopiesAndZeroes) {
   Array<double> a(Backend::host(), std::vector<double>{1.0, 2.0});
   EXPECT_EQ(a.to_host(), (std::vector<double>{1.0, 2.0}));
