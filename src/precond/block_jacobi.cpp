@@ -42,8 +42,8 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_on_host(const Backend& backe
   validate(matrix);
   const int threads = backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
   const CsrView<const void, O> pattern = pattern_of(matrix);
-  detail::Analysis found{.layout = BlockLayout(partition, sizeof(T)), .nnz = matrix.nnz};
-  found.fingerprint = detail::host_fingerprint(pattern, threads);
+  detail::Analysis found{
+      BlockLayout(partition, sizeof(T)), matrix.nnz, detail::host_fingerprint(pattern, threads), {}, {}};
   if (options.l1) found.l1.emplace(pattern);
   found.map = found.l1 ? detail::build_position_map(found.l1->view(), found.layout, threads)
                        : detail::build_position_map(pattern, found.layout, threads);
