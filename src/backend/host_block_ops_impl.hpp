@@ -4,6 +4,7 @@
 
 #include "backend/host_fixed_size.hpp"
 #include "backend/host_invert.hpp"
+#include "backend/host_lanes.hpp"
 
 #include <array>
 #include <limits>
@@ -13,6 +14,37 @@ namespace blockjacobi::detail {
 /// Below these, waking threads costs more than it saves.
 inline constexpr offset_t smallest_parallel_batch = 16384;  // elements
 inline constexpr index_t smallest_parallel_rows = 4096;
+
+/// Calls f(row, column, source) for every entry of a slot.
+template <class F>
+void for_each_entry(const PositionMapView& map, offset_t slot, F&& f) {
+  const MapSlot& place = map.slots[slot];
+  const auto all = [&](const auto* words) {
+    for (offset_t e = place.begin; e < map.slots[slot + 1].begin; ++e) {
+      const MapEntry entry = map_entry(words[e], place);
+      f(entry.row, entry.column, entry.source);
+    }
+  };
+  map.narrow != nullptr ? all(map.narrow) : all(map.wide);
+}
+
+/// The elements of a block of order N, row by row.
+template <int N, class C>
+void extract_rows(const C* values, const PositionMapView& map, offset_t slot, C* block) {
+  const MapSlot& place = map.slots[slot];
+  const C* first = values + place.first_source;
+  if (place.row_stride != 0) {
+    for (int i = 0; i < N; ++i, first += place.row_stride)
+      for (int j = 0; j < N; ++j) block[i * N + j] = first[j];
+  } else if (map.narrow != nullptr && !map.duplicates && map.slots[slot + 1].begin - place.begin == N * N) {
+    // All elements, which stand in this order.
+    const std::uint32_t* words = map.narrow + place.begin;
+    for (int e = 0; e < N * N; ++e) block[e] = first[words[e] >> 2 * map_bits<std::uint32_t>];
+  } else {
+    std::fill_n(block, N * N, C{});
+    for_each_entry(map, slot, [&](index_t i, index_t j, offset_t k) { block[i * N + j] += values[k]; });
+  }
+}
 
 /// Working storage of one block; `N` is its order, or 0 for any order up to max_block_size.
 template <Scalar T, int N>
@@ -162,8 +194,9 @@ template <int N, class C>
 void multiply(const C* x, int order, const C* r, C* z) {
   const int n = N > 0 ? N : order;
   if constexpr (N > 0) {
-    C sum[static_cast<std::size_t>(N)] = {};
-    for (int j = 0; j < N; ++j)
+    C sum[static_cast<std::size_t>(N)];
+    for (int i = 0; i < N; ++i) sum[i] = x[i] * r[0];
+    for (int j = 1; j < N; ++j)
       for (int i = 0; i < N; ++i) sum[i] += x[i + j * N] * r[j];
     std::copy_n(sum, N, z);
   } else {
@@ -175,6 +208,45 @@ void multiply(const C* x, int order, const C* r, C* z) {
   }
 }
 
+/// The blocks of one order, some of which fill the lanes of a vector.
+template <Scalar T, int N>
+class LaneSetup {
+ public:
+  static constexpr int lanes = LaneInverse<T, N>::lanes;
+
+  LaneSetup(const BlockBatchView<T>& inverse, Fallback fallback, const BlockStatusView<T>& status)
+      : inverse_(inverse), fallback_(fallback), status_(status) {}
+
+  /// Inverts the blocks first .. first + count - 1, count <= lanes; returns how many of them have info != 0.
+  int run(const T* values, const PositionMapView& map, offset_t first, int count) {
+    // Lanes without a block of their own take the last one again.
+    for (int lane = 0; lane < lanes; ++lane)
+      extract_rows<N>(values, map, first + std::min(lane, count - 1), block_.rows(lane));
+    block_.run();
+    int defects = 0;
+    for (int lane = 0; lane < count; ++lane) {
+      const BlockSlot& slot = inverse_.slots[first + lane];
+      T* const place = inverse_.data + slot.start;
+      int& info = status_.info[slot.block];
+      if (block_.is_unusual(lane)) {
+        BlockSetup<T, N>(place, N).run(values, map, first + lane, fallback_, info, status_.rcond[slot.block]);
+        defects += info != 0;
+      } else {
+        block_.store(lane, place);
+        info = 0;
+        status_.rcond[slot.block] = block_.rcond(lane);
+      }
+    }
+    return defects;
+  }
+
+ private:
+  LaneInverse<T, N> block_;
+  const BlockBatchView<T>& inverse_;
+  Fallback fallback_;
+  const BlockStatusView<T>& status_;
+};
+
 template <Scalar T>
 void HostBlockOps<T>::setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse,
                             Fallback fallback, const BlockStatusView<T>& status) {
@@ -182,6 +254,18 @@ void HostBlockOps<T>::setup(const T* values, const PositionMapView& map, const B
   for (const BlockGroup& group : inverse.groups) {
     with_fixed_size(group.size, [&](auto fixed) {
       const offset_t end = static_cast<offset_t>(group.first_slot) + group.count;
+      if constexpr (!is_complex<T> && fixed() > 0 && fixed() <= largest_lane_size) {
+        constexpr int lanes = LaneInverse<T, fixed()>::lanes;
+#pragma omp parallel num_threads(threads_) reduction(+ : defects) \
+    if (static_cast<offset_t>(group.count) * group.size * group.size > smallest_parallel_batch)
+        {
+          LaneSetup<T, fixed()> blocks(inverse, fallback, status);
+#pragma omp for schedule(static)
+          for (offset_t s = group.first_slot; s < end; s += lanes)
+            defects += blocks.run(values, map, s, static_cast<int>(std::min<offset_t>(lanes, end - s)));
+        }
+        return;
+      }
       // dynamic: pivoting and fallbacks make blocks of one order differ in cost
 #pragma omp parallel for num_threads(threads_) schedule(dynamic, group.size > 32 ? 1 : 256) reduction(+ : defects) \
     if (static_cast<offset_t>(group.count) * group.size * group.size > smallest_parallel_batch)

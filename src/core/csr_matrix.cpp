@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 namespace blockjacobi {
@@ -38,12 +39,24 @@ void require_offsets(const char* function, const CsrView<T, O>& view) {
                                       offsets[view.rows], view.nnz, base));
 }
 
+/// The smallest and the largest of `count` columns; without a branch, for this looks at every entry of a matrix.
+std::pair<index_t, index_t> column_range(const index_t* columns, offset_t count) {
+  index_t least = std::numeric_limits<index_t>::max(), most = std::numeric_limits<index_t>::min();
+  for (offset_t k = 0; k < count; ++k) {
+    least = std::min(least, columns[k]);
+    most = std::max(most, columns[k]);
+  }
+  return {least, most};
+}
+
 /// The offsets are known to be good.
 template <Scalar T, Offset O>
 void require_columns(const char* function, const CsrView<T, O>& view) {
   const offset_t base = static_cast<offset_t>(view.base);
   if (view.nnz > 0 && view.columns == nullptr)
     throw InvalidArgument(fmt::format("{}: columns is null, must hold nnz = {} columns", function, view.nnz));
+  const auto [least, most] = column_range(view.columns, view.nnz);
+  if (view.nnz == 0 || (least >= base && most < view.cols + base)) return;
   for (index_t row = 0; row < view.rows; ++row) {
     const offset_t end = view.row_offsets[row + offset_t{1}] - base;
     for (offset_t k = view.row_offsets[row] - base; k < end; ++k)

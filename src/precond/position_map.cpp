@@ -20,6 +20,47 @@ void for_each_entry(const CsrView<const void, O>& pattern, const BlockSlot& slot
   }
 }
 
+/// Whether the columns of every row increase: all descents of the column array are where rows begin.
+template <Offset O>
+bool rows_are_sorted(const CsrView<const void, O>& pattern, [[maybe_unused]] int threads) {
+  const auto base = static_cast<index_t>(pattern.base);
+  const index_t* columns = pattern.columns;
+  offset_t descents = 0, between_rows = 0;
+#pragma omp parallel for simd num_threads(threads) schedule(static) reduction(+ : descents)
+  for (offset_t k = 1; k < pattern.nnz; ++k) descents += columns[k] <= columns[k - 1];
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : between_rows)
+  for (index_t i = 1; i < pattern.rows; ++i) {
+    const offset_t k = pattern.row_offsets[i] - base;
+    const bool is_empty = pattern.row_offsets[i + 1] == pattern.row_offsets[i];
+    if (k > 0 && !is_empty) between_rows += columns[k] <= columns[k - 1];
+  }
+  return descents == between_rows;
+}
+
+/// The part of a sorted row inside of a block: entries first .. last - 1.
+struct RowPart {
+  offset_t first;
+  offset_t last;
+};
+
+template <Offset O>
+RowPart sorted_part(const CsrView<const void, O>& pattern, const BlockSlot& slot, index_t i) {
+  constexpr offset_t short_row = 32;  // where a search costs more than a walk
+  const auto base = static_cast<index_t>(pattern.base);
+  const O* row = pattern.row_offsets + slot.first_row + i;
+  const index_t begin = slot.first_row + base, end = begin + slot.size;
+  offset_t k = row[0] - base;
+  const offset_t row_end = row[1] - base;
+  if (row_end - k > short_row)
+    k = std::lower_bound(pattern.columns + k, pattern.columns + row_end, begin) - pattern.columns;
+  while (k < row_end && pattern.columns[k] < begin) ++k;
+  offset_t last = k + slot.size;
+  if (last <= row_end && pattern.columns[last - 1] == end - 1) return {k, last};  // all columns of the block
+  last = k;
+  while (last < row_end && pattern.columns[last] < end) ++last;
+  return {k, last};
+}
+
 /// What a slot needs of the map.
 struct Extent {
   offset_t entries = 0;
@@ -28,12 +69,38 @@ struct Extent {
   bool narrow = true;
 
   offset_t words() const { return row_stride != 0 ? 0 : entries; }
+
+  /// Once the entries are known, of which `last` is the last, and whether they stand at row_stride_.
+  void finish(offset_t n, offset_t last, bool is_regular, offset_t row_stride_) {
+    constexpr int bits = map_bits<std::uint32_t>;
+    constexpr offset_t span = offset_t{std::numeric_limits<std::uint32_t>::max()} >> 2 * bits;
+    if (is_regular && entries == n * n) row_stride = row_stride_;
+    narrow = row_stride != 0 || (n <= 1 << bits && last - first_source <= span);
+  }
 };
 
 template <Offset O>
-Extent measure(const CsrView<const void, O>& pattern, const BlockSlot& slot) {
-  constexpr int bits = map_bits<std::uint32_t>;
-  constexpr offset_t span = offset_t{std::numeric_limits<std::uint32_t>::max()} >> 2 * bits;
+Extent measure_sorted(const CsrView<const void, O>& pattern, const BlockSlot& slot) {
+  const offset_t n = slot.size;
+  Extent extent;
+  offset_t last = 0, stride = n;
+  bool regular = true;
+  for (index_t i = 0; i < slot.size; ++i) {
+    const RowPart part = sorted_part(pattern, slot, i);
+    if (part.first == part.last) continue;
+    if (extent.entries == 0) extent.first_source = part.first;
+    if (i == 1) stride = part.first - extent.first_source;
+    regular = regular && part.last - part.first == n && part.first == extent.first_source + i * stride;
+    extent.entries += part.last - part.first;
+    last = part.last - 1;
+  }
+  extent.finish(n, last, regular, stride);
+  return extent;
+}
+
+template <Offset O>
+Extent measure(const CsrView<const void, O>& pattern, const BlockSlot& slot, bool is_sorted) {
+  if (is_sorted) return measure_sorted(pattern, slot);
   const offset_t n = slot.size;
   Extent extent;
   offset_t last = 0, stride = n;
@@ -45,8 +112,7 @@ Extent measure(const CsrView<const void, O>& pattern, const BlockSlot& slot) {
     ++extent.entries;
     last = k;
   });
-  if (regular && extent.entries == n * n) extent.row_stride = stride;
-  extent.narrow = extent.row_stride != 0 || (n <= 1 << bits && last - extent.first_source <= span);
+  extent.finish(n, last, regular, stride);
   return extent;
 }
 
@@ -73,28 +139,27 @@ void collect(const CsrView<const void, O>& pattern, const BlockSlot& slot, std::
   sort_row(entries.begin() + row_begin, entries.end());
 }
 
-/// Writes the words of a slot whose rows are sorted and without duplicates; false where one is not.
+/// Writes the words of a slot whose rows are sorted.
 template <class Word, Offset O>
-bool fill_sorted(const CsrView<const void, O>& pattern, const BlockSlot& slot, const MapSlot& map, Word* word) {
+void fill_sorted(const CsrView<const void, O>& pattern, const BlockSlot& slot, const MapSlot& map, Word* word) {
   const auto base = static_cast<index_t>(pattern.base);
   for (index_t i = 0; i < slot.size; ++i) {
-    const O* row = pattern.row_offsets + slot.first_row + i;
-    index_t last = -1;
-    for (offset_t k = row[0] - base; k < row[1] - base; ++k) {
-      const index_t j = pattern.columns[k] - base - slot.first_row;
-      if (j < 0 || j >= slot.size) continue;
-      if (j <= last) return false;
-      last = j;
-      *word++ = map_word<Word>(MapEntry{k, i, j}, map);
-    }
+    const RowPart part = sorted_part(pattern, slot, i);
+    const index_t* column = pattern.columns + part.first;
+    const auto count = static_cast<index_t>(part.last - part.first);
+    const auto first = map_word<Word>(MapEntry{part.first, i, 0}, map);
+    const auto next = map_word<Word>(MapEntry{1, 0, 0}, MapSlot{0, 0});
+    for (index_t e = 0; e < count; ++e)
+      word[e] = first + static_cast<Word>(e) * next +
+                map_word<Word>(MapEntry{0, 0, column[e] - base - slot.first_row}, MapSlot{0, 0});
+    word += count;
   }
-  return true;
 }
 
 /// Returns whether there are duplicates.
 template <class Word, Offset O>
 bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slots, int threads,
-          const std::vector<MapSlot>& map, std::vector<Word>& words) {
+          const std::vector<MapSlot>& map, bool is_sorted, std::vector<Word>& words) {
   words.resize(static_cast<std::size_t>(map.back().begin));
   bool duplicates = false;
 #pragma omp parallel num_threads(threads) reduction(|| : duplicates)
@@ -104,7 +169,10 @@ bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slot
     for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
       const MapSlot& slot = map[static_cast<std::size_t>(s)];
       if (slot.row_stride != 0) continue;
-      if (fill_sorted(pattern, slots[static_cast<std::size_t>(s)], slot, words.data() + slot.begin)) continue;
+      if (is_sorted) {
+        fill_sorted(pattern, slots[static_cast<std::size_t>(s)], slot, words.data() + slot.begin);
+        continue;
+      }
       collect(pattern, slots[static_cast<std::size_t>(s)], entries);
       Word* word = words.data() + slot.begin;
       for (std::size_t e = 0; e < entries.size(); ++e) {
@@ -120,13 +188,14 @@ bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slot
 
 template <Offset O>
 PositionMapSize measure_position_map(const CsrView<const void, O>& pattern, const BlockLayout& layout,
-                                     [[maybe_unused]] int threads) {
+                                     int threads) {
   const auto slots = layout.slots();
+  const bool is_sorted = rows_are_sorted(pattern, threads);
   offset_t words = 0;
   bool narrow = true;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : words)
   for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
-    const Extent extent = measure(pattern, slots[static_cast<std::size_t>(s)]);
+    const Extent extent = measure(pattern, slots[static_cast<std::size_t>(s)], is_sorted);
     words += extent.words();
     narrow = narrow && extent.narrow;
   }
@@ -136,6 +205,7 @@ PositionMapSize measure_position_map(const CsrView<const void, O>& pattern, cons
 template <Offset O>
 PositionMap build_position_map(const CsrView<const void, O>& pattern, const BlockLayout& layout, int threads) {
   const auto slots = layout.slots();
+  const bool is_sorted = rows_are_sorted(pattern, threads);
   PositionMap map;
   map.slots.assign(slots.size() + 1, {0, 0, 0});
   bool narrow = true;
@@ -143,7 +213,7 @@ PositionMap build_position_map(const CsrView<const void, O>& pattern, const Bloc
 
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : all)
   for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
-    const Extent extent = measure(pattern, slots[static_cast<std::size_t>(s)]);
+    const Extent extent = measure(pattern, slots[static_cast<std::size_t>(s)], is_sorted);
     MapSlot& slot = map.slots[static_cast<std::size_t>(s)];
     slot.first_source = extent.first_source;
     slot.row_stride = extent.row_stride;
@@ -157,8 +227,8 @@ PositionMap build_position_map(const CsrView<const void, O>& pattern, const Bloc
     for (MapSlot& slot : map.slots)
       if (slot.row_stride == 0) slot.first_source = 0;
 
-  map.duplicates = narrow ? fill(pattern, slots, threads, map.slots, map.narrow)
-                          : fill(pattern, slots, threads, map.slots, map.wide);
+  map.duplicates = narrow ? fill(pattern, slots, threads, map.slots, is_sorted, map.narrow)
+                          : fill(pattern, slots, threads, map.slots, is_sorted, map.wide);
   return map;
 }
 

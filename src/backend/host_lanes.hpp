@@ -1,0 +1,233 @@
+#pragma once
+
+#include "core/shared/scalar.hpp"
+#include "core/shared/singular_rule.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace blockjacobi::detail {
+
+/// Orders up to this one of real blocks are inverted several at once, one in each lane of a vector register. Above it
+/// the exchange of rows, for which all rows are looked at, costs more than the lanes save.
+inline constexpr int largest_lane_size = 8;
+
+/// Blocks of order N in the lanes of a vector: equilibration and Gauss-Jordan elimination without a branch. Blocks that
+/// are not as usual (NaN, Inf, zero pivots, elements so large or small that a scale needs more than one
+/// multiplication, ill-conditioned ones) are told, and are for others to invert. What a lane computes depends on its
+/// block alone.
+template <class R, int N>
+class LaneInverse {
+  static_assert(std::is_floating_point_v<R>);
+
+ public:
+  static constexpr int lanes = static_cast<int>(16 / sizeof(R));
+
+  /// The block of a lane, row by row. All lanes must be filled.
+  R* rows(int lane) { return input_[lane]; }
+
+  /// Inverts all blocks.
+  void run() {
+    take_rows();
+    equilibrate();
+    const V norm = infinity_norm();
+    eliminate();
+    place_columns();
+    rcond_ = splat(1) / (norm * infinity_norm());
+    undo_scaling();
+    const R least = singular_threshold<R>(N);
+    unusual_ |= ~((rcond_ >= splat(least)) & (rcond_ <= splat(std::numeric_limits<R>::max())));
+  }
+
+  /// Whether the inverse of this lane must come from elsewhere.
+  bool is_unusual(int lane) const { return unusual_[lane] != 0; }
+  R rcond(int lane) const { return rcond_[lane]; }
+
+  /// Writes the inverse of a lane, column by column.
+  void store(int lane, R* inverse) const {
+    for (int j = 0; j < N; ++j, inverse += N)
+      for (int i = 0; i < N; ++i) inverse[i] = a_[at(i, source_[j][lane])][lane];
+  }
+
+ private:
+  using Word = std::conditional_t<sizeof(R) == 8, std::int64_t, std::int32_t>;
+  typedef R V __attribute__((vector_size(16)));
+  typedef Word Mask __attribute__((vector_size(16)));
+
+  static constexpr std::size_t order = N, elements = order * order, width = lanes;
+  static constexpr int largest_unrolled = 6;
+  static constexpr int mantissa_bits = std::numeric_limits<R>::digits - 1;
+  static constexpr Word bias = std::numeric_limits<R>::max_exponent - 1;
+  static constexpr Word exponent_bits = (2 * bias + 1) << mantissa_bits;
+  /// The largest elements of rows and columns between 2^-reach and 2^reach: all scales and their products are normal.
+  static constexpr Word reach = sizeof(R) == 8 ? 400 : 50;
+
+  static constexpr int at(int i, int j) { return i + j * N; }
+  static V splat(R value) { return V{} + value; }
+  static V power(Word exponent) { return (V)(Mask{} + ((exponent + bias) << mantissa_bits)); }
+  static V magnitude(V x) { return (V)((Mask)x & std::numeric_limits<Word>::max()); }
+  static V larger(V x, V y) { return x > y ? x : y; }
+  /// Not 0 for NaN and Inf.
+  static Mask not_finite(V x) { return (Mask)(x - x); }
+  /// The power of two that brings x into [1, 2), x being within the reach.
+  static V equilibrating(V x) { return (V)(((2 * bias) << mantissa_bits) - ((Mask)x & exponent_bits)); }
+
+  void take_rows() {
+    unusual_ = Mask{};
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < N; ++j) {
+        V x;
+        for (int lane = 0; lane < lanes; ++lane) x[lane] = input_[lane][i * N + j];
+        a_[at(i, j)] = x;
+        unusual_ |= not_finite(x);
+      }
+  }
+
+  void equilibrate() {
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) {
+      V largest = magnitude(a_[at(i, 0)]);
+#pragma GCC unroll 8
+      for (int j = 1; j < N; ++j) largest = larger(magnitude(a_[at(i, j)]), largest);
+      unusual_ |= ~((largest >= power(-reach)) & (largest <= power(reach)));
+      row_[i] = equilibrating(largest);
+    }
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) {
+      V largest = magnitude(a_[at(0, j)]) * row_[0];
+#pragma GCC unroll 8
+      for (int i = 1; i < N; ++i) largest = larger(magnitude(a_[at(i, j)]) * row_[i], largest);
+      unusual_ |= ~(largest >= power(-reach));
+      column_[j] = equilibrating(largest);
+#pragma GCC unroll 8
+      for (int i = 0; i < N; ++i) a_[at(i, j)] *= row_[i] * column_[j];
+    }
+  }
+
+  V infinity_norm() const {
+    V norm = V{};
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) {
+      V sum = magnitude(a_[at(i, 0)]);
+#pragma GCC unroll 8
+      for (int j = 1; j < N; ++j) sum += magnitude(a_[at(i, j)]);
+      norm = larger(sum, norm);
+    }
+    return norm;
+  }
+
+  /// gauss_jordan() but for the last interchanges of columns. Short code without a loop while it fits the cache.
+  void eliminate() {
+    if constexpr (N <= largest_unrolled) {
+#pragma GCC unroll 8
+      for (int k = 0; k < N; ++k) step(k);
+    } else {
+      for (int k = 0; k < N; ++k) step(k);
+    }
+  }
+
+  [[gnu::always_inline]] void step(int k) {
+    if constexpr (N <= largest_unrolled)
+      exchange_rows_by_masks(k);
+    else
+      exchange_rows_by_lanes(k);
+    const V inverse = splat(1) / a_[at(k, k)];
+    V factor[order];
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) factor[i] = i == k ? V{} : a_[at(i, k)];
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j) {
+      const V scaled = a_[at(k, j)] * inverse;
+#pragma GCC unroll 8
+      for (int i = 0; i < N; ++i) a_[at(i, j)] -= factor[i] * scaled;
+      a_[at(k, j)] = scaled;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) a_[at(i, k)] = -(factor[i] * inverse);
+    a_[at(k, k)] = inverse;
+  }
+
+  /// The row of the pivot of step k, of the first if several are as large.
+  [[gnu::always_inline]] V find_pivot(int k) {
+    V best = magnitude(a_[at(k, k)]);
+    V pivot = splat(static_cast<R>(k));
+#pragma GCC unroll 8
+    for (int i = k + 1; i < N; ++i) {
+      const V candidate = magnitude(a_[at(i, k)]);
+      const Mask better = candidate > best;
+      best = better ? candidate : best;
+      pivot = better ? splat(static_cast<R>(i)) : pivot;
+    }
+    unusual_ |= best == V{};
+    for (int lane = 0; lane < lanes; ++lane) pivot_[k][lane] = static_cast<int>(pivot[lane]);
+    return pivot;
+  }
+
+  /// Row k with the pivot's: every row is looked at, nothing leaves the registers.
+  [[gnu::always_inline]] void exchange_rows_by_masks(int k) {
+    const V pivot = find_pivot(k);
+#pragma GCC unroll 8
+    for (int i = k + 1; i < N; ++i) {
+      const Mask moves = pivot == splat(static_cast<R>(i));
+#pragma GCC unroll 8
+      for (int j = 0; j < N; ++j) {
+        const Mask x = (Mask)a_[at(k, j)], y = (Mask)a_[at(i, j)], difference = (x ^ y) & moves;
+        a_[at(k, j)] = (V)(x ^ difference);
+        a_[at(i, j)] = (V)(y ^ difference);
+      }
+    }
+  }
+
+  /// The same, lane by lane: two rows each.
+  [[gnu::always_inline]] void exchange_rows_by_lanes(int k) {
+    find_pivot(k);
+#pragma GCC unroll 4
+    for (int lane = 0; lane < lanes; ++lane) {
+      Mask here{};
+      here[lane] = -1;
+      const int row = pivot_[k][lane];
+#pragma GCC unroll 8
+      for (int j = 0; j < N; ++j) {
+        const V x = a_[at(k, j)], y = a_[at(row, j)];
+        a_[at(row, j)] = here ? x : y;
+        a_[at(k, j)] = here ? y : x;
+      }
+    }
+  }
+
+  /// The last interchanges of columns: column j of the inverse is to be found at source_[j].
+  void place_columns() {
+    for (int lane = 0; lane < lanes; ++lane) {
+      for (int j = 0; j < N; ++j) source_[j][lane] = j;
+      for (int k = N - 1; k >= 0; --k) std::swap(source_[k][lane], source_[pivot_[k][lane]][lane]);
+    }
+  }
+
+  /// As BlockSetup::undo_scaling().
+  void undo_scaling() {
+    V scale[order];
+    for (int lane = 0; lane < lanes; ++lane)
+      for (int j = 0; j < N; ++j) scale[source_[j][lane]][lane] = row_[j][lane];
+#pragma GCC unroll 8
+    for (int j = 0; j < N; ++j)
+#pragma GCC unroll 8
+      for (int i = 0; i < N; ++i) {
+        V& x = a_[at(i, j)];
+        x *= column_[i] * scale[j];
+        unusual_ |= not_finite(x);
+      }
+  }
+
+  R input_[width][elements];
+  V a_[elements];
+  V row_[order], column_[order], rcond_;
+  int pivot_[order][width], source_[order][width];
+  Mask unusual_;
+};
+
+}  // namespace blockjacobi::detail
