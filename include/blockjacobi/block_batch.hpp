@@ -39,6 +39,7 @@ class BLOCKJACOBI_EXPORT BlockBatch {
   BlockBatchView<T> view() noexcept;
   BlockBatchView<const T> view() const noexcept;
   const BlockLayout& layout() const noexcept { return layout_; }
+  const Backend& backend() const noexcept { return values_.backend(); }
   /// Values and slots.
   std::size_t bytes() const noexcept { return values_.bytes() + slots_.bytes(); }
   /// Copies block `block` to the host, column-major, and waits. Throws InvalidArgument if there is no such block.

@@ -85,24 +85,13 @@ class BlockSetup {
   void extract(const C* values, const PositionMapView& map, offset_t slot) {
     if (map.slots[slot].row_stride != 0) return copy_rows(values, map.slots[slot]);
     std::fill_n(a_, n() * n(), C{});
-    if (map.narrow != nullptr)
-      add_entries(values, map.narrow, map.slots[slot], map.slots[slot + 1].begin);
-    else
-      add_entries(values, map.wide, map.slots[slot], map.slots[slot + 1].begin);
+    for_each_entry(map, slot, [&](index_t i, index_t j, offset_t k) { a_[at(i, j)] += values[k]; });
   }
 
   void copy_rows(const C* values, const MapSlot& slot) {
     const C* row = values + slot.first_source;
     for (int i = 0; i < n(); ++i, row += slot.row_stride)
       for (int j = 0; j < n(); ++j) a_[at(i, j)] = row[j];
-  }
-
-  template <class Word>
-  void add_entries(const C* values, const Word* words, const MapSlot& slot, offset_t end) {
-    for (offset_t e = slot.begin; e < end; ++e) {
-      const MapEntry entry = map_entry(words[e], slot);
-      a_[at(entry.row, entry.column)] += values[entry.source];
-    }
   }
 
   int first_non_finite() const {

@@ -35,7 +35,7 @@ class LaneInverse {
     equilibrate();
     const V norm = infinity_norm();
     eliminate();
-    place_columns();
+    exchange_columns();
     rcond_ = splat(1) / (norm * infinity_norm());
     undo_scaling();
     const R least = singular_threshold<R>(N);
@@ -49,7 +49,7 @@ class LaneInverse {
   /// Writes the inverse of a lane, column by column.
   void store(int lane, R* inverse) const {
     for (int j = 0; j < N; ++j, inverse += N)
-      for (int i = 0; i < N; ++i) inverse[i] = a_[at(i, source_[j][lane])][lane];
+      for (int i = 0; i < N; ++i) inverse[i] = a_[at(i, in_registers ? j : source_[j][lane])][lane];
   }
 
  private:
@@ -58,7 +58,8 @@ class LaneInverse {
   typedef Word Mask __attribute__((vector_size(16)));
 
   static constexpr std::size_t order = N, elements = order * order, width = lanes;
-  static constexpr int largest_unrolled = 6;
+  static constexpr bool in_registers = N <= 4;  ///< all columns, or nearly
+  static constexpr bool is_unrolled = N <= 6;
   static constexpr int mantissa_bits = std::numeric_limits<R>::digits - 1;
   static constexpr Word bias = std::numeric_limits<R>::max_exponent - 1;
   static constexpr Word exponent_bits = (2 * bias + 1) << mantissa_bits;
@@ -69,7 +70,9 @@ class LaneInverse {
   static V splat(R value) { return V{} + value; }
   static V power(Word exponent) { return (V)(Mask{} + ((exponent + bias) << mantissa_bits)); }
   static V magnitude(V x) { return (V)((Mask)x & std::numeric_limits<Word>::max()); }
-  static V larger(V x, V y) { return x > y ? x : y; }
+  /// x where the mask is set, y elsewhere; why not mask ? x : y: GCC 12 fails on it without optimization of loops.
+  static V select(Mask mask, V x, V y) { return (V)(((Mask)x & mask) | ((Mask)y & ~mask)); }
+  static V larger(V x, V y) { return select(x > y, x, y); }
   /// Not 0 for NaN and Inf.
   static Mask not_finite(V x) { return (Mask)(x - x); }
   /// The power of two that brings x into [1, 2), x being within the reach.
@@ -84,10 +87,10 @@ class LaneInverse {
         V x;
         for (int lane = 0; lane < lanes; ++lane) x[lane] = input_[lane][i * N + j];
         a_[at(i, j)] = x;
-        unusual_ |= not_finite(x);
       }
   }
 
+  /// NaN passes, and is found in the inverse.
   void equilibrate() {
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) {
@@ -96,16 +99,18 @@ class LaneInverse {
       for (int j = 1; j < N; ++j) largest = larger(magnitude(a_[at(i, j)]), largest);
       unusual_ |= ~((largest >= power(-reach)) & (largest <= power(reach)));
       row_[i] = equilibrating(largest);
+#pragma GCC unroll 8
+      for (int j = 0; j < N; ++j) a_[at(i, j)] *= row_[i];
     }
 #pragma GCC unroll 8
     for (int j = 0; j < N; ++j) {
-      V largest = magnitude(a_[at(0, j)]) * row_[0];
+      V largest = magnitude(a_[at(0, j)]);
 #pragma GCC unroll 8
-      for (int i = 1; i < N; ++i) largest = larger(magnitude(a_[at(i, j)]) * row_[i], largest);
+      for (int i = 1; i < N; ++i) largest = larger(magnitude(a_[at(i, j)]), largest);
       unusual_ |= ~(largest >= power(-reach));
       column_[j] = equilibrating(largest);
 #pragma GCC unroll 8
-      for (int i = 0; i < N; ++i) a_[at(i, j)] *= row_[i] * column_[j];
+      for (int i = 0; i < N; ++i) a_[at(i, j)] *= column_[j];
     }
   }
 
@@ -121,9 +126,9 @@ class LaneInverse {
     return norm;
   }
 
-  /// gauss_jordan() but for the last interchanges of columns. Short code without a loop while it fits the cache.
+  /// gauss_jordan() but for the last interchanges of columns; without a loop while such code fits the cache.
   void eliminate() {
-    if constexpr (N <= largest_unrolled) {
+    if constexpr (is_unrolled) {
 #pragma GCC unroll 8
       for (int k = 0; k < N; ++k) step(k);
     } else {
@@ -132,19 +137,22 @@ class LaneInverse {
   }
 
   [[gnu::always_inline]] void step(int k) {
-    if constexpr (N <= largest_unrolled)
+    if constexpr (is_unrolled)
       exchange_rows_by_masks(k);
     else
       exchange_rows_by_lanes(k);
     const V inverse = splat(1) / a_[at(k, k)];
     V factor[order];
 #pragma GCC unroll 8
-    for (int i = 0; i < N; ++i) factor[i] = i == k ? V{} : a_[at(i, k)];
+    for (int i = 0; i < N; ++i) factor[i] = a_[at(i, k)];
+    factor[k] = V{};
 #pragma GCC unroll 8
     for (int j = 0; j < N; ++j) {
+      if (is_unrolled && j == k) continue;
       const V scaled = a_[at(k, j)] * inverse;
 #pragma GCC unroll 8
-      for (int i = 0; i < N; ++i) a_[at(i, j)] -= factor[i] * scaled;
+      for (int i = 0; i < N; ++i)
+        if (!is_unrolled || i != k) a_[at(i, j)] -= factor[i] * scaled;
       a_[at(k, j)] = scaled;
     }
 #pragma GCC unroll 8
@@ -152,34 +160,37 @@ class LaneInverse {
     a_[at(k, k)] = inverse;
   }
 
-  /// The row of the pivot of step k, of the first if several are as large.
-  [[gnu::always_inline]] V find_pivot(int k) {
+  /// Finds the row of the pivot of step k, of the first if several are as large.
+  [[gnu::always_inline]] void find_pivot(int k) {
     V best = magnitude(a_[at(k, k)]);
     V pivot = splat(static_cast<R>(k));
 #pragma GCC unroll 8
     for (int i = k + 1; i < N; ++i) {
       const V candidate = magnitude(a_[at(i, k)]);
       const Mask better = candidate > best;
-      best = better ? candidate : best;
-      pivot = better ? splat(static_cast<R>(i)) : pivot;
+      best = select(better, candidate, best);
+      pivot = select(better, splat(static_cast<R>(i)), pivot);
     }
     unusual_ |= best == V{};
-    for (int lane = 0; lane < lanes; ++lane) pivot_[k][lane] = static_cast<int>(pivot[lane]);
-    return pivot;
+    pivot_[k] = pivot;
+    if constexpr (!in_registers)
+      for (int lane = 0; lane < lanes; ++lane) source_row_[k][lane] = static_cast<int>(pivot[lane]);
   }
 
-  /// Row k with the pivot's: every row is looked at, nothing leaves the registers.
+  static void exchange(V& x, V& y, Mask moves) {
+    const Mask difference = ((Mask)x ^ (Mask)y) & moves;
+    x = (V)((Mask)x ^ difference);
+    y = (V)((Mask)y ^ difference);
+  }
+
+  /// Row k with the pivot's: every row is looked at, and nothing leaves the registers.
   [[gnu::always_inline]] void exchange_rows_by_masks(int k) {
-    const V pivot = find_pivot(k);
+    find_pivot(k);
 #pragma GCC unroll 8
     for (int i = k + 1; i < N; ++i) {
-      const Mask moves = pivot == splat(static_cast<R>(i));
+      const Mask moves = pivot_[k] == splat(static_cast<R>(i));
 #pragma GCC unroll 8
-      for (int j = 0; j < N; ++j) {
-        const Mask x = (Mask)a_[at(k, j)], y = (Mask)a_[at(i, j)], difference = (x ^ y) & moves;
-        a_[at(k, j)] = (V)(x ^ difference);
-        a_[at(i, j)] = (V)(y ^ difference);
-      }
+      for (int j = 0; j < N; ++j) exchange(a_[at(k, j)], a_[at(i, j)], moves);
     }
   }
 
@@ -190,43 +201,55 @@ class LaneInverse {
     for (int lane = 0; lane < lanes; ++lane) {
       Mask here{};
       here[lane] = -1;
-      const int row = pivot_[k][lane];
+      const int row = source_row_[k][lane];
 #pragma GCC unroll 8
       for (int j = 0; j < N; ++j) {
         const V x = a_[at(k, j)], y = a_[at(row, j)];
-        a_[at(row, j)] = here ? x : y;
-        a_[at(k, j)] = here ? y : x;
+        a_[at(row, j)] = select(here, x, y);
+        a_[at(k, j)] = select(here, y, x);
       }
     }
   }
 
-  /// The last interchanges of columns: column j of the inverse is to be found at source_[j].
-  void place_columns() {
-    for (int lane = 0; lane < lanes; ++lane) {
-      for (int j = 0; j < N; ++j) source_[j][lane] = j;
-      for (int k = N - 1; k >= 0; --k) std::swap(source_[k][lane], source_[pivot_[k][lane]][lane]);
+  /// The last interchanges, of the columns and of what scales them.
+  void exchange_columns() {
+    if constexpr (in_registers) {
+#pragma GCC unroll 8
+      for (int k = N - 1; k >= 0; --k)
+#pragma GCC unroll 8
+        for (int j = k + 1; j < N; ++j) {
+          const Mask moves = pivot_[k] == splat(static_cast<R>(j));
+#pragma GCC unroll 8
+          for (int i = 0; i < N; ++i) exchange(a_[at(i, k)], a_[at(i, j)], moves);
+        }
+    } else {
+      // In mind only: column j of the inverse is to be found at source_[j].
+      V scale[order];
+      for (int lane = 0; lane < lanes; ++lane) {
+        for (int j = 0; j < N; ++j) source_[j][lane] = j;
+        for (int k = N - 1; k >= 0; --k) std::swap(source_[k][lane], source_[source_row_[k][lane]][lane]);
+        for (int j = 0; j < N; ++j) scale[source_[j][lane]][lane] = row_[j][lane];
+      }
+      for (int j = 0; j < N; ++j) row_[j] = scale[j];
     }
   }
 
   /// As BlockSetup::undo_scaling().
   void undo_scaling() {
-    V scale[order];
-    for (int lane = 0; lane < lanes; ++lane)
-      for (int j = 0; j < N; ++j) scale[source_[j][lane]][lane] = row_[j][lane];
 #pragma GCC unroll 8
     for (int j = 0; j < N; ++j)
 #pragma GCC unroll 8
       for (int i = 0; i < N; ++i) {
         V& x = a_[at(i, j)];
-        x *= column_[i] * scale[j];
+        x *= column_[i] * row_[j];
         unusual_ |= not_finite(x);
       }
   }
 
   R input_[width][elements];
   V a_[elements];
-  V row_[order], column_[order], rcond_;
-  int pivot_[order][width], source_[order][width];
+  V row_[order], column_[order], pivot_[order], rcond_;
+  int source_row_[order][width], source_[order][width];
   Mask unusual_;
 };
 

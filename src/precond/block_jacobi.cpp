@@ -52,9 +52,9 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_on_host(const Backend& backe
                                                             const BlockJacobiOptions& options) {
   validate(matrix);
   const int threads = backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
-  const detail::PositionMap map =
-      detail::build_position_map(pattern_of(matrix), BlockLayout(partition, sizeof(T)), threads);
-  return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, matrix.nnz, map);
+  BlockBatch<T> inverse(backend, partition);
+  const detail::PositionMap map = detail::build_position_map(pattern_of(matrix), inverse.layout(), threads);
+  return std::make_unique<detail::BlockJacobiImpl<T>>(partition, options, matrix.nnz, map, std::move(inverse));
 }
 
 template <Scalar T, Offset O>

@@ -3,21 +3,21 @@
 namespace blockjacobi::detail {
 
 template <Scalar T>
-BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartition& partition_,
-                                    const BlockJacobiOptions& options_, offset_t nnz_, const PositionMap& map)
-    : backend(backend_),
+BlockJacobiImpl<T>::BlockJacobiImpl(const BlockPartition& partition_, const BlockJacobiOptions& options_, offset_t nnz_,
+                                    const PositionMap& map, BlockBatch<T> inverse_)
+    : backend(inverse_.backend()),
       partition(partition_),
       options(options_),
       nnz(nnz_),
       entries(map.entries),
-      inverse(backend_, partition_),
-      map_slots(backend_, map.slots),
-      map_narrow(backend_, map.narrow),
-      map_wide(backend_, map.wide),
+      inverse(std::move(inverse_)),
+      map_slots(backend, map.slots),
+      map_narrow(backend, map.narrow),
+      map_wide(backend, map.wide),
       map_duplicates(map.duplicates),
-      info(backend_, static_cast<std::size_t>(partition_.blocks())),
-      rcond(backend_, static_cast<std::size_t>(partition_.blocks())),
-      defects(backend_, 1) {
+      info(backend, static_cast<std::size_t>(partition_.blocks())),
+      rcond(backend, static_cast<std::size_t>(partition_.blocks())),
+      defects(backend, 1) {
   defects.zero();
 }
 

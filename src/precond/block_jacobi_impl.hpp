@@ -11,8 +11,9 @@ namespace blockjacobi::detail {
 template <Scalar T>
 class BlockJacobiImpl final : public PreconditionerImpl<T> {
  public:
-  BlockJacobiImpl(const Backend& backend, const BlockPartition& partition, const BlockJacobiOptions& options,
-                  offset_t nnz, const PositionMap& map);
+  /// `inverse`: of the same partition, in the backend's memory.
+  BlockJacobiImpl(const BlockPartition& partition, const BlockJacobiOptions& options, offset_t nnz,
+                  const PositionMap& map, BlockBatch<T> inverse);
 
   /// Enqueued; `values` in backend memory.
   void setup(const T* values);

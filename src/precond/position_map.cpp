@@ -187,8 +187,7 @@ bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slot
 }  // namespace
 
 template <Offset O>
-PositionMapSize measure_position_map(const CsrView<const void, O>& pattern, const BlockLayout& layout,
-                                     int threads) {
+PositionMapSize measure_position_map(const CsrView<const void, O>& pattern, const BlockLayout& layout, int threads) {
   const auto slots = layout.slots();
   const bool is_sorted = rows_are_sorted(pattern, threads);
   offset_t words = 0;
