@@ -15,8 +15,9 @@ namespace {
 
 using T = PetscScalar;
 constexpr double rtol = 1e-8;
-/// Each sums in its own order, and rounding moves the last of some 100 to 1000 iterations.
-constexpr int rounding = 2;
+/// Each sums in its own order, PETSc in another one on every number of ranks: a residual that passes the tolerance
+/// closely does so an iteration earlier or later.
+constexpr int rounding = 1;
 
 std::vector<T> whole_right_hand_side(index_t rows) {
   std::vector<T> b;
@@ -91,9 +92,6 @@ index_t iterations_of_petsc(const CsrMatrix<T>& matrix, const BlockPartition& pa
 
 void expect_same_cg(const CsrMatrix<T>& matrix, const BlockPartition& partition) {
   const index_t by_c = iterations_of_c(bj_cg, matrix, partition);
-  if (getenv("SHOW"))
-    printf("eigen %d c %d petsc %d\n", iterations_of_eigen_cg(matrix, partition), by_c,
-           iterations_of_petsc(matrix, partition, "-ksp_type cg"));
   EXPECT_NEAR(iterations_of_eigen_cg(matrix, partition), by_c, rounding);
   EXPECT_NEAR(iterations_of_petsc(matrix, partition, "-ksp_type cg"), by_c, rounding);
 }
