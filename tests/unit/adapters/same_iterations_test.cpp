@@ -15,8 +15,9 @@ namespace {
 
 using T = PetscScalar;
 constexpr double rtol = 1e-8;
-/// Each sums in its own order, and rounding moves the last of some 100 to 1000 iterations.
-constexpr int rounding = 2;
+/// Each sums in its own order, PETSc in another one on every number of ranks: a residual that passes the tolerance
+/// closely does so an iteration earlier or later.
+constexpr int rounding = 1;
 
 std::vector<T> whole_right_hand_side(index_t rows) {
   std::vector<T> b;
