@@ -92,6 +92,17 @@ void multiply_packed(const C* triangle, int n, const C* in, C* out) {
   }
 }
 
+/// All of a Hermitian matrix whose packed lower triangle is given.
+template <class C>
+void widen_triangle(const C* triangle, int n, C* x) {
+  for (int j = 0; j < n; ++j)
+    for (int i = j; i < n; ++i) {
+      const C element = *triangle++;
+      x[j + i * n] = conj(element);
+      x[i + j * n] = element;
+    }
+}
+
 /// One stored block.
 struct BlockSource {
   const std::byte* data;
@@ -108,10 +119,10 @@ class BlockApply {
 
   template <int N>
   void run(Format format, int n, const BlockSource& block) {
-    if (format == Format::packed)
+    if (r_.count == 1) return format == Format::packed ? apply_packed(n, block, 0) : apply_vector<N>(format, n, block);
+    // Triangles too large for the panel are not worth their mirror image.
+    if (format == Format::packed && n * n > panel_elements<C>)
       for (index_t k = 0; k < r_.count; ++k) apply_packed(n, block, k);
-    else if (r_.count == 1)
-      apply_vector<N>(format, n, block);
     else
       for (index_t k = 0; k < r_.count; k += columns_at_once) apply_columns(format, n, block, k);
   }
@@ -119,29 +130,46 @@ class BlockApply {
  private:
   static constexpr auto capacity = static_cast<std::size_t>(max_block_size * columns_at_once);
 
-  const C* input(index_t row, index_t k) const { return r_.data + row * r_.row_stride + k * r_.column_stride; }
-
-  /// `width` columns from k on, those past the last one as zeros.
-  void gather(int n, index_t row, index_t k, int width) {
-    for (int i = 0; i < n; ++i)
-      for (int c = 0; c < width; ++c) in_[i * width + c] = k + c < r_.count ? *input(row + i, k + c) : C{};
-    std::fill_n(out_, n * width, C{});
+  /// Column k of the block's rows as the input of a product: where it stands if it is contiguous.
+  const C* column(int n, index_t row, index_t k) {
+    const C* const from = r_.data + row * r_.row_stride + k * r_.column_stride;
+    if (r_.row_stride == 1) return from;
+    for (int i = 0; i < n; ++i) in_[i] = from[i * r_.row_stride];
+    return in_;
   }
 
+  /// columns_at_once columns from k on, those past the last one as zeros.
+  void gather(int n, index_t row, index_t k) {
+    const int columns = std::min<index_t>(columns_at_once, r_.count - k);
+    if (columns < columns_at_once) std::fill_n(in_, n * columns_at_once, C{});
+    for (int c = 0; c < columns; ++c) {
+      const C* const from = r_.data + row * r_.row_stride + (k + c) * r_.column_stride;
+      for (int i = 0; i < n; ++i) in_[i * columns_at_once + c] = from[i * r_.row_stride];
+    }
+  }
+
+  /// Z = alpha out + beta Z for the columns from k on, of which out holds `width`.
   void scatter(int n, index_t row, index_t k, int width) const {
-    const index_t columns = std::min<index_t>(width, z_.count - k);
-    for (int i = 0; i < n; ++i)
-      for (index_t c = 0; c < columns; ++c) {
-        C& z = z_.data[(row + i) * z_.row_stride + (k + c) * z_.column_stride];
-        const C product = alpha_ * out_[i * width + c];
-        z = is_zero(beta_) ? product : product + beta_ * z;
-      }
+    const int columns = std::min<index_t>(width, z_.count - k);
+    const bool keeps = !is_zero(beta_);
+    for (int c = 0; c < columns; ++c) {
+      C* const to = z_.data + row * z_.row_stride + (k + c) * z_.column_stride;
+      const C* const from = out_ + c;
+      if (keeps)
+        for (int i = 0; i < n; ++i) to[i * z_.row_stride] = alpha_ * from[i * width] + beta_ * to[i * z_.row_stride];
+      else
+        for (int i = 0; i < n; ++i) to[i * z_.row_stride] = alpha_ * from[i * width];
+    }
   }
 
   /// visit(panel, first, columns) for the columns of the block, widened in the order in which they stand.
   template <class Visit>
   void for_each_panel(Format format, int n, const BlockSource& block, Visit visit) {
     if (format == Format::full) return visit(reinterpret_cast<const C*>(block.data), 0, n);
+    if (format == Format::packed) {
+      widen_triangle(reinterpret_cast<const C*>(block.data), n, panel_);
+      return visit(panel_, 0, n);
+    }
     const int width = std::min(n, panel_elements<C> / n);
     for (int first = 0; first < n; first += width) {
       const int columns = std::min(width, n - first);
@@ -152,15 +180,17 @@ class BlockApply {
 
   template <int N>
   void apply_vector(Format format, int n, const BlockSource& block) {
-    gather(n, block.first_row, 0, 1);
+    const C* const in = column(n, block.first_row, 0);
+    std::fill_n(out_, n, C{});
     for_each_panel(format, n, block, [&](const C* panel, int first, int columns) {
-      multiply_panel_vector<N, op>(panel, n, first, columns, in_, out_);
+      multiply_panel_vector<N, op>(panel, n, first, columns, in, out_);
     });
     scatter(n, block.first_row, 0, 1);
   }
 
   void apply_columns(Format format, int n, const BlockSource& block, index_t k) {
-    gather(n, block.first_row, k, columns_at_once);
+    gather(n, block.first_row, k);
+    std::fill_n(out_, n * columns_at_once, C{});
     for_each_panel(format, n, block, [&](const C* panel, int first, int columns) {
       multiply_panel<op>(panel, n, first, columns, in_, out_);
     });
@@ -168,8 +198,9 @@ class BlockApply {
   }
 
   void apply_packed(int n, const BlockSource& block, index_t k) {
-    gather(n, block.first_row, k, 1);
-    multiply_packed<op>(reinterpret_cast<const C*>(block.data), n, in_, out_);
+    const C* const in = column(n, block.first_row, k);
+    std::fill_n(out_, n, C{});
+    multiply_packed<op>(reinterpret_cast<const C*>(block.data), n, in, out_);
     scatter(n, block.first_row, k, 1);
   }
 
