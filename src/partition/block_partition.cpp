@@ -4,7 +4,6 @@
 #include "backend/require.hpp"
 #include "partition/agglomerate.hpp"
 #include "partition/coupling.hpp"
-#include "partition/magnitudes.hpp"
 #include "partition/supervariables.hpp"
 
 #include <blockjacobi/error.hpp>
@@ -72,7 +71,7 @@ class HostCopy {
 template <Scalar T, Offset O>
 std::vector<index_t> merge_coupled(const CsrView<T, O>& host, const std::vector<index_t>& offsets,
                                    const DetectOptions& o) {
-  const auto last = detail::last_coupled(detail::magnitudes(host), offsets, o.max_size, o.coupling);
+  const auto last = detail::last_coupled(host, offsets, o.max_size, o.coupling);
   return detail::merge_coupled(offsets, last, o.max_size);
 }
 

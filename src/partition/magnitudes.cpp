@@ -1,25 +1,11 @@
 #include "partition/magnitudes.hpp"
 
-#include <algorithm>
+#include "partition/canonical.hpp"
+
 #include <cmath>
-#include <functional>
 #include <utility>
 
 namespace blockjacobi::detail {
-
-namespace {
-
-template <Scalar T, Offset O>
-bool is_canonical(const CsrView<T, O>& m) {
-  const O base = static_cast<O>(m.base);
-  for (index_t row = 0; row < m.rows; ++row) {
-    const index_t* const end = m.columns + (m.row_offsets[row + offset_t{1}] - base);
-    if (std::adjacent_find(m.columns + (m.row_offsets[row] - base), end, std::greater_equal<>{}) != end) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 template <Scalar T, Offset O>
 CsrMatrix<double> magnitudes(const CsrView<T, O>& m) {
