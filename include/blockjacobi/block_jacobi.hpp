@@ -65,6 +65,9 @@ struct BlockJacobiOptions {
   /// element a_ii becomes a_ii + sign(Re a_ii) sum |a_ij|, j over the stored entries outside of the block (an entry
   /// stored in parts counts part by part). Keeps the pattern and a copy of the values in the backend's memory.
   bool l1 = false;
+  /// Take a fingerprint of the pattern at construction, one more pass over it, for refresh() of a matrix view. Without
+  /// one that function throws.
+  bool check_pattern = true;
 };
 
 /// A block that could not be inverted.
@@ -161,7 +164,8 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
 
   /// The same for the values of `matrix`, which lies in the backend's space, after a comparison of its pattern with the
   /// one given at construction: InvalidArgument if rows, entries, row offsets or columns differ (the base and the width
-  /// of the offsets may). The comparison goes by a 64-bit fingerprint, reads the pattern once and waits.
+  /// of the offsets may), or if the object was made without check_pattern. The comparison goes by a 64-bit fingerprint,
+  /// reads the pattern once and waits.
   template <Offset O>
   void refresh(const CsrView<T, O>& matrix);
 

@@ -42,8 +42,11 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_on_host(const Backend& backe
   validate(matrix);
   const int threads = backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
   const CsrView<const void, O> pattern = pattern_of(matrix);
-  detail::Analysis found{
-      BlockLayout(partition, sizeof(T)), matrix.nnz, detail::host_fingerprint(pattern, threads), {}, {}};
+  detail::Analysis found{BlockLayout(partition, sizeof(T)),
+                         matrix.nnz,
+                         options.check_pattern ? detail::host_fingerprint(pattern, threads) : 0,
+                         {},
+                         {}};
   if (options.l1) found.l1.emplace(pattern);
   found.map = found.l1 ? detail::build_position_map(found.l1->view(), found.layout, threads)
                        : detail::build_position_map(pattern, found.layout, threads);
@@ -188,6 +191,8 @@ void BlockJacobi<T>::refresh(const CsrView<T, O>& matrix) {
     throw InvalidArgument(fmt::format("BlockJacobi::refresh: the matrix is {} x {}, the pattern {} x {}", matrix.rows,
                                       matrix.cols, rows(), rows()));
   require_values("BlockJacobi::refresh", matrix.values, matrix.nnz, matrix.space);
+  if (!impl_->options.check_pattern)
+    throw InvalidArgument("BlockJacobi::refresh: check_pattern was off, there is nothing to compare the pattern with");
   if (detail::storage_ops<T>(impl_->backend).fingerprint(pattern_of(matrix)) != impl_->fingerprint)
     throw InvalidArgument(
         "BlockJacobi::refresh: the pattern is not the one given at construction, though it has the "

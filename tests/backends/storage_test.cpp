@@ -410,6 +410,14 @@ TYPED_TEST(StorageOnBackend, SmallRefreshNoticesAnotherPattern) {
   CsrView<T, std::int32_t> wrong = matrix;
   wrong.rows = wrong.cols = 2;
   EXPECT_EQ(message_of([&] { m.refresh(wrong); }), "BlockJacobi::refresh: the matrix is 2 x 2, the pattern 3 x 3");
+
+  BlockJacobiOptions unchecked;
+  unchecked.check_pattern = false;
+  m = BlockJacobi<T>(backend, matrix, BlockPartition::from_offsets({0, 2, 3}), unchecked);
+  EXPECT_EQ(message_of([&] {
+              refresh({0, 2, 4, 5}, {0, 1, 0, 1, 2}, 0);
+            }),
+            "BlockJacobi::refresh: check_pattern was off, there is nothing to compare the pattern with");
 }
 
 TYPED_TEST(StorageOnBackend, SmallMisuseThrowsWithTheNumbers) {
