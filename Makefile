@@ -13,6 +13,9 @@ GPU ?= auto
 WERROR ?= OFF
 CMAKE_ARGS ?=
 
+# ctest builds the users of the package with LC_MESSAGES set to nothing, which ccache takes for another locale.
+export CCACHE_SLOPPINESS ?= locale
+
 CONFIGURE = cmake -G Ninja -S . -DCMAKE_BUILD_TYPE=Release -DBLOCKJACOBI_GPU=$(GPU) -DBLOCKJACOBI_WERROR=$(WERROR) $(CMAKE_ARGS)
 
 # Linear elasticity of a cube of random stiffness, 3 unknowns a node: 104 544 rows, 8 million entries.
