@@ -182,8 +182,8 @@ TEST_F(CudaBackendTest, SmallPartitionOfADevicePattern) {
   const CsrView<double, std::int64_t> view = system.view();
   const CsrView<const void, std::int64_t> pattern{view.rows,    view.cols, view.nnz,  view.row_offsets,
                                                   view.columns, nullptr,   view.base, view.space};
-  EXPECT_EQ(backend.impl().partition_ops().supervariables(pattern, 3), (std::vector<index_t>{0, 2, 4}));
-  EXPECT_EQ(backend.impl().partition_ops().supervariables(pattern, 4), (std::vector<index_t>{0, 4}));
+  EXPECT_EQ(backend.impl().partition_ops().supervariables(pattern, 4, 0.0), (std::vector<index_t>{0, 2, 4}));
+  EXPECT_EQ(backend.impl().partition_ops().supervariables(pattern, 1, 0.0), (std::vector<index_t>{0, 1, 2, 3, 4}));
 }
 
 }  // namespace
