@@ -84,12 +84,13 @@ void run(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x,
   *report = report_of(found);
 }
 
-/// A workspace of the given kind for A, M and options.
+/// A workspace of the given kind for A, M and options, made only if there is a place for it.
 template <template <class> class Workspace>
-bj_workspace* make_workspace(const bj_operator* A, const bj_block_jacobi* M, const bj_solve_options* options) {
-  return std::visit(
+void make_workspace(const bj_operator* A, const bj_block_jacobi* M, const bj_solve_options* options,
+                    bj_workspace** place) {
+  std::visit(
       [&]<class T>(const LinearOperator<T>& a) {
-        return new bj_workspace{Workspace<T>(a, preconditioner_of<T>(M), options_of(given_or_default(options)))};
+        *place = new bj_workspace{Workspace<T>(a, preconditioner_of<T>(M), options_of(given_or_default(options)))};
       },
       required(A, "A")->value);
 }
@@ -237,13 +238,13 @@ bj_status bj_richardson(const bj_operator* A, const bj_block_jacobi* M, const vo
 bj_status bj_workspace_create_cg(const bj_operator* A, const bj_block_jacobi* M, const bj_solve_options* options,
                                  bj_workspace** workspace) {
   return guarded("bj_workspace_create_cg",
-                 [&] { *required(workspace, "workspace") = make_workspace<CgWorkspace>(A, M, options); });
+                 [&] { make_workspace<CgWorkspace>(A, M, options, required(workspace, "workspace")); });
 }
 
 bj_status bj_workspace_create_gmres(const bj_operator* A, const bj_block_jacobi* M, const bj_solve_options* options,
                                     bj_workspace** workspace) {
   return guarded("bj_workspace_create_gmres",
-                 [&] { *required(workspace, "workspace") = make_workspace<GmresWorkspace>(A, M, options); });
+                 [&] { make_workspace<GmresWorkspace>(A, M, options, required(workspace, "workspace")); });
 }
 
 bj_status bj_workspace_destroy(bj_workspace* workspace) {
