@@ -13,7 +13,6 @@ struct PseudoInverseScratch {
   C row_tau[max_block_size];
   int permutation[max_block_size];
   ReduceScratch<1, double> doubles;
-  ReduceScratch<1, int> integers;
   PivotCandidate<double> candidate[max_warps_per_block];
 };
 
@@ -28,13 +27,14 @@ class BlockPseudoInverse {
   __device__ BlockPseudoInverse(C* w, int n, C* y, PseudoInverseScratch<C>& scratch)
       : w_(w), n_(n), y_(y + warp() * n), scratch_(scratch), lanes_(Lanes<32>::current()) {}
 
-  /// The rank counts |r_jj| > rtol |r_11|, at most largest_rank. Calls store(i, j, x_ij) once for every element.
+  /// The rank counts |r_jj| > rtol |r_11|, at most largest_rank; columns behind it are not factored: reflectors made
+  /// of rounding errors of rounding errors overflow in single precision. Calls store(i, j, x_ij) once for every
+  /// element.
   template <class Store>
   __device__ void run(Real rtol, int largest_rank, Store store) {
     for (int j = thread(); j < n_; j += threads()) scratch_.permutation[j] = j;
     __syncthreads();
-    for (int k = 0; k < n_; ++k) factor_column(k);
-    find_rank(rtol, largest_rank);
+    factor(rtol, largest_rank);
     for (int i = rank_ - 1; i >= 0; --i) reduce_row(i);
     for (int j = warp(); j < n_; j += threads() / 32) {
       solve_column(j);
@@ -63,8 +63,8 @@ class BlockPseudoInverse {
     return block_reduce(v, scratch_.doubles, [](double a, double b) { return a + b; });
   }
 
-  /// The longest of the columns k, ..., n - 1 below row k.
-  __device__ int longest_column(int k) const {
+  /// The longest of the columns k, ..., n - 1 from row k on, with its squared norm.
+  __device__ PivotCandidate<double> longest_column(int k) const {
     PivotCandidate<double> best{-1.0, n_};
     for (int j = k + warp(); j < n_; j += threads() / 32) {
       double sum = 0;
@@ -80,7 +80,7 @@ class BlockPseudoInverse {
       if (other.magnitude > best.magnitude || (other.magnitude == best.magnitude && other.order < best.order))
         best = other;
     }
-    return best.order;
+    return best;
   }
 
   __device__ void exchange_columns(int k, int p) const {
@@ -112,8 +112,18 @@ class BlockPseudoInverse {
     return {(Real(-1) / beta) * difference, detail::reciprocal(difference), beta};
   }
 
-  __device__ void factor_column(int k) const {
-    const int p = longest_column(k);
+  __device__ void factor(Real rtol, int largest_rank) {
+    double bound = 0;
+    for (rank_ = 0; rank_ < largest_rank; ++rank_) {
+      const PivotCandidate<double> longest = longest_column(rank_);
+      if (!(longest.magnitude > bound)) return;
+      if (rank_ == 0) bound = longest.magnitude * rtol * rtol;
+      factor_column(rank_, longest.order);
+    }
+  }
+
+  /// Brings column p to place k and makes its reflector.
+  __device__ void factor_column(int k, int p) const {
     if (p != k) exchange_columns(k, p);
     __syncthreads();
     double tail = 0;
@@ -137,13 +147,6 @@ class BlockPseudoInverse {
       if (lanes_.rank == 0) at(k, j) -= s;
     }
     __syncthreads();
-  }
-
-  __device__ void find_rank(Real rtol, int largest_rank) {
-    const Real bound = rtol * detail::modulus(at(0, 0));
-    int count = 0;
-    for (int j = thread(); j < n_; j += threads()) count += detail::modulus(at(j, j)) > bound;
-    rank_ = min(block_reduce(count, scratch_.integers, [](int a, int b) { return a + b; }), largest_rank);
   }
 
   /// Clears the tail of row i, behind the rank, by a reflector from the right; its vector takes the place of the tail.

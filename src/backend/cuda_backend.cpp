@@ -6,10 +6,9 @@
 #include "backend/cuda_partition_ops.hpp"
 #include "backend/cuda_recording.hpp"
 #include "backend/cuda_storage_ops.hpp"
+#include "core/message.hpp"
 
 #include <blockjacobi/error.hpp>
-
-#include <fmt/format.h>
 
 namespace blockjacobi::detail {
 
@@ -99,11 +98,11 @@ class CudaBackend final : public BackendImpl {
 std::string CudaBackend::description() const {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, context_.device()), "cudaGetDeviceProperties");
-  return fmt::format("cuda {}, {}", context_.device(), properties.name);
+  return detail::message("cuda {}, {}", context_.device(), properties.name);
 }
 
 std::string reason(cudaError_t status) {
-  return fmt::format("{} ({})", cudaGetErrorName(status), cudaGetErrorString(status));
+  return detail::message("{} ({})", cudaGetErrorName(status), cudaGetErrorString(status));
 }
 
 cudaError_t count_devices(int& count) {
@@ -122,14 +121,14 @@ void require_device(int device) {
   int count = 0;
   const cudaError_t status = count_devices(count);
   if (status != cudaSuccess)
-    throw BackendUnavailable(fmt::format("Backend::cuda: no CUDA device can be used: {}", reason(status)));
+    throw BackendUnavailable(detail::message("Backend::cuda: no CUDA device can be used: {}", reason(status)));
   if (device < 0 || device >= count)
-    throw BackendUnavailable(
-        fmt::format("Backend::cuda: device {} does not exist, there {} {}", device, count == 1 ? "is" : "are", count));
+    throw BackendUnavailable(detail::message("Backend::cuda: device {} does not exist, there {} {}", device,
+                                             count == 1 ? "is" : "are", count));
   const cudaError_t usable = try_device(device);
   if (usable != cudaSuccess)
     throw BackendUnavailable(
-        fmt::format("Backend::cuda: device {} cannot run this build's kernels: {}", device, reason(usable)));
+        detail::message("Backend::cuda: device {} cannot run this build's kernels: {}", device, reason(usable)));
 }
 
 }  // namespace

@@ -2,11 +2,10 @@
 
 #include "backend/batched_ops.hpp"
 #include "backend/cuda_context.hpp"
+#include "core/message.hpp"
 #include "core/shared/compute_type.hpp"
 #include "core/shared/matrix_batch.hpp"
 #include "kernels/launch_batched.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -76,7 +75,7 @@ class CudaBatchedOps final : public BatchedOps<T> {
     const index_t order = std::max(a.rows, a.cols);
     if (order > largest)
       throw InvalidArgument(
-          fmt::format("batched::{}: order {} on CUDA, which has orders up to {}", function, order, largest));
+          detail::message("batched::{}: order {} on CUDA, which has orders up to {}", function, order, largest));
     const DeviceGuard guard(context_.device());
     launch(context_.stream());
   }

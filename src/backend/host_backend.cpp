@@ -2,9 +2,9 @@
 #include "backend/host_block_ops.hpp"
 #include "backend/host_krylov_ops.hpp"
 #include "backend/host_storage_ops.hpp"
+#include "core/message.hpp"
 #include "partition/supervariables.hpp"
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <cstring>
@@ -71,7 +71,7 @@ class HostBackend final : public BackendImpl {
   BackendKind kind() const override { return BackendKind::host; }
   MemorySpace space() const override { return MemorySpace::host; }
   std::string description() const override {
-    return fmt::format("host, {} thread{}", threads_, threads_ == 1 ? "" : "s");
+    return detail::message("host, {} thread{}", threads_, threads_ == 1 ? "" : "s");
   }
   CUstream_st* stream() const override { return nullptr; }
   int threads() const override { return threads_; }

@@ -2,6 +2,7 @@
 
 #include "backend/host_block_ops.hpp"
 
+#include "backend/host_extract.hpp"
 #include "backend/host_fixed_size.hpp"
 #include "backend/host_invert.hpp"
 #include "backend/host_lanes.hpp"
@@ -14,19 +15,6 @@ namespace blockjacobi::detail {
 /// Below these, waking threads costs more than it saves.
 inline constexpr offset_t smallest_parallel_batch = 16384;  // elements
 inline constexpr index_t smallest_parallel_rows = 4096;
-
-/// Calls f(row, column, source) for every entry of a slot.
-template <class F>
-void for_each_entry(const PositionMapView& map, offset_t slot, F&& f) {
-  const MapSlot& place = map.slots[slot];
-  const auto all = [&](const auto* words) {
-    for (offset_t e = place.begin; e < map.slots[slot + 1].begin; ++e) {
-      const MapEntry entry = map_entry(words[e], place);
-      f(entry.row, entry.column, entry.source);
-    }
-  };
-  map.narrow != nullptr ? all(map.narrow) : all(map.wide);
-}
 
 /// The elements of a block of order N, row by row.
 template <int N, class C>
@@ -58,7 +46,7 @@ class BlockSetup {
 
   /// Inverts the block in place; `info` and `rcond` as BlockJacobi has them.
   void run(const T* values, const PositionMapView& map, offset_t slot, Fallback fallback, int& info, R& rcond) {
-    extract(compute_cast(values), map, slot);
+    extract_block(compute_cast(values), map, slot, n(), a_);
     for (int i = 0; i < n(); ++i) diagonal_[index(i)] = a_[at(i, i)];
     info = first_non_finite();
     rcond = std::numeric_limits<R>::quiet_NaN();
@@ -81,18 +69,6 @@ class BlockSetup {
   int n() const { return N > 0 ? N : order_; }
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   int at(int i, int j) const { return i + j * n(); }
-
-  void extract(const C* values, const PositionMapView& map, offset_t slot) {
-    if (map.slots[slot].row_stride != 0) return copy_rows(values, map.slots[slot]);
-    std::fill_n(a_, n() * n(), C{});
-    for_each_entry(map, slot, [&](index_t i, index_t j, offset_t k) { a_[at(i, j)] += values[k]; });
-  }
-
-  void copy_rows(const C* values, const MapSlot& slot) {
-    const C* row = values + slot.first_source;
-    for (int i = 0; i < n(); ++i, row += slot.row_stride)
-      for (int j = 0; j < n(); ++j) a_[at(i, j)] = row[j];
-  }
 
   int first_non_finite() const {
     for (int j = 0; j < n(); ++j)

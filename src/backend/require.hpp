@@ -36,15 +36,15 @@ void require_disjoint(const char* where, const VectorView<const T>& x, const Vec
 /// `rows` x any number of columns in the backend's space, with a leading dimension that holds them.
 template <class T>
 void require_multivector(const char* where, const MultiVectorView<T>& v, index_t rows, const Backend& backend) {
-  if (v.rows != rows) throw InvalidArgument(fmt::format("{}: has {} rows, must have {}", where, v.rows, rows));
-  if (v.cols < 0) throw InvalidArgument(fmt::format("{}: has {} columns", where, v.cols));
+  if (v.rows != rows) throw InvalidArgument(detail::message("{}: has {} rows, must have {}", where, v.rows, rows));
+  if (v.cols < 0) throw InvalidArgument(detail::message("{}: has {} columns", where, v.cols));
   if (v.layout != Layout::column_major && v.layout != Layout::row_major)
-    throw InvalidArgument(fmt::format("{}: layout is {}, no enumerator", where, static_cast<int>(v.layout)));
+    throw InvalidArgument(detail::message("{}: layout is {}, no enumerator", where, static_cast<int>(v.layout)));
   const index_t least = v.layout == Layout::column_major ? v.rows : v.cols;
   if (v.ld < least)
-    throw InvalidArgument(fmt::format("{}: the leading dimension is {}, must be at least {}", where, v.ld, least));
+    throw InvalidArgument(detail::message("{}: the leading dimension is {}, must be at least {}", where, v.ld, least));
   if (v.rows > 0 && v.cols > 0 && v.data == nullptr)
-    throw InvalidArgument(fmt::format("{}: null pointer, {} x {}", where, v.rows, v.cols));
+    throw InvalidArgument(detail::message("{}: null pointer, {} x {}", where, v.rows, v.cols));
   require_space(where, VectorView<T>(v.data, 0, v.space), backend);
 }
 
@@ -58,7 +58,7 @@ void require_disjoint(const char* where, const MultiVectorView<const T>& x, cons
   };
   const auto a = reinterpret_cast<std::uintptr_t>(x.data), b = reinterpret_cast<std::uintptr_t>(y.data);
   if (bytes(x) > 0 && bytes(y) > 0 && a < b + bytes(y) && b < a + bytes(x))
-    throw InvalidArgument(fmt::format("{}: input and output overlap", where));
+    throw InvalidArgument(detail::message("{}: input and output overlap", where));
 }
 
 /// What can be checked of a matrix on any space without reading it.

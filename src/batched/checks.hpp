@@ -1,11 +1,10 @@
 #pragma once
 
 #include "backend/backend_impl.hpp"
+#include "core/message.hpp"
 
 #include <blockjacobi/batched.hpp>
 #include <blockjacobi/error.hpp>
-
-#include <fmt/format.h>
 
 namespace blockjacobi::detail {
 
@@ -53,8 +52,8 @@ class BatchedChecks {
 
   template <class... A>
   [[noreturn]] void fail(const char* name, fmt::format_string<A...> format, A&&... arguments) const {
-    throw InvalidArgument(
-        fmt::format("batched::{}: {}: {}", function_, name, fmt::format(format, std::forward<A>(arguments)...)));
+    throw InvalidArgument(detail::message("batched::{}: {}: {}", function_, name,
+                                          detail::message(format, std::forward<A>(arguments)...)));
   }
 
   const char* function_;

@@ -1,12 +1,23 @@
 #include "backend/backend_impl.hpp"
 
-#include <blockjacobi/block_batch.hpp>
+#include "core/message.hpp"
 
-#include <fmt/format.h>
+#include <blockjacobi/block_batch.hpp>
 
 #include <algorithm>
 
 namespace blockjacobi {
+
+namespace {
+
+BlockLayout required(BlockLayout layout, std::size_t scalar_bytes) {
+  if (layout.scalar_bytes() != scalar_bytes)
+    throw InvalidArgument(detail::message("BlockBatch: the layout is one of elements of {} bytes, the elements have {}",
+                                          layout.scalar_bytes(), scalar_bytes));
+  return layout;
+}
+
+}  // namespace
 
 template <Scalar T>
 BlockBatch<T>::BlockBatch(Backend backend, const BlockPartition& partition)
@@ -14,12 +25,9 @@ BlockBatch<T>::BlockBatch(Backend backend, const BlockPartition& partition)
 
 template <Scalar T>
 BlockBatch<T>::BlockBatch(Backend backend, BlockLayout layout)
-    : layout_(std::move(layout)),
+    : layout_(required(std::move(layout), sizeof(T))),
       values_(backend, static_cast<std::size_t>(layout_.size())),
       slots_(backend, static_cast<std::size_t>(layout_.blocks())) {
-  if (layout_.scalar_bytes() != sizeof(T))
-    throw InvalidArgument(fmt::format("BlockBatch: the layout is one of elements of {} bytes, the elements have {}",
-                                      layout_.scalar_bytes(), sizeof(T)));
   slots_.copy_from_host(layout_.slots().data());
 }
 
@@ -38,7 +46,7 @@ BlockBatchView<const T> BlockBatch<T>::view() const noexcept {
 template <Scalar T>
 std::vector<T> BlockBatch<T>::block(index_t block) const {
   if (block < 0 || block >= layout_.blocks())
-    throw InvalidArgument(fmt::format("BlockBatch::block: block is {}, there are {}", block, layout_.blocks()));
+    throw InvalidArgument(detail::message("BlockBatch::block: block is {}, there are {}", block, layout_.blocks()));
   const auto slot = std::ranges::find(layout_.slots(), block, &BlockSlot::block);
   std::vector<T> host(static_cast<std::size_t>(slot->size) * static_cast<std::size_t>(slot->size));
   values_.backend().impl().copy_to_host(host.data(), values_.data() + slot->start, host.size() * sizeof(T));

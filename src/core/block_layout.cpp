@@ -1,6 +1,6 @@
 #include <blockjacobi/block_batch.hpp>
 
-#include <fmt/format.h>
+#include "core/message.hpp"
 
 namespace blockjacobi {
 
@@ -16,7 +16,7 @@ BlockLayout::BlockLayout(const BlockPartition& partition, std::size_t scalar_byt
     : rows_(partition.rows()), scalar_bytes_(scalar_bytes) {
   if (scalar_bytes == 0 || group_alignment % scalar_bytes != 0)
     throw InvalidArgument(
-        fmt::format("BlockLayout: scalar_bytes is {}, must divide {}", scalar_bytes, group_alignment));
+        detail::message("BlockLayout: scalar_bytes is {}, must divide {}", scalar_bytes, group_alignment));
 
   std::vector<index_t> count(static_cast<std::size_t>(max_block_size) + 1, 0);
   for (index_t b = 0; b < partition.blocks(); ++b) ++count[static_cast<std::size_t>(partition.block_size(b))];

@@ -1,10 +1,9 @@
 #include <blockjacobi/csr_matrix.hpp>
 
 #include "core/csr_assembly.hpp"
+#include "core/message.hpp"
 
 #include <blockjacobi/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,9 +15,9 @@ namespace blockjacobi {
 namespace {
 
 void require_sizes(const char* function, index_t rows, index_t cols, offset_t nnz) {
-  if (rows < 0) throw InvalidArgument(fmt::format("{}: rows is {}, must be >= 0", function, rows));
-  if (cols < 0) throw InvalidArgument(fmt::format("{}: cols is {}, must be >= 0", function, cols));
-  if (nnz < 0) throw InvalidArgument(fmt::format("{}: nnz is {}, must be >= 0", function, nnz));
+  if (rows < 0) throw InvalidArgument(detail::message("{}: rows is {}, must be >= 0", function, rows));
+  if (cols < 0) throw InvalidArgument(detail::message("{}: cols is {}, must be >= 0", function, cols));
+  if (nnz < 0) throw InvalidArgument(detail::message("{}: nnz is {}, must be >= 0", function, nnz));
 }
 
 template <Scalar T, Offset O>
@@ -26,17 +25,18 @@ void require_offsets(const char* function, const CsrView<T, O>& view) {
   const offset_t base = static_cast<offset_t>(view.base);
   const O* offsets = view.row_offsets;
   if (offsets == nullptr)
-    throw InvalidArgument(fmt::format("{}: row_offsets is null, must hold rows + 1 = {} offsets", function,
-                                      static_cast<offset_t>(view.rows) + 1));
+    throw InvalidArgument(detail::message("{}: row_offsets is null, must hold rows + 1 = {} offsets", function,
+                                          static_cast<offset_t>(view.rows) + 1));
   if (offsets[0] != base)
-    throw InvalidArgument(fmt::format("{}: row_offsets[0] is {}, must be {}, the base", function, offsets[0], base));
+    throw InvalidArgument(
+        detail::message("{}: row_offsets[0] is {}, must be {}, the base", function, offsets[0], base));
   for (index_t row = 0; row < view.rows; ++row)
     if (offsets[row + offset_t{1}] < offsets[row])
-      throw InvalidArgument(fmt::format("{}: row {} starts at offset {} and ends at {}; offsets must not decrease",
-                                        function, row, offsets[row], offsets[row + offset_t{1}]));
+      throw InvalidArgument(detail::message("{}: row {} starts at offset {} and ends at {}; offsets must not decrease",
+                                            function, row, offsets[row], offsets[row + offset_t{1}]));
   if (offsets[view.rows] - base != view.nnz)
-    throw InvalidArgument(fmt::format("{}: row_offsets[{}] is {}, must be nnz + base = {} + {}", function, view.rows,
-                                      offsets[view.rows], view.nnz, base));
+    throw InvalidArgument(detail::message("{}: row_offsets[{}] is {}, must be nnz + base = {} + {}", function,
+                                          view.rows, offsets[view.rows], view.nnz, base));
 }
 
 /// The smallest and the largest of `count` columns; without a branch, for this looks at every entry of a matrix.
@@ -54,15 +54,15 @@ template <Scalar T, Offset O>
 void require_columns(const char* function, const CsrView<T, O>& view) {
   const offset_t base = static_cast<offset_t>(view.base);
   if (view.nnz > 0 && view.columns == nullptr)
-    throw InvalidArgument(fmt::format("{}: columns is null, must hold nnz = {} columns", function, view.nnz));
+    throw InvalidArgument(detail::message("{}: columns is null, must hold nnz = {} columns", function, view.nnz));
   const auto [least, most] = column_range(view.columns, view.nnz);
   if (view.nnz == 0 || (least >= base && most < view.cols + base)) return;
   for (index_t row = 0; row < view.rows; ++row) {
     const offset_t end = view.row_offsets[row + offset_t{1}] - base;
     for (offset_t k = view.row_offsets[row] - base; k < end; ++k)
       if (view.columns[k] < base || view.columns[k] >= view.cols + base)
-        throw InvalidArgument(fmt::format("{}: row {} holds column {} (position {}), must be >= {} and < {}", function,
-                                          row, view.columns[k], k, base, view.cols + base));
+        throw InvalidArgument(detail::message("{}: row {} holds column {} (position {}), must be >= {} and < {}",
+                                              function, row, view.columns[k], k, base, view.cols + base));
   }
 }
 
@@ -70,7 +70,7 @@ template <Scalar T, Offset O>
 void require_csr(const char* function, const CsrView<T, O>& view) {
   if (view.space != MemorySpace::host)
     throw InvalidArgument(
-        fmt::format("{}: the matrix lies on the {}, must be on the host", function, to_string(view.space)));
+        detail::message("{}: the matrix lies on the {}, must be on the host", function, to_string(view.space)));
   require_sizes(function, view.rows, view.cols, view.nnz);
   require_offsets(function, view);
   require_columns(function, view);
@@ -143,11 +143,11 @@ CsrMatrix<T>::CsrMatrix(index_t rows, index_t cols, std::vector<offset_t> row_of
       values_(std::move(values)) {
   require_sizes("CsrMatrix", rows, cols, nnz());
   if (row_offsets_.size() != static_cast<std::size_t>(rows) + 1)
-    throw InvalidArgument(fmt::format("CsrMatrix: {} row offsets for {} rows, must be rows + 1 = {}",
-                                      row_offsets_.size(), rows, static_cast<offset_t>(rows) + 1));
+    throw InvalidArgument(detail::message("CsrMatrix: {} row offsets for {} rows, must be rows + 1 = {}",
+                                          row_offsets_.size(), rows, static_cast<offset_t>(rows) + 1));
   if (values_.size() != columns_.size())
     throw InvalidArgument(
-        fmt::format("CsrMatrix: {} values for {} columns, must be as many", values_.size(), columns_.size()));
+        detail::message("CsrMatrix: {} values for {} columns, must be as many", values_.size(), columns_.size()));
   require_csr("CsrMatrix", view());
   if (!rows_are_canonical(row_offsets_, columns_)) sort_and_sum(row_offsets_, columns_, values_);
 }
@@ -158,8 +158,8 @@ CsrMatrix<T> CsrMatrix<T>::from_triplets(index_t rows, index_t cols, std::span<c
   for (std::size_t k = 0; k < triplets.size(); ++k) {
     const Triplet<T>& t = triplets[k];
     if (t.row < 0 || t.row >= rows || t.col < 0 || t.col >= cols)
-      throw InvalidArgument(fmt::format("CsrMatrix::from_triplets: entry {} stands at ({}, {}), outside {} x {}", k,
-                                        t.row, t.col, rows, cols));
+      throw InvalidArgument(detail::message("CsrMatrix::from_triplets: entry {} stands at ({}, {}), outside {} x {}", k,
+                                            t.row, t.col, rows, cols));
   }
   return detail::assemble_by_rows<T>(rows, cols, [&](auto&& f) {
     for (const Triplet<T>& t : triplets) f(t.row, t.col, t.value);
@@ -171,7 +171,7 @@ template <Offset O>
 CsrMatrix<T> CsrMatrix<T>::from_view(const CsrView<T, O>& view) {
   require_csr("CsrMatrix::from_view", view);
   if (view.nnz > 0 && view.values == nullptr)
-    throw InvalidArgument(fmt::format("CsrMatrix::from_view: values is null, must hold nnz = {} values", view.nnz));
+    throw InvalidArgument(detail::message("CsrMatrix::from_view: values is null, must hold nnz = {} values", view.nnz));
   const auto base = static_cast<index_t>(view.base);
   std::vector<offset_t> offsets(static_cast<std::size_t>(view.rows) + 1);
   std::transform(view.row_offsets, view.row_offsets + offsets.size(), offsets.begin(),

@@ -1,6 +1,6 @@
 #include <blockjacobi/error.hpp>
 
-#include <fmt/format.h>
+#include "core/message.hpp"
 
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace blockjacobi {
 namespace {
 
 std::string located(const std::string& path, offset_t line, const std::string& message) {
-  return line > 0 ? fmt::format("{}:{}: {}", path, line, message) : fmt::format("{}: {}", path, message);
+  return line > 0 ? detail::message("{}:{}: {}", path, line, message) : detail::message("{}: {}", path, message);
 }
 
 }  // namespace

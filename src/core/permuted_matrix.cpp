@@ -1,6 +1,6 @@
 #include <blockjacobi/permuted_matrix.hpp>
 
-#include <fmt/format.h>
+#include "core/message.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,15 +13,15 @@ template <Scalar T, Offset O>
 void require_fit(const CsrView<T, O>& matrix, const Permutation& permutation) {
   if (matrix.rows != matrix.cols)
     throw InvalidArgument(
-        fmt::format("PermutedMatrix: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
+        detail::message("PermutedMatrix: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
   if (matrix.space != MemorySpace::host)
     throw InvalidArgument("PermutedMatrix: the matrix lies on the device, must be on the host");
   validate(matrix);
   if (matrix.nnz > 0 && matrix.values == nullptr)
-    throw InvalidArgument(fmt::format("PermutedMatrix: the matrix has {} entries but no values", matrix.nnz));
+    throw InvalidArgument(detail::message("PermutedMatrix: the matrix has {} entries but no values", matrix.nnz));
   if (matrix.rows != permutation.size())
     throw InvalidArgument(
-        fmt::format("PermutedMatrix: the matrix has {} rows, the permutation {}", matrix.rows, permutation.size()));
+        detail::message("PermutedMatrix: the matrix has {} rows, the permutation {}", matrix.rows, permutation.size()));
 }
 
 }  // namespace
@@ -57,7 +57,8 @@ PermutedMatrix<T>::PermutedMatrix(const CsrView<T, O>& matrix, const Permutation
 template <Scalar T>
 void PermutedMatrix<T>::update(std::span<const T> values) {
   if (values.size() != values_.size())
-    throw InvalidArgument(fmt::format("PermutedMatrix::update: {} values, must be {}", values.size(), values_.size()));
+    throw InvalidArgument(
+        detail::message("PermutedMatrix::update: {} values, must be {}", values.size(), values_.size()));
   for (std::size_t k = 0; k < values_.size(); ++k) values_[k] = values[static_cast<std::size_t>(value_map_[k])];
 }
 

@@ -1,10 +1,10 @@
 #include "io/byte_sink.hpp"
 
+#include "core/message.hpp"
 #include "io/gzip_name.hpp"
 
 #include <blockjacobi/error.hpp>
 
-#include <fmt/format.h>
 #include <zlib.h>
 
 #include <cerrno>
@@ -18,7 +18,7 @@ namespace blockjacobi::detail {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const char* action, const char* reason) {
-  throw Error(fmt::format("{}: cannot {}: {}", path, action, reason));
+  throw Error(detail::message("{}: cannot {}: {}", path, action, reason));
 }
 
 class FileSink final : public ByteSink {

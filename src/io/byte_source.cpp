@@ -1,10 +1,10 @@
 #include "io/byte_source.hpp"
 
+#include "core/message.hpp"
 #include "io/gzip_name.hpp"
 
 #include <blockjacobi/error.hpp>
 
-#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class FileSource final : public ByteSource {
   explicit FileSource(const std::filesystem::path& path) {
     if (std::filesystem::is_directory(path)) throw Error("is a directory");
     file_.reset(std::fopen(path.c_str(), "rb"));
-    if (!file_) throw Error(fmt::format("cannot open: {}", std::strerror(errno)));
+    if (!file_) throw Error(detail::message("cannot open: {}", std::strerror(errno)));
     // why: callers read in large pieces, a second buffer would only copy.
     std::setvbuf(file_.get(), nullptr, _IONBF, 0);
   }
@@ -31,7 +31,7 @@ class FileSource final : public ByteSource {
   std::size_t read(char* destination, std::size_t size) override {
     const std::size_t count = std::fread(destination, 1, size, file_.get());
     if (count < size && std::ferror(file_.get()) != 0)
-      throw Error(fmt::format("cannot read: {}", std::strerror(errno)));
+      throw Error(detail::message("cannot read: {}", std::strerror(errno)));
     return count;
   }
 
@@ -96,7 +96,8 @@ class GzipSource final : public ByteSource {
       any_member_ = true;
       inflateReset(&stream_);
     } else if (status != Z_OK) {
-      throw Error(fmt::format("the gzip data are corrupt: {}", stream_.msg != nullptr ? stream_.msg : zError(status)));
+      throw Error(
+          detail::message("the gzip data are corrupt: {}", stream_.msg != nullptr ? stream_.msg : zError(status)));
     }
   }
 

@@ -1,6 +1,6 @@
 #include "io/field_reader.hpp"
 
-#include <fmt/format.h>
+#include "core/message.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -55,7 +55,7 @@ bool FieldReader::at_line_end() noexcept {
 }
 
 const char* FieldReader::require_field(const char* what) {
-  if (at_line_end()) lines_.fail(fmt::format("expected a {} behind {}", what, quoted(lines_.line())));
+  if (at_line_end()) lines_.fail(detail::message("expected a {} behind {}", what, quoted(lines_.line())));
   return next_;
 }
 
@@ -74,9 +74,9 @@ std::int64_t FieldReader::index(const char* what, std::int64_t first, std::int64
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(without_plus(start), end_, value);
   if (error == std::errc::invalid_argument || !ends_field(stop))
-    lines_.fail(fmt::format("{} is not a {}", quoted(field_at(start)), what));
+    lines_.fail(detail::message("{} is not a {}", quoted(field_at(start)), what));
   if (error != std::errc{} || value < first || value > last)
-    lines_.fail(fmt::format("{} {} is outside {}..{}", what, quoted(field_at(start)), first, last));
+    lines_.fail(detail::message("{} {} is outside {}..{}", what, quoted(field_at(start)), first, last));
   next_ = stop;
   return value;
 }
@@ -92,13 +92,13 @@ R FieldReader::unusual_real(const char* start) {
   const char* end = scratch_.data() + scratch_.size();
   const auto [stop, error] = std::from_chars(scratch_.data(), end, value);
   if (error == std::errc::invalid_argument || stop != end)
-    lines_.fail(fmt::format("{} is not a number", quoted(field)));
+    lines_.fail(detail::message("{} is not a number", quoted(field)));
   if (std::isalpha(static_cast<unsigned char>(scratch_[scratch_.front() == '-' ? 1 : 0])) != 0)
-    lines_.fail(fmt::format("{} is not a finite number", quoted(field)));
+    lines_.fail(detail::message("{} is not a finite number", quoted(field)));
   if (error == std::errc::result_out_of_range && is_tiny(scratch_)) {
     value = scratch_.front() == '-' ? -R(0) : R(0);
   } else if (error == std::errc::result_out_of_range || !std::isfinite(value)) {
-    lines_.fail(fmt::format("{} is beyond the range of {} precision", quoted(field), precision_name<R>()));
+    lines_.fail(detail::message("{} is beyond the range of {} precision", quoted(field), precision_name<R>()));
   }
   next_ = field.data() + field.size();
   return value;
@@ -111,14 +111,14 @@ R FieldReader::unusual_integer(const char* start) {
   std::string_view digits = field;
   if (digits.front() == '+' || digits.front() == '-') digits.remove_prefix(1);
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos)
-    lines_.fail(fmt::format("{} is not an integer", quoted(field)));
+    lines_.fail(detail::message("{} is not an integer", quoted(field)));
   return real<R>();
 }
 
 void FieldReader::end_line() {
   if (!at_line_end())
-    lines_.fail(fmt::format("unexpected {} at the end of {}", quoted({next_, static_cast<std::size_t>(end_ - next_)}),
-                            quoted(lines_.line())));
+    lines_.fail(detail::message("unexpected {} at the end of {}",
+                                quoted({next_, static_cast<std::size_t>(end_ - next_)}), quoted(lines_.line())));
 }
 
 template float FieldReader::unusual_real(const char*);

@@ -1,8 +1,8 @@
 #include "io/line_reader.hpp"
 
-#include <blockjacobi/error.hpp>
+#include "core/message.hpp"
 
-#include <fmt/format.h>
+#include <blockjacobi/error.hpp>
 
 #include <cstring>
 
@@ -60,7 +60,8 @@ void LineReader::refill() {
     begin_ = 0;
   }
   if (end_ == buffer_.size())
-    fail_at(line, fmt::format("the line is longer than {} bytes: {}", buffer_.size(), quoted({buffer_.data(), end_})));
+    fail_at(line,
+            detail::message("the line is longer than {} bytes: {}", buffer_.size(), quoted({buffer_.data(), end_})));
   try {
     const std::size_t count = source_->read(buffer_.data() + end_, buffer_.size() - end_);
     end_ += count;
@@ -80,7 +81,7 @@ std::string quoted(std::string_view text) {
     if (c == '\t' || (byte >= 0x20 && byte != 0x7f))
       result += c;
     else
-      result += fmt::format("\\x{:02x}", byte);
+      result += detail::message("\\x{:02x}", byte);
   }
   return result + (text.size() > longest ? "...'" : "'");
 }

@@ -2,9 +2,8 @@
 // hence a parser of our own.
 #include "io/matrix_market_entries.hpp"
 
+#include "core/message.hpp"
 #include "io/gzip_name.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <system_error>
@@ -55,8 +54,8 @@ class EntryParser {
     else
       parse_array();
     if (in_.next_data_line())
-      in_.lines().fail(fmt::format("there are more than the {} entries that the {} x {} {} matrix announces: {}",
-                                   h_.entries, h_.rows, h_.cols, to_string(h_.format), quoted(in_.lines().line())));
+      in_.lines().fail(detail::message("there are more than the {} entries that the {} x {} {} matrix announces: {}",
+                                       h_.entries, h_.rows, h_.cols, to_string(h_.format), quoted(in_.lines().line())));
   }
 
  private:
@@ -82,7 +81,8 @@ class EntryParser {
   }
 
   void require_line(offset_t found) {
-    if (!in_.next_data_line()) in_.lines().fail(fmt::format("the file ends after {} of {} entries", found, h_.entries));
+    if (!in_.next_data_line())
+      in_.lines().fail(detail::message("the file ends after {} of {} entries", found, h_.entries));
   }
 
   void parse_value(index_t row, index_t col) {
@@ -90,18 +90,18 @@ class EntryParser {
     in_.end_line();
     if constexpr (is_complex<T>)
       if (row == col && h_.symmetry == MatrixMarketSymmetry::hermitian && value.imag() != 0)
-        in_.lines().fail(fmt::format("entry ({}, {}) of a hermitian matrix must be real, its imaginary part is {}",
-                                     row + offset_t{1}, col + offset_t{1}, value.imag()));
+        in_.lines().fail(detail::message("entry ({}, {}) of a hermitian matrix must be real, its imaginary part is {}",
+                                         row + offset_t{1}, col + offset_t{1}, value.imag()));
     entries_.values.push_back(value);
   }
 
   void require_lower_triangle(index_t row, index_t col) {
     if (row < col)
-      in_.lines().fail(fmt::format("entry ({}, {}) lies above the diagonal; a {} file holds the lower triangle",
-                                   row + offset_t{1}, col + offset_t{1}, to_string(h_.symmetry)));
+      in_.lines().fail(detail::message("entry ({}, {}) lies above the diagonal; a {} file holds the lower triangle",
+                                       row + offset_t{1}, col + offset_t{1}, to_string(h_.symmetry)));
     if (row == col && h_.symmetry == MatrixMarketSymmetry::skew_symmetric)
-      in_.lines().fail(fmt::format("entry ({}, {}) lies on the diagonal, which a skew-symmetric file does not hold",
-                                   row + offset_t{1}, col + offset_t{1}));
+      in_.lines().fail(detail::message("entry ({}, {}) lies on the diagonal, which a skew-symmetric file does not hold",
+                                       row + offset_t{1}, col + offset_t{1}));
   }
 
   FieldReader& in_;
@@ -120,7 +120,7 @@ MatrixMarketEntries<T> read_entries(const std::filesystem::path& path) {
   const MatrixMarketHeader& h = entries.header;
   if (!is_complex<T> && h.field == MatrixMarketField::complex)
     in.lines().fail_at(
-        1, fmt::format("a complex matrix cannot be read into the real scalar type '{}'", to_char(scalar_type<T>)));
+        1, detail::message("a complex matrix cannot be read into the real scalar type '{}'", to_char(scalar_type<T>)));
 
   const std::size_t expected = credible_entries(path, h);
   entries.values.reserve(expected);

@@ -1,6 +1,6 @@
 #include "io/matrix_market_header.hpp"
 
-#include <fmt/format.h>
+#include "core/message.hpp"
 
 #include <algorithm>
 #include <array>
@@ -59,14 +59,14 @@ E parse_keyword(FieldReader& in, const char* what, const std::array<Keyword<E>, 
   const std::string_view word = in.word(what);
   for (const Keyword<E>& keyword : keywords)
     if (equal_ignoring_case(word, keyword.name)) return keyword.value;
-  in.lines().fail(fmt::format("{} is not a {}, one of {}", quoted(word), what, list_of(keywords)));
+  in.lines().fail(detail::message("{} is not a {}, one of {}", quoted(word), what, list_of(keywords)));
 }
 
 void require_word(FieldReader& in, const char* expected) {
   const std::string_view word = in.at_line_end() ? std::string_view{} : in.word(expected);
   if (!equal_ignoring_case(word, expected))
-    in.lines().fail(fmt::format("a Matrix Market file begins with '%%MatrixMarket matrix', this one with {}",
-                                quoted(in.lines().line())));
+    in.lines().fail(detail::message("a Matrix Market file begins with '%%MatrixMarket matrix', this one with {}",
+                                    quoted(in.lines().line())));
 }
 
 void require_allowed_combination(const FieldReader& in, const MatrixMarketHeader& h) {
@@ -76,8 +76,8 @@ void require_allowed_combination(const FieldReader& in, const MatrixMarketHeader
                        !(pattern && h.symmetry == MatrixMarketSymmetry::skew_symmetric) &&
                        !(!complex && h.symmetry == MatrixMarketSymmetry::hermitian);
   if (!allowed)
-    in.lines().fail(fmt::format("the format does not allow the combination '{} {} {}'", to_string(h.format),
-                                to_string(h.field), to_string(h.symmetry)));
+    in.lines().fail(detail::message("the format does not allow the combination '{} {} {}'", to_string(h.format),
+                                    to_string(h.field), to_string(h.symmetry)));
 }
 
 void parse_banner(FieldReader& in, MatrixMarketHeader& h) {
@@ -110,7 +110,7 @@ void parse_sizes(FieldReader& in, MatrixMarketHeader& h) {
   h.cols = static_cast<index_t>(in.index("number of columns", 0, largest_order));
   if (h.symmetry != MatrixMarketSymmetry::general && h.rows != h.cols)
     in.lines().fail(
-        fmt::format("a {} matrix must be square, this one is {} x {}", to_string(h.symmetry), h.rows, h.cols));
+        detail::message("a {} matrix must be square, this one is {} x {}", to_string(h.symmetry), h.rows, h.cols));
   h.entries = h.format == MatrixMarketFormat::array
                   ? array_entries(h)
                   : in.index("number of entries", 0, std::numeric_limits<offset_t>::max());

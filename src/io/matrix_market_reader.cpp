@@ -1,9 +1,8 @@
 #include "core/csr_assembly.hpp"
+#include "core/message.hpp"
 #include "io/matrix_market_entries.hpp"
 
 #include <blockjacobi/matrix_market.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
@@ -41,7 +40,7 @@ std::vector<T> dense_zeros(const std::filesystem::path& path, const MatrixMarket
   std::vector<T> values;
   if (static_cast<std::size_t>(size) > values.max_size())
     throw ParseError(path.string(), entries.size_line,
-                     fmt::format("a dense {} x {} matrix does not fit in memory", h.rows, h.cols));
+                     detail::message("a dense {} x {} matrix does not fit in memory", h.rows, h.cols));
   values.resize(static_cast<std::size_t>(size));
   return values;
 }

@@ -1,10 +1,9 @@
+#include "core/message.hpp"
 #include "io/matrix_market_header.hpp"
 #include "io/symmetry.hpp"
 #include "io/text_writer.hpp"
 
 #include <blockjacobi/matrix_market.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,9 +20,9 @@ using detail::TextWriter;
 template <Scalar T>
 std::string to_text(const T& value) {
   if constexpr (is_complex<T>)
-    return fmt::format("({}, {})", value.real(), value.imag());
+    return detail::message("({}, {})", value.real(), value.imag());
   else
-    return fmt::format("{}", value);
+    return detail::message("{}", value);
 }
 
 template <Scalar T>
@@ -37,8 +36,8 @@ bool is_finite(const T& value) {
 template <Scalar T>
 void require_finite(index_t row, index_t col, const T& value) {
   if (!is_finite(value))
-    throw InvalidArgument(fmt::format("write_matrix_market: entry ({}, {}) is {}, the format holds finite numbers only",
-                                      row, col, to_text(value)));
+    throw InvalidArgument(detail::message(
+        "write_matrix_market: entry ({}, {}) is {}, the format holds finite numbers only", row, col, to_text(value)));
 }
 
 /// f(row, col, value) in the order of the rows.
@@ -75,22 +74,23 @@ template <Scalar T>
 void require_symmetry(const CsrMatrix<T>& matrix, MatrixMarketSymmetry symmetry) {
   const char* name = detail::to_string(symmetry);
   if (matrix.rows() != matrix.cols())
-    throw InvalidArgument(fmt::format("write_matrix_market: the matrix is {} x {}, must be square to be {}",
-                                      matrix.rows(), matrix.cols(), name));
+    throw InvalidArgument(detail::message("write_matrix_market: the matrix is {} x {}, must be square to be {}",
+                                          matrix.rows(), matrix.cols(), name));
   for_each_entry(matrix, [&](index_t row, index_t col, const T& value) {
     if (row == col) {
       if (!allows_diagonal(symmetry, value))
-        throw InvalidArgument(
-            fmt::format("write_matrix_market: not {}: diagonal entry ({}, {}) is {}", name, row, col, to_text(value)));
+        throw InvalidArgument(detail::message("write_matrix_market: not {}: diagonal entry ({}, {}) is {}", name, row,
+                                              col, to_text(value)));
       return;
     }
     const T* partner = find_entry(matrix, col, row);
     if (partner == nullptr)
-      throw InvalidArgument(fmt::format("write_matrix_market: not {}: entry ({}, {}) is {}, entry ({}, {}) is missing",
-                                        name, row, col, to_text(value), col, row));
+      throw InvalidArgument(
+          detail::message("write_matrix_market: not {}: entry ({}, {}) is {}, entry ({}, {}) is missing", name, row,
+                          col, to_text(value), col, row));
     if (*partner != detail::mirrored(symmetry, value))
-      throw InvalidArgument(fmt::format("write_matrix_market: not {}: entry ({}, {}) is {}, entry ({}, {}) is {}", name,
-                                        row, col, to_text(value), col, row, to_text(*partner)));
+      throw InvalidArgument(detail::message("write_matrix_market: not {}: entry ({}, {}) is {}, entry ({}, {}) is {}",
+                                            name, row, col, to_text(value), col, row, to_text(*partner)));
   });
 }
 
@@ -98,7 +98,7 @@ void require_symmetry(const CsrMatrix<T>& matrix, MatrixMarketSymmetry symmetry)
 void put_comment(TextWriter& out, std::string_view comment) {
   while (!comment.empty()) {
     const std::size_t end = std::min(comment.find('\n'), comment.size());
-    out.put(fmt::format("% {}\n", comment.substr(0, end)));
+    out.put(detail::message("% {}\n", comment.substr(0, end)));
     comment.remove_prefix(std::min(end + 1, comment.size()));
   }
 }
@@ -106,8 +106,8 @@ void put_comment(TextWriter& out, std::string_view comment) {
 template <Scalar T>
 void put_banner(TextWriter& out, MatrixMarketFormat format, MatrixMarketSymmetry symmetry, std::string_view comment) {
   const auto field = is_complex<T> ? MatrixMarketField::complex : MatrixMarketField::real;
-  out.put(fmt::format("%%MatrixMarket matrix {} {} {}\n", detail::to_string(format), detail::to_string(field),
-                      detail::to_string(symmetry)));
+  out.put(detail::message("%%MatrixMarket matrix {} {} {}\n", detail::to_string(format), detail::to_string(field),
+                          detail::to_string(symmetry)));
   put_comment(out, comment);
 }
 
@@ -144,7 +144,7 @@ void write_matrix_market(const std::filesystem::path& path, const CsrMatrix<T>& 
   TextWriter out(path);
   put_banner<T>(out, MatrixMarketFormat::coordinate, symmetry, comment);
   const offset_t entries = general ? matrix.nnz() : lower_triangle_entries(matrix);
-  out.put(fmt::format("{} {} {}\n", matrix.rows(), matrix.cols(), entries));
+  out.put(detail::message("{} {} {}\n", matrix.rows(), matrix.cols(), entries));
   for_each_entry(matrix, [&](index_t row, index_t col, const T& value) {
     if (!general && col > row) return;
     out.put_number(row + offset_t{1});
@@ -160,15 +160,15 @@ template <Scalar T>
 void write_matrix_market(const std::filesystem::path& path, const DenseMatrix<T>& matrix, const std::string& comment) {
   const offset_t size = static_cast<offset_t>(matrix.rows) * matrix.cols;
   if (matrix.rows < 0 || matrix.cols < 0 || static_cast<std::size_t>(size) != matrix.values.size())
-    throw InvalidArgument(fmt::format("write_matrix_market: a dense {} x {} matrix with {} values", matrix.rows,
-                                      matrix.cols, matrix.values.size()));
+    throw InvalidArgument(detail::message("write_matrix_market: a dense {} x {} matrix with {} values", matrix.rows,
+                                          matrix.cols, matrix.values.size()));
   for (offset_t k = 0; k < size; ++k)
     require_finite(static_cast<index_t>(k % matrix.rows), static_cast<index_t>(k / matrix.rows),
                    matrix.values[static_cast<std::size_t>(k)]);
 
   TextWriter out(path);
   put_banner<T>(out, MatrixMarketFormat::array, MatrixMarketSymmetry::general, comment);
-  out.put(fmt::format("{} {}\n", matrix.rows, matrix.cols));
+  out.put(detail::message("{} {}\n", matrix.rows, matrix.cols));
   for (const T& value : matrix.values) put_value(out, value);
   out.close();
 }

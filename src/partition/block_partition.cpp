@@ -2,13 +2,12 @@
 
 #include "backend/backend_impl.hpp"
 #include "backend/require.hpp"
+#include "core/message.hpp"
 #include "partition/agglomerate.hpp"
 #include "partition/coupling.hpp"
 #include "partition/supervariables.hpp"
 
 #include <blockjacobi/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -18,24 +17,24 @@ namespace {
 
 void require_block_size(const char* function, index_t size) {
   if (size < 1 || size > max_block_size)
-    throw InvalidArgument(fmt::format("{}: block size is {}, must be in 1..{}", function, size, max_block_size));
+    throw InvalidArgument(detail::message("{}: block size is {}, must be in 1..{}", function, size, max_block_size));
 }
 
 void require_options(const DetectOptions& o) {
   require_block_size("BlockPartition::detect", o.max_size);
   if (!(o.tolerance >= 0.0 && o.tolerance < 1.0))
-    throw InvalidArgument(fmt::format("BlockPartition::detect: tolerance is {}, must be in [0, 1)", o.tolerance));
+    throw InvalidArgument(detail::message("BlockPartition::detect: tolerance is {}, must be in [0, 1)", o.tolerance));
   if (o.merge == Merge::coupled && !(o.coupling >= 0.0))
-    throw InvalidArgument(fmt::format("BlockPartition::detect: coupling is {}, must be >= 0", o.coupling));
+    throw InvalidArgument(detail::message("BlockPartition::detect: coupling is {}, must be >= 0", o.coupling));
 }
 
 template <Scalar T, Offset O>
 void require_matrix(const CsrView<T, O>& matrix, const DetectOptions& o) {
   if (matrix.rows != matrix.cols)
     throw InvalidArgument(
-        fmt::format("BlockPartition::detect: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
+        detail::message("BlockPartition::detect: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
   if (o.merge == Merge::coupled && matrix.nnz > 0 && matrix.values == nullptr)
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(detail::message(
         "BlockPartition::detect: the matrix has {} entries but no values, which Merge::coupled looks at", matrix.nnz));
 }
 
@@ -78,7 +77,7 @@ std::vector<index_t> merge_coupled(const CsrView<T, O>& host, const std::vector<
 }  // namespace
 
 BlockPartition BlockPartition::uniform(index_t rows, index_t block_size) {
-  if (rows < 0) throw InvalidArgument(fmt::format("BlockPartition::uniform: rows is {}, must be >= 0", rows));
+  if (rows < 0) throw InvalidArgument(detail::message("BlockPartition::uniform: rows is {}, must be >= 0", rows));
   require_block_size("BlockPartition::uniform", block_size);
   std::vector<index_t> offsets{0};
   offsets.reserve(static_cast<std::size_t>(rows / block_size) + 2);
@@ -90,14 +89,14 @@ BlockPartition BlockPartition::from_offsets(std::vector<index_t> offsets) {
   if (offsets.empty()) throw InvalidArgument("BlockPartition::from_offsets: no offsets, must hold at least 0");
   if (offsets.front() != 0)
     throw InvalidArgument(
-        fmt::format("BlockPartition::from_offsets: the first offset is {}, must be 0", offsets.front()));
+        detail::message("BlockPartition::from_offsets: the first offset is {}, must be 0", offsets.front()));
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
     const offset_t size = static_cast<offset_t>(offsets[b + 1]) - offsets[b];
     if (size < 1 || size > max_block_size)
       throw InvalidArgument(
-          fmt::format("BlockPartition::from_offsets: block {} goes from row {} to row {} (exclusive): {} rows, "
-                      "must be 1..{}",
-                      b, offsets[b], offsets[b + 1], size, max_block_size));
+          detail::message("BlockPartition::from_offsets: block {} goes from row {} to row {} (exclusive): {} rows, "
+                          "must be 1..{}",
+                          b, offsets[b], offsets[b + 1], size, max_block_size));
   }
   return BlockPartition(std::move(offsets));
 }
@@ -124,8 +123,8 @@ BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O
   if (matrix.space == MemorySpace::host) return detect(matrix, options);
   require_options(options);
   if (backend.memory_space() != matrix.space)
-    throw InvalidArgument(fmt::format("BlockPartition::detect: the matrix lies on the {}, the backend is {}",
-                                      to_string(matrix.space), backend.description()));
+    throw InvalidArgument(detail::message("BlockPartition::detect: the matrix lies on the {}, the backend is {}",
+                                          to_string(matrix.space), backend.description()));
   detail::require_arrays("BlockPartition::detect", matrix);
   require_matrix(matrix, options);
   detail::BackendImpl& impl = backend.impl();

@@ -1,8 +1,8 @@
 #include <blockjacobi/block_partition.hpp>
 
-#include <blockjacobi/error.hpp>
+#include "core/message.hpp"
 
-#include <fmt/format.h>
+#include <blockjacobi/error.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -25,8 +25,8 @@ std::vector<Group> groups_of(std::span<const index_t> labels, const std::vector<
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
     while (end < rows.size() && label(end) == label(begin)) ++end;
     if (end - begin > static_cast<std::size_t>(max_block_size))
-      throw InvalidArgument(fmt::format("BlockPartition::from_labels: {} rows have the label {}, at most {} may",
-                                        end - begin, label(begin), max_block_size));
+      throw InvalidArgument(detail::message("BlockPartition::from_labels: {} rows have the label {}, at most {} may",
+                                            end - begin, label(begin), max_block_size));
     groups.push_back({begin, end});
   }
   return groups;
@@ -36,7 +36,7 @@ std::vector<Group> groups_of(std::span<const index_t> labels, const std::vector<
 
 PermutedPartition BlockPartition::from_labels(std::span<const index_t> labels) {
   if (labels.size() > static_cast<std::size_t>(std::numeric_limits<index_t>::max()))
-    throw InvalidArgument(fmt::format("BlockPartition::from_labels: {} labels exceed 32 bits", labels.size()));
+    throw InvalidArgument(detail::message("BlockPartition::from_labels: {} labels exceed 32 bits", labels.size()));
   std::vector<index_t> rows(labels.size());
   std::iota(rows.begin(), rows.end(), 0);
   std::ranges::stable_sort(rows, {}, [labels](index_t row) { return labels[static_cast<std::size_t>(row)]; });

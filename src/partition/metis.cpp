@@ -1,9 +1,10 @@
 #include "partition/metis.hpp"
 
+#include "core/message.hpp"
+
 #include <blockjacobi/block_partition.hpp>
 #include <blockjacobi/error.hpp>
 
-#include <fmt/format.h>
 #include <metis.h>
 
 #include <algorithm>
@@ -57,9 +58,9 @@ std::vector<index_t> metis_parts(const CsrMatrix<double>& graph, std::span<const
         METIS_PartGraphRecursive(&vertices, &constraints, offsets.data(), neighbours.data(), vertex_weights.data(),
                                  nullptr, edge_weights.data(), &wanted, nullptr, nullptr, options, &cut, part.data());
     if (status != METIS_OK)
-      throw Error(
-          fmt::format("BlockPartition::metis: METIS_PartGraphRecursive ended with {} ({} vertices, {} edges, {} parts)",
-                      status, graph.rows(), graph.nnz() / 2, parts));
+      throw Error(detail::message(
+          "BlockPartition::metis: METIS_PartGraphRecursive ended with {} ({} vertices, {} edges, {} parts)", status,
+          graph.rows(), graph.nnz() / 2, parts));
   }
   return {part.begin(), part.end()};
 }

@@ -1,3 +1,4 @@
+#include "core/message.hpp"
 #include "partition/bounded_parts.hpp"
 #include "partition/magnitudes.hpp"
 #include "partition/metis.hpp"
@@ -6,8 +7,6 @@
 
 #include <blockjacobi/block_partition.hpp>
 #include <blockjacobi/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -19,15 +18,16 @@ template <Scalar T, Offset O>
 void require_arguments(const CsrView<T, O>& matrix, index_t max_size) {
   if (max_size < 1 || max_size > max_block_size)
     throw InvalidArgument(
-        fmt::format("BlockPartition::metis: block size is {}, must be in 1..{}", max_size, max_block_size));
+        detail::message("BlockPartition::metis: block size is {}, must be in 1..{}", max_size, max_block_size));
   if (matrix.space != MemorySpace::host)
     throw InvalidArgument("BlockPartition::metis: the matrix lies on the device, must be on the host");
   if (matrix.rows != matrix.cols)
     throw InvalidArgument(
-        fmt::format("BlockPartition::metis: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
+        detail::message("BlockPartition::metis: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
   validate(matrix);
   if (matrix.nnz > 0 && matrix.values == nullptr)
-    throw InvalidArgument(fmt::format("BlockPartition::metis: the matrix has {} entries but no values", matrix.nnz));
+    throw InvalidArgument(
+        detail::message("BlockPartition::metis: the matrix has {} entries but no values", matrix.nnz));
   if (!BlockPartition::metis_available()) (void)detail::metis_parts({}, {}, 1);  // says so, whatever the matrix is
 }
 

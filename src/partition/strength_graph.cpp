@@ -1,8 +1,8 @@
 #include "partition/strength_graph.hpp"
 
-#include <blockjacobi/error.hpp>
+#include "core/message.hpp"
 
-#include <fmt/format.h>
+#include <blockjacobi/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -59,8 +59,8 @@ CsrMatrix<double> strength_graph(const CsrMatrix<double>& m, std::span<const ind
   const auto size = static_cast<index_t>(vertices.size() - 1);
   auto graph = CsrMatrix<double>::from_triplets(size, size, edges);
   if (graph.nnz() > std::numeric_limits<index_t>::max())
-    throw InvalidArgument(fmt::format("BlockPartition::metis: {} couplings, at most {} can be", graph.nnz(),
-                                      std::numeric_limits<index_t>::max()));
+    throw InvalidArgument(detail::message("BlockPartition::metis: {} couplings, at most {} can be", graph.nnz(),
+                                          std::numeric_limits<index_t>::max()));
   return graph;
 }
 

@@ -1,10 +1,10 @@
 #include <blockjacobi/block_jacobi.hpp>
 
 #include "backend/host_pattern.hpp"
+#include "core/message.hpp"
 #include "precond/block_jacobi_impl.hpp"
 #include "precond/fingerprint.hpp"
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <cmath>
@@ -18,10 +18,11 @@ template <Scalar T, Offset O>
 void require_square_of(const CsrView<T, O>& matrix, const BlockPartition& partition) {
   detail::require_arrays("BlockJacobi", matrix);
   if (matrix.rows != matrix.cols)
-    throw InvalidArgument(fmt::format("BlockJacobi: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
+    throw InvalidArgument(
+        detail::message("BlockJacobi: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
   if (partition.rows() != matrix.rows)
     throw InvalidArgument(
-        fmt::format("BlockJacobi: the partition has {} rows, the matrix {}", partition.rows(), matrix.rows));
+        detail::message("BlockJacobi: the partition has {} rows, the matrix {}", partition.rows(), matrix.rows));
 }
 
 template <Scalar T, Offset O>
@@ -31,7 +32,7 @@ CsrView<const void, O> pattern_of(const CsrView<T, O>& matrix) {
 
 void require_options(const BlockJacobiOptions& options) {
   if (options.storage == Storage::adaptive && !(options.accuracy > 0.0))
-    throw InvalidArgument(fmt::format("BlockJacobi: accuracy is {}, must be positive", options.accuracy));
+    throw InvalidArgument(detail::message("BlockJacobi: accuracy is {}, must be positive", options.accuracy));
 }
 
 /// Validates a host pattern and builds the state; reads the values nowhere.
@@ -72,14 +73,14 @@ void require_good_blocks(const detail::BlockJacobiImpl<T>& impl, const BlockJaco
     const std::size_t others = found.defects.size() - 1;
     throw SingularBlock(first.block, first.first_row, first.size, first.info,
                         "BlockJacobi: " + describe(first) +
-                            (others > 0 ? fmt::format(" (and {} more blocks)", others) : std::string()));
+                            (others > 0 ? detail::message(" (and {} more blocks)", others) : std::string()));
   }
   if (impl.options.storage != Storage::packed) return;
   const auto unsuited = impl.stored->unsuited();
   if (unsuited.count == 0) return;
-  throw InvalidArgument(fmt::format(
+  throw InvalidArgument(detail::message(
       "BlockJacobi: packed storage needs Hermitian blocks; {}{}", impl.describe_asymmetry(unsuited.first, values),
-      unsuited.count > 1 ? fmt::format(" (and {} more blocks)", unsuited.count - 1) : std::string()));
+      unsuited.count > 1 ? detail::message(" (and {} more blocks)", unsuited.count - 1) : std::string()));
 }
 
 template <Scalar T>
@@ -110,7 +111,7 @@ void add_storage(const detail::BlockJacobiImpl<T>& impl, BlockJacobiReport& repo
   report.storage = impl.options.storage;
   if (!impl.stored) {
     if (report.blocks > 0) report.formats.emplace_back(Storage::full, report.blocks);
-    report.inverse_bytes = static_cast<std::size_t>(impl.layout.size()) * sizeof(T);
+    report.inverse_bytes = static_cast<std::size_t>(impl.layout().size()) * sizeof(T);
     return;
   }
   for (const detail::StoredGroup& group : impl.stored->groups()) {
@@ -131,7 +132,7 @@ template <Offset O>
 BlockJacobi<T>::BlockJacobi(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
                             const BlockJacobiOptions& options) {
   if (matrix.nnz > 0 && matrix.values == nullptr)
-    throw InvalidArgument(fmt::format("BlockJacobi: the matrix has {} entries but no values", matrix.nnz));
+    throw InvalidArgument(detail::message("BlockJacobi: the matrix has {} entries but no values", matrix.nnz));
   impl_ = analyze_pattern(backend, matrix, partition, options);
   if (backend.memory_space() == matrix.space) {
     rebuild(matrix.values, matrix.nnz, matrix.space);
@@ -156,7 +157,7 @@ template <Scalar T>
 const detail::BlockJacobiImpl<T>& BlockJacobi<T>::set_up(const char* function) const {
   if (!impl_->is_set_up)
     throw InvalidArgument(
-        fmt::format("{}: there are no inverses yet, refresh() comes first after BlockJacobi::analyze()", function));
+        detail::message("{}: there are no inverses yet, refresh() comes first after BlockJacobi::analyze()", function));
   return *impl_;
 }
 
@@ -170,11 +171,11 @@ BlockJacobi<T>::~BlockJacobi() = default;
 template <Scalar T>
 void BlockJacobi<T>::require_values(const char* function, const T* values, offset_t nnz, MemorySpace space) const {
   if (nnz != impl_->nnz)
-    throw InvalidArgument(fmt::format("{}: {} values, the pattern has {}", function, nnz, impl_->nnz));
-  if (nnz > 0 && values == nullptr) throw InvalidArgument(fmt::format("{}: values is a null pointer", function));
+    throw InvalidArgument(detail::message("{}: {} values, the pattern has {}", function, nnz, impl_->nnz));
+  if (nnz > 0 && values == nullptr) throw InvalidArgument(detail::message("{}: values is a null pointer", function));
   if (space != impl_->backend.memory_space())
-    throw InvalidArgument(fmt::format("{}: the values lie on the {}, the backend is {}", function, to_string(space),
-                                      impl_->backend.description()));
+    throw InvalidArgument(detail::message("{}: the values lie on the {}, the backend is {}", function, to_string(space),
+                                          impl_->backend.description()));
 }
 
 template <Scalar T>
@@ -188,8 +189,8 @@ template <Offset O>
 void BlockJacobi<T>::refresh(const CsrView<T, O>& matrix) {
   detail::require_arrays("BlockJacobi::refresh", matrix);
   if (matrix.rows != rows() || matrix.cols != rows())
-    throw InvalidArgument(fmt::format("BlockJacobi::refresh: the matrix is {} x {}, the pattern {} x {}", matrix.rows,
-                                      matrix.cols, rows(), rows()));
+    throw InvalidArgument(detail::message("BlockJacobi::refresh: the matrix is {} x {}, the pattern {} x {}",
+                                          matrix.rows, matrix.cols, rows(), rows()));
   require_values("BlockJacobi::refresh", matrix.values, matrix.nnz, matrix.space);
   if (!impl_->options.check_pattern)
     throw InvalidArgument("BlockJacobi::refresh: check_pattern was off, there is nothing to compare the pattern with");
@@ -212,7 +213,7 @@ namespace {
 
 void require_op(Op op) {
   if (op != Op::none && op != Op::transpose && op != Op::conjugate_transpose)
-    throw InvalidArgument(fmt::format("BlockJacobi::apply: op is {}, no enumerator", static_cast<int>(op)));
+    throw InvalidArgument(detail::message("BlockJacobi::apply: op is {}, no enumerator", static_cast<int>(op)));
 }
 
 template <class T>
@@ -256,7 +257,7 @@ void BlockJacobi<T>::apply(T alpha, MultiVectorView<const T> R, T beta, MultiVec
   detail::require_multivector("BlockJacobi::apply: R", R, rows(), impl_->backend);
   detail::require_multivector("BlockJacobi::apply: Z", Z, rows(), impl_->backend);
   if (R.cols != Z.cols)
-    throw InvalidArgument(fmt::format("BlockJacobi::apply: R has {} columns, Z {}", R.cols, Z.cols));
+    throw InvalidArgument(detail::message("BlockJacobi::apply: R has {} columns, Z {}", R.cols, Z.cols));
   detail::require_disjoint("BlockJacobi::apply", R, Z);
   const auto& impl = set_up("BlockJacobi::apply");
   if (R.cols > 0 && R.rows > 0) impl.apply(op, alpha, columns_of(R), beta, columns_of(Z));
@@ -286,7 +287,7 @@ BlockJacobiReport BlockJacobi<T>::report() const {
   report.blocks = partition().blocks();
   report.scalar = scalar_type<T>;
   report.policy = impl_->options.singular;
-  for (const BlockGroup& group : impl_->layout.groups()) report.sizes.emplace_back(group.size, group.count);
+  for (const BlockGroup& group : impl_->layout().groups()) report.sizes.emplace_back(group.size, group.count);
   report.bytes = bytes();
   report.captured = nnz() > 0 ? static_cast<double>(impl_->entries) / static_cast<double>(nnz()) : 1.0;
   for (index_t b = 0; b < report.blocks; ++b) {
@@ -306,7 +307,7 @@ template <Scalar T>
 BlockBatchView<const T> BlockJacobi<T>::inverse() const {
   if (impl_->stored)
     throw InvalidArgument(
-        fmt::format("BlockJacobi::inverse: the storage is {}, must be full", to_string(impl_->options.storage)));
+        detail::message("BlockJacobi::inverse: the storage is {}, must be full", to_string(impl_->options.storage)));
   return std::as_const(impl_->inverse).view();
 }
 
@@ -315,7 +316,7 @@ std::vector<T> BlockJacobi<T>::inverse_block(index_t block) const {
   const auto& impl = set_up("BlockJacobi::inverse_block");
   if (block < 0 || block >= partition().blocks())
     throw InvalidArgument(
-        fmt::format("BlockJacobi::inverse_block: block is {}, there are {}", block, partition().blocks()));
+        detail::message("BlockJacobi::inverse_block: block is {}, there are {}", block, partition().blocks()));
   return impl.inverse_block(block);
 }
 

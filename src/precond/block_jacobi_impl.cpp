@@ -1,9 +1,8 @@
 #include "precond/block_jacobi_impl.hpp"
 
 #include "backend/host_extract.hpp"
+#include "core/message.hpp"
 #include "core/shared/compute_type.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -29,9 +28,9 @@ std::size_t scratch_size(const Backend& backend, const BlockLayout& layout, cons
 template <class T>
 std::string to_text(T value) {
   if constexpr (is_complex<T>)
-    return fmt::format("({}, {})", value.real(), value.imag());
+    return detail::message("({}, {})", value.real(), value.imag());
   else
-    return fmt::format("{}", value);
+    return detail::message("{}", value);
 }
 
 }  // namespace
@@ -45,9 +44,9 @@ BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartitio
       nnz(analysis.nnz),
       entries(analysis.map.entries - (analysis.l1 ? partition_.rows() : 0)),
       fingerprint(analysis.fingerprint),
-      layout(std::move(analysis.layout)),
-      inverse(backend_, format_of<T>(options_.storage) == Format::full ? layout : BlockLayout({}, sizeof(T))),
-      stored(make_stored<T>(backend_, layout, options_)),
+      inverse(backend_,
+              format_of<T>(options_.storage) == Format::full ? std::move(analysis.layout) : BlockLayout({}, sizeof(T))),
+      stored(make_stored<T>(backend_, analysis.layout, options_)),
       map_slots(backend_, analysis.map.slots),
       map_narrow(backend_, analysis.map.narrow),
       map_wide(backend_, analysis.map.wide),
@@ -56,7 +55,7 @@ BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartitio
       rcond(backend_, static_cast<std::size_t>(partition_.blocks())),
       defects(backend_, 1),
       l1(analysis.l1 ? L1Values<T>(backend_, *analysis.l1, partition_) : L1Values<T>(backend_)),
-      scratch(backend_, scratch_size<T>(backend_, layout, options_)) {
+      scratch(backend_, scratch_size<T>(backend_, layout(), options_)) {
   defects.zero();
 }
 
@@ -117,12 +116,12 @@ bool BlockJacobiImpl<T>::failed() const {
 template <Scalar T>
 std::vector<T> BlockJacobiImpl<T>::inverse_block(index_t block) const {
   if (!stored) return inverse.block(block);
-  return stored->block(std::ranges::find(layout.slots(), block, &BlockSlot::block) - layout.slots().begin());
+  return stored->block(std::ranges::find(layout().slots(), block, &BlockSlot::block) - layout().slots().begin());
 }
 
 template <Scalar T>
 std::string BlockJacobiImpl<T>::describe_asymmetry(index_t block, const T* values) const {
-  const auto slot = std::ranges::find(layout.slots(), block, &BlockSlot::block);
+  const auto slot = std::ranges::find(layout().slots(), block, &BlockSlot::block);
   std::vector<T> host(static_cast<std::size_t>(nnz) + (options.l1 ? static_cast<std::size_t>(rows()) : 0));
   const T* const used = options.l1 ? l1.extended() : values;
   backend.impl().copy_to_host(host.data(), used, host.size() * sizeof(T));
@@ -133,17 +132,17 @@ std::string BlockJacobiImpl<T>::describe_asymmetry(index_t block, const T* value
   const int n = slot->size;
   std::vector<T> a(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
   auto* const elements = compute_cast(a.data());
-  extract_block(compute_cast(host.data()), view, slot - layout.slots().begin(), n, elements);
+  extract_block(compute_cast(host.data()), view, slot - layout().slots().begin(), n, elements);
   for (int j = 0; j < n; ++j)
     for (int i = j; i < n; ++i) {
       if (is_hermitian_pair(elements[i + j * n], elements[j + i * n], elements[i * (n + 1)], elements[j * (n + 1)]))
         continue;
       const index_t first = slot->first_row;
-      return fmt::format("block {} (rows {}..{}): element ({}, {}) is {}, ({}, {}) is {}", block, first, first + n - 1,
-                         first + i, first + j, to_text(a[static_cast<std::size_t>(i + j * n)]), first + j, first + i,
-                         to_text(a[static_cast<std::size_t>(j + i * n)]));
+      return detail::message("block {} (rows {}..{}): element ({}, {}) is {}, ({}, {}) is {}", block, first,
+                             first + n - 1, first + i, first + j, to_text(a[static_cast<std::size_t>(i + j * n)]),
+                             first + j, first + i, to_text(a[static_cast<std::size_t>(j + i * n)]));
     }
-  return fmt::format("block {} (rows {}..{})", block, slot->first_row, slot->first_row + n - 1);
+  return detail::message("block {} (rows {}..{})", block, slot->first_row, slot->first_row + n - 1);
 }
 
 template <Scalar T>

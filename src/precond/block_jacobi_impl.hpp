@@ -69,6 +69,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   /// Element (i, j) and its counterpart, the first that makes a block not Hermitian, from values in backend memory.
   std::string describe_asymmetry(index_t block, const T* values) const;
   std::size_t bytes() const;
+  const BlockLayout& layout() const { return stored ? stored->layout() : inverse.layout(); }
   const int* failure() const override { return options.singular == SingularPolicy::fail ? defects.data() : nullptr; }
   /// Waits; whether failure() points to a number that is not 0.
   bool failed() const;
@@ -81,7 +82,6 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   offset_t nnz;
   offset_t entries;  ///< of the matrix inside blocks
   std::uint64_t fingerprint;
-  BlockLayout layout;
   BlockBatch<T> inverse;                  ///< without blocks where they are stored otherwise
   std::optional<StoredBlocks<T>> stored;  ///< in other formats than full
   Array<MapSlot> map_slots;

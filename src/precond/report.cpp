@@ -1,6 +1,6 @@
 #include <blockjacobi/block_jacobi.hpp>
 
-#include <fmt/format.h>
+#include "core/message.hpp"
 
 #include <cmath>
 
@@ -17,24 +17,24 @@ std::string histogram(const std::vector<std::pair<index_t, index_t>>& sizes) {
       text += ", ...";
       i = sizes.size() - 1;
     }
-    text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", sizes[i].second, sizes[i].first);
+    text += detail::message("{}{} x {}", text.empty() ? "" : ", ", sizes[i].second, sizes[i].first);
   }
   return text.empty() ? "none" : text;
 }
 
 /// "  storage adaptive: 12 fp16, 3 full, 0.01 MB; 2 blocks no longer suit it (first: block 5)".
 std::string storage_line(const BlockJacobiReport& r) {
-  std::string text = fmt::format("  storage {}: ", to_string(r.storage));
-  for (const auto& [format, count] : r.formats) text += fmt::format("{} {}, ", count, to_string(format));
-  text += fmt::format("{:.2f} MB", static_cast<double>(r.inverse_bytes) * 1e-6);
+  std::string text = detail::message("  storage {}: ", to_string(r.storage));
+  for (const auto& [format, count] : r.formats) text += detail::message("{} {}, ", count, to_string(format));
+  text += detail::message("{:.2f} MB", static_cast<double>(r.inverse_bytes) * 1e-6);
   if (r.unsuited_blocks > 0)
-    text += fmt::format("; {} block{} {} (first: block {})", r.unsuited_blocks, r.unsuited_blocks == 1 ? "" : "s",
-                        r.storage == Storage::packed ? "not Hermitian" : "beyond the accuracy", r.first_unsuited);
+    text += detail::message("; {} block{} {} (first: block {})", r.unsuited_blocks, r.unsuited_blocks == 1 ? "" : "s",
+                            r.storage == Storage::packed ? "not Hermitian" : "beyond the accuracy", r.first_unsuited);
   return text + "\n";
 }
 
 /// A number as JSON has it.
-std::string json_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
+std::string json_number(double value) { return std::isfinite(value) ? detail::message("{}", value) : "null"; }
 
 /// "[a, b]" of the texts of the elements.
 template <class Elements, class Text>
@@ -70,44 +70,46 @@ const char* to_string(Storage storage) noexcept {
 }
 
 std::string describe(const BlockDefect& d) {
-  const std::string where = fmt::format("block {} (rows {}..{})", d.block, d.first_row, d.first_row + d.size - 1);
+  const std::string where = detail::message("block {} (rows {}..{})", d.block, d.first_row, d.first_row + d.size - 1);
   if (d.info < 0) {
     const index_t element = -d.info - 1;
-    return fmt::format("{}: element ({}, {}) of the matrix is NaN or Inf", where, d.first_row + element % d.size,
-                       d.first_row + element / d.size);
+    return detail::message("{}: element ({}, {}) of the matrix is NaN or Inf", where, d.first_row + element % d.size,
+                           d.first_row + element / d.size);
   }
-  if (d.info <= d.size) return fmt::format("{}: pivot {} is exactly zero", where, d.info);
-  return fmt::format("{}: singular to working precision, reciprocal condition {:.2e}", where, d.rcond);
+  if (d.info <= d.size) return detail::message("{}: pivot {} is exactly zero", where, d.info);
+  return detail::message("{}: singular to working precision, reciprocal condition {:.2e}", where, d.rcond);
 }
 
 std::string to_text(const BlockJacobiReport& r) {
-  std::string text = fmt::format(
+  std::string text = detail::message(
       "block-Jacobi ({}): {} rows in {} blocks, {:.1f} % of the entries inside, {:.2f} MB\n"
       "  blocks x order: {}\n",
       to_char(r.scalar), r.rows, r.blocks, 100.0 * r.captured, static_cast<double>(r.bytes) * 1e-6, histogram(r.sizes));
   if (r.min_rcond_block >= 0)
-    text += fmt::format("  smallest reciprocal condition {:.2e} (block {})\n", r.min_rcond, r.min_rcond_block);
+    text += detail::message("  smallest reciprocal condition {:.2e} (block {})\n", r.min_rcond, r.min_rcond_block);
   if (r.storage != Storage::full) text += storage_line(r);
   if (r.defects.empty()) return text;
-  text += fmt::format("  {} singular, {} with NaN or Inf; policy {}\n", r.singular_blocks, r.non_finite_blocks,
-                      to_string(r.policy));
+  text += detail::message("  {} singular, {} with NaN or Inf; policy {}\n", r.singular_blocks, r.non_finite_blocks,
+                          to_string(r.policy));
   for (std::size_t i = 0; i < std::min(r.defects.size(), defects_in_text); ++i)
     text += "    " + describe(r.defects[i]) + "\n";
-  if (r.defects.size() > defects_in_text) text += fmt::format("    and {} more\n", r.defects.size() - defects_in_text);
+  if (r.defects.size() > defects_in_text)
+    text += detail::message("    and {} more\n", r.defects.size() - defects_in_text);
   return text;
 }
 
 std::string to_json(const BlockJacobiReport& r) {
-  const std::string sizes = json_array(
-      r.sizes, [](const auto& size) { return fmt::format(R"({{"rows": {}, "count": {}}})", size.first, size.second); });
+  const std::string sizes = json_array(r.sizes, [](const auto& size) {
+    return detail::message(R"({{"rows": {}, "count": {}}})", size.first, size.second);
+  });
   const std::string formats = json_array(r.formats, [](const auto& format) {
-    return fmt::format(R"({{"storage": "{}", "count": {}}})", to_string(format.first), format.second);
+    return detail::message(R"({{"storage": "{}", "count": {}}})", to_string(format.first), format.second);
   });
   const std::string defects = json_array(r.defects, [](const BlockDefect& d) {
-    return fmt::format(R"({{"block": {}, "first_row": {}, "rows": {}, "info": {}, "rcond": {}}})", d.block, d.first_row,
-                       d.size, d.info, json_number(d.rcond));
+    return detail::message(R"({{"block": {}, "first_row": {}, "rows": {}, "info": {}, "rcond": {}}})", d.block,
+                           d.first_row, d.size, d.info, json_number(d.rcond));
   });
-  return fmt::format(
+  return detail::message(
       R"({{"scalar": "{}", "rows": {}, "blocks": {}, "sizes": {}, "captured": {}, "bytes": {}, "storage": "{}", )"
       R"("formats": {}, "inverse_bytes": {}, "unsuited_blocks": {}, "first_unsuited": {}, "singular_policy": "{}", )"
       R"("singular_blocks": {}, "non_finite_blocks": {}, "min_rcond": {}, "min_rcond_block": {}, "defects": {}}})",

@@ -59,6 +59,7 @@ class StoredBlocks {
 
   StoredBlocksView view() const;
   std::size_t bytes() const;
+  const BlockLayout& layout() const { return layout_; }
   std::size_t inverse_bytes() const { return data_.bytes(); }
   /// An upper bound of bytes() for that format (none: adaptive), before anything is allocated.
   static std::size_t bytes_bound(const BlockLayout& layout, std::optional<Format> format, std::size_t chunk_bytes);

@@ -1,6 +1,6 @@
 #include <blockjacobi/suggest.hpp>
 
-#include <fmt/format.h>
+#include "core/message.hpp"
 
 #include <cmath>
 
@@ -9,42 +9,42 @@ namespace blockjacobi {
 namespace {
 
 /// A JSON number; null for what JSON has no number for.
-std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
+std::string number(double value) { return std::isfinite(value) ? detail::message("{}", value) : "null"; }
 
 }  // namespace
 
 std::string to_text(const Suggestion& s) {
-  std::string text = fmt::format("{:<11} {:>8} {:>9} {:>9} {:>10} {:>11} {:>10}  {}\n", "blocks", "captured", "MB",
-                                 "set-up/ms", "iter./ms", "iterations", "time/ms", "how");
+  std::string text = detail::message("{:<11} {:>8} {:>9} {:>9} {:>10} {:>11} {:>10}  {}\n", "blocks", "captured", "MB",
+                                     "set-up/ms", "iter./ms", "iterations", "time/ms", "how");
   for (std::size_t i = 0; i < s.candidates.size(); ++i) {
     const BlockCandidate& c = s.candidates[i];
     const std::string how =
         c.failed   ? "the probe broke down"
-        : c.probed ? fmt::format("{} iterations reduced ||r|| to {:.1e}", c.probe_iterations, c.probe_reduction)
+        : c.probed ? detail::message("{} iterations reduced ||r|| to {:.1e}", c.probe_iterations, c.probe_reduction)
                    : "scaled by captured";
-    text += fmt::format("{:<11} {:>6.1f} % {:>9.2f} {:>9.2f} {:>10.4f} {:>11.0f} {:>10.2f}  {}{}\n", c.name,
-                        100.0 * c.captured, static_cast<double>(c.bytes) * 1e-6, 1e3 * c.setup_seconds,
-                        1e3 * c.iteration_seconds, c.iterations, 1e3 * c.seconds, how,
-                        i == s.recommended ? "  <- recommended" : "");
+    text += detail::message("{:<11} {:>6.1f} % {:>9.2f} {:>9.2f} {:>10.4f} {:>11.0f} {:>10.2f}  {}{}\n", c.name,
+                            100.0 * c.captured, static_cast<double>(c.bytes) * 1e-6, 1e3 * c.setup_seconds,
+                            1e3 * c.iteration_seconds, c.iterations, 1e3 * c.seconds, how,
+                            i == s.recommended ? "  <- recommended" : "");
   }
   if (s.candidates.empty()) return text;
-  return text + (s.blocks_pay() ? fmt::format("recommended: {}\n", s.best().name)
+  return text + (s.blocks_pay() ? detail::message("recommended: {}\n", s.best().name)
                                 : "recommended: scalar, blocks do not pay\n");
 }
 
 std::string to_json(const Suggestion& s) {
   std::string rows;
   for (const BlockCandidate& c : s.candidates)
-    rows += fmt::format(
+    rows += detail::message(
         "{}\n    {{\"name\": \"{}\", \"blocks\": {}, \"largest_block\": {}, \"captured\": {}, \"bytes\": {}, "
         "\"setup_seconds\": {}, \"iteration_seconds\": {}, \"probed\": {}, \"failed\": {}, \"probe_iterations\": {}, "
         "\"probe_reduction\": {}, \"iterations\": {}, \"seconds\": {}}}",
         rows.empty() ? "" : ",", c.name, c.blocks.blocks(), c.blocks.largest_block(), number(c.captured), c.bytes,
         number(c.setup_seconds), number(c.iteration_seconds), c.probed, c.failed, c.probe_iterations,
         number(c.probe_reduction), number(c.iterations), number(c.seconds));
-  return fmt::format(
+  return detail::message(
       "{{\n  \"recommended\": {},\n  \"blocks_pay\": {},\n  \"probe_seconds\": {},\n  \"candidates\": [{}\n  ]\n}}\n",
-      s.candidates.empty() ? "null" : fmt::format("\"{}\"", s.best().name), s.blocks_pay(), number(s.probe_seconds),
+      s.candidates.empty() ? "null" : detail::message("\"{}\"", s.best().name), s.blocks_pay(), number(s.probe_seconds),
       rows);
 }
 

@@ -1,13 +1,12 @@
 #include <blockjacobi/suggest.hpp>
 
+#include "core/message.hpp"
 #include "partition/magnitudes.hpp"
 #include "partition/strength_graph.hpp"
 #include "suggest/cost_model.hpp"
 #include "suggest/probe.hpp"
 
 #include <blockjacobi/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -24,14 +23,16 @@ constexpr double iterations_without_probe = 200.0;
 template <Scalar T>
 void require_arguments(const CsrMatrix<T>& matrix, const SuggestOptions& o) {
   if (matrix.rows() != matrix.cols())
-    throw InvalidArgument(fmt::format("suggest: the matrix is {} x {}, must be square", matrix.rows(), matrix.cols()));
+    throw InvalidArgument(
+        detail::message("suggest: the matrix is {} x {}, must be square", matrix.rows(), matrix.cols()));
   if (!(o.rtol > 0.0 && o.rtol < 1.0))
-    throw InvalidArgument(fmt::format("suggest: rtol is {}, must be between 0 and 1", o.rtol));
+    throw InvalidArgument(detail::message("suggest: rtol is {}, must be between 0 and 1", o.rtol));
   if (!(o.probe_share >= 0.0 && o.probe_share <= 1.0))
-    throw InvalidArgument(fmt::format("suggest: probe_share is {}, must be in [0, 1]", o.probe_share));
-  if (o.restart < 1) throw InvalidArgument(fmt::format("suggest: restart is {}, must be >= 1", o.restart));
+    throw InvalidArgument(detail::message("suggest: probe_share is {}, must be in [0, 1]", o.probe_share));
+  if (o.restart < 1) throw InvalidArgument(detail::message("suggest: restart is {}, must be >= 1", o.restart));
   if (!(o.bandwidth >= 0.0) || !(o.latency >= 0.0))
-    throw InvalidArgument(fmt::format("suggest: bandwidth is {}, latency is {}, must be >= 0", o.bandwidth, o.latency));
+    throw InvalidArgument(
+        detail::message("suggest: bandwidth is {}, latency is {}, must be >= 0", o.bandwidth, o.latency));
 }
 
 /// min(1, |a_ij| / sqrt(s_i s_j)) of every entry, 0 on the diagonal.
@@ -92,8 +93,9 @@ class Study {
     const index_t n = matrix.rows();
     add("scalar", BlockPartition::uniform(n, 1), 0.0);
     for (const index_t size : {8, 16, 32})
-      add(fmt::format("detect {}", size), BlockPartition::detect(matrix, size), 1.0);
-    for (const index_t size : {8, 32, 64}) add(fmt::format("uniform {}", size), BlockPartition::uniform(n, size), 0.0);
+      add(detail::message("detect {}", size), BlockPartition::detect(matrix, size), 1.0);
+    for (const index_t size : {8, 32, 64})
+      add(detail::message("uniform {}", size), BlockPartition::uniform(n, size), 0.0);
     add("coupled 32", BlockPartition::detect(matrix, DetectOptions{.merge = Merge::coupled}), 4.0);
   }
 

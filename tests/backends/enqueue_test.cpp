@@ -128,7 +128,7 @@ auto solve_gmres() {
   return [](const auto& A, const auto& M, const auto& b, auto& x, const auto& o) { return gmres<T>(A, M, b, x, o); };
 }
 
-TYPED_TEST(EnqueuedSolveOnBackend, SmallRecordedCgSeesNewValues) {
+TYPED_TEST(EnqueuedSolveOnBackend, RecordedCgSeesNewValues) {
   using T = typename TypeParam::Scalar;
   System<T> s(this->make_backend(), grid_matrix<T>(14), 7);
   auto options = options_for<T>();
@@ -136,7 +136,7 @@ TYPED_TEST(EnqueuedSolveOnBackend, SmallRecordedCgSeesNewValues) {
   expect_replay(s, options, make_cg<T>(), &cg_enqueue<T>, solve_cg<T>());
 }
 
-TYPED_TEST(EnqueuedSolveOnBackend, SmallRecordedGmresSeesNewValues) {
+TYPED_TEST(EnqueuedSolveOnBackend, RecordedGmresSeesNewValues) {
   using T = typename TypeParam::Scalar;
   for (const BasisPrecision basis : {BasisPrecision::working, BasisPrecision::single}) {
     System<T> s(this->make_backend(), grid_matrix<T>(14, 0.4), 7);
@@ -149,7 +149,7 @@ TYPED_TEST(EnqueuedSolveOnBackend, SmallRecordedGmresSeesNewValues) {
 }
 
 /// Iterations after the stop change nothing: many more of them give the same bits.
-TYPED_TEST(EnqueuedSolveOnBackend, SmallNothingChangesAfterTheStop) {
+TYPED_TEST(EnqueuedSolveOnBackend, NothingChangesAfterTheStop) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   System<T> s(backend, grid_matrix<T>(10), 5);
@@ -183,7 +183,7 @@ TYPED_TEST(EnqueuedSolveOnBackend, SmallNothingChangesAfterTheStop) {
   }
 }
 
-TYPED_TEST(EnqueuedSolveOnBackend, SmallReasons) {
+TYPED_TEST(EnqueuedSolveOnBackend, Reasons) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   System<T> s(backend, grid_matrix<T>(8), 4);

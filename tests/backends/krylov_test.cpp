@@ -78,7 +78,7 @@ TYPED_TEST(KrylovOnBackend, SmallEveryMethodOnOneAndAFewUnknowns) {
     }
 }
 
-TYPED_TEST(KrylovOnBackend, SmallTwoRunsGiveTheSameBits) {
+TYPED_TEST(KrylovOnBackend, TwoRunsGiveTheSameBits) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(24);
@@ -99,7 +99,7 @@ TYPED_TEST(KrylovOnBackend, SmallTwoRunsGiveTheSameBits) {
     }
 }
 
-TYPED_TEST(KrylovOnBackend, SmallLimitsEndEveryMethod) {
+TYPED_TEST(KrylovOnBackend, LimitsEndEveryMethod) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(16);
