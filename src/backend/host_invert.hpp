@@ -33,6 +33,7 @@ int gauss_jordan(C* a) {
     for (int j = 0; j < N; ++j) {
       C* target = a + j * N;
       const C scaled = target[k] * inverse;
+#pragma omp simd
       for (int i = 0; i < N; ++i) target[i] -= factor[i] * scaled;
       target[k] = scaled;
     }
