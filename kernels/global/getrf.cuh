@@ -11,7 +11,7 @@ namespace blockjacobi::kernels {
 
 /// Teams of a thread block.
 template <int N, class C>
-inline constexpr int lu_teams = lu_policy<N, C>.warps * 32 / lu_policy<N, C>.lanes;
+inline constexpr int lu_teams = Team<lu_policy<N, C>.lanes>::per_warp* lu_policy<N, C>.warps;
 
 template <int N, class C>
 using LuScratch = TeamScratch<C, N, lu_policy<N, C>.lanes>;
@@ -20,14 +20,15 @@ using LuScratch = TeamScratch<C, N, lu_policy<N, C>.lanes>;
 template <int N, class C, class Matrix>
 __device__ int factorize_by_team(const Matrix& a, const LuScratch<N, C>& scratch) {
   constexpr int L = lu_policy<N, C>.lanes, R = lu_policy<N, C>.rows;
+  constexpr RowOrder order = LuScratch<N, C>::rows;
   const auto team = Team<L>::current();
-  RowTile<C, N, L, R> rows;
+  RowTile<C, N, L, R, order> rows;
   rows.load(a, team.rank);
   rows.embed(a, team.rank);
   PivotRange range;
-  RowLu<C, N, N, L, R, lu_phase_columns<N>> factorization(rows.x, team.rank, range);
+  RowLu<C, N, N, L, R, lu_phase_columns<N>, order> factorization(rows.x, team.rank, range);
   factorization.run(scratch.pivots);
-  const bool served = range.served<C>();
+  const bool served = team.spare() || range.served<C>();
   Team<L>::sync();
   int outcome = 0;
   if (served) factorization.store(scratch.tile, a.n, a.n);
@@ -51,19 +52,19 @@ template <int N, class C>
 __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, lu_policy<N, C>.resident)
     getrf_team_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
   constexpr int lanes = lu_policy<N, C>.lanes;
+  using Tiles = WarpTiles<C, N, lanes>;
   extern __shared__ __align__(16) unsigned char shared[];
-  const int number = static_cast<int>(threadIdx.x) / lanes;
-  const offset_t k = static_cast<offset_t>(blockIdx.x) * lu_teams<N, C> + number;
-  const LuScratch<N, C> scratch(shared, number);
   const auto team = Team<lanes>::current();
-  const bool exists = k < a.count;
+  const int number = team.number_in_block();
+  const offset_t k = static_cast<offset_t>(blockIdx.x) * lu_teams<N, C> + number, first = k - team.number;
+  const int shift = Tiles::shift(a[first].data);
+  const LuScratch<N, C> scratch(shared, number, shift);
+  const bool exists = k < a.count && !team.spare();
   int outcome;
-  if constexpr (WarpTiles<C, N, lanes>::pays) {
-    const offset_t first = k - team.number;
+  if constexpr (Tiles::pays) {
     if (first >= a.count) return;  // whole warps leave; no barrier of the thread block follows
-    const auto count = static_cast<int>(min(a.count - first, offset_t{32 / lanes}));
-    const LuScratch<N, C> scratch_of_first(shared, number - team.number);
-    using Tiles = WarpTiles<C, N, lanes>;
+    const auto count = static_cast<int>(min(a.count - first, offset_t{Tiles::matrices}));
+    const LuScratch<N, C> scratch_of_first(shared, number - team.number, shift);
     Tiles::fetch(scratch_of_first, a[first].data, count);
     outcome = factorize_by_team<N, C>(PackedMatrix<C, N>{scratch.tile}, scratch);
     Tiles::store(scratch_of_first, a[first].data, count);
@@ -80,7 +81,8 @@ __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, lu_policy<N, C>.re
 
 /// A warp a thread block: the matrices stay in shared memory.
 template <int N, class C>
-__global__ void __launch_bounds__(32) getrf_block_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
+__global__ void __launch_bounds__(32, block_lu_resident(words_of<C>, N))
+    getrf_block_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
   constexpr int lanes = block_lanes;
   using Tile = BlockTile<C, N, lanes>;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -118,10 +120,10 @@ __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, lu_policy<N, C>.re
   const offset_t first = static_cast<offset_t>(blockIdx.x) * class_tile;
   collect_class<N>(a.view, first, list);
   const auto team = Team<lanes>::current();
-  const int number = static_cast<int>(threadIdx.x) / lanes;
+  const int number = team.number_in_block();
   const LuScratch<N, C> scratch(shared, number);
   for (int base = number - team.number; base < list.size; base += lu_teams<N, C>) {
-    const bool exists = base + team.number < list.size;
+    const bool exists = base + team.number < list.size && !team.spare();
     const offset_t k = first + (exists ? list.member[base + team.number] : 0);
     const auto matrix = exists ? a[k] : StridedMatrix<C>{};
     const int outcome = factorize_by_team<N, C>(matrix, scratch);

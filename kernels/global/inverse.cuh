@@ -11,7 +11,7 @@ namespace blockjacobi::kernels {
 
 /// Teams of a thread block.
 template <int N, class C>
-inline constexpr int inverse_teams = inverse_policy<N, C>.warps * 32 / inverse_policy<N, C>.lanes;
+inline constexpr int inverse_teams = Team<inverse_policy<N, C>.lanes>::per_warp* inverse_policy<N, C>.warps;
 
 template <int N, class C>
 using InverseScratch = TeamScratch<C, N, inverse_policy<N, C>.lanes>;
@@ -35,7 +35,8 @@ __device__ int invert_by_team(const MatrixA& a, const InverseScratch<N, C>& scra
   rows.embed(a, team.rank);
   RowInverse<C, N, L, R> elimination(rows, team.rank);
   const bool regular = elimination.run(scratch.pivots) && scalable;
-  const bool served = static_cast<int>(rows.bound() >> Field::shift) < Field::top && regular;  // by all lanes
+  const bool finite = static_cast<int>(rows.bound() >> Field::shift) < Field::top;  // by all lanes
+  const bool served = team.spare() || (finite && regular);
   Team<L>::sync();
 
   int info = 0;
@@ -55,19 +56,19 @@ template <int N, class C>
 __global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, inverse_policy<N, C>.resident)
     inverse_team_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
   constexpr int lanes = inverse_policy<N, C>.lanes;
+  using Tiles = WarpTiles<C, N, lanes>;
   extern __shared__ __align__(16) unsigned char shared[];
   const auto team = Team<lanes>::current();
-  const int number = static_cast<int>(threadIdx.x) / lanes;
-  const offset_t k = static_cast<offset_t>(blockIdx.x) * inverse_teams<N, C> + number;
-  const InverseScratch<N, C> scratch(shared, number);
-  const bool exists = k < a.count;
+  const int number = team.number_in_block();
+  const offset_t k = static_cast<offset_t>(blockIdx.x) * inverse_teams<N, C> + number, first = k - team.number;
+  const int shift = Tiles::shift(a[first].data);  // that of x too
+  const InverseScratch<N, C> scratch(shared, number, shift);
+  const bool exists = k < a.count && !team.spare();
   int outcome;
-  if constexpr (WarpTiles<C, N, lanes>::pays) {
-    const offset_t first = k - team.number;
+  if constexpr (Tiles::pays) {
     if (first >= a.count) return;  // whole warps leave; no barrier of the thread block follows
-    const auto count = static_cast<int>(min(a.count - first, offset_t{32 / lanes}));
-    const InverseScratch<N, C> scratch_of_first(shared, number - team.number);
-    using Tiles = WarpTiles<C, N, lanes>;
+    const auto count = static_cast<int>(min(a.count - first, offset_t{Tiles::matrices}));
+    const InverseScratch<N, C> scratch_of_first(shared, number - team.number, shift);
     Tiles::fetch(scratch_of_first, a[first].data, count);
     outcome = invert_by_team<N, C>(PackedMatrix<const C, N>{scratch.tile}, scratch);
     Tiles::store(scratch_of_first, x[first].data, count);
@@ -127,10 +128,10 @@ __global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, inverse_polic
   const offset_t first = static_cast<offset_t>(blockIdx.x) * class_tile;
   collect_class<N>(a.view, first, list);
   const auto team = Team<lanes>::current();
-  const int number = static_cast<int>(threadIdx.x) / lanes;
+  const int number = team.number_in_block();
   const InverseScratch<N, C> scratch(shared, number);
   for (int base = number - team.number; base < list.size; base += inverse_teams<N, C>) {
-    const bool exists = base + team.number < list.size;
+    const bool exists = base + team.number < list.size && !team.spare();
     const offset_t k = first + (exists ? list.member[base + team.number] : 0);
     const auto source = exists ? a[k] : StridedMatrix<const C>{};
     const int outcome = invert_by_team<N, C>(source, scratch);

@@ -51,8 +51,8 @@ __device__ void replace_block(C* block, int n, detail::Fallback fallback, const 
 template <int N, class C>
 struct TeamSetup {
   using Scratch = SetupScratch<detail::arithmetic_real_t<C>, N>;
-  static constexpr int L = inverse_policy<N, C>.lanes, R = inverse_policy<N, C>.rows;
-  static constexpr int threads = 32 * inverse_policy<N, C>.warps;
+  static constexpr int L = setup_policy<N, C>.lanes, R = setup_policy<N, C>.rows;
+  static constexpr int threads = 32 * setup_policy<N, C>.warps;
   static constexpr int blocks = threads / L;  ///< a thread block
   /// Between blocks: the accesses of a team to neighbouring elements go to other banks than those of the next team.
   static constexpr int banks = 128;
@@ -60,7 +60,7 @@ struct TeamSetup {
                                     L * static_cast<int>(sizeof(C)) % banks;
   static constexpr int shared_bytes = blocks * (tile_bytes + Scratch::bytes);
   static constexpr int in_flight = 16;  ///< words of the map a lane
-  static constexpr int resident = setup_warps(words_of<C>, N) / inverse_policy<N, C>.warps;
+  static constexpr int resident = setup_warps(words_of<C>, N) / setup_policy<N, C>.warps;
 };
 
 template <int N, bool exactly, class C>

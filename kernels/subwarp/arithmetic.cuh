@@ -13,6 +13,14 @@ __device__ detail::Complex<R> fused_subtract(detail::Complex<R> x, detail::Compl
           fused_subtract(fused_subtract(x.im, f.re, v.im), f.im, v.re)};
 }
 
+/// x + f v, fused.
+__device__ inline float fused_add(float x, float f, float v) { return fmaf(f, v, x); }
+__device__ inline double fused_add(double x, double f, double v) { return fma(f, v, x); }
+template <class R>
+__device__ detail::Complex<R> fused_add(detail::Complex<R> x, detail::Complex<R> f, detail::Complex<R> v) {
+  return {fused_add(fused_add(x.re, f.re, v.re), -f.im, v.im), fused_add(fused_add(x.im, f.re, v.im), f.im, v.re)};
+}
+
 /// The upper 31 bits of |a|_1 without its sign: an integer that grows with the magnitude. NaN counts as the largest.
 __device__ inline unsigned magnitude_word(float a) { return __float_as_uint(a) & 0x7fffffffu; }
 __device__ inline unsigned magnitude_word(double a) { return static_cast<unsigned>(__double2hiint(a)) & 0x7fffffffu; }

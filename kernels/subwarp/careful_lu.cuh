@@ -19,15 +19,14 @@ __device__ int find_pivot_in_shared(const Team<L>& team, const C* a, int n, int 
       row = i;
     }
   }
-#pragma unroll
-  for (int distance = L / 2; distance > 0; distance /= 2) {
+  Team<L>::for_each_distance([&](int distance) {
     const Real other = Team<L>::exchange(best, distance);
     const int other_row = Team<L>::exchange(row, distance);
     if (other > best || (other == best && other_row < row)) {
       best = other;
       row = other_row;
     }
-  }
+  });
   return row;
 }
 

@@ -28,7 +28,7 @@ struct RowInverse {
 
   __device__ RowInverse(Tile& tile_, int rank_) : tile(tile_), rank(rank_) {
 #pragma unroll
-    for (int q = 0; q < R; ++q) step[q] = Tile::row(rank, q) < N ? -1 : N;
+    for (int q = 0; q < R; ++q) step[q] = rank < L && Tile::row(rank, q) < N ? -1 : N;
   }
 
   /// `order`: N bytes of shared memory; order[k] becomes the row that was the pivot of step k, which is the column of
@@ -62,7 +62,8 @@ struct RowInverse {
       const Real factor = power(column);
 #pragma unroll
       for (int q = 0; q < R; ++q)
-        if ((n == N && L * R == N) || step[q] < n) out[column * n + step[q]] = scaled(tile.x[q][j], factor);
+        if ((n == N && L * R == N && 32 % L == 0) || step[q] < n)
+          out[column * n + step[q]] = scaled(tile.x[q][j], factor);
     }
   }
 

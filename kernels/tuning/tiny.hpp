@@ -35,15 +35,39 @@ constexpr bool inverse_by_thread(int words, bool complex, int n) {
 }
 constexpr bool lu_by_thread(int words, bool complex, int n) {
   if (words == 1) return n <= 8 || n == 10 || n == 12;
-  if (!complex) return n <= 9;
+  if (!complex) return n <= 8;
   return n <= (words == 2 ? 6 : 5);
 }
 
+// Teams that are no power of two can leave fewer lanes of a warp without a row: 6 lanes with 3 rows each have orders 17
+// and 18, five matrices a warp, of which 8 lanes have four.
+
+constexpr TinyPolicy inverse_team(int words, bool complex, int n) {
+  const bool fp64 = words == 2 && !complex;
+  if (fp64 && (n == 17 || n == 18)) return {6, 3, 1, 12};
+  if (words == 1) {
+    if (n == 13 || n == 15 || n == 16) return {4, 4, 1, 20};
+    if (n == 17) return {6, 3, 1, 20};
+    if (n == 24) return {8, 3, 2, 8};
+    if (n == 25 || n >= 31) return {8, 4, 1, 12};
+  }
+  return tiny_team(words, complex, n);
+}
+
 constexpr TinyPolicy lu_team(int words, bool complex, int n) {
+  const bool fp64 = words == 2 && !complex;
+  if (fp64 && n == 9) return {3, 3, 2};
+  if (fp64 && n == 17) return {6, 3, 1, 12};
+  if (words == 1 && n == 17) return {6, 3, 1, 16};
+  if (words == 1 && n == 18) return {6, 3, 1, 20};
+  if (words == 1 && n == 21) return {7, 3, 1, 16};
   TinyPolicy policy = tiny_team(words, complex, n);
   // Two rows of complex doubles spill from 20 on.
   if (words == 4 && n > 18) policy = {32, 1, 2};
-  if (n > 8 && n <= 12 && !complex) policy.warps = 2;
+  if (n > 8 && n <= 12 && !complex) {
+    policy.warps = 2;
+    policy.resident = fp64 ? 8 : 1;
+  }
   return policy;
 }
 
@@ -66,7 +90,7 @@ constexpr int blocks_of_thread_design(int words, int n) { return words * n * n <
 /// Orders at which a matrix stays in shared memory and goes through the registers by panels.
 constexpr bool lu_by_blocks(int words, bool complex, int n) {
   if (complex) return false;
-  if (words == 1) return n == 16 || (n >= 19 && n != 22);
+  if (words == 1) return n == 16 || n == 19 || n == 20 || n >= 23;
   return n == 14 || n == 16 || n >= 18;
 }
 constexpr bool inverse_by_blocks(int words, bool complex, int n) {
@@ -75,6 +99,10 @@ constexpr bool inverse_by_blocks(int words, bool complex, int n) {
 
 /// Lanes of a team there.
 constexpr int block_lanes = 8;
+
+/// Thread blocks of it that a multiprocessor shall hold; 0 leaves the registers to the compiler, which takes too few
+/// for the large ones.
+constexpr int block_lu_resident(int words, int n) { return words == 2 && n > 24 ? 1 : 0; }
 
 /// Columns of a phase of its panels.
 constexpr int block_lu_phase = 4;

@@ -186,6 +186,55 @@ TYPED_TEST(BatchedOnBackend, SmallLuTakesTheFirstOfEqualPivots) {
   for (std::size_t k = 0; k < matrices.size(); ++k) EXPECT_EQ(factors.ipiv[k][0], expected[k]);
 }
 
+/// Pivots that differ in the last place only, and equal ones, wherever the two rows are.
+TYPED_TEST(BatchedOnBackend, SmallLuTellsNearlyEqualPivotsApart) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  Random random(114);
+  for (const index_t n : {5, 9, 12, 15, 16, 17, 18, 24, 32, 40}) {
+    std::vector<Dense<T>> matrices;
+    std::vector<index_t> expected;
+    for (const index_t distance : {1, 3, 4, 6, 8, 16})
+      for (index_t i = 0; i < n; ++i) {
+        const index_t j = (i + distance) % n;
+        if (i == j) continue;
+        for (const R other : {R(1), std::nextafter(R(1), R(2)), std::nextafter(R(1), R(0))}) {
+          Dense<T> a = uniform_random<T>(n, n, random);
+          a.col(0) *= R(0.25);
+          a(i, 0) = T(1);
+          a(j, 0) = T(-other);
+          matrices.push_back(a);
+          expected.push_back(1 + (other == R(1) ? std::min(i, j) : other > R(1) ? j : i));
+        }
+      }
+    const auto factors = factored(this->make_backend(), matrices);
+    for (std::size_t k = 0; k < matrices.size(); ++k) {
+      ASSERT_EQ(factors.ipiv[k][0], expected[k]) << "matrix " << k << " of order " << n;
+      ASSERT_LE(lu_error(matrices[k], factors.lu[k], factors.ipiv[k]), accuracy) << "matrix " << k << ", order " << n;
+    }
+  }
+}
+
+/// Batches that fill the last warp in part, with a singular matrix among the others, which do not feel it.
+TYPED_TEST(BatchedOnBackend, SmallLuOfFewMatricesWithASingularOne) {
+  using T = typename TypeParam::Scalar;
+  Random random(115);
+  for (const index_t n : {9, 13, 17, 18, 24})
+    for (std::size_t count = 1; count <= 11; ++count) {
+      std::vector<NamedMatrix<T>> matrices;
+      for (std::size_t k = 0; k < count; ++k) matrices.push_back({"random", uniform_random<T>(n, n, random)});
+      const std::size_t singular = count / 2;
+      matrices[singular].matrix.col(n / 2).setZero();
+      const auto factors = factored(this->make_backend(), without_names(matrices));
+      for (std::size_t k = 0; k < count; ++k) {
+        if (k == singular)
+          EXPECT_EQ(factors.info[k], static_cast<int>(n / 2) + 1) << count << " matrices of order " << n;
+        else
+          expect_lu(matrices[k], factors, k);
+      }
+    }
+}
+
 /// What inverse, or getrf and getri, gave for one batch.
 template <Scalar T>
 struct Inverses {
@@ -247,6 +296,26 @@ TYPED_TEST(BatchedOnBackend, InversesOfLargeMatrices) {
       }
     }
   }
+}
+
+/// As SmallLuOfFewMatricesWithASingularOne.
+TYPED_TEST(BatchedOnBackend, SmallInversesOfFewMatricesWithASingularOne) {
+  using T = typename TypeParam::Scalar;
+  Random random(116);
+  for (const index_t n : {13, 17, 18, 24})
+    for (std::size_t count = 1; count <= 11; ++count) {
+      std::vector<Dense<T>> matrices;
+      for (std::size_t k = 0; k < count; ++k) matrices.push_back(uniform_random<T>(n, n, random));
+      const std::size_t singular = count / 2;
+      matrices[singular].col(n / 2).setZero();
+      const auto result = inverted(this->make_backend(), matrices, InverseBy::fused, count % 2 == 0);
+      for (std::size_t k = 0; k < count; ++k) {
+        if (k == singular)
+          EXPECT_EQ(result.info[k], static_cast<int>(n / 2) + 1) << count << " matrices of order " << n;
+        else
+          EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy) << k << " of " << count << ", order " << n;
+      }
+    }
 }
 
 TYPED_TEST(BatchedOnBackend, SmallInverseOfAPermutationIsExact) {
