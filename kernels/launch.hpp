@@ -62,9 +62,19 @@ void apply_blocks(const BlockBatchView<const C>& inverse, Op op, const C* r, C* 
 
 // Products with a CSR matrix.
 
+/// Entries up to which the kernels count with 32 bits.
+inline constexpr offset_t csr_entries_limit = 2147000000;
+
+/// y = A x for fewer entries; deterministic.
+template <class C>
+void csr_rows_product(const CsrView<C, std::int32_t>& matrix, const C* x, C* y, CUstream_st* stream);
+
 /// y = A x for any nnz; deterministic.
 template <class C, Offset O>
 void csr_product(const CsrView<C, O>& matrix, const C* x, C* y, CUstream_st* stream);
+
+/// *longest = max(*longest, entries of the longest row).
+void longest_row(const CsrView<const void, std::int32_t>& pattern, int* longest, CUstream_st* stream);
 
 /// destination[i] = source[i], i < count; every value fits.
 void narrow_offsets(const std::int64_t* source, offset_t count, std::int32_t* destination, CUstream_st* stream);
@@ -115,21 +125,42 @@ struct CgVectors {
   C* q;
 };
 
+/// q = A p, pq = p^H q, cg_step_length; the matrix has fewer than csr_entries_limit entries.
+template <class C>
+void cg_product(const CsrView<C, std::int32_t>& matrix, const CgVectors<C>& v, detail::CgState<C>* state,
+                const ReductionWorkspace& workspace, CUstream_st* stream);
+
 /// pq = p^H q, cg_step_length.
 template <class C>
 void cg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                     CUstream_st* stream);
 
-/// x += alpha p, r -= alpha q.
+/// Whether cg_update() takes these blocks.
 template <class C>
-void cg_step(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream);
+bool are_tiny(const BlockBatchView<const C>& blocks) {
+  return blocks.groups.empty() || blocks.groups.back().size <= 32;
+}
+
+/// r -= alpha q, z = X r block by block for orders up to 32, rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
+template <class C>
+void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
+               const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// The same without a preconditioner: z is r.
+template <class C>
+void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                     CUstream_st* stream);
+
+/// r -= alpha q.
+template <class C>
+void cg_residual(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream);
 
 /// rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
 template <class C>
 void cg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                          CUstream_st* stream);
 
-/// p = z + beta p.
+/// x += alpha p unless x is null, p = z + beta p. The step of x is still taken after a stop, as long as alpha is not 0.
 template <class C>
 void cg_direction(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream);
 

@@ -1,11 +1,10 @@
 #pragma once
 
 #include "batched/measurement.hpp"
+#include "batched/record_header.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <iomanip>
 #include <map>
@@ -22,23 +21,7 @@ class Report {
   void add(const Measurement& m) { measurements_.push_back(m); }
 
   void write(const std::string& path) const {
-    cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, 0));
-    int driver = 0, clock_khz = 0;
-    check(cudaDriverGetVersion(&driver));
-    check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0));
-    char date[32];
-    const std::time_t now = std::time(nullptr);
-    std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
-    nlohmann::ordered_json json{{"device", properties.name},
-                                {"driver", driver_version()},
-                                {"nvcc", CUDART_VERSION},
-                                {"copy_gbps", copy_gbps_},
-                                {"read_gbps", number(read_gbps_)},
-                                {"sm_clock_mhz", clock_khz / 1000},
-                                {"date", date},
-                                {"sources_sha256", sources_},
-                                {"records", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json json = record_header(copy_gbps_, read_gbps_, sources_);
     for (const Measurement& m : measurements_) json["records"].push_back(record(m));
     std::ofstream file(path);
     file << json.dump(1) << '\n';
@@ -74,17 +57,6 @@ class Report {
   /// fp64 tensor cores: whichever is longer.
   double fraction_of_floor(const Measurement& m) const {
     return std::max(m.bytes * 1e-6 / copy_gbps_, m.flops * 1e-9 / 67.0) / m.time.median;
-  }
-
-  static nlohmann::ordered_json number(double value) {
-    return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-  }
-
-  static std::string driver_version() {
-    std::ifstream file("/sys/module/nvidia/version");
-    std::string version;
-    file >> version;
-    return version.empty() ? "unknown" : version;
   }
 
   nlohmann::ordered_json record(const Measurement& m) const {

@@ -52,7 +52,7 @@ struct Time {
   double median, p25, p75;  // ms
 };
 
-/// Times work on the default stream of the GPU, whose copy bandwidth it finds first.
+/// Times work on a stream of the GPU, whose copy bandwidth it finds first.
 class Timer {
  public:
   Timer() {
@@ -68,13 +68,14 @@ class Timer {
   }
 
   /// `prepare` is outside of the timed part.
-  Time time(int repetitions, const std::function<void()>& prepare, const std::function<void()>& work) const {
+  Time time(int repetitions, const std::function<void()>& prepare, const std::function<void()>& work,
+            cudaStream_t stream = nullptr) const {
     std::vector<double> times;
     for (int i = -2; i < repetitions; ++i) {
       prepare();
-      check(cudaEventRecord(begin_));
+      check(cudaEventRecord(begin_, stream));
       work();
-      check(cudaEventRecord(end_));
+      check(cudaEventRecord(end_, stream));
       check(cudaEventSynchronize(end_));
       float ms = 0;
       check(cudaEventElapsedTime(&ms, begin_, end_));

@@ -1,63 +1,202 @@
 #include "core/shared/cg_recurrence.hpp"
 #include "kernels/block/grid_sum.cuh"
+#include "kernels/block/staged_state.cuh"
+#include "kernels/global/block_batch.hpp"
+#include "kernels/global/csr_rows.cuh"
 #include "kernels/global/vector.cuh"
+#include "kernels/subwarp/block_product.cuh"
+#include "kernels/tuning/setup.hpp"
 
-// The state is only written by the thread block that arrives last in a reduction, after every other has read `stop`.
+// The state is only written by the thread block that arrives last in a reduction, after every other has read `stop`,
+// and by an idle product, in which no thread reads alpha.
 
 namespace blockjacobi::kernels {
 
 namespace {
+
+/// Runs step(state) in one thread of the block that arrived last, with all threads calling.
+template <class C, class Step>
+__device__ void scalar_step(detail::CgState<C>* state, Step step) {
+  __shared__ StagedState<detail::CgState<C>> staged;
+  detail::CgState<C>& own = staged.load(state);
+  if (threadIdx.x == 0) step(own);
+  staged.store(state);
+}
+
+/// A product after the stop: x has taken its last step.
+template <class C>
+__device__ void end_steps(detail::CgState<C>* state) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) state->alpha = C{};
+}
+
+/// q = A p and the dot.
+template <class Shape, class C>
+__global__ void __launch_bounds__(csr_policy.threads, csr_policy.resident)
+    cg_product_kernel(const CsrRows<C> matrix, C* q, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  using Sum = GridSum<sum_width<C>>;
+  using Rows = RowProducts<Shape>;
+  __shared__ typename Sum::Scratch scratch;
+  __shared__ typename Rows::template Scratch<C> products;
+  if (state->stop != 0) return end_steps(state);
+  double pq[sum_width<C>] = {};
+  Rows::run(matrix, products, [&](offset_t i, C product) {
+    accumulate_dot(pq, load_again(matrix.x + i), product);
+    q[i] = product;
+  });
+  if (!Sum::run(pq, workspace.partials, workspace.tickets, scratch)) return;
+  scalar_step(state, [&](detail::CgState<C>& own) {
+    own.pq = to_accumulator<C>(pq);
+    detail::cg_step_length(own);
+  });
+}
 
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     cg_step_length_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
   using Sum = GridSum<sum_width<C>>;
   __shared__ typename Sum::Scratch scratch;
-  if (state->stop != 0) return;
+  if (state->stop != 0) return end_steps(state);
   double pq[sum_width<C>] = {};
   for_each_element(v.n, [&](offset_t i) { accumulate_dot(pq, v.p[i], v.q[i]); });
   if (!Sum::run(pq, workspace.partials, workspace.tickets, scratch)) return;
-  if (threadIdx.x != 0) return;
-  state->pq = to_accumulator<C>(pq);
-  detail::cg_step_length(*state);
+  scalar_step(state, [&](detail::CgState<C>& own) {
+    own.pq = to_accumulator<C>(pq);
+    detail::cg_step_length(own);
+  });
 }
 
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
-    cg_step_kernel(const CgVectors<C> v, const detail::CgState<C>* state) {
+    cg_residual_kernel(const CgVectors<C> v, const detail::CgState<C>* state) {
   const offset_t i = own_element();
-  if (i >= v.n || state->stop != 0) return;
+  if (i < v.n && state->stop == 0) v.r[i] -= state->alpha * v.q[i];
+}
+
+/// r^H z and ||r||^2 of the elements that a thread has seen.
+template <class C>
+struct UpdateSums {
+  static constexpr int width = sum_width<C>;
+  using Sum = GridSum<width + 1>;
+  double sums[width + 1] = {};
+
+  __device__ void add(C r, C z) {
+    accumulate_dot(sums, r, z);
+    accumulate_square(sums[width], r);
+  }
+  __device__ void finish(detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                         typename Sum::Scratch& scratch) {
+    if (!Sum::run(sums, workspace.partials, workspace.tickets, scratch)) return;
+    scalar_step(state, [&](detail::CgState<C>& own) {
+      own.rho_new = to_accumulator<C>(sums);
+      own.rr = sums[width];
+      detail::cg_direction_factor(own);
+    });
+  }
+};
+
+/// r -= alpha q without a preconditioner, and the dots.
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    cg_plain_update_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
+  if (state->stop != 0) return;
+  UpdateSums<C> sums;
   const C alpha = state->alpha;
-  v.x[i] += alpha * v.p[i];
-  v.r[i] -= alpha * v.q[i];
+  for_each_element(v.n, [&](offset_t i) {
+    const C r = v.r[i] - alpha * v.q[i];
+    v.r[i] = r;
+    sums.add(r, r);
+  });
+  sums.finish(state, workspace, scratch);
+}
+
+/// Blocks of orders up to `width` (a power of two): each has a group of as many lanes.
+struct BlockClass {
+  index_t first_slot;
+  index_t count;
+  int width;
+  offset_t first_warp;  ///< the tasks of warps are numbered through all classes
+};
+constexpr int block_classes = 6;
+
+template <class C>
+struct BlockTasks {
+  const C* inverse;
+  const BlockSlot* slots;
+  int order;  ///< of all blocks, which then need no slots; 0 if they differ
+  BlockClass classes[block_classes];
+  offset_t warps;
+};
+
+/// r -= alpha q, z = M^-1 r and the dots, for M of blocks that fit a warp.
+template <class C>
+__global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.resident)
+    cg_update_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, detail::CgState<C>* state,
+                     const ReductionWorkspace workspace) {
+  constexpr int warps = cg_update_policy.threads / 32;
+  constexpr int columns = sizeof(C) > 8 ? 4 : 8;
+  __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
+  if (state->stop != 0) return;
+  UpdateSums<C> sums;
+  const C alpha = state->alpha;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const offset_t stride = static_cast<offset_t>(gridDim.x) * warps;
+  for (offset_t task = static_cast<offset_t>(blockIdx.x) * warps + threadIdx.x / 32; task < tasks.warps;
+       task += stride) {
+    BlockClass own = tasks.classes[0];
+#pragma unroll
+    for (int k = 1; k < block_classes; ++k)
+      if (task >= tasks.classes[k].first_warp) own = tasks.classes[k];
+    const int rank = lane & (own.width - 1);
+    const offset_t member = (task - own.first_warp) * (32 / own.width) + lane / own.width;
+    const bool exists = member < own.count;
+    BlockSlot slot{};
+    if (tasks.order != 0) {
+      slot.first_row = static_cast<index_t>(member) * tasks.order;
+      slot.start = member * tasks.order * tasks.order;
+      slot.size = exists ? tasks.order : 0;
+    } else if (exists) {
+      slot = tasks.slots[own.first_slot + member];
+    }
+    const bool owns = rank < slot.size;
+    const offset_t row = static_cast<offset_t>(slot.first_row) + rank;
+    C r{};
+    if (owns) {
+      r = v.r[row] - alpha * v.q[row];
+      v.r[row] = r;
+    }
+    const C* const x = tasks.inverse + slot.start;
+    const C z = own.width <= 4 ? block_product<4>(x, slot.size, owns ? rank : -1, r, own.width)
+                               : block_product<columns>(x, slot.size, owns ? rank : -1, r, own.width);
+    if (!owns) continue;
+    v.z[row] = z;
+    sums.add(r, z);
+  }
+  sums.finish(state, workspace, scratch);
 }
 
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     cg_direction_factor_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
-  constexpr int width = sum_width<C>;
-  using Sum = GridSum<width + 1>;
-  __shared__ typename Sum::Scratch scratch;
+  __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
   if (state->stop != 0) return;
-  double sums[width + 1] = {};  // r^H z, then ||r||^2
-  for_each_element(v.n, [&](offset_t i) {
-    const C r = v.r[i];
-    accumulate_dot(sums, r, v.z[i]);
-    accumulate_square(sums[width], r);
-  });
-  if (!Sum::run(sums, workspace.partials, workspace.tickets, scratch)) return;
-  if (threadIdx.x != 0) return;
-  state->rho_new = to_accumulator<C>(sums);
-  state->rr = sums[width];
-  detail::cg_direction_factor(*state);
+  UpdateSums<C> sums;
+  for_each_element(v.n, [&](offset_t i) { sums.add(v.r[i], v.z[i]); });
+  sums.finish(state, workspace, scratch);
 }
 
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     cg_direction_kernel(const CgVectors<C> v, const detail::CgState<C>* state) {
   const offset_t i = own_element();
-  if (i >= v.n || state->stop != 0) return;
-  v.p[i] = v.z[i] + state->beta * v.p[i];
+  if (i >= v.n) return;
+  const C alpha = state->alpha;
+  const bool steps = v.x != nullptr && !detail::is_zero(alpha);
+  const bool turns = state->stop == 0;
+  if (!steps && !turns) return;
+  const C p = v.p[i];
+  if (steps) v.x[i] += alpha * p;
+  if (turns) v.p[i] = v.z[i] + state->beta * p;
 }
 
 template <class C>
@@ -66,7 +205,7 @@ __global__ void __launch_bounds__(vector_policy.threads)
   constexpr int width = sum_width<C>;
   using Sum = GridSum<2 * width>;
   __shared__ typename Sum::Scratch scratch;
-  if (state->stop != 0) return;
+  if (state->stop != 0) return end_steps(state);
   double sums[2 * width] = {};  // p^H q, then p^H r
   for_each_element(v.n, [&](offset_t i) {
     const C p = v.p[i];
@@ -74,10 +213,11 @@ __global__ void __launch_bounds__(vector_policy.threads)
     accumulate_dot(sums + width, p, v.r[i]);
   });
   if (!Sum::run(sums, workspace.partials, workspace.tickets, scratch)) return;
-  if (threadIdx.x != 0) return;
-  state->pq = to_accumulator<C>(sums);
-  state->pr = to_accumulator<C>(sums + width);
-  detail::fcg_step_length(*state);
+  scalar_step(state, [&](detail::CgState<C>& own) {
+    own.pq = to_accumulator<C>(sums);
+    own.pr = to_accumulator<C>(sums + width);
+    detail::fcg_step_length(own);
+  });
 }
 
 template <class C>
@@ -95,11 +235,31 @@ __global__ void __launch_bounds__(vector_policy.threads)
     accumulate_square(sums[2 * width], r);
   });
   if (!Sum::run(sums, workspace.partials, workspace.tickets, scratch)) return;
-  if (threadIdx.x != 0) return;
-  state->rho_new = to_accumulator<C>(sums);
-  state->qz = to_accumulator<C>(sums + width);
-  state->rr = sums[2 * width];
-  detail::fcg_direction_factor(*state);
+  scalar_step(state, [&](detail::CgState<C>& own) {
+    own.rho_new = to_accumulator<C>(sums);
+    own.qz = to_accumulator<C>(sums + width);
+    own.rr = sums[2 * width];
+    detail::fcg_direction_factor(own);
+  });
+}
+
+template <class C>
+BlockTasks<C> tasks_of(const BlockBatchView<const C>& inverse) {
+  BlockTasks<C> tasks{inverse.data, inverse.slots, 0, {}, 0};
+  int k = 0;
+  index_t lower = 0;
+  for (int width = 1; width <= largest_tiny_order; width *= 2, ++k) {
+    const SlotRange range = slots_of_orders(inverse.groups, lower, width);
+    tasks.classes[k] = {range.first, range.count, width, tasks.warps};
+    const int groups = 32 / width;
+    tasks.warps += (static_cast<offset_t>(range.count) + groups - 1) / groups;
+    lower = width;
+  }
+  if (inverse.groups.size() == 1) {
+    tasks.order = inverse.groups[0].size;
+    tasks.inverse += inverse.groups[0].start;
+  }
+  return tasks;
 }
 
 }  // namespace
@@ -112,10 +272,40 @@ void cg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const Redu
 }
 
 template <class C>
-void cg_step(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream) {
+void cg_residual(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream) {
   if (v.n == 0) return;
-  cg_step_kernel<<<elementwise_blocks(v.n), vector_policy.threads, 0, stream>>>(v, state);
-  check_launch("cg_step_kernel");
+  cg_residual_kernel<<<elementwise_blocks(v.n), vector_policy.threads, 0, stream>>>(v, state);
+  check_launch("cg_residual_kernel");
+}
+
+template <class C>
+void cg_product(const CsrView<C, std::int32_t>& matrix, const CgVectors<C>& v, detail::CgState<C>* state,
+                const ReductionWorkspace& workspace, CUstream_st* stream) {
+  const CsrRows<C> rows = rows_of(matrix, static_cast<const C*>(v.p));
+  with_csr_shape(matrix, [&](auto shape) {
+    using Shape = decltype(shape);
+    cg_product_kernel<Shape><<<csr_blocks<Shape>(matrix.rows), csr_policy.threads, 0, stream>>>(rows, v.q, state,
+                                                                                               workspace);
+  });
+  check_launch("cg_product_kernel");
+}
+
+template <class C>
+void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                     CUstream_st* stream) {
+  cg_plain_update_kernel<<<reduction_blocks(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
+  check_launch("cg_plain_update_kernel");
+}
+
+template <class C>
+void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
+               const ReductionWorkspace& workspace, CUstream_st* stream) {
+  const BlockTasks<C> tasks = tasks_of(inverse);
+  constexpr offset_t warps = cg_update_policy.threads / 32;
+  const auto blocks = static_cast<unsigned>(
+      std::clamp<offset_t>((tasks.warps + warps - 1) / warps, 1, cg_update_policy.blocks()));
+  cg_update_kernel<<<blocks, cg_update_policy.threads, 0, stream>>>(tasks, v, state, workspace);
+  check_launch("cg_update_kernel");
 }
 
 template <class C>
@@ -148,7 +338,12 @@ void fcg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, cons
 
 #define BLOCKJACOBI_INSTANTIATE(C)                                                                                  \
   template void cg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*);  \
-  template void cg_step(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                              \
+  template void cg_residual(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                          \
+  template void cg_product(const CsrView<C, std::int32_t>&, const CgVectors<C>&, detail::CgState<C>*,               \
+                           const ReductionWorkspace&, CUstream_st*);                                                \
+  template void cg_plain_update(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*); \
+  template void cg_update(const BlockBatchView<const C>&, const CgVectors<C>&, detail::CgState<C>*,                 \
+                          const ReductionWorkspace&, CUstream_st*);                                                 \
   template void cg_direction_factor(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&,            \
                                     CUstream_st*);                                                                  \
   template void cg_direction(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                         \

@@ -1,4 +1,5 @@
 #include "kernels/check.hpp"
+#include "kernels/global/csr_rows.cuh"
 #include "kernels/launch.hpp"
 #include "kernels/subwarp/lanes.cuh"
 #include "kernels/tuning/krylov.hpp"
@@ -7,7 +8,9 @@ namespace blockjacobi::kernels {
 
 namespace {
 
-/// y = A x, csr_lanes lanes a row.
+constexpr int csr_lanes = 16;
+
+/// y = A x, csr_lanes lanes a row, for any number of entries.
 template <class C, class O>
 __global__ void __launch_bounds__(csr_threads)
     csr_product_kernel(index_t rows, const O* row_offsets, const index_t* columns, const C* values, int base,
@@ -23,6 +26,21 @@ __global__ void __launch_bounds__(csr_threads)
 #pragma unroll
   for (int half = csr_lanes / 2; half > 0; half /= 2) sum += lanes.broadcast(sum, lanes.rank ^ half);
   if (lanes.rank == 0) y[row] = sum;
+}
+
+template <class Shape, class C>
+__global__ void __launch_bounds__(csr_policy.threads, csr_policy.resident)
+    csr_rows_product_kernel(const CsrRows<C> matrix, C* y) {
+  using Rows = RowProducts<Shape>;
+  __shared__ typename Rows::template Scratch<C> scratch;
+  Rows::run(matrix, scratch, [&](offset_t i, C product) { y[i] = product; });
+}
+
+__global__ void __launch_bounds__(csr_threads) longest_row_kernel(index_t rows, const int* offsets, int* longest) {
+  const offset_t row = static_cast<offset_t>(blockIdx.x) * csr_threads + threadIdx.x;
+  const int length = row < rows ? offsets[row + 1] - offsets[row] : 0;
+  const int in_warp = __reduce_max_sync(~0u, length);
+  if (threadIdx.x % 32 == 0 && in_warp > *longest) atomicMax(longest, in_warp);
 }
 
 __global__ void __launch_bounds__(csr_threads)
@@ -43,6 +61,24 @@ void csr_product(const CsrView<C, O>& matrix, const C* x, C* y, CUstream_st* str
   check_launch("csr_product_kernel");
 }
 
+template <class C>
+void csr_rows_product(const CsrView<C, std::int32_t>& matrix, const C* x, C* y, CUstream_st* stream) {
+  if (matrix.rows == 0) return;
+  with_csr_shape(matrix, [&](auto shape) {
+    using Shape = decltype(shape);
+    csr_rows_product_kernel<Shape>
+        <<<csr_blocks<Shape>(matrix.rows), csr_policy.threads, 0, stream>>>(rows_of(matrix, x), y);
+  });
+  check_launch("csr_rows_product_kernel");
+}
+
+void longest_row(const CsrView<const void, std::int32_t>& pattern, int* longest, CUstream_st* stream) {
+  if (pattern.rows == 0) return;
+  const auto blocks = static_cast<unsigned>((static_cast<offset_t>(pattern.rows) + csr_threads - 1) / csr_threads);
+  longest_row_kernel<<<blocks, csr_threads, 0, stream>>>(pattern.rows, pattern.row_offsets, longest);
+  check_launch("longest_row_kernel");
+}
+
 void narrow_offsets(const std::int64_t* source, offset_t count, std::int32_t* destination, CUstream_st* stream) {
   if (count == 0) return;
   const auto blocks = static_cast<unsigned>((count + csr_threads - 1) / csr_threads);
@@ -58,6 +94,7 @@ int device_status() noexcept {
 }
 
 #define BLOCKJACOBI_INSTANTIATE(C)                                                        \
+  template void csr_rows_product(const CsrView<C, std::int32_t>&, const C*, C*, CUstream_st*); \
   template void csr_product(const CsrView<C, std::int32_t>&, const C*, C*, CUstream_st*); \
   template void csr_product(const CsrView<C, std::int64_t>&, const C*, C*, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);

@@ -1,7 +1,11 @@
 #include "core/shared/gmres_recurrence.hpp"
 #include "kernels/block/grid_sum.cuh"
+#include "kernels/block/grid_sums.cuh"
+#include "kernels/block/staged_state.cuh"
 #include "kernels/global/vector.cuh"
+#include "kernels/subwarp/load_once.cuh"
 
+#include <bit>
 #include <type_traits>
 
 // The state is only written by the thread block that arrives last in a reduction, after every other has read its stop
@@ -46,7 +50,70 @@ __global__ void __launch_bounds__(vector_policy.threads)
   if (copy != nullptr) copy[i] = detail::convert<C>(element);
 }
 
-/// One pass of Gram-Schmidt over the columns first .. columns - 1 of the basis, a group of them for each blockIdx.y:
+/// A pass over all columns of a basis of at most K: w -= V correction unless that is null, h = V^H w, and sum += h unless
+/// that is null. A thread has its rows of V in registers, so that both take one reading.
+template <class C, class B>
+struct TallPass {
+  index_t n;
+  const B* basis;
+  int columns;
+  C* w;
+  const C* correction;
+  C* h;
+  C* sum;
+};
+
+template <int K, class C, class B>
+constexpr ResidentPolicy policy_of_tall = tall_policy(K * static_cast<int>(sizeof(B) / 4 + 2 * sum_width<C>));
+
+/// Real numbers that it sums, and some zeros.
+template <int K, class C>
+constexpr int sums_of_tall = static_cast<int>(std::bit_ceil(static_cast<unsigned>(K * sum_width<C>)));
+
+template <int K, class C, class B>
+__global__ void __launch_bounds__(policy_of_tall<K, C, B>.threads, policy_of_tall<K, C, B>.resident)
+    gmres_tall_kernel(const TallPass<C, B> a, const detail::GmresState* state, const ReductionWorkspace workspace) {
+  constexpr int width = sum_width<C>;
+  constexpr int count = sums_of_tall<K, C>;
+  using Sum = GridSums<count, policy_of_tall<K, C, B>.threads>;
+  __shared__ typename Sum::Scratch scratch;
+  __shared__ C correction[K];
+  if (detail::gmres_is_idle(*state)) return;
+  const bool corrects = a.correction != nullptr;
+  const int own = static_cast<int>(threadIdx.x);
+  if (own < K) correction[own] = corrects && own < a.columns ? a.correction[own] : C{};
+  __syncthreads();
+
+  double sums[count] = {};
+  const offset_t stride = static_cast<offset_t>(gridDim.x) * blockDim.x;
+  for (offset_t i = static_cast<offset_t>(blockIdx.x) * blockDim.x + own; i < a.n; i += stride) {
+    B v[K];
+#pragma unroll
+    for (int k = 0; k < K; ++k) v[k] = k < a.columns ? load_once(a.basis + i + static_cast<offset_t>(k) * a.n) : B{};
+    C w = a.w[i];
+    if (corrects) {
+#pragma unroll
+      for (int k = 0; k < K; ++k) w -= correction[k] * detail::convert<C>(v[k]);
+      a.w[i] = w;
+    }
+#pragma unroll
+    for (int k = 0; k < K; ++k) accumulate_dot(sums + k * width, detail::convert<C>(v[k]), w);
+  }
+  double total;
+  if (!Sum::run(sums, total, workspace.partials, workspace.tickets, scratch)) return;
+  // why: thread k has total k; of a complex product both parts are wanted in one.
+  double parts[width] = {total};
+  if constexpr (width == 2) {
+    parts[0] = __shfl_sync(~0u, total, 2 * own);
+    parts[1] = __shfl_sync(~0u, total, 2 * own + 1);
+  }
+  if (own >= a.columns) return;
+  const C product = detail::narrow<C>(to_accumulator<C>(parts));
+  a.h[own] = product;
+  if (a.sum != nullptr) a.sum[own] += product;
+}
+
+/// The products alone, for bases of any number of columns: over the columns first .. columns - 1 of the basis, a group of them for each blockIdx.y:
 /// h[k] = v_k^H w. The second pass writes its correction and adds it to the first.
 template <class C, class B>
 struct Projection {
@@ -94,8 +161,16 @@ __global__ void __launch_bounds__(vector_policy.threads)
 /// w - sum_k h[k] v_k for element i.
 template <class C, class B>
 __device__ C orthogonal_part(index_t n, const B* basis, int columns, const C* h, offset_t i, C w) {
-#pragma unroll 4
-  for (int k = 0; k < columns; ++k) w -= h[k] * detail::convert<C>(basis[i + static_cast<offset_t>(k) * n]);
+  constexpr int K = 8;  // on the way at once
+  const B* v = basis + i;
+  for (int first = 0; first < columns; first += K) {
+    B own[K];
+#pragma unroll
+    for (int k = 0; k < K; ++k) own[k] = first + k < columns ? load_once(v + static_cast<offset_t>(first + k) * n) : B{};
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+      if (first + k < columns) w -= h[first + k] * detail::convert<C>(own[k]);
+  }
   return w;
 }
 
@@ -127,11 +202,14 @@ __global__ void __launch_bounds__(vector_policy.threads)
   warm_cache(h, j + 1);
   warm_cache(small.cs, j);
   warm_cache(small.sn, j);
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  state->norm = sqrt(sum[0]);
-  h[j + 1] = detail::from_real<C>(static_cast<detail::arithmetic_real_t<C>>(state->norm));
-  detail::gmres_rotate(*state, small, j);
+  __shared__ StagedState<detail::GmresState> staged;
+  detail::GmresState& own = staged.load(state);
+  if (threadIdx.x == 0) {
+    own.norm = sqrt(sum[0]);
+    h[j + 1] = detail::from_real<C>(static_cast<detail::arithmetic_real_t<C>>(own.norm));
+    detail::gmres_rotate(own, small, j);
+  }
+  staged.store(state);
 }
 
 /// y = R^-1 g.
@@ -172,6 +250,31 @@ void project(Projection<C, B> a, const detail::GmresState* state, const Reductio
   }
 }
 
+template <int K, class C, class B>
+void launch_tall(const TallPass<C, B>& a, const detail::GmresState* state, const ReductionWorkspace& workspace,
+                 CUstream_st* stream) {
+  constexpr ResidentPolicy policy = policy_of_tall<K, C, B>;
+  const auto blocks = static_cast<unsigned>(std::clamp<offset_t>(
+      (static_cast<offset_t>(a.n) + policy.threads - 1) / policy.threads, 1, policy.blocks()));
+  gmres_tall_kernel<K><<<blocks, policy.threads, 0, stream>>>(a, state, workspace);
+  check_launch("gmres_tall_kernel");
+}
+
+/// Columns up to which a row of the basis fits the registers of a thread.
+template <class C>
+constexpr int tall_columns = detail::Arithmetic<C>::is_complex ? 16 : 32;
+
+template <class C, class B>
+void tall_pass(const TallPass<C, B>& a, const detail::GmresState* state, const ReductionWorkspace& workspace,
+               CUstream_st* stream) {
+  if (a.columns <= 8) return launch_tall<8>(a, state, workspace, stream);
+  if (a.columns <= 16) return launch_tall<16>(a, state, workspace, stream);
+  if constexpr (tall_columns<C> > 16) {
+    if (a.columns <= 24) return launch_tall<24>(a, state, workspace, stream);
+    launch_tall<32>(a, state, workspace, stream);
+  }
+}
+
 /// The vector that becomes column j.
 template <class C, class B>
 C* vector_of(const KrylovBasis<C, B>& basis, int j) {
@@ -209,13 +312,16 @@ void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmal
   C* w = vector_of(basis, j + 1);
   C* h = small.h + static_cast<offset_t>(j) * (small.restart + 1);
 
-  project<C, B>({n, columns, w, 0, j + 1, h, nullptr}, state, workspace, stream);
-  if (n > 0) {
+  if (j + 1 <= tall_columns<C>) {
+    tall_pass<C, B>({n, columns, j + 1, w, nullptr, h, nullptr}, state, workspace, stream);
+    tall_pass<C, B>({n, columns, j + 1, w, h, small.h2, h}, state, workspace, stream);
+  } else {
+    project<C, B>({n, columns, w, 0, j + 1, h, nullptr}, state, workspace, stream);
     gmres_subtract_kernel<C, B>
         <<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, columns, j + 1, h, w, state);
     check_launch("gmres_subtract_kernel");
+    project<C, B>({n, columns, w, 0, j + 1, small.h2, h}, state, workspace, stream);
   }
-  project<C, B>({n, columns, w, 0, j + 1, small.h2, h}, state, workspace, stream);
   gmres_finish_kernel<C, B>
       <<<reduction_blocks(n), vector_policy.threads, 0, stream>>>(n, columns, small, j, w, state, workspace);
   check_launch("gmres_finish_kernel");

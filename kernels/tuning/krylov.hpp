@@ -18,8 +18,34 @@ struct BasisPolicy {
 };
 inline constexpr BasisPolicy basis_policy{8, 32};
 
-/// Lanes that share a row in the product with a CSR matrix.
-inline constexpr int csr_lanes = 16;
+/// Thread blocks of `threads` that stay on the device and stride over their work, `resident` on each of 132 SMs.
+struct ResidentPolicy {
+  int threads;
+  int resident;
+  constexpr int blocks() const { return 132 * resident; }
+};
+inline constexpr ResidentPolicy csr_policy{256, 4};
+
+/// Lanes that share a row of a CSR matrix and entries that each of them has on the way at once. One lane: rows are
+/// streamed, a warp multiplies the entries of 32 rows in the order in which they stand and sums them up from shared
+/// memory.
+struct CsrShape {
+  int lanes;
+  int entries;
+};
+
+/// By the mean length of the rows; a row that fits into one round of loads takes one latency.
+inline constexpr double csr_longest_streamed = 12.0;
+inline constexpr CsrShape csr_streamed{1, 8};
+inline constexpr CsrShape csr_shapes[] = {{8, 4}, {16, 4}, {16, 6}, {32, 4}, {32, 8}};
+constexpr double csr_longest(const CsrShape& shape) { return 0.9 * shape.lanes * shape.entries; }
+
+/// CG: r, z = M^-1 r and both dots.
+inline constexpr ResidentPolicy cg_update_policy{256, 4};
+
+/// A pass over several columns of the Krylov basis at once, whose elements and sums take `words` registers.
+constexpr ResidentPolicy tall_policy(int words) { return {256, 256 / (words + 40)}; }
+
 inline constexpr int csr_threads = 256;
 
 /// Threads of the kernels for matrices in block rows, a warp a block row.

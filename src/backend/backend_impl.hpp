@@ -23,6 +23,20 @@ class Recording {
   virtual void replay() = 0;
 };
 
+/// Copies of a state in backend memory on their way to the host, read in the order in which they were taken.
+class Snapshots {
+ public:
+  virtual ~Snapshots() = default;
+  /// How many may be under way.
+  virtual int depth() const = 0;
+  /// Taken and not read yet.
+  virtual int under_way() const = 0;
+  /// Enqueued; under_way() < depth().
+  virtual void take() = 0;
+  /// Waits for the oldest under way, but for nothing enqueued after it. Valid until the next take().
+  virtual const void* next() = 0;
+};
+
 /// THE SEAM: memory, and the five sets of operations. Everything above it is written once.
 class BackendImpl {
  public:
@@ -49,6 +63,9 @@ class BackendImpl {
   /// Records what `body` enqueues. If it is not capturable, or the stream cannot be captured, replay() calls `body`.
   /// `body` and what it refers to must outlive the recording.
   virtual std::unique_ptr<Recording> record(std::function<void()> body, bool capturable) = 0;
+
+  /// Snapshots of `bytes` bytes at `source`.
+  virtual std::unique_ptr<Snapshots> snapshots(const void* source, std::size_t bytes) = 0;
 
   virtual PartitionOps& partition_ops() = 0;
   virtual BlockOps<float>& block_ops(float) = 0;

@@ -5,6 +5,7 @@
 #include "backend/cuda_krylov_ops.hpp"
 #include "backend/cuda_partition_ops.hpp"
 #include "backend/cuda_recording.hpp"
+#include "backend/cuda_snapshots.hpp"
 #include "backend/cuda_storage_ops.hpp"
 #include "core/message.hpp"
 
@@ -60,6 +61,10 @@ class CudaBackend final : public BackendImpl {
 
   std::unique_ptr<Recording> record(std::function<void()> body, bool capturable) override {
     return make_cuda_recording(context_, std::move(body), capturable);
+  }
+
+  std::unique_ptr<Snapshots> snapshots(const void* source, std::size_t bytes) override {
+    return make_cuda_snapshots(context_, source, bytes);
   }
 
   PartitionOps& partition_ops() override { return partition_; }

@@ -59,6 +59,7 @@ void CudaContext::release() noexcept {
   // Failures are of no consequence here: at the end of the process the driver may be gone already.
   try {
     const DeviceGuard guard(device_);
+    free_slots_.reset();
     const kernels::ReductionBytes bytes = kernels::reduction_bytes();
     if (reductions_.partials != nullptr) deallocate(reductions_.partials, bytes.partials);
     if (reductions_.tickets != nullptr) deallocate(reductions_.tickets, bytes.tickets);
@@ -77,6 +78,14 @@ cusparseHandle_t CudaContext::cusparse() {
   check(cusparseSetStream(cusparse_, stream_), "cusparseSetStream");
   return cusparse_;
 }
+
+std::unique_ptr<PinnedSlots> CudaContext::borrow_slots(std::size_t bytes) {
+  if (free_slots_ != nullptr && free_slots_->bytes() >= bytes) return std::move(free_slots_);
+  const DeviceGuard guard(device_);
+  return std::make_unique<PinnedSlots>(bytes);
+}
+
+void CudaContext::return_slots(std::unique_ptr<PinnedSlots> slots) noexcept { free_slots_ = std::move(slots); }
 
 void* CudaContext::allocate(std::size_t bytes) {
   const DeviceGuard guard(device_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/cuda_snapshots.hpp"
 #include "kernels/launch.hpp"
 
 #include <blockjacobi/memory.hpp>
@@ -41,6 +42,10 @@ class CudaContext {
   cusparseHandle_t cusparse();
   const kernels::ReductionWorkspace& reductions() const noexcept { return reductions_; }
 
+  /// Slots of at least so many bytes, for one user at a time.
+  std::unique_ptr<PinnedSlots> borrow_slots(std::size_t bytes);
+  void return_slots(std::unique_ptr<PinnedSlots> slots) noexcept;
+
   void* allocate(std::size_t bytes);
   void deallocate(void* pointer, std::size_t bytes) noexcept;
   void zero(void* destination, std::size_t bytes);
@@ -58,6 +63,7 @@ class CudaContext {
   std::shared_ptr<MemoryResource> resource_;
   cusparseHandle_t cusparse_ = nullptr;
   kernels::ReductionWorkspace reductions_;
+  std::unique_ptr<PinnedSlots> free_slots_;
 };
 
 /// Device memory of a context, freed with it.

@@ -1,7 +1,6 @@
 #include "backend/cuda_csr.hpp"
 
 #include "backend/cuda_check.hpp"
-#include "core/shared/compute_type.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -143,13 +142,44 @@ class EmptyCsr final : public OperatorImpl<T> {
   index_t rows_;
 };
 
+int longest_row(CudaContext& context, const CsrView<const void, std::int32_t>& pattern) {
+  const CudaMemory length(context, sizeof(int));
+  auto* const device = static_cast<int*>(length.data());
+  context.zero(device, sizeof(int));
+  kernels::longest_row(pattern, device, context.stream());
+  int longest = 0;
+  check(cudaMemcpyAsync(&longest, device, sizeof(int), cudaMemcpyDeviceToHost, context.stream()),
+        "cudaMemcpyAsync(longest row)");
+  context.synchronize();
+  return longest;
+}
+
+/// Whether all rows are about as long as the average one, which decides about the lanes that a row gets.
 template <Scalar T>
-std::unique_ptr<OperatorImpl<T>> make_cusparse(CudaContext& context, const CsrView<T, std::int32_t>& matrix) {
-  return std::make_unique<CusparseCsr<T>>(context, matrix, CudaMemory());
+bool has_similar_rows(CudaContext& context, const CsrView<T, std::int32_t>& m) {
+  if (m.nnz > kernels::csr_entries_limit) return false;
+  const CsrView<const void, std::int32_t> pattern{m.rows, m.cols, m.nnz, m.row_offsets, m.columns, nullptr, m.base,
+                                                  m.space};
+  return longest_row(context, pattern) <= 64 + 16 * (m.nnz / m.rows);
 }
 
 template <Scalar T>
-std::unique_ptr<OperatorImpl<T>> make_cusparse(CudaContext& context, const CsrView<T, std::int64_t>& matrix) {
+std::unique_ptr<OperatorImpl<T>> make_narrow(CudaContext& context, const CsrView<T, std::int32_t>& m,
+                                             CudaMemory offsets) {
+  const DeviceGuard guard(context.device());
+  if (!has_similar_rows(context, m)) return std::make_unique<CusparseCsr<T>>(context, m, std::move(offsets));
+  const CsrView<compute_t<T>, std::int32_t> matrix{m.rows,    m.cols, m.nnz,  m.row_offsets,
+                                                   m.columns, compute_cast(m.values), m.base, m.space};
+  return std::make_unique<RowsCsr<T>>(context, matrix, std::move(offsets));
+}
+
+template <Scalar T>
+std::unique_ptr<OperatorImpl<T>> make_narrow(CudaContext& context, const CsrView<T, std::int32_t>& matrix) {
+  return make_narrow(context, matrix, CudaMemory());
+}
+
+template <Scalar T>
+std::unique_ptr<OperatorImpl<T>> make_narrow(CudaContext& context, const CsrView<T, std::int64_t>& matrix) {
   const DeviceGuard guard(context.device());
   const std::size_t count = static_cast<std::size_t>(matrix.rows) + 1;
   CudaMemory offsets(context, count * sizeof(std::int32_t));
@@ -157,7 +187,7 @@ std::unique_ptr<OperatorImpl<T>> make_cusparse(CudaContext& context, const CsrVi
   kernels::narrow_offsets(matrix.row_offsets, static_cast<offset_t>(count), narrow, context.stream());
   const CsrView<T, std::int32_t> view{matrix.rows,    matrix.cols,   matrix.nnz,  narrow,
                                       matrix.columns, matrix.values, matrix.base, matrix.space};
-  return std::make_unique<CusparseCsr<T>>(context, view, std::move(offsets));
+  return make_narrow(context, view, std::move(offsets));
 }
 
 }  // namespace
@@ -170,7 +200,7 @@ std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext& context, const CsrVi
   const bool crowded = matrix.nnz > static_cast<offset_t>(matrix.rows) * matrix.cols;
   if (crowded || matrix.nnz + static_cast<offset_t>(matrix.base) > largest)
     return std::make_unique<KernelCsr<T, O>>(context, matrix);
-  return make_cusparse(context, matrix);
+  return make_narrow(context, matrix);
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                        \

@@ -2,14 +2,39 @@
 
 #include "backend/cuda_context.hpp"
 #include "backend/operator_impl.hpp"
+#include "core/shared/compute_type.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace blockjacobi::detail {
 
-/// y = A x by cuSPARSE's reproducible CSR algorithm; by our own kernel for 2^31 entries and more, which cuSPARSE would
-/// only take with 64-bit columns. 64-bit offsets that fit are narrowed once. Vectors of an empty matrix are zeroed.
-/// The arrays of the matrix lie on the device of the context and outlive the operator, as does the context.
+/// y = A x by our own kernels, for rows of similar length. Solvers may take matrix() for products with more in them.
+template <Scalar T>
+class RowsCsr final : public OperatorImpl<T> {
+ public:
+  /// `offsets` holds the offsets of the matrix if they do not belong to the user.
+  RowsCsr(CudaContext& context, const CsrView<compute_t<T>, std::int32_t>& matrix, CudaMemory offsets)
+      : context_(context), matrix_(matrix), offsets_(std::move(offsets)) {}
+
+  index_t rows() const override { return matrix_.rows; }
+  bool capturable() const override { return true; }
+  void apply(const T* x, T* y) const override {
+    const DeviceGuard guard(context_.device());
+    kernels::csr_rows_product(matrix_, compute_cast(x), compute_cast(y), context_.stream());
+  }
+  const CsrView<compute_t<T>, std::int32_t>& matrix() const { return matrix_; }
+
+ private:
+  CudaContext& context_;
+  CsrView<compute_t<T>, std::int32_t> matrix_;
+  CudaMemory offsets_;
+};
+
+/// y = A x, chosen by the lengths of the rows: RowsCsr where the longest is not too far from the mean, else cuSPARSE's
+/// reproducible CSR algorithm; a slower kernel of our own for 2^31 entries and more, which cuSPARSE would only take with
+/// 64-bit columns. 64-bit offsets that fit are narrowed once. Vectors of an empty matrix are zeroed. The arrays of the
+/// matrix lie on the device of the context and outlive the operator, as does the context. Waits.
 template <Scalar T, Offset O>
 std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext& context, const CsrView<T, O>& matrix);
 

@@ -96,6 +96,8 @@ void CudaKrylovOps<T>::end_solve(index_t n, const T* r, const SolveControl* cont
 template <Scalar T>
 void CudaKrylovOps<T>::cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
+  if (const auto* rows = dynamic_cast<const RowsCsr<T>*>(&A.core()))
+    return kernels::cg_product(rows->matrix(), compute_vectors(v), state, context_.reductions(), context_.stream());
   A.apply(v.p, v.q);
   kernels::cg_step_length(compute_vectors(v), state, context_.reductions(), context_.stream());
 }
@@ -103,8 +105,15 @@ void CudaKrylovOps<T>::cg_product(const OperatorImpl<T>& A, const CgVectors<T>& 
 template <Scalar T>
 void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::cg_step(compute_vectors(v), state, context_.stream());
-  if (M != nullptr) M->apply(v.r, v.z);
+  if (M == nullptr)
+    return kernels::cg_plain_update(compute_vectors(v), state, context_.reductions(), context_.stream());
+  if (const auto blocks = M->blocks(); blocks && kernels::are_tiny(*blocks)) {
+    const BlockBatchView<const C> inverse{
+        compute_cast(blocks->data), blocks->slots, blocks->groups, blocks->blocks, blocks->rows, blocks->space};
+    return kernels::cg_update(inverse, compute_vectors(v), state, context_.reductions(), context_.stream());
+  }
+  kernels::cg_residual(compute_vectors(v), state, context_.stream());
+  M->apply(v.r, v.z);
   kernels::cg_direction_factor(compute_vectors(v), state, context_.reductions(), context_.stream());
 }
 
@@ -124,7 +133,7 @@ void CudaKrylovOps<T>::fcg_product(const OperatorImpl<T>& A, const CgVectors<T>&
 template <Scalar T>
 void CudaKrylovOps<T>::fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::cg_step(compute_vectors(v), state, context_.stream());
+  kernels::cg_residual(compute_vectors(v), state, context_.stream());
   if (M != nullptr) M->apply(v.r, v.z);
   kernels::fcg_direction_factor(compute_vectors(v), state, context_.reductions(), context_.stream());
 }

@@ -18,7 +18,7 @@ class CudaKrylovOps final : public KrylovOps<T> {
   std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int64_t>& matrix) override;
   void bsr_product(const BsrView<T>& matrix, const T* x, T* y) override;
   void bsr_fill(const BsrSources& sources, const T* values, T* elements) override;
-  /// Reading the flag costs about as much as two small kernels; later iterations of the batch are wasted.
+  /// A snapshot costs about as much as two small kernels; iterations after the stop are wasted.
   int batch() const override { return 16; }
 
   void residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) override;

@@ -195,7 +195,7 @@ void HostKrylovOps<T>::end_solve(index_t n, const T* r, const SolveControl* cont
 
 template <Scalar T>
 void HostKrylovOps<T>::cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) {
-  if (state->stop != 0) return;
+  if (state->stop != 0) return cg_step_length(*state);
   A.apply(v.p, v.q);
   state->pq = dot(v.n, threads_, compute_cast(v.p), compute_cast(v.q));
   cg_step_length(*state);
@@ -204,14 +204,10 @@ void HostKrylovOps<T>::cg_product(const OperatorImpl<T>& A, const CgVectors<T>& 
 template <Scalar T>
 void HostKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) {
   if (state->stop != 0) return;
-  C* x = compute_cast(v.x);
   C* r = compute_cast(v.r);
-  const C *p = compute_cast(v.p), *q = compute_cast(v.q);
+  const C* q = compute_cast(v.q);
   const C alpha = state->alpha;
-  for_rows(v.n, threads_, [=](index_t i) {
-    x[i] += alpha * p[i];
-    r[i] -= alpha * q[i];
-  });
+  for_rows(v.n, threads_, [=](index_t i) { r[i] -= alpha * q[i]; });
   if (M != nullptr) M->apply(v.r, v.z);
   state->rr = squared_norm(v.n, threads_, r);
   state->rho_new = dot(v.n, threads_, r, compute_cast(v.z));
@@ -220,16 +216,18 @@ void HostKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors
 
 template <Scalar T>
 void HostKrylovOps<T>::cg_direction(const CgVectors<T>& v, CgState<C>* state) {
+  C* x = compute_cast(v.x);
+  C* p = compute_cast(v.p);
+  const C alpha = state->alpha, beta = state->beta;
+  if (x != nullptr && !is_zero(alpha)) for_rows(v.n, threads_, [=](index_t i) { x[i] += alpha * p[i]; });
   if (state->stop != 0) return;
   const C* z = compute_cast(v.z);
-  C* p = compute_cast(v.p);
-  const C beta = state->beta;
   for_rows(v.n, threads_, [=](index_t i) { p[i] = z[i] + beta * p[i]; });
 }
 
 template <Scalar T>
 void HostKrylovOps<T>::fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) {
-  if (state->stop != 0) return;
+  if (state->stop != 0) return fcg_step_length(*state);
   A.apply(v.p, v.q);
   const C *p = compute_cast(v.p), *q = compute_cast(v.q), *r = compute_cast(v.r);
   const auto sums = sum_terms<C, 2>(v.n, threads_, [=](index_t i, auto& s) {
@@ -244,13 +242,10 @@ void HostKrylovOps<T>::fcg_product(const OperatorImpl<T>& A, const CgVectors<T>&
 template <Scalar T>
 void HostKrylovOps<T>::fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) {
   if (state->stop != 0) return;
-  C *x = compute_cast(v.x), *r = compute_cast(v.r);
-  const C *p = compute_cast(v.p), *q = compute_cast(v.q);
+  C* r = compute_cast(v.r);
+  const C* q = compute_cast(v.q);
   const C alpha = state->alpha;
-  for_rows(v.n, threads_, [=](index_t i) {
-    x[i] += alpha * p[i];
-    r[i] -= alpha * q[i];
-  });
+  for_rows(v.n, threads_, [=](index_t i) { r[i] -= alpha * q[i]; });
   const C* z = compute_cast(preconditioned<T>(M, v.r, v.z));
   const auto sums = sum_terms<C, 2>(v.n, threads_, [=](index_t i, auto& s) {
     s[0] += dot_term(r[i], z[i]);

@@ -87,14 +87,14 @@ class KrylovOps {
 
   /// q = A p, pq = p^H q, cg_step_length.
   virtual void cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
-  /// x += alpha p, r -= alpha q, z = M^-1 r, rr = ||r||^2, rho_new = r^H z, cg_direction_factor. M may be null.
+  /// r -= alpha q, z = M^-1 r, rr = ||r||^2, rho_new = r^H z, cg_direction_factor. M may be null.
   virtual void cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
-  /// p = z + beta p.
+  /// x += alpha p unless x is null, also in the iteration that stops; p = z + beta p.
   virtual void cg_direction(const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
 
   /// q = A p, pq = p^H q, pr = p^H r, fcg_step_length. cg_direction serves the flexible variant, too.
   virtual void fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
-  /// x += alpha p, r -= alpha q, z = M^-1 r, rr = ||r||^2, rho_new = r^H z, qz = q^H z, fcg_direction_factor.
+  /// r -= alpha q, z = M^-1 r, rr = ||r||^2, rho_new = r^H z, qz = q^H z, fcg_direction_factor.
   virtual void fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
 
   /// p = r + beta (p - omega v).

@@ -1,6 +1,8 @@
 #pragma once
 
-#include <blockjacobi/types.hpp>
+#include <blockjacobi/views.hpp>
+
+#include <optional>
 
 namespace blockjacobi::detail {
 
@@ -14,6 +16,8 @@ class OperatorImpl {
   virtual void apply(const T* x, T* y) const = 0;
   /// apply() may be recorded in a graph and replayed.
   virtual bool capturable() const = 0;
+  /// What the backend made, for its own use, where this object only holds the arrays for it.
+  virtual const OperatorImpl& core() const { return *this; }
 };
 
 /// z = M^-1 r in backend memory.
@@ -24,6 +28,8 @@ class PreconditionerImpl {
   virtual index_t rows() const = 0;
   virtual void apply(const T* r, T* z) const = 0;
   virtual bool capturable() const = 0;
+  /// The blocks, if apply() multiplies by them and does nothing else.
+  virtual std::optional<BlockBatchView<const T>> blocks() const { return std::nullopt; }
   /// A number in backend memory, if there is one: not 0 when a solve must end with singular_block.
   virtual const int* failure() const { return nullptr; }
 };

@@ -64,6 +64,10 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   void apply(Op op, const T* r, T* z) const;
   void apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const;
   bool capturable() const override { return true; }
+  std::optional<BlockBatchView<const T>> blocks() const override {
+    if (stored) return std::nullopt;
+    return inverse.view();
+  }
   /// The inverse of a block as apply has it.
   std::vector<T> inverse_block(index_t block) const;
   /// Element (i, j) and its counterpart, the first that makes a block not Hermitian, from values in backend memory.

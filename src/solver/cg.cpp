@@ -36,9 +36,14 @@ class Cg final : public Recurrence<T> {
     else
       parts_.ops.cg_product(parts_.A, v_, state_.get());
     update();
-    resume();
+    parts_.ops.cg_direction(v_, state_.get());
   }
-  void resume() override { parts_.ops.cg_direction(v_, state_.get()); }
+  /// x has taken its step already.
+  void resume() override {
+    CgVectors<T> v = v_;
+    v.x = nullptr;
+    parts_.ops.cg_direction(v, state_.get());
+  }
   SolveControl* control() const override { return state_.get(); }
   T* r() const override { return r_.data(); }
   T* scratch() const override { return q_.data(); }

@@ -28,6 +28,7 @@ class OwnedCsr final : public detail::OperatorImpl<T> {
   index_t rows() const override { return csr_->rows(); }
   bool capturable() const override { return csr_->capturable(); }
   void apply(const T* x, T* y) const override { csr_->apply(x, y); }
+  const detail::OperatorImpl<T>& core() const override { return csr_->core(); }
 
  private:
   Array<O> offsets_;

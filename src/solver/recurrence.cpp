@@ -1,30 +1,35 @@
 #include "solver/recurrence.hpp"
 
+#include <cstring>
+
 namespace blockjacobi::detail {
 
 namespace {
 
-/// One solve, with a copy of the control on the host.
+/// One solve, with a copy of the control on the host that lags behind the batches of iterations enqueued meanwhile.
 template <Scalar T>
 class Run {
  public:
-  Run(SolveSession<T>& session, Recurrence<T>& solver) : session_(session), solver_(solver) {}
+  Run(SolveSession<T>& session, Recurrence<T>& solver)
+      : session_(session),
+        solver_(solver),
+        snapshots_(session.backend().impl().snapshots(solver.control(), sizeof(SolveControl))) {}
 
   SolveReport operator()() {
     solver_.set_x(session_.x());
     solver_.clear();
     if (!session_.begin(solver_.r(), solver_.control())) return end(session_.report().reason);
-    const auto batch =
-        session_.backend().impl().record([this] { iterate(session_.ops().batch()); }, session_.capturable());
+    batch_ = session_.backend().impl().record([this] { iterate(session_.ops().batch()); }, session_.capturable());
     target_ = session_.target();
     restart_residual_ = session_.report().initial_residual;
-    solver_.start();
+    start();
     for (;;) {
       if (!look()) return end(session_.report().reason);
       if (host_.stop == 0) {
-        batch->replay();
+        while (snapshots_->under_way() < snapshots_->depth()) enqueue_batch();
         continue;
       }
+      drain();
       const auto reason = static_cast<StopReason>(host_.stop);
       if (reason != StopReason::converged && reason != StopReason::breakdown) return end(reason);
       const double found = session_.true_residual(solver_.scratch());
@@ -35,6 +40,21 @@ class Run {
   }
 
  private:
+  /// The phases before the first iteration, and a look at their outcome.
+  void start() {
+    solver_.start();
+    take();
+  }
+  void enqueue_batch() {
+    batch_->replay();
+    take();
+  }
+  /// The control with the norms since the last snapshot.
+  void take() {
+    snapshots_->take();
+    session_.backend().impl().zero(&solver_.control()->history_size, sizeof(int));
+  }
+
   void iterate(int count) {
     for (int i = 0; i < count; ++i) solver_.iterate();
   }
@@ -43,16 +63,22 @@ class Run {
     session_.backend().impl().copy_from_host(solver_.control(), &control, sizeof(control));
   }
 
-  /// Reads the control and hands its history on.
+  /// Reads the oldest snapshot and hands its history on.
   bool look() {
-    session_.backend().impl().copy_to_host(&host_, solver_.control(), sizeof(host_));
-    const int count = host_.history_size;
-    if (count > 0 && host_.stop == 0) {
-      const int empty = 0;
-      session_.backend().impl().copy_from_host(&solver_.control()->history_size, &empty, sizeof(empty));
-    }
+    std::memcpy(&host_, snapshots_->next(), sizeof(host_));
+    const bool goes_on = session_.look(host_.history, host_.history_size, host_.iteration);
     host_.history_size = 0;
-    return session_.look(host_.history, count, host_.iteration);
+    if (!goes_on) drain();
+    return goes_on;
+  }
+
+  /// Collects what the batches did that were enqueued meanwhile: nothing after a stop.
+  void drain() {
+    while (snapshots_->under_way() > 0) {
+      std::memcpy(&host_, snapshots_->next(), sizeof(host_));
+      session_.collect(host_.history, host_.history_size, host_.iteration);
+      host_.history_size = 0;
+    }
   }
 
   /// The recurrence claims convergence, but ||b - A x|| = found is larger: on to a smaller target, while the two are
@@ -64,6 +90,7 @@ class Run {
     host_.target = target_;
     write(host_);
     solver_.resume();
+    take();
     return true;
   }
 
@@ -79,7 +106,7 @@ class Run {
                                      static_cast<std::size_t>(session_.rows()) * sizeof(T));
     solver_.clear();
     write(host_);
-    solver_.start();
+    start();
     return true;
   }
 
@@ -89,6 +116,8 @@ class Run {
 
   SolveSession<T>& session_;
   Recurrence<T>& solver_;
+  std::unique_ptr<Snapshots> snapshots_;
+  std::unique_ptr<Recording> batch_;
   SolveControl host_{};
   double target_ = 0.0;            ///< of the recurrence
   double restart_residual_ = 0.0;  ///< from which it began

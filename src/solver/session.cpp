@@ -94,10 +94,15 @@ bool SolveSession<T>::begin(T* r, SolveControl* control) {
 }
 
 template <Scalar T>
-bool SolveSession<T>::look(const double* history, int count, index_t iteration) {
+void SolveSession<T>::collect(const double* history, int count, index_t iteration) {
   if (options_.history) report_.history.insert(report_.history.end(), history, history + count);
   if (count > 0) report_.recurrence_residual = history[count - 1];
   report_.iterations = iteration;
+}
+
+template <Scalar T>
+bool SolveSession<T>::look(const double* history, int count, index_t iteration) {
+  collect(history, count, iteration);
   if (options_.progress && count > 0 && !options_.progress({iteration, report_.recurrence_residual, target_})) {
     report_.reason = StopReason::user_stop;
     return false;

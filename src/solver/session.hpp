@@ -36,7 +36,10 @@ class SolveSession {
   /// singular blocks, ||b|| not finite); the reason is set then.
   bool begin(T* r, SolveControl* control);
 
-  /// Takes the norms a state collected since the last look, and asks clock and callback.
+  /// Takes the norms a state collected since the last look.
+  void collect(const double* history, int count, index_t iteration);
+
+  /// The same, and asks clock and callback.
   /// Sets the reason and returns false if one of them ends the solve.
   bool look(const double* history, int count, index_t iteration);
 

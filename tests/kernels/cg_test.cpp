@@ -1,5 +1,9 @@
 #include "tests/kernels/systems.hpp"
 
+#include <blockjacobi/block_jacobi.hpp>
+
+#include <optional>
+
 namespace blockjacobi::test {
 namespace {
 
@@ -36,13 +40,30 @@ class Scaling final : public detail::PreconditionerImpl<T> {
   std::unique_ptr<detail::OperatorImpl<T>> product_;
 };
 
+/// What z = M^-1 r goes through: r itself, phases of their own, and the phase that takes the blocks along.
+enum class Way { plain, separate, uniform_blocks, mixed_blocks };
+
+template <Scalar T>
+BlockPartition partition(index_t rows, Way way) {
+  if (way == Way::uniform_blocks) {
+    for (index_t order = 32; order > 1; --order)
+      if (rows % order == 0) return BlockPartition::uniform(rows, order);
+    return BlockPartition::uniform(rows, 1);
+  }
+  std::vector<index_t> offsets{0};
+  const index_t orders[] = {1, 2, 3, 4, 5, 8, 13, 16, 17, 31, 32};
+  for (std::size_t k = 0; offsets.back() < rows; ++k)
+    offsets.push_back(std::min(rows, offsets.back() + orders[k % std::size(orders)]));
+  return BlockPartition::from_offsets(offsets);
+}
+
 /// The vectors and the state of one recurrence on one backend.
 template <Scalar T>
 class Recurrence {
   using State = CgState<compute_t<T>>;
 
  public:
-  Recurrence(const Backend& backend, const System<T>& a, bool preconditioned, double target, int max_iterations)
+  Recurrence(const Backend& backend, const System<T>& a, Way way, double target, int max_iterations)
       : backend_(backend),
         n_(a.rows),
         system_(backend, a),
@@ -54,7 +75,9 @@ class Recurrence {
         p_(backend, size()),
         q_(backend, size()),
         state_(backend, std::vector<State>{detail::cg_initial_state<compute_t<T>>(target, max_iterations)}) {
-    if (preconditioned) preconditioner_ = std::make_unique<Scaling<T>>(backend, n_);
+    if (way == Way::separate) scaling_.emplace(backend, n_);
+    if (way == Way::uniform_blocks || way == Way::mixed_blocks)
+      blocks_.emplace(backend, system_.view(), partition<T>(n_, way));
     p_.zero();
     q_.zero();
     ops().residual(*product_, b_.data(), x_.data(), r_.data());
@@ -64,10 +87,14 @@ class Recurrence {
 
   detail::KrylovOps<T>& ops() { return detail::krylov_ops<T>(backend_); }
   CgVectors<T> vectors() {
-    return {n_, x_.data(), r_.data(), preconditioner_ ? z_.data() : r_.data(), p_.data(), q_.data()};
+    return {n_, x_.data(), r_.data(), preconditioner() != nullptr ? z_.data() : r_.data(), p_.data(), q_.data()};
+  }
+  const detail::PreconditionerImpl<T>* preconditioner() const {
+    if (blocks_) return &blocks_->preconditioner();
+    return scaling_ ? &*scaling_ : nullptr;
   }
   void product() { ops().cg_product(*product_, vectors(), state_.data()); }
-  void update() { ops().cg_update(preconditioner_.get(), vectors(), state_.data()); }
+  void update() { ops().cg_update(preconditioner(), vectors(), state_.data()); }
   void direction() { ops().cg_direction(vectors(), state_.data()); }
   void iterate() {
     product();
@@ -91,7 +118,8 @@ class Recurrence {
   index_t n_;
   DeviceSystem<T, std::int32_t> system_;
   std::unique_ptr<detail::OperatorImpl<T>> product_;
-  std::unique_ptr<Scaling<T>> preconditioner_;
+  std::optional<Scaling<T>> scaling_;
+  std::optional<BlockJacobi<T>> blocks_;
   Array<T> x_, b_, r_, z_, p_, q_;
   Array<State> state_;
 };
@@ -109,11 +137,25 @@ void expect_close(const char* name, T a, T b, double tolerance) {
   EXPECT_LE(std::abs(value(a) - value(b)), tolerance * std::abs(value(b))) << name;
 }
 
+/// Hermitian, with `length` entries in every row but the first and the last ones, and dominant diagonals.
 template <Scalar T>
-void expect_same_phases(const System<T>& a, bool preconditioned) {
-  SCOPED_TRACE(::testing::Message() << "n = " << a.rows << (preconditioned ? ", preconditioned" : ""));
-  Recurrence<T> host(Backend::host(), a, preconditioned, 0.0, 100);
-  Recurrence<T> device(Backend::cuda(), a, preconditioned, 0.0, 100);
+System<T> long_rows(index_t length) {
+  System<T> a{500, {0}, {}, {}};
+  for (index_t i = 0; i < a.rows; ++i) {
+    for (index_t j = std::max(0, i - length / 2); j <= std::min(a.rows - 1, i + length / 2); ++j) {
+      a.columns.push_back(j);
+      a.values.push_back(i == j ? T(real_t<T>(length)) : T(real_t<T>(-0.9 / (1 + std::abs(i - j) % 3))));
+    }
+    a.offsets.push_back(static_cast<std::int64_t>(a.columns.size()));
+  }
+  return a;
+}
+
+template <Scalar T>
+void expect_same_phases(const System<T>& a, Way way) {
+  SCOPED_TRACE(::testing::Message() << "n = " << a.rows << ", way " << static_cast<int>(way));
+  Recurrence<T> host(Backend::host(), a, way, 0.0, 100);
+  Recurrence<T> device(Backend::cuda(), a, way, 0.0, 100);
   const double tolerance = 1e4 * epsilon<T>;
   for (int step = 0; step < 4; ++step) {
     SCOPED_TRACE(step);
@@ -125,9 +167,8 @@ void expect_same_phases(const System<T>& a, bool preconditioned) {
     expect_close("alpha", device.state().alpha, host.state().alpha, tolerance);
     host.update();
     device.update();
-    ASSERT_LE(relative_difference(device.x(), host.x()), tolerance);
     ASSERT_LE(relative_difference(device.r(), host.r()), tolerance);
-    if (preconditioned) {
+    if (way != Way::plain) {
       ASSERT_LE(relative_difference(device.z(), host.z()), tolerance);
     }
     expect_close("rr", device.state().rr, host.state().rr, tolerance);
@@ -135,6 +176,7 @@ void expect_same_phases(const System<T>& a, bool preconditioned) {
     expect_close("beta", device.state().beta, host.state().beta, tolerance);
     host.direction();
     device.direction();
+    ASSERT_LE(relative_difference(device.x(), host.x()), tolerance);
     ASSERT_EQ(device.state().iteration, step + 1);
     ASSERT_EQ(device.state().stop, 0);
     ASSERT_EQ(device.state().history_size, host.state().history_size);
@@ -143,44 +185,57 @@ void expect_same_phases(const System<T>& a, bool preconditioned) {
 
 TYPED_TEST(CgPhasesTest, SmallMatchTheHost) {
   for (const index_t m : {6, 16, 17, 40})
-    for (const bool preconditioned : {false, true}) expect_same_phases(laplacian<TypeParam>(m), preconditioned);
+    for (const Way way : {Way::plain, Way::separate, Way::uniform_blocks, Way::mixed_blocks})
+      expect_same_phases(laplacian<TypeParam>(m), way);
 }
 
-TYPED_TEST(CgPhasesTest, MatchTheHostOnManyThreadBlocks) { expect_same_phases(laplacian<TypeParam>(700), true); }
+TYPED_TEST(CgPhasesTest, SmallMatchTheHostOnRowsOfAnyLength) {
+  for (const index_t length : {20, 60, 200}) expect_same_phases(long_rows<TypeParam>(length), Way::mixed_blocks);
+}
+
+TYPED_TEST(CgPhasesTest, MatchTheHostOnManyThreadBlocks) {
+  for (const Way way : {Way::separate, Way::uniform_blocks, Way::mixed_blocks})
+    expect_same_phases(laplacian<TypeParam>(700), way);
+}
 
 TYPED_TEST(CgPhasesTest, SmallOneUnknown) {
-  Recurrence<TypeParam> device(Backend::cuda(), laplacian<TypeParam>(1), false, 1e-3, 100);
+  Recurrence<TypeParam> device(Backend::cuda(), laplacian<TypeParam>(1), Way::plain, 1e-3, 100);
   device.iterate();
   EXPECT_EQ(device.state().stop, static_cast<int>(StopReason::converged));
   EXPECT_EQ(device.state().iteration, 1);
 }
 
 TYPED_TEST(CgPhasesTest, SmallNothingChangesAfterTheStop) {
-  Recurrence<TypeParam> device(Backend::cuda(), laplacian<TypeParam>(20), true, 0.0, 3);
-  for (int i = 0; i < 3; ++i) device.iterate();
-  const auto state = device.state();
-  EXPECT_EQ(state.stop, static_cast<int>(StopReason::max_iterations));
-  EXPECT_EQ(state.iteration, 3);
-  const auto x = device.x(), r = device.r(), p = device.p();
-  for (int i = 0; i < 5; ++i) device.iterate();
-  const auto later = device.state();
-  EXPECT_EQ(std::memcmp(&state, &later, sizeof(state)), 0);
-  EXPECT_TRUE(same_bits(device.x(), x));
-  EXPECT_TRUE(same_bits(device.r(), r));
-  EXPECT_TRUE(same_bits(device.p(), p));
+  for (const Way way : {Way::plain, Way::separate, Way::mixed_blocks}) {
+    SCOPED_TRACE(static_cast<int>(way));
+    Recurrence<TypeParam> device(Backend::cuda(), laplacian<TypeParam>(20), way, 0.0, 3);
+    for (int i = 0; i < 3; ++i) device.iterate();
+    auto state = device.state();
+    EXPECT_EQ(state.stop, static_cast<int>(StopReason::max_iterations));
+    EXPECT_EQ(state.iteration, 3);
+    const auto x = device.x(), r = device.r(), p = device.p();
+    for (int i = 0; i < 5; ++i) device.iterate();
+    const auto later = device.state();
+    state.alpha = {};  // x has taken its last step
+    EXPECT_EQ(std::memcmp(&state, &later, sizeof(state)), 0);
+    EXPECT_TRUE(same_bits(device.x(), x));
+    EXPECT_TRUE(same_bits(device.r(), r));
+    EXPECT_TRUE(same_bits(device.p(), p));
+  }
 }
 
 TYPED_TEST(CgPhasesTest, SmallIndefiniteMatrixIsReported) {
   System<TypeParam> a = laplacian<TypeParam>(8);
   for (TypeParam& value : a.values) value = -value;
-  Recurrence<TypeParam> device(Backend::cuda(), a, false, 0.0, 100);
+  Recurrence<TypeParam> device(Backend::cuda(), a, Way::plain, 0.0, 100);
   device.iterate();
   EXPECT_EQ(device.state().stop, static_cast<int>(StopReason::indefinite_matrix));
 }
 
 TYPED_TEST(CgPhasesTest, TwoRunsGiveTheSameBits) {
   const auto a = laplacian<TypeParam>(300);
-  Recurrence<TypeParam> first(Backend::cuda(), a, true, 0.0, 100), second(Backend::cuda(), a, true, 0.0, 100);
+  Recurrence<TypeParam> first(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
+  Recurrence<TypeParam> second(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
   for (int i = 0; i < 10; ++i) {
     first.iterate();
     second.iterate();
@@ -192,7 +247,8 @@ TYPED_TEST(CgPhasesTest, TwoRunsGiveTheSameBits) {
 
 TYPED_TEST(CgPhasesTest, SmallRecordedIterationsEqualDirectOnes) {
   const auto a = laplacian<TypeParam>(30);
-  Recurrence<TypeParam> direct(Backend::cuda(), a, true, 0.0, 100), recorded(Backend::cuda(), a, true, 0.0, 100);
+  Recurrence<TypeParam> direct(Backend::cuda(), a, Way::uniform_blocks, 0.0, 100);
+  Recurrence<TypeParam> recorded(Backend::cuda(), a, Way::uniform_blocks, 0.0, 100);
   const auto before = recorded.x();
   const auto batch = recorded.backend().impl().record(
       [&] {

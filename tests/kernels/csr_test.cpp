@@ -75,6 +75,22 @@ void expect_csr(const System<T>& a, IndexBase base) {
   expect_product(a, x, own.to_host());
 }
 
+/// Rows of about the same length, so that the product is our own.
+template <Scalar T>
+System<T> similar(index_t n, index_t length) {
+  std::mt19937 generator(5);
+  std::uniform_int_distribution<index_t> column(0, n - 1);
+  System<T> a{n, {0}, {}, {}};
+  for (index_t i = 0; i < n; ++i) {
+    for (index_t k = i % 3; k < length; ++k) {
+      a.columns.push_back(column(generator));
+      a.values.push_back(random_scalar<T>(generator));
+    }
+    a.offsets.push_back(static_cast<std::int64_t>(a.columns.size()));
+  }
+  return a;
+}
+
 template <Scalar T>
 void expect_all_formats(const System<T>& a) {
   for (const IndexBase base : {IndexBase::zero, IndexBase::one}) {
@@ -85,6 +101,13 @@ void expect_all_formats(const System<T>& a) {
 
 TYPED_TEST(CsrTest, SmallStencil) { expect_all_formats(convection_diffusion<TypeParam>(17)); }
 TYPED_TEST(CsrTest, SmallUnsortedRowsWithDuplicates) { expect_all_formats(irregular<TypeParam>(1000)); }
+TYPED_TEST(CsrTest, SmallRowsOfAnyLength) {
+  for (const index_t length : {1, 4, 7, 12, 13, 40, 100, 300}) {
+    SCOPED_TRACE(length);
+    expect_all_formats(similar<TypeParam>(333, length));
+  }
+}
+TYPED_TEST(CsrTest, LongShortRows) { expect_all_formats(similar<TypeParam>(300000, 7)); }
 TYPED_TEST(CsrTest, SmallNoEntries) { expect_all_formats(System<TypeParam>{5, {0, 0, 0, 0, 0, 0}, {}, {}}); }
 TYPED_TEST(CsrTest, SmallNoRows) { expect_all_formats(System<TypeParam>{0, {0}, {}, {}}); }
 TYPED_TEST(CsrTest, SmallOneEntry) { expect_all_formats(System<TypeParam>{1, {0, 1}, {0}, {TypeParam(3)}}); }

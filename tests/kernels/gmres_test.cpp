@@ -147,6 +147,7 @@ TYPED_TEST(GmresPhasesTest, SmallMatchTheHost) {
   expect_same_cycle(convection_diffusion<TypeParam>(16), 12, 12);
   expect_same_cycle(convection_diffusion<TypeParam>(23), 20, 9);
   expect_same_cycle(laplacian<TypeParam>(10), 5, 1);
+  expect_same_cycle(convection_diffusion<TypeParam>(31), 40, 37);
 }
 
 TYPED_TEST(GmresPhasesTest, MatchTheHostOnManyThreadBlocks) {

@@ -14,7 +14,7 @@ struct CgState : SolveControl {
   accumulator_t<T> rho_new;  ///< r^H z
   accumulator_t<T> rho;      ///< r^H z of the iteration before
   double rr;                 ///< ||r||^2
-  T alpha;                   ///< step length
+  T alpha;                   ///< step length; 0 once the recurrence has stopped and x has taken its last step
   T beta;                    ///< direction factor
   int fresh;                 ///< 1: r was just computed from x, there is no direction yet
 };
@@ -44,18 +44,16 @@ BLOCKJACOBI_HD inline bool cg_has_curvature(CgState<T>& s) {
   return s.stop == 0;
 }
 
-/// After q = A p and pq = p^H q: the step length.
+/// After q = A p and pq = p^H q: the step length, 0 if there is no more step.
 template <class T>
 BLOCKJACOBI_HD inline void cg_step_length(CgState<T>& s) {
-  if (s.stop != 0 || !cg_has_curvature(s)) return;
-  s.alpha = narrow<T>((1.0 / real_part(s.pq)) * s.rho);
+  s.alpha = s.stop == 0 && cg_has_curvature(s) ? narrow<T>((1.0 / real_part(s.pq)) * s.rho) : from_real<T>(0);
 }
 
 /// The same of flexible CG, with pr = p^H r: minimizes along p whatever the preconditioner did.
 template <class T>
 BLOCKJACOBI_HD inline void fcg_step_length(CgState<T>& s) {
-  if (s.stop != 0 || !cg_has_curvature(s)) return;
-  s.alpha = narrow<T>((1.0 / real_part(s.pq)) * s.pr);
+  s.alpha = s.stop == 0 && cg_has_curvature(s) ? narrow<T>((1.0 / real_part(s.pq)) * s.pr) : from_real<T>(0);
 }
 
 /// After the update of x and r and the dots: the outcome of the iteration. True if there is a direction to go on in,

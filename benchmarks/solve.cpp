@@ -1,0 +1,204 @@
+/// Krylov iterations on model problems against their byte floors and against cuSPARSE and cuBLAS, and whole solves of
+/// given matrices, as records in JSON.
+///
+///   solve OUT.json [--systems "7-point 128^3","27-point 64^3 3-dof",...] [--cg FILE.mtx.gz ...] [--gmres FILE.mtx.gz ...]
+///         [--sources-sha256 HASH]
+///
+/// Time of an iteration: what 256 (GMRES: 240) iterations more cost in one solve, median of the solves. The floor is the
+/// bytes that an iteration must move at the speed of a copy: product 12 nnz + 20 n, application 8 sum N^2 + 16 n, the
+/// rest of CG 64 n, of GMRES(30) three times the basis of iteration j = 1..30, on average, and 6 vectors.
+#include "solve/cusparse_peer.hpp"
+#include "solve/model_system.hpp"
+#include "solve/record.hpp"
+#include "solve/whole_solve.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+namespace {
+
+using namespace bench;
+using namespace blockjacobi;
+
+struct Options {
+  std::string out, sources;
+  std::vector<std::string> systems{"7-point 25^3", "7-point 128^3", "27-point 64^3 3-dof", "7-point 256^3"};
+  std::vector<std::string> cg, gmres;
+  int repetitions = 5;
+};
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+/// Seconds that `more` iterations cost beyond the first `few`; solve(iterations) returns the seconds of a solve.
+template <class Solve>
+double seconds_of(int few, int more, int repetitions, Solve solve) {
+  std::vector<double> shorter, longer;
+  for (int i = 0; i <= repetitions; ++i) {
+    const double s = solve(few), l = solve(few + more);
+    if (i == 0) continue;
+    shorter.push_back(s);
+    longer.push_back(l);
+  }
+  return (median(longer) - median(shorter)) / more;
+}
+
+class ModelBenchmark {
+ public:
+  ModelBenchmark(const Backend& backend, const Timer& timer, const ModelSystem& system, int repetitions)
+      : backend_(backend),
+        timer_(timer),
+        system_(system),
+        repetitions_(repetitions),
+        matrix_(backend, matrices::stencil<double>(system.stencil)),
+        A_(backend, matrix_.view()),
+        b_(right_hand_side(A_, false)),
+        x_(backend, b_.size()) {}
+
+  void run(SolveReports& reports) {
+    products(reports);
+    for (const index_t block : system_.blocks) {
+      const BlockPartition partition = BlockPartition::uniform(matrix_.rows, block);
+      const BlockJacobi<double> M(backend_, matrix_.view(), partition);
+      reports.add(iteration("cg", M));
+      reports.add(solve("cg", M));
+      if (block != 8) continue;
+      reports.add(unfused(M));
+      if (!system_.gmres) continue;
+      reports.add(iteration("gmres", M));
+      reports.add(solve("gmres", M));
+    }
+  }
+
+ private:
+  double product_bytes() const { return 12.0 * static_cast<double>(matrix_.nnz) + 20.0 * matrix_.rows; }
+  double iteration_bytes(const std::string& solver, const BlockJacobi<double>& M) const {
+    const double n = matrix_.rows;
+    const double apply = static_cast<double>(BlockJacobi<double>::storage_bytes(M.partition())) + 16.0 * n;
+    return product_bytes() + apply + (solver == "cg" ? 64.0 * n : (3.0 * 15.5 + 6.0) * 8.0 * n);
+  }
+  SolveRecord record(const std::string& operation, const std::string& implementation) const {
+    SolveRecord r{operation, implementation, system_.name};
+    r.rows = matrix_.rows;
+    r.nnz = matrix_.nnz;
+    return r;
+  }
+  SolveRecord record(const std::string& operation, const std::string& implementation, const std::string& solver,
+                     const BlockJacobi<double>& M) const {
+    SolveRecord r = record(operation, implementation);
+    r.partition = "uniform";
+    r.solver = solver;
+    r.block = M.partition().largest_block();
+    return r;
+  }
+
+  /// b as input, x as output.
+  void products(SolveReports& reports) {
+    const auto add = [&](const std::string& implementation, const std::function<void()>& work) {
+      SolveRecord r = record("spmv", implementation);
+      r.time_ms = timer_.time(20, [] {}, work, backend_.stream()).median;
+      r.floor_bytes = product_bytes();
+      reports.add(r);
+    };
+    const auto& b = b_;
+    add("blockjacobi", [&] { A_.apply(b.view(), x_.view()); });
+    const CusparseProduct first(matrix_, CUSPARSE_SPMV_CSR_ALG1, backend_.stream());
+    add("cusparse alg1", [&] { first(b_.data(), x_.data()); });
+    const CusparseProduct second(matrix_, CUSPARSE_SPMV_CSR_ALG2, backend_.stream());
+    add("cusparse alg2", [&] { second(b_.data(), x_.data()); });
+  }
+
+  SolveReport run_solver(const std::string& solver, const BlockJacobi<double>& M, const SolveOptions& options) {
+    x_.zero();
+    backend_.synchronize();
+    const auto& b = b_;
+    return solver == "cg" ? cg(A_, M, b.view(), x_.view(), options) : gmres(A_, M, b.view(), x_.view(), options);
+  }
+
+  SolveRecord iteration(const std::string& solver, const BlockJacobi<double>& M) {
+    SolveRecord r = record(solver + "_iteration", "blockjacobi", solver, M);
+    r.iterations = solver == "cg" ? 256 : 240;
+    r.floor_bytes = iteration_bytes(solver, M);
+    SolveOptions options;
+    options.rtol = 0.0;
+    options.history = false;
+    r.time_ms = 1e3 * seconds_of(solver == "cg" ? 64 : 60, r.iterations, repetitions_, [&](int iterations) {
+      options.max_iterations = iterations;
+      return run_solver(solver, M, options).seconds;
+    });
+    return r;
+  }
+
+  /// To 1e-8, for what comes of it.
+  SolveRecord solve(const std::string& solver, const BlockJacobi<double>& M) {
+    SolveRecord r = record("krylov_solve", "blockjacobi", solver, M);
+    const SolveReport report = run_solver(solver, M, {});
+    r.setup_ms = 0.0;
+    r.solve_ms = r.time_ms = 1e3 * report.seconds;
+    r.iterations = report.iterations;
+    r.true_residual = report.relative_residual();
+    r.reason = to_string(report.reason);
+    return r;
+  }
+
+  SolveRecord unfused(const BlockJacobi<double>& M) {
+    SolveRecord r = record("cg_iteration", "cusparse + cublas", "cg", M);
+    r.floor_bytes = iteration_bytes("cg", M);
+    r.iterations = 64;
+    const CusparseProduct product(matrix_, CUSPARSE_SPMV_CSR_ALG2, backend_.stream());
+    UnfusedCg peer(product, M);
+    r.time_ms = 1e3 * seconds_of(16, r.iterations, repetitions_, [&](int iterations) {
+      backend_.synchronize();
+      const auto start = std::chrono::steady_clock::now();
+      r.true_residual = peer.run(b_.data(), x_.data(), iterations);
+      backend_.synchronize();
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    });
+    return r;
+  }
+
+  Backend backend_;
+  const Timer& timer_;
+  ModelSystem system_;
+  int repetitions_;
+  DeviceMatrix matrix_;
+  LinearOperator<double> A_;
+  Array<double> b_, x_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times Krylov solvers on the GPU.", "solve");
+  app.add_option("OUT", options.out, "JSON file")->required();
+  app.add_option("--systems", options.systems, "model problems; none: an empty name")->delimiter(',');
+  app.add_option("--cg", options.cg, "Matrix Market files to solve with CG");
+  app.add_option("--gmres", options.gmres, "Matrix Market files to solve with GMRES(30)");
+  app.add_option("--repetitions", options.repetitions, "solves of each kind")->capture_default_str();
+  app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    const Backend backend = Backend::cuda();
+    const Timer timer;
+    SolveReports reports(timer.copy_gbps, options.sources);
+    for (const std::string& name : options.systems)
+      if (!name.empty()) ModelBenchmark(backend, timer, model_system(name), options.repetitions).run(reports);
+    const auto whole = [&](const std::vector<std::string>& paths, const std::string& solver) {
+      for (const std::string& path : paths) {
+        WholeSolve problem(backend, path, solver);
+        for (const char* blocks : {"1", "8", "16", "32", "suggest"})
+          reports.add(problem.measure(blocks, options.repetitions));
+      }
+    };
+    whole(options.cg, "cg");
+    whole(options.gmres, "gmres");
+    reports.write(options.out);
+  } catch (const std::exception& error) {
+    std::cerr << "solve: " << error.what() << '\n';
+    return 1;
+  }
+}
