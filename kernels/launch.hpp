@@ -29,7 +29,11 @@ int device_status() noexcept;
 struct ReductionWorkspace {
   double* partials = nullptr;
   unsigned int* tickets = nullptr;
+  void* exchange = nullptr;  ///< for cg_resident() alone; zero before the first use and left alone between two
 };
+
+/// Bytes of ReductionWorkspace::exchange.
+std::size_t exchange_bytes() noexcept;
 
 struct ReductionBytes {
   std::size_t partials;
@@ -150,6 +154,17 @@ void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, de
 template <class C>
 void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                      CUstream_st* stream);
+
+/// Whether cg_resident() takes this system: small enough for the caches, orders up to 32.
+template <class C>
+bool cg_can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse);
+
+/// `iterations` times cg_product(), cg_update(), cg_direction() in one launch, which ends with the stop. `spare` is an
+/// n-vector. A cooperative launch: it waits until every multiprocessor has room.
+template <class C>
+void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, const CgVectors<C>& v,
+                 C* spare, int iterations, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                 CUstream_st* stream);
 
 /// r -= alpha q.
 template <class C>

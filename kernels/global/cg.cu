@@ -1,11 +1,9 @@
 #include "core/shared/cg_recurrence.hpp"
 #include "kernels/block/grid_sum.cuh"
 #include "kernels/block/staged_state.cuh"
-#include "kernels/global/block_batch.hpp"
+#include "kernels/global/block_tasks.cuh"
 #include "kernels/global/csr_rows.cuh"
 #include "kernels/global/vector.cuh"
-#include "kernels/subwarp/block_product.cuh"
-#include "kernels/tuning/setup.hpp"
 
 // The state is only written by the thread block that arrives last in a reduction, after every other has read `stop`,
 // and by an idle product, in which no thread reads alpha.
@@ -110,66 +108,28 @@ __global__ void __launch_bounds__(vector_policy.threads)
   sums.finish(state, workspace, scratch);
 }
 
-/// Blocks of orders up to `width` (a power of two): each has a group of as many lanes.
-struct BlockClass {
-  index_t first_slot;
-  index_t count;
-  int width;
-  offset_t first_warp;  ///< the tasks of warps are numbered through all classes
-};
-constexpr int block_classes = 6;
-
-template <class C>
-struct BlockTasks {
-  const C* inverse;
-  const BlockSlot* slots;
-  int order;  ///< of all blocks, which then need no slots; 0 if they differ
-  BlockClass classes[block_classes];
-  offset_t warps;
-};
-
 /// r -= alpha q, z = M^-1 r and the dots, for M of blocks that fit a warp.
 template <class C>
 __global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.resident)
     cg_update_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, detail::CgState<C>* state,
                      const ReductionWorkspace workspace) {
   constexpr int warps = cg_update_policy.threads / 32;
-  constexpr int columns = sizeof(C) > 8 ? 4 : 8;
   __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
   if (state->stop != 0) return;
   UpdateSums<C> sums;
   const C alpha = state->alpha;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
   const offset_t stride = static_cast<offset_t>(gridDim.x) * warps;
   for (offset_t task = static_cast<offset_t>(blockIdx.x) * warps + threadIdx.x / 32; task < tasks.warps;
        task += stride) {
-    BlockClass own = tasks.classes[0];
-#pragma unroll
-    for (int k = 1; k < block_classes; ++k)
-      if (task >= tasks.classes[k].first_warp) own = tasks.classes[k];
-    const int rank = lane & (own.width - 1);
-    const offset_t member = (task - own.first_warp) * (32 / own.width) + lane / own.width;
-    const bool exists = member < own.count;
-    BlockSlot slot{};
-    if (tasks.order != 0) {
-      slot.first_row = static_cast<index_t>(member) * tasks.order;
-      slot.start = member * tasks.order * tasks.order;
-      slot.size = exists ? tasks.order : 0;
-    } else if (exists) {
-      slot = tasks.slots[own.first_slot + member];
-    }
-    const bool owns = rank < slot.size;
-    const offset_t row = static_cast<offset_t>(slot.first_row) + rank;
+    const OwnRow own = own_row(tasks, task);
     C r{};
-    if (owns) {
-      r = v.r[row] - alpha * v.q[row];
-      v.r[row] = r;
+    if (own.exists) {
+      r = v.r[own.row] - alpha * v.q[own.row];
+      v.r[own.row] = r;
     }
-    const C* const x = tasks.inverse + slot.start;
-    const C z = own.width <= 4 ? block_product<4>(x, slot.size, owns ? rank : -1, r, own.width)
-                               : block_product<columns>(x, slot.size, owns ? rank : -1, r, own.width);
-    if (!owns) continue;
-    v.z[row] = z;
+    const C z = own.product(tasks.inverse, r);
+    if (!own.exists) continue;
+    v.z[own.row] = z;
     sums.add(r, z);
   }
   sums.finish(state, workspace, scratch);
@@ -241,25 +201,6 @@ __global__ void __launch_bounds__(vector_policy.threads)
     own.rr = sums[2 * width];
     detail::fcg_direction_factor(own);
   });
-}
-
-template <class C>
-BlockTasks<C> tasks_of(const BlockBatchView<const C>& inverse) {
-  BlockTasks<C> tasks{inverse.data, inverse.slots, 0, {}, 0};
-  int k = 0;
-  index_t lower = 0;
-  for (int width = 1; width <= largest_tiny_order; width *= 2, ++k) {
-    const SlotRange range = slots_of_orders(inverse.groups, lower, width);
-    tasks.classes[k] = {range.first, range.count, width, tasks.warps};
-    const int groups = 32 / width;
-    tasks.warps += (static_cast<offset_t>(range.count) + groups - 1) / groups;
-    lower = width;
-  }
-  if (inverse.groups.size() == 1) {
-    tasks.order = inverse.groups[0].size;
-    tasks.inverse += inverse.groups[0].start;
-  }
-  return tasks;
 }
 
 }  // namespace

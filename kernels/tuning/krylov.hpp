@@ -43,6 +43,13 @@ constexpr double csr_longest(const CsrShape& shape) { return 0.9 * shape.lanes *
 /// CG: r, z = M^-1 r and both dots.
 inline constexpr ResidentPolicy cg_update_policy{256, 4};
 
+/// CG in one launch: thread blocks of the one kernel, one on each multiprocessor, the entries of the matrix that it
+/// holds in shared memory, and the rows up to which it is taken.
+inline constexpr ResidentPolicy resident_policy{512, 1};
+inline constexpr int resident_shared_bytes = 160 << 10;
+inline constexpr int resident_static_bytes = 16 << 10;  ///< at most, beside that
+inline constexpr int resident_rows_per_block = 1024;
+
 /// A pass over several columns of the Krylov basis at once, whose elements and sums take `words` registers.
 constexpr ResidentPolicy tall_policy(int words) { return {256, 256 / (words + 40)}; }
 

@@ -53,6 +53,8 @@ void CudaContext::make_reductions() {
   reductions_.partials = static_cast<double*>(allocate(bytes.partials));
   reductions_.tickets = static_cast<unsigned int*>(allocate(bytes.tickets));
   zero(reductions_.tickets, bytes.tickets);
+  reductions_.exchange = allocate(kernels::exchange_bytes());
+  zero(reductions_.exchange, kernels::exchange_bytes());
 }
 
 void CudaContext::release() noexcept {
@@ -63,6 +65,7 @@ void CudaContext::release() noexcept {
     const kernels::ReductionBytes bytes = kernels::reduction_bytes();
     if (reductions_.partials != nullptr) deallocate(reductions_.partials, bytes.partials);
     if (reductions_.tickets != nullptr) deallocate(reductions_.tickets, bytes.tickets);
+    if (reductions_.exchange != nullptr) deallocate(reductions_.exchange, kernels::exchange_bytes());
     if (cusparse_ != nullptr) static_cast<void>(cusparseDestroy(cusparse_));
     if (owns_stream_) static_cast<void>(cudaStreamDestroy(stream_));
   } catch (const CudaError&) {

@@ -2,6 +2,8 @@
 
 #include "backend/cuda_csr.hpp"
 
+#include <optional>
+
 namespace blockjacobi::detail {
 
 namespace {
@@ -22,6 +24,21 @@ kernels::BicgstabVectors<compute_t<T>> compute_vectors(const BicgstabVectors<T>&
           compute_cast(v.t),
           compute_cast(v.y),
           compute_cast(v.z)};
+}
+
+/// The matrix, if its products are those of our own kernels.
+template <Scalar T>
+const RowsCsr<T>* own_rows(const OperatorImpl<T>& A) {
+  return dynamic_cast<const RowsCsr<T>*>(&A.core());
+}
+
+/// The blocks of M, if it is nothing else and a warp takes each of them.
+template <Scalar T>
+std::optional<BlockBatchView<const compute_t<T>>> tiny_blocks(const PreconditionerImpl<T>* M) {
+  const auto blocks = M != nullptr ? M->blocks() : std::nullopt;
+  if (!blocks || !kernels::are_tiny(*blocks)) return std::nullopt;
+  return BlockBatchView<const compute_t<T>>{
+      compute_cast(blocks->data), blocks->slots, blocks->groups, blocks->blocks, blocks->rows, blocks->space};
 }
 
 /// Calls f with the basis in the precision that it has.
@@ -96,7 +113,7 @@ void CudaKrylovOps<T>::end_solve(index_t n, const T* r, const SolveControl* cont
 template <Scalar T>
 void CudaKrylovOps<T>::cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
-  if (const auto* rows = dynamic_cast<const RowsCsr<T>*>(&A.core()))
+  if (const auto* rows = own_rows(A))
     return kernels::cg_product(rows->matrix(), compute_vectors(v), state, context_.reductions(), context_.stream());
   A.apply(v.p, v.q);
   kernels::cg_step_length(compute_vectors(v), state, context_.reductions(), context_.stream());
@@ -107,11 +124,8 @@ void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors
   const DeviceGuard guard(context_.device());
   if (M == nullptr)
     return kernels::cg_plain_update(compute_vectors(v), state, context_.reductions(), context_.stream());
-  if (const auto blocks = M->blocks(); blocks && kernels::are_tiny(*blocks)) {
-    const BlockBatchView<const C> inverse{
-        compute_cast(blocks->data), blocks->slots, blocks->groups, blocks->blocks, blocks->rows, blocks->space};
-    return kernels::cg_update(inverse, compute_vectors(v), state, context_.reductions(), context_.stream());
-  }
+  if (const auto inverse = tiny_blocks(M))
+    return kernels::cg_update(*inverse, compute_vectors(v), state, context_.reductions(), context_.stream());
   kernels::cg_residual(compute_vectors(v), state, context_.stream());
   M->apply(v.r, v.z);
   kernels::cg_direction_factor(compute_vectors(v), state, context_.reductions(), context_.stream());
@@ -121,6 +135,22 @@ template <Scalar T>
 void CudaKrylovOps<T>::cg_direction(const CgVectors<T>& v, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
   kernels::cg_direction(compute_vectors(v), state, context_.stream());
+}
+
+template <Scalar T>
+bool CudaKrylovOps<T>::cg_can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
+  const DeviceGuard guard(context_.device());
+  const auto* const rows = own_rows(A);
+  const auto inverse = tiny_blocks(M);
+  return rows != nullptr && inverse && kernels::cg_can_reside(rows->matrix(), *inverse);
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::cg_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const CgVectors<T>& v,
+                                     T* spare, int count, CgState<C>* state) {
+  const DeviceGuard guard(context_.device());
+  kernels::cg_resident(own_rows(A)->matrix(), *tiny_blocks(M), compute_vectors(v), compute_cast(spare), count, state,
+                       context_.reductions(), context_.stream());
 }
 
 template <Scalar T>

@@ -31,6 +31,9 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) override;
   void cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) override;
   void cg_direction(const CgVectors<T>& v, CgState<C>* state) override;
+  bool cg_can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) override;
+  void cg_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const CgVectors<T>& v, T* spare,
+                     int count, CgState<C>* state) override;
   void fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) override;
   void fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) override;
 

@@ -92,6 +92,12 @@ class KrylovOps {
   /// x += alpha p unless x is null, also in the iteration that stops; p = z + beta p.
   virtual void cg_direction(const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
 
+  /// Whether cg_iterations() has a better way for this system than the three phases.
+  virtual bool cg_can_reside(const OperatorImpl<T>&, const PreconditionerImpl<T>*) { return false; }
+  /// `count` times cg_product(), cg_update(), cg_direction(), where cg_can_reside(). `spare` is another n-vector.
+  virtual void cg_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const CgVectors<T>&, T* /*spare*/,
+                             int /*count*/, CgState<compute_t<T>>*) {}
+
   /// q = A p, pq = p^H q, pr = p^H r, fcg_step_length. cg_direction serves the flexible variant, too.
   virtual void fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
   /// r -= alpha q, z = M^-1 r, rr = ||r||^2, rho_new = r^H z, qz = q^H z, fcg_direction_factor.

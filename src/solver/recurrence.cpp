@@ -19,7 +19,8 @@ class Run {
     solver_.set_x(session_.x());
     solver_.clear();
     if (!session_.begin(solver_.r(), solver_.control())) return end(session_.report().reason);
-    batch_ = session_.backend().impl().record([this] { iterate(session_.ops().batch()); }, session_.capturable());
+    batch_ = session_.backend().impl().record(
+        [this] { solver_.iterate_times(solver_.batch(session_.ops().batch())); }, session_.capturable());
     target_ = session_.target();
     restart_residual_ = session_.report().initial_residual;
     start();
@@ -53,10 +54,6 @@ class Run {
   void take() {
     snapshots_->take();
     session_.backend().impl().zero(&solver_.control()->history_size, sizeof(int));
-  }
-
-  void iterate(int count) {
-    for (int i = 0; i < count; ++i) solver_.iterate();
   }
 
   void write(const SolveControl& control) {
@@ -139,7 +136,7 @@ void enqueue_recurrence(const SolverParts<T>& parts, Recurrence<T>& solver, cons
   parts.ops.begin_solve(n, b, solver.r(), x, stopping_rule(parts.options, enqueued_margin),
                         parts.M != nullptr ? parts.M->failure() : nullptr, solver.control());
   solver.start();
-  for (index_t i = 0; i < parts.options.max_iterations; ++i) solver.iterate();
+  solver.iterate_times(parts.options.max_iterations);
   parts.ops.residual(parts.A, b, x, solver.scratch());
   parts.ops.end_solve(n, solver.scratch(), solver.control(), status);
 }

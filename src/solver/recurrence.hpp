@@ -18,6 +18,12 @@ class Recurrence {
   /// The phases before the first iteration, once r() holds b - A x.
   virtual void start() = 0;
   virtual void iterate() = 0;
+  /// `count` iterations.
+  virtual void iterate_times(int count) {
+    for (int i = 0; i < count; ++i) iterate();
+  }
+  /// Iterations worth enqueueing before the stop flag is read.
+  virtual int batch(int usual) const { return usual; }
   /// The phases between a stop as converged, taken back, and the next iteration.
   virtual void resume() = 0;
 

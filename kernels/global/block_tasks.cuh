@@ -1,0 +1,86 @@
+#pragma once
+
+#include "kernels/global/block_batch.hpp"
+#include "kernels/subwarp/block_product.cuh"
+#include "kernels/tuning/setup.hpp"
+
+namespace blockjacobi::kernels {
+
+/// Blocks of orders up to `width` (a power of two): each has a group of as many lanes.
+struct BlockClass {
+  index_t first_slot;
+  index_t count;
+  int width;
+  offset_t first_warp;  ///< the tasks of warps are numbered through all classes
+};
+inline constexpr int block_classes = 6;
+
+template <class C>
+struct BlockTasks {
+  const C* inverse;
+  const BlockSlot* slots;
+  int order;  ///< of all blocks, which then need no slots; 0 if they differ
+  BlockClass classes[block_classes];
+  offset_t warps;
+};
+
+/// The row of a lane in a task of its warp.
+struct OwnRow {
+  offset_t row;
+  offset_t start;  ///< of its block
+  int order;
+  int rank;
+  int width;
+  bool exists;
+
+  /// Element of X r, r having the element of this row (0 if there is none). The whole warp calls this.
+  template <class C>
+  __device__ C product(const C* inverse, C r) const {
+    constexpr int columns = sizeof(C) > 8 ? 4 : 8;
+    const C* const x = inverse + start;
+    const int own = exists ? rank : -1;
+    return width <= 4 ? block_product<4>(x, order, own, r, width) : block_product<columns>(x, order, own, r, width);
+  }
+};
+
+template <class C>
+__device__ OwnRow own_row(const BlockTasks<C>& tasks, offset_t task) {
+  BlockClass own = tasks.classes[0];
+#pragma unroll
+  for (int k = 1; k < block_classes; ++k)
+    if (task >= tasks.classes[k].first_warp) own = tasks.classes[k];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int rank = lane & (own.width - 1);
+  const offset_t member = (task - own.first_warp) * (32 / own.width) + lane / own.width;
+  const bool exists = member < own.count;
+  BlockSlot slot{};
+  if (tasks.order != 0) {
+    slot.first_row = static_cast<index_t>(member) * tasks.order;
+    slot.start = member * tasks.order * tasks.order;
+    slot.size = exists ? tasks.order : 0;
+  } else if (exists) {
+    slot = tasks.slots[own.first_slot + member];
+  }
+  return {static_cast<offset_t>(slot.first_row) + rank, slot.start, slot.size, rank, own.width, rank < slot.size};
+}
+
+template <class C>
+BlockTasks<C> tasks_of(const BlockBatchView<const C>& inverse) {
+  BlockTasks<C> tasks{inverse.data, inverse.slots, 0, {}, 0};
+  int k = 0;
+  index_t lower = 0;
+  for (int width = 1; width <= largest_tiny_order; width *= 2, ++k) {
+    const SlotRange range = slots_of_orders(inverse.groups, lower, width);
+    tasks.classes[k] = {range.first, range.count, width, tasks.warps};
+    const int groups = 32 / width;
+    tasks.warps += (static_cast<offset_t>(range.count) + groups - 1) / groups;
+    lower = width;
+  }
+  if (inverse.groups.size() == 1) {
+    tasks.order = inverse.groups[0].size;
+    tasks.inverse += inverse.groups[0].start;
+  }
+  return tasks;
+}
+
+}  // namespace blockjacobi::kernels
