@@ -1,12 +1,13 @@
 /// Krylov iterations on model problems against their byte floors and against cuSPARSE and cuBLAS, and whole solves of
 /// given matrices, as records in JSON.
 ///
-///   solve OUT.json [--systems "7-point 128^3","27-point 64^3 3-dof",...] [--cg FILE.mtx.gz ...] [--gmres FILE.mtx.gz ...]
+///   solve OUT.json [--systems "7-point 128^3","27-point 64^3 3-dof",...] [--cg FILE.mtx.gz ...] [--gmres FILE.mtx.gz
+///   ...]
 ///         [--sources-sha256 HASH]
 ///
-/// Time of an iteration: what 256 (GMRES: 240) iterations more cost in one solve, median of the solves. The floor is the
-/// bytes that an iteration must move at the speed of a copy: product 12 nnz + 20 n, application 8 sum N^2 + 16 n, the
-/// rest of CG 64 n, of GMRES(30) three times the basis of iteration j = 1..30, on average, and 6 vectors.
+/// Time of an iteration: what 256 (GMRES: 240) iterations more cost in one solve, median of the solves. The floor is
+/// the bytes that an iteration must move at the speed of a copy: product 12 nnz + 20 n, application 8 sum N^2 + 16 n,
+/// the rest of CG 64 n, of GMRES(30) three times the basis of iteration j = 1..30, on average, and 6 vectors.
 #include "solve/cusparse_peer.hpp"
 #include "solve/model_system.hpp"
 #include "solve/record.hpp"
@@ -99,7 +100,10 @@ class ModelBenchmark {
   void products(SolveReports& reports) {
     const auto add = [&](const std::string& implementation, const std::function<void()>& work) {
       SolveRecord r = record("spmv", implementation);
-      r.time_ms = timer_.time(20, [] {}, work, backend_.stream()).median;
+      r.time_ms = timer_
+                      .time(
+                          20, [] {}, work, backend_.stream())
+                      .median;
       r.floor_bytes = product_bytes();
       reports.add(r);
     };
@@ -126,9 +130,9 @@ class ModelBenchmark {
     options.rtol = 0.0;
     options.history = false;
     r.time_ms = 1e3 * seconds_of(solver == "cg" ? 64 : 60, r.iterations, repetitions_, [&](int iterations) {
-      options.max_iterations = iterations;
-      return run_solver(solver, M, options).seconds;
-    });
+                  options.max_iterations = iterations;
+                  return run_solver(solver, M, options).seconds;
+                });
     return r;
   }
 
@@ -151,12 +155,12 @@ class ModelBenchmark {
     const CusparseProduct product(matrix_, CUSPARSE_SPMV_CSR_ALG2, backend_.stream());
     UnfusedCg peer(product, M);
     r.time_ms = 1e3 * seconds_of(16, r.iterations, repetitions_, [&](int iterations) {
-      backend_.synchronize();
-      const auto start = std::chrono::steady_clock::now();
-      r.true_residual = peer.run(b_.data(), x_.data(), iterations);
-      backend_.synchronize();
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    });
+                  backend_.synchronize();
+                  const auto start = std::chrono::steady_clock::now();
+                  r.true_residual = peer.run(b_.data(), x_.data(), iterations);
+                  backend_.synchronize();
+                  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+                });
     return r;
   }
 

@@ -19,9 +19,14 @@ class DeviceMatrix {
     values.copy_from_host(host.values().data());
   }
   blockjacobi::CsrView<double, std::int32_t> view() const {
-    return {rows,           rows,          nnz,
-            offsets.data(), columns.data(), values.data(),
-            blockjacobi::IndexBase::zero, blockjacobi::MemorySpace::device};
+    return {rows,
+            rows,
+            nnz,
+            offsets.data(),
+            columns.data(),
+            values.data(),
+            blockjacobi::IndexBase::zero,
+            blockjacobi::MemorySpace::device};
   }
 
   blockjacobi::Array<std::int32_t> offsets;

@@ -69,8 +69,8 @@ class WholeSolve {
     SolveOptions options;
     options.max_iterations = 20000;
     const auto& b = b_;
-    const SolveReport report = solver_ == "cg" ? cg(A, M, b.view(), x.view(), options)
-                                               : gmres(A, M, b.view(), x.view(), options);
+    const SolveReport report =
+        solver_ == "cg" ? cg(A, M, b.view(), x.view(), options) : gmres(A, M, b.view(), x.view(), options);
     record.solve_ms = ms_since(begin);
     record.time_ms = record.setup_ms + record.solve_ms;
     record.block = found.largest_block();

@@ -21,7 +21,8 @@ class GridExchange {
     if (other > round_) round_ = other;
   }
 
-  /// `sums` of thread 0 of each thread block; the totals stand in every thread. At least gridDim.x threads, whole warps.
+  /// `sums` of thread 0 of each thread block; the totals stand in every thread. At least gridDim.x threads, whole
+  /// warps.
   template <int K>
   __device__ void run(double (&sums)[K], double (&scratch)[K][32]) {
     static_assert(K <= 3);

@@ -12,7 +12,8 @@ class StagedState {
   /// Called by the whole thread block, as store() is.
   __device__ State& load(const State* state) {
     const int* const words = reinterpret_cast<const int*>(state);
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) words_[i] = __ldcg(words + i);
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
+      words_[i] = __ldcg(words + i);
     __syncthreads();
     return *reinterpret_cast<State*>(words_);
   }

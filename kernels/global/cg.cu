@@ -225,8 +225,8 @@ void cg_product(const CsrView<C, std::int32_t>& matrix, const CgVectors<C>& v, d
   const CsrRows<C> rows = rows_of(matrix, static_cast<const C*>(v.p));
   with_csr_shape(matrix, [&](auto shape) {
     using Shape = decltype(shape);
-    cg_product_kernel<Shape><<<csr_blocks<Shape>(matrix.rows), csr_policy.threads, 0, stream>>>(rows, v.q, state,
-                                                                                               workspace);
+    cg_product_kernel<Shape>
+        <<<csr_blocks<Shape>(matrix.rows), csr_policy.threads, 0, stream>>>(rows, v.q, state, workspace);
   });
   check_launch("cg_product_kernel");
 }
@@ -243,8 +243,8 @@ void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, de
                const ReductionWorkspace& workspace, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
   constexpr offset_t warps = cg_update_policy.threads / 32;
-  const auto blocks = static_cast<unsigned>(
-      std::clamp<offset_t>((tasks.warps + warps - 1) / warps, 1, cg_update_policy.blocks()));
+  const auto blocks =
+      static_cast<unsigned>(std::clamp<offset_t>((tasks.warps + warps - 1) / warps, 1, cg_update_policy.blocks()));
   cg_update_kernel<<<blocks, cg_update_policy.threads, 0, stream>>>(tasks, v, state, workspace);
   check_launch("cg_update_kernel");
 }

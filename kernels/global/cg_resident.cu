@@ -231,11 +231,10 @@ void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<co
         "cg_resident_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                                     \
-  template bool cg_can_reside(const CsrView<C, std::int32_t>&, const BlockBatchView<const C>&);        \
-  template void cg_resident(const CsrView<C, std::int32_t>&, const BlockBatchView<const C>&,           \
-                            const CgVectors<C>&, C*, int, detail::CgState<C>*, const ReductionWorkspace&, \
-                            CUstream_st*)
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                                    \
+  template bool cg_can_reside(const CsrView<C, std::int32_t>&, const BlockBatchView<const C>&);                       \
+  template void cg_resident(const CsrView<C, std::int32_t>&, const BlockBatchView<const C>&, const CgVectors<C>&, C*, \
+                            int, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);

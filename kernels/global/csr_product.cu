@@ -93,9 +93,9 @@ int device_status() noexcept {
   return static_cast<int>(status);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                        \
+#define BLOCKJACOBI_INSTANTIATE(C)                                                             \
   template void csr_rows_product(const CsrView<C, std::int32_t>&, const C*, C*, CUstream_st*); \
-  template void csr_product(const CsrView<C, std::int32_t>&, const C*, C*, CUstream_st*); \
+  template void csr_product(const CsrView<C, std::int32_t>&, const C*, C*, CUstream_st*);      \
   template void csr_product(const CsrView<C, std::int64_t>&, const C*, C*, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

@@ -50,8 +50,8 @@ __global__ void __launch_bounds__(vector_policy.threads)
   if (copy != nullptr) copy[i] = detail::convert<C>(element);
 }
 
-/// A pass over all columns of a basis of at most K: w -= V correction unless that is null, h = V^H w, and sum += h unless
-/// that is null. A thread has its rows of V in registers, so that both take one reading.
+/// A pass over all columns of a basis of at most K: w -= V correction unless that is null, h = V^H w, and sum += h
+/// unless that is null. A thread has its rows of V in registers, so that both take one reading.
 template <class C, class B>
 struct TallPass {
   index_t n;
@@ -64,11 +64,11 @@ struct TallPass {
 };
 
 template <int K, class C, class B>
-constexpr ResidentPolicy policy_of_tall = tall_policy(K * static_cast<int>(sizeof(B) / 4 + 2 * sum_width<C>));
+constexpr ResidentPolicy policy_of_tall = tall_policy(K* static_cast<int>(sizeof(B) / 4 + 2 * sum_width<C>));
 
 /// Real numbers that it sums, and some zeros.
 template <int K, class C>
-constexpr int sums_of_tall = static_cast<int>(std::bit_ceil(static_cast<unsigned>(K * sum_width<C>)));
+constexpr int sums_of_tall = static_cast<int>(std::bit_ceil(static_cast<unsigned>(K* sum_width<C>)));
 
 template <int K, class C, class B>
 __global__ void __launch_bounds__(policy_of_tall<K, C, B>.threads, policy_of_tall<K, C, B>.resident)
@@ -113,8 +113,8 @@ __global__ void __launch_bounds__(policy_of_tall<K, C, B>.threads, policy_of_tal
   if (a.sum != nullptr) a.sum[own] += product;
 }
 
-/// The products alone, for bases of any number of columns: over the columns first .. columns - 1 of the basis, a group of them for each blockIdx.y:
-/// h[k] = v_k^H w. The second pass writes its correction and adds it to the first.
+/// The products alone, for bases of any number of columns: over the columns first .. columns - 1 of the basis, a group
+/// of them for each blockIdx.y: h[k] = v_k^H w. The second pass writes its correction and adds it to the first.
 template <class C, class B>
 struct Projection {
   index_t n;
@@ -166,7 +166,8 @@ __device__ C orthogonal_part(index_t n, const B* basis, int columns, const C* h,
   for (int first = 0; first < columns; first += K) {
     B own[K];
 #pragma unroll
-    for (int k = 0; k < K; ++k) own[k] = first + k < columns ? load_once(v + static_cast<offset_t>(first + k) * n) : B{};
+    for (int k = 0; k < K; ++k)
+      own[k] = first + k < columns ? load_once(v + static_cast<offset_t>(first + k) * n) : B{};
 #pragma unroll
     for (int k = 0; k < K; ++k)
       if (first + k < columns) w -= h[first + k] * detail::convert<C>(own[k]);
@@ -254,8 +255,8 @@ template <int K, class C, class B>
 void launch_tall(const TallPass<C, B>& a, const detail::GmresState* state, const ReductionWorkspace& workspace,
                  CUstream_st* stream) {
   constexpr ResidentPolicy policy = policy_of_tall<K, C, B>;
-  const auto blocks = static_cast<unsigned>(std::clamp<offset_t>(
-      (static_cast<offset_t>(a.n) + policy.threads - 1) / policy.threads, 1, policy.blocks()));
+  const auto blocks = static_cast<unsigned>(
+      std::clamp<offset_t>((static_cast<offset_t>(a.n) + policy.threads - 1) / policy.threads, 1, policy.blocks()));
   gmres_tall_kernel<K><<<blocks, policy.threads, 0, stream>>>(a, state, workspace);
   check_launch("gmres_tall_kernel");
 }
@@ -269,7 +270,7 @@ void tall_pass(const TallPass<C, B>& a, const detail::GmresState* state, const R
                CUstream_st* stream) {
   if (a.columns <= 8) return launch_tall<8>(a, state, workspace, stream);
   if (a.columns <= 16) return launch_tall<16>(a, state, workspace, stream);
-  if constexpr (tall_columns<C> > 16) {
+  if constexpr (tall_columns < C >> 16) {
     if (a.columns <= 24) return launch_tall<24>(a, state, workspace, stream);
     launch_tall<32>(a, state, workspace, stream);
   }

@@ -4,9 +4,7 @@
 
 namespace blockjacobi::kernels {
 
-__device__ inline float broadcast_within(float v, int source, int width) {
-  return __shfl_sync(~0u, v, source, width);
-}
+__device__ inline float broadcast_within(float v, int source, int width) { return __shfl_sync(~0u, v, source, width); }
 __device__ inline double broadcast_within(double v, int source, int width) {
   return __shfl_sync(~0u, v, source, width);
 }

@@ -158,8 +158,8 @@ int longest_row(CudaContext& context, const CsrView<const void, std::int32_t>& p
 template <Scalar T>
 bool has_similar_rows(CudaContext& context, const CsrView<T, std::int32_t>& m) {
   if (m.nnz > kernels::csr_entries_limit) return false;
-  const CsrView<const void, std::int32_t> pattern{m.rows, m.cols, m.nnz, m.row_offsets, m.columns, nullptr, m.base,
-                                                  m.space};
+  const CsrView<const void, std::int32_t> pattern{m.rows,    m.cols,  m.nnz,  m.row_offsets,
+                                                  m.columns, nullptr, m.base, m.space};
   return longest_row(context, pattern) <= 64 + 16 * (m.nnz / m.rows);
 }
 
@@ -168,8 +168,8 @@ std::unique_ptr<OperatorImpl<T>> make_narrow(CudaContext& context, const CsrView
                                              CudaMemory offsets) {
   const DeviceGuard guard(context.device());
   if (!has_similar_rows(context, m)) return std::make_unique<CusparseCsr<T>>(context, m, std::move(offsets));
-  const CsrView<compute_t<T>, std::int32_t> matrix{m.rows,    m.cols, m.nnz,  m.row_offsets,
-                                                   m.columns, compute_cast(m.values), m.base, m.space};
+  const CsrView<compute_t<T>, std::int32_t> matrix{
+      m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
   return std::make_unique<RowsCsr<T>>(context, matrix, std::move(offsets));
 }
 

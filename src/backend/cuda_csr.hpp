@@ -32,9 +32,9 @@ class RowsCsr final : public OperatorImpl<T> {
 };
 
 /// y = A x, chosen by the lengths of the rows: RowsCsr where the longest is not too far from the mean, else cuSPARSE's
-/// reproducible CSR algorithm; a slower kernel of our own for 2^31 entries and more, which cuSPARSE would only take with
-/// 64-bit columns. 64-bit offsets that fit are narrowed once. Vectors of an empty matrix are zeroed. The arrays of the
-/// matrix lie on the device of the context and outlive the operator, as does the context. Waits.
+/// reproducible CSR algorithm; a slower kernel of our own for 2^31 entries and more, which cuSPARSE would only take
+/// with 64-bit columns. 64-bit offsets that fit are narrowed once. Vectors of an empty matrix are zeroed. The arrays of
+/// the matrix lie on the device of the context and outlive the operator, as does the context. Waits.
 template <Scalar T, Offset O>
 std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext& context, const CsrView<T, O>& matrix);
 

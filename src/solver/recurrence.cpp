@@ -19,8 +19,8 @@ class Run {
     solver_.set_x(session_.x());
     solver_.clear();
     if (!session_.begin(solver_.r(), solver_.control())) return end(session_.report().reason);
-    batch_ = session_.backend().impl().record(
-        [this] { solver_.iterate_times(solver_.batch(session_.ops().batch())); }, session_.capturable());
+    batch_ = session_.backend().impl().record([this] { solver_.iterate_times(solver_.batch(session_.ops().batch())); },
+                                              session_.capturable());
     target_ = session_.target();
     restart_residual_ = session_.report().initial_residual;
     start();

@@ -102,6 +102,14 @@ class Recurrence {
     direction();
   }
 
+  /// Several iterations, in one launch where there is one for this system.
+  bool resides() { return ops().cg_can_reside(*product_, preconditioner()); }
+  void iterations(int count) {
+    if (!resides()) return;
+    const Array<T> spare(backend_, size());
+    ops().cg_iterations(*product_, preconditioner(), vectors(), spare.data(), count, state_.data());
+  }
+
   State state() const { return state_.to_host()[0]; }
   void set_state(const State& state) { state_.copy_from_host(&state); }
   std::vector<T> x() const { return x_.to_host(); }
@@ -261,6 +269,54 @@ TYPED_TEST(CgPhasesTest, SmallRecordedIterationsEqualDirectOnes) {
   EXPECT_EQ(recorded.state().iteration, 12);
   EXPECT_TRUE(same_bits(recorded.x(), direct.x()));
   EXPECT_TRUE(same_bits(recorded.r(), direct.r()));
+}
+
+template <Scalar T>
+void expect_resident_iterations(const System<T>& a, Way way) {
+  SCOPED_TRACE(::testing::Message() << "n = " << a.rows << ", way " << static_cast<int>(way));
+  Recurrence<T> phases(Backend::host(), a, way, 0.0, 100), device(Backend::cuda(), a, way, 0.0, 100);
+  Recurrence<T> again(Backend::cuda(), a, way, 0.0, 100);
+  if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
+  const double tolerance = 1e4 * epsilon<T>;
+  for (const int count : {1, 2, 3}) {
+    for (int i = 0; i < count; ++i) phases.iterate();
+    device.iterations(count);
+    again.iterations(count);
+    EXPECT_EQ(device.state().iteration, phases.state().iteration);
+    EXPECT_EQ(device.state().history_size, phases.state().history_size);
+    expect_close("rr", device.state().rr, phases.state().rr, tolerance);
+    EXPECT_LE(relative_difference(device.x(), phases.x()), tolerance);
+    EXPECT_LE(relative_difference(device.r(), phases.r()), tolerance);
+    EXPECT_LE(relative_difference(device.p(), phases.p()), tolerance);
+    EXPECT_TRUE(same_bits(device.x(), again.x()));
+    EXPECT_TRUE(same_bits(device.p(), again.p()));
+  }
+}
+
+TYPED_TEST(CgPhasesTest, SmallResidentIterationsMatchThePhases) {
+  for (const Way way : {Way::uniform_blocks, Way::mixed_blocks}) {
+    for (const index_t m : {17, 40}) expect_resident_iterations(laplacian<TypeParam>(m), way);
+    for (const index_t length : {20, 200}) expect_resident_iterations(long_rows<TypeParam>(length), way);
+  }
+}
+
+TYPED_TEST(CgPhasesTest, ResidentIterationsWithMoreRowsThanThreads) {
+  expect_resident_iterations(laplacian<TypeParam>(300), Way::mixed_blocks);
+}
+
+TYPED_TEST(CgPhasesTest, SmallResidentIterationsEndWithTheStop) {
+  Recurrence<TypeParam> phases(Backend::cuda(), laplacian<TypeParam>(20), Way::mixed_blocks, 0.0, 3);
+  Recurrence<TypeParam> device(Backend::cuda(), laplacian<TypeParam>(20), Way::mixed_blocks, 0.0, 3);
+  if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
+  for (int i = 0; i < 3; ++i) phases.iterate();
+  device.iterations(10);
+  EXPECT_EQ(device.state().stop, static_cast<int>(StopReason::max_iterations));
+  EXPECT_EQ(device.state().iteration, 3);
+  EXPECT_LE(relative_difference(device.x(), phases.x()), 1e4 * epsilon<TypeParam>);
+  const auto x = device.x(), p = device.p();
+  device.iterations(5);
+  EXPECT_TRUE(same_bits(device.x(), x));
+  EXPECT_TRUE(same_bits(device.p(), p));
 }
 
 template <class T>
