@@ -101,14 +101,13 @@ class BLOCKJACOBI_EXPORT Preconditioner {
 ///
 /// x holds the initial guess and receives the solution. b and x are A.rows() long and lie in the backend's space or
 /// on the host (then they are copied). Blocks until the solve ended. Scalars stay on the device; the stop flag is read
-/// once a batch of iterations (up to 64 of a small system on CUDA), without draining the stream, and steps after the stop
-/// change nothing. The recurrence residual is replaced by
-/// b - A x where it claims convergence that the recomputed residual does not show.
-/// For b = 0 the result is x = 0. Norms are sums of squares in double, so ||b|| must lie within 1e-140 .. 1e140 (or be
-/// 0): other systems end with nan_or_inf, scale them first.
-/// Ends with indefinite_matrix for p^H A p < 0, indefinite_preconditioner for r^H M^-1 r < 0, breakdown where one of
-/// them is 0. Memory: 4 vectors (3 without M, 5 for small systems on CUDA). Two runs on one device give the same bits.
-/// Throws InvalidArgument for lengths, spaces, backends or options that do not fit, before any launch.
+/// once a batch of iterations (up to 64 of a small system on CUDA), without draining the stream, and steps after the
+/// stop change nothing. The recurrence residual is replaced by b - A x where it claims convergence that the recomputed
+/// residual does not show. For b = 0 the result is x = 0. Norms are sums of squares in double, so ||b|| must lie within
+/// 1e-140 .. 1e140 (or be 0): other systems end with nan_or_inf, scale them first. Ends with indefinite_matrix for p^H
+/// A p < 0, indefinite_preconditioner for r^H M^-1 r < 0, breakdown where one of them is 0. Memory: 4 vectors (3
+/// without M, 5 for small systems on CUDA). Two runs on one device give the same bits. Throws InvalidArgument for
+/// lengths, spaces, backends or options that do not fit, before any launch.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport cg(const LinearOperator<T>& A,
                                                 const std::type_identity_t<Preconditioner<T>>& M,

@@ -122,13 +122,10 @@ __global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.res
   for (offset_t task = static_cast<offset_t>(blockIdx.x) * warps + threadIdx.x / 32; task < tasks.warps;
        task += stride) {
     const OwnRow own = own_row(tasks, task);
-    C r{};
-    if (own.exists) {
-      r = v.r[own.row] - alpha * v.q[own.row];
-      v.r[own.row] = r;
-    }
+    const C r = own.exists ? v.r[own.row] - alpha * v.q[own.row] : C{};
     const C z = own.product(tasks.inverse, r);
     if (!own.exists) continue;
+    v.r[own.row] = r;  // after the product, the loads of which need not wait for it
     v.z[own.row] = z;
     sums.add(r, z);
   }

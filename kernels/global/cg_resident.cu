@@ -1,7 +1,6 @@
 #include "core/shared/cg_recurrence.hpp"
 #include "kernels/block/grid_exchange.cuh"
 #include "kernels/block/grid_sum.cuh"
-#include "kernels/block/reduce.cuh"
 #include "kernels/block/staged_state.cuh"
 #include "kernels/global/block_tasks.cuh"
 #include "kernels/global/csr_rows.cuh"
@@ -39,26 +38,45 @@ struct ResidentArguments {
   int capacity;  ///< entries that the shared memory holds
 };
 
-/// The entries of the rows of a thread block: the first ones in shared memory, others, if any, where they are.
+/// The rows of a thread block in shared memory; entries that find no room there stay where they are.
 template <class C>
 struct ResidentRows {
   const CsrRows<C>& a;
   const C* values;
   const int* columns;
-  int first;  ///< entry
-  int held;   ///< entries in shared memory
+  const int* offsets;  ///< by row of the thread block, counted from its first entry
+  int first;           ///< entry
+  int held;            ///< entries in shared memory
 
-  __device__ C value(int entry) const { return entry - first < held ? values[entry - first] : a.values[entry]; }
-  __device__ int column(int entry) const {
-    return entry - first < held ? columns[entry - first] : a.columns[entry] - a.base;
+  __device__ C value(int entry) const { return entry < held ? values[entry] : a.values[first + entry]; }
+  __device__ int column(int entry) const { return entry < held ? columns[entry] : a.columns[first + entry] - a.base; }
+
+  /// The share of a lane in the product of the entries begin .. end - 1 with z + beta p, or with p alone.
+  template <bool turned>
+  __device__ C product(int begin, int end, int stride, const C* z, C beta, const C* p) const {
+    constexpr int K = sizeof(C) > 8 ? 4 : 8;  // on the way at once
+    C sum{};
+    for (int entry = begin; entry < end; entry += K * stride) {
+      C old[K], turn[K];
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const bool exists = entry + k * stride < end;
+        const int j = exists ? column(entry + k * stride) : 0;
+        old[k] = exists ? load_fresh(p + j) : C{};
+        if constexpr (!turned) turn[k] = exists ? load_fresh(z + j) : C{};
+      }
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        if (entry + k * stride >= end) continue;
+        if constexpr (turned)
+          sum += value(entry + k * stride) * old[k];
+        else
+          sum += value(entry + k * stride) * (turn[k] + beta * old[k]);
+      }
+    }
+    return sum;
   }
 };
-
-/// Sums of the thread block, in every thread.
-template <int K>
-__device__ void sum_up(double (&sums)[K], ReduceScratch<K, double>& scratch) {
-  block_reduce(sums, scratch, [](double a, double b) { return a + b; });
-}
 
 template <class C>
 __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel(const ResidentArguments<C> a) {
@@ -66,10 +84,8 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
   constexpr int width = sum_width<C>;
   extern __shared__ __align__(16) char memory[];
   __shared__ StagedState<detail::CgState<C>> staged;
-  __shared__ ReduceScratch<width, double> product_scratch;
-  __shared__ ReduceScratch<width + 1, double> update_scratch;
-  __shared__ double exchange_scratch[width + 1][32];
-  __shared__ double product_exchange[width][32];
+  __shared__ GridExchange::Scratch scratch;
+  __shared__ int offsets[resident_rows_per_block + 1];
 
   if (a.state->stop != 0) {
     if (blockIdx.x == 0 && threadIdx.x == 0) a.state->alpha = C{};
@@ -89,11 +105,15 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
     values[k] = a.matrix.values[first + k];
     columns[k] = a.matrix.columns[first + k] - a.matrix.base;
   }
-  const ResidentRows<C> rows{a.matrix, values, columns, first, held};
+  for (int i = thread; i <= row1 - row0; i += threads) offsets[i] = a.matrix.offsets[row0 + i] - a.matrix.base - first;
+  const ResidentRows<C> rows{a.matrix, values, columns, offsets, first, held};
   __syncthreads();
 
   const int rank = thread & (a.lanes - 1), group = thread / a.lanes, groups = threads / a.lanes;
   const offset_t warps = static_cast<offset_t>(gridDim.x) * (threads / 32);
+  const offset_t first_task = static_cast<offset_t>(blockIdx.x) + static_cast<offset_t>(gridDim.x) * (thread / 32);
+  OwnRow first_row{};  // most warps have no other
+  if (first_task < a.tasks.warps) first_row = own_row(a.tasks, first_task);
   C* p = a.v.p;
   C* next = a.spare;
   bool turned = true;  // p is the direction already
@@ -103,19 +123,17 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
     for (int base = row0; base < row1; base += groups) {  // whole warps stay together
       const int row = base + group;
       const bool exists = row < row1;
-      const int end = exists ? a.matrix.offsets[row + 1] - a.matrix.base : 0;
-      C sum{};
-      for (int k = exists ? a.matrix.offsets[row] - a.matrix.base + rank : 0; k < end; k += a.lanes) {
-        const int j = rows.column(k);
-        const C old = load_fresh(p + j);
-        sum += rows.value(k) * (turned ? old : load_fresh(a.v.z + j) + beta * old);
-      }
+      const int begin = exists ? offsets[row - row0] + rank : 0, end = exists ? offsets[row - row0 + 1] : 0;
+      const bool owns = exists && rank == 0;
+      C own = owns ? load_fresh(p + row) : C{};
+      const C turn = owns && !turned ? load_fresh(a.v.z + row) : C{};
+      C sum = turned ? rows.template product<true>(begin, end, a.lanes, a.v.z, beta, p)
+                     : rows.template product<false>(begin, end, a.lanes, a.v.z, beta, p);
       for (int half = a.lanes / 2; half > 0; half /= 2) sum += broadcast_within(sum, (thread % 32) ^ half, 32);
-      if (!exists || rank != 0) continue;
-      C own = load_fresh(p + row);
+      if (!owns) continue;
       if (!turned) {
         a.v.x[row] += step * own;
-        own = load_fresh(a.v.z + row) + beta * own;
+        own = turn + beta * own;
         next[row] = own;
       }
       a.v.q[row] = sum;
@@ -127,8 +145,7 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
       next = old;
     }
     turned = false;
-    sum_up(pq, product_scratch);
-    exchange.run(pq, product_exchange);
+    exchange.run(pq, scratch);
     if (thread == 0) {
       state.pq = to_accumulator<C>(pq);
       detail::cg_step_length(state);
@@ -138,22 +155,17 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
 
     const C alpha = state.alpha;
     double sums[width + 1] = {};
-    for (offset_t task = static_cast<offset_t>(blockIdx.x) + static_cast<offset_t>(gridDim.x) * (thread / 32);
-         task < a.tasks.warps; task += warps) {
-      const OwnRow own = own_row(a.tasks, task);
-      C r{};
-      if (own.exists) {
-        r = a.v.r[own.row] - alpha * load_fresh(a.v.q + own.row);
-        a.v.r[own.row] = r;
-      }
+    for (offset_t task = first_task; task < a.tasks.warps; task += warps) {
+      const OwnRow own = task == first_task ? first_row : own_row(a.tasks, task);
+      const C r = own.exists ? a.v.r[own.row] - alpha * load_fresh(a.v.q + own.row) : C{};
       const C z = own.product(a.tasks.inverse, r);
       if (!own.exists) continue;
+      a.v.r[own.row] = r;  // after the product, the loads of which need not wait for it
       a.v.z[own.row] = z;
       accumulate_dot(sums, r, z);
       accumulate_square(sums[width], r);
     }
-    sum_up(sums, update_scratch);
-    exchange.run(sums, exchange_scratch);
+    exchange.run(sums, scratch);
     if (thread == 0) {
       state.rho_new = to_accumulator<C>(sums);
       state.rr = sums[width];

@@ -48,7 +48,7 @@ inline constexpr ResidentPolicy cg_update_policy{256, 4};
 inline constexpr ResidentPolicy resident_policy{512, 1};
 inline constexpr int resident_shared_bytes = 160 << 10;
 inline constexpr int resident_static_bytes = 16 << 10;  ///< at most, beside that
-inline constexpr int resident_rows_per_block = 1024;
+inline constexpr int resident_rows_per_block = 512;
 
 /// A pass over several columns of the Krylov basis at once, whose elements and sums take `words` registers.
 constexpr ResidentPolicy tall_policy(int words) { return {256, 256 / (words + 40)}; }
