@@ -16,15 +16,6 @@ namespace blockjacobi::kernels {
 
 namespace {
 
-/// L1 may hold what another thread block has overwritten.
-__device__ inline float load_fresh(const float* p) { return __ldcg(p); }
-__device__ inline double load_fresh(const double* p) { return __ldcg(p); }
-template <class R>
-__device__ detail::Complex<R> load_fresh(const detail::Complex<R>* p) {
-  const R* parts = reinterpret_cast<const R*>(p);
-  return {__ldcg(parts), __ldcg(parts + 1)};
-}
-
 template <class C>
 struct ResidentArguments {
   CsrRows<C> matrix;
@@ -34,9 +25,31 @@ struct ResidentArguments {
   detail::CgState<C>* state;
   ExchangeSlot* slots;
   int iterations;
-  int lanes;     ///< that share a row, a power of two
   int capacity;  ///< entries that the shared memory holds
 };
+
+/// The first row of the share of a thread block: shares have about as many entries, and few enough rows.
+template <class C>
+__device__ int first_row_of(const CsrRows<C>& a, unsigned block) {
+  const offset_t nnz = a.offsets[a.rows] - a.base;
+  const offset_t target = (nnz + offset_t{resident_row_weight} * a.rows) * block / gridDim.x;
+  int low = 0, high = a.rows;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (a.offsets[middle] - a.base + offset_t{resident_row_weight} * middle < target)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/// As many lanes for each of the rows as there are, but not more than have something to do.
+__device__ inline int lanes_for(int rows, int entries) {
+  int lanes = 1;
+  while (lanes < 32 && 2 * lanes * rows <= resident_policy.threads && 2 * lanes * rows <= entries) lanes *= 2;
+  return lanes;
+}
 
 /// The rows of a thread block in shared memory; entries that find no room there stay where they are.
 template <class C>
@@ -62,8 +75,8 @@ struct ResidentRows {
       for (int k = 0; k < K; ++k) {
         const bool exists = entry + k * stride < end;
         const int j = exists ? column(entry + k * stride) : 0;
-        old[k] = exists ? load_fresh(p + j) : C{};
-        if constexpr (!turned) turn[k] = exists ? load_fresh(z + j) : C{};
+        old[k] = exists ? p[j] : C{};
+        if constexpr (!turned) turn[k] = exists ? z[j] : C{};
       }
 #pragma unroll
       for (int k = 0; k < K; ++k) {
@@ -85,7 +98,6 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
   extern __shared__ __align__(16) char memory[];
   __shared__ StagedState<detail::CgState<C>> staged;
   __shared__ GridExchange::Scratch scratch;
-  __shared__ int offsets[resident_rows_per_block + 1];
 
   if (a.state->stop != 0) {
     if (blockIdx.x == 0 && threadIdx.x == 0) a.state->alpha = C{};
@@ -95,12 +107,12 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
   GridExchange exchange(a.slots);
 
   const int thread = static_cast<int>(threadIdx.x);
-  const auto share = [&](offset_t count, unsigned block) { return static_cast<int>(count * block / gridDim.x); };
-  const int row0 = share(a.v.n, blockIdx.x), row1 = share(a.v.n, blockIdx.x + 1);
+  const int row0 = first_row_of(a.matrix, blockIdx.x), row1 = first_row_of(a.matrix, blockIdx.x + 1);
   const int first = a.matrix.offsets[row0] - a.matrix.base, last = a.matrix.offsets[row1] - a.matrix.base;
   const int held = min(last - first, a.capacity);
   C* const values = reinterpret_cast<C*>(memory);
   int* const columns = reinterpret_cast<int*>(values + a.capacity);
+  int* const offsets = columns + a.capacity;
   for (int k = thread; k < held; k += threads) {
     values[k] = a.matrix.values[first + k];
     columns[k] = a.matrix.columns[first + k] - a.matrix.base;
@@ -109,7 +121,8 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
   const ResidentRows<C> rows{a.matrix, values, columns, offsets, first, held};
   __syncthreads();
 
-  const int rank = thread & (a.lanes - 1), group = thread / a.lanes, groups = threads / a.lanes;
+  const int lanes = lanes_for(row1 - row0, last - first);
+  const int rank = thread & (lanes - 1), group = thread / lanes, groups = threads / lanes;
   const offset_t warps = static_cast<offset_t>(gridDim.x) * (threads / 32);
   const offset_t first_task = static_cast<offset_t>(blockIdx.x) + static_cast<offset_t>(gridDim.x) * (thread / 32);
   OwnRow first_row{};  // most warps have no other
@@ -125,11 +138,11 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
       const bool exists = row < row1;
       const int begin = exists ? offsets[row - row0] + rank : 0, end = exists ? offsets[row - row0 + 1] : 0;
       const bool owns = exists && rank == 0;
-      C own = owns ? load_fresh(p + row) : C{};
-      const C turn = owns && !turned ? load_fresh(a.v.z + row) : C{};
-      C sum = turned ? rows.template product<true>(begin, end, a.lanes, a.v.z, beta, p)
-                     : rows.template product<false>(begin, end, a.lanes, a.v.z, beta, p);
-      for (int half = a.lanes / 2; half > 0; half /= 2) sum += broadcast_within(sum, (thread % 32) ^ half, 32);
+      C own = owns ? p[row] : C{};
+      const C turn = owns && !turned ? a.v.z[row] : C{};
+      C sum = turned ? rows.template product<true>(begin, end, lanes, a.v.z, beta, p)
+                     : rows.template product<false>(begin, end, lanes, a.v.z, beta, p);
+      for (int half = lanes / 2; half > 0; half /= 2) sum += broadcast_within(sum, (thread % 32) ^ half, 32);
       if (!owns) continue;
       if (!turned) {
         a.v.x[row] += step * own;
@@ -157,7 +170,7 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
     double sums[width + 1] = {};
     for (offset_t task = first_task; task < a.tasks.warps; task += warps) {
       const OwnRow own = task == first_task ? first_row : own_row(a.tasks, task);
-      const C r = own.exists ? a.v.r[own.row] - alpha * load_fresh(a.v.q + own.row) : C{};
+      const C r = own.exists ? a.v.r[own.row] - alpha * a.v.q[own.row] : C{};
       const C z = own.product(a.tasks.inverse, r);
       if (!own.exists) continue;
       a.v.r[own.row] = r;  // after the product, the loads of which need not wait for it
@@ -178,9 +191,9 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
   // What cg_direction() would do, and p where others look for it.
   const C alpha = state.alpha, beta = state.beta;
   for (int row = row0 + thread; row < row1; row += threads) {
-    const C own = load_fresh(p + row);
+    const C own = p[row];
     a.v.x[row] += alpha * own;
-    a.v.p[row] = state.stop == 0 ? load_fresh(a.v.z + row) + beta * own : own;
+    a.v.p[row] = state.stop == 0 ? a.v.z[row] + beta * own : own;
   }
   __syncthreads();
   if (thread == 0) state.alpha = C{};  // x has taken the step
@@ -194,18 +207,16 @@ int attribute(cudaDeviceAttr name) {
   return value;
 }
 
+/// Rows of a thread block at most, and the entries that find room beside their offsets.
 template <class C>
-constexpr int bytes_per_entry = static_cast<int>(sizeof(C) + sizeof(int));
-template <class C>
-constexpr int resident_capacity = resident_shared_bytes / bytes_per_entry<C>;
-
-/// As many lanes as there are for a row, but not more than have something to do.
-int lanes_for(index_t rows, offset_t nnz, int blocks) {
-  const offset_t share = std::max<offset_t>(1, rows / blocks), length = nnz / std::max(rows, 1);
-  int lanes = 1;
-  while (lanes < 32 && 2 * lanes * share <= resident_policy.threads && 2 * lanes <= length) lanes *= 2;
-  return lanes;
-}
+struct ResidentSize {
+  ResidentSize(index_t rows, offset_t nnz, int blocks)
+      : most_rows(static_cast<int>((rows + nnz / resident_row_weight) / blocks + 2)),
+        capacity(std::max(0, (resident_shared_bytes - (most_rows + 1) * static_cast<int>(sizeof(int))) /
+                                 static_cast<int>(sizeof(C) + sizeof(int)))) {}
+  int most_rows;
+  int capacity;
+};
 
 }  // namespace
 
@@ -217,7 +228,8 @@ bool cg_can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<
   const int blocks = attribute(cudaDevAttrMultiProcessorCount);
   if (blocks > resident_policy.threads) return false;
   if (attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) < resident_shared_bytes + resident_static_bytes) return false;
-  return matrix.rows <= resident_rows_per_block * blocks && matrix.nnz <= offset_t{resident_capacity<C>} * blocks;
+  const ResidentSize<C> size(matrix.rows, matrix.nnz, blocks);
+  return matrix.rows <= resident_rows_per_block * blocks && matrix.nnz <= offset_t{size.capacity} * blocks;
 }
 
 template <class C>
@@ -225,15 +237,10 @@ void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<co
                  C* spare, int iterations, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                  CUstream_st* stream) {
   const int blocks = attribute(cudaDevAttrMultiProcessorCount);
-  ResidentArguments<C> arguments{rows_of(matrix, static_cast<const C*>(v.p)),
-                                 v,
-                                 spare,
-                                 tasks_of(inverse),
-                                 state,
-                                 static_cast<ExchangeSlot*>(workspace.exchange),
-                                 iterations,
-                                 lanes_for(matrix.rows, matrix.nnz, blocks),
-                                 resident_capacity<C>};
+  const ResidentSize<C> size(matrix.rows, matrix.nnz, blocks);
+  ResidentArguments<C> arguments{
+      rows_of(matrix, static_cast<const C*>(v.p)),    v,          spare,        tasks_of(inverse), state,
+      static_cast<ExchangeSlot*>(workspace.exchange), iterations, size.capacity};
   void* pointers[] = {&arguments};
   const auto kernel = cg_resident_kernel<C>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, resident_shared_bytes),

@@ -255,6 +255,7 @@ template <int K, class C, class B>
 void launch_tall(const TallPass<C, B>& a, const detail::GmresState* state, const ReductionWorkspace& workspace,
                  CUstream_st* stream) {
   constexpr ResidentPolicy policy = policy_of_tall<K, C, B>;
+  static_assert(std::size_t{sums_of_tall<K, C>} * policy.blocks() <= reduction_partials);
   const auto blocks = static_cast<unsigned>(
       std::clamp<offset_t>((static_cast<offset_t>(a.n) + policy.threads - 1) / policy.threads, 1, policy.blocks()));
   gmres_tall_kernel<K><<<blocks, policy.threads, 0, stream>>>(a, state, workspace);

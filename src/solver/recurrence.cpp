@@ -27,7 +27,7 @@ class Run {
     for (;;) {
       if (!look()) return end(session_.report().reason);
       if (host_.stop == 0) {
-        while (snapshots_->under_way() < snapshots_->depth()) enqueue_batch();
+        while (snapshots_->under_way() < depth()) enqueue_batch();
         continue;
       }
       drain();
@@ -41,6 +41,9 @@ class Run {
   }
 
  private:
+  /// Batches under way; a callback stops what it has seen, nothing later.
+  int depth() const { return session_.options().progress ? 1 : snapshots_->depth(); }
+
   /// The phases before the first iteration, and a look at their outcome.
   void start() {
     solver_.start();

@@ -113,9 +113,16 @@ TYPED_TEST(SolverOnBackend, UserCallbacks) {
         backend, 225, [&m](VectorView<const T> r, VectorView<T> z) { m.apply(r, z); }, capture);
     const std::vector<T> b = random_vector<T>(225, 8);
     std::vector<T> x(225), y(225);
-    const SolveReport direct = cg(A, m, b, x), wrapped = cg(wrapped_A, wrapped_M, b, y);
-    EXPECT_EQ(direct.history, wrapped.history);
-    EXPECT_EQ(x, y);
+    const auto options = options_for<T>();
+    const SolveReport direct = cg(A, m, b, x, options), wrapped = cg(wrapped_A, wrapped_M, b, y, options);
+    // What is not the user's the backend may fuse, and then sum up in another order.
+    if (backend.kind() == BackendKind::host) {
+      EXPECT_EQ(direct.history, wrapped.history);
+      EXPECT_EQ(x, y);
+    }
+    expect_solved(direct, a, b, x, options.rtol);
+    expect_solved(wrapped, a, b, y, options.rtol);
+    EXPECT_NEAR(direct.iterations, wrapped.iterations, 2);
     std::fill(x.begin(), x.end(), T(0));
     std::fill(y.begin(), y.end(), T(0));
     EXPECT_EQ(gmres(A, m, b, x).history, gmres(wrapped_A, wrapped_M, b, y).history);
