@@ -189,18 +189,22 @@ int main(int argc, char** argv) {
     const Backend backend = Backend::cuda();
     const Timer timer;
     SolveReports reports(timer.copy_gbps, options.sources);
-    for (const std::string& name : options.systems)
-      if (!name.empty()) ModelBenchmark(backend, timer, model_system(name), options.repetitions).run(reports);
+    // Written after each system, so that a run that is cut short leaves what it has.
     const auto whole = [&](const std::vector<std::string>& paths, const std::string& solver) {
       for (const std::string& path : paths) {
         WholeSolve problem(backend, path, solver);
         for (const char* blocks : {"1", "8", "16", "32", "suggest"})
           reports.add(problem.measure(blocks, options.repetitions));
+        reports.write(options.out);
       }
     };
     whole(options.cg, "cg");
     whole(options.gmres, "gmres");
-    reports.write(options.out);
+    for (const std::string& name : options.systems) {
+      if (name.empty()) continue;
+      ModelBenchmark(backend, timer, model_system(name), options.repetitions).run(reports);
+      reports.write(options.out);
+    }
   } catch (const std::exception& error) {
     std::cerr << "solve: " << error.what() << '\n';
     return 1;
