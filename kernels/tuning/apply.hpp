@@ -2,16 +2,21 @@
 
 namespace blockjacobi::kernels {
 
-inline constexpr int tiny_apply_threads = 256;
+/// Blocks of up to staged_apply_largest bytes come to shared memory whole, several a thread block up to
+/// staged_apply_bytes (their vectors included); bounds of block bytes that share a launch.
+inline constexpr int staged_apply_threads = 128;
+inline constexpr int staged_apply_bytes = 28 * 1024;
+inline constexpr int staged_apply_largest = 72 * 1024;
+inline constexpr int staged_apply_bounds[] = {14 * 1024, 36 * 1024, staged_apply_largest};
 
-/// A thread block of the large apply computes `rows` rows of one product; its warps share the columns.
-struct BlockApplyPolicy {
+/// A thread block of the apply to larger blocks computes `rows` rows of one product; its warps share the columns.
+struct WideApplyPolicy {
   int threads;
   int rows;
 };
-inline constexpr BlockApplyPolicy block_apply_policy{256, 64};
+inline constexpr WideApplyPolicy wide_apply_policy{256, 64};
 
-/// Orders up to these bounds share a launch, and with it the number of row tiles of the largest among them.
-inline constexpr int block_apply_bounds[] = {64, 128, 192, 256, 320, 384, 448, 512};
+/// Columns of a block of vectors that one pass over a block serves.
+inline constexpr int apply_columns_at_once = 8;
 
 }  // namespace blockjacobi::kernels

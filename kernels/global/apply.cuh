@@ -1,0 +1,101 @@
+#pragma once
+
+#include "kernels/check.hpp"
+#include "kernels/global/apply_staged.cuh"
+#include "kernels/global/apply_wide.cuh"
+#include "kernels/global/tiny_batch.cuh"
+
+#include <algorithm>
+
+namespace blockjacobi::kernels {
+
+/// Calls launch(plan) for the groups with lower < bytes of a block <= upper; share(order) is that of ApplyGroup, and
+/// tiles(count, share) the thread blocks.
+template <class Group, class Share, class Tiles, class Launch>
+void for_each_plan(std::span<const Group> groups, Share share, Tiles tiles, Launch launch) {
+  ApplyPlan plan;
+  for (const Group& group : groups) {
+    const int own = share(group.size);
+    if (own == 0 || group.count == 0) continue;
+    const ApplyGroup work{group.start, group.first_slot, group.first_row, group.count, 0, group.size, own};
+    plan.add(work, tiles(group.count, own));
+    if (!plan.is_full()) continue;
+    launch(plan);
+    plan = {};
+  }
+  if (plan.size > 0) launch(plan);
+}
+
+/// One format; the starts of the groups count bytes.
+template <class C, detail::Format format, int K, class Blocks>
+class Apply {
+  using R = detail::arithmetic_real_t<C>;
+  using Groups = std::span<const detail::StoredGroup>;
+
+ public:
+  Apply(const Blocks& blocks, const ApplyColumns<C>& arguments, CUstream_st* stream)
+      : blocks_(blocks), arguments_(arguments), stream_(stream) {}
+
+  void operator()(Groups groups) const {
+    offset_t lower = 0;
+    for (const int upper : staged_apply_bounds) {
+      staged(groups, lower, upper);
+      lower = upper;
+    }
+    wide(groups);
+  }
+
+ private:
+  static offset_t block_bytes(int n) {
+    return detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R));
+  }
+
+  void staged(Groups groups, offset_t lower, offset_t upper) const {
+    std::size_t shared = 0;
+    const auto share = [&](int n) {
+      const offset_t bytes = block_bytes(n), vectors = static_cast<offset_t>(sizeof(C)) * n * K;
+      if (bytes <= lower || bytes > upper) return 0;
+      const auto blocks = static_cast<int>(std::max<offset_t>(1, staged_apply_bytes / (bytes + vectors)));
+      shared = std::max(shared, staging_bytes(static_cast<std::size_t>(blocks * bytes)) +
+                                    static_cast<std::size_t>((blocks * vectors + 15) / 16 * 16));
+      return blocks;
+    };
+    const auto tiles = [](index_t count, int blocks) { return static_cast<unsigned>((count - 1) / blocks + 1); };
+    for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {
+      const auto kernel = apply_staged_kernel<C, format, K, Blocks>;
+      allow_shared_memory(kernel, shared);
+      kernel<<<plan.tiles, staged_apply_threads, shared, stream_>>>(plan, blocks_, arguments_);
+      check_launch("apply_staged_kernel");
+    });
+  }
+
+  void wide(Groups groups) const {
+    const auto share = [](int n) {
+      if (block_bytes(n) <= staged_apply_largest) return 0;
+      return (n + wide_apply_policy.rows - 1) / wide_apply_policy.rows;
+    };
+    const auto tiles = [](index_t count, int own) {
+      return static_cast<unsigned>(offset_t{count} * own);
+    };
+    for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {
+      apply_wide_kernel<C, format, K, Blocks><<<plan.tiles, wide_apply_policy.threads, 0, stream_>>>(plan, blocks_,
+                                                                                                     arguments_);
+      check_launch("apply_wide_kernel");
+    });
+  }
+
+  Blocks blocks_;
+  ApplyColumns<C> arguments_;
+  CUstream_st* stream_;
+};
+
+template <class C, detail::Format format, class Blocks>
+void apply_format(const Blocks& blocks, std::span<const detail::StoredGroup> groups, const ApplyColumns<C>& arguments,
+                  CUstream_st* stream) {
+  if (arguments.r.count == 1)
+    Apply<C, format, 1, Blocks>(blocks, arguments, stream)(groups);
+  else
+    Apply<C, format, apply_columns_at_once, Blocks>(blocks, arguments, stream)(groups);
+}
+
+}  // namespace blockjacobi::kernels
