@@ -51,13 +51,14 @@ class Apply {
   }
 
   void staged(Groups groups, offset_t lower, offset_t upper) const {
-    std::size_t shared = 0;
+    unsigned shared = 0;
     const auto share = [&](int n) {
       const offset_t bytes = block_bytes(n), vectors = static_cast<offset_t>(sizeof(C)) * n * K;
       if (bytes <= lower || bytes > upper) return 0;
-      const auto blocks = static_cast<int>(std::max<offset_t>(1, staged_apply_bytes / (bytes + vectors)));
-      shared = std::max(shared, staging_bytes(static_cast<std::size_t>(blocks * bytes)) +
-                                    static_cast<std::size_t>((blocks * vectors + 15) / 16 * 16));
+      const auto fits = static_cast<int>(staged_apply_bytes / (bytes + vectors));
+      const int blocks = std::max(1, std::min(fits, staged_apply_rows / n));
+      shared = std::max(shared, staging_bytes(static_cast<unsigned>(blocks * bytes)) +
+                                    K * staging_bytes(static_cast<unsigned>(blocks * vectors / K)));
       return blocks;
     };
     const auto tiles = [](index_t count, int blocks) { return static_cast<unsigned>((count - 1) / blocks + 1); };

@@ -29,10 +29,10 @@ class ElementPath {
   int column_, offset_, step_, order_;
 };
 
-/// The product of a row of op(X) with K vectors, which stand one after the other, `pitch` apart.
+/// The product of a row of op(X) with K vectors.
 template <detail::Format format, int K, class C>
-__device__ void staged_row(const StoredElements<C, format>& x, const C* r, int pitch, int n, int row, int first_column,
-                           Op op, C (&sum)[K]) {
+__device__ void staged_row(const StoredElements<C, format>& x, const C* const (&r)[K], int n, int row,
+                           int first_column, Op op, C (&sum)[K]) {
   constexpr bool packed = format == detail::Format::packed;
   const bool transposed = op != Op::none, conjugated = op == Op::conjugate_transpose;
   ElementPath path(row, first_column, n, transposed && !packed);
@@ -50,7 +50,7 @@ __device__ void staged_row(const StoredElements<C, format>& x, const C* r, int p
       if (conjugated) element = detail::conj(element);
     }
 #pragma unroll
-    for (int k = 0; k < K; ++k) sum[k] += element * r[column + k * pitch];
+    for (int k = 0; k < K; ++k) sum[k] += element * r[k][column];
     path.advance();
   }
 }
@@ -71,38 +71,56 @@ __global__ void __launch_bounds__(staged_apply_threads)
   const int count = static_cast<int>(min(offset_t{group.share}, group.count - first));
   const int rows = count * n;
   const auto block_bytes = static_cast<int>(detail::format_block_bytes(format, n, sizeof(R), parts));
-  C* const r = reinterpret_cast<C*>(shared);
-  std::byte* const area = shared + (rows * K * sizeof(C) + 15) / 16 * 16;
-  const std::byte* const x = begin_staging(staging, blocks.data + group.start + first * block_bytes,
-                                           static_cast<unsigned>(count * block_bytes), area);
-
-  const offset_t first_slot = group.first_slot + first;
-  const auto row_of = [&](int row) {
-    return group.first_row >= 0 ? group.first_row + first * n + row
-                                : offset_t{blocks.first_row(first_slot + row / n)} + row % n;
-  };
   const Columns<const C>& from = arguments.r;
   const Columns<C>& to = arguments.z;
-  const int thread = static_cast<int>(threadIdx.x);
+  const unsigned pitch = staging_bytes(static_cast<unsigned>(rows * sizeof(C)));
+
+  // The vectors come the same way if their rows follow each other.
+  const offset_t first_slot = group.first_slot + first;
+  const offset_t first_row = group.first_row + first * n;
+  const bool in_pieces = group.first_row >= 0 && from.row_stride == 1;
+  staging.begin();
+  const std::byte* const x = staging.add(blocks.data + group.start + first * block_bytes,
+                                         static_cast<unsigned>(count * block_bytes), shared + K * pitch);
+  C* r[K];
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    std::byte* const area = shared + k * pitch;
+    const C* const source = from.data + first_row + min(k, from.count - 1) * from.column_stride;
+    r[k] = reinterpret_cast<C*>(
+        in_pieces ? staging.add(source, static_cast<unsigned>(rows * sizeof(C)), area) : area);
+  }
+  staging.end();
+
+  const auto row_of = [&](int row) {
+    return group.first_row >= 0 ? first_row + row : offset_t{blocks.first_row(first_slot + row / n)} + row % n;
+  };
+  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   // Blocks that begin in the same bank are read from different columns on.
   const int rotation = n == 2 || n == 4 || n == 8 ? n - 1 : 0;
   for (index_t column = 0; column < from.count; column += K) {
     if (column > 0) __syncthreads();
-    for (int row = thread; row < rows; row += staged_apply_threads) {
-      const C* const source = from.data + row_of(row) * from.row_stride;
+    if (!in_pieces || column > 0) {
+#pragma unroll 4
+      for (int row = thread; row < rows; row += threads) {
+        const C* const source = from.data + row_of(row) * from.row_stride;
 #pragma unroll
-      for (int k = 0; k < K; ++k)
-        r[row + k * rows] = source[min(column + k, from.count - 1) * from.column_stride];
+        for (int k = 0; k < K; ++k)
+          r[k][row] = source[min(column + k, from.count - 1) * from.column_stride];
+      }
     }
     __syncthreads();
-    if (column == 0) wait_for_staging(staging);
-    for (int row = thread; row < rows; row += staged_apply_threads) {
+    if (column == 0) staging.wait();
+    for (int row = thread; row < rows; row += threads) {
       const int block = row / n, i = row - block * n;
       const StoredElements<C, format> elements(x + block * block_bytes,
                                                factor_of<format, R>(blocks, first_slot + block));
+      const C* vectors[K];
+#pragma unroll
+      for (int k = 0; k < K; ++k) vectors[k] = r[k] + block * n;
       C sum[K] = {};
       const int begin = (block & rotation) ^ (arguments.op == Op::none ? 0 : i);
-      staged_row<format>(elements, r + block * n, rows, n, i, begin, arguments.op, sum);
+      staged_row<format, K, C>(elements, vectors, n, i, begin, arguments.op, sum);
       C* const target = to.data + row_of(row) * to.row_stride;
 #pragma unroll
       for (int k = 0; k < K; ++k) {

@@ -23,6 +23,8 @@ struct WideTile {
   static constexpr int warps = wide_apply_policy.threads / 32;
   static constexpr int rows = wide_apply_policy.rows;
   static constexpr int rows_per_lane = rows / 32;
+  /// Columns whose loads are under way together.
+  static constexpr int at_once = K > 1 ? 2 : 32 / static_cast<int>(sizeof(C));
   using Partial = C[warps][rows];
 
   const StoredElements<C, format> x;
@@ -34,11 +36,12 @@ struct WideTile {
 
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
 
-  __device__ void load(int j, C (&r)[K]) const {
+  /// What column k of R holds for the block.
+  __device__ void find_vectors(const C* (&r)[K]) const {
     const Columns<const C>& from = arguments.r;
-    const C* const source = from.data + (first_row + j) * from.row_stride;
 #pragma unroll
-    for (int k = 0; k < K; ++k) r[k] = source[min(column + k, from.count - 1) * from.column_stride];
+    for (int k = 0; k < K; ++k)
+      r[k] = from.data + first_row * from.row_stride + min(column + k, from.count - 1) * from.column_stride;
   }
 
   __device__ void store(int row, int k, C sum) const {
@@ -63,19 +66,23 @@ struct WideTile {
   /// A lane has rows, the warps share the columns.
   __device__ void by_rows(Partial& partial) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
+    const offset_t stride = arguments.r.row_stride;
+    const C* r[K];
+    find_vectors(r);
     C sum[K][rows_per_lane] = {};
     int row[rows_per_lane];
 #pragma unroll
     for (int m = 0; m < rows_per_lane; ++m) row[m] = min(first + lane + 32 * m, n - 1);
-#pragma unroll 4
+#pragma unroll(at_once)
     for (int j = warp(); j < n; j += warps) {
-      C r[K];
-      load(j, r);
+      C e[rows_per_lane];
 #pragma unroll
-      for (int m = 0; m < rows_per_lane; ++m) {
-        const C e = element(row[m], j);
+      for (int m = 0; m < rows_per_lane; ++m) e[m] = element(row[m], j);
 #pragma unroll
-        for (int k = 0; k < K; ++k) sum[k][m] += e * r[k];
+      for (int k = 0; k < K; ++k) {
+        const C scale = r[k][j * stride];
+#pragma unroll
+        for (int m = 0; m < rows_per_lane; ++m) sum[k][m] += e[m] * scale;
       }
     }
 #pragma unroll
@@ -98,16 +105,17 @@ struct WideTile {
   __device__ void by_columns() const {
     const auto lanes = Lanes<32>::current();
     const bool conjugated = arguments.op == Op::conjugate_transpose;
+    const offset_t stride = arguments.r.row_stride;
+    const C* r[K];
+    find_vectors(r);
     const int end = min(first + rows, n);
     for (int j = first + warp(); j < end; j += warps) {
       C sum[K] = {};
-#pragma unroll 4
+#pragma unroll(at_once)
       for (int i = lanes.rank; i < n; i += 32) {
-        C r[K];
-        load(i, r);
         const C e = conjugated ? detail::conj(x[i + j * n]) : x[i + j * n];
 #pragma unroll
-        for (int k = 0; k < K; ++k) sum[k] += e * r[k];
+        for (int k = 0; k < K; ++k) sum[k] += e * r[k][i * stride];
       }
 #pragma unroll
       for (int k = 0; k < K; ++k) {
