@@ -59,7 +59,8 @@ template <class T>
 void run(const Options& options, Device& device, Report& report) {
   if (options.scalars.find(blockjacobi::to_char(blockjacobi::scalar_type<T>)) == std::string::npos) return;
   {
-    RandomMemory<T> memory(1.05e9 * options.gigabytes, static_cast<std::size_t>(0.55e9 * options.gigabytes / sizeof(T)));
+    RandomMemory<T> memory(1.05e9 * options.gigabytes,
+                           static_cast<std::size_t>(0.55e9 * options.gigabytes / sizeof(T)));
     std::vector<ApplyCase> cases = cases_of<T>(options);
     std::stable_sort(cases.begin(), cases.end(), [](const auto& a, const auto& b) { return a.format < b.format; });
     for (const ApplyCase& c : cases) report.add(measure_apply<T>(device, c, memory, options.gigabytes));

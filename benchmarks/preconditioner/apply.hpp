@@ -66,7 +66,8 @@ Measurement measure_apply(Device& device, const ApplyCase& c, RandomMemory<T>& m
   const std::vector<int> orders = orders_of(c, memory, gigabytes);
   RandomBlocks<T> blocks(device.backend, partition_of(c, orders), c.format, memory);
   check(cudaMemset(memory.z().data(), 0xFF, memory.z().bytes()));  // NaN
-  Measurement m{"gemv", "blockjacobi", blockjacobi::to_char(blockjacobi::scalar_type<T>), c.n, orders.size(), {}, 0, 0, 0};
+  Measurement m{"gemv", "blockjacobi", blockjacobi::to_char(blockjacobi::scalar_type<T>), c.n, orders.size(), {}, 0, 0,
+                0};
   m.time = device.time(
       20, [] {}, [&] { blocks.apply(c.op, c.columns); });
   for (const int n : orders) {

@@ -80,7 +80,8 @@ class RandomBlocks {
   blockjacobi::index_t rows() const { return layout_.rows(); }
   /// Of the blocks, padding included.
   double bytes() const {
-    return format_ == Format::full ? static_cast<double>(layout_.size()) * sizeof(T) : static_cast<double>(stored_.bytes);
+    return format_ == Format::full ? static_cast<double>(layout_.size()) * sizeof(T)
+                                   : static_cast<double>(stored_.bytes);
   }
 
   /// z = op(X) r for `columns` vectors, column-major.
@@ -91,10 +92,9 @@ class RandomBlocks {
     const blockjacobi::detail::ColumnsView<const T> r{memory_.r().data(), 1, rows(), columns};
     const blockjacobi::detail::ColumnsView<T> z{memory_.z().data(), 1, rows(), columns};
     if (format_ == Format::full) return ops.apply(full_view(), op, T(1), r, T(0), z);
-    ops.apply(
-        blockjacobi::detail::StoredBlocksView{memory_.blocks(), stored_slots_.data(), stored_.groups, nullptr, format_,
-                                              nullptr, rows()},
-        op, T(1), r, T(0), z);
+    ops.apply(blockjacobi::detail::StoredBlocksView{memory_.blocks(), stored_slots_.data(), stored_.groups, nullptr,
+                                                    format_, nullptr, rows()},
+              op, T(1), r, T(0), z);
   }
 
   /// Of a few blocks after apply(): max |z - op(X) r| / (N eps |op(X)| |r|) by elements.
@@ -128,15 +128,18 @@ class RandomBlocks {
   }
 
   blockjacobi::BlockBatchView<const T> full_view() {
-    return {reinterpret_cast<const T*>(memory_.blocks()), slots_.data(),  layout_.groups(),
-            layout_.blocks(),                             layout_.rows(), blockjacobi::MemorySpace::device};
+    return {reinterpret_cast<const T*>(memory_.blocks()),
+            slots_.data(),
+            layout_.groups(),
+            layout_.blocks(),
+            layout_.rows(),
+            blockjacobi::MemorySpace::device};
   }
 
   std::vector<T> block(const Place& place) const {
     const auto n = static_cast<std::size_t>(place.n);
     const auto bytes = blockjacobi::detail::format_block_bytes(format_, place.n, sizeof(blockjacobi::real_t<T>), parts);
-    const std::vector<std::byte> stored =
-        memory_.block_buffer().sample(place.start, static_cast<std::size_t>(bytes));
+    const std::vector<std::byte> stored = memory_.block_buffer().sample(place.start, static_cast<std::size_t>(bytes));
     std::vector<T> x(n * n);
     C* const elements = blockjacobi::detail::compute_cast(x.data());
     if (format_ != Format::packed) {

@@ -28,10 +28,9 @@ class Staging {
     if (threadIdx.x == 0 && whole > 0) {
       const auto to = static_cast<unsigned>(__cvta_generic_to_shared(area));
       asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(whole) : "memory");
-      asm volatile(
-          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-          "l"(source), "r"(whole), "r"(address())
-          : "memory");
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                   "l"(source), "r"(whole), "r"(address())
+                   : "memory");
     }
     // What is left of the last 16 bytes; what follows it may not be readable.
     const unsigned rest = whole + 2 * threadIdx.x;
@@ -41,18 +40,16 @@ class Staging {
   }
 
   __device__ void end() {
-    if (threadIdx.x == 0)
-      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
+    if (threadIdx.x == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
   }
 
   __device__ void wait() {
     unsigned done = 0;
     while (done == 0)
-      asm volatile(
-          "{\n .reg .pred p;\n mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n selp.u32 %0, 1, 0, p;\n}"
-          : "=r"(done)
-          : "r"(address())
-          : "memory");
+      asm volatile("{\n .reg .pred p;\n mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n selp.u32 %0, 1, 0, p;\n}"
+                   : "=r"(done)
+                   : "r"(address())
+                   : "memory");
   }
 
  private:

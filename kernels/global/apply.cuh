@@ -46,19 +46,17 @@ class Apply {
   }
 
  private:
-  static offset_t block_bytes(int n) {
-    return detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R));
-  }
+  static offset_t block_bytes(int n) { return detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R)); }
 
   void staged(Groups groups, offset_t lower, offset_t upper) const {
     unsigned shared = 0;
     const auto share = [&](int n) {
       const offset_t bytes = block_bytes(n), vectors = static_cast<offset_t>(sizeof(C)) * n * K;
       if (bytes <= lower || bytes > upper) return 0;
-      const auto fits = static_cast<int>(staged_apply_bytes / (bytes + vectors));
-      const int blocks = std::max(1, std::min(fits, staged_apply_rows / n));
+      const int blocks = std::max(1, static_cast<int>(staged_apply_bytes / (bytes + vectors)));
       shared = std::max(shared, staging_bytes(static_cast<unsigned>(blocks * bytes)) +
-                                    K * staging_bytes(static_cast<unsigned>(blocks * vectors / K)));
+                                    K * staging_bytes(static_cast<unsigned>(blocks * vectors / K)) +
+                                    static_cast<unsigned>(blocks * sizeof(index_t)));
       return blocks;
     };
     const auto tiles = [](index_t count, int blocks) { return static_cast<unsigned>((count - 1) / blocks + 1); };
@@ -75,12 +73,10 @@ class Apply {
       if (block_bytes(n) <= staged_apply_largest) return 0;
       return (n + wide_apply_policy.rows - 1) / wide_apply_policy.rows;
     };
-    const auto tiles = [](index_t count, int own) {
-      return static_cast<unsigned>(offset_t{count} * own);
-    };
+    const auto tiles = [](index_t count, int own) { return static_cast<unsigned>(offset_t{count} * own); };
     for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {
-      apply_wide_kernel<C, format, K, Blocks><<<plan.tiles, wide_apply_policy.threads, 0, stream_>>>(plan, blocks_,
-                                                                                                     arguments_);
+      apply_wide_kernel<C, format, K, Blocks>
+          <<<plan.tiles, wide_apply_policy.threads, 0, stream_>>>(plan, blocks_, arguments_);
       check_launch("apply_wide_kernel");
     });
   }

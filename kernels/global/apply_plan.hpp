@@ -6,9 +6,9 @@ namespace blockjacobi::kernels {
 
 /// Consecutive blocks of one order and format as a thread block of an apply finds them.
 struct ApplyGroup {
-  offset_t start;      ///< first byte
+  offset_t start;  ///< first byte
   index_t first_slot;
-  index_t first_row;   ///< as in BlockGroup
+  index_t first_row;  ///< as in BlockGroup
   index_t count;
   unsigned first_tile;  ///< thread block
   int order;

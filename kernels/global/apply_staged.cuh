@@ -6,12 +6,14 @@
 #include "kernels/launch_storage.hpp"
 #include "kernels/tuning/apply.hpp"
 
+#include <type_traits>
+
 namespace blockjacobi::kernels {
 
-/// Where an element of op(X) stands in a stored block, column after column, from a first one and round.
-class ElementPath {
+/// Where the elements of a row of op(X) stand in a stored block, from a column on and round.
+class FullPath {
  public:
-  __device__ ElementPath(int row, int column, int order, bool transposed)
+  __device__ FullPath(int row, int column, int order, bool transposed)
       : column_(column),
         offset_(transposed ? row * order + column : row + column * order),
         step_(transposed ? 1 : order),
@@ -29,31 +31,57 @@ class ElementPath {
   int column_, offset_, step_, order_;
 };
 
+/// The same in a packed triangle: to the diagonal along the row, from there down the column.
+class PackedPath {
+ public:
+  __device__ PackedPath(int row, int column, int order, bool)
+      : row_(row),
+        column_(column),
+        offset_(min(row, column) * (2 * order - min(row, column) - 1) / 2 + max(row, column)),
+        order_(order) {}
+  __device__ int column() const { return column_; }
+  __device__ int offset() const { return offset_; }
+  __device__ void advance() {
+    offset_ += column_ < row_ ? order_ - 1 - column_ : 1;
+    if (++column_ < order_) return;
+    column_ = 0;
+    offset_ = row_;
+  }
+
+ private:
+  int row_, column_, offset_, order_;
+};
+
 /// The product of a row of op(X) with K vectors.
 template <detail::Format format, int K, class C>
-__device__ void staged_row(const StoredElements<C, format>& x, const C* const (&r)[K], int n, int row,
-                           int first_column, Op op, C (&sum)[K]) {
+__device__ void staged_row(const StoredElements<C, format>& x, const C* const (&r)[K], int n, int row, int first_column,
+                           Op op, C (&sum)[K]) {
   constexpr bool packed = format == detail::Format::packed;
   const bool transposed = op != Op::none, conjugated = op == Op::conjugate_transpose;
-  ElementPath path(row, first_column, n, transposed && !packed);
+  std::conditional_t<packed, PackedPath, FullPath> path(row, first_column, n, transposed);
 #pragma unroll 4
   for (int step = 0; step < n; ++step) {
     const int column = path.column();
-    C element;
-    if constexpr (packed) {
-      const bool below = row >= column;
-      element = x[static_cast<int>(detail::packed_index(below ? row : column, below ? column : row, n))];
-      // X^T is the conjugate of X, X^H is X.
-      if (below == (transposed && !conjugated)) element = detail::conj(element);
-    } else {
-      element = x[path.offset()];
-      if (conjugated) element = detail::conj(element);
-    }
+    C element = x[path.offset()];
+    // A packed X is Hermitian: X^T is the conjugate of X, X^H is X.
+    if (packed ? (row >= column) == (transposed && !conjugated) : conjugated) element = detail::conj(element);
 #pragma unroll
     for (int k = 0; k < K; ++k) sum[k] += element * r[k][column];
     path.advance();
   }
+#pragma unroll
+  for (int k = 0; k < K; ++k) sum[k] = x.scaled(sum[k]);
 }
+
+/// Division of small numbers, rows of a tile, by an order. Half a row is far more than floats are wrong by.
+class SmallDivisor {
+ public:
+  __device__ explicit SmallDivisor(int divisor) : reciprocal_(1.0f / static_cast<float>(divisor)) {}
+  __device__ int quotient(int row) const { return static_cast<int>((static_cast<float>(row) + 0.5f) * reciprocal_); }
+
+ private:
+  float reciprocal_;
+};
 
 /// Z = alpha op(X) R + beta Z for blocks that fit into shared memory, several a thread block. They come there as one
 /// piece, and what the order or the format makes of their addresses is left to shared memory. K columns at a time.
@@ -87,34 +115,42 @@ __global__ void __launch_bounds__(staged_apply_threads)
   for (int k = 0; k < K; ++k) {
     std::byte* const area = shared + k * pitch;
     const C* const source = from.data + first_row + min(k, from.count - 1) * from.column_stride;
-    r[k] = reinterpret_cast<C*>(
-        in_pieces ? staging.add(source, static_cast<unsigned>(rows * sizeof(C)), area) : area);
+    r[k] = reinterpret_cast<C*>(in_pieces ? staging.add(source, static_cast<unsigned>(rows * sizeof(C)), area) : area);
   }
   staging.end();
 
+  const int thread = static_cast<int>(threadIdx.x);
+  index_t* const first_rows =
+      reinterpret_cast<index_t*>(shared + K * pitch + staging_bytes(static_cast<unsigned>(count * block_bytes)));
+  if (group.first_row < 0) {
+    for (int block = thread; block < count; block += staged_apply_threads)
+      first_rows[block] = blocks.first_row(first_slot + block);
+    __syncthreads();
+  }
+  const SmallDivisor order(n);
   const auto row_of = [&](int row) {
-    return group.first_row >= 0 ? first_row + row : offset_t{blocks.first_row(first_slot + row / n)} + row % n;
+    if (group.first_row >= 0) return first_row + row;
+    const int block = order.quotient(row);
+    return offset_t{first_rows[block]} + (row - block * n);
   };
-  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   // Blocks that begin in the same bank are read from different columns on.
   const int rotation = n == 2 || n == 4 || n == 8 ? n - 1 : 0;
   for (index_t column = 0; column < from.count; column += K) {
     if (column > 0) __syncthreads();
     if (!in_pieces || column > 0) {
 #pragma unroll 4
-      for (int row = thread; row < rows; row += threads) {
+      for (int row = thread; row < rows; row += staged_apply_threads) {
         const C* const source = from.data + row_of(row) * from.row_stride;
 #pragma unroll
-        for (int k = 0; k < K; ++k)
-          r[k][row] = source[min(column + k, from.count - 1) * from.column_stride];
+        for (int k = 0; k < K; ++k) r[k][row] = source[min(column + k, from.count - 1) * from.column_stride];
       }
     }
     __syncthreads();
     if (column == 0) staging.wait();
-    for (int row = thread; row < rows; row += threads) {
-      const int block = row / n, i = row - block * n;
+    for (int row = thread; row < rows; row += staged_apply_threads) {
+      const int block = order.quotient(row), i = row - block * n;
       const StoredElements<C, format> elements(x + block * block_bytes,
-                                               factor_of<format, R>(blocks, first_slot + block));
+                                               exponent_of<format>(blocks, first_slot + block));
       const C* vectors[K];
 #pragma unroll
       for (int k = 0; k < K; ++k) vectors[k] = r[k] + block * n;

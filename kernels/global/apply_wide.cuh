@@ -48,14 +48,15 @@ struct WideTile {
     const Columns<C>& to = arguments.z;
     if (row >= n || column + k >= to.count) return;
     C& z = to.data[(first_row + row) * to.row_stride + (column + k) * to.column_stride];
-    const C product = arguments.alpha * sum;
+    const C product = arguments.alpha * x.scaled(sum);
     z = detail::is_zero(arguments.beta) ? product : product + arguments.beta * z;
   }
 
   __device__ C element(int i, int j) const {
     if constexpr (format == detail::Format::packed) {
       const bool below = i >= j;
-      const C e = x[static_cast<int>(detail::packed_index(below ? i : j, below ? j : i, n))];
+      const int row = below ? i : j, column = below ? j : i;
+      const C e = x[column * (2 * n - column - 1) / 2 + row];
       // X^T is the conjugate of X, X^H is X.
       return below == (arguments.op == Op::transpose) ? detail::conj(e) : e;
     } else {
@@ -139,8 +140,7 @@ __global__ void __launch_bounds__(wide_apply_policy.threads)
   const int n = group.order;
   const offset_t block_bytes = detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R));
   const offset_t slot = group.first_slot + block;
-  const StoredElements<C, format> x(blocks.data + group.start + block * block_bytes,
-                                    factor_of<format, R>(blocks, slot));
+  const StoredElements<C, format> x(blocks.data + group.start + block * block_bytes, exponent_of<format>(blocks, slot));
   const index_t first_row =
       group.first_row >= 0 ? group.first_row + static_cast<index_t>(block) * n : blocks.first_row(slot);
   for (index_t column = 0; column < arguments.r.count; column += K) {

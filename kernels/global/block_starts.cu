@@ -54,8 +54,8 @@ __global__ void __launch_bounds__(tile_words)
   if (threadIdx.x == 0) last[blockIdx.x] = found;
 }
 
-__global__ void __launch_bounds__(tile_words)
-    cut_runs_kernel(const index_t rows, const index_t max_size, const index_t* const last, std::uint32_t* const starts) {
+__global__ void __launch_bounds__(tile_words) cut_runs_kernel(const index_t rows, const index_t max_size,
+                                                              const index_t* const last, std::uint32_t* const starts) {
   const offset_t word = offset_t{blockIdx.x} * tile_words + threadIdx.x;
   const std::uint32_t own = word_or_zero(starts, word, rows);
   index_t run = largest_of_tile(last_row(own, word)).before;
@@ -203,7 +203,7 @@ void merge_greedily(index_t rows, index_t max_size, const std::uint32_t* starts,
   const std::size_t top = levels.size() - 1;
   for (std::size_t l = 0; l < top; ++l) {
     compose_kernel<<<static_cast<unsigned>(levels[l + 1]), threads, 0, stream>>>(levels[l], max_size, exits[l],
-                                                                                exits[l + 1]);
+                                                                                 exits[l + 1]);
     check_launch("compose_kernel");
   }
   check(cudaMemsetAsync(entries[top], 0, sizeof(std::uint16_t), stream), "cudaMemsetAsync(entries)");

@@ -115,8 +115,8 @@ __device__ Overlap overlap_of(const ColumnList& list, bool ordered, const Column
 /// The undecided rows, as sets; a warp has one word.
 template <class O>
 __global__ void __launch_bounds__(match_threads)
-    match_sets_kernel(const CsrView<const void, O> pattern, const double tolerance, const std::uint32_t* const undecided,
-                      std::uint32_t* const starts) {
+    match_sets_kernel(const CsrView<const void, O> pattern, const double tolerance,
+                      const std::uint32_t* const undecided, std::uint32_t* const starts) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const offset_t words = (offset_t{pattern.rows} + 31) / 32;
   const offset_t step = offset_t{gridDim.x} * (match_threads / 32);
@@ -134,7 +134,8 @@ __global__ void __launch_bounds__(match_threads)
       const Overlap of_p = overlap_of(p, p_ordered, q, q_ordered, lane);
       const index_t of_q = q_ordered ? static_cast<index_t>(q.size) : overlap_of(q, false, p, p_ordered, lane).distinct;
       const offset_t together = offset_t{of_p.distinct} + of_q - of_p.common;
-      if (static_cast<double>(together - of_p.common) <= tolerance * static_cast<double>(together)) matched |= 1u << bit;
+      if (static_cast<double>(together - of_p.common) <= tolerance * static_cast<double>(together))
+        matched |= 1u << bit;
     }
     if (lane == 0 && matched != 0) starts[word] &= ~matched;
   }

@@ -22,42 +22,75 @@ struct StoredBlocks {
   __device__ index_t first_row(offset_t slot) const { return slots[slot].first_row; }
 };
 
-/// The power of two by which the numbers of a block are multiplied.
-template <detail::Format format, class R, class Blocks>
-__device__ R factor_of(const Blocks& blocks, offset_t slot) {
+/// The exponent with which a block is stored.
+template <detail::Format format, class Blocks>
+__device__ int exponent_of(const Blocks& blocks, offset_t slot) {
   if constexpr (format == detail::Format::full || format == detail::Format::packed)
-    return R(1);
+    return 0;
   else
-    return detail::power_of_two(R(), blocks.slots[slot].exponent);
+    return blocks.slots[slot].exponent;
 }
 
-/// The stored elements of one block by their number, widened.
+/// A number of a narrow format as a double. Its bits, moved to where a double has them, are those of the number times a
+/// power of two, subnormal ones included; that takes a multiplication, and no conversion, of which a multiprocessor
+/// does few at a time.
+template <detail::Format format>
+__device__ double widened(typename detail::StoredPart<format, double>::type number) {
+  if constexpr (format == detail::Format::fp32) {
+    const int bits = __float_as_int(number);
+    return __hiloint2double((bits >> 3) & static_cast<int>(0x8FFFFFFFu), bits << 29) * 0x1p896;
+  } else {
+    const int bits = static_cast<std::int16_t>(number);
+    if constexpr (format == detail::Format::bf16)
+      return __hiloint2double((bits << 13) & static_cast<int>(0x8FFFE000u), 0) * 0x1p896;
+    else
+      return __hiloint2double((bits << 10) & static_cast<int>(0x81FFFC00u), 0) * 0x1p1008;
+  }
+}
+
+/// The elements of one block by the number that they have where they are stored. scaled() goes over sums of products
+/// with them.
 template <class C, detail::Format format>
 class StoredElements {
   using R = detail::arithmetic_real_t<C>;
   using Part = detail::StoredPart<format, R>;
-  static constexpr int parts = sizeof(C) / sizeof(R);
-  static constexpr bool scaled = format != detail::Format::full && format != detail::Format::packed;
-
- public:
-  __device__ StoredElements(const std::byte* data, R factor) : data_(data), factor_(factor) {}
-
-  __device__ C operator[](int e) const {
-    if constexpr (parts == 1) {
-      return widened(reinterpret_cast<const Number*>(data_)[e]);
-    } else {
-      const Pair pair = reinterpret_cast<const Pair*>(data_)[e];
-      return {widened(pair.re), widened(pair.im)};
-    }
-  }
-
- private:
   using Number = typename Part::type;
   struct alignas(2 * sizeof(Number)) Pair {
     Number re, im;
   };
-  __device__ R widened(Number number) const {
-    return scaled ? Part::decode(number) * factor_ : Part::decode(number);
+  static constexpr bool is_complex = detail::Arithmetic<C>::is_complex;
+  static constexpr bool narrow = format != detail::Format::full && format != detail::Format::packed;
+  // Single precision has no room for sums of numbers near the greatest of the format.
+  static constexpr bool scales_sums = narrow && sizeof(R) == sizeof(double);
+
+ public:
+  __device__ StoredElements(const std::byte* data, int exponent)
+      : data_(data), factor_(narrow ? detail::power_of_two(R(), exponent) : R(1)) {}
+
+  __device__ C operator[](int e) const {
+    if constexpr (is_complex) {
+      const Pair pair = reinterpret_cast<const Pair*>(data_)[e];
+      return {element(pair.re), element(pair.im)};
+    } else {
+      return element(reinterpret_cast<const Number*>(data_)[e]);
+    }
+  }
+
+  __device__ C scaled(C sum) const {
+    if constexpr (scales_sums)
+      return factor_ * sum;
+    else
+      return sum;
+  }
+
+ private:
+  __device__ R element(Number number) const {
+    if constexpr (scales_sums)
+      return widened<format>(number);
+    else if constexpr (narrow)
+      return Part::decode(number) * factor_;
+    else
+      return number;
   }
 
   const std::byte* data_;

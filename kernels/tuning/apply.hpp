@@ -5,8 +5,7 @@ namespace blockjacobi::kernels {
 /// Blocks of up to staged_apply_largest bytes come to shared memory whole, several a thread block up to
 /// staged_apply_bytes (their vectors included); bounds of block bytes that share a launch.
 inline constexpr int staged_apply_threads = 128;
-inline constexpr int staged_apply_bytes = 12 * 1024;
-inline constexpr int staged_apply_rows = 512;
+inline constexpr int staged_apply_bytes = 16 * 1024;
 inline constexpr int staged_apply_largest = 72 * 1024;
 inline constexpr int staged_apply_bounds[] = {14 * 1024, 36 * 1024, staged_apply_largest};
 

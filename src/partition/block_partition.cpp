@@ -130,8 +130,7 @@ BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O
   detail::BackendImpl& impl = backend.impl();
   auto offsets = impl.partition_ops().block_offsets(
       pattern_of(matrix), {options.max_size, options.tolerance, options.merge == Merge::greedy});
-  if (options.merge == Merge::coupled)
-    offsets = merge_coupled(HostCopy<T, O>(impl, matrix).view(), offsets, options);
+  if (options.merge == Merge::coupled) offsets = merge_coupled(HostCopy<T, O>(impl, matrix).view(), offsets, options);
   return BlockPartition(std::move(offsets));
 }
 

@@ -59,8 +59,14 @@ void expect_detected(const Backend& backend, const Rows& rows, const DetectOptio
   const Array<O> own_offsets(backend, offsets);
   const Array<index_t> own_columns(backend, columns);
   const auto n = static_cast<index_t>(rows.size());
-  const CsrView<double, O> view{n,       n,    static_cast<offset_t>(columns.size()), own_offsets.data(), own_columns.data(),
-                                nullptr, base, backend.memory_space()};
+  const CsrView<double, O> view{n,
+                                n,
+                                static_cast<offset_t>(columns.size()),
+                                own_offsets.data(),
+                                own_columns.data(),
+                                nullptr,
+                                base,
+                                backend.memory_space()};
   const BlockPartition found = BlockPartition::detect(backend, view, o);
   const std::vector<index_t> expected = expected_offsets(rows, o);
   const auto difference = std::ranges::mismatch(found.offsets(), expected);
@@ -132,7 +138,8 @@ TYPED_TEST(DetectOnBackend, SmallTolerance) {
   Random random(9);
   Rows rows = random_runs(700, 9, 30, 7);
   for (auto& row : rows)
-    if (row.size() > 3 && below(random, 2) == 0) row.erase(row.begin() + static_cast<std::ptrdiff_t>(below(random, row.size())));
+    if (row.size() > 3 && below(random, 2) == 0)
+      row.erase(row.begin() + static_cast<std::ptrdiff_t>(below(random, row.size())));
   for (const double tolerance : {0.03, 0.1, 0.5, 0.99}) expect_detected(backend, rows, {3, 32}, tolerance);
 }
 
