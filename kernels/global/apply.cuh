@@ -71,12 +71,12 @@ class Apply {
   void wide(Groups groups) const {
     const auto share = [](int n) {
       if (block_bytes(n) <= staged_apply_largest) return 0;
-      return (n + wide_apply_policy.rows - 1) / wide_apply_policy.rows;
+      return (n - 1) / wide_apply_rows(sizeof(C)) + 1;
     };
     const auto tiles = [](index_t count, int own) { return static_cast<unsigned>(offset_t{count} * own); };
     for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {
       apply_wide_kernel<C, format, K, Blocks>
-          <<<plan.tiles, wide_apply_policy.threads, 0, stream_>>>(plan, blocks_, arguments_);
+          <<<plan.tiles, wide_apply_threads, 0, stream_>>>(plan, blocks_, arguments_);
       check_launch("apply_wide_kernel");
     });
   }

@@ -20,11 +20,11 @@ __device__ detail::Complex<R> sum_of(const Lanes<32>& lanes, detail::Complex<R> 
 /// One of the tiles of rows of op(X) of a block that does not fit into shared memory, times K columns from `column`.
 template <class C, detail::Format format, int K>
 struct WideTile {
-  static constexpr int warps = wide_apply_policy.threads / 32;
-  static constexpr int rows = wide_apply_policy.rows;
+  static constexpr int warps = wide_apply_threads / 32;
+  static constexpr int rows = wide_apply_rows(sizeof(C));
   static constexpr int rows_per_lane = rows / 32;
   /// Columns whose loads are under way together.
-  static constexpr int at_once = K > 1 ? 2 : 32 / static_cast<int>(sizeof(C));
+  static constexpr int at_once = K > 1 || sizeof(C) == 16 ? 2 : 4;
   using Partial = C[warps][rows];
 
   const StoredElements<C, format> x;
@@ -32,7 +32,8 @@ struct WideTile {
   index_t first_row;  ///< of the block in the matrix
   index_t column;
   int n;
-  int first;  ///< row of the block
+  int first;  ///< rows of the block
+  int end;
 
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
 
@@ -46,7 +47,7 @@ struct WideTile {
 
   __device__ void store(int row, int k, C sum) const {
     const Columns<C>& to = arguments.z;
-    if (row >= n || column + k >= to.count) return;
+    if (row >= end || column + k >= to.count) return;
     C& z = to.data[(first_row + row) * to.row_stride + (column + k) * to.column_stride];
     const C product = arguments.alpha * x.scaled(sum);
     z = detail::is_zero(arguments.beta) ? product : product + arguments.beta * z;
@@ -73,7 +74,7 @@ struct WideTile {
     C sum[K][rows_per_lane] = {};
     int row[rows_per_lane];
 #pragma unroll
-    for (int m = 0; m < rows_per_lane; ++m) row[m] = min(first + lane + 32 * m, n - 1);
+    for (int m = 0; m < rows_per_lane; ++m) row[m] = min(first + lane + 32 * m, end - 1);
 #pragma unroll(at_once)
     for (int j = warp(); j < n; j += warps) {
       C e[rows_per_lane];
@@ -109,7 +110,6 @@ struct WideTile {
     const offset_t stride = arguments.r.row_stride;
     const C* r[K];
     find_vectors(r);
-    const int end = min(first + rows, n);
     for (int j = first + warp(); j < end; j += warps) {
       C sum[K] = {};
 #pragma unroll(at_once)
@@ -129,7 +129,7 @@ struct WideTile {
 
 /// Z = alpha op(X) R + beta Z, several thread blocks a block.
 template <class C, detail::Format format, int K, class Blocks>
-__global__ void __launch_bounds__(wide_apply_policy.threads)
+__global__ void __launch_bounds__(wide_apply_threads)
     apply_wide_kernel(const __grid_constant__ ApplyPlan plan, const Blocks blocks, const ApplyColumns<C> arguments) {
   using R = detail::arithmetic_real_t<C>;
   using Tile = WideTile<C, format, K>;
@@ -143,8 +143,11 @@ __global__ void __launch_bounds__(wide_apply_policy.threads)
   const StoredElements<C, format> x(blocks.data + group.start + block * block_bytes, exponent_of<format>(blocks, slot));
   const index_t first_row =
       group.first_row >= 0 ? group.first_row + static_cast<index_t>(block) * n : blocks.first_row(slot);
+  // Tiles of about the same size, in whole warps.
+  const int tile_rows = ((n + group.share - 1) / group.share + 31) / 32 * 32;
+  const int first = tile % group.share * tile_rows;
   for (index_t column = 0; column < arguments.r.count; column += K) {
-    const Tile work{x, arguments, first_row, column, n, tile % group.share * Tile::rows};
+    const Tile work{x, arguments, first_row, column, n, first, min(first + tile_rows, n)};
     if (format == detail::Format::packed || arguments.op == Op::none) {
       if (column > 0) __syncthreads();
       work.by_rows(partial);

@@ -9,12 +9,10 @@ inline constexpr int staged_apply_bytes = 16 * 1024;
 inline constexpr int staged_apply_largest = 72 * 1024;
 inline constexpr int staged_apply_bounds[] = {14 * 1024, 36 * 1024, staged_apply_largest};
 
-/// A thread block of the apply to larger blocks computes `rows` rows of one product; its warps share the columns.
-struct WideApplyPolicy {
-  int threads;
-  int rows;
-};
-inline constexpr WideApplyPolicy wide_apply_policy{256, 64};
+/// Larger blocks: a thread block computes up to wide_apply_rows rows of one product, 512 bytes of a column or more, and
+/// its warps share the columns.
+inline constexpr int wide_apply_threads = 256;
+constexpr int wide_apply_rows(int scalar_bytes) { return scalar_bytes == 4 ? 128 : 64; }
 
 /// Columns of a block of vectors that one pass over a block serves.
 inline constexpr int apply_columns_at_once = 8;
