@@ -9,13 +9,13 @@
 
 namespace blockjacobi::kernels {
 
-/// Calls launch(plan) for the groups with lower < bytes of a block <= upper; share(order) is that of ApplyGroup, and
-/// tiles(count, share) the thread blocks.
+/// Calls launch(plan) with the groups of which share(group), that of ApplyGroup, is not 0; tiles(count, share) are the
+/// thread blocks of a group.
 template <class Group, class Share, class Tiles, class Launch>
 void for_each_plan(std::span<const Group> groups, Share share, Tiles tiles, Launch launch) {
   ApplyPlan plan;
   for (const Group& group : groups) {
-    const int own = share(group.size);
+    const int own = share(group);
     if (own == 0 || group.count == 0) continue;
     const ApplyGroup work{group.start, group.first_slot, group.first_row, group.count, 0, group.size, own};
     plan.add(work, tiles(group.count, own));
@@ -48,15 +48,30 @@ class Apply {
  private:
   static offset_t block_bytes(int n) { return detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R)); }
 
+  static offset_t vector_bytes(int n) { return static_cast<offset_t>(sizeof(C)) * n * K; }
+
+  /// Shared memory of a thread block with so many blocks.
+  static unsigned staged_bytes(int n, int blocks) {
+    return staging_bytes(static_cast<unsigned>(blocks * block_bytes(n))) +
+           K * staging_bytes(static_cast<unsigned>(blocks * vector_bytes(n) / K)) +
+           static_cast<unsigned>(blocks * sizeof(index_t));
+  }
+
   void staged(Groups groups, offset_t lower, offset_t upper) const {
-    unsigned shared = 0;
-    const auto share = [&](int n) {
-      const offset_t bytes = block_bytes(n), vectors = static_cast<offset_t>(sizeof(C)) * n * K;
+    // Blocks that a thread block has room for; 0 outside of the bounds.
+    const auto room = [&](const detail::StoredGroup& group) -> offset_t {
+      const offset_t bytes = block_bytes(group.size);
       if (bytes <= lower || bytes > upper) return 0;
-      const int blocks = std::max(1, static_cast<int>(staged_apply_bytes / (bytes + vectors)));
-      shared = std::max(shared, staging_bytes(static_cast<unsigned>(blocks * bytes)) +
-                                    K * staging_bytes(static_cast<unsigned>(blocks * vectors / K)) +
-                                    static_cast<unsigned>(blocks * sizeof(index_t)));
+      return std::max<offset_t>(1, staged_apply_bytes / (bytes + vector_bytes(group.size)));
+    };
+    offset_t full_tiles = 0;
+    for (const detail::StoredGroup& group : groups)
+      if (const offset_t blocks = room(group); blocks > 0) full_tiles += (group.count + blocks - 1) / blocks;
+    unsigned shared = 0;
+    const auto share = [&](const detail::StoredGroup& group) {
+      const offset_t most = room(group), spread = std::max<offset_t>(1, most * full_tiles / staged_apply_least_tiles);
+      const auto blocks = static_cast<int>(std::min(most, spread));
+      if (blocks > 0) shared = std::max(shared, staged_bytes(group.size, blocks));
       return blocks;
     };
     const auto tiles = [](index_t count, int blocks) { return static_cast<unsigned>((count - 1) / blocks + 1); };
@@ -69,9 +84,9 @@ class Apply {
   }
 
   void wide(Groups groups) const {
-    const auto share = [](int n) {
-      if (block_bytes(n) <= staged_apply_largest) return 0;
-      return (n - 1) / wide_apply_rows(sizeof(C)) + 1;
+    const auto share = [](const detail::StoredGroup& group) {
+      if (block_bytes(group.size) <= staged_apply_largest) return 0;
+      return (group.size - 1) / wide_apply_rows(sizeof(C)) + 1;
     };
     const auto tiles = [](index_t count, int own) { return static_cast<unsigned>(offset_t{count} * own); };
     for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {

@@ -6,6 +6,8 @@ namespace blockjacobi::kernels {
 /// staged_apply_bytes (their vectors included); bounds of block bytes that share a launch.
 inline constexpr int staged_apply_threads = 128;
 inline constexpr int staged_apply_bytes = 16 * 1024;
+/// Few blocks are spread over at least so many thread blocks.
+inline constexpr int staged_apply_least_tiles = 512;
 inline constexpr int staged_apply_largest = 72 * 1024;
 inline constexpr int staged_apply_bounds[] = {14 * 1024, 36 * 1024, staged_apply_largest};
 
