@@ -6,6 +6,7 @@
 #include "kernels/global/tiny_batch.cuh"
 
 #include <algorithm>
+#include <numeric>
 
 namespace blockjacobi::kernels {
 
@@ -17,8 +18,9 @@ void for_each_plan(std::span<const Group> groups, Share share, Tiles tiles, Laun
   for (const Group& group : groups) {
     const int own = share(group);
     if (own == 0 || group.count == 0) continue;
-    const ApplyGroup work{group.start, group.first_slot, group.first_row, group.count, 0, group.size, own};
-    plan.add(work, tiles(group.count, own));
+    const ApplyGroup work{
+        group.start, group.first_slot, group.first_row, group.count, tiles(group.count, own), group.size, own};
+    plan.add(work);
     if (!plan.is_full()) continue;
     launch(plan);
     plan = {};
@@ -62,7 +64,11 @@ class Apply {
     const auto room = [&](const detail::StoredGroup& group) -> offset_t {
       const offset_t bytes = block_bytes(group.size);
       if (bytes <= lower || bytes > upper) return 0;
-      return std::max<offset_t>(1, staged_apply_bytes / (bytes + vector_bytes(group.size)));
+      const offset_t fit =
+          staged_apply_bytes(K, detail::format_part_bytes(format, sizeof(R))) / (bytes + vector_bytes(group.size));
+      // What a thread block writes had better be whole sectors of 32 bytes.
+      const offset_t even = 32 / std::gcd(group.size * static_cast<int>(sizeof(C)), 32);
+      return std::max<offset_t>(1, fit >= even ? fit / even * even : fit);
     };
     offset_t full_tiles = 0;
     for (const detail::StoredGroup& group : groups)
@@ -86,7 +92,7 @@ class Apply {
   void wide(Groups groups) const {
     const auto share = [](const detail::StoredGroup& group) {
       if (block_bytes(group.size) <= staged_apply_largest) return 0;
-      return (group.size - 1) / wide_apply_rows(sizeof(C)) + 1;
+      return (group.size - 1) / wide_apply_rows + 1;
     };
     const auto tiles = [](index_t count, int own) { return static_cast<unsigned>(offset_t{count} * own); };
     for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {

@@ -52,25 +52,32 @@ class PackedPath {
   int row_, column_, offset_, order_;
 };
 
-/// The product of a row of op(X) with K vectors.
-template <detail::Format format, int K, class C>
-__device__ void staged_row(const StoredElements<C, format>& x, const C* const (&r)[K], int n, int row, int first_column,
-                           Op op, C (&sum)[K]) {
+/// The products of P consecutive rows of op(X), from `row` on, with K vectors.
+template <detail::Format format, int P, int K, class C>
+__device__ void staged_rows(const StoredElements<C, format>& x, const C* const (&r)[K], int n, int row,
+                            int first_column, Op op, C (&sum)[P][K]) {
   constexpr bool packed = format == detail::Format::packed;
   const bool transposed = op != Op::none, conjugated = op == Op::conjugate_transpose;
   std::conditional_t<packed, PackedPath, FullPath> path(row, first_column, n, transposed);
 #pragma unroll 4
   for (int step = 0; step < n; ++step) {
     const int column = path.column();
-    C element = x[path.offset()];
+    C elements[P];
+    x.load(path.offset(), elements);
     // A packed X is Hermitian: X^T is the conjugate of X, X^H is X.
-    if (packed ? (row >= column) == (transposed && !conjugated) : conjugated) element = detail::conj(element);
+    if (packed ? (row >= column) == (transposed && !conjugated) : conjugated) elements[0] = detail::conj(elements[0]);
 #pragma unroll
-    for (int k = 0; k < K; ++k) sum[k] += element * r[k][column];
+    for (int k = 0; k < K; ++k) {
+      const C scale = r[k][column];
+#pragma unroll
+      for (int p = 0; p < P; ++p) sum[p][k] += elements[p] * scale;
+    }
     path.advance();
   }
 #pragma unroll
-  for (int k = 0; k < K; ++k) sum[k] = x.scaled(sum[k]);
+  for (int p = 0; p < P; ++p)
+#pragma unroll
+    for (int k = 0; k < K; ++k) sum[p][k] = x.scaled(sum[p][k]);
 }
 
 /// Division of small numbers, rows of a tile, by an order. Half a row is far more than floats are wrong by.
@@ -93,9 +100,10 @@ __global__ void __launch_bounds__(staged_apply_threads)
   extern __shared__ __align__(16) std::byte shared[];
   __shared__ Staging staging;
 
-  const ApplyGroup& group = plan.group_of(blockIdx.x);
+  const ApplyTile mine = plan.tile_of(blockIdx.x);
+  const ApplyGroup& group = plan.groups[mine.group];
   const int n = group.order;
-  const offset_t first = offset_t{blockIdx.x - group.first_tile} * group.share;
+  const offset_t first = offset_t{mine.tile} * group.share;
   const int count = static_cast<int>(min(offset_t{group.share}, group.count - first));
   const int rows = count * n;
   const auto block_bytes = static_cast<int>(detail::format_block_bytes(format, n, sizeof(R), parts));
@@ -135,6 +143,34 @@ __global__ void __launch_bounds__(staged_apply_threads)
   };
   // Blocks that begin in the same bank are read from different columns on.
   const int rotation = n == 2 || n == 4 || n == 8 ? n - 1 : 0;
+  // P rows a thread at a time, for the columns from `column` on.
+  const auto multiply = [&]<int P>(index_t column, std::integral_constant<int, P>) {
+    for (int row = P * thread; row < rows; row += P * staged_apply_threads) {
+      const int block = order.quotient(row), i = row - block * n;
+      const StoredElements<C, format> elements(x + block * block_bytes,
+                                               exponent_of<format>(blocks, first_slot + block));
+      const C* vectors[K];
+#pragma unroll
+      for (int k = 0; k < K; ++k) vectors[k] = r[k] + block * n;
+      C sum[P][K] = {};
+      const int begin = (block & rotation) ^ (arguments.op == Op::none ? 0 : i);
+      staged_rows<format, P, K, C>(elements, vectors, n, i, begin, arguments.op, sum);
+      C* const target = to.data + row_of(row) * to.row_stride;
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        if (column + k >= to.count) continue;
+#pragma unroll
+        for (int p = 0; p < P; ++p) {
+          C& z = target[p * to.row_stride + (column + k) * to.column_stride];
+          const C product = arguments.alpha * sum[p][k];
+          z = detail::is_zero(arguments.beta) ? product : product + arguments.beta * z;
+        }
+      }
+    }
+  };
+  // Two numbers of two bytes are one of four if both lie in one block and column.
+  constexpr bool has_pairs = parts == 1 && detail::format_part_bytes(format, sizeof(R)) == 2;
+  const bool in_pairs = has_pairs && n % 2 == 0 && arguments.op == Op::none;
   for (index_t column = 0; column < from.count; column += K) {
     if (column > 0) __syncthreads();
     if (!in_pieces || column > 0) {
@@ -147,25 +183,12 @@ __global__ void __launch_bounds__(staged_apply_threads)
     }
     __syncthreads();
     if (column == 0) staging.wait();
-    for (int row = thread; row < rows; row += staged_apply_threads) {
-      const int block = order.quotient(row), i = row - block * n;
-      const StoredElements<C, format> elements(x + block * block_bytes,
-                                               exponent_of<format>(blocks, first_slot + block));
-      const C* vectors[K];
-#pragma unroll
-      for (int k = 0; k < K; ++k) vectors[k] = r[k] + block * n;
-      C sum[K] = {};
-      const int begin = (block & rotation) ^ (arguments.op == Op::none ? 0 : i);
-      staged_row<format, K, C>(elements, vectors, n, i, begin, arguments.op, sum);
-      C* const target = to.data + row_of(row) * to.row_stride;
-#pragma unroll
-      for (int k = 0; k < K; ++k) {
-        if (column + k >= to.count) continue;
-        C& z = target[(column + k) * to.column_stride];
-        const C product = arguments.alpha * sum[k];
-        z = detail::is_zero(arguments.beta) ? product : product + arguments.beta * z;
+    if constexpr (has_pairs)
+      if (in_pairs) {
+        multiply(column, std::integral_constant<int, 2>{});
+        continue;
       }
-    }
+    multiply(column, std::integral_constant<int, 1>{});
   }
 }
 

@@ -21,7 +21,7 @@ __device__ detail::Complex<R> sum_of(const Lanes<32>& lanes, detail::Complex<R> 
 template <class C, detail::Format format, int K>
 struct WideTile {
   static constexpr int warps = wide_apply_threads / 32;
-  static constexpr int rows = wide_apply_rows(sizeof(C));
+  static constexpr int rows = wide_apply_rows;
   static constexpr int rows_per_lane = rows / 32;
   /// Columns whose loads are under way together.
   static constexpr int at_once = K > 1 || sizeof(C) == 16 ? 2 : 4;
@@ -103,26 +103,38 @@ struct WideTile {
     }
   }
 
-  /// A warp has a row of op(X), a column as it is stored, one after the other.
+  /// A warp has rows of op(X), which are columns as they are stored.
   __device__ void by_columns() const {
     const auto lanes = Lanes<32>::current();
     const bool conjugated = arguments.op == Op::conjugate_transpose;
     const offset_t stride = arguments.r.row_stride;
     const C* r[K];
     find_vectors(r);
-    for (int j = first + warp(); j < end; j += warps) {
-      C sum[K] = {};
-#pragma unroll(at_once)
+    constexpr int together = K > 1 ? 1 : 4;  // columns that share what is read of R
+    for (int j = first + warp() * together; j < end; j += warps * together) {
+      C sum[K][together] = {};
+#pragma unroll 2
       for (int i = lanes.rank; i < n; i += 32) {
-        const C e = conjugated ? detail::conj(x[i + j * n]) : x[i + j * n];
+        C e[together];
 #pragma unroll
-        for (int k = 0; k < K; ++k) sum[k] += e * r[k][i * stride];
+        for (int m = 0; m < together; ++m) {
+          e[m] = x[i + min(j + m, end - 1) * n];
+          if (conjugated) e[m] = detail::conj(e[m]);
+        }
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+          const C scale = r[k][i * stride];
+#pragma unroll
+          for (int m = 0; m < together; ++m) sum[k][m] += e[m] * scale;
+        }
       }
 #pragma unroll
-      for (int k = 0; k < K; ++k) {
-        const C total = sum_of(lanes, sum[k]);
-        if (lanes.rank == 0) store(j, k, total);
-      }
+      for (int k = 0; k < K; ++k)
+#pragma unroll
+        for (int m = 0; m < together; ++m) {
+          const C total = sum_of(lanes, sum[k][m]);
+          if (lanes.rank == 0) store(j + m, k, total);
+        }
     }
   }
 };
@@ -134,8 +146,9 @@ __global__ void __launch_bounds__(wide_apply_threads)
   using R = detail::arithmetic_real_t<C>;
   using Tile = WideTile<C, format, K>;
   __shared__ typename Tile::Partial partial;
-  const ApplyGroup& group = plan.group_of(blockIdx.x);
-  const auto tile = static_cast<int>(blockIdx.x - group.first_tile);
+  const ApplyTile mine = plan.tile_of(blockIdx.x);
+  const ApplyGroup& group = plan.groups[mine.group];
+  const auto tile = static_cast<int>(mine.tile);
   const offset_t block = tile / group.share;
   const int n = group.order;
   const offset_t block_bytes = detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R));

@@ -76,6 +76,15 @@ class StoredElements {
     }
   }
 
+  /// Elements e and, of real ones of two bytes, with an even e, e + 1.
+  __device__ void load(int e, C (&elements)[1]) const { elements[0] = (*this)[e]; }
+  __device__ void load(int e, C (&elements)[2]) const {
+    static_assert(!is_complex && sizeof(Number) == 2);
+    const std::uint32_t both = reinterpret_cast<const std::uint32_t*>(data_)[e / 2];
+    elements[0] = element(static_cast<Number>(both));
+    elements[1] = element(static_cast<Number>(both >> 16));
+  }
+
   __device__ C scaled(C sum) const {
     if constexpr (scales_sums)
       return factor_ * sum;

@@ -3,18 +3,21 @@
 namespace blockjacobi::kernels {
 
 /// Blocks of up to staged_apply_largest bytes come to shared memory whole, several a thread block up to
-/// staged_apply_bytes (their vectors included); bounds of block bytes that share a launch.
+/// staged_apply_bytes() (their vectors included); bounds of block bytes that share a launch.
 inline constexpr int staged_apply_threads = 128;
-inline constexpr int staged_apply_bytes = 16 * 1024;
+constexpr int staged_apply_bytes(int columns, int part_bytes) {
+  return (columns == 1 && part_bytes > 2 ? 16 : 28) * 1024;
+}
 /// Few blocks are spread over at least so many thread blocks.
 inline constexpr int staged_apply_least_tiles = 512;
 inline constexpr int staged_apply_largest = 72 * 1024;
 inline constexpr int staged_apply_bounds[] = {14 * 1024, 36 * 1024, staged_apply_largest};
 
-/// Larger blocks: a thread block computes up to wide_apply_rows rows of one product, 512 bytes of a column or more, and
-/// its warps share the columns.
+/// Larger blocks: a thread block computes up to wide_apply_rows rows of one product; its warps share the columns. (In
+/// single precision 128 rows were faster at 333, 86 against 76 % of the copy bandwidth, and slower at 160, 256 and
+/// 512.)
 inline constexpr int wide_apply_threads = 256;
-constexpr int wide_apply_rows(int scalar_bytes) { return scalar_bytes == 4 ? 128 : 64; }
+inline constexpr int wide_apply_rows = 64;
 
 /// Columns of a block of vectors that one pass over a block serves.
 inline constexpr int apply_columns_at_once = 8;
