@@ -18,9 +18,8 @@ void for_each_plan(std::span<const Group> groups, Share share, Tiles tiles, Laun
   for (const Group& group : groups) {
     const int own = share(group);
     if (own == 0 || group.count == 0) continue;
-    const ApplyGroup work{
-        group.start, group.first_slot, group.first_row, group.count, tiles(group.count, own), group.size, own};
-    plan.add(work);
+    const ApplyGroup work{group.start, group.first_slot, group.first_row, group.count, 0, group.size, own};
+    plan.add(work, tiles(group.count, own));
     if (!plan.is_full()) continue;
     launch(plan);
     plan = {};
@@ -96,8 +95,10 @@ class Apply {
     };
     const auto tiles = [](index_t count, int own) { return static_cast<unsigned>(offset_t{count} * own); };
     for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {
-      apply_wide_kernel<C, format, K, Blocks>
-          <<<plan.tiles, wide_apply_threads, 0, stream_>>>(plan, blocks_, arguments_);
+      const bool by_columns = format != detail::Format::packed && arguments_.op != Op::none;
+      const auto kernel =
+          by_columns ? apply_wide_kernel<C, format, K, true, Blocks> : apply_wide_kernel<C, format, K, false, Blocks>;
+      kernel<<<plan.tiles, wide_apply_threads, 0, stream_>>>(plan, blocks_, arguments_);
       check_launch("apply_wide_kernel");
     });
   }

@@ -100,10 +100,9 @@ __global__ void __launch_bounds__(staged_apply_threads)
   extern __shared__ __align__(16) std::byte shared[];
   __shared__ Staging staging;
 
-  const ApplyTile mine = plan.tile_of(blockIdx.x);
-  const ApplyGroup& group = plan.groups[mine.group];
+  const ApplyGroup& group = plan.group_of(blockIdx.x);
   const int n = group.order;
-  const offset_t first = offset_t{mine.tile} * group.share;
+  const offset_t first = offset_t{blockIdx.x - group.first_tile} * group.share;
   const int count = static_cast<int>(min(offset_t{group.share}, group.count - first));
   const int rows = count * n;
   const auto block_bytes = static_cast<int>(detail::format_block_bytes(format, n, sizeof(R), parts));

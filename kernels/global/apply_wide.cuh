@@ -110,10 +110,10 @@ struct WideTile {
     const offset_t stride = arguments.r.row_stride;
     const C* r[K];
     find_vectors(r);
-    constexpr int together = K > 1 ? 1 : 4;  // columns that share what is read of R
+    constexpr int together = K == 1 && sizeof(C) == 4 ? 4 : 1;  // columns that share what is read of R
     for (int j = first + warp() * together; j < end; j += warps * together) {
       C sum[K][together] = {};
-#pragma unroll 2
+#pragma unroll(together == 1 ? at_once : 2)
       for (int i = lanes.rank; i < n; i += 32) {
         C e[together];
 #pragma unroll
@@ -139,16 +139,16 @@ struct WideTile {
   }
 };
 
-/// Z = alpha op(X) R + beta Z, several thread blocks a block.
-template <class C, detail::Format format, int K, class Blocks>
+/// Z = alpha op(X) R + beta Z, several thread blocks a block. A kernel for each of the two ways, for the registers of
+/// one are not those of the other.
+template <class C, detail::Format format, int K, bool by_columns, class Blocks>
 __global__ void __launch_bounds__(wide_apply_threads)
     apply_wide_kernel(const __grid_constant__ ApplyPlan plan, const Blocks blocks, const ApplyColumns<C> arguments) {
   using R = detail::arithmetic_real_t<C>;
   using Tile = WideTile<C, format, K>;
   __shared__ typename Tile::Partial partial;
-  const ApplyTile mine = plan.tile_of(blockIdx.x);
-  const ApplyGroup& group = plan.groups[mine.group];
-  const auto tile = static_cast<int>(mine.tile);
+  const ApplyGroup& group = plan.group_of(blockIdx.x);
+  const auto tile = static_cast<int>(blockIdx.x - group.first_tile);
   const offset_t block = tile / group.share;
   const int n = group.order;
   const offset_t block_bytes = detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R));
@@ -161,11 +161,11 @@ __global__ void __launch_bounds__(wide_apply_threads)
   const int first = tile % group.share * tile_rows;
   for (index_t column = 0; column < arguments.r.count; column += K) {
     const Tile work{x, arguments, first_row, column, n, first, min(first + tile_rows, n)};
-    if (format == detail::Format::packed || arguments.op == Op::none) {
+    if constexpr (by_columns) {
+      work.by_columns();
+    } else {
       if (column > 0) __syncthreads();
       work.by_rows(partial);
-    } else {
-      work.by_columns();
     }
   }
 }
