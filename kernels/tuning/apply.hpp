@@ -13,9 +13,9 @@ inline constexpr int staged_apply_least_tiles = 512;
 inline constexpr int staged_apply_largest = 72 * 1024;
 inline constexpr int staged_apply_bounds[] = {14 * 1024, 36 * 1024, staged_apply_largest};
 
-/// Larger blocks: a thread block computes up to wide_apply_rows rows of one product; its warps share the columns. (In
-/// single precision 128 rows were faster at 333, 86 against 76 % of the copy bandwidth, and slower at 160, 256 and
-/// 512.)
+/// Larger blocks: a thread block computes up to wide_apply_rows rows of one product; its warps share the columns. (With
+/// 128 rows, in single precision at 160 / 190 / 256 / 333 / 512: 74 / 80 / 94 / 86 / 95 % of the copy bandwidth against
+/// 94 / 96 / 101 / 95 / 103.)
 inline constexpr int wide_apply_threads = 256;
 inline constexpr int wide_apply_rows = 64;
 
