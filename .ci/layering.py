@@ -30,7 +30,8 @@ CUDA = re.compile(r"^(cu[a-zA-Z_]*\.h|cuda[_a-zA-Z]*\.hp?p?|cuda_[a-z0-9_]+\.h|d
                   r"cusparse.*|cusolver.*|curand.*)$")
 # Who cooperates, from one lane up. A folder sees itself and those before it.
 KERNEL_LAYERS = ("tuning", "subwarp", "block", "cluster", "global", "instantiate")
-LAUNCHERS = ("kernels/launch.hpp", "kernels/launch_batched.hpp", "kernels/launch_storage.hpp")
+LAUNCHERS = ("kernels/launch.hpp", "kernels/launch_batched.hpp", "kernels/launch_partition.hpp",
+             "kernels/launch_storage.hpp")
 CUDA_ERRORS = "kernels/check.hpp"
 ADAPTED = {"include/blockjacobi/adapters/eigen.hpp": "Eigen/", "include/blockjacobi/adapters/petsc.h": "petsc"}
 USER_FOLDERS = ("examples/", "tests/package/", "matrices/")

@@ -14,6 +14,11 @@ struct Measurement {
   double flops;
   double error;                ///< NaN if not evaluated
   int matrices_per_block = 0;  ///< where that is what is studied
+  double batch_bytes = 0;      ///< of the matrices, if not N^2 elements each
+  std::string storage = "full";
+  std::string partition{};  ///< where that matters, and so on
+  bool transposed = false;
+  int columns = 1;
 };
 
 }  // namespace bench

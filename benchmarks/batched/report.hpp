@@ -46,11 +46,19 @@ class Report {
         out << std::setw(8) << peer / m.time.median;
       else
         out << std::setw(8) << '-';
-      out << std::setprecision(2) << std::setw(7) << m.error << '\n';
+      out << std::setprecision(2) << std::setw(7) << m.error << describe(m) << '\n';
     }
   }
 
  private:
+  static std::string describe(const Measurement& m) {
+    std::string text = m.storage == "full" ? "" : "  " + m.storage;
+    if (!m.partition.empty() && m.partition != "uniform") text += "  " + m.partition;
+    if (m.transposed) text += "  transposed";
+    if (m.columns > 1) text += "  " + std::to_string(m.columns) + " columns";
+    return text;
+  }
+
   double fraction(const Measurement& m) const { return m.bytes / m.time.median * 1e-6 / copy_gbps_; }
 
   /// Of the time that the bytes take at the copy bandwidth, or the flops at 67 TFlop/s, the peak of fp32 and of the
@@ -63,7 +71,7 @@ class Report {
     nlohmann::ordered_json json{{"operation", m.operation},
                                 {"implementation", m.implementation},
                                 {"scalar", std::string(1, m.scalar)},
-                                {"storage", "full"},
+                                {"storage", m.storage},
                                 {"n", m.n},
                                 {"batch", m.batch},
                                 {"pattern", "moving"},
@@ -71,13 +79,19 @@ class Report {
                                 {"time_p25", m.time.p25},
                                 {"time_p75", m.time.p75},
                                 {"bytes", m.bytes},
-                                {"batch_bytes", static_cast<double>(m.batch) * m.n * m.n * scalar_bytes(m.scalar)},
+                                {"batch_bytes", batch_bytes(m)},
                                 {"flops", m.flops},
                                 {"fraction_of_copy", fraction(m)},
                                 {"fraction_of_floor", fraction_of_floor(m)}};
     if (m.matrices_per_block > 0) json["matrices_per_block"] = m.matrices_per_block;
+    if (!m.partition.empty()) json["partition"] = m.partition;
+    if (m.transposed) json["op"] = "transpose";
+    if (m.columns > 1) json["columns"] = m.columns;
     json["error"] = number(m.error);
     return json;
+  }
+  static double batch_bytes(const Measurement& m) {
+    return m.batch_bytes > 0 ? m.batch_bytes : static_cast<double>(m.batch) * m.n * m.n * scalar_bytes(m.scalar);
   }
   static double scalar_bytes(char scalar) { return scalar == 's' ? 4 : scalar == 'z' ? 16 : 8; }
 

@@ -56,7 +56,9 @@ class BLOCKJACOBI_EXPORT BlockPartition {
     return detect(matrix.view(), max_size);
   }
 
-  /// The same for a view on the host or on the backend's device (there the pattern is trusted); waits.
+  /// The same for a view on the host or on the backend's device, where the pattern is trusted and stays: neighbouring
+  /// rows are compared and blocks are merged in parallel with scratch of about rows / 2 bytes, and the offsets come to
+  /// the host. Waits.
   template <Scalar T, Offset O>
   [[nodiscard]] static BlockPartition detect(const Backend& backend, const CsrView<T, O>& matrix,
                                              index_t max_size = 32);

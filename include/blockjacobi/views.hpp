@@ -87,6 +87,7 @@ struct BlockGroup {
   index_t size = 0;        ///< order N of its blocks
   index_t count = 0;       ///< how many
   index_t first_slot = 0;  ///< its first slot
+  index_t first_row = -1;  ///< of its first block if its blocks follow each other in the matrix without gaps, else -1
   offset_t start = 0;      ///< first element in storage, a multiple of 128 bytes
 };
 

@@ -11,8 +11,4 @@ inline constexpr int repair_threads = 256;
 inline constexpr int storage_blocks = 2048;
 inline constexpr long storage_scratch_bytes = 64L << 20;
 
-inline constexpr int apply_columns_threads = 256;
-/// Columns that one pass over a block serves.
-inline constexpr int apply_columns_at_once = 8;
-
 }  // namespace blockjacobi::kernels

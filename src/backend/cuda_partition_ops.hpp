@@ -5,16 +5,19 @@
 
 namespace blockjacobi::detail {
 
-/// Copies the pattern to the host and partitions it there.
+/// Detection by the kernels of kernels/global/run_starts.cu and block_starts.cu; block starts come to the host as bits.
 class CudaPartitionOps final : public PartitionOps {
  public:
   explicit CudaPartitionOps(CudaContext& context) : context_(context) {}
-  std::vector<index_t> supervariables(const CsrView<const void, std::int32_t>& pattern, index_t max_size,
-                                      double tolerance) override;
-  std::vector<index_t> supervariables(const CsrView<const void, std::int64_t>& pattern, index_t max_size,
-                                      double tolerance) override;
+  std::vector<index_t> block_offsets(const CsrView<const void, std::int32_t>& pattern,
+                                     const SupervariableRule& rule) override;
+  std::vector<index_t> block_offsets(const CsrView<const void, std::int64_t>& pattern,
+                                     const SupervariableRule& rule) override;
 
  private:
+  template <Offset O>
+  std::vector<index_t> detect(const CsrView<const void, O>& pattern, const SupervariableRule& rule);
+
   CudaContext& context_;
 };
 

@@ -3,6 +3,7 @@
 #include "backend/host_krylov_ops.hpp"
 #include "backend/host_storage_ops.hpp"
 #include "core/message.hpp"
+#include "partition/agglomerate.hpp"
 #include "partition/supervariables.hpp"
 
 #include <omp.h>
@@ -35,13 +36,20 @@ void advise_huge_pages([[maybe_unused]] void* pointer, [[maybe_unused]] std::siz
 
 class HostPartitionOps final : public PartitionOps {
  public:
-  std::vector<index_t> supervariables(const CsrView<const void, std::int32_t>& p, index_t max_size,
-                                      double tolerance) override {
-    return detail::supervariables(p, max_size, tolerance);
+  std::vector<index_t> block_offsets(const CsrView<const void, std::int32_t>& pattern,
+                                     const SupervariableRule& rule) override {
+    return detect(pattern, rule);
   }
-  std::vector<index_t> supervariables(const CsrView<const void, std::int64_t>& p, index_t max_size,
-                                      double tolerance) override {
-    return detail::supervariables(p, max_size, tolerance);
+  std::vector<index_t> block_offsets(const CsrView<const void, std::int64_t>& pattern,
+                                     const SupervariableRule& rule) override {
+    return detect(pattern, rule);
+  }
+
+ private:
+  template <Offset O>
+  static std::vector<index_t> detect(const CsrView<const void, O>& pattern, const SupervariableRule& rule) {
+    auto offsets = supervariables(pattern, rule.max_size, rule.tolerance);
+    return rule.merge_greedily ? detail::merge_greedily(offsets, rule.max_size) : offsets;
   }
 };
 

@@ -29,7 +29,7 @@ BlockLayout::BlockLayout(const BlockPartition& partition, std::size_t scalar_byt
     if (c == 0) continue;
     size_ = round_up(size_, elements);
     group_of[static_cast<std::size_t>(size)] = groups_.size();
-    groups_.push_back({size, c, first_slot, size_});
+    groups_.push_back({size, c, first_slot, -1, size_});
     first_slot += c;
     size_ += static_cast<offset_t>(c) * size * size;
   }
@@ -42,6 +42,12 @@ BlockLayout::BlockLayout(const BlockPartition& partition, std::size_t scalar_byt
     const index_t rank = filled[g]++;
     const offset_t start = groups_[g].start + static_cast<offset_t>(rank) * size * size;
     slots_[static_cast<std::size_t>(groups_[g].first_slot + rank)] = {start, partition.first_row(b), size, b, 0};
+  }
+  for (BlockGroup& group : groups_) {
+    // Rows increase with the slots.
+    const index_t first = slots_[static_cast<std::size_t>(group.first_slot)].first_row;
+    const index_t last = slots_[static_cast<std::size_t>(group.first_slot + group.count - 1)].first_row;
+    if (last - first == (group.count - 1) * group.size) group.first_row = first;
   }
 }
 

@@ -128,12 +128,9 @@ BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O
   detail::require_arrays("BlockPartition::detect", matrix);
   require_matrix(matrix, options);
   detail::BackendImpl& impl = backend.impl();
-  auto offsets = impl.partition_ops().supervariables(pattern_of(matrix), options.max_size, options.tolerance);
-  switch (options.merge) {
-    case Merge::none: break;
-    case Merge::greedy: offsets = detail::merge_greedily(offsets, options.max_size); break;
-    case Merge::coupled: offsets = merge_coupled(HostCopy<T, O>(impl, matrix).view(), offsets, options); break;
-  }
+  auto offsets = impl.partition_ops().block_offsets(
+      pattern_of(matrix), {options.max_size, options.tolerance, options.merge == Merge::greedy});
+  if (options.merge == Merge::coupled) offsets = merge_coupled(HostCopy<T, O>(impl, matrix).view(), offsets, options);
   return BlockPartition(std::move(offsets));
 }
 

@@ -36,12 +36,17 @@ StoredLayout make_stored_layout(const BlockLayout& layout, std::span<const Forma
     if (stored.groups.empty() || stored.groups.back().format != format_of(s) ||
         stored.groups.back().size != slot.size) {
       end = round_up(end, group_alignment);
-      stored.groups.push_back({format_of(s), slot.size, 0, p, end});
+      stored.groups.push_back({format_of(s), slot.size, 0, p, -1, end});
     }
     ++stored.groups.back().count;
     stored.slots[index(p)] = {end, slot.first_row, static_cast<std::int16_t>(slot.size), 0};
     stored.place[index(s)] = p;
     end += format_block_bytes(format_of(s), slot.size, real_bytes, parts);
+  }
+  for (StoredGroup& group : stored.groups) {
+    const index_t first = stored.slots[index(group.first_slot)].first_row;
+    const index_t last = stored.slots[index(group.first_slot + group.count - 1)].first_row;
+    if (last - first == (group.count - 1) * group.size) group.first_row = first;
   }
   stored.bytes = index(end);
   return stored;
@@ -63,7 +68,7 @@ SetupChunks make_setup_chunks(const BlockLayout& layout, std::size_t scalar_byte
       }
       const auto fits = static_cast<index_t>(std::clamp<offset_t>((capacity - end) / block, 1, group.count - done));
       const index_t first = group.first_slot + done;
-      chunks.groups.back().push_back({group.size, fits, first, end});
+      chunks.groups.back().push_back({group.size, fits, first, -1, end});
       for (index_t s = first; s < first + fits; ++s, end += block) chunks.slots[index(s)].start = end;
       chunks.size = std::max(chunks.size, end);
       done += fits;

@@ -7,9 +7,10 @@ template <class T>
 class ApplyTest : public TypedDeviceTest<T> {};
 TYPED_TEST_SUITE(ApplyTest, Scalars);
 
-/// The product of given blocks with r, against Eigen in double.
+/// The product of given blocks with r, against Eigen in double. The vectors begin `skip` elements off the alignment of
+/// allocations.
 template <Scalar T>
-void expect_products(const std::vector<index_t>& sizes, Op op) {
+void expect_products(const std::vector<index_t>& sizes, Op op, std::size_t skip = 0) {
   const Backend backend = Backend::cuda();
   std::vector<index_t> offsets{0};
   for (const index_t size : sizes) offsets.push_back(offsets.back() + size);
@@ -19,10 +20,13 @@ void expect_products(const std::vector<index_t>& sizes, Op op) {
   if (!values.empty()) backend.impl().copy_from_host(batch.view().data, values.data(), values.size() * sizeof(T));
 
   const auto r = random_vector<T>(static_cast<std::size_t>(partition.rows()), 22);
-  const Array<T> input(backend, r);
-  Array<T> output(backend, std::vector<T>(r.size(), std::numeric_limits<real_t<T>>::quiet_NaN()));
-  detail::block_ops<T>(backend).apply(std::as_const(batch).view(), op, input.data(), output.data());
-  const auto z = output.to_host();
+  std::vector<T> shifted(skip, T(7));
+  shifted.insert(shifted.end(), r.begin(), r.end());
+  const Array<T> input(backend, shifted);
+  Array<T> output(backend, std::vector<T>(shifted.size(), std::numeric_limits<real_t<T>>::quiet_NaN()));
+  detail::block_ops<T>(backend).apply(std::as_const(batch).view(), op, input.data() + skip, output.data() + skip);
+  auto z = output.to_host();
+  z.erase(z.begin(), z.begin() + static_cast<std::ptrdiff_t>(skip));
 
   for (const BlockSlot& slot : batch.layout().slots()) {
     const Eigen::Map<const Matrix<T>> x(values.data() + slot.start, slot.size, slot.size);
@@ -60,6 +64,21 @@ TYPED_TEST(ApplyTest, SmallRaggedCounts) {
 
 TYPED_TEST(ApplyTest, SmallMixedOrdersOutOfSequence) {
   expect_products<TypeParam>({17, 1, 40, 3, 3, 130, 8, 1, 64, 2, 16, 31, 5, 33, 512, 4, 15, 7, 1, 12});
+}
+
+TYPED_TEST(ApplyTest, SmallVectorsOffTheAlignment) {
+  for (const std::size_t skip : {1u, 2u, 3u})
+    for (const index_t n : {1, 3, 4, 7, 33, 150}) {
+      SCOPED_TRACE(::testing::Message() << "order " << n << ", " << skip << " elements off");
+      expect_products<TypeParam>(std::vector<index_t>(5, n), Op::none, skip);
+    }
+}
+
+/// More groups than one launch takes.
+TYPED_TEST(ApplyTest, SmallHundredOrders) {
+  std::vector<index_t> sizes;
+  for (index_t n = 110; n >= 1; --n) sizes.insert(sizes.end(), 1 + static_cast<std::size_t>(n % 2), n);
+  expect_products<TypeParam>(sizes, Op::none);
 }
 
 TYPED_TEST(ApplyTest, LargeOrders) {

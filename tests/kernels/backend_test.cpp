@@ -174,17 +174,5 @@ TEST_F(CudaBackendTest, SmallRefreshAndApplyCanBeRecorded) {
     }
 }
 
-TEST_F(CudaBackendTest, SmallPartitionOfADevicePattern) {
-  const Backend backend = Backend::cuda();
-  // Two rows with the same columns, then two others.
-  System<double> a{4, {0, 2, 4, 6, 8}, {0, 1, 0, 1, 2, 3, 2, 3}, std::vector<double>(8, 1.0)};
-  const DeviceSystem<double, std::int64_t> system(backend, a);
-  const CsrView<double, std::int64_t> view = system.view();
-  const CsrView<const void, std::int64_t> pattern{view.rows,    view.cols, view.nnz,  view.row_offsets,
-                                                  view.columns, nullptr,   view.base, view.space};
-  EXPECT_EQ(backend.impl().partition_ops().supervariables(pattern, 4, 0.0), (std::vector<index_t>{0, 2, 4}));
-  EXPECT_EQ(backend.impl().partition_ops().supervariables(pattern, 1, 0.0), (std::vector<index_t>{0, 1, 2, 3, 4}));
-}
-
 }  // namespace
 }  // namespace blockjacobi::test

@@ -32,6 +32,7 @@ struct StoredGroup {
   index_t size = 0;
   index_t count = 0;
   index_t first_slot = 0;
+  index_t first_row = -1;  ///< as in BlockGroup
   offset_t start = 0;
 };
 
@@ -80,9 +81,15 @@ BLOCKJACOBI_HD inline std::uint16_t to_fp16(float a) {
   return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
 }
 BLOCKJACOBI_HD inline float from_fp16(std::uint16_t a) {
+#ifdef __CUDA_ARCH__
+  float widened;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(widened) : "h"(a));
+  return widened;
+#else
   // The exponent is rebiased by a product, which is right for subnormal halves too.
   const float magnitude = float_of((static_cast<std::uint32_t>(a) & 0x7FFFu) << 13) * 0x1p112f;
   return float_of(bits_of(magnitude) | (static_cast<std::uint32_t>(a) & 0x8000u) << 16);
+#endif
 }
 
 /// The numbers of a format, by its parts.

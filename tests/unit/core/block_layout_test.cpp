@@ -82,5 +82,18 @@ TEST(Backend, AbsentCudaIsNamed) {
   EXPECT_THROW((void)Backend::cuda(), BackendUnavailable);
 }
 
+TEST(BlockLayout, FirstRowsOfBlocksThatFollowEachOther) {
+  const BlockLayout uniform(BlockPartition::uniform(22, 4), sizeof(double));
+  ASSERT_EQ(uniform.groups().size(), 2u);
+  EXPECT_EQ(uniform.groups()[0].first_row, 20);  // the last block, of order 2
+  EXPECT_EQ(uniform.groups()[1].first_row, 0);
+  // Orders 3, 1, 1, 3, 2: the two of order 3 have others between them.
+  const BlockLayout mixed(BlockPartition::from_offsets({0, 3, 4, 5, 8, 10}), sizeof(double));
+  ASSERT_EQ(mixed.groups().size(), 3u);
+  EXPECT_EQ(mixed.groups()[0].first_row, 3);
+  EXPECT_EQ(mixed.groups()[1].first_row, 8);
+  EXPECT_EQ(mixed.groups()[2].first_row, -1);
+}
+
 }  // namespace
 }  // namespace blockjacobi::test

@@ -1,0 +1,108 @@
+/// The block-Jacobi preconditioner on the GPU, as records in JSON: products with the inverses in every storage, numeric
+/// set-up from CSR, detection of blocks.
+///
+///   preconditioner OUT.json [--operations gemv,storage,transposed,columns,mixed,refresh,detect] [--scalars sdcz]
+///                  [--orders 1-32,33,40,...] [--complex-orders ...] [--storage-orders ...] [--gigabytes 2]
+///                  [--sources-sha256 HASH]
+///
+/// The blocks are random numbers; every product is compared with one in extended precision on a few blocks. Times are
+/// medians.
+#include "batched/orders.hpp"
+#include "batched/report.hpp"
+#include "batched/setup.hpp"
+#include "preconditioner/apply.hpp"
+#include "preconditioner/detect.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <iostream>
+
+namespace {
+
+using namespace bench;
+
+struct Options {
+  std::string out, orders = "1-32,33,40,48,64,77,96,128,160,190,256,333,512", complex_orders = "4,8,16,24,32,64,128";
+  std::string some_orders = "8,12,16,24,32,64,128,256", refresh_orders = "8,16,32";
+  std::string scalars = "sdcz", sources;
+  std::vector<std::string> operations{"gemv", "storage", "transposed", "columns", "mixed", "refresh", "detect"};
+  double gigabytes = 2.0;
+
+  bool has(const std::string& operation) const {
+    return std::find(operations.begin(), operations.end(), operation) != operations.end();
+  }
+};
+
+template <class T>
+std::vector<ApplyCase> cases_of(const Options& options) {
+  std::vector<ApplyCase> cases;
+  const auto orders = parse_orders(blockjacobi::is_complex<T> ? options.complex_orders : options.orders);
+  const auto some = parse_orders(options.some_orders);
+  if (options.has("gemv"))
+    for (const int n : orders) cases.push_back({n});
+  if (blockjacobi::is_complex<T>) return cases;
+  if (options.has("mixed"))
+    for (const int n : {32, 128}) cases.push_back({n, true});
+  if (options.has("transposed"))
+    for (const int n : some) cases.push_back({n, false, Format::full, blockjacobi::Op::transpose});
+  if (options.has("columns"))
+    for (const int n : some) cases.push_back({n, false, Format::full, blockjacobi::Op::none, 8});
+  if (options.has("storage"))
+    for (const Format format : {Format::packed, Format::fp32, Format::bf16, Format::fp16})
+      for (const int n : some)
+        if (format != Format::fp32 || sizeof(T) > sizeof(float)) cases.push_back({n, false, format});
+  return cases;
+}
+
+template <class T>
+void run(const Options& options, Device& device, Report& report) {
+  if (options.scalars.find(blockjacobi::to_char(blockjacobi::scalar_type<T>)) == std::string::npos) return;
+  {
+    RandomMemory<T> memory(1.05e9 * options.gigabytes,
+                           static_cast<std::size_t>(0.55e9 * options.gigabytes / sizeof(T)));
+    std::vector<ApplyCase> cases = cases_of<T>(options);
+    std::stable_sort(cases.begin(), cases.end(), [](const auto& a, const auto& b) { return a.format < b.format; });
+    for (const ApplyCase& c : cases) report.add(measure_apply<T>(device, c, memory, options.gigabytes));
+  }
+  if (options.has("refresh") && !blockjacobi::is_complex<T>)
+    for (const int n : parse_orders(options.refresh_orders)) {
+      Measurement m = measure_setup<T>(device, n, options.gigabytes / 4);
+      m.operation = "refresh";
+      report.add(m);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times the block-Jacobi preconditioner on the GPU.", "preconditioner");
+  app.add_option("OUT", options.out, "JSON file")->required();
+  app.add_option("--operations", options.operations, "gemv, storage, transposed, columns, mixed, refresh, detect")
+      ->delimiter(',');
+  app.add_option("--scalars", options.scalars, "letters out of sdcz")->capture_default_str();
+  app.add_option("--orders", options.orders, "orders of gemv, as 1-8,16")->capture_default_str();
+  app.add_option("--complex-orders", options.complex_orders, "orders of gemv in c and z")->capture_default_str();
+  app.add_option("--some-orders", options.some_orders, "orders of storage, transposed and columns")
+      ->capture_default_str();
+  app.add_option("--refresh-orders", options.refresh_orders, "orders of refresh")->capture_default_str();
+  app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
+  app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    Device device;
+    Report report(device, options.sources);
+    run<float>(options, device, report);
+    run<double>(options, device, report);
+    run<std::complex<float>>(options, device, report);
+    run<std::complex<double>>(options, device, report);
+    if (options.has("detect"))
+      for (const int max_size : {8, 32}) report.add(measure_detect(device, 8, max_size, 8'000'000));
+    report.write(options.out);
+    report.print_table(std::cout);
+  } catch (const std::exception& error) {
+    std::cerr << "preconditioner: " << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Tables of the preconditioner out of a record of `preconditioner`, with the verdict on the project's targets.
+
+usage: preconditioner_table.py RECORD.json [--output TABLE.md]
+
+Products with full inverses: percent of the copy bandwidth of the same run. Other storage, transposed and 8 columns: time
+a block against one product with the full fp64 (or, in s, full) inverse of the same order. Refresh and detection:
+against Ginkgo's times on the same machine (benchmarks/given). Ends with 1 if more than a tenth of the rows miss their target.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+
+GINKGO_DETECT_MS = 475.0  # 1 M blocks of order 8
+# Set-up, ns a block: ms for 1 M blocks of order 8, 500 k of 16, 200 k of 32.
+GINKGO_SETUP_NS = {("d", 8): 2300.0 / 1e3, ("d", 16): 4860.0 / 500, ("d", 32): 11800.0 / 200,
+                   ("s", 8): 1400.0 / 1e3, ("s", 16): 3140.0 / 500, ("s", 32): 5350.0 / 200}
+RATIO = {"packed": 1.7, "fp32": 1.7, "bf16": 2.8, "fp16": 2.8}
+
+
+def ns(record):
+    return record["time_ms"] * 1e6 / record["batch"]
+
+
+def full_of(records, record):
+    """One product with the full inverse of the same order and scalar."""
+    for r in records:
+        if (r["operation"], r["scalar"], r["n"], r["storage"]) == ("gemv", record["scalar"], record["n"], "full") \
+                and r["partition"] == "uniform" and "op" not in r and "columns" not in r:
+            return r
+    return None
+
+
+def judge(records, r):
+    """(value as text, target as text, whether it is met or None)."""
+    percent = 100 * r["fraction_of_copy"]
+    if r["operation"] == "detect":
+        times = GINKGO_DETECT_MS / r["time_ms"]
+        return f"{times:.0f}x Ginkgo", "50x", times >= 50
+    if r["operation"] == "refresh":
+        given = GINKGO_SETUP_NS.get((r["scalar"], r["n"]))
+        if given is None:
+            return f"{percent:.1f} %", "", None
+        return f"{percent:.1f} %, {given / ns(r):.1f}x Ginkgo", "5x", given / ns(r) >= 5
+    if r.get("columns", 1) == 1 and "op" not in r and r["storage"] == "full":
+        land = 85 if r["partition"] == "mixed" else 95 if r["scalar"] in "sd" else 90
+        counted = r["n"] >= 3
+        return f"{percent:.1f} %", f"{land} %" if counted else "", percent >= land - 0.05 if counted else None
+    full = full_of(records, r)
+    if full is None:
+        return f"{percent:.1f} %", "", None
+    times = ns(full) / ns(r)
+    if "columns" in r:
+        return f"{1 / times:.2f}x the time of one", "2.5x", 1 / times <= 2.5
+    if "op" in r:
+        return f"{times:.2f}x", "0.9x", times >= 0.9
+    target = RATIO[r["storage"]] if r["scalar"] == "d" else None
+    return f"{times:.2f}x full", f"{target}x" if target else "", times >= target if target else None
+
+
+def heading_of(r):
+    if r["operation"] != "gemv":
+        return r["operation"]
+    parts = [r["storage"], r["partition"]] if r["storage"] == "full" else [r["storage"]]
+    return ", ".join(parts + (["transposed"] if "op" in r else []) +
+                     ([f"{r['columns']} columns"] if "columns" in r else []))
+
+
+def table(records):
+    groups = {}
+    for r in records:
+        groups.setdefault((heading_of(r), r["scalar"]), []).append(r)
+    judged = missed = 0
+    lines = []
+    for (heading, scalar), rows in sorted(groups.items(), key=lambda g: (g[0][0] != "full, uniform", g[0][0],
+                                                                        "sdcz".index(g[0][1]))):
+        lines += ["", f"### {heading}, {scalar}", "", "| N | blocks | ms | % of copy | | LAND | |",
+                  "| --: | --: | --: | --: | --: | --: | --- |"]
+        for r in rows:
+            value, target, met = judge(records, r)
+            judged += met is not None
+            missed += met is False
+            label = r["n"] if r["operation"] == "gemv" or not r.get("partition") else f"{r['n']}, {r['partition']}"
+            lines.append(f"| {label} | {r['batch']} | {r['time_ms']:.3f} | {100 * r['fraction_of_copy']:.1f} | "
+                         f"{'' if value.endswith('%') else value} | {target} | "
+                         f"{'' if met is None else 'ok' if met else '**under**'} |")
+    return [f"{judged} rows with a target, {missed} under it", *lines], missed <= judged / 10
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("record", type=pathlib.Path)
+    parser.add_argument("--output", type=pathlib.Path, help="standard output without it")
+    options = parser.parse_args()
+    with open(options.record, encoding="utf-8") as file:
+        record = json.load(file)
+    lines, passed = table(record["records"])
+    head = f"{record['device']}, driver {record['driver']}, {record['date']}, copy {record['copy_gbps']:.0f} GB/s; "
+    text = head + "\n".join(lines) + "\n"
+    if options.output:
+        options.output.write_text(text, encoding="utf-8")
+    else:
+        print(text)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+#pragma once
+
+#include "kernels/check.hpp"
+#include "kernels/global/apply_staged.cuh"
+#include "kernels/global/apply_wide.cuh"
+#include "kernels/global/tiny_batch.cuh"
+
+#include <algorithm>
+#include <numeric>
+
+namespace blockjacobi::kernels {
+
+/// Calls launch(plan) with the groups of which share(group), that of ApplyGroup, is not 0; tiles(count, share) are the
+/// thread blocks of a group.
+template <class Group, class Share, class Tiles, class Launch>
+void for_each_plan(std::span<const Group> groups, Share share, Tiles tiles, Launch launch) {
+  ApplyPlan plan;
+  for (const Group& group : groups) {
+    const int own = share(group);
+    if (own == 0 || group.count == 0) continue;
+    const ApplyGroup work{group.start, group.first_slot, group.first_row, group.count, 0, group.size, own};
+    plan.add(work, tiles(group.count, own));
+    if (!plan.is_full()) continue;
+    launch(plan);
+    plan = {};
+  }
+  if (plan.size > 0) launch(plan);
+}
+
+/// One format; the starts of the groups count bytes.
+template <class C, detail::Format format, int K, class Blocks>
+class Apply {
+  using R = detail::arithmetic_real_t<C>;
+  using Groups = std::span<const detail::StoredGroup>;
+
+ public:
+  Apply(const Blocks& blocks, const ApplyColumns<C>& arguments, CUstream_st* stream)
+      : blocks_(blocks), arguments_(arguments), stream_(stream) {}
+
+  void operator()(Groups groups) const {
+    offset_t lower = 0;
+    for (const int upper : staged_apply_bounds) {
+      staged(groups, lower, upper);
+      lower = upper;
+    }
+    wide(groups);
+  }
+
+ private:
+  static offset_t block_bytes(int n) { return detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R)); }
+
+  static offset_t vector_bytes(int n) { return static_cast<offset_t>(sizeof(C)) * n * K; }
+
+  /// Shared memory of a thread block with so many blocks.
+  static unsigned staged_bytes(int n, int blocks) {
+    return staging_bytes(static_cast<unsigned>(blocks * block_bytes(n))) +
+           K * staging_bytes(static_cast<unsigned>(blocks * vector_bytes(n) / K)) +
+           static_cast<unsigned>(blocks * sizeof(index_t));
+  }
+
+  void staged(Groups groups, offset_t lower, offset_t upper) const {
+    // Blocks that a thread block has room for; 0 outside of the bounds.
+    const auto room = [&](const detail::StoredGroup& group) -> offset_t {
+      const offset_t bytes = block_bytes(group.size);
+      if (bytes <= lower || bytes > upper) return 0;
+      const offset_t fit =
+          staged_apply_bytes(K, detail::format_part_bytes(format, sizeof(R))) / (bytes + vector_bytes(group.size));
+      // What a thread block writes had better be whole sectors of 32 bytes.
+      const offset_t even = 32 / std::gcd(group.size * static_cast<int>(sizeof(C)), 32);
+      return std::max<offset_t>(1, fit >= even ? fit / even * even : fit);
+    };
+    offset_t full_tiles = 0;
+    for (const detail::StoredGroup& group : groups)
+      if (const offset_t blocks = room(group); blocks > 0) full_tiles += (group.count + blocks - 1) / blocks;
+    unsigned shared = 0;
+    const auto share = [&](const detail::StoredGroup& group) {
+      const offset_t most = room(group), spread = std::max<offset_t>(1, most * full_tiles / staged_apply_least_tiles);
+      const auto blocks = static_cast<int>(std::min(most, spread));
+      if (blocks > 0) shared = std::max(shared, staged_bytes(group.size, blocks));
+      return blocks;
+    };
+    const auto tiles = [](index_t count, int blocks) { return static_cast<unsigned>((count - 1) / blocks + 1); };
+    for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {
+      const auto kernel = apply_staged_kernel<C, format, K, Blocks>;
+      allow_shared_memory(kernel, shared);
+      kernel<<<plan.tiles, staged_apply_threads, shared, stream_>>>(plan, blocks_, arguments_);
+      check_launch("apply_staged_kernel");
+    });
+  }
+
+  void wide(Groups groups) const {
+    const auto share = [](const detail::StoredGroup& group) {
+      if (block_bytes(group.size) <= staged_apply_largest) return 0;
+      return (group.size - 1) / wide_apply_rows + 1;
+    };
+    const auto tiles = [](index_t count, int own) { return static_cast<unsigned>(offset_t{count} * own); };
+    for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {
+      const bool by_columns = format != detail::Format::packed && arguments_.op != Op::none;
+      const auto kernel =
+          by_columns ? apply_wide_kernel<C, format, K, true, Blocks> : apply_wide_kernel<C, format, K, false, Blocks>;
+      kernel<<<plan.tiles, wide_apply_threads, 0, stream_>>>(plan, blocks_, arguments_);
+      check_launch("apply_wide_kernel");
+    });
+  }
+
+  Blocks blocks_;
+  ApplyColumns<C> arguments_;
+  CUstream_st* stream_;
+};
+
+template <class C, detail::Format format, class Blocks>
+void apply_format(const Blocks& blocks, std::span<const detail::StoredGroup> groups, const ApplyColumns<C>& arguments,
+                  CUstream_st* stream) {
+  if (arguments.r.count == 1)
+    Apply<C, format, 1, Blocks>(blocks, arguments, stream)(groups);
+  else
+    Apply<C, format, apply_columns_at_once, Blocks>(blocks, arguments, stream)(groups);
+}
+
+}  // namespace blockjacobi::kernels

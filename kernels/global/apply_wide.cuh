@@ -1,0 +1,173 @@
+#pragma once
+
+#include "kernels/global/apply_plan.hpp"
+#include "kernels/global/stored_elements.cuh"
+#include "kernels/launch_storage.hpp"
+#include "kernels/subwarp/lanes.cuh"
+#include "kernels/tuning/apply.hpp"
+
+namespace blockjacobi::kernels {
+
+template <class R>
+__device__ R sum_of(const Lanes<32>& lanes, R v) {
+  return lanes.reduce(v, [](R a, R b) { return a + b; });
+}
+template <class R>
+__device__ detail::Complex<R> sum_of(const Lanes<32>& lanes, detail::Complex<R> v) {
+  return {sum_of(lanes, v.re), sum_of(lanes, v.im)};
+}
+
+/// One of the tiles of rows of op(X) of a block that does not fit into shared memory, times K columns from `column`.
+template <class C, detail::Format format, int K>
+struct WideTile {
+  static constexpr int warps = wide_apply_threads / 32;
+  static constexpr int rows = wide_apply_rows;
+  static constexpr int rows_per_lane = rows / 32;
+  /// Columns whose loads are under way together.
+  static constexpr int at_once = K > 1 || sizeof(C) == 16 ? 2 : 4;
+  using Partial = C[warps][rows];
+
+  const StoredElements<C, format> x;
+  const ApplyColumns<C>& arguments;
+  index_t first_row;  ///< of the block in the matrix
+  index_t column;
+  int n;
+  int first;  ///< rows of the block
+  int end;
+
+  __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
+
+  /// What column k of R holds for the block.
+  __device__ void find_vectors(const C* (&r)[K]) const {
+    const Columns<const C>& from = arguments.r;
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+      r[k] = from.data + first_row * from.row_stride + min(column + k, from.count - 1) * from.column_stride;
+  }
+
+  __device__ void store(int row, int k, C sum) const {
+    const Columns<C>& to = arguments.z;
+    if (row >= end || column + k >= to.count) return;
+    C& z = to.data[(first_row + row) * to.row_stride + (column + k) * to.column_stride];
+    const C product = arguments.alpha * x.scaled(sum);
+    z = detail::is_zero(arguments.beta) ? product : product + arguments.beta * z;
+  }
+
+  __device__ C element(int i, int j) const {
+    if constexpr (format == detail::Format::packed) {
+      const bool below = i >= j;
+      const int row = below ? i : j, column = below ? j : i;
+      const C e = x[column * (2 * n - column - 1) / 2 + row];
+      // X^T is the conjugate of X, X^H is X.
+      return below == (arguments.op == Op::transpose) ? detail::conj(e) : e;
+    } else {
+      return x[i + j * n];
+    }
+  }
+
+  /// A lane has rows, the warps share the columns.
+  __device__ void by_rows(Partial& partial) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const offset_t stride = arguments.r.row_stride;
+    const C* r[K];
+    find_vectors(r);
+    C sum[K][rows_per_lane] = {};
+    int row[rows_per_lane];
+#pragma unroll
+    for (int m = 0; m < rows_per_lane; ++m) row[m] = min(first + lane + 32 * m, end - 1);
+#pragma unroll(at_once)
+    for (int j = warp(); j < n; j += warps) {
+      C e[rows_per_lane];
+#pragma unroll
+      for (int m = 0; m < rows_per_lane; ++m) e[m] = element(row[m], j);
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const C scale = r[k][j * stride];
+#pragma unroll
+        for (int m = 0; m < rows_per_lane; ++m) sum[k][m] += e[m] * scale;
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+      if (k > 0) __syncthreads();
+#pragma unroll
+      for (int m = 0; m < rows_per_lane; ++m) partial[warp()][lane + 32 * m] = sum[k][m];
+      __syncthreads();
+      const int own = static_cast<int>(threadIdx.x);
+      if (own < rows) {
+        C total = partial[0][own];
+#pragma unroll
+        for (int w = 1; w < warps; ++w) total += partial[w][own];
+        store(first + own, k, total);
+      }
+    }
+  }
+
+  /// A warp has rows of op(X), which are columns as they are stored.
+  __device__ void by_columns() const {
+    const auto lanes = Lanes<32>::current();
+    const bool conjugated = arguments.op == Op::conjugate_transpose;
+    const offset_t stride = arguments.r.row_stride;
+    const C* r[K];
+    find_vectors(r);
+    constexpr int together = K == 1 && sizeof(C) == 4 ? 4 : 1;  // columns that share what is read of R
+    for (int j = first + warp() * together; j < end; j += warps * together) {
+      C sum[K][together] = {};
+#pragma unroll(together == 1 ? at_once : 2)
+      for (int i = lanes.rank; i < n; i += 32) {
+        C e[together];
+#pragma unroll
+        for (int m = 0; m < together; ++m) {
+          e[m] = x[i + min(j + m, end - 1) * n];
+          if (conjugated) e[m] = detail::conj(e[m]);
+        }
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+          const C scale = r[k][i * stride];
+#pragma unroll
+          for (int m = 0; m < together; ++m) sum[k][m] += e[m] * scale;
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < K; ++k)
+#pragma unroll
+        for (int m = 0; m < together; ++m) {
+          const C total = sum_of(lanes, sum[k][m]);
+          if (lanes.rank == 0) store(j + m, k, total);
+        }
+    }
+  }
+};
+
+/// Z = alpha op(X) R + beta Z, several thread blocks a block. A kernel for each of the two ways, for the registers of
+/// one are not those of the other.
+template <class C, detail::Format format, int K, bool by_columns, class Blocks>
+__global__ void __launch_bounds__(wide_apply_threads)
+    apply_wide_kernel(const __grid_constant__ ApplyPlan plan, const Blocks blocks, const ApplyColumns<C> arguments) {
+  using R = detail::arithmetic_real_t<C>;
+  using Tile = WideTile<C, format, K>;
+  __shared__ typename Tile::Partial partial;
+  const ApplyGroup& group = plan.group_of(blockIdx.x);
+  const auto tile = static_cast<int>(blockIdx.x - group.first_tile);
+  const offset_t block = tile / group.share;
+  const int n = group.order;
+  const offset_t block_bytes = detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R));
+  const offset_t slot = group.first_slot + block;
+  const StoredElements<C, format> x(blocks.data + group.start + block * block_bytes, exponent_of<format>(blocks, slot));
+  const index_t first_row =
+      group.first_row >= 0 ? group.first_row + static_cast<index_t>(block) * n : blocks.first_row(slot);
+  // Tiles of about the same size, in whole warps.
+  const int tile_rows = ((n + group.share - 1) / group.share + 31) / 32 * 32;
+  const int first = tile % group.share * tile_rows;
+  for (index_t column = 0; column < arguments.r.count; column += K) {
+    const Tile work{x, arguments, first_row, column, n, first, min(first + tile_rows, n)};
+    if constexpr (by_columns) {
+      work.by_columns();
+    } else {
+      if (column > 0) __syncthreads();
+      work.by_rows(partial);
+    }
+  }
+}
+
+}  // namespace blockjacobi::kernels

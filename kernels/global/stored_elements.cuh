@@ -1,0 +1,109 @@
+#pragma once
+
+#include "core/shared/storage_format.hpp"
+
+#include <blockjacobi/views.hpp>
+
+#include <cstddef>
+
+namespace blockjacobi::kernels {
+
+/// Slots of BlockBatch.
+struct FullBlocks {
+  const std::byte* data;
+  const BlockSlot* slots;
+  __device__ index_t first_row(offset_t slot) const { return slots[slot].first_row; }
+};
+
+/// Those of StoredBlocksView.
+struct StoredBlocks {
+  const std::byte* data;
+  const detail::StoredSlot* slots;
+  __device__ index_t first_row(offset_t slot) const { return slots[slot].first_row; }
+};
+
+/// The exponent with which a block is stored.
+template <detail::Format format, class Blocks>
+__device__ int exponent_of(const Blocks& blocks, offset_t slot) {
+  if constexpr (format == detail::Format::full || format == detail::Format::packed)
+    return 0;
+  else
+    return blocks.slots[slot].exponent;
+}
+
+/// A number of a narrow format as a double. Its bits, moved to where a double has them, are those of the number times a
+/// power of two, subnormal ones included; that takes a multiplication, and no conversion, of which a multiprocessor
+/// does few at a time.
+template <detail::Format format>
+__device__ double widened(typename detail::StoredPart<format, double>::type number) {
+  if constexpr (format == detail::Format::fp32) {
+    const int bits = __float_as_int(number);
+    return __hiloint2double((bits >> 3) & static_cast<int>(0x8FFFFFFFu), bits << 29) * 0x1p896;
+  } else {
+    const int bits = static_cast<std::int16_t>(number);
+    if constexpr (format == detail::Format::bf16)
+      return __hiloint2double((bits << 13) & static_cast<int>(0x8FFFE000u), 0) * 0x1p896;
+    else
+      return __hiloint2double((bits << 10) & static_cast<int>(0x81FFFC00u), 0) * 0x1p1008;
+  }
+}
+
+/// The elements of one block by the number that they have where they are stored. scaled() goes over sums of products
+/// with them.
+template <class C, detail::Format format>
+class StoredElements {
+  using R = detail::arithmetic_real_t<C>;
+  using Part = detail::StoredPart<format, R>;
+  using Number = typename Part::type;
+  struct alignas(2 * sizeof(Number)) Pair {
+    Number re, im;
+  };
+  static constexpr bool is_complex = detail::Arithmetic<C>::is_complex;
+  static constexpr bool narrow = format != detail::Format::full && format != detail::Format::packed;
+  // Single precision has no room for sums of numbers near the greatest of the format.
+  static constexpr bool scales_sums = narrow && sizeof(R) == sizeof(double);
+
+ public:
+  __device__ StoredElements(const std::byte* data, int exponent)
+      : data_(data), factor_(narrow ? detail::power_of_two(R(), exponent) : R(1)) {}
+
+  __device__ C operator[](int e) const {
+    if constexpr (is_complex) {
+      const Pair pair = reinterpret_cast<const Pair*>(data_)[e];
+      return {element(pair.re), element(pair.im)};
+    } else {
+      return element(reinterpret_cast<const Number*>(data_)[e]);
+    }
+  }
+
+  /// Elements e and, of real ones of two bytes, with an even e, e + 1.
+  __device__ void load(int e, C (&elements)[1]) const { elements[0] = (*this)[e]; }
+  __device__ void load(int e, C (&elements)[2]) const {
+    static_assert(!is_complex && sizeof(Number) == 2);
+    const std::uint32_t both = reinterpret_cast<const std::uint32_t*>(data_)[e / 2];
+    elements[0] = element(static_cast<Number>(both));
+    elements[1] = element(static_cast<Number>(both >> 16));
+  }
+
+  __device__ C scaled(C sum) const {
+    if constexpr (scales_sums)
+      return factor_ * sum;
+    else
+      return sum;
+  }
+
+ private:
+  __device__ R element(Number number) const {
+    if constexpr (scales_sums)
+      return widened<format>(number);
+    else if constexpr (narrow)
+      return Part::decode(number) * factor_;
+    else
+      return number;
+  }
+
+  const std::byte* data_;
+  R factor_;
+};
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,169 @@
+#include "support/backends.hpp"
+#include "support/random.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace blockjacobi::test {
+namespace {
+
+/// Detection reads patterns: one scalar stands for all.
+template <class Case>
+class DetectOnBackend : public BackendTest<Case> {};
+#if defined(BLOCKJACOBI_TEST_CUDA)
+using PatternCases = ::testing::Types<BackendCase<BackendKind::host, double>, BackendCase<BackendKind::cuda, double>>;
+#else
+using PatternCases = ::testing::Types<BackendCase<BackendKind::host, double>>;
+#endif
+TYPED_TEST_SUITE(DetectOnBackend, PatternCases, BackendCaseName);
+
+/// The columns of each row, in any order and number.
+using Rows = std::vector<std::vector<index_t>>;
+
+std::size_t below(Random& random, std::size_t bound) {
+  return static_cast<std::size_t>(random.index(static_cast<index_t>(bound)));
+}
+
+/// The rule of BlockPartition::detect in its plainest form.
+std::vector<index_t> expected_offsets(const Rows& rows, const DetectOptions& o) {
+  std::vector<index_t> cuts{0};
+  std::set<index_t> previous;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::set<index_t> own(rows[i].begin(), rows[i].end());
+    std::size_t common = 0;
+    for (const index_t column : own) common += previous.count(column);
+    const auto together = static_cast<double>(own.size() + previous.size() - common);
+    const bool matches = together - static_cast<double>(common) <= o.tolerance * together;
+    const auto row = static_cast<index_t>(i);
+    if (i > 0 && !(matches && row - cuts.back() < o.max_size)) cuts.push_back(row);
+    previous = own;
+  }
+  if (rows.empty()) return cuts;
+  cuts.push_back(static_cast<index_t>(rows.size()));
+  if (o.merge == Merge::none) return cuts;
+  std::vector<index_t> merged{0};
+  for (std::size_t b = 1; b + 1 < cuts.size(); ++b)
+    if (cuts[b + 1] - merged.back() > o.max_size) merged.push_back(cuts[b]);
+  merged.push_back(cuts.back());
+  return merged;
+}
+
+template <Offset O>
+void expect_detected(const Backend& backend, const Rows& rows, const DetectOptions& o, IndexBase base) {
+  std::vector<O> offsets{static_cast<O>(base)};
+  std::vector<index_t> columns;
+  for (const auto& row : rows) {
+    for (const index_t column : row) columns.push_back(column + static_cast<index_t>(base));
+    offsets.push_back(static_cast<O>(columns.size()) + static_cast<O>(base));
+  }
+  const Array<O> own_offsets(backend, offsets);
+  const Array<index_t> own_columns(backend, columns);
+  const auto n = static_cast<index_t>(rows.size());
+  const CsrView<double, O> view{n,
+                                n,
+                                static_cast<offset_t>(columns.size()),
+                                own_offsets.data(),
+                                own_columns.data(),
+                                nullptr,
+                                base,
+                                backend.memory_space()};
+  const BlockPartition found = BlockPartition::detect(backend, view, o);
+  const std::vector<index_t> expected = expected_offsets(rows, o);
+  const auto difference = std::ranges::mismatch(found.offsets(), expected);
+  EXPECT_TRUE(std::ranges::equal(found.offsets(), expected))
+      << n << " rows, max_size " << o.max_size << ", tolerance " << o.tolerance << ", merge "
+      << static_cast<int>(o.merge) << ": " << found.blocks() << " blocks instead of " << expected.size() - 1
+      << ", different from block " << difference.in1 - found.offsets().begin();
+}
+
+void expect_detected(const Backend& backend, const Rows& rows, std::initializer_list<index_t> sizes,
+                     double tolerance = 0.0) {
+  for (const index_t max_size : sizes)
+    for (const Merge merge : {Merge::none, Merge::greedy}) {
+      DetectOptions options;
+      options.max_size = max_size;
+      options.tolerance = tolerance;
+      options.merge = merge;
+      expect_detected<std::int32_t>(backend, rows, options, IndexBase::one);
+      expect_detected<std::int64_t>(backend, rows, options, IndexBase::zero);
+    }
+}
+
+/// Runs of 1 .. longest rows that share up to `width` columns.
+Rows random_runs(index_t n, std::size_t longest, std::size_t width, std::uint64_t seed) {
+  Random random(seed);
+  Rows rows;
+  while (rows.size() < static_cast<std::size_t>(n)) {
+    std::set<index_t> columns;
+    for (std::size_t k = below(random, width + 1); k > 0; --k)
+      columns.insert(static_cast<index_t>(below(random, static_cast<std::size_t>(n))));
+    for (std::size_t k = below(random, longest) + 1; k > 0 && rows.size() < static_cast<std::size_t>(n); --k)
+      rows.emplace_back(columns.begin(), columns.end());
+  }
+  return rows;
+}
+
+TYPED_TEST(DetectOnBackend, SmallRandomRuns) {
+  const Backend backend = this->make_backend();
+  for (const index_t n : {1, 2, 31, 32, 33, 500}) {
+    expect_detected(backend, random_runs(n, 6, 9, 3), {1, 2, 5, 8, 32, 512});
+    expect_detected(backend, random_runs(n, 50, 2, 4), {1, 3, 32, 33, 100});
+    expect_detected(backend, random_runs(n, 3, 100, 5), {4, 32});
+  }
+}
+
+TYPED_TEST(DetectOnBackend, SmallNoRowsAndEmptyRows) {
+  const Backend backend = this->make_backend();
+  expect_detected(backend, {}, {1, 32});
+  expect_detected(backend, Rows(1), {1, 32});
+  expect_detected(backend, Rows(4097), {1, 7, 32, 512});  // one run, longer than what a thread block looks at
+}
+
+TYPED_TEST(DetectOnBackend, SmallUnsortedRowsAndDuplicates) {
+  const Backend backend = this->make_backend();
+  Random random(8);
+  Rows rows = random_runs(600, 7, 40, 6);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto& row = rows[i];
+    if (i % 3 == 0 && !row.empty()) row.push_back(row[below(random, row.size())]);  // a duplicate, out of order
+    if (i % 3 == 1) std::ranges::reverse(row);
+    if (i % 5 == 2 && !row.empty()) row.insert(row.begin(), row.front());  // a duplicate beside the original
+  }
+  expect_detected(backend, rows, {1, 4, 32, 512});
+  expect_detected(backend, rows, {4, 32}, 0.2);
+}
+
+TYPED_TEST(DetectOnBackend, SmallTolerance) {
+  const Backend backend = this->make_backend();
+  Random random(9);
+  Rows rows = random_runs(700, 9, 30, 7);
+  for (auto& row : rows)
+    if (row.size() > 3 && below(random, 2) == 0)
+      row.erase(row.begin() + static_cast<std::ptrdiff_t>(below(random, row.size())));
+  for (const double tolerance : {0.03, 0.1, 0.5, 0.99}) expect_detected(backend, rows, {3, 32}, tolerance);
+}
+
+TYPED_TEST(DetectOnBackend, ManyRows) {
+  const Backend backend = this->make_backend();
+  // Beside and beyond 2^16, and beyond 32 x 4096 rows.
+  expect_detected(backend, random_runs(4096, 5, 6, 11), {8, 32, 512});
+  expect_detected(backend, random_runs(65537, 12, 8, 12), {1, 8, 32, 512});
+  expect_detected(backend, random_runs(140001, 3, 4, 13), {13, 32});
+  expect_detected(backend, Rows(140001), {32, 500});
+  Rows diagonal(70000);
+  for (std::size_t i = 0; i < diagonal.size(); ++i) diagonal[i] = {static_cast<index_t>(i)};
+  expect_detected(backend, diagonal, {1, 31, 512});
+}
+
+TYPED_TEST(DetectOnBackend, SmallLongRows) {
+  const Backend backend = this->make_backend();
+  Rows rows(300);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (index_t column = 0; column < 300; ++column)
+      if (i / 20 % 2 == 0 || column != static_cast<index_t>(299 - i / 20)) rows[i].push_back(column);
+  expect_detected(backend, rows, {8, 32});
+  expect_detected(backend, rows, {8, 300}, 0.004);
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
