@@ -165,7 +165,7 @@ struct BlockGaussJordan {
       const int steps = eliminate(first + c, c, inner, own_pivot);
       if (steps < inner) return first + c + steps + 1;
       if (width > W) {
-        stage_inside(width, own_pivot);
+        stage_inside(c, width, own_pivot);
         __syncthreads();
         update_inside(first + c, c, inner, width);
       }
@@ -293,7 +293,7 @@ struct BlockGaussJordan {
 
   /// The pivot rows of an inner panel in the other columns of the panel, some lanes a column. Rows that it does not
   /// have in its last columns meet zeros in P.
-  __device__ void stage_inside(int width, int own_pivot) const {
+  __device__ void stage_inside(int c0, int width, int own_pivot) const {
     constexpr int columns = 32 / W;  // at once
     const int l = lane() % W, pivot = __shfl_sync(full_warp, own_pivot, l);
     const int stride = Tile::conflict_free_stride(layout.panel_columns);
@@ -301,7 +301,8 @@ struct BlockGaussJordan {
     C* const to = staged + l * stride;
     const C* from = &at(pivot, 0);
 #pragma unroll 4
-    for (int c = columns * warp() + lane() / W; c < end; c += step) to[Tile::place(c)] = from[c * layout.ld];
+    for (int c = columns * warp() + lane() / W; c < end; c += step)
+      if (c < c0 || c >= c0 + W) to[Tile::place(c)] = from[c * layout.ld];
   }
 
   /// The rows of this lane in the tiles of part r of its warp, and which of them are pivot rows of the steps

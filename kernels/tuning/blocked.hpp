@@ -20,18 +20,22 @@ inline constexpr int cached_threads = 256, uncached_threads = 512;
 // Largest orders whose factors are kept in shared memory, by time on an H200 for fp32 and fp64. Where they leave a
 // multiprocessor too few thread blocks, the steps of the elimination are waited for; `words` of 4 bytes a scalar.
 constexpr int largest_cached_lu(int words) { return words == 1 ? 112 : words == 2 ? 56 : 40; }
-constexpr int largest_cached_cholesky(int words) { return words == 1 ? 224 : words == 2 ? 56 : 40; }
+constexpr int largest_cached_cholesky(int words) { return words == 1 ? 224 : words == 2 ? 168 : 72; }
 
 /// Columns of a matrix of order n that Gauss-Jordan elimination has in shared memory, and of how many others the pivot
 /// rows are there at once; `words` of 4 bytes a scalar.
 struct GaussJordanPolicy {
   int panel_columns, staged_columns;
 };
-/// Two thread blocks a multiprocessor are faster than one with twice the columns up to order 256, or 128.
+/// Thread blocks of a multiprocessor that work on different matrices hide each other's steps: two with the whole
+/// matrix, else three up to order 160 and two up to 256 with fewer columns were faster on an H200 than one with more.
 constexpr GaussJordanPolicy gauss_jordan_policy(int words, int width, int n) {
-  const int kilobytes = n <= 128 || (words < 4 && n <= 256) ? 110 : 205;
-  const int columns = kilobytes * 1024 / (4 * words * (n + 12)) / width * width;
-  return {columns, 16};
+  constexpr int kilobyte = 1024;
+  const int staged = n <= 256 ? 16 : 32;
+  const int element = 4 * words;
+  if (element * n * (n + 12 + width) <= 112 * kilobyte) return {largest_blocked_order, staged};
+  const int kilobytes = n <= 160 && words < 4 ? 75 : n <= 128 || (n <= 256 && words < 4) ? 113 : 212;
+  return {kilobytes * kilobyte / (element * (n + 20 + staged)) / width * width, staged};
 }
 
 /// What a thread has of a panel in its registers, and threads of a thread block, which both are bounded by registers.
