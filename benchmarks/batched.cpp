@@ -1,10 +1,12 @@
 /// The batched dense operations and the same operations of cuBLAS and cuSOLVER on the same matrices, as records in
 /// JSON.
 ///
-///   batched OUT.json [--orders 1-32|8,16] [--complex-orders 4,8,16,24,32] [--peer-orders 4,8,12,16,20,24,28,32]
-///           [--scalars sdcz] [--operations inverse,lu,cholesky,spd_inverse,qr,extract_invert]
-///           [--gigabytes 2] [--sources-sha256 HASH]
+///   batched OUT.json [--orders 1-32,33,64] [--complex-orders 4,8,16] [--peer-orders 4,8,12] [--scalars sdcz]
+///           [--operations inverse,lu,cholesky,spd_inverse,qr,extract_invert]
+///           [--gigabytes 2] [--batch COUNT] [--sources-sha256 HASH]
 ///
+/// Up to order 32 a call moves --gigabytes; above it takes 10 000 matrices, from 256 on 2 000, unless --batch says
+/// otherwise. spd_inverse and extract_invert are left out above 32.
 /// Matrices are random and dense, so that rows move at almost every step; those for Cholesky are random too, but for a
 /// dominant diagonal. Inputs are restored outside the timed part. Times are medians.
 #include "batched/device.hpp"
@@ -24,10 +26,13 @@ namespace {
 using namespace bench;
 
 struct Options {
-  std::string out, orders = "1-32", complex_orders = "4,8,16,24,32", peer_orders = "4,8,12,16,20,24,28,32";
+  std::string out, orders = "1-32,33,40,48,64,77,96,128,160,190,256,333,512",
+                   complex_orders = "4,8,16,24,32,64,128,190",
+                   peer_orders = "4,8,12,16,20,24,28,32,33,40,48,64,77,96,128,160,190,256,333,512";
   std::string scalars = "sdcz", sources;
   std::vector<std::string> operations{"inverse", "lu", "cholesky", "spd_inverse", "qr", "extract_invert"};
   double gigabytes = 2.0;
+  std::size_t batch = 0;
 };
 
 template <class T>
@@ -38,10 +43,11 @@ void run(const Options& options, Device& device, Report& report) {
     for (const int n : parse_orders(blockjacobi::is_complex<T> ? options.complex_orders : options.orders)) {
       if (operation == "extract_invert") {
         // One kernel serves four orders.
-        if (n % 4 == 0) report.add(measure_setup<T>(device, n, options.gigabytes));
+        if (n % 4 == 0 && n <= 32) report.add(measure_setup<T>(device, n, options.gigabytes));
         continue;
       }
-      Case<T> problem(device, operation, n, options.gigabytes);
+      if (operation == "spd_inverse" && n > 32) continue;
+      Case<T> problem(device, operation, n, options.batch, options.gigabytes);
       const bool with_peers = std::find(peers.begin(), peers.end(), n) != peers.end();
       for (const Measurement& m : problem.measure(with_peers)) report.add(m);
     }
@@ -61,6 +67,7 @@ int main(int argc, char** argv) {
   app.add_option("--peer-orders", options.peer_orders, "orders at which cuBLAS and cuSOLVER run too; 0 is none")
       ->capture_default_str();
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
+  app.add_option("--batch", options.batch, "matrices of a call; 0 lets the order decide")->capture_default_str();
   app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -37,6 +37,15 @@ RELATIVE = {
     ("cholesky", "cz"): (3.0, ("cusolver",), math.inf),
     ("extract_invert", "sd"): (5.0, ("ginkgo",), math.inf),
 }
+# Above order 32: percent of the floor, times as fast as cuBLAS or cuSOLVER, times as fast as MAGMA, by the largest order.
+BLOCKED = {
+    ("inverse", "d"): ((128, 25, 6, 2), (512, 15, 6, 1.5)),
+    ("inverse", "s"): ((128, None, 6, 2), (512, None, 6, 1.5)),
+    ("lu", "sd"): ((512, None, 4, 2),),
+    ("cholesky", "sd"): ((512, None, 3, 1.3),),
+    ("qr", "sd"): ((512, None, 5, 1.5),),
+    ("inverse lu cholesky qr", "cz"): ((512, None, 3, None),),
+}
 
 
 def ns_per_matrix(record):
@@ -67,9 +76,26 @@ class Given:
         return math.exp((1 - weight) * math.log(times[low]) + weight * math.log(times[high]))
 
 
+def blocked_time(row, peers):
+    """The time a matrix of order above 32 may take, in ns; None without a target."""
+    for (operations, scalars), classes in BLOCKED.items():
+        if row["operation"] not in operations.split() or row["scalar"] not in scalars:
+            continue
+        _, floor, toolkit, magma = next(c for c in classes if row["n"] <= c[0])
+        times = [100 / floor * row["fraction_of_floor"] * ns_per_matrix(row)] if floor else []
+        times += [peers[name] / toolkit for name in ("cublas", "cusolver") if name in peers]
+        times += [peers["magma"] / magma] if magma and "magma" in peers else []
+        return min(times, default=None)
+    return None
+
+
 def land(row, peers):
     """The percentage of copy that the row must reach; None without a target."""
     operation, scalar, n = row["operation"], row["scalar"], row["n"]
+    if n > 32:
+        time = blocked_time(row, peers)
+        factor = 1.0 if n % 4 == 0 else 0.75
+        return time and factor * 100 * row["fraction_of_copy"] * ns_per_matrix(row) / time
     # Orders that are no multiple of 4 have 3/4 of the target of their class; orders 1 to 3 count as 4.
     factor = 1.0 if n % 4 == 0 or n < 4 else 0.75
     if (operation, scalar) in LAND:
@@ -85,6 +111,8 @@ def land(row, peers):
 def collect(records, given):
     measured = collections.defaultdict(dict)
     for record in records:
+        if record["batch"] == 1:  # one single matrix is no batch
+            continue
         measured[record["operation"], record["scalar"], record["n"]][record["implementation"]] = record
     for (operation, scalar, n), found in sorted(measured.items(), key=lambda k: (k[0][0], "sdcz".index(k[0][1]), k[0][2])):
         if "blockjacobi" not in found:

@@ -10,7 +10,7 @@ struct CUstream_st;
 /// orders are at most those below and count is positive.
 namespace blockjacobi::kernels {
 
-/// Orders of getrf, getri, inverse and potrf, and those of the others.
+/// Orders of getrf, getri, inverse, potrf and geqrf, and those of the others.
 inline constexpr int largest_batched_order = 512;
 inline constexpr int largest_tiny_batched_order = 32;
 

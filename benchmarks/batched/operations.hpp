@@ -14,11 +14,15 @@ class Case {
   using Real = blockjacobi::real_t<T>;
 
  public:
-  Case(Device& device, const std::string& operation, int n, double gigabytes)
+  /// `batch` matrices; if it is 0, as many as move `gigabytes` up to order 32 and what is usual above.
+  Case(Device& device, const std::string& operation, int n, std::size_t batch, double gigabytes)
       : device_(device),
         operation_(operation),
         n_(n),
-        batch_(std::max<std::size_t>(1, static_cast<std::size_t>(gigabytes * 1e9 / bytes_of_one()))),
+        batch_(batch > 0  ? batch
+               : n <= 32  ? std::max<std::size_t>(1, static_cast<std::size_t>(gigabytes * 1e9 / bytes_of_one()))
+               : n <= 200 ? 10000
+                          : 2000),
         original_(batch_ * size()),
         a_(batch_ * size()),
         x_(operation == "inverse" || operation == "spd_inverse" ? batch_ * size() : 0),
@@ -33,7 +37,7 @@ class Case {
   std::vector<Measurement> measure(bool peers) {
     std::vector<Measurement> results{ours()};
     if (peers)
-      for (const Peer<T>& peer : peers_of<T>(operation_, n_)) results.push_back(theirs(peer));
+      for (const Peer<T>& peer : peers_of<T>(operation_, n_, batch_)) results.push_back(theirs(peer));
     return results;
   }
 
@@ -116,8 +120,9 @@ class Case {
 
   Measurement theirs(const Peer<T>& peer) {
     PeerBatch<T> batch(device_, n_, batch_, a_.data(), x_.data(), vectors_.data(), ipiv_.data(), info_.data());
+    const int repetitions = n_ <= 200 ? 5 : 3;
     const Time time = device_.time(
-        5, [&] { a_.restore(original_); }, [&] { peer.run(batch); });
+        repetitions, [&] { a_.restore(original_); }, [&] { peer.run(batch); });
     return record(peer.name, time, std::nan(""));
   }
 
@@ -140,7 +145,9 @@ class Case {
     double worst = 0;
     for (const int info : info_.sample(0, operation_ == "qr" ? 0 : batch_))
       if (info != 0) return INFINITY;
-    constexpr std::size_t samples = 40;
+    // Products in extended precision take their time.
+    const std::size_t samples =
+        std::clamp<std::size_t>(40 * 64 * 64 * 64 / (size() * static_cast<std::size_t>(n_)), 2, 40);
     for (std::size_t s = 0; s < samples; ++s) {
       const std::size_t k = s * (batch_ - 1) / (samples - 1);
       const double e = error_of(k);

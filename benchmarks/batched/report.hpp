@@ -28,10 +28,11 @@ class Report {
     if (!file) throw std::runtime_error("cannot write " + path);
   }
 
-  /// One line an order: ms, percent of the copy bandwidth, times the best peer in the same run, scaled error.
+  /// One line an order: ms, percent of the copy bandwidth and of the floor, times the best peer in the same run, scaled
+  /// error.
   void print_table(std::ostream& out) const {
     out << "copy " << std::fixed << std::setprecision(0) << copy_gbps_ << " GB/s\n"
-        << "operation    scalar   N      ms  % copy  x peer  error\n";
+        << "operation    scalar   N      ms  % copy % floor  x peer  error\n";
     for (const Measurement& m : measurements_) {
       if (m.implementation != "blockjacobi") continue;
       double peer = 0;
@@ -41,7 +42,7 @@ class Report {
           peer = other.time.median;
       out << std::left << std::setw(13) << m.operation << std::setw(7) << m.scalar << std::right << std::setw(3) << m.n
           << std::setprecision(3) << std::setw(8) << m.time.median << std::setprecision(1) << std::setw(8)
-          << 100 * fraction(m);
+          << 100 * fraction(m) << std::setw(8) << 100 * fraction_of_floor(m);
       if (peer > 0)
         out << std::setw(8) << peer / m.time.median;
       else

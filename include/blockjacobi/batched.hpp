@@ -48,9 +48,9 @@ struct MatrixBatchView {
 ///  - Arrays (matrices, pointer arrays, orders, ipiv, tau, info, rank) lie in the memory space of the backend. Work is
 ///    enqueued on its stream; a call neither waits nor, but for pseudo_inverse on the host, allocates. On the host the
 ///    work is done on return. On a host backend several threads may call them at once, for different outputs.
-///  - Matrices are of order 0..max_block_size on the host and for getrf, getri, inverse and potrf on CUDA, of order
-///    0..32 for the other functions there; square but for geqrf and right-hand sides, and disjoint from each other.
-///    Elements between the rows and the leading dimension are neither read nor written.
+///  - Matrices are of order 0..max_block_size on the host and for getrf, getri, inverse, potrf and geqrf on CUDA, of
+///    order 0..32 for the other functions there; square but for geqrf and right-hand sides, and disjoint from each
+///    other. Elements between the rows and the leading dimension are neither read nor written.
 ///  - An input and an output may be the same storage (same data or pointers, stride, and ld unless there is only one
 ///    column) where a function says so, else they must be disjoint: one behind the other, or interleaved at the same
 ///    stride and ld. Pointer arrays may point anywhere else, which is the caller's promise.

@@ -2,8 +2,8 @@
 
 #include "core/shared/matrix_batch.hpp"
 #include "kernels/block/panel_store.cuh"
-#include "kernels/block/panel_tile.cuh"
-#include "kernels/subwarp/team.cuh"
+#include "kernels/block/update_tile.cuh"
+#include "kernels/subwarp/householder.cuh"
 
 #include <blockjacobi/batched.hpp>
 
@@ -34,56 +34,43 @@ struct StoredTriangle {
 };
 
 /// Cholesky factorization A = L L^H of one n x n matrix in place by a thread block with a thread for each row, left to
-/// right by panels J of W columns. A panel takes the updates of all columns before it when its turn comes, 32 rows a
-/// warp; the first warp factorizes its own rows, then each thread divides its row. Finished columns are read from
-/// shared memory where they fit (cached), else from their place.
+/// right by panels J of W columns. A panel takes the products of all columns before it when its turn comes, 32 rows a
+/// warp. Then each thread factorizes L_JJ in its registers, which no other has to wait for, and divides its row by it.
+/// Finished columns are read from shared memory where they fit (cached), else from their place.
 template <class C, int W, bool cached>
 struct BlockCholesky {
-  using Row = Rows<C, W>;
-  using Tile = PanelTile<C, W>;
+  using Tile = UpdateTile<C, W>;
   using Real = detail::arithmetic_real_t<C>;
+  static_assert(W == Tile::depth || W % Tile::depth == 0);
 
   StoredTriangle<C> a;
   int n;
-  C* finished;        ///< cached: the panels of a TrapezoidStore, else the panel at work
-  C* staged;          ///< row k: conj(L(J, k)) for the columns k before the panel J
-  C* triangle;        ///< W rows: the panel's own, then L_JJ
-  C* adjoint;         ///< W rows: L_JJ^H
-  Real* reciprocals;  ///< W: of the diagonal of L_JJ
-  int* info;
+  C* finished;  ///< cached: the panels of a TrapezoidStore, else the panel at work
+  C* diagonal;  ///< W x W, by rows: L_JJ L_JJ^H
 
-  __host__ __device__ static constexpr std::size_t finished_bytes(int n) {
-    const int elements = cached ? TrapezoidStore<C, W>::panels(n) : W * (n | 1);
-    return (static_cast<std::size_t>(elements) * sizeof(C) + 15) / 16 * 16;
+  __host__ __device__ static constexpr std::size_t finished_elements(int n) {
+    return static_cast<std::size_t>(((cached ? TrapezoidStore<C, W>::panels(n) : W * (n | 1)) + 3) / 4 * 4);
   }
   __host__ __device__ static constexpr std::size_t shared_bytes(int n) {
-    const auto rows = static_cast<std::size_t>((n + W - 1) / W * W);
-    return finished_bytes(n) + (rows + 2 * W) * Row::stride * sizeof(C) + W * sizeof(Real) + sizeof(int);
+    return (finished_elements(n) + W * W) * sizeof(C);
   }
 
   __device__ BlockCholesky(const StoredTriangle<C>& a_, unsigned char* shared) : a(a_), n(a_.n) {
     finished = reinterpret_cast<C*>(shared);
-    staged = reinterpret_cast<C*>(shared + finished_bytes(n));
-    triangle = staged + (n + W - 1) / W * W * Row::stride;
-    adjoint = triangle + W * Row::stride;
-    reciprocals = reinterpret_cast<Real*>(adjoint + W * Row::stride);
-    info = reinterpret_cast<int*>(reciprocals + W);
+    diagonal = finished + finished_elements(n);
   }
 
-  /// Returns 0, or the order of the first leading minor that is not positive definite.
+  /// Returns 0, or the order of the first leading minor that is not positive definite. Uniform in the thread block.
   __device__ int run() const {
-    if (thread() == 0) *info = 0;
-    __syncthreads();
 #pragma unroll 1
-    for (int first = 0; first < n && *info == 0; first += W) {
-      C x[W];
-      update(first, x);
-      exchange_triangle(first, x);
-      if (thread() >= first + W && *info == 0) divide(x);
-      store(first, x);
+    for (int first = 0; first < n; first += W) {
+      update(first);
+      __syncthreads();
+      const int info = divide(first);
+      if (info != 0) return info;
       __syncthreads();
     }
-    return *info;
+    return 0;
   }
 
  private:
@@ -106,106 +93,86 @@ struct BlockCholesky {
       return {finished, n | 1};
   }
 
-  /// This thread's row of the panel, less the products of the columns before it.
-  __device__ void update(int first, C (&x)[W]) const {
-    Tile tile;
-    tile.for_each([&](int i, int c, C& element) { element = original(first_row() + i, first + c); });
-    stage(first);
-    __syncthreads();
-    const auto panel = exchange(first);
-    if (first_row() + 31 >= first) {
-#pragma unroll 1
-      for (int k = 0; k < first; k += W) {
-        const auto l = columns(k);
-        tile.subtract([&](int i, int c) { return l(min(first_row() + i, n - 1), c); }, staged + k * Row::stride,
-                      first - first_row());
-      }
-      tile.for_each([&](int i, int c, C& element) {
-        const int row = first_row() + i;
-        if (row >= first && row < n) panel(row, c) = element;
-      });
-    }
-    __syncwarp();
-#pragma unroll
-    for (int c = 0; c < W; ++c)
-      x[c] = thread() >= first && thread() < n ? panel(thread(), c) : detail::from_real<C>(thread() == first + c);
-  }
-
   /// Behind the matrix the identity.
   __device__ C original(int i, int j) const {
     const C value = i >= j && i < n ? a.get(i, j) : C{};
     return i == j ? detail::from_real<C>(i < n ? detail::real_part(value) : Real(1)) : value;
   }
 
-  __device__ void stage(int first) const {
-    if (thread() >= first) return;
-    const int k = thread() / W * W;
-    const auto l = columns(k);
-    C row[W];
+  /// This warp's rows of the panel, less the products of the columns before it.
+  __device__ void update(int first) const {
+    if (first_row() + 31 < first) return;
+    int row[Tile::rows];
 #pragma unroll
-    for (int c = 0; c < W; ++c) row[c] = detail::conj(l(min(first + c, n - 1), thread() - k));
-    Row::write(staged + thread() * Row::stride, row);
+    for (int r = 0; r < Tile::rows; ++r) row[r] = first_row() + Tile::row(r);
+    Tile tile;
+    tile.for_each([&](int r, int c, C& x) { x = original(row[r], first + c); });
+    int clamped[Tile::rows];
+#pragma unroll
+    for (int r = 0; r < Tile::rows; ++r) clamped[r] = min(max(row[r], first), n - 1);
+    constexpr int parts = W / Tile::depth;
+#pragma unroll(cached ? 2 : detail::Arithmetic <C>::is_complex ? 1 : 4)
+    for (int k = 0; k < first; k += W) {
+      const auto l = columns(k);
+#pragma unroll
+      for (int m = 0; m < parts; ++m) {
+        const auto part = [&](int i, int c) { return l(i, m * Tile::depth + c); };
+        tile.add_from(Tile::load_left(part, clamped),
+                      [&](int c, int j) { return -detail::conj(part(min(first + j, n - 1), c)); });
+      }
+    }
+    const auto panel = exchange(first);
+    tile.for_each([&](int r, int c, C& x) {
+      const int i = row[r] - first;
+      if (i >= 0 && row[r] < n) panel(row[r], c) = x;
+      if (i >= 0 && i < W) diagonal[i * W + c] = x;
+    });
   }
 
-  /// The first warp factorizes the rows of the panel's own columns; their threads take the result.
-  __device__ void exchange_triangle(int first, C (&x)[W]) const {
-    const int i = thread() - first;
-    const bool own = i >= 0 && i < W;
-    if (own) Row::write(triangle + i * Row::stride, x);
-    __syncthreads();
-    if (thread() < 32) factorize_triangle(first);
-    __syncthreads();
-    if (own) Row::read(triangle + i * Row::stride, x);
-  }
-
-  __device__ void factorize_triangle(int first) const {
-    using Warp = Team<32>;
-    const int lane = thread();
-    C y[W];
-    Row::read(triangle + lane % W * Row::stride, y);
-    Warp::sync();  // rows are read twice before they are written
-                   // Rolled for the sake of the instruction cache: a step reads register c and writes register c - 1.
-#pragma unroll 1
+  /// This thread's row of the panel times L_JJ^-H; returns as run().
+  __device__ int divide(int first) const {
+    C l[W][W];
+    Real reciprocal[W];
+    int info = 0;
+    const int width = min(W, n - first);
+#pragma unroll
+    for (int i = 0; i < W; ++i)
+#pragma unroll
+      for (int c = 0; c <= i; ++c) l[i][c] = i < width ? diagonal[i * W + c] : detail::from_real<C>(i == c);
+#pragma unroll
     for (int k = 0; k < W; ++k) {
-      const Real pivot = detail::real_part(Warp::broadcast(y[0], k));
-      if (!(pivot > Real(0))) {
-        if (lane == 0) *info = first + k + 1;
-        break;
-      }
-      const Real root = sqrt(pivot), reciprocal = Real(1) / root;
-      const C l = lane == k ? detail::from_real<C>(root) : reciprocal * y[0];
-      C* const column = adjoint + k * Row::stride;
-      if (lane < W) {
-        triangle[lane * Row::stride + k] = l;
-        column[lane] = detail::conj(l);
-      }
-      if (lane == 0) reciprocals[k] = reciprocal;
-      __syncwarp();
+      const Real pivot = detail::real_part(l[k][k]);
+      if (info == 0 && !(pivot > Real(0))) info = first + k + 1;
+      reciprocal[k] = info == 0 ? reciprocal_root(pivot) : Real(0);
 #pragma unroll
-      for (int c = 1; c < W; ++c) y[c - 1] = fused_subtract(y[c], l, column[min(k + c, W - 1)]);
+      for (int i = k + 1; i < W; ++i) l[i][k] = reciprocal[k] * l[i][k];
+#pragma unroll
+      for (int c = k + 1; c < W; ++c)
+#pragma unroll
+        for (int i = c; i < W; ++i) l[i][c] = fused_subtract(l[i][c], l[i][k], detail::conj(l[c][k]));
     }
-  }
-
-  /// x L_JJ^-H.
-  __device__ void divide(C (&x)[W]) const {
-#pragma unroll
-    for (int c = 0; c < W; ++c) {
-      x[c] = reciprocals[c] * x[c];
-#pragma unroll
-      for (int m = 0; m < W; ++m)
-        if (m > c) x[m] = fused_subtract(x[m], x[c], adjoint[c * Row::stride + m]);
-    }
-  }
-
-  __device__ void store(int first, const C (&x)[W]) const {
-    if (thread() < first || thread() >= n) return;
+    const int own = thread() - first;
+    if (own < 0 || thread() >= n) return info;
+    const int end = info == 0 ? width : info - 1 - first;
     const auto panel = exchange(first);
 #pragma unroll
-    for (int c = 0; c < W; ++c)
-      if (first + c <= thread()) {
-        a.set(thread(), first + c, x[c]);
-        if constexpr (cached) panel(thread(), c) = x[c];
-      }
+    for (int c = 0; c < W; ++c) {
+      C x = panel(thread(), c);
+#pragma unroll
+      for (int m = 0; m < c; ++m) x = fused_subtract(x, panel(thread(), m), detail::conj(l[c][m]));
+      x = reciprocal[c] * x;
+      panel(thread(), c) = x;
+      if (c <= own && c < end) a.set(thread(), first + c, x);
+    }
+    return info;
+  }
+
+  __device__ static Real reciprocal_root(Real a) {
+    const int field = static_cast<int>(magnitude_word(a) >> ExponentField<Real>::shift);
+    if (field <= 2 || field >= ExponentField<Real>::top - 2) return Real(1) / sqrt(a);
+    Real root, reciprocal;
+    fast_root(a, root, reciprocal);
+    return reciprocal;
   }
 };
 

@@ -34,7 +34,7 @@ struct TriangleInverses {
 /// Panels of W columns in shared memory, of the panel from column j on the rows from j on: half of the matrix.
 template <class C, int W>
 struct TrapezoidStore {
-  static_assert(W % 8 == 0);
+  static_assert(W % 4 == 0);
   static constexpr bool in_place = false;
   C* data;
   int ld;
@@ -69,26 +69,6 @@ struct GlobalStore {
 
   __device__ Panel<C, offset_t> panel(int first) const { return {matrix.column(first), matrix.ld}; }
   __device__ Panel<C, int> exchange(int) const { return {work, matrix.rows | 1}; }
-};
-
-/// The whole matrix in shared memory.
-template <class C, int W>
-struct SharedStore {
-  static constexpr bool in_place = true;
-  C* data;
-  int n, ld;
-  TriangleInverses<C, W> inverses;
-
-  __device__ SharedStore(C* data_, int n_)
-      : data(data_), n(n_), ld(conflict_free_ld(n_)), inverses{data_ + n_ * conflict_free_ld(n_)} {}
-
-  __host__ __device__ static constexpr int elements(int n) {
-    return n * conflict_free_ld(n) + TriangleInverses<C, W>::elements(n);
-  }
-
-  __device__ detail::MatrixRef<C> matrix() const { return {data, n, n, ld}; }
-  __device__ Panel<C, int> panel(int first) const { return {data + first * ld, ld}; }
-  __device__ Panel<C, int> exchange(int first) const { return panel(first); }
 };
 
 }  // namespace blockjacobi::kernels

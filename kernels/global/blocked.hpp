@@ -16,6 +16,8 @@ void getri_blocked(const MatrixBatchView<const C>& lu, const index_t* ipiv, cons
 template <class C>
 void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream);
 template <class C>
+void geqrf_blocked(const MatrixBatchView<C>& a, C* tau, CUstream_st* stream);
+template <class C>
 void potrf_blocked(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, CUstream_st* stream);
 
 }  // namespace blockjacobi::kernels

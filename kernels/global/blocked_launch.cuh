@@ -9,15 +9,19 @@
 
 namespace blockjacobi::kernels {
 
+/// The scalar in words of 4 bytes, for the policies.
+template <class C>
+inline constexpr int scalar_words = static_cast<int>(sizeof(C) / 4);
+
 /// Panels of the blocked algorithms for C.
 template <class C>
-inline constexpr int panel_width = blocked_panel(static_cast<int>(sizeof(C) / 4));
+inline constexpr int panel_width = blocked_panel(scalar_words<C>);
 
 /// Bytes, such that what follows is aligned for all.
 __host__ __device__ constexpr std::size_t aligned_bytes(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 /// A thread for each row.
-constexpr int threads_for_rows(int n) { return (n + 31) / 32 * 32; }
+__host__ __device__ constexpr int threads_for_rows(int n) { return (n + 31) / 32 * 32; }
 
 /// Dynamic shared memory that a thread block may have.
 inline std::size_t shared_memory_limit() {
@@ -27,16 +31,17 @@ inline std::size_t shared_memory_limit() {
   return static_cast<std::size_t>(bytes);
 }
 
-/// One thread block for each of `count` matrices of orders up to n, with `bytes` of dynamic shared memory.
+/// One thread block with a thread for each of `rows` for each of `count` matrices, with `bytes` of dynamic shared
+/// memory.
 template <class... Parameters, class... Arguments>
-void launch_blocked(void (*kernel)(Parameters...), const char* name, int n, offset_t count, std::size_t bytes,
+void launch_blocked(void (*kernel)(Parameters...), const char* name, int rows, offset_t count, std::size_t bytes,
                     CUstream_st* stream, Arguments... arguments) {
   if (count > INT_MAX) check(cudaErrorInvalidConfiguration, name);
   // why the limit and not `bytes`: a launch recorded in a graph must not lose its right to a later, smaller one
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(shared_memory_limit())),
         "cudaFuncSetAttribute");
-  kernel<<<static_cast<unsigned>(count), static_cast<unsigned>(threads_for_rows(n)), bytes, stream>>>(arguments...);
+  kernel<<<static_cast<unsigned>(count), static_cast<unsigned>(threads_for_rows(rows)), bytes, stream>>>(arguments...);
   check_launch(name);
 }
 

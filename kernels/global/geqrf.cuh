@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/global/blocked.hpp"
 #include "kernels/global/tile_batch.cuh"
 #include "kernels/subwarp/careful_qr.cuh"
 #include "kernels/subwarp/grid_qr.cuh"
@@ -175,6 +176,9 @@ struct RectangularQr {
 template <class C>
 void geqrf(const MatrixBatchView<C>& a, C* tau, CUstream_st* stream) {
   if (a.rows == 0 || a.cols == 0) return;
+  const bool blocked = std::max(a.rows, a.cols) > largest_tiny_order;
+  if (blocked) geqrf_blocked(a, tau, stream);
+  if (blocked && a.orders == nullptr) return;
   if (a.rows != a.cols)
     launch_tiles(RectangularQr<C>{a, tau}, "geqrf", stream);
   else if (is_packed_batch(a))

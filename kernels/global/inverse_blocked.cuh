@@ -1,10 +1,9 @@
 #pragma once
 
+#include "kernels/block/block_gauss_jordan.cuh"
 #include "kernels/block/block_lu.cuh"
 #include "kernels/block/block_lu_inverse.cuh"
 #include "kernels/global/blocked_launch.cuh"
-
-#include <algorithm>
 
 namespace blockjacobi::kernels {
 
@@ -25,15 +24,7 @@ __device__ inline void apply_interchanges(const index_t* ipiv, int n, int* sourc
   }
 }
 
-/// Column j of the result becomes column place[j] of x, by the thread block.
-template <class C, int W>
-__device__ void write_columns(const SharedStore<C, W>& store, const detail::MatrixRef<C>& x, const int* place) {
-  const auto matrix = store.panel(0);
-  for (int j = static_cast<int>(threadIdx.x) / 32; j < x.cols; j += static_cast<int>(blockDim.x) / 32)
-    for (int i = static_cast<int>(threadIdx.x) % 32; i < x.rows; i += 32) x(i, place[j]) = matrix(i, j);
-}
-
-/// The same in place, H rows at a time through `buffer` of H x n elements; H divides 32.
+/// Column j becomes column place[j], in place, H rows at a time through `buffer` of H x n elements; H divides 32.
 template <int H, class C>
 __device__ void permute_columns(const detail::MatrixRef<C>& x, const int* place, C* buffer) {
   const int row = static_cast<int>(threadIdx.x) % H, group = static_cast<int>(threadIdx.x) / H;
@@ -47,65 +38,22 @@ __device__ void permute_columns(const detail::MatrixRef<C>& x, const int* place,
   }
 }
 
-/// The matrix in shared memory, or in its place in global memory.
-template <class C, bool cached>
-using InverseStore = std::conditional_t<cached, SharedStore<C, panel_width<C>>, GlobalStore<C, panel_width<C>>>;
-
-/// LU and inverse of one matrix a thread block.
-template <class C, bool cached>
-struct BlockedInverse {
-  static constexpr int W = panel_width<C>;
-  using Lu = BlockLu<C, W>;
-  using FromLu = BlockLuInverse<C, W>;
-
-  __host__ __device__ static constexpr std::size_t lu_bytes(int n, int threads) {
-    return aligned_bytes(Lu::scratch_bytes(n, threads));
-  }
-  __host__ __device__ static constexpr std::size_t inverse_bytes(int n) {
-    return aligned_bytes(FromLu::scratch_bytes(n));
-  }
-  static std::size_t bytes(int n) {
-    const auto store_bytes = static_cast<std::size_t>(InverseStore<C, cached>::elements(n)) * sizeof(C);
-    return lu_bytes(n, threads_for_rows(n)) +
-           (cached ? inverse_bytes(n) + store_bytes : std::max(inverse_bytes(n), store_bytes));
-  }
-
-  /// Returns info.
-  __device__ static int run(const detail::MatrixRef<const C>& a, const detail::MatrixRef<C>& x, unsigned char* shared) {
-    const int n = a.rows;
-    const Lu lu(shared, n);
-    unsigned char* const scratch = shared + lu_bytes(n, Lu::threads());
-    // What a store in global memory has in shared memory is not needed after the factorization.
-    C* const elements = reinterpret_cast<C*>(scratch + (cached ? inverse_bytes(n) : 0));
-    const auto invert = [&](const auto& store, const detail::MatrixRef<C>& factors) {
-      lu.run(a, factors, store);
-      const bool regular = *lu.info == 0 && *lu.non_finite == 0;
-      if (regular) FromLu(factors, scratch).run();
-      return regular;
-    };
-    bool regular;
-    if constexpr (cached) {
-      const InverseStore<C, cached> store(elements, n);
-      regular = invert(store, store.matrix());
-      if (regular) write_columns(store, x, lu.source_row);
-    } else {
-      regular = invert(InverseStore<C, cached>(x, elements), x);
-      if (regular) permute_columns<W>(x, lu.source_row, reinterpret_cast<C*>(scratch));
-    }
-    if (!regular) fill_matrix(x, quiet_nan<C>());
-    return *lu.info;
-  }
-};
-
-template <class C, bool cached>
-__global__ void __launch_bounds__(cached ? cached_threads : uncached_threads, cached ? cached_blocks : 1)
-    inverse_blocked_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, int* info) {
+/// By Gauss-Jordan elimination, one matrix a thread block.
+template <class C, int W, int R, int Threads>
+__global__ void __launch_bounds__(Threads, 1)
+    inverse_blocked_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, const GaussJordanPolicy policy,
+                           int* info) {
+  using Elimination = BlockGaussJordan<C, W, R>;
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;
   const auto matrix = detail::matrix_of(a, k);
-  if (matrix.rows <= largest_tiny_order) return;
-  const int outcome = BlockedInverse<C, cached>::run(matrix, detail::matrix_of(x, k, matrix.rows, matrix.rows), shared);
-  if (threadIdx.x == 0) info[k] = outcome;
+  const int n = matrix.rows, threads = static_cast<int>(blockDim.x);
+  if (n <= largest_tiny_order) return;
+  const auto inverse = detail::matrix_of(x, k, n, n);
+  const auto layout = Elimination::Layout::of(n, threads, policy.panel_columns, policy.staged_columns);
+  const auto outcome = Elimination(shared, n, layout).run(matrix, inverse);
+  if (!outcome.regular) fill_matrix(inverse, quiet_nan<C>());
+  if (threadIdx.x == 0) info[k] = outcome.info;
 }
 
 /// The inverse from the factors of getrf: the block's threads copy them to x if they are elsewhere, and look for what
@@ -151,17 +99,25 @@ __global__ void __launch_bounds__(uncached_threads, 1)
   if (thread == 0) info[k] = zero == INT_MAX ? 0 : zero;
 }
 
+/// By the first shape from `which` on that has the order.
+template <int which, class C>
+void inverse_by_shape(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream) {
+  constexpr bool complex = detail::Arithmetic<C>::is_complex;
+  constexpr GaussJordanShape shape = gauss_jordan_shape(scalar_words<C>, complex, which);
+  if constexpr (which + 1 < gauss_jordan_shapes(complex))
+    if (a.rows > shape.largest_order()) return inverse_by_shape<which + 1>(a, x, info, stream);
+  using Elimination = BlockGaussJordan<C, shape.width, shape.rows>;
+  const auto policy = gauss_jordan_policy(scalar_words<C>, shape.width, a.rows);
+  constexpr auto kernel = inverse_blocked_kernel<C, shape.width, shape.rows, shape.threads>;
+  const int threads = Elimination::Layout::threads(a.rows);
+  const auto layout = Elimination::Layout::of(a.rows, threads, policy.panel_columns, policy.staged_columns);
+  launch_blocked(kernel, "inverse_blocked", threads, a.count, Elimination::bytes(a.rows, layout), stream, a, x, policy,
+                 info);
+}
+
 template <class C>
 void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream) {
-  const auto launch = [&]<bool cached>() {
-    launch_blocked(inverse_blocked_kernel<C, cached>, "inverse_blocked", a.rows, a.count,
-                   BlockedInverse<C, cached>::bytes(a.rows), stream, a, x, info);
-  };
-  if (a.rows <= largest_cached_inverse(static_cast<int>(sizeof(C) / 4)) &&
-      BlockedInverse<C, true>::bytes(a.rows) <= shared_memory_limit())
-    launch.template operator()<true>();
-  else
-    launch.template operator()<false>();
+  inverse_by_shape<0>(a, x, info, stream);
 }
 
 template <class C>

@@ -6,11 +6,11 @@
 namespace blockjacobi::kernels {
 
 template <class C, bool cached>
-using CholeskyByRows = BlockCholesky<C, panel_width<C>, cached>;
+using CholeskyByRows = BlockCholesky<C, cholesky_panel(scalar_words<C>), cached>;
 
 /// One matrix a thread block.
 template <class C, bool cached>
-__global__ void __launch_bounds__(cached ? cached_threads : uncached_threads, cached ? cached_blocks : 1)
+__global__ void __launch_bounds__(cached ? cached_threads : uncached_threads, 1)
     potrf_blocked_kernel(const batched::Triangle triangle, const MatrixBatchView<C> a, int* info) {
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;

@@ -30,8 +30,7 @@ __device__ void for_each_singular(const SetupArguments<C>& arguments, const Slot
 
 /// What a repair leaves where it cannot help: the diagonal of scalar Jacobi.
 template <class C>
-__device__ void store_scalar_jacobi(const LargeBlock<C, Residence::global>& block, const SetupArguments<C>& arguments,
-                                    offset_t s) {
+__device__ void store_scalar_jacobi(const LargeBlock<C>& block, const SetupArguments<C>& arguments, offset_t s) {
   __syncthreads();
   block.extract(arguments.values, arguments.map, s);
   block.set_diagonal(detail::Fallback::scalar_jacobi);
@@ -39,8 +38,7 @@ __device__ void store_scalar_jacobi(const LargeBlock<C, Residence::global>& bloc
 
 /// The inverse of the shifted block, in its place; false if there is none without overflow.
 template <class C>
-__device__ bool invert_shifted(const LargeBlock<C, Residence::global>& block, const SetupArguments<C>& arguments,
-                               offset_t s) {
+__device__ bool invert_shifted(const LargeBlock<C>& block, const SetupArguments<C>& arguments, offset_t s) {
   using R = detail::arithmetic_real_t<C>;
   const R threshold = detail::singular_threshold<R>(block.n());
   for (R shift = detail::first_shift<R>(); shift <= detail::last_shift<R>; shift *= detail::shift_growth<R>) {
@@ -68,8 +66,7 @@ __global__ void __launch_bounds__(repair_threads, 1)
   __shared__ LargeScratch<C> scratch;
   for_each_singular(arguments, range, [&](offset_t s) {
     const BlockSlot slot = arguments.slots[s];
-    const LargeBlock<C, Residence::global> block(arguments.inverse + slot.start, slot.size, panel_width, shared_bytes,
-                                                 scratch);
+    const LargeBlock<C> block(arguments.inverse + slot.start, slot.size, panel_width, shared_bytes, scratch);
     // A block whose rcond suffices is one whose inverse overflows.
     const bool ill = arguments.rcond[slot.block] < detail::singular_threshold<R>(slot.size);
     if (!ill || !invert_shifted(block, arguments, s)) store_scalar_jacobi(block, arguments, s);
@@ -78,7 +75,7 @@ __global__ void __launch_bounds__(repair_threads, 1)
 
 /// The same powers for rows and columns of a Hermitian block, whose pseudo-inverse is Hermitian then.
 template <class C>
-__device__ void take_hermitian_scales(const LargeBlock<C, Residence::global>& block) {
+__device__ void take_hermitian_scales(const LargeBlock<C>& block) {
   block.for_each_element([&](int i, int j) {
     const auto correction = [&](int k) {
       return detail::mean_exponent(block.row_exponent[k], block.column_exponent[k]);
@@ -110,7 +107,7 @@ __global__ void __launch_bounds__(repair_threads, 1)
     C* const stored = arguments.inverse + slot.start;
     bool finite = arguments.rcond[slot.block] < detail::singular_threshold<R>(n);
     if (finite) {
-      const LargeBlock<C, Residence::global> block(own, n, 1, rest, scratch);
+      const LargeBlock<C> block(own, n, 1, rest, scratch);
       block.extract(arguments.values, arguments.map, s);
       bool hermitian = true;
       block.for_each_element([&](int i, int j) {
@@ -128,7 +125,7 @@ __global__ void __launch_bounds__(repair_threads, 1)
       });
       finite = __syncthreads_and(all_finite) != 0;
     }
-    if (!finite) store_scalar_jacobi(LargeBlock<C, Residence::global>(stored, n, 1, rest, scratch), arguments, s);
+    if (!finite) store_scalar_jacobi(LargeBlock<C>(stored, n, 1, rest, scratch), arguments, s);
   });
 }
 
@@ -165,16 +162,15 @@ void repair_blocks(const SetupArguments<C>& arguments, detail::Repair repair, st
   if (repair == detail::Repair::shift) {
     const auto kernel = repair_shift_kernel<C>;
     const std::size_t limit = allow_all_shared(kernel);
-    int panel = block_setup_policy(range.largest, false).panel;
-    while (panel > 1 && large_shared_bytes<C>(range.largest, panel, Residence::global) > limit) panel /= 2;
+    int panel = repair_panel;
+    while (panel > 1 && large_shared_bytes<C>(range.largest, panel) > limit) panel /= 2;
     const auto blocks = static_cast<unsigned>(std::min<offset_t>(work, storage_blocks));
-    kernel<<<blocks, repair_threads, large_shared_bytes<C>(range.largest, panel, Residence::global), stream>>>(
-        arguments, range, panel);
+    kernel<<<blocks, repair_threads, large_shared_bytes<C>(range.largest, panel), stream>>>(arguments, range, panel);
   } else {
     const auto kernel = repair_pseudo_inverse_kernel<C>;
     static_cast<void>(allow_all_shared(kernel));
     const std::size_t bytes = sizeof(C) * static_cast<std::size_t>(repair_threads / 32 * range.largest) +
-                              large_shared_bytes<C>(range.largest, 1, Residence::global);
+                              large_shared_bytes<C>(range.largest, 1);
     kernel<<<blocks_with_scratch(scratch, range.largest, work), repair_threads, bytes, stream>>>(arguments, range,
                                                                                                  scratch.data);
   }

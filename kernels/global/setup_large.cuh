@@ -1,8 +1,10 @@
 #pragma once
 
+#include "kernels/block/block_gauss_jordan.cuh"
 #include "kernels/block/gauss_jordan.cuh"
 #include "kernels/block/reduce.cuh"
 #include "kernels/check.hpp"
+#include "kernels/global/blocked_launch.cuh"
 #include "kernels/global/setup.cuh"
 #include "kernels/subwarp/extract.cuh"
 #include "kernels/subwarp/lanes.cuh"
@@ -12,31 +14,21 @@
 
 namespace blockjacobi::kernels {
 
-/// Whether the matrix itself lies in shared memory, or stays in its place in the batch (and so in L2).
-enum class Residence { shared, global };
-
-/// Leading dimension of the matrix; odd in shared memory against bank conflicts along rows.
-__host__ __device__ constexpr int large_leading_dimension(int n, Residence residence) {
-  return residence == Residence::shared ? n | 1 : n;
-}
-
 /// Scalars, then reals, then integers of the dynamic shared memory.
 struct LargeSharedLayout {
   std::size_t scalars;
   std::size_t integers;
 };
 
-__host__ __device__ constexpr LargeSharedLayout large_shared_layout(int n, int panel, Residence residence) {
+__host__ __device__ constexpr LargeSharedLayout large_shared_layout(int n, int panel) {
   const auto order = static_cast<std::size_t>(n);
   const auto width = static_cast<std::size_t>(panel);
-  const auto ld = static_cast<std::size_t>(large_leading_dimension(n, residence));
-  const std::size_t matrix = residence == Residence::shared ? ld * order : 0;
-  return {matrix + 2 * order * width + width + order, 3 * order};
+  return {2 * order * width + width + order, 3 * order};
 }
 
 template <class C>
-constexpr std::size_t large_shared_bytes(int n, int panel, Residence residence) {
-  const LargeSharedLayout layout = large_shared_layout(n, panel, residence);
+__host__ __device__ constexpr std::size_t large_shared_bytes(int n, int panel) {
+  const LargeSharedLayout layout = large_shared_layout(n, panel);
   return layout.scalars * sizeof(C) + layout.integers * sizeof(int);
 }
 
@@ -48,8 +40,8 @@ struct LargeScratch {
   detail::arithmetic_real_t<C> magnitude;
 };
 
-/// A block of order 33..512, worked on by a thread block.
-template <class C, Residence residence>
+/// A block of order 33..512 in its place, and so in L2, worked on by a thread block.
+template <class C>
 struct LargeBlock {
   using R = detail::arithmetic_real_t<C>;
 
@@ -62,23 +54,15 @@ struct LargeBlock {
   __device__ LargeBlock(C* block, int n, int panel_width, unsigned char* shared, LargeScratch<C>& scratch_)
       : scratch(scratch_) {
     C* next = reinterpret_cast<C*>(shared);
-    int* integers = reinterpret_cast<int*>(next + large_shared_layout(n, panel_width, residence).scalars);
-    const int ld = large_leading_dimension(n, residence);
+    int* integers = reinterpret_cast<int*>(next + large_shared_layout(n, panel_width).scalars);
     const auto take = [&next](int count) {
       C* taken = next;
       next += count;
       return taken;
     };
-    C* a = residence == Residence::shared ? take(ld * n) : block;
-    elimination = {a,
-                   ld,
-                   n,
-                   panel_width,
-                   take(n * panel_width),
-                   take(n * panel_width),
-                   take(panel_width),
-                   &scratch.magnitude,
-                   integers};
+    elimination = {
+        block,   n, n, panel_width, take(n * panel_width), take(n * panel_width), take(panel_width), &scratch.magnitude,
+        integers};
     diagonal = take(n);
     row_exponent = integers + n;
     column_exponent = integers + 2 * n;
@@ -175,14 +159,15 @@ struct LargeBlock {
     return __syncthreads_and(all_finite) != 0;
   }
 
-  /// Equilibrates and inverts a finite block.
-  __device__ Outcome<R> solve() const {
+  /// Equilibrates and inverts a finite block, which `invert` does; it returns as BlockGaussJordan::run().
+  template <class Invert>
+  __device__ Outcome<R> solve(Invert invert) const {
     equilibrate();
     const R norm = infinity_norm();
-    const int zero_pivot = elimination.invert();
-    if (zero_pivot != 0) return {zero_pivot, R(0)};
-    const R rcond = reciprocal_condition(norm, infinity_norm());
-    const bool finite = undo_scaling();
+    const auto outcome = invert();
+    if (outcome.info != 0) return {outcome.info, R(0)};
+    const R rcond = outcome.regular ? reciprocal_condition(norm, infinity_norm()) : R(0);
+    const bool finite = outcome.regular && undo_scaling();
     const bool accepted = finite && rcond >= detail::singular_threshold<R>(n());
     return {accepted ? 0 : detail::info_ill_conditioned(n()), rcond};
   }
@@ -193,72 +178,72 @@ struct LargeBlock {
     for_each_row([&](int i) { at(i, i) = detail::fallback_diagonal(fallback, diagonal[i]); });
     __syncthreads();
   }
-
-  __device__ void store(C* block) const {
-    if constexpr (residence == Residence::shared)
-      for_each_element([&](int i, int j) { block[i + static_cast<offset_t>(j) * n()] = at(i, j); });
-  }
 };
 
-template <class C, Residence residence>
-__global__ void __launch_bounds__(block_setup_max_threads, 1)
-    setup_large_kernel(const SetupArguments<C> arguments, const index_t first_slot, const int panel_width) {
-  using R = detail::arithmetic_real_t<C>;
-  extern __shared__ __align__(16) unsigned char shared_bytes[];
+/// Dynamic shared memory that a thread block of the kernel may use beside the static one, which the compiler may pad.
+template <class Kernel>
+std::size_t bytes_limit(Kernel* kernel) {
+  cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes(setup_large_kernel)");
+  constexpr std::size_t granularity = 128;
+  return (shared_memory_limit() - attributes.sharedSizeBytes) / granularity * granularity;
+}
+
+template <class C, int W, int R, int Threads>
+__global__ void __launch_bounds__(Threads, 1)
+    setup_large_kernel(const SetupArguments<C> arguments, const index_t first_slot, const GaussJordanPolicy policy) {
+  using Real = detail::arithmetic_real_t<C>;
+  using Elimination = BlockGaussJordan<C, W, R>;
+  extern __shared__ __align__(16) unsigned char shared[];
   __shared__ LargeScratch<C> scratch;
 
   const offset_t s = first_slot + static_cast<offset_t>(blockIdx.x);
   const BlockSlot slot = arguments.slots[s];
+  const int n = slot.size;
   C* stored = arguments.inverse + slot.start;
-  const LargeBlock<C, residence> block(stored, slot.size, panel_width, shared_bytes, scratch);
+  const LargeBlock<C> block(stored, n, 0, shared, scratch);
 
   block.extract(arguments.values, arguments.map, s);
   const int bad = block.first_non_finite();
-  const Outcome<R> outcome =
-      bad == INT_MAX ? block.solve()
-                     : Outcome<R>{detail::info_non_finite(bad % slot.size, bad / slot.size, slot.size), R(0) / R(0)};
+  Outcome<Real> outcome{detail::info_non_finite(bad % n, bad / n, n), Real(0) / Real(0)};
+  if (bad == INT_MAX)
+    outcome = block.solve([&] {
+      const auto layout =
+          Elimination::Layout::of(n, static_cast<int>(blockDim.x), policy.panel_columns, policy.staged_columns);
+      const Elimination elimination(shared + aligned_bytes(large_shared_bytes<C>(n, 0)), n, layout);
+      const auto result = elimination.run({stored, n, n, n}, {stored, n, n, n});
+      __syncthreads();
+      return result;
+    });
   if (outcome.info != 0) block.set_diagonal(arguments.fallback);
-  block.store(stored);
   if (threadIdx.x == 0) store_outcome(arguments, slot, outcome);
 }
 
-/// Dynamic shared memory that a thread block may use beside the static one, which the compiler may pad.
-template <class C, Residence residence>
-std::size_t large_shared_limit() {
-  int device = 0;
-  int bytes = 0;
-  cudaFuncAttributes attributes;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
-  check(cudaFuncGetAttributes(&attributes, setup_large_kernel<C, residence>),
-        "cudaFuncGetAttributes(setup_large_kernel)");
-  constexpr std::size_t granularity = 128;
-  return (static_cast<std::size_t>(bytes) - attributes.sharedSizeBytes) / granularity * granularity;
-}
-
-template <class C, Residence residence>
-void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  const std::size_t limit = large_shared_limit<C, residence>();
-  const BlockSetupPolicy policy = block_setup_policy(range.largest, residence == Residence::shared);
-  int panel = policy.panel;
-  while (panel > 1 && large_shared_bytes<C>(range.largest, panel, residence) > limit) panel /= 2;
-  const std::size_t bytes = large_shared_bytes<C>(range.largest, panel, residence);
-  const auto kernel = setup_large_kernel<C, residence>;
-  // why the limit and not `bytes`: a launch recorded in a graph must not lose its right to a later, smaller one
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limit)),
-        "cudaFuncSetAttribute(setup_large_kernel)");
-  kernel<<<static_cast<unsigned>(range.count), static_cast<unsigned>(policy.threads), bytes, stream>>>(
-      arguments, range.first, panel);
+/// By the first shape from `which` on that has the orders.
+template <int which, class C>
+void setup_by_shape(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  constexpr bool complex = detail::Arithmetic<C>::is_complex;
+  constexpr GaussJordanShape shape = gauss_jordan_shape(scalar_words<C>, complex, which);
+  if constexpr (which + 1 < gauss_jordan_shapes(complex))
+    if (range.largest > shape.largest_order()) return setup_by_shape<which + 1>(arguments, range, stream);
+  using Elimination = BlockGaussJordan<C, shape.width, shape.rows>;
+  const int n = range.largest, threads = Elimination::Layout::threads(n);
+  const auto policy = gauss_jordan_policy(scalar_words<C>, shape.width, n);
+  const auto layout = Elimination::Layout::of(n, threads, policy.panel_columns, policy.staged_columns);
+  const std::size_t bytes = aligned_bytes(large_shared_bytes<C>(n, 0)) + Elimination::bytes(n, layout);
+  constexpr auto kernel = setup_large_kernel<C, shape.width, shape.rows, shape.threads>;
+  // why not `bytes`: a launch recorded in a graph must not lose its right to a later, smaller one
+  check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes_limit(kernel))),
+      "cudaFuncSetAttribute(setup_large_kernel)");
+  kernel<<<static_cast<unsigned>(range.count), static_cast<unsigned>(threads), bytes, stream>>>(arguments, range.first,
+                                                                                                policy);
   check_launch("setup_large_kernel");
 }
 
 template <class C>
 void setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  const int panel = block_setup_policy(range.largest, true).panel;
-  if (large_shared_bytes<C>(range.largest, panel, Residence::shared) <= large_shared_limit<C, Residence::shared>())
-    launch_setup_large<C, Residence::shared>(arguments, range, stream);
-  else
-    launch_setup_large<C, Residence::global>(arguments, range, stream);
+  setup_by_shape<0>(arguments, range, stream);
 }
 
 }  // namespace blockjacobi::kernels

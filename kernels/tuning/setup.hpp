@@ -20,19 +20,8 @@ constexpr int setup_warps(int words, int n) {
   return n <= 20 ? 16 : 12;
 }
 
-/// Blocked elimination of one matrix by a thread block.
-struct BlockSetupPolicy {
-  int threads;
-  int panel;  ///< columns eliminated together
-};
-
-/// A wider panel pays where the matrix lies in global memory and every panel costs a pass over it.
-constexpr BlockSetupPolicy block_setup_policy(int order, bool in_shared_memory) {
-  const int threads = order <= 64 ? 128 : order <= 128 ? 256 : 512;
-  return {threads, in_shared_memory ? 8 : 16};
-}
-
-inline constexpr int block_setup_max_threads = 512;
+/// Columns that a thread block eliminates together where it repairs a block in its place.
+inline constexpr int repair_panel = 16;
 
 /// Orders up to these bounds share a launch, and with it the shared memory of the largest among them.
 inline constexpr int block_setup_bounds[] = {48, 64, 96, 128, 192, 256, 384, 512};

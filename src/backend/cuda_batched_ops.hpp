@@ -57,7 +57,7 @@ class CudaBatchedOps final : public BatchedOps<T> {
   }
 
   void geqrf(const MatrixBatchView<T>& a, T* tau) override {
-    enqueue("geqrf", kernels::largest_tiny_batched_order, a,
+    enqueue("geqrf", kernels::largest_batched_order, a,
             [&](CUstream_st* stream) { kernels::geqrf(cast(a), compute_cast(tau), stream); });
   }
   void pseudo_inverse(const MatrixBatchView<const T>& a, const MatrixBatchView<T>& x, double rtol,

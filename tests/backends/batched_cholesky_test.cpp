@@ -359,7 +359,7 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyFactorsUpToTheIndefiniteMinor) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(208);
-  for (const index_t n : {3, 6, 8, 13, 16, 22, 32}) {
+  for (const index_t n : {3, 6, 8, 13, 16, 22, 32, 43}) {
     std::vector<Dense<T>> matrices;
     std::vector<int> expected;
     for (index_t j = 0; j < n; ++j) {

@@ -1,5 +1,6 @@
 #include "support/batch.hpp"
 #include "support/hard_matrices.hpp"
+#include "support/shapes.hpp"
 
 namespace blockjacobi::test {
 namespace {
@@ -61,7 +62,7 @@ void expect_qr(const NamedMatrix<T>& a, const Dense<T>& qr, const std::vector<T>
 TYPED_TEST(BatchedOnBackend, QrOfHardMatrices) {
   using T = typename TypeParam::Scalar;
   Random random(301);
-  for (const index_t n : batched_orders<TypeParam>()) {
+  for (const index_t n : all_batched_orders()) {
     if (n > 128) continue;
     auto matrices = hard_matrices<T>(n, random);
     matrices.push_back({"zero", Dense<T>::Zero(n, n)});
@@ -70,6 +71,42 @@ TYPED_TEST(BatchedOnBackend, QrOfHardMatrices) {
     matrices.push_back({"ones", Dense<T>::Ones(n, n)});
     const auto factors = factored(this->make_backend(), without_names(matrices));
     for (std::size_t k = 0; k < matrices.size(); ++k) expect_qr(matrices[k], factors.qr[k], factors.tau[k]);
+  }
+}
+
+/// The largest ||A x - Q R x|| and | ||Q R x|| - ||R x|| | over some x, of A and Q R as linear maps.
+template <Scalar T>
+void expect_qr_on_vectors(const Dense<T>& a, const Dense<T>& qr, const std::vector<T>& tau, Random& random) {
+  using W = typename Wide<T>::type;
+  const auto m = a.rows(), n = a.cols();
+  const WideDense<T> wide_a = widened(a), x = widened(uniform_random<T>(static_cast<index_t>(n), 4, random));
+  const WideDense<T> factors = widened(qr);
+  WideDense<T> y = WideDense<T>::Zero(m, 4);
+  y.topRows(std::min(m, n)) = WideDense<T>(factors.topRows(std::min(m, n)).template triangularView<Eigen::Upper>()) * x;
+  const auto norm = y.norm();
+  for (std::size_t k = tau.size(); k-- > 0;) {
+    const auto i = static_cast<Eigen::Index>(k);
+    WideDense<T> v = factors.col(i).bottomRows(m - i);
+    v(0) = W(1);
+    y.bottomRows(m - i) -= W(tau[k]) * (v * (v.adjoint() * y.bottomRows(m - i))).eval();
+  }
+  const auto unit = static_cast<long double>(std::max(m, n)) * std::numeric_limits<real_t<T>>::epsilon();
+  EXPECT_LE(static_cast<double>((wide_a * x - y).norm() / (unit * wide_a.norm() * x.norm())), accuracy);
+  EXPECT_LE(static_cast<double>(std::abs(y.norm() - norm) / (unit * norm)), accuracy);
+}
+
+TYPED_TEST(BatchedOnBackend, QrOfLargeMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(306);
+  for (const index_t n : large_orders) {
+    auto matrices = hard_matrices<T>(n, random);
+    matrices.erase(matrices.begin() + 2, matrices.end() - 2);
+    const auto factors = factored(this->make_backend(), without_names(matrices), {.padding = n % 3});
+    EXPECT_TRUE(factors.padding_untouched);
+    for (std::size_t k = 0; k < matrices.size(); ++k) {
+      SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
+      expect_qr_on_vectors(matrices[k].matrix, factors.qr[k], factors.tau[k], random);
+    }
   }
 }
 
@@ -92,7 +129,7 @@ TYPED_TEST(BatchedOnBackend, SmallQrWhereSquaresLeaveTheRange) {
   const bool wide = std::is_same_v<R, double>;
   const R huge = static_cast<R>(wide ? 1e290 : 1e30), tiny = static_cast<R>(wide ? 1e-280 : 1e-30);
   Random random(305);
-  for (const index_t n : {1, 2, 5, 8, 11, 16, 19, 24, 27, 32}) {
+  for (const index_t n : {1, 2, 5, 8, 11, 16, 19, 24, 27, 32, 37}) {
     const Dense<T> plain = uniform_random<T>(n, n, random);
     std::vector<NamedMatrix<T>> matrices{{"huge", plain * T(huge)}, {"plain", plain}, {"tiny", plain * T(tiny)}};
     Dense<T> first = plain, last = plain, alternating = plain, tails = plain, zeros = plain;
@@ -125,7 +162,8 @@ TYPED_TEST(BatchedOnBackend, SmallQrWhereSquaresLeaveTheRange) {
 TYPED_TEST(BatchedOnBackend, SmallQrOfRectangles) {
   using T = typename TypeParam::Scalar;
   Random random(302);
-  const std::pair<index_t, index_t> shapes[] = {{1, 4}, {4, 1}, {5, 3}, {3, 5}, {32, 7}, {9, 32}, {17, 16}, {0, 3}};
+  const std::pair<index_t, index_t> shapes[] = {{1, 4},   {4, 1}, {5, 3},  {3, 5},   {32, 7},  {9, 32},
+                                                {17, 16}, {0, 3}, {70, 5}, {20, 67}, {45, 44}, {33, 2}};
   for (const auto& [m, n] : shapes)
     for (const BatchForm& form : batch_forms) {
       if (form.orders) continue;
@@ -143,7 +181,7 @@ TYPED_TEST(BatchedOnBackend, SmallQrOfMixedOrder) {
   for (const BatchForm& form : batch_forms) {
     if (!form.orders) continue;
     std::vector<NamedMatrix<T>> matrices;
-    for (const index_t n : {7, 0, 1, 32, 16, 3}) matrices.push_back({"order", uniform_random<T>(n, n, random)});
+    for (const index_t n : {7, 0, 1, 32, 40, 16, 3, 65}) matrices.push_back({"order", uniform_random<T>(n, n, random)});
     const auto factors = factored(this->make_backend(), without_names(matrices), form);
     EXPECT_TRUE(factors.padding_untouched);
     for (std::size_t k = 0; k < matrices.size(); ++k)
