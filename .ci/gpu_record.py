@@ -18,7 +18,7 @@ import sources_sha256
 
 NO_CUDA_CALL = "before first instrumented API call"
 SANITIZER_ERROR_STATUS = 86
-SHARDS = 8
+SHARDS = min(12, os.cpu_count() or 1)  # tests and tools side by side
 SUMMARY = re.compile(r"(ERROR|RACECHECK|LEAK) SUMMARY: (.+)")
 
 

@@ -162,7 +162,7 @@ struct BlockCholesky {
       for (int m = 0; m < c; ++m) x = fused_subtract(x, panel(thread(), m), detail::conj(l[c][m]));
       x = reciprocal[c] * x;
       panel(thread(), c) = x;
-      if (c <= own && c < end) a.set(thread(), first + c, x);
+      if (c <= own && c < end) a.set(thread(), first + c, c == own ? detail::from_real<C>(detail::real_part(x)) : x);
     }
     return info;
   }

@@ -3,6 +3,7 @@
 #include "core/shared/matrix_batch.hpp"
 #include "kernels/block/panel_store.cuh"
 #include "kernels/block/update_tile.cuh"
+#include "kernels/subwarp/extract.cuh"
 #include "kernels/subwarp/team.cuh"
 
 #include <cuda_pipeline.h>
@@ -148,7 +149,7 @@ struct BlockGaussJordan {
       const C* from = &a(i, first);
       C* to = &at(i, 0);
 #pragma unroll 4
-      for (int c = 0; c < width; ++c, from += a.ld, to += layout.ld) __pipeline_memcpy_async(to, from, sizeof(C));
+      for (int c = 0; c < width; ++c, from += a.ld, to += layout.ld) copy_async(to, from);
       for (int c = width; c < end; ++c) at(i, c) = C{};
     });
     __pipeline_commit();

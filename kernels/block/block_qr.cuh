@@ -132,7 +132,8 @@ struct BlockQr {
       Sums sums = sums_of(x, power, row, l % 2);
       Real tail = detail::real_part(sums.value(0));
       bool tail_is_zero = tail == Real(0);
-      if (!in_range(add_square(tail, sums.head[0]))) {  // uniform in the thread block
+      // Uniform in the thread block. Squares that underflowed do not make a tail zero.
+      if (tail_is_zero || !in_range(add_square(tail, sums.head[0]))) {
         const auto scale = NormScale<Real>::of(largest_word(x[0], row, tail_is_zero));
         power = scale.power;
         sums = sums_of(x, power, row, l % 2);

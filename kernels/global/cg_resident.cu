@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
   const C alpha = state.alpha, beta = state.beta;
   for (int row = row0 + thread; row < row1; row += threads) {
     const C own = p[row];
-    a.v.x[row] += alpha * own;
+    if (!detail::is_zero(alpha)) a.v.x[row] += alpha * own;  // after a stop p may hold what is not finite
     a.v.p[row] = state.stop == 0 ? a.v.z[row] + beta * own : own;
   }
   __syncthreads();
