@@ -26,6 +26,7 @@
 #include <map>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -286,6 +287,8 @@ ExitStatus run(int argc, char** argv) {
   Outcome outcome = look_at_input(*options);
   run(*options, outcome);
   print_end(outcome);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw std::runtime_error("the standard output cannot be written");
   if (!options->json_file.empty()) write_json(options->json_file, outcome);
   if (!options->history_file.empty()) write_history(options->history_file, outcome);
   return outcome.reason == blockjacobi::StopReason::converged ? converged : not_converged;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <sstream>
@@ -36,7 +37,7 @@ class NumberFile {
   }
 
   [[noreturn]] void fail(const std::string& message) const {
-    throw UsageError(fmt::format("{}:{}: {}", path_, line_number_, message));
+    throw UsageError(fmt::format("{}:{}: {}", path_, std::max(line_number_, decltype(line_number_){1}), message));
   }
 
  private:

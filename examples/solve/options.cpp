@@ -11,6 +11,7 @@
 #include <cmath>
 #include <iostream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -145,6 +146,25 @@ void require_folder_of(const char* option, const std::filesystem::path& path) {
     throw UsageError(fmt::format("{}: '{}' is a folder", option, path.string()));
 }
 
+void require_apart(const char* option, const std::filesystem::path& file, const std::filesystem::path& other) {
+  if (file.empty() || other.empty()) return;
+  std::error_code ignored;
+  const auto resolved = [&](const std::filesystem::path& path) {
+    return std::filesystem::weakly_canonical(path, ignored);
+  };
+  if (resolved(file) == resolved(other) || std::filesystem::equivalent(file, other, ignored))
+    throw UsageError(fmt::format("{}: '{}' would overwrite '{}'", option, file.string(), other.string()));
+}
+
+/// Nothing that is read is written, and no file is written twice.
+void require_outputs_apart(const Options& options) {
+  for (const auto* input : {&options.matrix, &options.block_file, &options.rhs_file, &options.x0_file}) {
+    require_apart("--json", options.json_file, *input);
+    require_apart("--history", options.history_file, *input);
+  }
+  require_apart("--history", options.history_file, options.json_file);
+}
+
 void check_numbers(const Options& options) {
   if (!(options.rtol > 0.0 && options.rtol < 1.0))
     throw UsageError(fmt::format("--rtol: {} is not between 0 and 1", options.rtol));
@@ -222,6 +242,7 @@ Options interpret(const Words& words, bool threads_given, Options options) {
   options.history_file = words.history;
   if (!words.json.empty()) require_folder_of("--json", options.json_file);
   if (!words.history.empty()) require_folder_of("--history", options.history_file);
+  require_outputs_apart(options);
   return options;
 }
 

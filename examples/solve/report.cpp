@@ -49,6 +49,7 @@ void print_labelled(const char* label, const std::string& text) {
 
 /// The commonest sizes first: "400 of 3 rows, 12 of 24 rows and 9 other sizes".
 std::string histogram(std::vector<std::pair<index_t, index_t>> sizes) {
+  if (sizes.empty()) return "no rows";
   constexpr std::size_t shown = 5;
   std::stable_sort(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;

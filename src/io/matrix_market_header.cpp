@@ -82,6 +82,7 @@ void require_allowed_combination(const FieldReader& in, const MatrixMarketHeader
 
 void parse_banner(FieldReader& in, MatrixMarketHeader& h) {
   if (!in.next_line()) in.lines().fail("the file is empty");
+  if (in.lines().line().starts_with("\x1f\x8b")) in.lines().fail("gzip-packed data, but the name does not end in .gz");
   require_word(in, "%%MatrixMarket");
   require_word(in, "matrix");
   h.format = parse_keyword(in, "format", formats);

@@ -360,6 +360,18 @@ class Reports(SolveTest):
         self.assertEqual([int(i) for i, _ in rows], list(range(result.report["iterations"] + 1)))
         self.assertEqual([float(r) for _, r in rows], result.report["history"])
 
+    def test_nothing_that_is_read_is_overwritten(self):
+        matrix = self.laplace()
+        with open(matrix, "rb") as file:
+            before = file.read()
+        for option in ("--json", "--history"):
+            for name in (matrix, os.path.join(os.path.dirname(matrix), ".", os.path.basename(matrix))):
+                self.assert_refused(self.solve(matrix, option, name), option, "would overwrite")
+        both = self.path("out")
+        self.assert_refused(self.solve(matrix, "--json", both, "--history", both), "--history", "would overwrite")
+        with open(matrix, "rb") as file:
+            self.assertEqual(file.read(), before)
+
     def test_text(self):
         path = self.laplace()
         result = self.solve(path)

@@ -86,6 +86,11 @@ TEST(ByteSourceErrors, Directory) {
   }
 }
 
+TEST(ByteSourceErrors, PackedDataUnderAnotherName) {
+  const ScratchFolder folder;
+  expect_failure(folder.write("a.mtx", "\x1f\x8b\x08\n"), 1, "gzip-packed data, but the name does not end in .gz");
+}
+
 TEST(ByteSourceErrors, EmptyFile) {
   const ScratchFolder folder;
   expect_failure(folder.write("a.mtx", ""), 1, "the file is empty");
