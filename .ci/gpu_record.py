@@ -173,27 +173,69 @@ def sanitize(tool, program, pattern):
     return result, text
 
 
-def run_sanitizers(tools, programs, pattern):
-    outcomes, texts = {}, []
-    if tools and not shutil.which("compute-sanitizer"):
-        return {tool: {"clean": False, "summary": "compute-sanitizer is not here"} for tool in tools}, []
-    for tool in tools:
-        per_program = {}
-        for program in programs:
-            if not list_tests(program, pattern):
-                continue
-            print(f"== {tool} {program.name}", flush=True)
-            per_program[program.name], text = sanitize(tool, program, pattern)
-            print(text, flush=True)
-            texts.append(text)
-        checked = [result for result in per_program.values() if not result["no_cuda_call"]]
-        outcomes[tool] = {
-            # If no program called CUDA, nothing was checked, and that is no success.
-            "clean": bool(checked) and all(result["clean"] for result in per_program.values()),
-            "tests": sum(result["tests"] for result in checked),
-            "programs": per_program,
-        }
-    return outcomes, texts
+def run_sanitizer(tool, programs, pattern):
+    """One tool over all programs; outcome and text."""
+    if not shutil.which("compute-sanitizer"):
+        return {"clean": False, "summary": "compute-sanitizer is not here"}, ""
+    per_program, texts = {}, []
+    for program in programs:
+        if not list_tests(program, pattern):
+            continue
+        print(f"== {tool} {program.name}", flush=True)
+        per_program[program.name], text = sanitize(tool, program, pattern)
+        print(text, flush=True)
+        texts.append(text)
+    checked = [result for result in per_program.values() if not result["no_cuda_call"]]
+    outcome = {
+        # If no program called CUDA, nothing was checked, and that is no success.
+        "clean": bool(checked) and all(result["clean"] for result in per_program.values()),
+        "tests": sum(result["tests"] for result in checked),
+        "programs": per_program,
+    }
+    return outcome, "\n\n".join(texts)
+
+
+class Record:
+    """The files of the record, written after every stage: a run that is stopped leaves what it found, and one of other
+    stages on the same sources goes on from there."""
+
+    def __init__(self, folder, head):
+        self.folder = folder
+        self.path = folder / "gpu-record.json"
+        self.values = self.earlier(head["sources_sha256"]) | head
+        self.values.setdefault("sanitizers", {})
+
+    def earlier(self, sources):
+        try:
+            values = json.loads(self.path.read_text(encoding="utf-8"))
+        except OSError:
+            return {}
+        if values.get("sources_sha256") == sources:
+            return values
+        for name in ("gpu-record.json", "gpu-record.junit.xml", "gpu-record.sanitizer.txt"):
+            (self.folder / name).unlink(missing_ok=True)
+        return {}
+
+    def write(self):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(json.dumps(self.values, indent=2) + "\n", encoding="utf-8")
+
+    def add_tests(self, tests):
+        self.values.update(passed=len(tests.passed), failed=len(tests.failed), skipped=len(tests.skipped),
+                           failed_tests=tests.failed, skipped_tests=tests.skipped)
+        self.write()
+        tests.junit().write(self.folder / "gpu-record.junit.xml", encoding="utf-8", xml_declaration=True)
+
+    def add_sanitizer(self, tool, outcome, text):
+        self.values["sanitizers"][tool] = outcome
+        self.write()
+        with open(self.folder / "gpu-record.sanitizer.txt", "a", encoding="utf-8") as file:
+            file.write(text + "\n\n")
+
+    def is_good(self, stages):
+        """Whether these stages have found nothing wrong."""
+        tests_good = "tests" not in stages or (self.values["passed"] > 0 and self.values["failed"] == 0)
+        return tests_good and all(self.values["sanitizers"][tool]["clean"] for tool in stages if tool != "tests")
 
 
 def build_info(build):
@@ -208,38 +250,36 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--small", default="*Small*-*host_*")
-    parser.add_argument("--sanitizers", default="memcheck racecheck", type=str.split)
+    parser.add_argument("--stages", default="tests memcheck racecheck", type=str.split,
+                        help="tests and tools of compute-sanitizer")
     parser.add_argument("--files", help="list of the sources, instead of git's")
     arguments = parser.parse_args()
 
-    record = device()
+    head = device()
     build = arguments.build.resolve()
     names = sources_sha256.files_of_list(arguments.files) if arguments.files else sources_sha256.files_of_git()
     if not names:
         fail("which sources? no git repository here: name their list in SOURCES_FILES (.ci/sources_sha256.py --list)")
-    record["cuda"] = build_info(build).get("cuda", "")
-    record["date"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    record["sources_sha256"] = sources_sha256.hash_of(names)
+    head["cuda"] = build_info(build).get("cuda", "")
+    head["date"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    head["sources_sha256"] = sources_sha256.hash_of(names)
 
     programs = test_programs(build)
-    with tempfile.TemporaryDirectory() as folder:
-        tests = run_tests(programs, pathlib.Path(folder))
-    sanitizers, texts = run_sanitizers(arguments.sanitizers, programs, arguments.small)
+    record = Record(arguments.out, head)
+    for stage in arguments.stages:
+        if stage == "tests":
+            with tempfile.TemporaryDirectory() as folder:
+                record.add_tests(run_tests(programs, pathlib.Path(folder)))
+        else:
+            record.add_sanitizer(stage, *run_sanitizer(stage, programs, arguments.small))
 
-    record.update(passed=len(tests.passed), failed=len(tests.failed), skipped=len(tests.skipped),
-                  failed_tests=tests.failed, skipped_tests=tests.skipped, sanitizers=sanitizers)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "gpu-record.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    tests.junit().write(arguments.out / "gpu-record.junit.xml", encoding="utf-8", xml_declaration=True)
-    (arguments.out / "gpu-record.sanitizer.txt").write_text("\n\n".join(texts) + "\n", encoding="utf-8")
-
-    dirty = [tool for tool, outcome in sanitizers.items() if not outcome["clean"]]
-    print(f"gpu: {record['device']}: {len(tests.passed)} passed, {len(tests.failed)} failed, "
-          f"{len(tests.skipped)} skipped; " +
-          ", ".join(f"{tool} {'ERRORS' if tool in dirty else 'clean'}" for tool in sanitizers))
-    for name in tests.failed:
+    values = record.values
+    print(f"gpu: {head['device']}: {values.get('passed', 0)} passed, {values.get('failed', 0)} failed, "
+          f"{values.get('skipped', 0)} skipped; " +
+          ", ".join(f"{tool} {'clean' if found['clean'] else 'ERRORS'}" for tool, found in values["sanitizers"].items()))
+    for name in values.get("failed_tests", []):
         print(f"gpu: FAILED {name}")
-    return 1 if tests.failed or dirty or not tests.passed else 0
+    return 0 if record.is_good(arguments.stages) else 1
 
 
 if __name__ == "__main__":
