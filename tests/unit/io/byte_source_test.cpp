@@ -86,11 +86,6 @@ TEST(ByteSourceErrors, Directory) {
   }
 }
 
-TEST(ByteSourceErrors, PackedDataUnderAnotherName) {
-  const ScratchFolder folder;
-  expect_failure(folder.write("a.mtx", "\x1f\x8b\x08\n"), 1, "gzip-packed data, but the name does not end in .gz");
-}
-
 TEST(ByteSourceErrors, EmptyFile) {
   const ScratchFolder folder;
   expect_failure(folder.write("a.mtx", ""), 1, "the file is empty");
@@ -105,7 +100,7 @@ TEST(ByteSourceErrors, TextNamedGzip) {
 
 TEST(ByteSourceErrors, GzipNamedText) {
   const ScratchFolder folder;
-  expect_failure(folder.write("a.mtx", whole_gz), 1, "begins with '%%MatrixMarket matrix', this one with '\\x1f");
+  expect_failure(folder.write("a.mtx", whole_gz), 1, "gzip-packed data, but the name does not end in .gz");
 }
 
 TEST(ByteSourceErrors, GzipTruncatedAnywhere) {
