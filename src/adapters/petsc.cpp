@@ -23,6 +23,7 @@ struct State {
   LocalMatrix matrix;
   std::optional<Backend> backend;
   std::optional<BlockJacobi<PetscScalar>> M;
+  bool agreed = false;  ///< whether the ranks know of the others' failures
   PetscInt analyses = 0;
   PetscInt setups = 0;
 };
@@ -142,17 +143,16 @@ PCFailedReason failure_of(const State& state, std::string* message) {
   return first.info > 0 ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER;
 }
 
-/// All ranks fail where one does, so that none waits for the others in a solve.
-PetscErrorCode agree_on_failure(PC pc) {
-  std::string message = "on another rank";
+/// Of this rank alone: a reduction here would make every set-up wait for the slowest rank.
+PetscErrorCode note_failure(PC pc) {
+  std::string message;
   PetscFunctionBegin;
-  const int own = failure_of(state_of(pc), &message);
-  int any = own;
-  PetscCallMPI(MPI_Allreduce(&own, &any, 1, MPI_INT, MPI_MAX, comm_of(pc)));
-  PetscCheck(any == PC_NOERROR || !pc->erroriffailure, own != PC_NOERROR ? PETSC_COMM_SELF : comm_of(pc),
-             PETSC_ERR_MAT_LU_ZRPVT, "blockjacobi: %s", message.c_str());
-  if (any != PC_NOERROR) PetscCall(PetscInfo(pc, "blockjacobi: %s\n", message.c_str()));
-  PetscCall(PCSetFailedReason(pc, static_cast<PCFailedReason>(any)));
+  const PCFailedReason reason = failure_of(state_of(pc), &message);
+  PetscCheck(reason == PC_NOERROR || !pc->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "blockjacobi: %s",
+             message.c_str());
+  if (reason != PC_NOERROR) PetscCall(PetscInfo(pc, "blockjacobi: %s\n", message.c_str()));
+  PetscCall(PCSetFailedReason(pc, reason));
+  state_of(pc).agreed = false;
   PetscFunctionReturn(success);
 }
 
@@ -161,7 +161,21 @@ PetscErrorCode set_up(PC pc) {
   const bool same_pattern = pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state_of(pc).M;
   PetscCall(state_of(pc).matrix.take(pc->pmat, same_pattern ? PETSC_TRUE : PETSC_FALSE));
   PetscCall(translated([&] { return invert(pc, same_pattern); }));
-  PetscCall(translated([&] { return agree_on_failure(pc); }));
+  PetscCall(translated([&] { return note_failure(pc); }));
+  PetscFunctionReturn(success);
+}
+
+/// Before every solve: all ranks fail where one does, since not every solver stands the failure of some of them.
+PetscErrorCode set_up_on_blocks(PC pc) {
+  PetscFunctionBegin;
+  PetscCall(PCSetUp(pc));  // of new values that PETSc would else hand over within the solve
+  if (state_of(pc).agreed) PetscFunctionReturn(success);
+  const int own = pc->failedreason;
+  int any = own;
+  PetscCallMPI(MPI_Allreduce(&own, &any, 1, MPI_INT, MPI_MAX, comm_of(pc)));
+  if (any != own) PetscCall(PetscInfo(pc, "blockjacobi: another rank failed\n"));
+  PetscCall(PCSetFailedReason(pc, static_cast<PCFailedReason>(any)));
+  state_of(pc).agreed = true;
   PetscFunctionReturn(success);
 }
 
@@ -169,9 +183,9 @@ PetscErrorCode apply_op(PC pc, Vec x, Vec y, Op op) {
   const BlockJacobi<PetscScalar>& M = *state_of(pc).M;
   const MemorySpace space = M.backend().memory_space();
   PetscFunctionBegin;
-  // As PETSc's own types do: a solver that set this PC up on its way sees that it failed.
+  // The next norm or dot product tells the caller.
   if (pc->failedreason != PC_NOERROR) {
-    PetscCall(VecSet(y, PETSC_INFINITY));
+    PetscCall(VecSetInf(y));
     PetscFunctionReturn(success);
   }
   const auto apply = [&](const PetscScalar* r, PetscScalar* z) {
@@ -295,6 +309,7 @@ PetscErrorCode create(PC pc) {
     return success;
   }));
   pc->ops->setup = set_up;
+  pc->ops->setuponblocks = set_up_on_blocks;
   pc->ops->apply = apply;
   pc->ops->applytranspose = apply_transpose;
   pc->ops->setfromoptions = set_from_options;
