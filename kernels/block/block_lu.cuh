@@ -243,7 +243,11 @@ struct BlockLu {
   template <class Store>
   __device__ void eliminate(const Store& store, int first, int width, Tile& tile) const {
     const int lowest = first / 32;  // warps before it are above
-    if (warp() < lowest) return;
+    if (warp() < lowest) {
+#pragma unroll 1
+      for (int c = 0; c < width; ++c) __syncthreads();
+      return;
+    }
     const auto exchange = store.exchange(first);
     tile.for_each([&](int i, int c, C& x) {
       const int row = first_row() + i;
@@ -286,7 +290,7 @@ struct BlockLu {
         offers[buffer + warp()] = candidate.offer;
         Row::template write<Live>(offered + (buffer + warp()) * stride, x);
       }
-      sync_from(lowest);
+      __syncthreads();
       const PivotOffer pivot = best_offer(offers + buffer + lowest, warps() - lowest);
       note_pivot(pivot, step);
       const C* const u = offered + (buffer + pivot.warp) * stride;
@@ -315,11 +319,6 @@ struct BlockLu {
     const PivotOffer offer = position >= step && position < n ? pivot_offer(detail::abs1(x), position, warp())
                                                               : PivotOffer::none(static_cast<unsigned>(thread()));
     return {offer, is_best_of_warp(offer)};
-  }
-
-  /// Barrier of the warps from `lowest` on.
-  __device__ static void sync_from(int lowest) {
-    asm volatile("bar.sync 1, %0;" ::"r"((warps() - lowest) * 32) : "memory");
   }
 };
 
