@@ -61,8 +61,10 @@ __device__ void factorize_qr_by_team(const Matrix& a, C* tau, bool exists, const
 template <int N, class C>
 __global__ void __launch_bounds__(32 * qr_policy<N, C>.warps, 1) geqrf_team_kernel(const PackedBatch<C, N> a, C* tau) {
   extern __shared__ __align__(16) unsigned char shared[];
-  const int number = static_cast<int>(threadIdx.x) / QrGrid<N, C>::lanes;
+  const auto team = Team<QrGrid<N, C>::lanes>::current();
+  const int number = team.number_in_block();
   const offset_t k = static_cast<offset_t>(blockIdx.x) * qr_teams<N, C> + number;
+  if (k - team.number >= a.count) return;  // whole warps leave; no barrier of the thread block follows
   // Teams past the end take the last matrix too, as all teams of a warp work together.
   const bool exists = k < a.count;
   const offset_t member = exists ? k : a.count - 1;

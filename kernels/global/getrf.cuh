@@ -57,12 +57,12 @@ __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, lu_policy<N, C>.re
   const auto team = Team<lanes>::current();
   const int number = team.number_in_block();
   const offset_t k = static_cast<offset_t>(blockIdx.x) * lu_teams<N, C> + number, first = k - team.number;
+  if (first >= a.count) return;  // whole warps leave; no barrier of the thread block follows
   const int shift = Tiles::shift(a[first].data);
   const LuScratch<N, C> scratch(shared, number, shift);
   const bool exists = k < a.count && !team.spare();
   int outcome;
   if constexpr (Tiles::pays) {
-    if (first >= a.count) return;  // whole warps leave; no barrier of the thread block follows
     const auto count = static_cast<int>(min(a.count - first, offset_t{Tiles::matrices}));
     const LuScratch<N, C> scratch_of_first(shared, number - team.number, shift);
     Tiles::fetch(scratch_of_first, a[first].data, count);

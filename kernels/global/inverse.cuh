@@ -61,12 +61,12 @@ __global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, inverse_polic
   const auto team = Team<lanes>::current();
   const int number = team.number_in_block();
   const offset_t k = static_cast<offset_t>(blockIdx.x) * inverse_teams<N, C> + number, first = k - team.number;
+  if (first >= a.count) return;                   // whole warps leave; no barrier of the thread block follows
   const int shift = Tiles::shift(a[first].data);  // that of x too
   const InverseScratch<N, C> scratch(shared, number, shift);
   const bool exists = k < a.count && !team.spare();
   int outcome;
   if constexpr (Tiles::pays) {
-    if (first >= a.count) return;  // whole warps leave; no barrier of the thread block follows
     const auto count = static_cast<int>(min(a.count - first, offset_t{Tiles::matrices}));
     const InverseScratch<N, C> scratch_of_first(shared, number - team.number, shift);
     Tiles::fetch(scratch_of_first, a[first].data, count);

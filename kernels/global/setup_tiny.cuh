@@ -60,7 +60,8 @@ struct TeamSetup {
                                     L * static_cast<int>(sizeof(C)) % banks;
   static constexpr int shared_bytes = blocks * (tile_bytes + Scratch::bytes);
   static constexpr int in_flight = 16;  ///< words of the map a lane
-  static constexpr int resident = setup_warps(words_of<C>, N) / setup_policy<N, C>.warps;
+  static constexpr int resident =
+      setup_warps(words_of<C>, detail::Arithmetic<C>::is_complex, N) / setup_policy<N, C>.warps;
 };
 
 template <int N, bool exactly, class C>

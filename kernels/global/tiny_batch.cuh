@@ -86,7 +86,7 @@ template <class C>
 inline constexpr int words_of = static_cast<int>(sizeof(C) / 4);
 
 template <int N, class C>
-inline constexpr TinyPolicy setup_policy = tiny_team(words_of<C>, detail::Arithmetic<C>::is_complex, N);
+inline constexpr TinyPolicy setup_policy = setup_team(words_of<C>, detail::Arithmetic<C>::is_complex, N);
 
 template <int N, class C>
 inline constexpr TinyPolicy inverse_policy = inverse_team(words_of<C>, detail::Arithmetic<C>::is_complex, N);

@@ -13,8 +13,9 @@ inline constexpr int largest_setup_by_thread = 4;
 
 /// Warps that a multiprocessor shall hold where a team inverts a block of order N: `words` of 4 bytes a scalar. They
 /// limit the registers to what the elimination needs.
-constexpr int setup_warps(int words, int n) {
+constexpr int setup_warps(int words, bool complex, int n) {
   if (words == 4) return 8;
+  if (complex && n <= 16) return 12;
   if (n <= 16) return words == 1 ? 20 : 16;
   if (words == 2 && n <= 24) return 8;
   return n <= 20 ? 16 : 12;

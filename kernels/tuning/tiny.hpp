@@ -71,6 +71,13 @@ constexpr TinyPolicy lu_team(int words, bool complex, int n) {
   return policy;
 }
 
+/// Extraction and inversion in one kernel: two rows of complex numbers a lane spill.
+constexpr TinyPolicy setup_team(int words, bool complex, int n) {
+  if (complex && n > 16) return {32, 1, 2};
+  if (complex && words == 4 && n > 12) return {16, 1, 2};
+  return tiny_team(words, complex, n);
+}
+
 /// Threads of a thread block where each has a matrix.
 constexpr int thread_design_threads = 64;
 

@@ -83,8 +83,10 @@ TYPED_TEST(BatchedOnBackend, LuOfHardMatrices) {
   Random random(101);
   for (const index_t n : all_batched_orders()) {
     const auto matrices = hard_matrices<T>(n, random);
-    const auto factors = factored(this->make_backend(), without_names(matrices));
-    for (std::size_t k = 0; k < matrices.size(); ++k) expect_lu(matrices[k], factors, k);
+    for (const BatchForm& form : forms_of_order(n)) {
+      const auto factors = factored(this->make_backend(), without_names(matrices), form);
+      for (std::size_t k = 0; k < matrices.size(); ++k) expect_lu(matrices[k], factors, k);
+    }
   }
 }
 
@@ -157,20 +159,21 @@ TYPED_TEST(BatchedOnBackend, SmallLuOfSingularMatricesGoesOn) {
   for (const index_t n : all_batched_orders()) {
     if (n > 77) continue;
     const auto matrices = singular_matrices<T>(n, random);
-    const auto factors = factored(this->make_backend(), matrices);
-    for (std::size_t k = 0; k < matrices.size(); ++k) {
-      const auto reference = reference_lu(matrices[k]);
-      EXPECT_EQ(factors.info[k], reference.info) << "matrix " << k << " of order " << n;
-      if (matrices[k].isZero(0)) {
-        EXPECT_TRUE(factors.lu[k].isZero(0));
-        continue;
+    for (const BatchForm& form : forms_of_order(n)) {
+      const auto factors = factored(this->make_backend(), matrices, form);
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        SCOPED_TRACE("matrix " + std::to_string(k) + ", order " + std::to_string(n));
+        EXPECT_EQ(factors.info[k], reference_lu(matrices[k]).info);
+        if (matrices[k].isZero(0)) {
+          EXPECT_TRUE(factors.lu[k].isZero(0));
+          continue;
+        }
+        EXPECT_LE(lu_error(matrices[k], factors.lu[k], factors.ipiv[k]), accuracy);
       }
-      EXPECT_LE(lu_error(matrices[k], factors.lu[k], factors.ipiv[k]), accuracy) << "matrix " << k << ", order " << n;
     }
   }
 }
 
-/// The first of equal pivots, by |Re| + |Im| and not by the modulus.
 TYPED_TEST(BatchedOnBackend, SmallLuTakesTheFirstOfEqualPivots) {
   using T = typename TypeParam::Scalar;
   Dense<T> a = Dense<T>::Identity(5, 5);
@@ -270,14 +273,15 @@ TYPED_TEST(BatchedOnBackend, InversesOfHardMatrices) {
   Random random(104);
   for (const index_t n : all_batched_orders()) {
     const auto matrices = hard_matrices<T>(n, random);
-    for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
-      const auto result = inverted(this->make_backend(), without_names(matrices), by, n % 2 == 0);
-      for (std::size_t k = 0; k < matrices.size(); ++k) {
-        SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n) + (by == InverseBy::fused ? "" : ", getri"));
-        EXPECT_EQ(result.info[k], 0);
-        EXPECT_LE(inverse_error<T>(matrices[k].matrix, result.x[k]), accuracy);
+    for (const BatchForm& form : forms_of_order(n))
+      for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+        const auto result = inverted(this->make_backend(), without_names(matrices), by, n % 2 == 0, form);
+        for (std::size_t k = 0; k < matrices.size(); ++k) {
+          SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n) + (by == InverseBy::fused ? "" : ", getri"));
+          EXPECT_EQ(result.info[k], 0);
+          EXPECT_LE(inverse_error<T>(matrices[k].matrix, result.x[k]), accuracy);
+        }
       }
-    }
   }
 }
 

@@ -14,7 +14,7 @@ TYPED_TEST(BatchedAlignmentTest, SmallInversesOffTheAlignmentOfComplexNumbers) {
   using T = TypeParam;
   using R = real_t<T>;
   const Backend backend = Backend::cuda();
-  for (const index_t n : {33, 48}) {
+  for (const index_t n : {5, 16, 32, 33, 48}) {
     const auto size = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
     const std::vector<T> a = random_vector<T>(size, 116);
     const auto* const parts = reinterpret_cast<const R*>(a.data());

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 namespace blockjacobi::test {
 
@@ -138,9 +139,19 @@ class TestBatch {
   Array<index_t> orders_;
 };
 
-/// Orders at and around the borders of the size classes, for functions that every backend has for large matrices too.
+/// Every order with kernels of its own and some above, for functions that every backend has for large matrices too.
 inline std::vector<index_t> all_batched_orders() {
-  return {1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 14, 16, 17, 20, 24, 25, 28, 31, 32, 33, 48, 64, 77, 128, 200};
+  std::vector<index_t> orders(32);
+  std::iota(orders.begin(), orders.end(), 1);
+  orders.insert(orders.end(), {33, 48, 64, 77, 128, 200});
+  return orders;
+}
+
+/// Back to back; up to order 32, which has other kernels for the rest, also with gaps and by pointers with an order
+/// each.
+inline std::vector<BatchForm> forms_of_order(index_t n) {
+  if (n > 32) return {BatchForm{}};
+  return {BatchForm{}, batch_forms[1], batch_forms[4]};
 }
 
 /// The same for functions that CUDA has up to order 32.
