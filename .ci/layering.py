@@ -29,7 +29,7 @@ CUDA = re.compile(r"^(cu[a-zA-Z_]*\.h|cuda[_a-zA-Z]*\.hp?p?|cuda_[a-z0-9_]+\.h|d
                   r"(cub|cuda|thrust|cutlass|nvtx3)/.*|nvml\.h|nvToolsExt\.h|nvrtc\.h|mma\.h|vector_types\.h|cublas.*|"
                   r"cusparse.*|cusolver.*|curand.*)$")
 # Who cooperates, from one lane up. A folder sees itself and those before it.
-KERNEL_LAYERS = ("tuning", "subwarp", "block", "cluster", "global", "instantiate")
+KERNEL_LAYERS = ("tuning", "subwarp", "block", "global")
 LAUNCHERS = ("kernels/launch.hpp", "kernels/launch_batched.hpp", "kernels/launch_partition.hpp",
              "kernels/launch_storage.hpp")
 CUDA_ERRORS = "kernels/check.hpp"
@@ -79,7 +79,7 @@ def check_kernels(path, name, target):
         if mine is None:
             return "no layer of kernels/: " + ", ".join(KERNEL_LAYERS)
         if target in (*LAUNCHERS, CUDA_ERRORS):
-            return None if mine >= KERNEL_LAYERS.index("global") else f"only global and instantiate see {target}"
+            return None if mine >= KERNEL_LAYERS.index("global") else f"only global sees {target}"
         if theirs is None:
             return f"{target} is in no layer of kernels/"
         return None if theirs <= mine else f"{KERNEL_LAYERS[mine]} is below {KERNEL_LAYERS[theirs]}"
@@ -191,11 +191,11 @@ SAMPLES = (
     ("kernels/subwarp/b.cuh", '"kernels/launch.hpp"', True),
     ("kernels/block/tile.cuh", '"kernels/subwarp/lane.cuh"', False),
     ("kernels/block/a.cuh", "<Eigen/Core>", True),
-    ("kernels/cluster/a.cuh", '"kernels/global/gemv.cu"', True),
+    ("kernels/block/b.cuh", '"kernels/global/gemv.cu"', True),
     ("kernels/global/gemv.cu", '"kernels/launch.hpp"', False),
     ("kernels/global/a.cu", '"core/plain.hpp"', True),
-    ("kernels/global/b.cu", '"kernels/instantiate/a.cu"', True),
-    ("kernels/instantiate/a.cu", '"kernels/global/gemv.cu"', False),
+    ("kernels/global/b.cu", '"kernels/absent/a.cuh"', True),
+    ("kernels/absent/a.cuh", '"kernels/global/gemv.cu"', True),
     ("examples/own.hpp", "<blockjacobi/views.hpp>", False),
     ("examples/a.cpp", '"own.hpp"', False),
     ("examples/b.cpp", '"core/shared/scalar.hpp"', True),

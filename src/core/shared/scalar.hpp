@@ -107,18 +107,19 @@ BLOCKJACOBI_HD inline float reciprocal(float a) { return 1.0f / a; }
 BLOCKJACOBI_HD inline double reciprocal(double a) { return 1.0 / a; }
 template <class R>
 BLOCKJACOBI_HD inline Complex<R> reciprocal(Complex<R> a) {
+  R scale = R(1);
   if (finite(a) && !finite(abs1(a))) {  // the denominator would overflow
-    const Complex<R> half = reciprocal(Complex<R>{a.re / 2, a.im / 2});
-    return {half.re / 2, half.im / 2};
+    scale = R(0.5);
+    a = {a.re * scale, a.im * scale};
   }
   if (abs1(a.re) >= abs1(a.im)) {
     const R t = a.im / a.re;
     const R d = a.re + a.im * t;
-    return {R(1) / d, -t / d};
+    return {R(1) / d * scale, -t / d * scale};
   }
   const R t = a.re / a.im;
   const R d = a.re * t + a.im;
-  return {t / d, R(-1) / d};
+  return {t / d * scale, R(-1) / d * scale};
 }
 
 BLOCKJACOBI_HD inline bool is_zero(float a) { return a == 0.0f; }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <complex>
+#include <limits>
 
 namespace blockjacobi::test {
 namespace {
@@ -26,6 +27,25 @@ TEST(Quotient, ByZeroOrInfinityIsNoFiniteNumberOrZero) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_FALSE(detail::finite(detail::quotient(detail::Complex<double>{1.0, 1.0}, detail::Complex<double>{0.0, 0.0})));
   const auto zero = detail::quotient(detail::Complex<double>{1.0, 1.0}, detail::Complex<double>{infinity, 0.0});
+  EXPECT_TRUE(detail::is_zero(zero));
+}
+
+TEST(Reciprocal, ComplexNumbersOfAnySize) {
+  const double infinity = std::numeric_limits<double>::infinity(), largest = std::numeric_limits<double>::max();
+  for (const double size : {1.0, 3e-307, 1e-160, 1e160, 1e300})
+    for (const double angle : {0.0, 0.3, 0.7853981633974483, 1.5707963267948966, 2.0, 4.0}) {
+      const std::complex<double> a = std::polar(size, angle);
+      const std::complex<long double> expected = 1.0L / std::complex<long double>(a);
+      const auto found = detail::reciprocal(detail::Complex<double>{a.real(), a.imag()});
+      EXPECT_LE(std::abs(std::complex<long double>(found.re, found.im) - expected), 1e-15L * std::abs(expected)) << a;
+    }
+  // |Re| + |Im| overflows: 1 / (x + i x) = (1 - i) / (2 x), here with spacing 2^-1074.
+  for (const double sign : {1.0, -1.0}) {
+    const auto found = detail::reciprocal(detail::Complex<double>{sign * largest, largest});
+    EXPECT_NEAR(found.re, sign * 0.5 / largest, 1e-323);
+    EXPECT_NEAR(found.im, -0.5 / largest, 1e-323);
+  }
+  const auto zero = detail::reciprocal(detail::Complex<double>{infinity, 1.0});
   EXPECT_TRUE(detail::is_zero(zero));
 }
 
