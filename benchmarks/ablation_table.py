@@ -19,6 +19,8 @@ import pathlib
 import statistics
 import sys
 
+import record_head
+
 NAMES = {"s": "single", "d": "double"}
 DESIGNS = {
     "2d_shared_eager": "2D, shared, eager",
@@ -190,7 +192,7 @@ def sweep_table(record, scalar, design):
 
 def report(header, record):
     lines = ["# Design variants of tiny LU and inversion", "",
-             f"{header['device']}, driver {header['driver']}, {header['date']}, copy {header['copy_gbps']:.0f} GB/s; "
+             f"{record_head.of(header)}; "
              "written by `ablation_table.py`, which says what the columns mean.", "",
              "## Findings of the paper", "", *findings_table(record), "",
              "## Percent of the copy bandwidth, with the best number of matrices a thread block in parentheses"]

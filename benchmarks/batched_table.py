@@ -17,6 +17,8 @@ import math
 import pathlib
 import sys
 
+import record_head
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 # Percent of copy by class N <= 8, 16, 24, 32.
@@ -167,7 +169,7 @@ def main():
     wanted = options.operations.split(",") if options.operations else None
     records = [r for r in record["records"] if wanted is None or r["operation"] in wanted]
     lines, passed = table(collect(records, Given(options.given)))
-    head = f"{record['device']}, driver {record['driver']}, {record['date']}, copy {record['copy_gbps']:.0f} GB/s; "
+    head = record_head.of(record) + "; "
     text = head + "\n".join(lines) + "\n"
     if options.output:
         options.output.write_text(text, encoding="utf-8")

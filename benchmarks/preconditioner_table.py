@@ -13,6 +13,8 @@ import json
 import pathlib
 import sys
 
+import record_head
+
 GINKGO_DETECT_MS = 475.0  # 1 M blocks of order 8
 # Set-up, ns a block: ms for 1 M blocks of order 8, 500 k of 16, 200 k of 32.
 GINKGO_SETUP_NS = {("d", 8): 2300.0 / 1e3, ("d", 16): 4860.0 / 500, ("d", 32): 11800.0 / 200,
@@ -97,7 +99,7 @@ def main():
     with open(options.record, encoding="utf-8") as file:
         record = json.load(file)
     lines, passed = table(record["records"])
-    head = f"{record['device']}, driver {record['driver']}, {record['date']}, copy {record['copy_gbps']:.0f} GB/s; "
+    head = record_head.of(record) + "; "
     text = head + "\n".join(lines) + "\n"
     if options.output:
         options.output.write_text(text, encoding="utf-8")

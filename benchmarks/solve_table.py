@@ -14,6 +14,8 @@ import json
 import pathlib
 import sys
 
+import record_head
+
 HERE = pathlib.Path(__file__).resolve().parent
 SMALL = "7-point 25^3"
 LAND_OF_FLOOR = 75.0
@@ -35,7 +37,7 @@ class Tables:
         self.records = record["records"]
         self.given = given
         self.copy = record["copy_gbps"]
-        self.lines = [f"{record['device']}, driver {record['driver']}, {record['date']}, copy {record['copy_gbps']:.0f} GB/s", ""]
+        self.lines = [record_head.of(record), ""]
         self.rows = self.missed = 0
 
     def select(self, **wanted):
