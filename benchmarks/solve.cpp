@@ -2,12 +2,13 @@
 /// given matrices, as records in JSON.
 ///
 ///   solve OUT.json [--systems "7-point 128^3","27-point 64^3 3-dof",...] [--cg FILE.mtx.gz ...] [--gmres FILE.mtx.gz
-///   ...]
-///         [--sources-sha256 HASH]
+///         ...] [--cg-random FILE.mtx.gz ...] [--sources-sha256 HASH]
 ///
 /// Time of an iteration: what 256 (GMRES: 240) iterations more cost in one solve, median of the solves. The floor is
 /// the bytes that an iteration must move at the speed of a copy: product 12 nnz + 20 n, application 8 sum N^2 + 16 n,
-/// the rest of CG 64 n, of GMRES(30) three times the basis of iteration j = 1..30, on average, and 6 vectors.
+/// the rest of CG 64 n, of GMRES(30) three times the basis of iteration j = 1..30, on average, and 6 vectors. In block
+/// rows of order b ("bsr") the product has 8 b^2 + 4 bytes a block, a basis in single precision ("fp32 basis") 4 an
+/// element.
 #include "solve/cusparse_peer.hpp"
 #include "solve/model_system.hpp"
 #include "solve/record.hpp"
@@ -25,7 +26,7 @@ using namespace blockjacobi;
 struct Options {
   std::string out, sources;
   std::vector<std::string> systems{"7-point 25^3", "7-point 128^3", "27-point 64^3 3-dof", "7-point 256^3"};
-  std::vector<std::string> cg, gmres;
+  std::vector<std::string> cg, gmres, cg_random;
   int repetitions = 5;
 };
 
@@ -71,20 +72,32 @@ class ModelBenchmark {
       if (!system_.gmres) continue;
       reports.add(iteration("gmres", M));
       reports.add(solve("gmres", M));
+      low_basis_ = true;
+      reports.add(iteration("gmres", M));
+      reports.add(solve("gmres", M));
+      low_basis_ = false;
     }
+    if (system_.stencil.unknowns > 1) block_rows(reports);
   }
 
  private:
-  double product_bytes() const { return 12.0 * static_cast<double>(matrix_.nnz) + 20.0 * matrix_.rows; }
+  double product_bytes() const {
+    if (!bsr_) return 12.0 * static_cast<double>(matrix_.nnz) + 20.0 * matrix_.rows;
+    const double block = bsr_->block();
+    return static_cast<double>(bsr_->blocks()) * (8.0 * block * block + 4.0) + (4.0 / block + 16.0) * matrix_.rows;
+  }
   double iteration_bytes(const std::string& solver, const BlockJacobi<double>& M) const {
     const double n = matrix_.rows;
     const double apply = static_cast<double>(BlockJacobi<double>::storage_bytes(M.partition())) + 16.0 * n;
-    return product_bytes() + apply + (solver == "cg" ? 64.0 * n : (3.0 * 15.5 + 6.0) * 8.0 * n);
+    return product_bytes() + apply +
+           (solver == "cg" ? 64.0 * n : (low_basis_ ? 3.0 * 15.5 * 4.0 + 6.0 * 8.0 : (3.0 * 15.5 + 6.0) * 8.0) * n);
   }
+  const LinearOperator<double>& A() const { return by_blocks_ ? *by_blocks_ : A_; }
   SolveRecord record(const std::string& operation, const std::string& implementation) const {
     SolveRecord r{operation, implementation, system_.name};
     r.rows = matrix_.rows;
     r.nnz = matrix_.nnz;
+    if (implementation == "blockjacobi") r.storage = bsr_ ? "bsr" : low_basis_ ? "fp32 basis" : "full";
     return r;
   }
   SolveRecord record(const std::string& operation, const std::string& implementation, const std::string& solver,
@@ -96,37 +109,52 @@ class ModelBenchmark {
     return r;
   }
 
+  SolveRecord product(const std::string& implementation, const std::function<void()>& work) const {
+    SolveRecord r = record("spmv", implementation);
+    r.time_ms = timer_
+                    .time(
+                        20, [] {}, work, backend_.stream())
+                    .median;
+    r.floor_bytes = product_bytes();
+    return r;
+  }
+
   /// b as input, x as output.
   void products(SolveReports& reports) {
-    const auto add = [&](const std::string& implementation, const std::function<void()>& work) {
-      SolveRecord r = record("spmv", implementation);
-      r.time_ms = timer_
-                      .time(
-                          20, [] {}, work, backend_.stream())
-                      .median;
-      r.floor_bytes = product_bytes();
-      reports.add(r);
-    };
     const auto& b = b_;
-    add("blockjacobi", [&] { A_.apply(b.view(), x_.view()); });
+    reports.add(product("blockjacobi", [&] { A_.apply(b.view(), x_.view()); }));
     const CusparseProduct first(matrix_, CUSPARSE_SPMV_CSR_ALG1, backend_.stream());
-    add("cusparse alg1", [&] { first(b_.data(), x_.data()); });
+    reports.add(product("cusparse alg1", [&] { first(b_.data(), x_.data()); }));
     const CusparseProduct second(matrix_, CUSPARSE_SPMV_CSR_ALG2, backend_.stream());
-    add("cusparse alg2", [&] { second(b_.data(), x_.data()); });
+    reports.add(product("cusparse alg2", [&] { second(b_.data(), x_.data()); }));
+  }
+
+  /// The same with the operator in block rows of the unknowns of a node.
+  void block_rows(SolveReports& reports) {
+    bsr_.emplace(backend_, matrix_.view(), system_.stencil.unknowns);
+    by_blocks_.emplace(*bsr_);
+    const auto& b = b_;
+    reports.add(product("blockjacobi", [&] { by_blocks_->apply(b.view(), x_.view()); }));
+    const BlockPartition partition = BlockPartition::uniform(matrix_.rows, system_.blocks[1]);
+    const BlockJacobi<double> M(backend_, matrix_.view(), partition);
+    reports.add(iteration("cg", M));
+    reports.add(solve("cg", M));
+    by_blocks_.reset();
+    bsr_.reset();
   }
 
   SolveReport run_solver(const std::string& solver, const BlockJacobi<double>& M, const SolveOptions& options) {
     x_.zero();
     backend_.synchronize();
     const auto& b = b_;
-    return solver == "cg" ? cg(A_, M, b.view(), x_.view(), options) : gmres(A_, M, b.view(), x_.view(), options);
+    return solver == "cg" ? cg(A(), M, b.view(), x_.view(), options) : gmres(A(), M, b.view(), x_.view(), options);
   }
 
   SolveRecord iteration(const std::string& solver, const BlockJacobi<double>& M) {
     SolveRecord r = record(solver + "_iteration", "blockjacobi", solver, M);
     r.iterations = solver == "cg" ? 256 : 240;
     r.floor_bytes = iteration_bytes(solver, M);
-    SolveOptions options;
+    SolveOptions options = options_of(solver);
     options.rtol = 0.0;
     options.history = false;
     r.time_ms = 1e3 * seconds_of(solver == "cg" ? 64 : 60, r.iterations, repetitions_, [&](int iterations) {
@@ -136,10 +164,16 @@ class ModelBenchmark {
     return r;
   }
 
+  SolveOptions options_of(const std::string& solver) const {
+    SolveOptions options;
+    if (solver == "gmres" && low_basis_) options.basis = BasisPrecision::single;
+    return options;
+  }
+
   /// To 1e-8, for what comes of it.
   SolveRecord solve(const std::string& solver, const BlockJacobi<double>& M) {
     SolveRecord r = record("krylov_solve", "blockjacobi", solver, M);
-    const SolveReport report = run_solver(solver, M, {});
+    const SolveReport report = run_solver(solver, M, options_of(solver));
     r.setup_ms = 0.0;
     r.solve_ms = r.time_ms = 1e3 * report.seconds;
     r.iterations = report.iterations;
@@ -171,6 +205,9 @@ class ModelBenchmark {
   DeviceMatrix matrix_;
   LinearOperator<double> A_;
   Array<double> b_, x_;
+  std::optional<BsrMatrix<double>> bsr_;  ///< while its rows are measured
+  std::optional<LinearOperator<double>> by_blocks_;
+  bool low_basis_ = false;
 };
 
 }  // namespace
@@ -180,8 +217,9 @@ int main(int argc, char** argv) {
   CLI::App app("Times Krylov solvers on the GPU.", "solve");
   app.add_option("OUT", options.out, "JSON file")->required();
   app.add_option("--systems", options.systems, "model problems; none: an empty name")->delimiter(',');
-  app.add_option("--cg", options.cg, "Matrix Market files to solve with CG");
-  app.add_option("--gmres", options.gmres, "Matrix Market files to solve with GMRES(30)");
+  app.add_option("--cg", options.cg, "Matrix Market files to solve with CG, b = A*ones");
+  app.add_option("--gmres", options.gmres, "Matrix Market files to solve with GMRES(30), b = A*ones");
+  app.add_option("--cg-random", options.cg_random, "the same with b = A x for random x, where A*ones is nothing");
   app.add_option("--repetitions", options.repetitions, "solves of each kind")->capture_default_str();
   app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
@@ -190,15 +228,16 @@ int main(int argc, char** argv) {
     const Timer timer;
     SolveReports reports(timer.copy_gbps, options.sources);
     // Written after each system, so that a run that is cut short leaves what it has.
-    const auto whole = [&](const std::vector<std::string>& paths, const std::string& solver) {
+    const auto whole = [&](const std::vector<std::string>& paths, const std::string& solver, bool ones = true) {
       for (const std::string& path : paths) {
-        WholeSolve problem(backend, path, solver);
+        WholeSolve problem(backend, path, solver, ones);
         for (const char* blocks : {"1", "8", "16", "32", "suggest"})
           reports.add(problem.measure(blocks, options.repetitions));
         reports.write(options.out);
       }
     };
     whole(options.cg, "cg");
+    whole(options.cg_random, "cg", false);
     whole(options.gmres, "gmres");
     for (const std::string& name : options.systems) {
       if (name.empty()) continue;

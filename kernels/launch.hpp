@@ -155,16 +155,19 @@ template <class C>
 void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                      CUstream_st* stream);
 
-/// Whether cg_resident() takes this system: small enough for the caches, orders up to 32.
+/// Whether cg_resident() takes this system, small enough for the caches and orders up to 32, on this stream, which may
+/// have a part of the device only. Not during a capture.
 template <class C>
-bool cg_can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse);
+bool cg_can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, CUstream_st* stream);
 
 /// `iterations` times cg_product(), cg_update(), cg_direction() in one launch, which ends with the stop. `spare` is an
-/// n-vector. A cooperative launch: it waits until every multiprocessor has room.
+/// n-vector. A cooperative launch: it waits until every multiprocessor has room. A thread block uses as much shared
+/// memory as there is, or `shared_bytes` of it, which has to hold a bit a column and what belongs to its rows but for
+/// their entries.
 template <class C>
 void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, const CgVectors<C>& v,
                  C* spare, int iterations, detail::CgState<C>* state, const ReductionWorkspace& workspace,
-                 CUstream_st* stream);
+                 CUstream_st* stream, int shared_bytes = 0);
 
 /// r -= alpha q.
 template <class C>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/shared/position_map.hpp"
+
 #include <blockjacobi/views.hpp>
 
 #include <cstddef>
@@ -7,8 +9,8 @@
 
 struct CUstream_st;
 
-/// The launchers of the detection of blocks; conventions as in launch.hpp. Sets of rows are bits: row i is bit i % 32
-/// of word i / 32, bits from `rows` on are 0.
+/// The launchers of the detection of blocks and of pattern analysis; conventions as in launch.hpp. Sets of rows are
+/// bits: row i is bit i % 32 of word i / 32, bits from `rows` on are 0.
 namespace blockjacobi::kernels {
 
 constexpr std::size_t row_set_words(index_t rows) { return (static_cast<std::size_t>(rows) + 31) / 32; }
@@ -28,5 +30,42 @@ void cut_runs(index_t rows, index_t max_size, std::uint32_t* starts, index_t* sc
 std::size_t merge_scratch_bytes(index_t rows, index_t max_size);
 void merge_greedily(index_t rows, index_t max_size, const std::uint32_t* starts, std::uint32_t* merged, void* scratch,
                     CUstream_st* stream);
+
+/// Zero before check_pattern(), which adds.
+struct PatternCounts {
+  unsigned long long fingerprint;
+  unsigned long long descents;      ///< of the column array
+  unsigned long long between_rows;  ///< of these, where a row begins
+  unsigned int faults;              ///< what validate() would not admit
+};
+template <Offset O>
+void check_pattern(const CsrView<const void, O>& pattern, PatternCounts* counts, CUstream_st* stream);
+
+/// Orders that have position maps made on the device.
+inline constexpr index_t largest_mapped_order = 32;
+
+/// Blocks of these orders; slots are on the device, and not read if there is one group alone.
+using MappedBlocks = BlockBatchView<const double>;
+
+/// Zero before measure_map(), which adds.
+struct MapCounts {
+  unsigned long long entries;
+  unsigned long long words;
+  unsigned int wide;  ///< blocks that need wide words
+};
+
+/// Slots of the position map of a pattern that is valid and whose rows are sorted, with the number of its words as
+/// `begin` of each.
+template <Offset O>
+void measure_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, detail::MapSlot* slots,
+                 MapCounts* counts, CUstream_st* stream);
+
+/// Numbers of words to where they begin; in maps of wide words all sources count from 0.
+std::size_t map_scratch_bytes(index_t blocks);
+void sum_map_words(index_t blocks, bool narrow, detail::MapSlot* slots, offset_t* scratch, CUstream_st* stream);
+
+template <class Word, Offset O>
+void fill_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, const detail::MapSlot* slots,
+              Word* words, CUstream_st* stream);
 
 }  // namespace blockjacobi::kernels

@@ -19,6 +19,7 @@ struct SolveRecord {
   blockjacobi::index_t iterations = 0;
   double setup_ms = NAN, solve_ms = NAN, time_ms = NAN, floor_bytes = NAN, true_residual = NAN;
   std::string reason{};
+  std::string storage = "full";  ///< of what the floor counts
 };
 
 class SolveReports {
@@ -27,8 +28,8 @@ class SolveReports {
 
   void add(const SolveRecord& r) {
     records_.push_back(r);
-    std::printf("%-16s %-22s %-20s %-12s block %3d %-8s", r.operation.c_str(), r.implementation.c_str(),
-                r.matrix.c_str(), r.partition.c_str(), r.block, r.solver.c_str());
+    std::printf("%-16s %-22s %-10s %-20s %-12s block %3d %-8s", r.operation.c_str(), r.implementation.c_str(),
+                r.storage.c_str(), r.matrix.c_str(), r.partition.c_str(), r.block, r.solver.c_str());
     if (r.operation == "krylov_solve")
       std::printf(" set-up %.2f + solve %.2f ms, %d iterations, residual %.1e, %s", r.setup_ms, r.solve_ms,
                   r.iterations, r.true_residual, r.reason.c_str());
@@ -44,7 +45,7 @@ class SolveReports {
       json["records"].push_back({{"operation", r.operation},
                                  {"implementation", r.implementation},
                                  {"scalar", "d"},
-                                 {"storage", "full"},
+                                 {"storage", r.storage},
                                  {"matrix", r.matrix},
                                  {"rows", r.rows},
                                  {"nnz", r.nnz},

@@ -24,9 +24,16 @@ class BLOCKJACOBI_EXPORT Backend {
   /// 0 <= threads <= 1024.
   [[nodiscard]] static Backend host(int threads = 0);
 
+  /// The first CUDA device that can be used, with a non-blocking stream of its own. Does not throw where
+  /// cuda_available(); otherwise BackendUnavailable, with what is wrong with device 0.
+  [[nodiscard]] static Backend cuda();
+
   /// CUDA device with a non-blocking stream of its own. Throws BackendUnavailable if CUDA was not compiled in or the
-  /// device does not exist.
-  [[nodiscard]] static Backend cuda(int device = 0);
+  /// device does not exist or cannot run the kernels.
+  ///
+  /// Without an allocator of the user's, memory comes from a pool of the backend's own, which keeps up to 256 MiB of
+  /// what is freed for what is allocated next and gives the rest back to the device when the host waits.
+  [[nodiscard]] static Backend cuda(int device);
 
   /// CUDA device, user's stream (nullptr is the legacy default stream, which cannot be recorded in graphs), optional
   /// user's allocator. The stream must outlive the backend and belong to the device.

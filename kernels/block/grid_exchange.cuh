@@ -19,7 +19,8 @@ struct ExchangeSlot {
 
 /// Sums over a grid whose thread blocks are all on the device at once (a cooperative launch), with the result in each
 /// of them, as often as wanted: every thread block tells its sums to all others and waits for theirs. What a thread
-/// block wrote before is visible to the others afterwards, to loads that go to L2 (__ldcg).
+/// block wrote before is visible to all threads of the others afterwards, through L1 as well, since the fence empties
+/// it; only __ldg() and whatever else reads past coherence may still find what was there before.
 class GridExchange {
  public:
   struct Scratch {

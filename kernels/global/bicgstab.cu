@@ -1,8 +1,5 @@
 #include "core/shared/bicgstab_recurrence.hpp"
-#include "kernels/block/grid_sum.cuh"
-#include "kernels/global/vector.cuh"
-
-// The state is only written by the thread block that arrives last in a reduction, after every other has read it.
+#include "kernels/global/scalar_step.cuh"
 
 namespace blockjacobi::kernels {
 
@@ -20,15 +17,13 @@ template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     bicgstab_first_step_kernel(const BicgstabVectors<C> v, detail::BicgstabState<C>* state,
                                const ReductionWorkspace workspace) {
-  using Sum = GridSum<sum_width<C>>;
-  __shared__ typename Sum::Scratch scratch;
   if (state->stop != 0) return;
-  double rv[sum_width<C>] = {};
-  for_each_element(v.n, [&](offset_t i) { accumulate_dot(rv, v.shadow[i], v.v[i]); });
-  if (!Sum::run(rv, workspace.partials, workspace.tickets, scratch)) return;
-  if (threadIdx.x != 0) return;
-  state->rv = to_accumulator<C>(rv);
-  detail::bicgstab_first_step(*state);
+  sum_and_step<sum_width<C>>(
+      v.n, state, workspace, [&](offset_t i, double* rv) { accumulate_dot(rv, v.shadow[i], v.v[i]); },
+      [](detail::BicgstabState<C>& own, const double* rv) {
+        own.rv = to_accumulator<C>(rv);
+        detail::bicgstab_first_step(own);
+      });
 }
 
 template <class C>
@@ -44,22 +39,21 @@ __global__ void __launch_bounds__(vector_policy.threads)
     bicgstab_second_step_kernel(const BicgstabVectors<C> v, detail::BicgstabState<C>* state,
                                 const ReductionWorkspace workspace) {
   constexpr int width = sum_width<C>;
-  using Sum = GridSum<width + 2>;
-  __shared__ typename Sum::Scratch scratch;
   if (state->stop != 0) return;
-  double sums[width + 2] = {};  // t^H s, ||t||^2, ||s||^2
-  for_each_element(v.n, [&](offset_t i) {
-    const C s = v.r[i], t = v.t[i];
-    accumulate_dot(sums, t, s);
-    accumulate_square(sums[width], t);
-    accumulate_square(sums[width + 1], s);
-  });
-  if (!Sum::run(sums, workspace.partials, workspace.tickets, scratch)) return;
-  if (threadIdx.x != 0) return;
-  state->ts = to_accumulator<C>(sums);
-  state->tt = sums[width];
-  state->ss = sums[width + 1];
-  detail::bicgstab_second_step(*state);
+  sum_and_step<width + 2>(
+      v.n, state, workspace,
+      [&](offset_t i, double* sums) {  // t^H s, ||t||^2, ||s||^2
+        const C s = v.r[i], t = v.t[i];
+        accumulate_dot(sums, t, s);
+        accumulate_square(sums[width], t);
+        accumulate_square(sums[width + 1], s);
+      },
+      [](detail::BicgstabState<C>& own, const double* sums) {
+        own.ts = to_accumulator<C>(sums);
+        own.tt = sums[width];
+        own.ss = sums[width + 1];
+        detail::bicgstab_second_step(own);
+      });
 }
 
 template <class C>
@@ -67,29 +61,28 @@ __global__ void __launch_bounds__(vector_policy.threads)
     bicgstab_update_kernel(const BicgstabVectors<C> v, detail::BicgstabState<C>* state,
                            const ReductionWorkspace workspace) {
   constexpr int width = sum_width<C>;
-  using Sum = GridSum<width + 1>;
-  __shared__ typename Sum::Scratch scratch;
   if (state->stop != 0) return;
   const C alpha = state->alpha, omega = state->omega;
   const bool second = !detail::is_zero(omega);
-  double sums[width + 1] = {};  // r~^H r, then ||r||^2
-  for (offset_t i = own_element(); i < v.n; i += static_cast<offset_t>(gridDim.x) * vector_policy.threads) {
-    C x = v.x[i] + alpha * v.y[i];
-    C r = v.r[i];
-    if (second) {
-      x += omega * v.z[i];  // before r, which z may be
-      r -= omega * v.t[i];
-      v.r[i] = r;
-    }
-    v.x[i] = x;
-    accumulate_dot(sums, v.shadow[i], r);
-    accumulate_square(sums[width], r);
-  }
-  if (!Sum::run(sums, workspace.partials, workspace.tickets, scratch)) return;
-  if (threadIdx.x != 0) return;
-  state->rho_new = to_accumulator<C>(sums);
-  state->rr = sums[width];
-  detail::bicgstab_direction_factor(*state);
+  sum_and_step<width + 1>(
+      v.n, state, workspace,
+      [&](offset_t i, double* sums) {  // r~^H r, then ||r||^2
+        C x = v.x[i] + alpha * v.y[i];
+        C r = v.r[i];
+        if (second) {
+          x += omega * v.z[i];  // before r, which z may be
+          r -= omega * v.t[i];
+          v.r[i] = r;
+        }
+        v.x[i] = x;
+        accumulate_dot(sums, v.shadow[i], r);
+        accumulate_square(sums[width], r);
+      },
+      [](detail::BicgstabState<C>& own, const double* sums) {
+        own.rho_new = to_accumulator<C>(sums);
+        own.rr = sums[width];
+        detail::bicgstab_direction_factor(own);
+      });
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct OwnRow {
   int rank;
   int width;
   bool exists;
+  offset_t slot;  ///< of its block
 
   /// Element of X r, r having the element of this row (0 if there is none). The whole warp calls this.
   template <class C>
@@ -61,7 +62,13 @@ __device__ OwnRow own_row(const BlockTasks<C>& tasks, offset_t task) {
   } else if (exists) {
     slot = tasks.slots[own.first_slot + member];
   }
-  return {static_cast<offset_t>(slot.first_row) + rank, slot.start, slot.size, rank, own.width, rank < slot.size};
+  return {static_cast<offset_t>(slot.first_row) + rank,
+          slot.start,
+          slot.size,
+          rank,
+          own.width,
+          rank < slot.size,
+          own.first_slot + member};
 }
 
 template <class C>

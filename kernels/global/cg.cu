@@ -1,25 +1,13 @@
 #include "core/shared/cg_recurrence.hpp"
-#include "kernels/block/grid_sum.cuh"
-#include "kernels/block/staged_state.cuh"
 #include "kernels/global/block_tasks.cuh"
 #include "kernels/global/csr_rows.cuh"
-#include "kernels/global/vector.cuh"
+#include "kernels/global/scalar_step.cuh"
 
-// The state is only written by the thread block that arrives last in a reduction, after every other has read `stop`,
-// and by an idle product, in which no thread reads alpha.
+// The state is also written by an idle product, in which no thread reads alpha.
 
 namespace blockjacobi::kernels {
 
 namespace {
-
-/// Runs step(state) in one thread of the block that arrived last, with all threads calling.
-template <class C, class Step>
-__device__ void scalar_step(detail::CgState<C>* state, Step step) {
-  __shared__ StagedState<detail::CgState<C>> staged;
-  detail::CgState<C>& own = staged.load(state);
-  if (threadIdx.x == 0) step(own);
-  staged.store(state);
-}
 
 /// A product after the stop: x has taken its last step.
 template <class C>
@@ -51,16 +39,13 @@ __global__ void __launch_bounds__(csr_policy.threads, csr_policy.resident)
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     cg_step_length_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
-  using Sum = GridSum<sum_width<C>>;
-  __shared__ typename Sum::Scratch scratch;
   if (state->stop != 0) return end_steps(state);
-  double pq[sum_width<C>] = {};
-  for_each_element(v.n, [&](offset_t i) { accumulate_dot(pq, v.p[i], v.q[i]); });
-  if (!Sum::run(pq, workspace.partials, workspace.tickets, scratch)) return;
-  scalar_step(state, [&](detail::CgState<C>& own) {
-    own.pq = to_accumulator<C>(pq);
-    detail::cg_step_length(own);
-  });
+  sum_and_step<sum_width<C>>(
+      v.n, state, workspace, [&](offset_t i, double* pq) { accumulate_dot(pq, v.p[i], v.q[i]); },
+      [](detail::CgState<C>& own, const double* pq) {
+        own.pq = to_accumulator<C>(pq);
+        detail::cg_step_length(own);
+      });
 }
 
 template <class C>
@@ -160,44 +145,40 @@ template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     fcg_step_length_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
   constexpr int width = sum_width<C>;
-  using Sum = GridSum<2 * width>;
-  __shared__ typename Sum::Scratch scratch;
   if (state->stop != 0) return end_steps(state);
-  double sums[2 * width] = {};  // p^H q, then p^H r
-  for_each_element(v.n, [&](offset_t i) {
-    const C p = v.p[i];
-    accumulate_dot(sums, p, v.q[i]);
-    accumulate_dot(sums + width, p, v.r[i]);
-  });
-  if (!Sum::run(sums, workspace.partials, workspace.tickets, scratch)) return;
-  scalar_step(state, [&](detail::CgState<C>& own) {
-    own.pq = to_accumulator<C>(sums);
-    own.pr = to_accumulator<C>(sums + width);
-    detail::fcg_step_length(own);
-  });
+  sum_and_step<2 * width>(
+      v.n, state, workspace,
+      [&](offset_t i, double* sums) {  // p^H q, then p^H r
+        const C p = v.p[i];
+        accumulate_dot(sums, p, v.q[i]);
+        accumulate_dot(sums + width, p, v.r[i]);
+      },
+      [](detail::CgState<C>& own, const double* sums) {
+        own.pq = to_accumulator<C>(sums);
+        own.pr = to_accumulator<C>(sums + width);
+        detail::fcg_step_length(own);
+      });
 }
 
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     fcg_direction_factor_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
   constexpr int width = sum_width<C>;
-  using Sum = GridSum<2 * width + 1>;
-  __shared__ typename Sum::Scratch scratch;
   if (state->stop != 0) return;
-  double sums[2 * width + 1] = {};  // r^H z, q^H z, then ||r||^2
-  for_each_element(v.n, [&](offset_t i) {
-    const C r = v.r[i], z = v.z[i];
-    accumulate_dot(sums, r, z);
-    accumulate_dot(sums + width, v.q[i], z);
-    accumulate_square(sums[2 * width], r);
-  });
-  if (!Sum::run(sums, workspace.partials, workspace.tickets, scratch)) return;
-  scalar_step(state, [&](detail::CgState<C>& own) {
-    own.rho_new = to_accumulator<C>(sums);
-    own.qz = to_accumulator<C>(sums + width);
-    own.rr = sums[2 * width];
-    detail::fcg_direction_factor(own);
-  });
+  sum_and_step<2 * width + 1>(
+      v.n, state, workspace,
+      [&](offset_t i, double* sums) {  // r^H z, q^H z, then ||r||^2
+        const C r = v.r[i], z = v.z[i];
+        accumulate_dot(sums, r, z);
+        accumulate_dot(sums + width, v.q[i], z);
+        accumulate_square(sums[2 * width], r);
+      },
+      [](detail::CgState<C>& own, const double* sums) {
+        own.rho_new = to_accumulator<C>(sums);
+        own.qz = to_accumulator<C>(sums + width);
+        own.rr = sums[2 * width];
+        detail::fcg_direction_factor(own);
+      });
 }
 
 }  // namespace

@@ -45,13 +45,15 @@ constexpr double csr_longest(const CsrShape& shape) { return 0.9 * shape.lanes *
 /// CG: r, z = M^-1 r and both dots.
 inline constexpr ResidentPolicy cg_update_policy{256, 4};
 
-/// CG in one launch: thread blocks of the one kernel, one on each multiprocessor, the entries of the matrix that it
-/// holds in shared memory, and the rows up to which it is taken.
+/// CG in one launch: thread blocks of the one kernel, one on each multiprocessor, with as much shared memory as there
+/// is, and the systems for which it is taken: rows and the bytes of the entries, on average for a thread block.
 inline constexpr ResidentPolicy resident_policy{512, 1};
-inline constexpr int resident_shared_bytes = 160 << 10;
-inline constexpr int resident_static_bytes = 16 << 10;  ///< at most, beside that
-inline constexpr int resident_rows_per_block = 512;     ///< on average
-inline constexpr int resident_row_weight = 16;          ///< of a row among entries, where the rows are shared out
+inline constexpr int resident_shared_bytes = 216 << 10;
+inline constexpr int resident_static_bytes = 8 << 10;  ///< at most, beside that
+inline constexpr int resident_rows_per_block = 512;
+inline constexpr int resident_entry_bytes = 160 << 10;
+inline constexpr int resident_row_weight = 16;   ///< of a row among entries, where the rows are shared out
+inline constexpr int resident_lane_entries = 8;  ///< of a lane, on average, before more lanes share its row
 
 /// A pass over several columns of the Krylov basis at once, whose elements and sums take `words` registers.
 constexpr ResidentPolicy tall_policy(int words) { return {256, 256 / (words + 40)}; }

@@ -10,13 +10,15 @@ Backend Backend::host(int threads) {
   return Backend(detail::make_host_backend(threads));
 }
 
+Backend Backend::cuda() { return cuda(detail::usable_cuda_device().value_or(0)); }
+
 Backend Backend::cuda(int device) { return Backend(detail::make_cuda_backend(device)); }
 
 Backend Backend::cuda(int device, CUstream_st* stream, std::shared_ptr<MemoryResource> resource) {
   return Backend(detail::make_cuda_backend(device, stream, std::move(resource)));
 }
 
-bool Backend::cuda_available() noexcept { return detail::cuda_device_available(); }
+bool Backend::cuda_available() noexcept { return detail::usable_cuda_device().has_value(); }
 
 BackendKind Backend::kind() const noexcept { return impl_->kind(); }
 MemorySpace Backend::memory_space() const noexcept { return impl_->space(); }

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace blockjacobi::detail {
@@ -109,6 +110,7 @@ std::shared_ptr<BackendImpl> make_host_backend(int threads);
 std::shared_ptr<BackendImpl> make_cuda_backend(int device);
 std::shared_ptr<BackendImpl> make_cuda_backend(int device, CUstream_st* stream,
                                                std::shared_ptr<MemoryResource> resource);
-bool cuda_device_available() noexcept;
+/// The first device that runs the kernels of this build; none if there is none.
+std::optional<int> usable_cuda_device() noexcept;
 
 }  // namespace blockjacobi::detail

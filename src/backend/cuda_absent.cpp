@@ -16,6 +16,6 @@ std::shared_ptr<BackendImpl> make_cuda_backend(int) { throw_absent(); }
 
 std::shared_ptr<BackendImpl> make_cuda_backend(int, CUstream_st*, std::shared_ptr<MemoryResource>) { throw_absent(); }
 
-bool cuda_device_available() noexcept { return false; }
+std::optional<int> usable_cuda_device() noexcept { return std::nullopt; }
 
 }  // namespace blockjacobi::detail

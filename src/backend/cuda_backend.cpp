@@ -149,17 +149,17 @@ std::shared_ptr<BackendImpl> make_cuda_backend(int device, CUstream_st* stream,
   return std::make_shared<CudaBackend>(device, stream, std::move(resource));
 }
 
-bool cuda_device_available() noexcept {
+std::optional<int> usable_cuda_device() noexcept {
   int count = 0;
-  if (count_devices(count) != cudaSuccess) return false;
+  if (count_devices(count) != cudaSuccess) return std::nullopt;
   for (int device = 0; device < count; ++device) {
     try {
-      if (try_device(device) == cudaSuccess) return true;
+      if (try_device(device) == cudaSuccess) return device;
     } catch (const CudaError&) {
       continue;  // cannot be made current, so it cannot be used
     }
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace blockjacobi::detail

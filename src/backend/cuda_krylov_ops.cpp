@@ -142,7 +142,7 @@ bool CudaKrylovOps<T>::cg_can_reside(const OperatorImpl<T>& A, const Preconditio
   const DeviceGuard guard(context_.device());
   const auto* const rows = own_rows(A);
   const auto inverse = tiny_blocks(M);
-  return rows != nullptr && inverse && kernels::cg_can_reside(rows->matrix(), *inverse);
+  return rows != nullptr && inverse && kernels::cg_can_reside(rows->matrix(), *inverse, context_.stream());
 }
 
 template <Scalar T>

@@ -2,10 +2,12 @@
 
 #include "backend/cuda_context.hpp"
 #include "backend/partition_ops.hpp"
+#include "kernels/launch_partition.hpp"
 
 namespace blockjacobi::detail {
 
 /// Detection by the kernels of kernels/global/run_starts.cu and block_starts.cu; block starts come to the host as bits.
+/// Position maps by those of kernels/global/position_map.cu.
 class CudaPartitionOps final : public PartitionOps {
  public:
   explicit CudaPartitionOps(CudaContext& context) : context_(context) {}
@@ -14,9 +16,36 @@ class CudaPartitionOps final : public PartitionOps {
   std::vector<index_t> block_offsets(const CsrView<const void, std::int64_t>& pattern,
                                      const SupervariableRule& rule) override;
 
+  index_t largest_mapped() const override { return kernels::largest_mapped_order; }
+  PatternCheck inspect(const CsrView<const void, std::int32_t>& pattern) override { return inspect_pattern(pattern); }
+  PatternCheck inspect(const CsrView<const void, std::int64_t>& pattern) override { return inspect_pattern(pattern); }
+  MapExtent measure_map(const CsrView<const void, std::int32_t>& pattern, const BlockTable& blocks,
+                        MapSlot* slots) override {
+    return measure(pattern, blocks, slots);
+  }
+  MapExtent measure_map(const CsrView<const void, std::int64_t>& pattern, const BlockTable& blocks,
+                        MapSlot* slots) override {
+    return measure(pattern, blocks, slots);
+  }
+  void fill_map(const CsrView<const void, std::int32_t>& pattern, const BlockTable& blocks, const MapSlot* slots,
+                std::uint32_t* narrow, std::uint64_t* wide) override {
+    fill(pattern, blocks, slots, narrow, wide);
+  }
+  void fill_map(const CsrView<const void, std::int64_t>& pattern, const BlockTable& blocks, const MapSlot* slots,
+                std::uint32_t* narrow, std::uint64_t* wide) override {
+    fill(pattern, blocks, slots, narrow, wide);
+  }
+
  private:
   template <Offset O>
   std::vector<index_t> detect(const CsrView<const void, O>& pattern, const SupervariableRule& rule);
+  template <Offset O>
+  PatternCheck inspect_pattern(const CsrView<const void, O>& pattern);
+  template <Offset O>
+  MapExtent measure(const CsrView<const void, O>& pattern, const BlockTable& blocks, MapSlot* slots);
+  template <Offset O>
+  void fill(const CsrView<const void, O>& pattern, const BlockTable& blocks, const MapSlot* slots,
+            std::uint32_t* narrow, std::uint64_t* wide);
 
   CudaContext& context_;
 };

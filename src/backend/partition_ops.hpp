@@ -1,7 +1,11 @@
 #pragma once
 
+#include "core/shared/position_map.hpp"
+
 #include <blockjacobi/views.hpp>
 
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace blockjacobi::detail {
@@ -11,6 +15,28 @@ struct SupervariableRule {
   index_t max_size = 32;
   double tolerance = 0.0;
   bool merge_greedily = true;
+};
+
+/// A pattern as a whole.
+struct PatternCheck {
+  bool is_valid = false;          ///< what validate() demands
+  bool is_sorted = false;         ///< columns increase strictly in every row
+  std::uint64_t fingerprint = 0;  ///< as host_fingerprint()
+};
+
+/// The blocks of a layout: slots in backend memory, which nobody reads where there is one group alone.
+struct BlockTable {
+  std::span<const BlockGroup> groups;
+  const BlockSlot* slots = nullptr;
+  index_t blocks = 0;
+  index_t rows = 0;
+};
+
+/// The size of a position map.
+struct MapExtent {
+  offset_t entries = 0;  ///< of the matrix inside blocks
+  offset_t words = 0;
+  bool narrow = true;
 };
 
 /// What a backend does with sparsity patterns in its memory. Its results have a number a block and go to the host;
@@ -24,6 +50,21 @@ class PartitionOps {
                                              const SupervariableRule& rule) = 0;
   virtual std::vector<index_t> block_offsets(const CsrView<const void, std::int64_t>& pattern,
                                              const SupervariableRule& rule) = 0;
+
+  /// Orders up to which measure_map() and fill_map() take blocks; 0 where the host does it all, from a copy.
+  virtual index_t largest_mapped() const { return 0; }
+  /// Reads no column where the offsets are not valid; waits.
+  virtual PatternCheck inspect(const CsrView<const void, std::int32_t>&) { return {}; }
+  virtual PatternCheck inspect(const CsrView<const void, std::int64_t>&) { return {}; }
+  /// The slots of the position map, blocks + 1, of a valid and sorted pattern as build_position_map() gives them;
+  /// waits.
+  virtual MapExtent measure_map(const CsrView<const void, std::int32_t>&, const BlockTable&, MapSlot*) { return {}; }
+  virtual MapExtent measure_map(const CsrView<const void, std::int64_t>&, const BlockTable&, MapSlot*) { return {}; }
+  /// Its words, if there are any, narrow or wide as measure_map() said; enqueued.
+  virtual void fill_map(const CsrView<const void, std::int32_t>&, const BlockTable&, const MapSlot*, std::uint32_t*,
+                        std::uint64_t*) {}
+  virtual void fill_map(const CsrView<const void, std::int64_t>&, const BlockTable&, const MapSlot*, std::uint32_t*,
+                        std::uint64_t*) {}
 };
 
 }  // namespace blockjacobi::detail

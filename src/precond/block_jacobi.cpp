@@ -35,23 +35,45 @@ void require_options(const BlockJacobiOptions& options) {
     throw InvalidArgument(detail::message("BlockJacobi: accuracy is {}, must be positive", options.accuracy));
 }
 
-/// Validates a host pattern and builds the state; reads the values nowhere.
-template <Scalar T, Offset O>
-std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_on_host(const Backend& backend, const CsrView<T, O>& matrix,
-                                                            const BlockPartition& partition,
-                                                            const BlockJacobiOptions& options) {
-  validate(matrix);
+/// Validates a host pattern; reads the values nowhere.
+template <Offset O>
+detail::Analysis analyze_on_host(const Backend& backend, const CsrView<const void, O>& pattern, BlockLayout layout,
+                                 const BlockJacobiOptions& options) {
   const int threads = backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
-  const CsrView<const void, O> pattern = pattern_of(matrix);
-  detail::Analysis found{BlockLayout(partition, sizeof(T)),
-                         matrix.nnz,
-                         options.check_pattern ? detail::host_fingerprint(pattern, threads) : 0,
-                         {},
-                         {}};
-  if (options.l1) found.l1.emplace(pattern);
-  found.map = found.l1 ? detail::build_position_map(found.l1->view(), found.layout, threads)
-                       : detail::build_position_map(pattern, found.layout, threads);
-  return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, std::move(found));
+  const std::uint64_t fingerprint = options.check_pattern ? detail::host_fingerprint(pattern, threads) : 0;
+  std::optional<detail::L1Pattern> l1;
+  if (options.l1) l1.emplace(pattern);
+  const detail::PositionMap map = l1 ? detail::build_position_map(l1->view(), layout, threads)
+                                     : detail::build_position_map(pattern, layout, threads);
+  return {std::move(layout), pattern.nnz, fingerprint, {backend, map}, std::move(l1)};
+}
+
+/// A pattern in the memory of the backend. None if the backend leaves it to the host, which has the words for a pattern
+/// that is not valid.
+template <Offset O>
+std::optional<detail::Analysis> analyze_in_backend(const Backend& backend, const CsrView<const void, O>& pattern,
+                                                   const BlockLayout& layout, const BlockJacobiOptions& options) {
+  detail::PartitionOps& ops = backend.impl().partition_ops();
+  if (pattern.space != backend.memory_space() || options.l1 || layout.blocks() == 0) return std::nullopt;
+  if (layout.groups().back().size > ops.largest_mapped()) return std::nullopt;
+  const detail::PatternCheck check = ops.inspect(pattern);
+  if (!check.is_valid || !check.is_sorted) return std::nullopt;
+
+  Array<BlockSlot> slots(backend, layout.groups().size() > 1 ? static_cast<std::size_t>(layout.blocks()) : 0);
+  slots.copy_from_host(layout.slots().data());
+  const detail::BlockTable blocks{layout.groups(), slots.data(), layout.blocks(), layout.rows()};
+  detail::BackendMap map(backend, layout.blocks());
+  const detail::MapExtent extent = ops.measure_map(pattern, blocks, map.slots.data());
+  map.entries = extent.entries;
+  if (extent.words > 0) {
+    const auto words = static_cast<std::size_t>(extent.words);
+    if (extent.narrow)
+      map.narrow = Array<std::uint32_t>(backend, words);
+    else
+      map.wide = Array<std::uint64_t>(backend, words);
+    ops.fill_map(pattern, blocks, map.slots.data(), extent.narrow ? map.narrow.data() : nullptr, map.wide.data());
+  }
+  return detail::Analysis{layout, pattern.nnz, check.fingerprint, std::move(map), std::nullopt};
 }
 
 template <Scalar T, Offset O>
@@ -60,8 +82,14 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_pattern(const Backend& backe
                                                             const BlockJacobiOptions& options) {
   require_square_of(matrix, partition);
   require_options(options);
-  const detail::HostPattern<T, O> host("BlockJacobi", backend, matrix);
-  return analyze_on_host(backend, host.view(), partition, options);
+  BlockLayout layout(partition, sizeof(T));
+  auto found = analyze_in_backend(backend, pattern_of(matrix), layout, options);
+  if (!found) {
+    const detail::HostPattern<T, O> host("BlockJacobi", backend, matrix);
+    validate(host.view());
+    found.emplace(analyze_on_host(backend, pattern_of(host.view()), std::move(layout), options));
+  }
+  return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, std::move(*found));
 }
 
 /// Throws for blocks that the options do not admit; `values` are those of the last set-up. Waits.

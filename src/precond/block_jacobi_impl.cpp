@@ -47,21 +47,13 @@ BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartitio
       inverse(backend_,
               format_of<T>(options_.storage) == Format::full ? std::move(analysis.layout) : BlockLayout({}, sizeof(T))),
       stored(make_stored<T>(backend_, analysis.layout, options_)),
-      map_slots(backend_, analysis.map.slots),
-      map_narrow(backend_, analysis.map.narrow),
-      map_wide(backend_, analysis.map.wide),
-      map_duplicates(analysis.map.duplicates),
+      position_map(std::move(analysis.map)),
       info(backend_, static_cast<std::size_t>(partition_.blocks())),
       rcond(backend_, static_cast<std::size_t>(partition_.blocks())),
       defects(backend_, 1),
       l1(analysis.l1 ? L1Values<T>(backend_, *analysis.l1, partition_) : L1Values<T>(backend_)),
       scratch(backend_, scratch_size<T>(backend_, layout(), options_)) {
   defects.zero();
-}
-
-template <Scalar T>
-PositionMapView BlockJacobiImpl<T>::map() const {
-  return {map_slots.data(), map_wide.size() == 0 ? map_narrow.data() : nullptr, map_wide.data(), map_duplicates};
 }
 
 template <Scalar T>
@@ -125,10 +117,11 @@ std::string BlockJacobiImpl<T>::describe_asymmetry(index_t block, const T* value
   std::vector<T> host(static_cast<std::size_t>(nnz) + (options.l1 ? static_cast<std::size_t>(rows()) : 0));
   const T* const used = options.l1 ? l1.extended() : values;
   backend.impl().copy_to_host(host.data(), used, host.size() * sizeof(T));
-  const auto slots = map_slots.to_host();
-  const auto narrow = map_narrow.to_host();
-  const auto wide = map_wide.to_host();
-  const PositionMapView view{slots.data(), map_wide.size() == 0 ? narrow.data() : nullptr, wide.data(), map_duplicates};
+  const auto slots = position_map.slots.to_host();
+  const auto narrow = position_map.narrow.to_host();
+  const auto wide = position_map.wide.to_host();
+  const PositionMapView view{slots.data(), wide.empty() ? narrow.data() : nullptr, wide.data(),
+                             position_map.duplicates};
   const int n = slot->size;
   std::vector<T> a(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
   auto* const elements = compute_cast(a.data());
@@ -147,8 +140,8 @@ std::string BlockJacobiImpl<T>::describe_asymmetry(index_t block, const T* value
 
 template <Scalar T>
 std::size_t BlockJacobiImpl<T>::bytes() const {
-  return inverse.bytes() + (stored ? stored->bytes() : 0) + map_slots.bytes() + map_narrow.bytes() + map_wide.bytes() +
-         info.bytes() + rcond.bytes() + defects.bytes() + l1.bytes() + scratch.bytes();
+  return inverse.bytes() + (stored ? stored->bytes() : 0) + position_map.bytes() + info.bytes() + rcond.bytes() +
+         defects.bytes() + l1.bytes() + scratch.bytes();
 }
 
 template <Scalar T>

@@ -11,12 +11,12 @@
 
 namespace blockjacobi::detail {
 
-/// What pattern analysis found on the host.
+/// What pattern analysis found.
 struct Analysis {
   BlockLayout layout;
-  offset_t nnz = 0;
-  std::uint64_t fingerprint = 0;
-  PositionMap map;
+  offset_t nnz;
+  std::uint64_t fingerprint;
+  BackendMap map;
   std::optional<L1Pattern> l1;
 };
 
@@ -88,10 +88,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   std::uint64_t fingerprint;
   BlockBatch<T> inverse;                  ///< without blocks where they are stored otherwise
   std::optional<StoredBlocks<T>> stored;  ///< in other formats than full
-  Array<MapSlot> map_slots;
-  Array<std::uint32_t> map_narrow;
-  Array<std::uint64_t> map_wide;  ///< one of the two is empty
-  bool map_duplicates;
+  BackendMap position_map;
   Array<int> info;
   Array<real_t<T>> rcond;
   Array<int> defects;
@@ -99,7 +96,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   Array<T> scratch;
 
  private:
-  PositionMapView map() const;
+  PositionMapView map() const { return position_map.view(); }
   BlockStatusView<T> status() { return {info.data(), rcond.data(), defects.data()}; }
   Scratch<T> scratch_view() { return {scratch.data(), static_cast<offset_t>(scratch.size())}; }
   /// Inverts the blocks of a batch, with what takes the place of singular ones.

@@ -1,7 +1,8 @@
 #include "precond/position_map.hpp"
 
+#include "core/shared/block_extent.hpp"
+
 #include <algorithm>
-#include <limits>
 
 namespace blockjacobi::detail {
 
@@ -61,28 +62,10 @@ RowPart sorted_part(const CsrView<const void, O>& pattern, const BlockSlot& slot
   return {k, last};
 }
 
-/// What a slot needs of the map.
-struct Extent {
-  offset_t entries = 0;
-  offset_t first_source = 0;
-  offset_t row_stride = 0;
-  bool narrow = true;
-
-  offset_t words() const { return row_stride != 0 ? 0 : entries; }
-
-  /// Once the entries are known, of which `last` is the last, and whether they stand at row_stride_.
-  void finish(offset_t n, offset_t last, bool is_regular, offset_t row_stride_) {
-    constexpr int bits = map_bits<std::uint32_t>;
-    constexpr offset_t span = offset_t{std::numeric_limits<std::uint32_t>::max()} >> 2 * bits;
-    if (is_regular && entries == n * n) row_stride = row_stride_;
-    narrow = row_stride != 0 || (n <= 1 << bits && last - first_source <= span);
-  }
-};
-
 template <Offset O>
-Extent measure_sorted(const CsrView<const void, O>& pattern, const BlockSlot& slot) {
+BlockExtent measure_sorted(const CsrView<const void, O>& pattern, const BlockSlot& slot) {
   const offset_t n = slot.size;
-  Extent extent;
+  BlockExtent extent;
   offset_t last = 0, stride = n;
   bool regular = true;
   for (index_t i = 0; i < slot.size; ++i) {
@@ -99,10 +82,10 @@ Extent measure_sorted(const CsrView<const void, O>& pattern, const BlockSlot& sl
 }
 
 template <Offset O>
-Extent measure(const CsrView<const void, O>& pattern, const BlockSlot& slot, bool is_sorted) {
+BlockExtent measure(const CsrView<const void, O>& pattern, const BlockSlot& slot, bool is_sorted) {
   if (is_sorted) return measure_sorted(pattern, slot);
   const offset_t n = slot.size;
-  Extent extent;
+  BlockExtent extent;
   offset_t last = 0, stride = n;
   bool regular = true;
   for_each_entry(pattern, slot, [&](index_t i, index_t j, offset_t k) {
@@ -194,7 +177,7 @@ PositionMapSize measure_position_map(const CsrView<const void, O>& pattern, cons
   bool narrow = true;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : words)
   for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
-    const Extent extent = measure(pattern, slots[static_cast<std::size_t>(s)], is_sorted);
+    const BlockExtent extent = measure(pattern, slots[static_cast<std::size_t>(s)], is_sorted);
     words += extent.words();
     narrow = narrow && extent.narrow;
   }
@@ -212,7 +195,7 @@ PositionMap build_position_map(const CsrView<const void, O>& pattern, const Bloc
 
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : all)
   for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
-    const Extent extent = measure(pattern, slots[static_cast<std::size_t>(s)], is_sorted);
+    const BlockExtent extent = measure(pattern, slots[static_cast<std::size_t>(s)], is_sorted);
     MapSlot& slot = map.slots[static_cast<std::size_t>(s)];
     slot.first_source = extent.first_source;
     slot.row_stride = extent.row_stride;

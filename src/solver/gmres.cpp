@@ -150,47 +150,64 @@ class Gmres {
   SolveReport run() {
     cycle_.clear();
     if (!session_.begin(cycle_.first(), cycle_.state())) return end();
-    record();
+    divide();
     cycle_.begin();
     for (;;) {
       if (!look()) return end();
       if (host_.stop != 0) return session_.finish(static_cast<StopReason>(host_.stop), cycle_.scratch(), host_.beta);
       const bool goes_on = iterate();
-      finish_->replay();
+      finish_.run();
       if (!goes_on) return end();
-      begin_->replay();
+      begin_.run();
     }
   }
 
  private:
   SolveReport end() { return session_.finish(session_.report().reason, cycle_.scratch()); }
 
-  /// The phases of a cycle: begin, batches of inner iterations, correction of x.
-  void record() {
+  /// A part of a cycle. The first time it is enqueued as it is, which costs the host as much as a recording and the
+  /// device nothing, since it is busy; the second time it is recorded, so that short solves record nothing.
+  class Phase {
+   public:
+    Phase() = default;
+    Phase(BackendImpl& backend, bool capturable, std::function<void()> body)
+        : backend_(&backend), capturable_(capturable), body_(std::move(body)) {}
+    void run() {
+      if (runs_++ == 0) return body_();
+      if (recording_ == nullptr) recording_ = backend_->record(body_, capturable_);
+      recording_->replay();
+    }
+
+   private:
+    BackendImpl* backend_ = nullptr;
+    bool capturable_ = false;
+    std::function<void()> body_;
+    int runs_ = 0;
+    std::unique_ptr<Recording> recording_;
+  };
+
+  /// A cycle into begin, batches of inner iterations, correction of x.
+  void divide() {
     auto& impl = session_.backend().impl();
     const bool capturable = session_.capturable();
     const int batch = session_.ops().batch();
     for (int first = 0; first < cycle_.restart(); first += batch) {
       const int last = std::min(first + batch, cycle_.restart());
-      steps_.push_back(impl.record(
-          [this, first, last] {
-            for (int j = first; j < last; ++j) cycle_.step(j);
-          },
-          capturable));
+      steps_.emplace_back(impl, capturable, [this, first, last] {
+        for (int j = first; j < last; ++j) cycle_.step(j);
+      });
     }
-    finish_ = impl.record([this] { cycle_.correct(session_.x()); }, capturable);
-    begin_ = impl.record(
-        [this] {
-          session_.ops().residual(session_.A(), session_.b(), session_.x(), cycle_.first());
-          cycle_.begin();
-        },
-        capturable);
+    finish_ = Phase(impl, capturable, [this] { cycle_.correct(session_.x()); });
+    begin_ = Phase(impl, capturable, [this] {
+      session_.ops().residual(session_.A(), session_.b(), session_.x(), cycle_.first());
+      cycle_.begin();
+    });
   }
 
   /// The inner iterations; false if clock or callback end the solve.
   bool iterate() {
-    for (const auto& batch : steps_) {
-      batch->replay();
+    for (Phase& batch : steps_) {
+      batch.run();
       if (!look()) return false;
       if (host_.cycle_stop != 0) break;
     }
@@ -210,8 +227,8 @@ class Gmres {
   SolveSession<T>& session_;
   GmresCycle<T> cycle_;
   GmresState host_{};
-  std::unique_ptr<Recording> begin_, finish_;
-  std::vector<std::unique_ptr<Recording>> steps_;
+  Phase begin_, finish_;
+  std::vector<Phase> steps_;
 };
 
 void require_restart(const char* solver, const SolveOptions& options) {

@@ -1,7 +1,9 @@
+#include "kernels/launch.hpp"
 #include "tests/kernels/systems.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
 
+#include <cstddef>
 #include <optional>
 
 namespace blockjacobi::test {
@@ -9,6 +11,7 @@ namespace {
 
 using detail::CgState;
 using detail::CgVectors;
+using detail::compute_cast;
 using detail::compute_t;
 
 template <class T>
@@ -108,6 +111,24 @@ class Recurrence {
     if (!resides()) return;
     const Array<T> spare(backend_, size());
     ops().cg_iterations(*product_, preconditioner(), vectors(), spare.data(), count, state_.data());
+  }
+
+  /// The same in thread blocks with so much shared memory.
+  void iterations_within(int count, int shared_bytes) {
+    using C = compute_t<T>;
+    const Array<T> spare(backend_, size());
+    Array<std::byte> exchange(backend_, kernels::exchange_bytes());
+    exchange.zero();
+    const auto a = system_.view();
+    const auto x = blocks_->inverse();
+    const auto v = vectors();
+    kernels::cg_resident<C>(
+        {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space},
+        {compute_cast(x.data), x.slots, x.groups, x.blocks, x.rows, x.space},
+        {v.n, compute_cast(v.x), compute_cast(v.r), compute_cast(v.z), compute_cast(v.p), compute_cast(v.q)},
+        compute_cast(spare.data()), count, state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(),
+        shared_bytes);
+    backend_.synchronize();
   }
 
   State state() const { return state_.to_host()[0]; }
@@ -297,6 +318,25 @@ TYPED_TEST(CgPhasesTest, SmallResidentIterationsMatchThePhases) {
   for (const Way way : {Way::uniform_blocks, Way::mixed_blocks}) {
     for (const index_t m : {17, 40}) expect_resident_iterations(laplacian<TypeParam>(m), way);
     for (const index_t length : {20, 200}) expect_resident_iterations(long_rows<TypeParam>(length), way);
+  }
+}
+
+/// Entries and elements of the direction stay in L2 as far as they find no room.
+TYPED_TEST(CgPhasesTest, SmallResidentIterationsInLittleSharedMemory) {
+  const auto a = long_rows<TypeParam>(200);
+  Recurrence<TypeParam> plenty(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
+  if (!plenty.resides()) GTEST_SKIP() << "no cooperative launches";
+  plenty.iterations(4);
+  plenty.iterations(2);
+  for (const int bytes : {1 << 10, 2 << 10, 4 << 10, 6 << 10, 8 << 10, 12 << 10, 16 << 10, 32 << 10}) {
+    SCOPED_TRACE(bytes);
+    Recurrence<TypeParam> little(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
+    little.iterations_within(4, bytes);
+    little.iterations_within(2, bytes);
+    EXPECT_EQ(little.state().iteration, 6);
+    expect_close("rr", little.state().rr, plenty.state().rr, 1e4 * epsilon<TypeParam>);
+    EXPECT_LE(relative_difference(little.x(), plenty.x()), 1e4 * epsilon<TypeParam>);
+    EXPECT_LE(relative_difference(little.p(), plenty.p()), 1e4 * epsilon<TypeParam>);
   }
 }
 

@@ -1,0 +1,181 @@
+#include "precond/position_map.hpp"
+#include "backend/backend_impl.hpp"
+#include "core/shared/fingerprint.hpp"
+#include "tests/kernels/systems.hpp"
+#include "tests/support/random.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace blockjacobi::test {
+namespace {
+
+using detail::BackendMap;
+using detail::MapSlot;
+using detail::PatternCheck;
+using detail::PositionMap;
+
+class PositionMapTest : public DeviceTest {};
+
+template <Offset O>
+struct Pattern {
+  index_t n;
+  std::vector<O> offsets;
+  std::vector<index_t> columns;
+  IndexBase base = IndexBase::zero;
+
+  CsrView<const void, O> view(const O* offsets_, const index_t* columns_, MemorySpace space) const {
+    return {n, n, static_cast<offset_t>(columns.size()), offsets_, columns_, nullptr, base, space};
+  }
+  CsrView<const void, O> host() const { return view(offsets.data(), columns.data(), MemorySpace::host); }
+};
+
+/// Rows of sorted columns: a part of the neighbours, so that blocks are full, regular, sparse or empty.
+template <Offset O>
+Pattern<O> random_pattern(index_t n, IndexBase base, int seed) {
+  Random random(static_cast<std::uint64_t>(seed));
+  const auto first = static_cast<index_t>(base);
+  Pattern<O> p{n, {static_cast<O>(first)}, {}, base};
+  const index_t percent[] = {0, 30, 100, 90};
+  for (index_t i = 0; i < n; ++i) {
+    const index_t kept = percent[(i / 64 + seed) % 4];
+    for (index_t j = std::max(0, i - 40); j < std::min(n, i + 40); ++j)
+      if (random.index(100) < kept) p.columns.push_back(j + first);
+    p.offsets.push_back(static_cast<O>(p.columns.size()) + static_cast<O>(first));
+  }
+  return p;
+}
+
+template <Offset O>
+class DevicePattern {
+ public:
+  DevicePattern(const Backend& backend, const Pattern<O>& p)
+      : pattern_(p), offsets_(backend, p.offsets), columns_(backend, p.columns) {}
+  CsrView<const void, O> view() const { return pattern_.view(offsets_.data(), columns_.data(), MemorySpace::device); }
+
+ private:
+  Pattern<O> pattern_;
+  Array<O> offsets_;
+  Array<index_t> columns_;
+};
+
+template <Offset O>
+std::uint64_t fingerprint(const Pattern<O>& p) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < p.offsets.size(); ++i)
+    sum += detail::mixed_offset(static_cast<std::int64_t>(i), p.offsets[i] - static_cast<O>(p.base));
+  for (std::size_t k = 0; k < p.columns.size(); ++k)
+    sum += detail::mixed_column(static_cast<std::int64_t>(k), p.columns[k] - static_cast<index_t>(p.base));
+  return sum;
+}
+
+template <Offset O>
+void expect_same_map(const Pattern<O>& p, const BlockPartition& partition) {
+  SCOPED_TRACE(::testing::Message() << "n = " << p.n << ", blocks of up to " << partition.largest_block());
+  const Backend backend = Backend::cuda();
+  const BlockLayout layout(partition, sizeof(double));
+  const PositionMap expected = detail::build_position_map(p.host(), layout, 1);
+  const DevicePattern<O> device(backend, p);
+  auto& ops = backend.impl().partition_ops();
+
+  const PatternCheck check = ops.inspect(device.view());
+  EXPECT_TRUE(check.is_valid);
+  EXPECT_TRUE(check.is_sorted);
+  EXPECT_EQ(check.fingerprint, fingerprint(p));
+
+  const Array<BlockSlot> table(backend, std::vector<BlockSlot>(layout.slots().begin(), layout.slots().end()));
+  const detail::BlockTable blocks{layout.groups(), table.data(), layout.blocks(), layout.rows()};
+  const Array<MapSlot> slots(backend, static_cast<std::size_t>(layout.blocks()) + 1);
+  const detail::MapExtent extent = ops.measure_map(device.view(), blocks, slots.data());
+  EXPECT_EQ(extent.entries, expected.entries);
+  EXPECT_EQ(extent.words, expected.slots.back().begin);
+  ASSERT_EQ(extent.narrow, expected.wide.empty());
+  const auto found = slots.to_host();
+  for (std::size_t s = 0; s < found.size(); ++s) {
+    ASSERT_EQ(found[s].begin, expected.slots[s].begin) << s;
+    ASSERT_EQ(found[s].first_source, expected.slots[s].first_source) << s;
+    ASSERT_EQ(found[s].row_stride, expected.slots[s].row_stride) << s;
+  }
+  if (extent.words == 0) return;
+  const Array<std::uint32_t> narrow(backend, expected.narrow.size());
+  const Array<std::uint64_t> wide(backend, expected.wide.size());
+  ops.fill_map(device.view(), blocks, slots.data(), extent.narrow ? narrow.data() : nullptr, wide.data());
+  EXPECT_EQ(narrow.to_host(), expected.narrow);
+  EXPECT_EQ(wide.to_host(), expected.wide);
+}
+
+BlockPartition mixed(index_t rows) {
+  std::vector<index_t> offsets{0};
+  const index_t orders[] = {1, 2, 3, 4, 5, 8, 13, 16, 17, 31, 32};
+  for (std::size_t k = 0; offsets.back() < rows; ++k)
+    offsets.push_back(std::min(rows, offsets.back() + orders[k % std::size(orders)]));
+  return BlockPartition::from_offsets(offsets);
+}
+
+template <Offset O>
+void expect_same_maps(index_t n, IndexBase base, int seed) {
+  const Pattern<O> p = random_pattern<O>(n, base, seed);
+  for (const index_t order : {1, 2, 3, 7, 16, 32}) expect_same_map(p, BlockPartition::uniform(n, std::min(order, n)));
+  expect_same_map(p, mixed(n));
+}
+
+TEST_F(PositionMapTest, SmallEqualThoseOfTheHost) {
+  for (const index_t n : {1, 31, 300, 1500}) {
+    expect_same_maps<std::int32_t>(n, IndexBase::zero, n);
+    expect_same_maps<std::int64_t>(n, IndexBase::one, n + 1);
+  }
+}
+
+TEST_F(PositionMapTest, EqualThoseOfTheHostOnManyThreadBlocks) {
+  expect_same_maps<std::int32_t>(400000, IndexBase::zero, 1);
+}
+
+TEST_F(PositionMapTest, SmallNoEntriesAtAll) {
+  expect_same_map(Pattern<std::int32_t>{5, {0, 0, 0, 0, 0, 0}, {}}, BlockPartition::uniform(5, 2));
+}
+
+TEST_F(PositionMapTest, WidensWhereABlockSpansTooManyValues) {
+  constexpr index_t span = index_t{1} << 22;
+  for (const index_t far : {span - 2, span - 1}) {
+    // row 0 has `far` entries outside of the block of rows 0 and 1 behind its only entry inside
+    Pattern<std::int32_t> p{span + 2, {0, far + 1, far + 2}, {0}};
+    for (index_t k = 0; k < far; ++k) p.columns.push_back(k + 2);
+    p.columns.push_back(1);
+    p.offsets.resize(static_cast<std::size_t>(p.n) + 1, far + 2);
+    expect_same_map(p, BlockPartition::uniform(p.n, 2));
+  }
+}
+
+template <Offset O>
+PatternCheck inspect(const Pattern<O>& p) {
+  const Backend backend = Backend::cuda();
+  const DevicePattern<O> device(backend, p);
+  return backend.impl().partition_ops().inspect(device.view());
+}
+
+TEST_F(PositionMapTest, SmallSeesWhatIsNotValidOrNotSorted) {
+  using P = Pattern<std::int32_t>;
+  const auto check = [](const P& p, bool is_valid, bool is_sorted) {
+    SCOPED_TRACE(::testing::PrintToString(p.offsets) + ::testing::PrintToString(p.columns));
+    const PatternCheck found = inspect(p);
+    EXPECT_EQ(found.is_valid, is_valid);
+    if (is_valid) {
+      EXPECT_EQ(found.is_sorted, is_sorted);
+    }
+  };
+  check(P{3, {0, 2, 2, 4}, {0, 1, 1, 2}}, true, true);
+  check(P{3, {0, 2, 2, 4}, {1, 0, 1, 2}}, true, false);
+  check(P{3, {0, 2, 2, 4}, {0, 1, 2, 2}}, true, false);  // a duplicate
+  check(P{3, {0, 2, 2, 4}, {0, 2, 1, 2}}, true, true);   // a descent between two rows
+  check(P{3, {1, 3, 3, 5}, {1, 2, 2, 3}, IndexBase::one}, true, true);
+  check(P{3, {0, 2, 2, 4}, {0, 1, 1, 3}}, false, true);
+  check(P{3, {0, 2, 2, 4}, {-1, 1, 1, 2}}, false, true);
+  check(P{3, {1, 3, 3, 5}, {0, 2, 2, 3}, IndexBase::one}, false, true);
+  check(P{3, {0, 3, 2, 4}, {0, 1, 1, 2}}, false, true);
+  check(P{3, {1, 2, 2, 4}, {0, 1, 1, 2}}, false, true);
+  check(P{3, {0, 2, 2, 3}, {0, 1, 1, 2}}, false, true);
+  check(P{3, {0, 2, 1 << 30, 4}, {0, 1, 1, 2}}, false, true);
+}
+
+}  // namespace
+}  // namespace blockjacobi::test

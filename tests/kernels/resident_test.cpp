@@ -1,0 +1,117 @@
+#include "tests/kernels/systems.hpp"
+
+#include <blockjacobi/solver.hpp>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <thread>
+
+namespace blockjacobi::test {
+namespace {
+
+/// Solves that take the whole device in one launch, beside other work and on a part of it.
+class ResidentTest : public DeviceTest {};
+
+struct Outcome {
+  SolveReport report;
+  std::vector<double> x;
+  bool resides;
+};
+
+Outcome solve(const Backend& backend, const System<double>& a, int repetitions = 1) {
+  const DeviceSystem<double, std::int32_t> system(backend, a);
+  const LinearOperator<double> A(backend, system.view());
+  const BlockJacobi<double> M(backend, system.view(), BlockPartition::uniform(a.rows, 8));
+  const Array<double> b(backend, random_vector<double>(static_cast<std::size_t>(a.rows), 7));
+  Array<double> x(backend, b.size());
+  SolveOptions options;
+  options.rtol = 1e-10;
+  Outcome outcome{};
+  for (int i = 0; i < repetitions; ++i) {
+    x.zero();
+    outcome.report = cg(A, M, b.view(), x.view(), options);
+  }
+  outcome.x = x.to_host();
+  outcome.resides = detail::krylov_ops<double>(backend).cg_can_reside(A.impl(), &M.preconditioner());
+  return outcome;
+}
+
+TEST_F(ResidentTest, SolvesAtTheSameTimeOnTwoStreams) {
+  const auto a = laplacian<double>(120);
+  const Outcome alone = solve(Backend::cuda(), a);
+  EXPECT_EQ(alone.report.reason, StopReason::converged);
+  Outcome first{}, second{};
+  std::thread other([&] { second = solve(Backend::cuda(), a, 20); });
+  first = solve(Backend::cuda(), a, 20);
+  other.join();
+  for (const Outcome* outcome : {&first, &second}) {
+    EXPECT_EQ(outcome->report.iterations, alone.report.iterations);
+    EXPECT_TRUE(same_bits(outcome->x, alone.x));
+  }
+}
+
+/// A stream with some of the multiprocessors; its functions are not in every driver.
+class PartOfDevice {
+ public:
+  PartOfDevice() {
+    cudaFree(nullptr);  // makes the context
+    CUdevice device = 0;
+    CUdevResource all{}, part{};
+    CUdevResourceDesc description = nullptr;
+    unsigned int parts = 1;
+    if (!find(device_get_, "cuDeviceGetDevResource") || !find(split_, "cuDevSmResourceSplitByCount") ||
+        !find(describe_, "cuDevResourceGenerateDesc") || !find(create_, "cuGreenCtxCreate") ||
+        !find(destroy_, "cuGreenCtxDestroy") || !find(stream_create_, "cuGreenCtxStreamCreate"))
+      return;
+    if (device_get_(device, &all, CU_DEV_RESOURCE_TYPE_SM) != CUDA_SUCCESS ||
+        split_(&part, &parts, &all, nullptr, 0, 16) != CUDA_SUCCESS || parts != 1 ||
+        describe_(&description, &part, 1) != CUDA_SUCCESS ||
+        create_(&context_, description, device, CU_GREEN_CTX_DEFAULT_STREAM) != CUDA_SUCCESS)
+      return;
+    if (stream_create_(&stream_, context_, CU_STREAM_NON_BLOCKING, 0) != CUDA_SUCCESS) stream_ = nullptr;
+  }
+  ~PartOfDevice() {
+    if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
+    if (context_ != nullptr) static_cast<void>(destroy_(context_));
+  }
+  PartOfDevice(const PartOfDevice&) = delete;
+  PartOfDevice& operator=(const PartOfDevice&) = delete;
+
+  /// Null where there is none.
+  CUstream_st* stream() const { return stream_; }
+
+ private:
+  template <class Function>
+  static bool find(Function& function, const char* name) {
+    void* address = nullptr;
+    cudaDriverEntryPointQueryResult outcome{};
+    const bool found =
+        cudaGetDriverEntryPointByVersion(name, &address, 12040, cudaEnableDefault, &outcome) == cudaSuccess &&
+        outcome == cudaDriverEntryPointSuccess;
+    function = reinterpret_cast<Function>(address);
+    return found;
+  }
+
+  decltype(&cuDeviceGetDevResource) device_get_ = nullptr;
+  decltype(&cuDevSmResourceSplitByCount) split_ = nullptr;
+  decltype(&cuDevResourceGenerateDesc) describe_ = nullptr;
+  decltype(&cuGreenCtxCreate) create_ = nullptr;
+  decltype(&cuGreenCtxDestroy) destroy_ = nullptr;
+  decltype(&cuGreenCtxStreamCreate) stream_create_ = nullptr;
+  CUgreenCtx context_ = nullptr;
+  CUstream_st* stream_ = nullptr;
+};
+
+TEST_F(ResidentTest, AStreamWithAPartOfTheDeviceHasThePhases) {
+  const PartOfDevice part;
+  if (part.stream() == nullptr) GTEST_SKIP() << "no parts of devices";
+  const auto a = laplacian<double>(60);
+  const Outcome whole = solve(Backend::cuda(), a), found = solve(Backend::cuda(0, part.stream()), a);
+  EXPECT_FALSE(found.resides);
+  EXPECT_EQ(found.report.reason, StopReason::converged);
+  EXPECT_LE(relative_difference(found.x, whole.x), 1e-8);
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
