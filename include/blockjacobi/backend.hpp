@@ -30,9 +30,6 @@ class BLOCKJACOBI_EXPORT Backend {
 
   /// CUDA device with a non-blocking stream of its own. Throws BackendUnavailable if CUDA was not compiled in or the
   /// device does not exist or cannot run the kernels.
-  ///
-  /// Without an allocator of the user's, memory comes from a pool of the backend's own, which keeps up to 256 MiB of
-  /// what is freed for what is allocated next and gives the rest back to the device when the host waits.
   [[nodiscard]] static Backend cuda(int device);
 
   /// CUDA device, user's stream (nullptr is the legacy default stream, which cannot be recorded in graphs), optional

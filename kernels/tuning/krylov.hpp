@@ -52,8 +52,10 @@ inline constexpr int resident_shared_bytes = 216 << 10;
 inline constexpr int resident_static_bytes = 8 << 10;  ///< at most, beside that
 inline constexpr int resident_rows_per_block = 512;
 inline constexpr int resident_entry_bytes = 160 << 10;
-inline constexpr int resident_row_weight = 16;   ///< of a row among entries, where the rows are shared out
-inline constexpr int resident_lane_entries = 8;  ///< of a lane, on average, before more lanes share its row
+inline constexpr int resident_row_weight = 16;  ///< of a row among entries, where the rows are shared out
+/// Of a lane, on average, before more lanes share its row: an iteration with rows of 105 entries on average (29 to 786)
+/// takes 16.9 us with 4, 14.6 with 8, 13.7 with 16, 14.2 with 32.
+inline constexpr int resident_lane_entries = 16;
 
 /// A pass over several columns of the Krylov basis at once, whose elements and sums take `words` registers.
 constexpr ResidentPolicy tall_policy(int words) { return {256, 256 / (words + 40)}; }

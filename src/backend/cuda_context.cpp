@@ -2,15 +2,11 @@
 
 #include "backend/cuda_check.hpp"
 
-#include <cstdint>
 #include <utility>
 
 namespace blockjacobi::detail {
 
 namespace {
-
-/// Freed memory that a pool keeps for what is allocated next.
-constexpr std::uint64_t kept_bytes = std::uint64_t{256} << 20;
 
 CUstream_st* make_stream(int device) {
   const DeviceGuard guard(device);
@@ -40,7 +36,9 @@ CudaContext::CudaContext(int device, CUstream_st* stream, bool owns_stream, std:
     : device_(device), stream_(stream), owns_stream_(owns_stream), resource_(std::move(resource)) {
   try {
     const DeviceGuard guard(device_);
-    if (resource_ == nullptr) make_pool();
+    int pools = 0;
+    check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device_), "cudaDeviceGetAttribute");
+    has_pools_ = pools != 0;
     make_reductions();
   } catch (...) {
     release();
@@ -49,20 +47,6 @@ CudaContext::CudaContext(int device, CUstream_st* stream, bool owns_stream, std:
 }
 
 CudaContext::~CudaContext() { release(); }
-
-void CudaContext::make_pool() {
-  int pools = 0;
-  check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device_), "cudaDeviceGetAttribute");
-  if (pools == 0) return;
-  cudaMemPoolProps properties{};
-  properties.allocType = cudaMemAllocationTypePinned;
-  properties.location.type = cudaMemLocationTypeDevice;
-  properties.location.id = device_;
-  check(cudaMemPoolCreate(&pool_, &properties), "cudaMemPoolCreate");
-  // The default pool of the device gives its memory back at every synchronization, and gets it again piece by piece.
-  std::uint64_t kept = kept_bytes;
-  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &kept), "cudaMemPoolSetAttribute");
-}
 
 void CudaContext::make_reductions() {
   const kernels::ReductionBytes bytes = kernels::reduction_bytes();
@@ -83,7 +67,6 @@ void CudaContext::release() noexcept {
     if (reductions_.tickets != nullptr) deallocate(reductions_.tickets, bytes.tickets);
     if (reductions_.exchange != nullptr) deallocate(reductions_.exchange, kernels::exchange_bytes());
     if (cusparse_ != nullptr) static_cast<void>(cusparseDestroy(cusparse_));
-    if (pool_ != nullptr) static_cast<void>(cudaMemPoolDestroy(pool_));
     if (owns_stream_) static_cast<void>(cudaStreamDestroy(stream_));
   } catch (const CudaError&) {
   }
@@ -112,8 +95,8 @@ void* CudaContext::allocate(std::size_t bytes) {
   if (resource_ != nullptr) return resource_->allocate(bytes, stream_);
   void* pointer = nullptr;
   const std::string call = "allocation of " + std::to_string(bytes) + " bytes by ";
-  if (pool_ != nullptr)
-    check(cudaMallocFromPoolAsync(&pointer, bytes, pool_, stream_), (call + "cudaMallocFromPoolAsync").c_str());
+  if (has_pools_)
+    check(cudaMallocAsync(&pointer, bytes, stream_), (call + "cudaMallocAsync").c_str());
   else
     check(cudaMalloc(&pointer, bytes), (call + "cudaMalloc").c_str());
   return pointer;
@@ -126,7 +109,7 @@ void CudaContext::deallocate(void* pointer, std::size_t bytes) noexcept {
   }
   try {
     const DeviceGuard guard(device_);
-    static_cast<void>(pool_ != nullptr ? cudaFreeAsync(pointer, stream_) : cudaFree(pointer));
+    static_cast<void>(has_pools_ ? cudaFreeAsync(pointer, stream_) : cudaFree(pointer));
   } catch (const CudaError&) {
   }
 }

@@ -53,14 +53,13 @@ class CudaContext {
 
  private:
   CudaContext(int device, CUstream_st* stream, bool owns_stream, std::shared_ptr<MemoryResource> resource);
-  void make_pool();
   void make_reductions();
   void release() noexcept;
 
   int device_;
   CUstream_st* stream_;
   bool owns_stream_;
-  cudaMemPool_t pool_ = nullptr;  ///< none where the device has no pools, or the user an allocator
+  bool has_pools_ = false;
   std::shared_ptr<MemoryResource> resource_;
   cusparseHandle_t cusparse_ = nullptr;
   kernels::ReductionWorkspace reductions_;

@@ -48,11 +48,11 @@ detail::Analysis analyze_on_host(const Backend& backend, const CsrView<const voi
   return {std::move(layout), pattern.nnz, fingerprint, {backend, map}, std::move(l1)};
 }
 
-/// A pattern in the memory of the backend. None if the backend leaves it to the host, which has the words for a pattern
-/// that is not valid.
+/// A pattern in the memory of the backend; takes the layout. None if the backend leaves it to the host, which has the
+/// words for a pattern that is not valid; the layout stays then.
 template <Offset O>
 std::optional<detail::Analysis> analyze_in_backend(const Backend& backend, const CsrView<const void, O>& pattern,
-                                                   const BlockLayout& layout, const BlockJacobiOptions& options) {
+                                                   BlockLayout& layout, const BlockJacobiOptions& options) {
   detail::PartitionOps& ops = backend.impl().partition_ops();
   if (pattern.space != backend.memory_space() || options.l1 || layout.blocks() == 0) return std::nullopt;
   if (layout.groups().back().size > ops.largest_mapped()) return std::nullopt;
@@ -73,7 +73,7 @@ std::optional<detail::Analysis> analyze_in_backend(const Backend& backend, const
       map.wide = Array<std::uint64_t>(backend, words);
     ops.fill_map(pattern, blocks, map.slots.data(), extent.narrow ? map.narrow.data() : nullptr, map.wide.data());
   }
-  return detail::Analysis{layout, pattern.nnz, check.fingerprint, std::move(map), std::nullopt};
+  return detail::Analysis{std::move(layout), pattern.nnz, check.fingerprint, std::move(map), std::nullopt};
 }
 
 template <Scalar T, Offset O>

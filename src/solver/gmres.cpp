@@ -165,24 +165,22 @@ class Gmres {
  private:
   SolveReport end() { return session_.finish(session_.report().reason, cycle_.scratch()); }
 
-  /// A part of a cycle. The first time it is enqueued as it is, which costs the host as much as a recording and the
-  /// device nothing, since it is busy; the second time it is recorded, so that short solves record nothing.
+  /// A part of a cycle. The first time it is enqueued as it is, and recorded while the device is busy with it.
   class Phase {
    public:
     Phase() = default;
     Phase(BackendImpl& backend, bool capturable, std::function<void()> body)
         : backend_(&backend), capturable_(capturable), body_(std::move(body)) {}
     void run() {
-      if (runs_++ == 0) return body_();
-      if (recording_ == nullptr) recording_ = backend_->record(body_, capturable_);
-      recording_->replay();
+      if (recording_ != nullptr) return recording_->replay();
+      body_();
+      recording_ = backend_->record(body_, capturable_);
     }
 
    private:
     BackendImpl* backend_ = nullptr;
     bool capturable_ = false;
     std::function<void()> body_;
-    int runs_ = 0;
     std::unique_ptr<Recording> recording_;
   };
 

@@ -4,6 +4,8 @@
 #include "tests/kernels/systems.hpp"
 #include "tests/support/random.hpp"
 
+#include <blockjacobi/block_jacobi.hpp>
+
 #include <algorithm>
 #include <cstring>
 
@@ -175,6 +177,38 @@ TEST_F(PositionMapTest, SmallSeesWhatIsNotValidOrNotSorted) {
   check(P{3, {1, 2, 2, 4}, {0, 1, 1, 2}}, false, true);
   check(P{3, {0, 2, 2, 3}, {0, 1, 1, 2}}, false, true);
   check(P{3, {0, 2, 1 << 30, 4}, {0, 1, 1, 2}}, false, true);
+}
+
+/// The inverses of blocks of two rows, from a pattern on the device.
+std::vector<double> inverses(const Pattern<std::int32_t>& p) {
+  const Backend backend = Backend::cuda();
+  const DevicePattern<std::int32_t> device(backend, p);
+  std::vector<double> values(p.columns.size());
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<double>(k * k + 1);
+  const Array<double> device_values(backend, values);
+  const auto v = device.view();
+  const CsrView<double, std::int32_t> matrix{v.rows, v.cols, v.nnz, v.row_offsets, v.columns, device_values.data(),
+                                             v.base, v.space};
+  const BlockJacobi<double> m(backend, matrix, BlockPartition::uniform(p.n, 2));
+  std::vector<double> all;
+  for (index_t b = 0; b < m.partition().blocks(); ++b)
+    for (const double x : m.inverse_block(b)) all.push_back(x);
+  return all;
+}
+
+TEST_F(PositionMapTest, SmallTheHostHasWhatIsNotSortedOrNotValid) {
+  using P = Pattern<std::int32_t>;
+  // values 1 2 | 5 10, then 17
+  EXPECT_EQ(inverses(P{3, {0, 2, 4, 5}, {0, 1, 0, 1, 2}}).back(), 1.0 / 17);
+  // values (0,1) 1 (0,0) 2 | (1,0) 5 (1,1) 10, then (2,2) 17 + 26
+  const auto found = inverses(P{3, {0, 2, 4, 6}, {1, 0, 0, 1, 2, 2}});
+  EXPECT_NEAR(found[0], 10.0 / 15, 1e-15);
+  EXPECT_NEAR(found[1], -5.0 / 15, 1e-15);
+  EXPECT_NEAR(found[2], -1.0 / 15, 1e-15);
+  EXPECT_NEAR(found[3], 2.0 / 15, 1e-15);
+  EXPECT_NEAR(found[4], 1.0 / 43, 1e-16);
+  EXPECT_THROW(inverses(P{3, {0, 2, 4, 5}, {0, 1, 0, 3, 2}}), InvalidArgument);
+  EXPECT_THROW(inverses(P{3, {0, 4, 2, 5}, {0, 1, 0, 1, 2}}), InvalidArgument);
 }
 
 }  // namespace

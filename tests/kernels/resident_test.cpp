@@ -87,7 +87,7 @@ class PartOfDevice {
     void* address = nullptr;
     cudaDriverEntryPointQueryResult outcome{};
     const bool found =
-        cudaGetDriverEntryPointByVersion(name, &address, 12040, cudaEnableDefault, &outcome) == cudaSuccess &&
+        cudaGetDriverEntryPointByVersion(name, &address, 12050, cudaEnableDefault, &outcome) == cudaSuccess &&
         outcome == cudaDriverEntryPointSuccess;
     function = reinterpret_cast<Function>(address);
     return found;
