@@ -2,7 +2,8 @@
 """Solves every system with every choice of blocks, and judges what `--blocks suggest` recommends; writes one table.
 
 usage: suggest_table.py [options]; BLOCKJACOBI_MATRICES names the folder of NAME.mtx.gz and MANIFEST.tsv (columns name, n,
-nnz_expanded, posdef; `yes` and `no(PSD)` are solved with cg, all others with gmres(30)).
+nnz_expanded, posdef; `yes` and `no(PSD)` are solved with cg, all others with gmres(30)). Or:
+       suggest_table.py --records FILE.jsonl [--backend cuda] [--judge time]: what the program `suggest` measured on a GPU.
 
 Right-hand side A x with x uniform random in [-1, 1], relative residual 1e-8, at most CAP iterations. Two judges:
 - time: partition + set-up + solve in milliseconds, the best of --repeat runs;
@@ -90,15 +91,49 @@ class Model:
         return set_up + iterations * (self.scalar["iteration_seconds"] + more)
 
 
-def measure(system, options):
+class Programs:
+    """Reports of blockjacobi-solve, one run each."""
+
+    def __init__(self, options):
+        self.options = options
+
+    def systems(self):
+        return read_systems(self.options)
+
+    def report(self, system, name):
+        return run_program(system, BLOCKS[name] if name in BLOCKS else ["suggest"], self.options)
+
+
+class Records:
+    """Reports of the program `suggest`, a line each."""
+
+    def __init__(self, path):
+        self.of = {}
+        for line in path.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            self.of.setdefault((record["system"], record["solver"]), {})[record["column"]] = record["report"]
+
+    def systems(self):
+        """Those that were measured whole."""
+        return [{"name": name, "solver": solver} for (name, solver), reports in self.of.items()
+                if all(column in reports for column in ["suggest", *BLOCKS])]  # fmt: skip
+
+    def report(self, system, name):
+        report = self.of[system["name"], system["solver"]][name]
+        if name == "suggest":
+            report = {**report, "blocks": {"suggestion": report["suggestion"]}}
+        return report
+
+
+def measure(system, source):
     """A row of the table, or None where nothing converges."""
-    asked = run_program(system, ["suggest"], options)
+    asked = source.report(system, "suggest")
     suggestion = asked["blocks"]["suggestion"]
     model = Model(suggestion, asked["rows"])
     entry_bytes = 4 + {"s": 4, "d": 8, "c": 8, "z": 16}[asked["scalar"]]
     results = {}
     for name, blocks in BLOCKS.items():
-        report = run_program(system, blocks, options)
+        report = source.report(system, name)
         sizes = [(size["rows"], size["count"]) for size in report["blocks"]["sizes"]]
         squares = sum(size**2 * count for size, count in sizes)
         pass_bytes = PASSES[blocks[0]] * asked["nnz"] * entry_bytes
@@ -210,6 +245,7 @@ def read_systems(options):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path, default=pathlib.Path("blockjacobi-solve"))
+    parser.add_argument("--records", type=pathlib.Path, help="what the program `suggest` wrote; nothing is run")
     parser.add_argument("--backend", default="host", choices=["host", "cuda"])
     parser.add_argument("--threads", type=int, default=1, help="of the host backend")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each case, of which the fastest counts")
@@ -223,9 +259,10 @@ def parse_arguments():
     parser.add_argument("--name", help="of the files that are written; default suggest-BACKEND")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent / "results")
     options = parser.parse_args()
-    if not os.environ.get("BLOCKJACOBI_MATRICES"):
-        parser.error("BLOCKJACOBI_MATRICES does not name the folder of matrices")
-    options.matrices = pathlib.Path(os.environ["BLOCKJACOBI_MATRICES"])
+    if not options.records:
+        if not os.environ.get("BLOCKJACOBI_MATRICES"):
+            parser.error("BLOCKJACOBI_MATRICES does not name the folder of matrices")
+        options.matrices = pathlib.Path(os.environ["BLOCKJACOBI_MATRICES"])
     options.name = options.name or f"suggest-{options.backend}"
     if not options.metis:
         del BLOCKS["metis 32"]
@@ -238,8 +275,9 @@ def main():
     options = parse_arguments()
     options.output.mkdir(parents=True, exist_ok=True)
     rows = []
-    for system in read_systems(options):
-        row = measure(system, options)
+    source = Records(options.records) if options.records else Programs(options)
+    for system in source.systems():
+        row = measure(system, source)
         if row is None:
             print(f"{system['name']:<36} no candidate converges", flush=True)
             continue

@@ -3,6 +3,8 @@
 #include "kernels/check.hpp"
 #include "kernels/global/apply_staged.cuh"
 #include "kernels/global/apply_wide.cuh"
+#include "kernels/global/apply_wide_narrow.cuh"
+#include "kernels/global/apply_wide_packed.cuh"
 #include "kernels/global/tiny_batch.cuh"
 
 #include <algorithm>
@@ -59,12 +61,19 @@ class Apply {
   }
 
   void staged(Groups groups, offset_t lower, offset_t upper) const {
+    const auto is_mine = [&](const detail::StoredGroup& group) {
+      const offset_t bytes = block_bytes(group.size);
+      return bytes > lower && bytes <= upper;
+    };
+    // All orders of a launch get the shared memory of the one that takes most: small ones must not take more than others.
+    const bool mixed = std::ranges::count_if(groups, is_mine) > 1;
+    const offset_t most_bytes = staged_apply_bytes(K, detail::format_part_bytes(format, sizeof(R)), sizeof(C), mixed);
+    const int most_rows = mixed ? staged_apply_mixed_rows : staged_apply_rows;
     // Blocks that a thread block has room for; 0 outside of the bounds.
     const auto room = [&](const detail::StoredGroup& group) -> offset_t {
-      const offset_t bytes = block_bytes(group.size);
-      if (bytes <= lower || bytes > upper) return 0;
-      const offset_t fit =
-          staged_apply_bytes(K, detail::format_part_bytes(format, sizeof(R))) / (bytes + vector_bytes(group.size));
+      if (!is_mine(group)) return 0;
+      const offset_t fit = std::min<offset_t>(most_bytes / (block_bytes(group.size) + vector_bytes(group.size)),
+                                              std::max(1, most_rows / group.size));
       // What a thread block writes had better be whole sectors of 32 bytes.
       const offset_t even = 32 / std::gcd(group.size * static_cast<int>(sizeof(C)), 32);
       return std::max<offset_t>(1, fit >= even ? fit / even * even : fit);
@@ -89,18 +98,57 @@ class Apply {
     });
   }
 
+  static constexpr bool real = std::is_same_v<C, R>;
+  static constexpr bool is_packed = format == detail::Format::packed;
+  static constexpr bool in_16_bits = detail::format_part_bytes(format, sizeof(R)) == 2;
+
+  static bool is_wide(const detail::StoredGroup& group) { return block_bytes(group.size) > staged_apply_largest; }
+
   void wide(Groups groups) const {
-    const auto share = [](const detail::StoredGroup& group) {
-      if (block_bytes(group.size) <= staged_apply_largest) return 0;
-      return (group.size - 1) / wide_apply_rows + 1;
+    if constexpr (K == 1 && is_packed) {
+      wide_packed<8>(groups, 0);
+      wide_packed<max_block_size / 32>(groups, 256);
+    } else {
+      const bool by_columns = !is_packed && arguments_.op != Op::none;
+      bool in_pieces = false;
+      if constexpr (K == 1 && real && in_16_bits) {
+        in_pieces = !by_columns;
+        if (in_pieces) wide_narrow(groups);
+      }
+      const auto share = [in_pieces](const detail::StoredGroup& group) {
+        if (!is_wide(group) || (in_pieces && has_whole_pieces(group.size))) return 0;
+        return (group.size - 1) / wide_apply_rows + 1;
+      };
+      launch(by_columns ? apply_wide_kernel<C, format, K, true, Blocks> : apply_wide_kernel<C, format, K, false, Blocks>,
+             "apply_wide_kernel", wide_apply_shared(K, by_columns) * sizeof(C), groups, share);
+    }
+  }
+
+  /// Orders above `lower`, up to 32 M.
+  template <int M>
+  void wide_packed(Groups groups, int lower) const {
+    const auto share = [lower](const detail::StoredGroup& group) {
+      return is_wide(group) && group.size > lower && group.size <= 32 * M ? 1 : 0;
     };
+    launch(apply_wide_packed_kernel<C, M, Blocks>, "apply_wide_packed_kernel", wide_packed_shared<C, M>(), groups,
+           share);
+  }
+
+  void wide_narrow(Groups groups) const {
+    const auto share = [](const detail::StoredGroup& group) {
+      return is_wide(group) && has_whole_pieces(group.size) ? (group.size - 1) / narrow_apply_rows + 1 : 0;
+    };
+    launch(apply_wide_narrow_kernel<C, format, Blocks>, "apply_wide_narrow_kernel", 0, groups, share);
+  }
+
+  /// share(group) thread blocks a block.
+  template <class Kernel, class Share>
+  void launch(Kernel* kernel, const char* name, unsigned shared, Groups groups, Share share) const {
     const auto tiles = [](index_t count, int own) { return static_cast<unsigned>(offset_t{count} * own); };
     for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {
-      const bool by_columns = format != detail::Format::packed && arguments_.op != Op::none;
-      const auto kernel =
-          by_columns ? apply_wide_kernel<C, format, K, true, Blocks> : apply_wide_kernel<C, format, K, false, Blocks>;
-      kernel<<<plan.tiles, wide_apply_threads, 0, stream_>>>(plan, blocks_, arguments_);
-      check_launch("apply_wide_kernel");
+      allow_shared_memory(kernel, shared);
+      kernel<<<plan.tiles, wide_apply_threads, shared, stream_>>>(plan, blocks_, arguments_);
+      check_launch(name);
     });
   }
 

@@ -48,6 +48,15 @@ __device__ double widened(typename detail::StoredPart<format, double>::type numb
   }
 }
 
+/// The upper of two 16-bit numbers in a word, as widened() has it.
+template <detail::Format format>
+__device__ double widened_upper(std::uint32_t pair) {
+  if constexpr (format == detail::Format::bf16)
+    return __hiloint2double((static_cast<int>(pair) >> 3) & static_cast<int>(0x8FFFE000u), 0) * 0x1p896;
+  else
+    return __hiloint2double((static_cast<int>(pair) >> 6) & static_cast<int>(0x81FFFC00u), 0) * 0x1p1008;
+}
+
 /// The elements of one block by the number that they have where they are stored. scaled() goes over sums of products
 /// with them.
 template <class C, detail::Format format>
@@ -81,8 +90,16 @@ class StoredElements {
   __device__ void load(int e, C (&elements)[2]) const {
     static_assert(!is_complex && sizeof(Number) == 2);
     const std::uint32_t both = reinterpret_cast<const std::uint32_t*>(data_)[e / 2];
-    elements[0] = element(static_cast<Number>(both));
-    elements[1] = element(static_cast<Number>(both >> 16));
+    widen_pair(both, elements[0], elements[1]);
+  }
+
+  /// Eight of them, with an e that is a multiple of 8.
+  __device__ void load(int e, C (&elements)[8]) const {
+    static_assert(!is_complex && sizeof(Number) == 2);
+    const uint4 all = reinterpret_cast<const uint4*>(data_)[e / 8];
+    const std::uint32_t pairs[4] = {all.x, all.y, all.z, all.w};
+#pragma unroll
+    for (int p = 0; p < 4; ++p) widen_pair(pairs[p], elements[2 * p], elements[2 * p + 1]);
   }
 
   __device__ C scaled(C sum) const {
@@ -93,6 +110,16 @@ class StoredElements {
   }
 
  private:
+  __device__ void widen_pair(std::uint32_t pair, C& lower, C& upper) const {
+    if constexpr (scales_sums) {
+      lower = widened_upper<format>(pair << 16);
+      upper = widened_upper<format>(pair);
+    } else {
+      lower = element(static_cast<Number>(pair));
+      upper = element(static_cast<Number>(pair >> 16));
+    }
+  }
+
   __device__ R element(Number number) const {
     if constexpr (scales_sums)
       return widened<format>(number);

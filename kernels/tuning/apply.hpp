@@ -5,9 +5,16 @@ namespace blockjacobi::kernels {
 /// Blocks of up to staged_apply_largest bytes come to shared memory whole, several a thread block up to
 /// staged_apply_bytes() (their vectors included); bounds of block bytes that share a launch.
 inline constexpr int staged_apply_threads = 128;
-constexpr int staged_apply_bytes(int columns, int part_bytes) {
-  return (columns == 1 && part_bytes > 2 ? 16 : 28) * 1024;
+/// Orders in random sequence up to 32 (128), d with 16 / 24 / 32 KB: 84 / 86 / 79 % (81 / 82 / 78) of the copy bandwidth, s
+/// 70 / 68 / 60 (79 / 80 / 73).
+constexpr int staged_apply_bytes(int columns, int part_bytes, int element_bytes, bool mixed) {
+  if (columns > 1 || part_bytes <= 2) return 28 * 1024;
+  return (mixed && element_bytes >= 8 ? 24 : 16) * 1024;
 }
+/// Rows of a thread block. Tiles of order 1 need more shared memory than others, which has all orders of a launch wait:
+/// without a limit 77 (81) in d and 63 (78) in s.
+inline constexpr int staged_apply_rows = 4096;
+inline constexpr int staged_apply_mixed_rows = 512;
 /// Few blocks are spread over at least so many thread blocks.
 inline constexpr int staged_apply_least_tiles = 512;
 inline constexpr int staged_apply_largest = 72 * 1024;
@@ -20,6 +27,8 @@ inline constexpr unsigned staged_apply_most_shared = 96 * 1024;
 /// 94 / 96 / 101 / 95 / 103.)
 inline constexpr int wide_apply_threads = 256;
 inline constexpr int wide_apply_rows = 64;
+/// The same of blocks in 16 bits, where a lane has 8 rows.
+inline constexpr int narrow_apply_rows = 128;
 
 /// Columns of a block of vectors that one pass over a block serves.
 inline constexpr int apply_columns_at_once = 8;

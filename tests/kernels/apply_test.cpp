@@ -1,3 +1,6 @@
+#include "backend/host_convert.hpp"
+#include "backend/storage_ops.hpp"
+#include "precond/stored_blocks.hpp"
 #include "tests/kernels/blocks.hpp"
 
 namespace blockjacobi::test {
@@ -86,6 +89,106 @@ TYPED_TEST(ApplyTest, LargeOrders) {
   for (index_t n = 71; n <= 512; n += 7) sizes.push_back(n);
   sizes.push_back(512);
   expect_products<TypeParam>(sizes);
+}
+
+using detail::Format;
+
+/// Random blocks of a partition as they are stored, the same on every backend.
+template <Scalar T>
+class StoredNumbers {
+ public:
+  using R = real_t<T>;
+
+  StoredNumbers(const std::vector<index_t>& sizes, Format format) : format_(format) {
+    std::vector<index_t> offsets{0};
+    for (const index_t size : sizes) offsets.push_back(offsets.back() + size);
+    const BlockLayout layout(BlockPartition::from_offsets(offsets), sizeof(T));
+    stored_ = make_stored_layout(layout, std::span(&format, 1), sizeof(R), parts);
+    rows_ = layout.rows();
+    bytes_.resize(stored_.bytes);
+    const auto count = static_cast<int>(bytes_.size()) / detail::format_part_bytes(format, sizeof(R));
+    const std::vector<R> numbers = random_vector<R>(static_cast<std::size_t>(count), 31);
+    detail::encode_parts(format == Format::packed ? Format::full : format, numbers.data(), count, 0, bytes_.data());
+    const bool scaled = format != Format::full && format != Format::packed;
+    for (detail::StoredSlot& slot : stored_.slots) {
+      slot.exponent = scaled ? 3 : 0;
+      if (format == Format::packed) make_hermitian(slot);
+    }
+  }
+  index_t rows() const { return rows_; }
+
+  /// alpha op(X) R + beta Z, column-major.
+  std::vector<T> product(const Backend& backend, Op op, const std::vector<T>& r, index_t columns, T alpha, T beta) {
+    Array<std::byte> data(backend, bytes_);
+    Array<detail::StoredSlot> slots(backend, stored_.slots);
+    const Array<T> input(backend, r);
+    Array<T> output(backend, r);
+    detail::storage_ops<T>(backend).apply(
+        detail::StoredBlocksView{data.data(), slots.data(), stored_.groups, nullptr, format_, nullptr, rows_}, op, alpha,
+        detail::ColumnsView<const T>{input.data(), 1, rows_, columns}, beta,
+        detail::ColumnsView<T>{output.data(), 1, rows_, columns});
+    return output.to_host();
+  }
+
+ private:
+  static constexpr int parts = sizeof(T) / sizeof(R);
+
+  void make_hermitian(const detail::StoredSlot& slot) {
+    T* const triangle = reinterpret_cast<T*>(bytes_.data() + slot.start);
+    for (int j = 0; j < slot.size; ++j) {
+      T& diagonal = triangle[detail::packed_index(j, j, slot.size)];
+      diagonal = T(std::real(diagonal));
+    }
+  }
+
+  Format format_;
+  detail::StoredLayout stored_;
+  std::vector<std::byte> bytes_;
+  index_t rows_ = 0;
+};
+
+/// Blocks that do not fit into shared memory in some formats at least, against the host.
+TYPED_TEST(ApplyTest, SmallWideBlocksInEveryFormat) {
+  using T = TypeParam;
+  const std::vector<index_t> sizes{264, 3, 200, 136, 264, 97, 301, 192, 5, 448};
+  for (const Format format : {Format::packed, Format::fp32, Format::bf16, Format::fp16}) {
+    StoredNumbers<T> blocks(sizes, format);
+    for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose})
+      for (const index_t columns : {1, 9}) {
+        SCOPED_TRACE(::testing::Message() << "format " << static_cast<int>(format) << ", op " << static_cast<int>(op)
+                                          << ", " << columns << " columns");
+        const auto r = random_vector<T>(static_cast<std::size_t>(blocks.rows() * columns), 32);
+        const T alpha(-1.5), beta(columns == 1 ? 0 : 0.25);
+        const std::vector<T> found = blocks.product(Backend::cuda(), op, r, columns, alpha, beta);
+        const std::vector<T> expected = blocks.product(Backend::host(1), op, r, columns, alpha, beta);
+        for (std::size_t i = 0; i < r.size(); ++i)
+          ASSERT_LE(std::abs(found[i] - expected[i]), 16 * 448 * epsilon<T>) << "element " << i;
+      }
+  }
+}
+
+/// Several columns of full blocks, against one column at a time.
+TYPED_TEST(ApplyTest, SmallWideBlocksTimesColumns) {
+  using T = TypeParam;
+  const Backend backend = Backend::cuda();
+  const auto partition = BlockPartition::from_offsets({0, 260, 262, 452, 964, 1100});
+  BlockBatch<T> batch(backend, partition);
+  const auto values = random_vector<T>(static_cast<std::size_t>(batch.layout().size()), 41);
+  backend.impl().copy_from_host(batch.view().data, values.data(), values.size() * sizeof(T));
+  const index_t n = partition.rows(), columns = 9;
+  const Array<T> r(backend, random_vector<T>(static_cast<std::size_t>(n * columns), 42));
+  Array<T> one_by_one(backend, r.size()), together(backend, r.size());
+  for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose}) {
+    const auto view = std::as_const(batch).view();
+    for (index_t k = 0; k < columns; ++k)
+      detail::block_ops<T>(backend).apply(view, op, r.data() + k * n, one_by_one.data() + k * n);
+    detail::storage_ops<T>(backend).apply(view, op, T(1), {r.data(), 1, n, columns}, T(0),
+                                          {together.data(), 1, n, columns});
+    const std::vector<T> found = together.to_host(), expected = one_by_one.to_host();
+    for (std::size_t i = 0; i < found.size(); ++i)
+      ASSERT_LE(std::abs(found[i] - expected[i]), 4 * 512 * epsilon<T>)
+          << "element " << i << ", op " << static_cast<int>(op);
+  }
 }
 
 TYPED_TEST(ApplyTest, SmallNoBlocks) { expect_products<TypeParam>({}); }

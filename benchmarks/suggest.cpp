@@ -1,0 +1,108 @@
+/// Whole solves of given systems on the GPU with every choice of blocks, beside what suggest() recommends, as records
+/// for suggest_table.py --records, one JSON object a line.
+///
+///   suggest OUT.jsonl --matrices FOLDER [--only NAME ...] [--least-rows 1000] [--most-entries N] [--threads 16]
+///           [--seconds 180] [--solve-seconds 1.5] [--repetitions 3] [--host]
+///
+/// FOLDER holds NAME.mtx.gz and MANIFEST.tsv (see suggest_table.py). Files are read and METIS partitions made by threads
+/// of the host, in advance; the GPU solves one system after the other, each choice once for warming up, with few
+/// iterations, and then some times, of which the fastest counts: partition, set-up and solve, from CSR on the device
+/// (on the host for coupled and METIS blocks) to x on the device, b = A x with x random. The file grows with each
+/// system; after --seconds no other is begun.
+#include "suggest/manifest.hpp"
+#include "suggest/system.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <future>
+#include <iostream>
+#include <thread>
+
+namespace {
+
+using namespace bench;
+
+struct Options {
+  std::filesystem::path out, matrices;
+  std::vector<std::string> only;
+  long least_rows = 1000, most_entries = 1'000'000'000;
+  int threads = 16;
+  double seconds = 180.0;
+  Effort effort;
+  bool host = false;
+};
+
+/// The systems, prepared by threads in the order in which they are wanted.
+class Queue {
+ public:
+  Queue(const Options& options, std::vector<ManifestRow> rows) : rows_(std::move(rows)), prepared_(rows_.size()) {
+    for (int t = 0; t < options.threads; ++t)
+      threads_.emplace_back([this, &options] {
+        for (std::size_t i = next_++; i < rows_.size(); i = next_++) try {
+            prepared_[i].set_value(prepare(options.matrices, rows_[i]));
+          } catch (...) {
+            prepared_[i].set_exception(std::current_exception());
+          }
+      });
+  }
+  std::size_t size() const { return rows_.size(); }
+  std::unique_ptr<PreparedSystem> take(std::size_t i) { return prepared_[i].get_future().get(); }
+  /// Systems that nobody has begun to prepare are left out.
+  void stop() { next_ = rows_.size(); }
+
+ private:
+  std::vector<ManifestRow> rows_;
+  std::vector<std::promise<std::unique_ptr<PreparedSystem>>> prepared_;
+  std::atomic<std::size_t> next_{0};
+  std::vector<std::jthread> threads_;
+};
+
+void run(const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const blockjacobi::Backend backend = options.host ? blockjacobi::Backend::host() : blockjacobi::Backend::cuda();
+  std::ofstream file(options.out);
+  Queue queue(options, read_manifest(options.matrices / "MANIFEST.tsv", options.least_rows, options.most_entries,
+                                     options.only));
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds) {
+      std::cout << queue.size() - i << " systems left out after " << options.seconds << " s\n";
+      queue.stop();
+      break;
+    }
+    const auto system = queue.take(i);
+    const auto begin = std::chrono::steady_clock::now();
+    system->solve_all(backend, options.effort, file);
+    file.flush();
+    std::cout << system->name() << ' '
+              << std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() << " s" << std::endl;
+  }
+  if (!file) throw std::runtime_error("cannot write " + options.out.string());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Solves systems on the GPU with every choice of blocks.", "suggest");
+  app.add_option("OUT", options.out, "file of JSON objects, one a line")->required();
+  app.add_option("--matrices", options.matrices, "folder of NAME.mtx.gz and MANIFEST.tsv")->required();
+  app.add_option("--only", options.only, "these systems")->delimiter(',');
+  app.add_option("--least-rows", options.least_rows, "of a system")->capture_default_str();
+  app.add_option("--most-entries", options.most_entries, "of a system")->capture_default_str();
+  app.add_option("--threads", options.threads, "that read files")->capture_default_str();
+  app.add_option("--seconds", options.seconds, "after which no other system is begun")->capture_default_str();
+  app.add_option("--solve-seconds", options.effort.solve_seconds, "limit of one solve")->capture_default_str();
+  app.add_option("--repetitions", options.effort.repetitions, "of each solve")->capture_default_str();
+  app.add_flag("--host", options.host, "solve on CPU threads instead of the GPU");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run(options);
+  } catch (const std::exception& error) {
+    std::cerr << "suggest: " << error.what() << '\n';
+    return 1;
+  }
+}
