@@ -182,23 +182,27 @@ def sentence(rows, judge):
             f"geometric means against the best: recommendation {s['mean']:.2f}, {means}.")  # fmt: skip
 
 
-def cell(row, name):
+def cell(row, name, judge):
     result = row["results"].get(name)
     if result is None:
         return ""
-    text = "-" if not result["converged"] else f"{result['iterations']} ({ratio(row, name, 'cost'):.2f})"
+    text = "-"
+    if result["converged"]:
+        time = f"; {result['time']:.2f} ms" if judge == "time" else ""
+        text = f"{result['iterations']} ({ratio(row, name, judge):.2f}{time})"
     return f"**{text}**" if name == row["recommended"] else text
 
 
 def write_markdown(path, rows, options):
     shares = sorted(row["probe_share"] for row in rows)
     over = sum(share > 0.1 for share in shares)
+    measure = "cost by the model of suggest" if options.judge == "cost" else "time of partition, set-up and solve"
     lines = [
         "# Choices of blocks, and what suggest recommends",
         "",
         f"Written by benchmarks/suggest_table.py; {options.backend} backend, random right-hand side, relative residual 1e-8, at "
-        f"most {CAP} iterations, cg for positive (semi)definite systems, else gmres(30). Cells: iterations (cost against the best "
-        "candidate by the model of suggest, set-up included), `-` not converged, **bold** recommended. The first eight columns are "
+        f"most {CAP} iterations, cg for positive (semi)definite systems, else gmres(30). Cells: iterations ({measure} against the best "
+        f"candidate, set-up included), `-` not converged, **bold** recommended. The first eight columns are "
         "the candidates of suggest. Systems on which no candidate converges are left out.",
         "",
         sentence(rows, "cost"),
@@ -212,7 +216,7 @@ def write_markdown(path, rows, options):
         "| --- | --- | --- | --- |" + " --- |" * len(BLOCKS),
     ]
     for row in rows:
-        cells = " | ".join(cell(row, name) for name in BLOCKS)
+        cells = " | ".join(cell(row, name, options.judge) for name in BLOCKS)
         lines.append(f"| {row['system']['name']} | {row['rows']} | {row['nnz']} | {row['system']['solver']} | {cells} |")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

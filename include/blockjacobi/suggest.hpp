@@ -19,7 +19,7 @@ struct SuggestOptions {
   /// Part of a solve that the probe takes, in iterations of all probed candidates together; 0 for no probe.
   double probe_share = 0.1;
   /// Bytes per second and seconds per iteration of the cost model; 0 takes the constants of the backend: 20 GB/s and
-  /// 5 us on the host, 3.2 TB/s (75 % of a device copy of an H200) and 12 us on CUDA.
+  /// 5 us on the host, 3.2 TB/s (75 % of a device copy of an H200) and 10 us (gmres: 28 us) on CUDA.
   double bandwidth = 0.0;
   double latency = 0.0;
 };
@@ -57,14 +57,17 @@ struct Suggestion {
 ///
 /// Cost of an iteration, in words of the scalar (s bytes): the product nnz (1 + 4/s) + 8 (n + 1) / s + 2 n, the
 /// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres). Cost of the set-up: the matrix
-/// and the inverses once, 2 N^3 operations a block at 3 Gflop/s and thread of the host or 1 Tflop/s, and the partition.
+/// and the inverses once, 2 N^3 operations a block at 3 Gflop/s and thread of the host or 1 Tflop/s, and the partition
+/// (detect one pass over the matrix, coupled four; on CUDA 4 ns an entry and pass and 0.2 ms). On CUDA blocks of more than
+/// 32 rows cost 5 us an iteration more.
 ///
-/// Iterations: scalar and coupled blocks are probed by the solver itself with b = A x, x random, each until ||r|| /
-/// ||b|| is below rtol^(probe_share / 2), which is that share of a solve that goes on at the same rate, and for one
+/// Iterations: two candidates are probed by the solver itself with b = A x, x random: scalar Jacobi and, on the host,
+/// coupled blocks, on CUDA the choice that is predicted to be the fastest without a probe of its own. Each runs until
+/// ||r|| / ||b|| is below rtol^(probe_share / 2), which is that share of a solve that goes on at the same rate, and for one
 /// iteration at least. A probe of k iterations that reached rtol^t predicts p = k / t * 16^(1 - t) of them: 16 is how
 /// much faster a solve starts than it goes on, from the systems of benchmarks/results/suggest-host.md. With q the p of
-/// scalar Jacobi, a candidate that was not probed is predicted to take q sqrt(1 - captured) iterations, the coupled
-/// blocks sqrt(p q (1 - captured)): a short probe alone says too little. The faster of the two that were probed is
+/// scalar Jacobi, a candidate that was not probed is predicted to take q sqrt(1 - captured) iterations, the other one
+/// that was sqrt(p q (1 - captured)): a short probe alone says too little. The faster of the two that were probed is
 /// recommended; without a probe the fastest of all.
 ///
 /// METIS is no candidate: on most systems the partition alone takes longer than a whole solve; it pays where many

@@ -15,6 +15,11 @@ struct CostModel {
   double bandwidth = 1.0;
   double latency = 0.0;
   double flops = 1.0;  ///< a second, of the inversion
+  /// Partition: once, and for each entry in each of its passes.
+  double partition_latency = 0.0, entry_seconds = 0.0;
+  /// What an iteration takes more if a block is larger than that.
+  double large_latency = 0.0;
+  index_t large = max_block_size;
 
   double iteration_seconds(const BlockPartition& blocks) const;
   /// `passes` over the matrix are what the partition costs.

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -114,6 +115,26 @@ TEST(Suggest, WithoutAProbeTheModelDecides) {
   for (const BlockCandidate& c : s.candidates) EXPECT_FALSE(c.probed);
   EXPECT_EQ(s.probe_seconds, 0.0);
   EXPECT_TRUE(std::isfinite(s.best().seconds));
+}
+
+TEST(Suggest, OnADeviceTheFavouriteIsProbed) {
+  if (!Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
+  const auto a = banded(3000, -1.0, -1.0, 25);
+  const Suggestion s = suggest(Backend::cuda(), a);
+  ASSERT_TRUE(s.candidates[0].probed);
+  const double iterations = s.candidates[0].iterations;
+  const auto promised = [&](const BlockCandidate& c) {
+    return c.setup_seconds + std::max(1.0, iterations * std::sqrt(1.0 - c.captured)) * c.iteration_seconds;
+  };
+  int probed = 0;
+  for (std::size_t i = 1; i < s.candidates.size(); ++i) {
+    if (!s.candidates[i].probed) continue;
+    ++probed;
+    for (std::size_t k = 1; k < s.candidates.size(); ++k)
+      EXPECT_LE(promised(s.candidates[i]), promised(s.candidates[k])) << s.candidates[k].name;
+  }
+  EXPECT_EQ(probed, 1);
+  EXPECT_TRUE(s.best().probed);
 }
 
 TEST(Suggest, TheSameInputGivesTheSameRecommendation) {
