@@ -4,11 +4,11 @@
 ///   suggest OUT.jsonl --matrices FOLDER [--only NAME ...] [--least-rows 1000] [--most-entries N] [--threads 16]
 ///           [--seconds 180] [--solve-seconds 1.5] [--repetitions 3] [--host]
 ///
-/// FOLDER holds NAME.mtx.gz and MANIFEST.tsv (see suggest_table.py). Files are read and METIS partitions made by threads
-/// of the host, in advance; the GPU solves one system after the other, each choice once for warming up, with few
-/// iterations, and then some times, of which the fastest counts: partition, set-up and solve, from CSR on the device
-/// (on the host for coupled and METIS blocks) to x on the device, b = A x with x random. The file grows with each
-/// system; after --seconds no other is begun.
+/// FOLDER holds NAME.mtx.gz and MANIFEST.tsv (see suggest_table.py). Files are read and METIS partitions made by
+/// threads of the host, in advance; the GPU solves one system after the other, each choice once for warming up, with
+/// few iterations, and then some times, of which the fastest counts: partition, set-up and solve, from CSR on the
+/// device (on the host for coupled and METIS blocks) to x on the device, b = A x with x random. The file grows with
+/// each system; after --seconds no other is begun.
 #include "suggest/manifest.hpp"
 #include "suggest/system.hpp"
 
@@ -65,8 +65,8 @@ void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const blockjacobi::Backend backend = options.host ? blockjacobi::Backend::host() : blockjacobi::Backend::cuda();
   std::ofstream file(options.out);
-  Queue queue(options, read_manifest(options.matrices / "MANIFEST.tsv", options.least_rows, options.most_entries,
-                                     options.only));
+  Queue queue(options,
+              read_manifest(options.matrices / "MANIFEST.tsv", options.least_rows, options.most_entries, options.only));
   for (std::size_t i = 0; i < queue.size(); ++i) {
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds) {
       std::cout << queue.size() - i << " systems left out after " << options.seconds << " s\n";

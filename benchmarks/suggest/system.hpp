@@ -147,7 +147,7 @@ class System final : public PreparedSystem {
     result.partition_ms = ms_since(start);
     start = Clock::now();
     const blockjacobi::BlockJacobi<T> M(backend, matrix.view(), result.blocks,
-                                         {.singular = blockjacobi::SingularPolicy::scalar_jacobi});
+                                        {.singular = blockjacobi::SingularPolicy::scalar_jacobi});
     const blockjacobi::LinearOperator<T> A(backend, matrix.view());
     backend.synchronize();
     result.setup_ms = ms_since(start);
@@ -224,8 +224,8 @@ class System final : public PreparedSystem {
 inline std::unique_ptr<PreparedSystem> prepare(const std::filesystem::path& folder, const ManifestRow& row) {
   const std::filesystem::path path = folder / (row.name + ".mtx.gz");
   if (blockjacobi::read_matrix_market_header(path).field == blockjacobi::MatrixMarketField::complex)
-    return std::make_unique<System<std::complex<double>>>(
-        row, blockjacobi::read_matrix_market<std::complex<double>>(path));
+    return std::make_unique<System<std::complex<double>>>(row,
+                                                          blockjacobi::read_matrix_market<std::complex<double>>(path));
   return std::make_unique<System<double>>(row, blockjacobi::read_matrix_market<double>(path));
 }
 

@@ -58,17 +58,17 @@ struct Suggestion {
 /// Cost of an iteration, in words of the scalar (s bytes): the product nnz (1 + 4/s) + 8 (n + 1) / s + 2 n, the
 /// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres). Cost of the set-up: the matrix
 /// and the inverses once, 2 N^3 operations a block at 3 Gflop/s and thread of the host or 1 Tflop/s, and the partition
-/// (detect one pass over the matrix, coupled four; on CUDA 4 ns an entry and pass and 0.2 ms). On CUDA blocks of more than
-/// 32 rows cost 5 us an iteration more.
+/// (detect one pass over the matrix, coupled four; on CUDA 4 ns an entry and pass and 0.2 ms). On CUDA blocks of more
+/// than 32 rows cost 5 us an iteration more.
 ///
 /// Iterations: two candidates are probed by the solver itself with b = A x, x random: scalar Jacobi and, on the host,
 /// coupled blocks, on CUDA the choice that is predicted to be the fastest without a probe of its own. Each runs until
-/// ||r|| / ||b|| is below rtol^(probe_share / 2), which is that share of a solve that goes on at the same rate, and for one
-/// iteration at least. A probe of k iterations that reached rtol^t predicts p = k / t * 16^(1 - t) of them: 16 is how
-/// much faster a solve starts than it goes on, from the systems of benchmarks/results/suggest-host.md. With q the p of
-/// scalar Jacobi, a candidate that was not probed is predicted to take q sqrt(1 - captured) iterations, the other one
-/// that was sqrt(p q (1 - captured)): a short probe alone says too little. The faster of the two that were probed is
-/// recommended; without a probe the fastest of all.
+/// ||r|| / ||b|| is below rtol^(probe_share / 2), which is that share of a solve that goes on at the same rate, and for
+/// one iteration at least. A probe of k iterations that reached rtol^t predicts p = k / t * 16^(1 - t) of them: 16 is
+/// how much faster a solve starts than it goes on, from the systems of benchmarks/results/suggest-host.md. With q the p
+/// of scalar Jacobi, a candidate that was not probed is predicted to take q sqrt(1 - captured) iterations, the other
+/// one that was sqrt(p q (1 - captured)): a short probe alone says too little. The faster of the two that were probed
+/// is recommended; without a probe the fastest of all.
 ///
 /// METIS is no candidate: on most systems the partition alone takes longer than a whole solve; it pays where many
 /// solves with one pattern follow.

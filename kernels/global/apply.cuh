@@ -65,7 +65,8 @@ class Apply {
       const offset_t bytes = block_bytes(group.size);
       return bytes > lower && bytes <= upper;
     };
-    // All orders of a launch get the shared memory of the one that takes most: small ones must not take more than others.
+    // All orders of a launch get the shared memory of the one that takes most: small ones must not take more than
+    // others.
     const bool mixed = std::ranges::count_if(groups, is_mine) > 1;
     const offset_t most_bytes = staged_apply_bytes(K, detail::format_part_bytes(format, sizeof(R)), sizeof(C), mixed);
     const int most_rows = mixed ? staged_apply_mixed_rows : staged_apply_rows;
@@ -119,8 +120,9 @@ class Apply {
         if (!is_wide(group) || (in_pieces && has_whole_pieces(group.size))) return 0;
         return (group.size - 1) / wide_apply_rows + 1;
       };
-      launch(by_columns ? apply_wide_kernel<C, format, K, true, Blocks> : apply_wide_kernel<C, format, K, false, Blocks>,
-             "apply_wide_kernel", wide_apply_shared(K, by_columns) * sizeof(C), groups, share);
+      launch(
+          by_columns ? apply_wide_kernel<C, format, K, true, Blocks> : apply_wide_kernel<C, format, K, false, Blocks>,
+          "apply_wide_kernel", wide_apply_shared(K, by_columns) * sizeof(C), groups, share);
     }
   }
 

@@ -168,8 +168,8 @@ struct WideTile {
   }
 };
 
-/// Thread blocks of a multiprocessor for which registers are kept: one column by rows at 160 in s reaches 94 % of the copy
-/// bandwidth with 48 registers and 87 with 64.
+/// Thread blocks of a multiprocessor for which registers are kept: one column by rows at 160 in s reaches 94 % of the
+/// copy bandwidth with 48 registers and 87 with 64.
 template <class C, detail::Format format, int K, bool by_columns>
 constexpr int wide_apply_least() {
   if (!WideTile<C, format, K>::is_real || format == detail::Format::packed) return 1;

@@ -7,8 +7,8 @@ namespace blockjacobi::kernels {
 /// Whether real blocks of order n in 16 bits have columns of whole 16-byte pieces.
 constexpr bool has_whole_pieces(int n) { return n % 8 == 0; }
 
-/// z = alpha X r + beta z, X real and in 16 bits, of an order of whole pieces: a lane has 8 consecutive rows, half a warp
-/// a column. A number of two bytes a lane instead needs as many instructions as bytes move meanwhile.
+/// z = alpha X r + beta z, X real and in 16 bits, of an order of whole pieces: a lane has 8 consecutive rows, half a
+/// warp a column. A number of two bytes a lane instead needs as many instructions as bytes move meanwhile.
 template <class C, detail::Format format, class Blocks>
 __global__ void __launch_bounds__(wide_apply_threads)
     apply_wide_narrow_kernel(const __grid_constant__ ApplyPlan plan, const Blocks blocks,

@@ -4,9 +4,9 @@
 
 namespace blockjacobi::kernels {
 
-/// z = alpha op(X) r + beta z for packed triangles that do not fit into shared memory, a thread block each. Every number
-/// is read once, for its row and for its column: a warp walks down a column, whose product it sums up, and its lanes keep
-/// the sums of M rows each, 32 apart. Orders up to 32 M.
+/// z = alpha op(X) r + beta z for packed triangles that do not fit into shared memory, a thread block each. Every
+/// number is read once, for its row and for its column: a warp walks down a column, whose product it sums up, and its
+/// lanes keep the sums of M rows each, 32 apart. Orders up to 32 M.
 template <class C, int M, class Blocks>
 __global__ void __launch_bounds__(wide_apply_threads, detail::Arithmetic<C>::is_complex || M > 8 ? 1 : 3)
     apply_wide_packed_kernel(const __grid_constant__ ApplyPlan plan, const Blocks blocks,

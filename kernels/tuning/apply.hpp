@@ -5,8 +5,8 @@ namespace blockjacobi::kernels {
 /// Blocks of up to staged_apply_largest bytes come to shared memory whole, several a thread block up to
 /// staged_apply_bytes() (their vectors included); bounds of block bytes that share a launch.
 inline constexpr int staged_apply_threads = 128;
-/// Orders in random sequence up to 32 (128), d with 16 / 24 / 32 KB: 84 / 86 / 79 % (81 / 82 / 78) of the copy bandwidth, s
-/// 70 / 68 / 60 (79 / 80 / 73).
+/// Orders in random sequence up to 32 (128), d with 16 / 24 / 32 KB: 84 / 86 / 79 % (81 / 82 / 78) of the copy
+/// bandwidth, s 70 / 68 / 60 (79 / 80 / 73).
 constexpr int staged_apply_bytes(int columns, int part_bytes, int element_bytes, bool mixed) {
   if (columns > 1 || part_bytes <= 2) return 28 * 1024;
   return (mixed && element_bytes >= 8 ? 24 : 16) * 1024;

@@ -124,8 +124,8 @@ class StoredNumbers {
     const Array<T> input(backend, r);
     Array<T> output(backend, r);
     detail::storage_ops<T>(backend).apply(
-        detail::StoredBlocksView{data.data(), slots.data(), stored_.groups, nullptr, format_, nullptr, rows_}, op, alpha,
-        detail::ColumnsView<const T>{input.data(), 1, rows_, columns}, beta,
+        detail::StoredBlocksView{data.data(), slots.data(), stored_.groups, nullptr, format_, nullptr, rows_}, op,
+        alpha, detail::ColumnsView<const T>{input.data(), 1, rows_, columns}, beta,
         detail::ColumnsView<T>{output.data(), 1, rows_, columns});
     return output.to_host();
   }
