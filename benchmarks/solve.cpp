@@ -2,7 +2,7 @@
 /// given matrices, as records in JSON.
 ///
 ///   solve OUT.json [--systems "7-point 128^3","27-point 64^3 3-dof",...] [--cg FILE.mtx.gz ...] [--gmres FILE.mtx.gz
-///         ...] [--cg-random FILE.mtx.gz ...] [--sources-sha256 HASH]
+///         ...] [--sources-sha256 HASH]
 ///
 /// Time of an iteration: what 256 (GMRES: 240) iterations more cost in one solve, median of the solves. The floor is
 /// the bytes that an iteration must move at the speed of a copy: product 12 nnz + 20 n, application 8 sum N^2 + 16 n,
@@ -26,7 +26,7 @@ using namespace blockjacobi;
 struct Options {
   std::string out, sources;
   std::vector<std::string> systems{"7-point 25^3", "7-point 128^3", "27-point 64^3 3-dof", "7-point 256^3"};
-  std::vector<std::string> cg, gmres, cg_random;
+  std::vector<std::string> cg, gmres;
   int repetitions = 5;
 };
 
@@ -219,7 +219,6 @@ int main(int argc, char** argv) {
   app.add_option("--systems", options.systems, "model problems; none: an empty name")->delimiter(',');
   app.add_option("--cg", options.cg, "Matrix Market files to solve with CG, b = A*ones");
   app.add_option("--gmres", options.gmres, "Matrix Market files to solve with GMRES(30), b = A*ones");
-  app.add_option("--cg-random", options.cg_random, "the same with b = A x for random x, where A*ones is nothing");
   app.add_option("--repetitions", options.repetitions, "solves of each kind")->capture_default_str();
   app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
@@ -228,16 +227,15 @@ int main(int argc, char** argv) {
     const Timer timer;
     SolveReports reports(timer.copy_gbps, options.sources);
     // Written after each system, so that a run that is cut short leaves what it has.
-    const auto whole = [&](const std::vector<std::string>& paths, const std::string& solver, bool ones = true) {
+    const auto whole = [&](const std::vector<std::string>& paths, const std::string& solver) {
       for (const std::string& path : paths) {
-        WholeSolve problem(backend, path, solver, ones);
+        WholeSolve problem(backend, path, solver);
         for (const char* blocks : {"1", "8", "16", "32", "suggest"})
           reports.add(problem.measure(blocks, options.repetitions));
         reports.write(options.out);
       }
     };
     whole(options.cg, "cg");
-    whole(options.cg_random, "cg", false);
     whole(options.gmres, "gmres");
     for (const std::string& name : options.systems) {
       if (name.empty()) continue;

@@ -11,17 +11,16 @@
 
 namespace bench {
 
-/// A solve as a user has it, CSR on the device to x on the device: partition, set-up, operator, solve.
+/// A solve as a user has it, CSR on the device to x on the device, b = A*ones: partition, set-up, operator, solve.
 class WholeSolve {
  public:
-  /// b = A*ones, or A x for random x.
-  WholeSolve(const blockjacobi::Backend& backend, const std::string& path, const std::string& solver, bool ones)
+  WholeSolve(const blockjacobi::Backend& backend, const std::string& path, const std::string& solver)
       : backend_(backend),
         name_(std::filesystem::path(path).filename().string()),
         solver_(solver),
         host_(blockjacobi::read_matrix_market<double>(path)),
         matrix_(backend, host_),
-        b_(right_hand_side(blockjacobi::LinearOperator<double>(backend, matrix_.view()), ones)) {
+        b_(right_hand_side(blockjacobi::LinearOperator<double>(backend, matrix_.view()), true)) {
     name_ = name_.substr(0, name_.find('.'));
     if (solver != "cg" && solver != "gmres") throw std::runtime_error("no such solver: " + solver);
   }
