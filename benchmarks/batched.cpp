@@ -42,8 +42,7 @@ void run(const Options& options, Device& device, Report& report) {
   for (const std::string& operation : options.operations)
     for (const int n : parse_orders(blockjacobi::is_complex<T> ? options.complex_orders : options.orders)) {
       if (operation == "extract_invert") {
-        // One kernel serves four orders.
-        if (n % 4 == 0 && n <= 32) report.add(measure_setup<T>(device, n, options.gigabytes));
+        if (n <= 32) report.add(measure_setup<T>(device, n, options.gigabytes));
         continue;
       }
       if (operation == "spd_inverse" && n > 32) continue;

@@ -20,7 +20,7 @@ class Case {
         operation_(operation),
         n_(n),
         batch_(batch > 0  ? batch
-               : n <= 32  ? std::max<std::size_t>(1, static_cast<std::size_t>(gigabytes * 1e9 / bytes_of_one()))
+               : n <= 32  ? std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(gigabytes * 1e9 / bytes_of_one())))
                : n <= 200 ? 10000
                           : 2000),
         original_(batch_ * size()),

@@ -11,11 +11,12 @@ Measurement measure_setup(Device& device, int n, double gigabytes) {
   const double entries = static_cast<double>(n) * n;
   // Least traffic: value and column of every entry, and the inverse.
   const double bytes_of_one = entries * (2 * sizeof(T) + sizeof(bj::index_t));
-  const auto blocks = static_cast<bj::index_t>(gigabytes * 1e9 / bytes_of_one);
+  const auto blocks = static_cast<bj::index_t>(std::ceil(gigabytes * 1e9 / bytes_of_one));
   const bj::index_t rows = blocks * n;
   std::vector<std::int64_t> offsets{0};
   std::vector<bj::index_t> columns;
   columns.reserve(static_cast<std::size_t>(blocks) * static_cast<std::size_t>(n * n));
+  offsets.reserve(static_cast<std::size_t>(rows) + 1);
   for (bj::index_t i = 0; i < rows; ++i) {
     for (int j = 0; j < n; ++j) columns.push_back(i / n * n + j);
     offsets.push_back(static_cast<std::int64_t>(columns.size()));
