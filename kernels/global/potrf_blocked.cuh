@@ -5,32 +5,34 @@
 
 namespace blockjacobi::kernels {
 
-template <class C, bool cached>
-using CholeskyByRows = BlockCholesky<C, cholesky_panel(scalar_words<C>), cached>;
-
 /// One matrix a thread block.
-template <class C, bool cached>
-__global__ void __launch_bounds__(cached ? cached_threads : uncached_threads, 1)
-    potrf_blocked_kernel(const batched::Triangle triangle, const MatrixBatchView<C> a, int* info) {
+template <class C, int tiles, bool upper>
+__global__ void __launch_bounds__(32 * cholesky_warps,
+                                  cholesky_blocks(scalar_words<C>, detail::Arithmetic<C>::is_complex, tiles))
+    potrf_blocked_kernel(const MatrixBatchView<C> a, int* info) {
+  using Factorization = BlockCholesky<C, tiles, upper>;
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;
   const auto matrix = detail::matrix_of(a, k);
   if (matrix.rows <= largest_tiny_order) return;
-  const int outcome = CholeskyByRows<C, cached>(StoredTriangle<C>(matrix, triangle), shared).run();
+  const int outcome = Factorization(matrix, *reinterpret_cast<typename Factorization::Diagonal*>(shared)).run();
   if (threadIdx.x == 0) info[k] = outcome;
+}
+
+template <class C, int tiles>
+void potrf_blocked(bool upper, int warps, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
+  launch_blocked(upper ? potrf_blocked_kernel<C, tiles, true> : potrf_blocked_kernel<C, tiles, false>, "potrf_blocked",
+                 32 * warps, a.count, sizeof(typename BlockCholesky<C, tiles, false>::Diagonal), stream, a, info);
 }
 
 template <class C>
 void potrf_blocked(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
-  const auto launch = [&]<bool cached>() {
-    launch_blocked(potrf_blocked_kernel<C, cached>, "potrf_blocked", a.rows, a.count,
-                   CholeskyByRows<C, cached>::shared_bytes(a.rows), stream, triangle, a, info);
-  };
-  if (a.rows <= largest_cached_cholesky(static_cast<int>(sizeof(C) / 4)) &&
-      CholeskyByRows<C, true>::shared_bytes(a.rows) <= shared_memory_limit())
-    launch.template operator()<true>();
-  else
-    launch.template operator()<false>();
+  constexpr bool complex = detail::Arithmetic<C>::is_complex;
+  const bool upper = triangle == batched::Triangle::upper;
+  const CholeskyPolicy policy = cholesky_policy(scalar_words<C>, complex, a.rows);
+  if constexpr (!complex)
+    if (policy.tiles == 4) return potrf_blocked<C, 4>(upper, policy.warps, a, info, stream);
+  potrf_blocked<C, 2>(upper, policy.warps, a, info, stream);
 }
 
 }  // namespace blockjacobi::kernels

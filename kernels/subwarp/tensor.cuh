@@ -1,6 +1,14 @@
 #pragma once
 
+#include "core/shared/scalar.hpp"
+
+#include <type_traits>
+
 namespace blockjacobi::kernels {
+
+/// The scalar of the tensor cores' fp64 arithmetic for C.
+template <class C>
+using tensor_scalar_t = std::conditional_t<detail::Arithmetic<C>::is_complex, detail::Complex<double>, double>;
 
 /// D += A B on the tensor cores, D 8 x 8, A 8 x 4, B 4 x 8. Lane 4 m + k holds a(m, k), b(k, m) and d(m, 2 k),
 /// d(m, 2 k + 1).

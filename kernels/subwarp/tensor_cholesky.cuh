@@ -3,16 +3,13 @@
 #include "core/shared/matrix_batch.hpp"
 #include "kernels/subwarp/arithmetic.cuh"
 #include "kernels/subwarp/batch_source.cuh"
+#include "kernels/subwarp/inverse_root.cuh"
 #include "kernels/subwarp/team.cuh"
 #include "kernels/subwarp/tensor.cuh"
 
 #include <type_traits>
 
 namespace blockjacobi::kernels {
-
-/// The scalar of the tensor cores' fp64 arithmetic for C.
-template <class C>
-using tensor_scalar_t = std::conditional_t<detail::Arithmetic<C>::is_complex, detail::Complex<double>, double>;
 
 /// D -= A B^H for A and B 8 x 4, with both of them as the lanes hold the left operand.
 __device__ inline void subtract_product(double& d0, double& d1, double a, double b) { multiply_add(d0, d1, -a, b); }
@@ -22,24 +19,6 @@ __device__ inline void subtract_product(detail::Complex<double>& d0, detail::Com
   multiply_add(d0.im, d1.im, -a.im, b.re);
   multiply_add(d0.re, d1.re, -a.im, b.im);
   multiply_add(d0.im, d1.im, a.re, b.im);
-}
-
-/// 1 / sqrt(a) to the last places, for normal a > 0.
-__device__ inline double inverse_root(double a) {
-  double y;
-  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(a));
-  const double e = fma(-(a * y), y, 1.0);
-  return fma(y * e, fma(0.375, e, 0.5), y);
-}
-
-/// The same for subnormal a too.
-__device__ inline double inverse_root_of_any(double a) {
-  const bool tiny = __double2hiint(a) < 0x01000000;
-  // why volatile: selections would lengthen the chain of the usual case
-  if (tiny) asm volatile("mul.rn.f64 %0, %0, 0d4C70000000000000;" : "+d"(a));
-  double y = inverse_root(a);
-  if (tiny) asm volatile("mul.rn.f64 %0, %0, 0d4630000000000000;" : "+d"(y));
-  return y;
 }
 
 /// Cholesky factorization A = L L^H of M matrices of orders n <= N a warp, in fp64 on the tensor cores.

@@ -10,9 +10,8 @@ inline constexpr int largest_blocked_order = 512;
 /// Columns of a panel, `words` of 4 bytes a scalar: a row of it stays in the registers of a thread.
 constexpr int blocked_panel(int words) { return words == 4 ? 8 : 16; }
 
-/// Columns of a panel of the QR and of the Cholesky factorization, both bounded by registers.
+/// Columns of a panel of the QR factorization, bounded by registers.
 inline constexpr int qr_panel = 8;
-constexpr int cholesky_panel(int words) { return words == 4 ? 4 : 8; }
 
 /// Threads of a thread block that keeps the factors in shared memory, at most; the same without them there.
 inline constexpr int cached_threads = 256, uncached_threads = 512;
@@ -20,7 +19,24 @@ inline constexpr int cached_threads = 256, uncached_threads = 512;
 // Largest orders whose factors are kept in shared memory, by time on an H200 for fp32 and fp64. Where they leave a
 // multiprocessor too few thread blocks, the steps of the elimination are waited for; `words` of 4 bytes a scalar.
 constexpr int largest_cached_lu(int words) { return words == 1 ? 112 : words == 2 ? 56 : 40; }
-constexpr int largest_cached_cholesky(int words) { return words == 1 ? 224 : words == 2 ? 168 : 72; }
+
+/// The blocks of the Cholesky factorization, and the warps that share them.
+struct CholeskyPolicy {
+  int tiles;  ///< of order 8 in a row of a block
+  int warps;
+};
+inline constexpr int cholesky_warps = 4;  ///< at most
+/// By time on an H200. While the first warp factorizes a block on the diagonal the others wait, so that more thread
+/// blocks of fewer warps are faster as long as their matrices stay in the cache; `words` of 4 bytes a scalar.
+constexpr CholeskyPolicy cholesky_policy(int words, bool complex, int n) {
+  if (complex) return {2, n <= 96 ? 1 : 4};
+  if (words == 1) return n <= 176 ? CholeskyPolicy{2, n <= 80 ? 1 : n <= 112 ? 3 : 4} : CholeskyPolicy{4, 3};
+  return n <= 64 ? CholeskyPolicy{2, 1} : CholeskyPolicy{4, n <= 112 ? 1 : n <= 144 ? 2 : 3};
+}
+/// Thread blocks of cholesky_warps that a multiprocessor shall hold, which bounds the registers.
+constexpr int cholesky_blocks(int words, bool complex, int tiles) {
+  return tiles == 4 ? 3 : complex ? 4 : words == 1 ? 6 : 5;
+}
 
 /// Columns of a matrix of order n that Gauss-Jordan elimination has in shared memory, and of how many others the pivot
 /// rows are there at once; `words` of 4 bytes a scalar.
