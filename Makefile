@@ -1,7 +1,7 @@
 # A thin front over CMake; everything it does can be done with cmake and ctest alone.
 #   make solve   build the library and the example solver, and solve a system of real size
 #   make test    build everything, run all tests
-#   make bench   build and run the benchmarks
+#   make bench   build the benchmarks and time the Matrix Market files; benchmarks/results/README.md runs the others
 #   make deps    install the packages of Debian or Ubuntu that are missing
 #   make format  format all sources
 #   make clean   remove the build folder
@@ -36,7 +36,8 @@ test: deps
 
 bench: deps
 	$(CONFIGURE) -B $(BUILD)/bench -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_EXAMPLES=OFF
-	cmake --build $(BUILD)/bench -j $(JOBS) --target bench
+	cmake --build $(BUILD)/bench -j $(JOBS)
+	cmake --build $(BUILD)/bench --target bench
 
 deps:
 	@bash .ci/deps

@@ -20,6 +20,8 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -85,6 +87,28 @@ void choose_solver(const Options& options, Outcome& outcome) {
   }
 }
 
+/// The number of vectors that the solver holds at least, with b and x.
+double vectors_of(const Options& options, Solver solver) {
+  if (is_gmres(solver)) return options.restart + 3.0;
+  return 4.0;
+}
+
+/// A tiny file may announce more rows than the machine can hold. The host's memory is counted, not a device's.
+void require_memory(const Options& options, const Outcome& outcome) {
+  const double rows = outcome.info.header.rows;
+  const bool single = outcome.scalar == ScalarType::s || outcome.scalar == ScalarType::c;
+  const bool complex = outcome.scalar == ScalarType::c || outcome.scalar == ScalarType::z;
+  const bool on_host = options.backend == blockjacobi::BackendKind::host || !Backend::cuda_available();
+  const double vectors = on_host ? vectors_of(options, outcome.solver) : 2.0;
+  const double bytes = rows * (sizeof(blockjacobi::offset_t) + vectors * (single ? 4.0 : 8.0) * (complex ? 2.0 : 1.0));
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (bytes > memory)
+    throw UsageError(fmt::format(
+        "{}:{}: {} rows do not fit in memory: row offsets and {} vectors take {:.1f} GB, the "
+        "machine has {:.1f}",
+        outcome.matrix, outcome.info.header.size_line, outcome.info.header.rows, vectors, bytes * 1e-9, memory * 1e-9));
+}
+
 /// Everything that costs no memory is checked before the entries are read.
 Outcome look_at_input(const Options& options) {
   Outcome outcome;
@@ -96,6 +120,7 @@ Outcome look_at_input(const Options& options) {
                                  header.rows, header.cols));
   outcome.scalar = choose_scalar(options, header);
   choose_solver(options, outcome);
+  require_memory(options, outcome);
   return outcome;
 }
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,17 @@ namespace solve {
 using blockjacobi::index_t;
 
 namespace {
+
+/// The word as it may stand in a message: in quotes, shortened, without control characters.
+std::string quoted(const std::string& word) {
+  constexpr std::size_t longest = 60;
+  std::string text;
+  for (const char c : word.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += byte >= 0x20 && byte < 0x7f ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+  }
+  return fmt::format("'{}{}'", text, word.size() > longest ? "..." : "");
+}
 
 /// Reads numbers and knows where it stands in the file.
 class NumberFile {
@@ -29,7 +41,7 @@ class NumberFile {
   template <class Take>
   void read(Take&& take) {
     for (std::string line; std::getline(file_, line);) {
-      ++line_number_;
+      if (++line_number_ == 1 && line.starts_with("\x1f\x8b")) fail("gzip-packed data; unpack the file first");
       std::istringstream words(line.substr(0, line.find_first_of("#%")));
       for (std::string word; words >> word;) take(parse(word));
     }
@@ -44,7 +56,8 @@ class NumberFile {
   index_t parse(const std::string& word) const {
     index_t value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc{} || end != word.data() + word.size()) fail(fmt::format("'{}' is not a {}", word, what_));
+    if (error != std::errc{} || end != word.data() + word.size())
+      fail(fmt::format("{} is not a {}", quoted(word), what_));
     return value;
   }
 
@@ -85,8 +98,11 @@ std::vector<index_t> read_label_file(const std::filesystem::path& path, index_t 
   NumberFile file(path, "label");
   std::vector<index_t> labels;
   const auto limit = static_cast<std::size_t>(rows);
+  std::unordered_map<index_t, index_t> uses;
   file.read([&](index_t label) {
     if (labels.size() == limit) file.fail(fmt::format("there are more labels than the {} rows of the matrix", rows));
+    if (++uses[label] > blockjacobi::max_block_size)
+      file.fail(fmt::format("more than {} rows have the label {}", blockjacobi::max_block_size, label));
     labels.push_back(label);
   });
   if (labels.size() != limit)

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <algorithm>
+#include <cmath>
+#include <complex>
 #include <vector>
 
 namespace solve {
@@ -30,14 +32,24 @@ std::vector<T> multiply(const CsrMatrix<T>& A, const std::vector<T>& x) {
   return b;
 }
 
+/// What a file holds is finite, a product of finite numbers need not be.
+template <Scalar T>
+void require_finite(const std::vector<T>& b) {
+  const auto finite = [](const T& value) { return std::isfinite(std::real(value)) && std::isfinite(std::imag(value)); };
+  const auto found = std::find_if_not(b.begin(), b.end(), finite);
+  if (found != b.end())
+    throw UsageError(fmt::format("--rhs: row {} of A x (0-based) is past the range of the scalar; give b as a file",
+                                 found - b.begin()));
+}
+
 /// A file with one column of `rows` numbers.
 template <Scalar T>
 std::vector<T> read_vector(const char* option, const std::filesystem::path& path, index_t rows) {
-  auto dense = blockjacobi::read_matrix_market_dense<T>(path);
-  if (dense.rows != rows || dense.cols != 1)
-    throw UsageError(fmt::format("{}: {} holds {} x {} numbers, but the matrix needs {} x 1", option, path.string(),
-                                 dense.rows, dense.cols, rows));
-  return std::move(dense.values);
+  const auto header = blockjacobi::read_matrix_market_header(path);
+  if (header.rows != rows || header.cols != 1)
+    throw UsageError(fmt::format("{}: {}:{}: the file holds {} x {} numbers, but the matrix needs {} x 1", option,
+                                 path.string(), header.size_line, header.rows, header.cols, rows));
+  return blockjacobi::read_matrix_market_dense<T>(path).values;
 }
 
 template <Scalar T>
@@ -48,7 +60,9 @@ std::vector<T> right_hand_side(const Options& options, const CsrMatrix<T>& A) {
     RandomUniform random(1);
     for (T& value : x) value = random.next<T>();
   }
-  return multiply(A, x);
+  std::vector<T> b = multiply(A, x);
+  require_finite(b);
+  return b;
 }
 
 template <Scalar T>

@@ -19,7 +19,8 @@ struct MatrixMarketHeader {
   MatrixMarketSymmetry symmetry = MatrixMarketSymmetry::general;
   index_t rows = 0;
   index_t cols = 0;
-  offset_t entries = 0;  ///< lines that follow, before symmetry is expanded
+  offset_t entries = 0;    ///< lines that follow, before symmetry is expanded
+  offset_t size_line = 0;  ///< where the sizes stand, 1-based
 };
 
 /// Column-major host matrix: element (i, j) is values[i + j * rows].
@@ -40,7 +41,7 @@ struct DenseMatrix {
 /// Throws ParseError with file and line for anything the format does not allow: a bad banner, counts that do not
 /// match the entries, an index out of range or above the diagonal of a symmetric file, a number that is malformed,
 /// NaN, infinite or out of the range of T, a truncated file, complex data read into a real T, sizes past 32 bits
-/// (rows, columns) or 64 bits (entries).
+/// (rows, columns) or 64 bits (entries), and, at the size line, sizes that do not fit in memory.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT CsrMatrix<T> read_matrix_market(const std::filesystem::path& path);
 

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace blockjacobi::detail {
 
@@ -47,9 +48,20 @@ class FileSink final : public ByteSink {
   std::FILE* file_;
 };
 
+/// Whether deflate finds repetitions worth its search in such text. Random digits have next to none (they pack 2.2 to
+/// 1, and 2.1 to 1 by run lengths and Huffman codes alone in 5/7 of the time), the entries of most systems do.
+bool has_repetitions(const char* text, std::size_t size) {
+  uLongf packed = compressBound(static_cast<uLong>(size));
+  std::vector<Bytef> scratch(packed);
+  const auto* bytes = reinterpret_cast<const Bytef*>(text);
+  return compress2(scratch.data(), &packed, bytes, static_cast<uLong>(size), Z_BEST_SPEED) == Z_OK &&
+         static_cast<double>(size) > 2.6 * static_cast<double>(packed);
+}
+
+/// The fastest level of zlib: level 6 packs a tenth to a third better in six times the time.
 class GzipSink final : public ByteSink {
  public:
-  explicit GzipSink(const std::filesystem::path& path) : path_(path.string()), file_(gzopen(path.c_str(), "wb")) {
+  explicit GzipSink(const std::filesystem::path& path) : path_(path.string()), file_(gzopen(path.c_str(), "wb1")) {
     if (file_ == nullptr) fail(path_, "create", std::strerror(errno));
     gzbuffer(file_, 1U << 18);
   }
@@ -60,6 +72,10 @@ class GzipSink final : public ByteSink {
   GzipSink& operator=(const GzipSink&) = delete;
 
   void write(const char* data, std::size_t size) override {
+    if (!probed_ && size >= probe) {
+      probed_ = true;
+      if (!has_repetitions(data, probe)) gzsetparams(file_, Z_BEST_SPEED, Z_RLE);
+    }
     if (gzfwrite(data, 1, size, file_) != size) {
       int code = Z_OK;
       const char* text = gzerror(file_, &code);
@@ -73,8 +89,11 @@ class GzipSink final : public ByteSink {
   }
 
  private:
+  static constexpr std::size_t probe = std::size_t{1} << 16;
+
   std::string path_;
   gzFile file_;
+  bool probed_ = false;
 };
 
 }  // namespace

@@ -116,7 +116,6 @@ MatrixMarketEntries<T> read_entries(const std::filesystem::path& path) {
   FieldReader in(path);
   MatrixMarketEntries<T> entries;
   entries.header = parse_header(in);
-  entries.size_line = in.lines().number();
   const MatrixMarketHeader& h = entries.header;
   if (!is_complex<T> && h.field == MatrixMarketField::complex)
     in.lines().fail_at(

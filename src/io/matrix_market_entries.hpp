@@ -13,7 +13,6 @@ namespace blockjacobi::detail {
 template <Scalar T>
 struct MatrixMarketEntries {
   MatrixMarketHeader header;
-  offset_t size_line = 0;
   std::vector<index_t> rows;
   std::vector<index_t> cols;
   std::vector<T> values;

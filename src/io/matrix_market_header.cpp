@@ -107,6 +107,7 @@ offset_t array_entries(const MatrixMarketHeader& h) {
 void parse_sizes(FieldReader& in, MatrixMarketHeader& h) {
   constexpr std::int64_t largest_order = std::numeric_limits<index_t>::max();
   if (!in.next_data_line()) in.lines().fail("the file ends before the size line");
+  h.size_line = in.lines().number();
   h.rows = static_cast<index_t>(in.index("number of rows", 0, largest_order));
   h.cols = static_cast<index_t>(in.index("number of columns", 0, largest_order));
   if (h.symmetry != MatrixMarketSymmetry::general && h.rows != h.cols)

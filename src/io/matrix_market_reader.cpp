@@ -4,8 +4,12 @@
 
 #include <blockjacobi/matrix_market.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <new>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 namespace blockjacobi {
@@ -21,6 +25,28 @@ bool is_row_ordered(const MatrixMarketEntries<T>& entries) {
          std::is_sorted(entries.rows.begin(), entries.rows.end());
 }
 
+/// Of the whole machine. A system that promises more than it has ends a process instead of refusing it memory.
+double physical_memory() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+/// f(), which allocates the `bytes` that the sizes ask for; a tiny file may announce a matrix that no memory holds.
+template <class F>
+auto within_memory(const std::filesystem::path& path, MatrixMarketHeader h, const char* kind, double bytes, F&& f) {
+  const auto fail = [&] {
+    return ParseError(path.string(), h.size_line,
+                      detail::message("a {} {} x {} matrix does not fit in memory", kind, h.rows, h.cols));
+  };
+  if (bytes > physical_memory()) throw fail();
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    throw fail();
+  } catch (const std::length_error&) {
+    throw fail();
+  }
+}
+
 /// The entries stand in the order of their rows: their arrays become those of the matrix.
 template <Scalar T>
 CsrMatrix<T> adopt_row_ordered(MatrixMarketEntries<T>&& entries) {
@@ -32,27 +58,17 @@ CsrMatrix<T> adopt_row_ordered(MatrixMarketEntries<T>&& entries) {
   return CsrMatrix<T>(h.rows, h.cols, std::move(offsets), std::move(entries.cols), std::move(entries.values));
 }
 
-/// rows * cols zeros; a coordinate header may announce a matrix that no memory holds.
-template <Scalar T>
-std::vector<T> dense_zeros(const std::filesystem::path& path, const MatrixMarketEntries<T>& entries) {
-  const MatrixMarketHeader& h = entries.header;
-  const offset_t size = static_cast<offset_t>(h.rows) * h.cols;
-  std::vector<T> values;
-  if (static_cast<std::size_t>(size) > values.max_size())
-    throw ParseError(path.string(), entries.size_line,
-                     detail::message("a dense {} x {} matrix does not fit in memory", h.rows, h.cols));
-  values.resize(static_cast<std::size_t>(size));
-  return values;
-}
-
 }  // namespace
 
 template <Scalar T>
 CsrMatrix<T> read_matrix_market(const std::filesystem::path& path) {
   MatrixMarketEntries<T> entries = detail::read_entries<T>(path);
-  if (is_row_ordered(entries)) return adopt_row_ordered(std::move(entries));
-  return detail::assemble_by_rows<T>(entries.header.rows, entries.header.cols,
-                                     [&](auto&& f) { detail::for_each_expanded(entries, f); });
+  const double offsets = static_cast<double>(sizeof(offset_t)) * entries.header.rows;
+  return within_memory(path, entries.header, "sparse", offsets, [&] {
+    if (is_row_ordered(entries)) return adopt_row_ordered(std::move(entries));
+    return detail::assemble_by_rows<T>(entries.header.rows, entries.header.cols,
+                                       [&](auto&& f) { detail::for_each_expanded(entries, f); });
+  });
 }
 
 template <Scalar T>
@@ -61,7 +77,9 @@ DenseMatrix<T> read_matrix_market_dense(const std::filesystem::path& path) {
   const MatrixMarketHeader& h = entries.header;
   if (h.format == MatrixMarketFormat::array && h.symmetry == MatrixMarketSymmetry::general)
     return {h.rows, h.cols, std::move(entries.values)};
-  DenseMatrix<T> matrix{h.rows, h.cols, dense_zeros(path, entries)};
+  const auto size = static_cast<std::size_t>(static_cast<offset_t>(h.rows) * h.cols);
+  const double bytes = static_cast<double>(sizeof(T)) * static_cast<double>(size);
+  DenseMatrix<T> matrix{h.rows, h.cols, within_memory(path, h, "dense", bytes, [&] { return std::vector<T>(size); })};
   detail::for_each_expanded(entries, [&](index_t row, index_t col, const T& value) {
     matrix.values[static_cast<std::size_t>(row + static_cast<offset_t>(col) * h.rows)] += value;
   });

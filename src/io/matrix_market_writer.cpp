@@ -111,16 +111,12 @@ void put_banner(TextWriter& out, MatrixMarketFormat format, MatrixMarketSymmetry
   put_comment(out, comment);
 }
 
-template <Scalar T>
-void put_value(TextWriter& out, const T& value) {
-  if constexpr (is_complex<T>) {
-    out.put_number(value.real());
-    out.put(' ');
-    out.put_number(value.imag());
-  } else {
-    out.put_number(value);
-  }
-  out.put('\n');
+template <Scalar T, class... Indices>
+void put_entry(TextWriter& out, const T& value, Indices... indices) {
+  if constexpr (is_complex<T>)
+    out.put_line(indices..., value.real(), value.imag());
+  else
+    out.put_line(indices..., value);
 }
 
 template <Scalar T>
@@ -147,11 +143,7 @@ void write_matrix_market(const std::filesystem::path& path, const CsrMatrix<T>& 
   out.put(detail::message("{} {} {}\n", matrix.rows(), matrix.cols(), entries));
   for_each_entry(matrix, [&](index_t row, index_t col, const T& value) {
     if (!general && col > row) return;
-    out.put_number(row + offset_t{1});
-    out.put(' ');
-    out.put_number(col + offset_t{1});
-    out.put(' ');
-    put_value(out, value);
+    put_entry(out, value, row + offset_t{1}, col + offset_t{1});
   });
   out.close();
 }
@@ -169,7 +161,7 @@ void write_matrix_market(const std::filesystem::path& path, const DenseMatrix<T>
   TextWriter out(path);
   put_banner<T>(out, MatrixMarketFormat::array, MatrixMarketSymmetry::general, comment);
   out.put(detail::message("{} {}\n", matrix.rows, matrix.cols));
-  for (const T& value : matrix.values) put_value(out, value);
+  for (const T& value : matrix.values) put_entry(out, value);
   out.close();
 }
 

@@ -16,22 +16,24 @@ class TextWriter {
  public:
   explicit TextWriter(const std::filesystem::path& path) : sink_(open_byte_sink(path)), buffer_(capacity) {}
 
-  void put(char c) {
-    make_room(1);
-    buffer_[size_++] = c;
-  }
-
   void put(std::string_view text) {
     flush();
     sink_->write(text.data(), text.size());
   }
 
-  template <class Number>
-  void put_number(Number value) {
+  /// A line of numbers with spaces between them.
+  template <class... Numbers>
+  void put_line(Numbers... numbers) {
     constexpr std::size_t longest_number = 32;
-    make_room(longest_number);
-    char* start = buffer_.data() + size_;
-    size_ = static_cast<std::size_t>(std::to_chars(start, start + longest_number, value).ptr - buffer_.data());
+    if (capacity - size_ < sizeof...(numbers) * longest_number) flush();
+    char* position = buffer_.data() + size_;
+    const auto append = [&position](auto number) {
+      position = std::to_chars(position, position + longest_number - 1, number).ptr;
+      *position++ = ' ';
+    };
+    (append(numbers), ...);
+    position[-1] = '\n';
+    size_ = static_cast<std::size_t>(position - buffer_.data());
   }
 
   void close() {
@@ -41,10 +43,6 @@ class TextWriter {
 
  private:
   static constexpr std::size_t capacity = std::size_t{1} << 18;
-
-  void make_room(std::size_t bytes) {
-    if (capacity - size_ < bytes) flush();
-  }
 
   void flush() {
     if (size_ > 0) sink_->write(buffer_.data(), size_);

@@ -148,7 +148,17 @@ class Vectors(SolveTest):
         write_vector(self.path("short.mtx"), [1.0] * 143)
         for option in ("--rhs", "--x0"):
             result = self.solve(self.laplace(), option, self.path("short.mtx"))
-            self.assert_refused(result, option, "short.mtx", "143 x 1", "144 x 1")
+            self.assert_refused(result, option, "short.mtx:2:", "143 x 1", "144 x 1")
+
+    def test_matrix_of_any_size_in_place_of_a_vector(self):
+        path = self.matrix("huge.mtx", [(1, 1, 1.0)], 40000000)
+        for option in ("--rhs", "--x0"):
+            result = self.solve(self.laplace(), option, path, timeout=20)
+            self.assert_refused(result, option, "huge.mtx:2:", "40000000 x 40000000", "144 x 1")
+
+    def test_right_hand_side_past_the_range(self):
+        path = self.matrix("a.mtx", [(1, 1, 1.0), (2, 1, 1e308), (2, 2, 1e308)], 2)
+        self.assert_refused(self.solve(path, "--rhs", "ones"), "--rhs", "row 1")
 
     def test_nan_in_rhs(self):
         path = self.write("b.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\nnan\n")
@@ -218,6 +228,7 @@ class BlockSources(SolveTest):
             ("1\n" * 59, "59 labels", "60 rows"),
             ("1\n" * 61, ":61:", "60 rows"),
             ("1\n" * 59 + "one\n", ":60:", "'one' is not a label"),
+            ("1\n\x01\x7f" + "x" * 100 + "\n", ":2:", "'\\x01\\x7fxxx", "...' is not a label"),
         ):
             with self.subTest(parts=parts):
                 name = self.write("labels.txt", text)
@@ -225,6 +236,17 @@ class BlockSources(SolveTest):
         self.assert_refused(self.solve(path, "--blocks", "labels:none.txt"), "--blocks", "'none.txt'")
         name = self.write("labels.txt", "1\n" * 60)
         self.assert_refused(self.solve(path, "--blocks", "labels:" + name, "--block-size", 4), "--block-size 4")
+
+    def test_label_of_too_many_rows(self):
+        path = self.matrix("one.mtx", [(i, i, 1.0) for i in range(1, 601)], 600)
+        labels = self.write("labels.txt", "2\n" * 10 + "1\n" * 590)
+        self.assert_refused(self.solve(path, "--blocks", "labels:" + labels), "labels.txt:523:", "512 rows", "label 1")
+
+    def test_packed_blocks(self):
+        path = pathlib.Path(self.path("b.gz"))
+        path.write_bytes(gzip.compress(b"0\n144\n"))
+        for prefix in ("", "labels:"):
+            self.assert_refused(self.solve(self.laplace(), "--blocks", prefix + str(path)), "b.gz:1:", "gzip-packed")
 
     def test_coupled_keeps_a_diagonal_matrix_scalar(self):
         path = self.matrix("d.mtx", [(i, i, float(i)) for i in range(1, 41)], 40)
@@ -502,6 +524,11 @@ class BadInput(SolveTest):
         for text, *parts in cases:
             with self.subTest(text=text):
                 self.assert_refused(self.solve(self.write("bad.mtx", text)), "bad.mtx", *parts)
+
+    def test_more_rows_than_the_machine_holds(self):
+        path = self.matrix("tall.mtx", [(1, 1, 1.0)], 2147483647)
+        result = self.solve(path, "--solver", "gmres", "--restart", 3000, "--backend", "host", timeout=20)
+        self.assert_refused(result, "tall.mtx:2:", "2147483647 rows", "memory")
 
     def test_not_square(self):
         path = self.matrix("wide.mtx", [(1, 1, 1.0)], 3, cols=4)

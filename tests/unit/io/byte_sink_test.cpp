@@ -2,6 +2,7 @@
 #include <blockjacobi/matrix_market.hpp>
 
 #include "scratch_folder.hpp"
+#include "support/random.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,6 +37,25 @@ TEST(ByteSinkTest, NameDecidesOnCompression) {
   EXPECT_EQ(content_of(folder / "x.mtx").substr(0, 14), "%%MatrixMarket");
   EXPECT_EQ(content_of(folder / "x.mtx.gz").substr(0, 3), "\x1f\x8b\x08");
   EXPECT_EQ(read_matrix_market_dense<double>(folder / "x.mtx.gz").values, column(3).values);
+}
+
+/// Bytes of text for one of .mtx.gz.
+double packing(const DenseMatrix<double>& x) {
+  const ScratchFolder folder;
+  write_matrix_market(folder / "x.mtx", x);
+  write_matrix_market(folder / "x.mtx.gz", x);
+  EXPECT_EQ(read_matrix_market_dense<double>(folder / "x.mtx.gz").values, x.values);
+  return static_cast<double>(std::filesystem::file_size(folder / "x.mtx")) /
+         static_cast<double>(std::filesystem::file_size(folder / "x.mtx.gz"));
+}
+
+TEST(ByteSinkTest, PacksRandomDigitsAndRepetitions) {
+  DenseMatrix<double> x = column(50000);
+  test::Random random(1);
+  for (double& value : x.values) value = random.real();
+  EXPECT_GT(packing(x), 2.0);
+  for (std::size_t i = 0; i < x.values.size(); ++i) x.values[i] = x.values[i % 100];
+  EXPECT_GT(packing(x), 8.0);
 }
 
 TEST(ByteSinkTest, ReplacesFiles) {

@@ -82,6 +82,12 @@ TEST(MatrixMarketHeaderTest, IgnoresCaseCommentsBlanksAndLineEnds) {
   check("%%MatrixMarket matrix coordinate complex skew-symmetric\n7 7 2");
 }
 
+TEST(MatrixMarketHeaderTest, NamesTheLineOfTheSizes) {
+  const ScratchFolder folder;
+  const auto path = folder.write("a.mtx", "%%MatrixMarket matrix array real general\n% text\n\n2 1\n1\n2\n");
+  EXPECT_EQ(read_matrix_market_header(path).size_line, 4);
+}
+
 TEST(MatrixMarketHeaderTest, LargestSizes) {
   expect_header("%%MatrixMarket matrix coordinate real general\n2147483647 2147483647 9223372036854775807\n",
                 MatrixMarketFormat::coordinate, MatrixMarketField::real, MatrixMarketSymmetry::general, 2147483647,

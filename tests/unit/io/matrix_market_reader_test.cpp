@@ -164,6 +164,10 @@ TEST(MatrixMarketReaderDense, RefusesWhatNoMemoryHolds) {
       folder.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n%\n2147483647 2147483647 1\n1 1 1\n");
   test::expect_parse_error(path, 3, "a dense 2147483647 x 2147483647 matrix does not fit in memory",
                            [&] { static_cast<void>(read_matrix_market_dense<double>(path)); });
+  const auto less =
+      folder.write("b.mtx", "%%MatrixMarket matrix coordinate real general\n40000000 40000000 1\n1 1 1\n");
+  test::expect_parse_error(less, 2, "a dense 40000000 x 40000000 matrix does not fit in memory",
+                           [&] { static_cast<void>(read_matrix_market_dense<double>(less)); });
 }
 
 /// A random file in any notation the format allows, and the matrix it stands for.
