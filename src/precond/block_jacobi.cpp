@@ -92,6 +92,10 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_pattern(const Backend& backe
   return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, std::move(*found));
 }
 
+std::string and_more_blocks(std::size_t others) {
+  return others > 0 ? detail::message(" (and {} more block{})", others, others == 1 ? "" : "s") : std::string();
+}
+
 /// Throws for blocks that the options do not admit; `values` are those of the last set-up. Waits.
 template <Scalar T>
 void require_good_blocks(const detail::BlockJacobiImpl<T>& impl, const BlockJacobi<T>& m, const T* values) {
@@ -100,15 +104,14 @@ void require_good_blocks(const detail::BlockJacobiImpl<T>& impl, const BlockJaco
     const BlockDefect& first = found.defects.front();
     const std::size_t others = found.defects.size() - 1;
     throw SingularBlock(first.block, first.first_row, first.size, first.info,
-                        "BlockJacobi: " + describe(first) +
-                            (others > 0 ? detail::message(" (and {} more blocks)", others) : std::string()));
+                        "BlockJacobi: " + describe(first) + and_more_blocks(others));
   }
   if (impl.options.storage != Storage::packed) return;
   const auto unsuited = impl.stored->unsuited();
   if (unsuited.count == 0) return;
-  throw InvalidArgument(detail::message(
-      "BlockJacobi: packed storage needs Hermitian blocks; {}{}", impl.describe_asymmetry(unsuited.first, values),
-      unsuited.count > 1 ? detail::message(" (and {} more blocks)", unsuited.count - 1) : std::string()));
+  throw InvalidArgument(detail::message("BlockJacobi: packed storage needs Hermitian blocks; {}{}",
+                                        impl.describe_asymmetry(unsuited.first, values),
+                                        and_more_blocks(static_cast<std::size_t>(unsuited.count - 1))));
 }
 
 template <Scalar T>

@@ -82,9 +82,10 @@ std::string describe(const BlockDefect& d) {
 
 std::string to_text(const BlockJacobiReport& r) {
   std::string text = detail::message(
-      "block-Jacobi ({}): {} rows in {} blocks, {:.1f} % of the entries inside, {:.2f} MB\n"
+      "block-Jacobi ({}): {} row{} in {} block{}, {:.1f} % of the entries inside, {:.2f} MB\n"
       "  blocks x order: {}\n",
-      to_char(r.scalar), r.rows, r.blocks, 100.0 * r.captured, static_cast<double>(r.bytes) * 1e-6, histogram(r.sizes));
+      to_char(r.scalar), r.rows, r.rows == 1 ? "" : "s", r.blocks, r.blocks == 1 ? "" : "s", 100.0 * r.captured,
+      static_cast<double>(r.bytes) * 1e-6, histogram(r.sizes));
   if (r.min_rcond_block >= 0)
     text += detail::message("  smallest reciprocal condition {:.2e} (block {})\n", r.min_rcond, r.min_rcond_block);
   if (r.storage != Storage::full) text += storage_line(r);

@@ -443,6 +443,20 @@ TYPED_TEST(BatchedOnBackend, SmallInversesOfNonFiniteMatricesAreNotFinite) {
   }
 }
 
+/// A regular matrix whose inverse passes the range.
+TYPED_TEST(BatchedOnBackend, SmallInversesThatOverflowAreNotFiniteWithInfoZero) {
+  using T = typename TypeParam::Scalar;
+  for (const index_t n : {1, 2, 5, 16, 32}) {
+    Dense<T> a = Dense<T>::Identity(n, n);
+    a(n - 1, n - 1) = T(std::numeric_limits<real_t<T>>::denorm_min());
+    for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+      const auto result = inverted(this->make_backend(), std::vector<Dense<T>>{a}, by, false);
+      EXPECT_EQ(result.info, std::vector<int>{0}) << "order " << n;
+      EXPECT_FALSE(result.x[0].allFinite()) << "order " << n;
+    }
+  }
+}
+
 /// ||op(A) X - B|| / (N eps ||A|| ||X||).
 template <Scalar T>
 double solve_error(batched::Op op, const Dense<T>& a, const Dense<T>& x, const Dense<T>& b) {

@@ -272,7 +272,7 @@ TYPED_TEST(BlockJacobiOnBackend, PolicyFailThrowsAndNamesTheBlock) {
     EXPECT_EQ(e.first_row(), 4);
     EXPECT_EQ(e.size(), 3);
     EXPECT_EQ(e.info(), 2);
-    EXPECT_STREQ(e.what(), "BlockJacobi: block 1 (rows 4..6): pivot 2 is exactly zero (and 1 more blocks)");
+    EXPECT_STREQ(e.what(), "BlockJacobi: block 1 (rows 4..6): pivot 2 is exactly zero (and 1 more block)");
   }
 }
 

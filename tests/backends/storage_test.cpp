@@ -204,7 +204,7 @@ TYPED_TEST(StorageOnBackend, SmallPackedNamesWhatIsNotHermitian) {
       is_complex<T> ? "element (5, 4) is (1.5, 0), (4, 5) is (-2, 0)" : "element (5, 4) is 1.5, (4, 5) is -2";
   EXPECT_EQ(
       message_of([&] { BlockJacobi<T>(backend, b.matrix(), b.partition(), with(Storage::packed)); }),
-      "BlockJacobi: packed storage needs Hermitian blocks; block 1 (rows 3..6): " + numbers + " (and 1 more blocks)");
+      "BlockJacobi: packed storage needs Hermitian blocks; block 1 (rows 3..6): " + numbers + " (and 1 more block)");
   const CsrMatrix<T> second = b.matrix();
   const Array<T> values(backend, {second.values().begin(), second.values().end()});
   BlockJacobi<T> m(backend, a.matrix(), a.partition(), with(Storage::packed));
