@@ -305,7 +305,8 @@ class BlockSources(SolveTest):
             ("0\nseven\n144\n", ":2:", "'seven'"),
             ("0\n1.5\n144\n", ":2:", "'1.5'"),
             ("0\n99999999999\n144\n", ":2:", "'99999999999'"),
-            ("# nothing\n", "no block pointers"),
+            ("# nothing\n", ":1:", "no block pointers"),
+            ("", ":1:", "no block pointers"),
         )
         for text, *parts in cases:
             with self.subTest(text=text):
@@ -408,6 +409,19 @@ class Reports(SolveTest):
         shown = [line for line in result.out.splitlines() if line.startswith("  iteration")]
         self.assertTrue(1 <= len(shown) <= 12, result.out)
         self.assertNotIn("\r", result.out)
+
+    def test_matrix_without_rows(self):
+        result = self.solve(self.matrix("none.mtx", [], 0))
+        self.assert_converged(result)
+        self.assertIn("no rows", result.out)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_output_that_cannot_be_written(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            run = subprocess.run([PROGRAM, self.laplace(), "--backend", "host"], stdout=full, stderr=subprocess.PIPE,
+                                 text=True, check=False)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("standard output", run.stderr)
 
     def test_version_and_help(self):
         for option in ("--version", "--help"):
