@@ -2,6 +2,7 @@
 
 #include "backend/host_convert.hpp"
 #include "backend/host_fixed_size.hpp"
+#include "backend/host_product.hpp"
 #include "backend/storage_ops.hpp"
 #include "core/shared/compute_type.hpp"
 
@@ -62,17 +63,13 @@ void multiply_panel(const C* panel, int n, int first, int columns, const C* in, 
 /// The same for one vector; N is the order, or 0 for a run-time one.
 template <int N, Op op, class C>
 void multiply_panel_vector(const C* panel, int order, int first, int columns, const C* in, C* out) {
+  if constexpr (op == Op::none) return add_product<N>(panel, order, N > 0 ? N : columns, in + first, out);
   const int n = N > 0 ? N : order;
   for (int c = 0; c < (N > 0 ? N : columns); ++c) {
     const C* const x = panel + static_cast<std::ptrdiff_t>(c) * n;
-    if constexpr (op == Op::none) {
-#pragma omp simd  // else g++ 12 unrolls both loops at 8 and 16 and vectorizes neither
-      for (int i = 0; i < n; ++i) out[i] += x[i] * in[first + c];
-    } else {
-      C sum{};
-      for (int i = 0; i < n; ++i) sum += element_of<op>(x[i]) * in[i];
-      out[first + c] += sum;
-    }
+    C sum{};
+    for (int i = 0; i < n; ++i) sum += element_of<op>(x[i]) * in[i];
+    out[first + c] += sum;
   }
 }
 

@@ -35,14 +35,18 @@ auto compute_matrix(const MatrixBatchView<T>& batch, offset_t k, Shape... shape)
   return MatrixRef<std::remove_pointer_t<decltype(data)>>{data, a.rows, a.cols, a.ld};
 }
 
-/// The matrix a, of order N, in a tile on the stack.
-template <int N, class C>
-void load_tile(const MatrixRef<C>& a, std::remove_const_t<C>* tile) {
-  for (int j = 0; j < N; ++j) std::copy_n(a.column(j), N, tile + j * N);
+/// Order of the tile on the stack for work on a matrix of order N, or of a run-time order without panels (N = 0).
+template <int N>
+inline constexpr int tile_order = N > 0 ? N : lu_panel_width;
+
+/// The matrix a, of order n, in a tile on the stack.
+template <class C, class Order>
+void load_tile(const MatrixRef<C>& a, Order n, std::remove_const_t<C>* tile) {
+  for (int j = 0; j < n; ++j) std::copy_n(a.column(j), static_cast<int>(n), tile + j * n);
 }
-template <int N, class C>
-void store_tile(const C* tile, const MatrixRef<C>& a) {
-  for (int j = 0; j < N; ++j) std::copy_n(tile + j * N, N, a.column(j));
+template <class C, class Order>
+void store_tile(const C* tile, Order n, const MatrixRef<C>& a) {
+  for (int j = 0; j < n; ++j) std::copy_n(tile + j * n, static_cast<int>(n), a.column(j));
 }
 
 /// LU of one matrix; N is its order or 0 for any.
@@ -50,10 +54,10 @@ template <int N, Scalar T>
 int lu_matrix(const MatrixRef<compute_t<T>>& a, index_t* pivots) {
   if constexpr (N > 0) {
     Tile<compute_t<T>, N> tile;
-    load_tile<N>(a, tile.data());
     constexpr std::integral_constant<int, N> n;
+    load_tile(a, n, tile.data());
     const int info = lu_unblocked(tile.data(), n, n, n, pivots);
-    store_tile<N>(tile.data(), a);
+    store_tile(tile.data(), n, a);
     return info;
   } else {
     return lu_blocked<T>(a, pivots);
@@ -65,10 +69,10 @@ void invert_lu_matrix(const MatrixRef<const compute_t<T>>& lu, const index_t* pi
                       const MatrixRef<compute_t<T>>& x) {
   if constexpr (N > 0) {
     Tile<compute_t<T>, N> tile;
-    load_tile<N>(lu, tile.data());
     constexpr std::integral_constant<int, N> n;
+    load_tile(lu, n, tile.data());
     invert_lu_unblocked(tile.data(), n, n, pivots);
-    store_tile<N>(tile.data(), x);
+    store_tile(tile.data(), n, x);
   } else {
     copy_matrix(lu, x);
     invert_lu_blocked<T>(x, pivots);
@@ -77,16 +81,17 @@ void invert_lu_matrix(const MatrixRef<const compute_t<T>>& lu, const index_t* pi
 
 template <int N, Scalar T>
 int invert_matrix(const MatrixRef<const compute_t<T>>& a, const MatrixRef<compute_t<T>>& x) {
-  if constexpr (N > 0) {
-    Tile<compute_t<T>, N> tile;
-    load_tile<N>(a, tile.data());
-    const int info = gauss_jordan<N>(tile.data());
-    if (info == 0) store_tile<N>(tile.data(), x);
-    return info;
-  } else {
-    copy_matrix(a, x);
-    return blocked_gauss_jordan(reinterpret_cast<T*>(x.data), x.rows, x.ld);
-  }
+  if constexpr (N == 0)
+    if (a.rows > tile_order<N>) {
+      copy_matrix(a, x);
+      return blocked_gauss_jordan(reinterpret_cast<T*>(x.data), x.rows, x.ld);
+    }
+  const auto n = order_of<N>(a.rows);
+  Tile<compute_t<T>, tile_order<N>> tile;
+  load_tile(a, n, tile.data());
+  const int info = gauss_jordan(tile.data(), n);
+  if (info == 0) store_tile(tile.data(), n, x);
+  return info;
 }
 
 template <Scalar T>
@@ -137,22 +142,23 @@ void HostBatchedOps<T>::getrs(batched::Op op, const MatrixBatchView<const T>& lu
 }
 
 /// Cholesky work from one triangle to another, or to itself; N is the order or 0 for any. `small` takes a tile of which
-/// the upper triangle counts, `tiled` a TiledCholesky; both return info.
+/// the upper triangle counts, its leading dimension and the order, `tiled` a TiledCholesky; both return info.
 template <int N, Scalar T, class Source, class Small, class Tiled>
 int on_upper_triangle(const Triangle<Source>& from, const Triangle<compute_t<T>>& to, Small&& small, Tiled&& tiled) {
   using C = compute_t<T>;
-  if constexpr (N > 0) {
-    Tile<C, N> tile;
-    const MatrixRef<C> upper{tile.data(), N, N, N};
-    from.load(0, 0, upper);
-    const int info = small(tile.data(), std::integral_constant<int, N>{});
-    to.store(0, 0, upper);
-    return info;
-  } else {
-    copy_triangle(from, to);
-    TiledCholesky<T> cholesky(to);
-    return tiled(cholesky);
-  }
+  if constexpr (N == 0)
+    if (from.order() > tile_order<N>) {
+      copy_triangle(from, to);
+      TiledCholesky<T> cholesky(to);
+      return tiled(cholesky);
+    }
+  const auto n = order_of<N>(from.order());
+  Tile<C, tile_order<N>> tile;
+  const MatrixRef<C> upper{tile.data(), n, n, n};
+  from.load(0, 0, upper);
+  const int info = small(tile.data(), n);
+  to.store(0, 0, upper);
+  return info;
 }
 
 template <int N, Scalar T>
@@ -239,12 +245,12 @@ template <Scalar T>
 void HostBatchedOps<T>::pseudo_inverse(const MatrixBatchView<const T>& a, const MatrixBatchView<T>& x, double rtol,
                                        index_t* rank) {
   using C = compute_t<T>;
-  constexpr offset_t on_stack = largest_fixed_size * largest_fixed_size;
+  constexpr int largest_on_stack = 32;
   const offset_t elements = offset_t{a.rows} * a.rows;
   const auto threads = static_cast<int>(std::min<offset_t>(threads_, a.count));
-  std::vector<C> heap(static_cast<std::size_t>(elements > on_stack ? elements * threads : 0));
+  std::vector<C> heap(static_cast<std::size_t>(a.rows > largest_on_stack ? elements * threads : 0));
   for_matrices(a, threads, [&](offset_t k) {
-    Tile<C, largest_fixed_size> stack;
+    Tile<C, largest_on_stack> stack;
     const auto matrix = compute_matrix(a, k);
     C* const work = heap.empty() ? stack.data() : heap.data() + omp_get_thread_num() * elements;
     rank[k] = PseudoInverse<C>(matrix.rows, work).run(matrix, rtol, compute_matrix(x, k, matrix.rows, matrix.rows));

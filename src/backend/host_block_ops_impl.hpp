@@ -6,6 +6,7 @@
 #include "backend/host_fixed_size.hpp"
 #include "backend/host_invert.hpp"
 #include "backend/host_lanes.hpp"
+#include "backend/host_product.hpp"
 
 #include <array>
 #include <limits>
@@ -113,7 +114,7 @@ class BlockSetup {
 
   int invert() {
     if constexpr (N > 0)
-      return gauss_jordan<N>(a_);
+      return gauss_jordan(a_, std::integral_constant<int, N>{});
     else
       return blocked_gauss_jordan(stored_, order_);
   }
@@ -154,34 +155,17 @@ void multiply_transposed(const C* x, int order, const C* r, C* z) {
   }
 }
 
-/// sum += s x. Left to itself g++ 12 unrolls this and the loop around it at 8 and 16, and vectorizes neither; up to 4
-/// that is what is wanted.
-template <int N, class C>
-void add_multiple(const C* x, C s, C* sum) {
-  if constexpr (N <= 4) {
-    for (int i = 0; i < N; ++i) sum[i] += x[i] * s;
-  } else {
-#pragma omp simd
-    for (int i = 0; i < N; ++i) sum[i] += x[i] * s;
-  }
-}
-
 /// z = X r for one block.
 template <int N, class C>
 void multiply(const C* x, int order, const C* r, C* z) {
-  const int n = N > 0 ? N : order;
   if constexpr (N > 0) {
     C sum[static_cast<std::size_t>(N)];
     for (int i = 0; i < N; ++i) sum[i] = x[i] * r[0];
-    for (int j = 1; j < N; ++j) add_multiple<N>(x + j * N, r[j], sum);
+    add_product<N>(x + N, N, N - 1, r + 1, sum);
     std::copy_n(sum, N, z);
   } else {
-    std::fill_n(z, n, C{});
-    for (int j = 0; j < n; ++j) {
-      const C* column = x + static_cast<std::ptrdiff_t>(j) * n;
-#pragma omp simd
-      for (int i = 0; i < n; ++i) z[i] += column[i] * r[j];
-    }
+    std::fill_n(z, order, C{});
+    add_product<0>(x, order, order, r, z);
   }
 }
 
@@ -265,15 +249,13 @@ void apply_blocks(const BlockBatchView<const T>& inverse, const T* r, T* z, [[ma
 #pragma omp parallel num_threads(threads) if (inverse.rows > smallest_parallel_rows)
   for (const BlockGroup& group : inverse.groups) {
     const BlockSlot* slots = inverse.slots + group.first_slot;
-    // The table of slots need not be read where the blocks follow each other in the rows too, as most do.
-    const bool adjacent =
-        slots[group.count - 1].first_row - slots[0].first_row == offset_t{group.count - 1} * group.size;
     with_fixed_size(group.size, [&](auto fixed) {
       const int n = fixed() > 0 ? fixed() : group.size;
 #pragma omp for schedule(static) nowait
       for (index_t b = 0; b < group.count; ++b) {
         const auto* block = x + group.start + offset_t{b} * n * n;
-        const index_t row = adjacent ? slots[0].first_row + b * n : slots[b].first_row;
+        // The table of slots need not be read where the blocks follow each other in the rows too, as most do.
+        const index_t row = group.first_row >= 0 ? group.first_row + b * n : slots[b].first_row;
         if constexpr (op == Op::none)
           multiply<fixed()>(block, n, input + row, output + row);
         else

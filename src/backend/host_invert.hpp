@@ -10,53 +10,23 @@
 
 namespace blockjacobi::detail {
 
-/// In-place Gauss-Jordan inversion of a column-major N x N matrix with partial pivoting (largest |Re| + |Im|, the
-/// first of equals). Returns 0, or k (1-based) if pivot k is exactly zero; the matrix is unspecified then.
-template <int N, class C>
-int gauss_jordan(C* a) {
-  constexpr auto size = static_cast<std::size_t>(N);
-  int pivots[size];
-  C factor[size];
-  for (int k = 0; k < N; ++k) {
-    C* column = a + k * N;
-    int pivot = k;
-    for (int i = k + 1; i < N; ++i)
-      if (abs1(column[i]) > abs1(column[pivot])) pivot = i;
-    if (is_zero(column[pivot])) return k + 1;
-    pivots[k] = pivot;
-    if (pivot != k)
-      for (int j = 0; j < N; ++j) std::swap(a[k + j * N], a[pivot + j * N]);
-
-    const C inverse = reciprocal(column[k]);
-    for (int i = 0; i < N; ++i) factor[i] = column[i];
-    factor[k] = from_real<C>(0);
-    for (int j = 0; j < N; ++j) {
-      C* target = a + j * N;
-      const C scaled = target[k] * inverse;
-#pragma omp simd
-      for (int i = 0; i < N; ++i) target[i] -= factor[i] * scaled;
-      target[k] = scaled;
-    }
-    for (int i = 0; i < N; ++i) column[i] = -(factor[i] * inverse);
-    column[k] = inverse;
-  }
-  for (int k = N - 1; k >= 0; --k) {
-    const int pivot = pivots[k];
-    if (pivot != k) std::swap_ranges(a + k * N, a + (k + 1) * N, a + pivot * N);
-  }
-  return 0;
-}
-
 /// Columns of a panel of blocked_gauss_jordan.
 inline constexpr int panel_width = 32;
 
-/// Gauss-Jordan steps first .. first + width - 1 on these columns alone (all rows). Afterwards the panel P holds the
-/// columns of the product of the elementary matrices that differ from the identity. Returns 0 or the number of the
-/// zero pivot.
-template <class C>
-int gauss_jordan_panel(C* a, int n, int ld, int first, int width, int* pivots) {
+/// Elements for an order that may be a compile-time constant, and else is `most` at most.
+template <class Order, int most>
+inline constexpr std::size_t capacity_of = most;
+template <int N, int most>
+inline constexpr std::size_t capacity_of<std::integral_constant<int, N>, most> = N;
+
+/// Steps first .. first + width - 1 of an in-place Gauss-Jordan inversion of a column-major n x n matrix on these
+/// columns alone (all rows), with partial pivoting (largest |Re| + |Im|, the first of equals); sizes may be
+/// compile-time constants. Afterwards the panel holds the columns of the product of the elementary matrices that differ
+/// from the identity. Returns 0, or k (1-based) if pivot k is exactly zero; the matrix is unspecified then.
+template <class C, class Order, class Ld, class Width>
+int gauss_jordan_panel(C* a, Order n, Ld ld, int first, Width width, int* pivots) {
   C* panel = a + static_cast<std::ptrdiff_t>(first) * ld;
-  std::array<C, max_block_size> factor;
+  C factor[capacity_of<Order, max_block_size>];
   for (int k = first; k < first + width; ++k) {
     C* column = a + static_cast<std::ptrdiff_t>(k) * ld;
     int pivot = k;
@@ -68,18 +38,37 @@ int gauss_jordan_panel(C* a, int n, int ld, int first, int width, int* pivots) {
       for (std::ptrdiff_t j = 0; j < width; ++j) std::swap(panel[k + j * ld], panel[pivot + j * ld]);
 
     const C inverse = reciprocal(column[k]);
-    std::copy_n(column, n, factor.begin());
-    factor[static_cast<std::size_t>(k)] = from_real<C>(0);
+    for (int i = 0; i < n; ++i) factor[i] = column[i];
+    factor[k] = from_real<C>(0);
     for (int j = 0; j < width; ++j) {
       C* target = panel + static_cast<std::ptrdiff_t>(j) * ld;
-      if (target == column) continue;
       const C scaled = target[k] * inverse;
-      for (int i = 0; i < n; ++i) target[i] -= factor[static_cast<std::size_t>(i)] * scaled;
+#pragma omp simd
+      for (int i = 0; i < n; ++i) target[i] -= factor[i] * scaled;
       target[k] = scaled;
     }
-    for (int i = 0; i < n; ++i) column[i] = -(factor[static_cast<std::size_t>(i)] * inverse);
+    for (int i = 0; i < n; ++i) column[i] = -(factor[i] * inverse);
     column[k] = inverse;
   }
+  return 0;
+}
+
+/// The last step of the inversion: the interchanges of rows, from the last to the first, as ones of columns.
+template <class C, class Order, class Ld>
+void interchange_inverse_columns(C* a, Order n, Ld ld, const int* pivots) {
+  for (int k = n - 2; k >= 0; --k) {
+    C* const column = a + static_cast<std::ptrdiff_t>(k) * ld;
+    if (pivots[k] != k) std::swap_ranges(column, column + n, a + static_cast<std::ptrdiff_t>(pivots[k]) * ld);
+  }
+}
+
+/// In-place inversion of an n x n matrix without gaps in one panel; n may be a compile-time constant. Returns as
+/// gauss_jordan_panel().
+template <class C, class Order>
+int gauss_jordan(C* a, Order n) {
+  int pivots[capacity_of<Order, panel_width>];
+  if (const int info = gauss_jordan_panel(a, n, n, 0, n, pivots); info != 0) return info;
+  interchange_inverse_columns(a, n, n, pivots);
   return 0;
 }
 
@@ -120,11 +109,7 @@ int blocked_gauss_jordan(T* a, int n, int ld) {
     take_panel(a, n, ld, first, width, pivots.data(), 0, first);
     take_panel(a, n, ld, first, width, pivots.data(), first + width, n - first - width);
   }
-  for (int k = n - 1; k >= 0; --k) {
-    const int pivot = pivots[static_cast<std::size_t>(k)];
-    T* const column = a + static_cast<std::ptrdiff_t>(k) * ld;
-    if (pivot != k) std::swap_ranges(column, column + n, a + static_cast<std::ptrdiff_t>(pivot) * ld);
-  }
+  interchange_inverse_columns(a, n, ld, pivots.data());
   return 0;
 }
 
