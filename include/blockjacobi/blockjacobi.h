@@ -207,9 +207,9 @@ typedef struct bj_block_jacobi_report {
   int32_t singular_blocks;
   int32_t non_finite_blocks;
   int32_t min_rcond_block; /* -1 if no block was inverted */
-  int32_t reserved;
-  double min_rcond; /* the smallest reciprocal condition number of the blocks that were inverted */
-  double captured;  /* entries inside the blocks / entries */
+  int32_t unsuited_blocks; /* after a refresh: packed storage, not Hermitian; adaptive, beyond the accuracy */
+  double min_rcond;        /* the smallest reciprocal condition number of the blocks that were inverted */
+  double captured;         /* entries inside the blocks / entries */
 } bj_block_jacobi_report;
 
 BJ_API bj_status bj_block_jacobi_get_report(const bj_block_jacobi* M, bj_block_jacobi_report* report);

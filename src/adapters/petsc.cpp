@@ -6,6 +6,8 @@
 
 #include <blockjacobi/blockjacobi.hpp>
 
+#include <petscdevice.h>
+
 #include <optional>
 #include <string>
 
@@ -31,6 +33,9 @@ struct State {
 State& state_of(PC pc) { return *static_cast<State*>(pc->data); }
 
 MPI_Comm comm_of(PC pc) { return PetscObjectComm(reinterpret_cast<PetscObject>(pc)); }
+
+/// Whatever the matrix, the next PCSetUp() or PCApply() sets up anew.
+void forget_set_up(PC pc) { pc->setupcalled = static_cast<decltype(pc->setupcalled)>(0); }
 
 /// CUDA's stream of PETSc; null, the default stream, before PETSc 3.20.
 PetscErrorCode current_stream([[maybe_unused]] CUstream_st** stream) {
@@ -156,12 +161,21 @@ PetscErrorCode note_failure(PC pc) {
   PetscFunctionReturn(success);
 }
 
-PetscErrorCode set_up(PC pc) {
+PetscErrorCode try_to_set_up(PC pc) {
   PetscFunctionBegin;
-  const bool same_pattern = pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state_of(pc).M;
-  PetscCall(state_of(pc).matrix.take(pc->pmat, same_pattern ? PETSC_TRUE : PETSC_FALSE));
+  bool same_pattern = pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state_of(pc).M;
+  PetscCall(state_of(pc).matrix.take(pc->pmat, &same_pattern));
   PetscCall(translated([&] { return invert(pc, same_pattern); }));
   PetscCall(translated([&] { return note_failure(pc); }));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode set_up(PC pc) {
+  PetscFunctionBegin;
+  const PetscErrorCode code = try_to_set_up(pc);
+  // Else PETSc would take what an error left for the preconditioner of this matrix.
+  if (code != success) forget_set_up(pc);
+  PetscCall(code);
   PetscFunctionReturn(success);
 }
 
@@ -180,14 +194,15 @@ PetscErrorCode set_up_on_blocks(PC pc) {
 }
 
 PetscErrorCode apply_op(PC pc, Vec x, Vec y, Op op) {
-  const BlockJacobi<PetscScalar>& M = *state_of(pc).M;
-  const MemorySpace space = M.backend().memory_space();
   PetscFunctionBegin;
+  PetscCheck(state_of(pc).M, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "blockjacobi: PCSetUp() did not succeed");
   // The next norm or dot product tells the caller.
   if (pc->failedreason != PC_NOERROR) {
-    PetscCall(VecSetInf(y));
+    PetscCall(fill_with_infinity(y));
     PetscFunctionReturn(success);
   }
+  const BlockJacobi<PetscScalar>& M = *state_of(pc).M;
+  const MemorySpace space = M.backend().memory_space();
   const auto apply = [&](const PetscScalar* r, PetscScalar* z) {
     return translated([&] {
       M.apply({r, M.rows(), space}, {z, M.rows(), space}, op);
@@ -214,7 +229,7 @@ PetscErrorCode set_from_options(PC pc, OptionItems items) {
   state.M.reset();
   state.backend.reset();
   // The matrix may be the same as before, but not what is made from it.
-  pc->setupcalled = static_cast<decltype(pc->setupcalled)>(0);
+  forget_set_up(pc);
   PetscFunctionReturn(success);
 }
 

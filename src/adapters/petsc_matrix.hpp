@@ -19,16 +19,15 @@ class LocalMatrix {
   LocalMatrix& operator=(const LocalMatrix&) = delete;
 
   /// Collective on `matrix` where PETSc's MatGetDiagonalBlock() is. The view holds until the matrix changes.
-  PetscErrorCode take(Mat matrix, PetscBool same_pattern) {
+  /// `same_pattern`: whether the matrix has the pattern of the call before; becomes false where the view may not.
+  PetscErrorCode take(Mat matrix, bool* same_pattern) {
     Mat local = nullptr;
     PetscBool is_aij = PETSC_FALSE;
     PetscFunctionBegin;
     PetscCall(MatGetDiagonalBlock(matrix, &local));
     PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(local), MATSEQAIJ, &is_aij));
     if (!is_aij) {
-      if (!same_pattern) PetscCall(MatDestroy(&converted_));
-      PetscCall(
-          MatConvert(local, MATSEQAIJ, converted_ != nullptr ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &converted_));
+      PetscCall(convert(local, same_pattern));
       local = converted_;
     }
     PetscCall(view_arrays(local));
@@ -45,6 +44,20 @@ class LocalMatrix {
   }
 
  private:
+  /// PETSc converts all that these types store. Of others, dense ones for example, it leaves out zeros: the pattern
+  /// then follows the values.
+  PetscErrorCode convert(Mat local, bool* same_pattern) {
+    PetscBool keeps_zeros = PETSC_FALSE;
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompareAny(reinterpret_cast<PetscObject>(local), &keeps_zeros, MATSEQBAIJ, MATSEQSBAIJ,
+                                        MATSEQSELL, ""));
+    *same_pattern = *same_pattern && keeps_zeros && converted_ != nullptr;
+    view_ = {};
+    if (!*same_pattern) PetscCall(MatDestroy(&converted_));
+    PetscCall(MatConvert(local, MATSEQAIJ, *same_pattern ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &converted_));
+    PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+  }
+
   PetscErrorCode view_arrays(Mat local) {
     PetscInt rows = 0, cols = 0;
     const PetscInt *offsets = nullptr, *columns = nullptr;
@@ -71,17 +84,19 @@ class LocalMatrix {
     PetscFunctionReturn(static_cast<PetscErrorCode>(0));
   }
 
-  /// 64-bit column numbers are narrowed, which needs a copy.
-  PetscErrorCode take_columns(const PetscInt* columns) {
+  PetscErrorCode take_columns(const index_t* columns) {
     PetscFunctionBegin;
-    if constexpr (sizeof(PetscInt) == sizeof(index_t)) {
-      view_.columns = columns;
-    } else {
-      PetscCheck(view_.space == MemorySpace::host, PETSC_COMM_SELF, PETSC_ERR_SUP,
-                 "blockjacobi: a matrix on the device with 64-bit indices");
-      narrow_columns_.assign(columns, columns + view_.nnz);
-      view_.columns = narrow_columns_.data();
-    }
+    view_.columns = columns;
+    PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+  }
+
+  /// 64-bit column numbers are narrowed, which needs a copy.
+  PetscErrorCode take_columns(const PetscInt64* columns) {
+    PetscFunctionBegin;
+    PetscCheck(view_.space == MemorySpace::host, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "blockjacobi: a matrix on the device with 64-bit indices");
+    narrow_columns_.assign(columns, columns + view_.nnz);
+    view_.columns = narrow_columns_.data();
     PetscFunctionReturn(static_cast<PetscErrorCode>(0));
   }
 

@@ -4,6 +4,9 @@
 
 #include <petscvec.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace blockjacobi::petsc {
 
 /// Memory of this type is read by the host backend or the CUDA backend; others (HIP, SYCL) by none.
@@ -66,6 +69,19 @@ PetscErrorCode with_device_arrays(typename Arrays::Vector x, typename Arrays::Ve
   PetscCall(f(r, z));
   PetscCall(Arrays::end_write(y, &z));
   PetscCall(Arrays::end_read(x, &r));
+  PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+}
+
+/// Of the elements of this rank alone, by way of host memory, wherever y lies. VecSet() would leave a norm in y that
+/// other ranks do not know of, and VecSetInf() is an error where y has one.
+inline PetscErrorCode fill_with_infinity(Vec y) {
+  PetscInt size = 0;
+  PetscScalar* z = nullptr;
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(y, &size));
+  PetscCall(VecGetArrayWrite(y, &z));
+  std::fill_n(z, size, PetscScalar(std::numeric_limits<PetscReal>::infinity()));
+  PetscCall(VecRestoreArrayWrite(y, &z));
   PetscFunctionReturn(static_cast<PetscErrorCode>(0));
 }
 

@@ -134,6 +134,7 @@ bj_status bj_block_jacobi_get_report(const bj_block_jacobi* M, bj_block_jacobi_r
     result.singular_blocks = found.singular_blocks;
     result.non_finite_blocks = found.non_finite_blocks;
     result.min_rcond_block = found.min_rcond_block;
+    result.unsuited_blocks = found.unsuited_blocks;
     result.min_rcond = found.min_rcond;
     result.captured = found.captured;
     *report = result;

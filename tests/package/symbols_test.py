@@ -1,8 +1,9 @@
 """A shared library shows the C interface and the namespace blockjacobi, and nothing else.
 
-usage: symbols_test.py LIBRARY HEADER
+usage: symbols_test.py LIBRARY HEADER [SYMBOL...]
 
-HEADER is blockjacobi.h: every function that it declares must be there.
+HEADER is blockjacobi.h, or petsc.h for the library of that adapter: every function that it declares must be there. So
+must the SYMBOLs, which are also ours.
 """
 
 import pathlib
@@ -20,15 +21,16 @@ def visible(library, *options):
 
 
 def main(arguments):
-    if len(arguments) != 2:
+    if len(arguments) < 2:
         print(__doc__, file=sys.stderr)
         return 2
-    library, header = arguments
+    library, header, *others = arguments
     names = set(visible(library))
     declared = set(re.findall(r"\b(bj_\w+)\(", pathlib.Path(header).read_text(encoding="utf-8")))
-    faults = [f"not visible: {name}" for name in sorted(declared - names)]
+    faults = [f"not visible: {name}" for name in sorted((declared | set(others)) - names)]
     faults += [f"declared nowhere: {name}" for name in sorted(names - declared) if name.startswith("bj_")]
-    faults += [f"not ours: {name}" for name in visible(library, "--demangle") if not OWN.match(name)]
+    faults += [f"not ours: {name}" for name in visible(library, "--demangle")
+               if name not in others and not OWN.match(name)]
     for fault in faults:
         print(f"{library}: {fault}", file=sys.stderr)
     print(f"{len(names)} symbols, {len(declared)} of them of the C interface")

@@ -87,7 +87,7 @@ class EigenBlockJacobi {
     compute(matrix);
   }
 
-  /// Before compute() or analyzePattern().
+  /// What is set holds from the next compute() or factorize() on, and until then there is no preconditioner.
   EigenBlockJacobi& setBackend(const Backend& backend) {
     backend_ = backend;
     return forget();
@@ -95,11 +95,13 @@ class EigenBlockJacobi {
   /// The largest block that is detected, 1..max_block_size; 32 by default.
   EigenBlockJacobi& setMaxBlockSize(index_t size) {
     max_size_ = size;
+    analyzed_ = false;
     return forget();
   }
   /// Blocks as given instead of detected ones.
   EigenBlockJacobi& setPartition(BlockPartition partition) {
     given_ = std::move(partition);
+    analyzed_ = false;
     return forget();
   }
   EigenBlockJacobi& setOptions(const BlockJacobiOptions& options) {
@@ -117,7 +119,8 @@ class EigenBlockJacobi {
     return *this;
   }
 
-  /// Inverts the blocks. With the pattern of the factorize() before, only the values are taken anew.
+  /// Inverts the blocks, which it finds itself where analyzePattern() did not come first, or not after
+  /// setMaxBlockSize() or setPartition(). With the pattern of the factorize() before, only the values are taken anew.
   template <class Matrix>
   EigenBlockJacobi& factorize(const Matrix& matrix) {
     with_rows(matrix, [&](const View& view) { invert(view); });
@@ -135,14 +138,19 @@ class EigenBlockJacobi {
 
   Eigen::ComputationInfo info() const noexcept { return info_; }
 
-  /// The preconditioner itself, for its report and status; null before factorize() and after a failure.
+  /// The preconditioner itself, for its report and status; null before factorize() and where the first one of a pattern
+  /// failed. One that failed on new values of the pattern keeps it, and its report names the blocks.
   const BlockJacobi<T>* get() const noexcept { return preconditioner_ ? &*preconditioner_ : nullptr; }
 
-  /// M^-1 b, column by column.
+  /// M^-1 b, column by column. Throws InvalidArgument where there is no preconditioner, see get(), or b has another
+  /// number of rows; after a factorize() that failed on new values of its pattern the blocks at fault are not inverses.
   template <class Rhs>
   Eigen::Solve<EigenBlockJacobi, Rhs> solve(const Eigen::MatrixBase<Rhs>& b) const {
-    eigen_assert(preconditioner_ && "EigenBlockJacobi: factorize() did not succeed or was not called");
-    eigen_assert(rows() == b.rows() && "EigenBlockJacobi::solve: b has another number of rows than the matrix");
+    if (!preconditioner_)
+      throw InvalidArgument("EigenBlockJacobi::solve: factorize() did not succeed, or was not called after a change");
+    if (rows() != b.rows())
+      throw InvalidArgument("EigenBlockJacobi::solve: b has " + std::to_string(b.rows()) + " rows, the matrix " +
+                            std::to_string(rows()));
     return Eigen::Solve<EigenBlockJacobi, Rhs>(*this, b.derived());
   }
 
@@ -207,10 +215,13 @@ class EigenBlockJacobi {
 
   void analyze(const View& view) {
     forget();
+    analyzed_ = false;
     partition_ = given_ ? *given_ : BlockPartition::detect(view, max_size_);
+    analyzed_ = true;
   }
 
   void invert(const View& view) {
+    if (!analyzed_) analyze(view);
     info_ = Eigen::Success;
     try {
       set_up(view);
@@ -276,6 +287,7 @@ class EigenBlockJacobi {
   std::optional<BlockPartition> given_;
   BlockJacobiOptions options_;
   BlockPartition partition_;
+  bool analyzed_ = false;  // whether partition_ is what the setters ask for
   std::optional<BlockJacobi<T>> preconditioner_;
   mutable std::optional<DeviceVectors> vectors_;  // written by solve(), which is const
   std::optional<Array<T>> values_;                // in device memory, from the first refresh on

@@ -17,7 +17,8 @@
  * Every rank inverts blocks of its own diagonal part: of an AIJ matrix in place, of other types that PETSc converts
  * after a conversion. New values in the same nonzero pattern repeat the numeric set-up alone, which allocates nothing.
  * A block that the policy does not accept ends a KSPSolve() with KSP_DIVERGED_PC_FAILED, on all ranks;
- * PCView() names it.
+ * PCView() names it. That holds for the PC of a KSP; inside a PCCOMPOSITE the KSPSolve() ends with
+ * KSP_DIVERGED_NANORINF. Under -ksp_error_if_not_converged the error comes on the rank of the block alone.
  *
  * A matrix in CUDA memory is taken where it lies, and so are the vectors. This path was not tested with a PETSc that
  * has CUDA. */

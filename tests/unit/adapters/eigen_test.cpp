@@ -231,6 +231,42 @@ TYPED_TEST(EigenAdapterOnBackend, SmallFactorizeTakesNewValuesOfTheSamePattern) 
   EXPECT_TRUE(this->solved(preconditioner, right_hand_side<T>(larger.rows())).allFinite());
 }
 
+TYPED_TEST(EigenAdapterOnBackend, SmallSettersHoldFromTheNextFactorizeOn) {
+  using T = typename TypeParam::Scalar;
+  const Sparse<T> matrix = grid_matrix<T>(4);
+  const auto b = right_hand_side<T>(matrix.rows());
+  EigenBlockJacobi<T> preconditioner;
+  preconditioner.setBackend(this->make_backend()).factorize(matrix);
+  EXPECT_EQ(preconditioner.info(), Eigen::Success) << "without analyzePattern()";
+  const auto blocks = [&] { return preconditioner.get()->partition().blocks(); };
+  EXPECT_LT(blocks(), 32);
+  preconditioner.setMaxBlockSize(1);
+  EXPECT_EQ(preconditioner.get(), nullptr);
+  EXPECT_EQ(message_of([&] { static_cast<void>(this->solved(preconditioner, b)); }),
+            "EigenBlockJacobi::solve: factorize() did not succeed, or was not called after a change");
+  preconditioner.factorize(matrix);
+  EXPECT_EQ(blocks(), 32);
+  preconditioner.analyzePattern(matrix).setPartition(BlockPartition::uniform(32, 8)).factorize(matrix);
+  EXPECT_EQ(blocks(), 4);
+  preconditioner.setOptions({.singular = SingularPolicy::identity}).factorize(matrix);
+  EXPECT_EQ(blocks(), 4);
+  EXPECT_TRUE(this->solved(preconditioner, b).allFinite());
+  EXPECT_EQ(message_of([&] { static_cast<void>(this->solved(preconditioner, b.head(31))); }),
+            "EigenBlockJacobi::solve: b has 31 rows, the matrix 32");
+}
+
+TYPED_TEST(EigenAdapterOnBackend, SmallSolvingAfterAFailureThrows) {
+  using T = typename TypeParam::Scalar;
+  const Sparse<T> zero(8, 8);
+  Eigen::ConjugateGradient<Sparse<T>, Eigen::Lower | Eigen::Upper, EigenBlockJacobi<T>> solver;
+  solver.preconditioner().setBackend(this->make_backend());
+  solver.compute(zero);
+  EXPECT_EQ(solver.preconditioner().info(), Eigen::NumericalIssue);
+  EXPECT_THROW(static_cast<void>(this->solved(solver.preconditioner(), right_hand_side<T>(8))), InvalidArgument);
+  typename TestFixture::Vector x;
+  EXPECT_THROW(x = solver.solve(right_hand_side<T>(8)), InvalidArgument);
+}
+
 TYPED_TEST(EigenAdapterOnBackend, SmallSingularBlocksAreANumericalIssueUnlessReplaced) {
   using T = typename TypeParam::Scalar;
   Sparse<T> matrix(4, 4);
@@ -253,6 +289,8 @@ TYPED_TEST(EigenAdapterOnBackend, SmallSingularBlocksAreANumericalIssueUnlessRep
   matrix.coeffRef(2, 2) = T(0);
   preconditioner.factorize(matrix);
   EXPECT_EQ(preconditioner.info(), Eigen::NumericalIssue);
+  ASSERT_NE(preconditioner.get(), nullptr);
+  EXPECT_EQ(preconditioner.get()->report().singular_blocks, 1);
 
   EXPECT_THROW(preconditioner.setPartition(BlockPartition::uniform(6, 2)).compute(matrix), InvalidArgument);
   EigenBlockJacobi<T> too_large;

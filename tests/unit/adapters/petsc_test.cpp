@@ -1,6 +1,8 @@
 #include "support/petsc.hpp"
 #include "matrices/generators.hpp"
 
+#include <petsc/private/pcimpl.h>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -298,15 +300,70 @@ TEST(PetscAdapter, EverySolverHearsOfASingularBlockOnOneRank) {
   const OwnedMat A = distribute(system.matrix, system.partition);
   for (const char* solver : {"cg", "fcg", "pipecg", "bcgs", "gmres", "gmres -ksp_pc_side right", "fgmres", "lgmres",
                              "minres", "tfqmr", "richardson", "chebyshev -ksp_chebyshev_eigenvalues 0.1,2", "preonly"})
-    for (const bool before : {false, true}) {
-      SCOPED_TRACE(std::string(solver) + (before ? ", set up before the solve" : ""));
+    for (const char* before : {"set up of bad values", "set up", "solve"}) {
+      SCOPED_TRACE(std::string(solver) + ", before: " + before);
       const OwnedMat bad = distribute(system.matrix, system.partition);
       const OwnedKsp ksp = solver_of(bad, "-ksp_type " + std::string(solver) + " " + ours);
-      if (!before) must(KSPSetUp(ksp));
+      if (std::string(before) == "set up") must(KSPSetUp(ksp));
+      if (std::string(before) == "solve") {
+        EXPECT_GE(solve(ksp).reason, 0);  // leaves norms in the vectors of the solver
+      }
       set_row(bad, 0, 0);  // on the first rank
-      if (before) must(KSPSetUp(ksp));
+      if (std::string(before) == "set up of bad values") must(KSPSetUp(ksp));
       EXPECT_EQ(solve(ksp).reason, KSP_DIVERGED_PC_FAILED);
     }
+}
+
+TEST(PetscAdapter, AFailureFillsTheVectorOfItsRankAlone) {
+  const System system = family(matrices::BlockFamily::spd, {4}, 16);
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const OwnedKsp ksp = solver_of(A, ours);
+  const PC pc = preconditioner_of(ksp);
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  PetscReal norm = 0;
+  must(PCApply(pc, r, z));
+  must(VecNorm(z, NORM_2, &norm));
+  EXPECT_TRUE(std::isfinite(norm));
+
+  set_row(A, 0, 0);
+  PetscObjectState before = 0, after = 0;
+  must(PetscObjectStateGet(reinterpret_cast<PetscObject>(static_cast<Vec>(z)), &before));
+  must(PCApply(pc, r, z));
+  must(PetscObjectStateGet(reinterpret_cast<PetscObject>(static_cast<Vec>(z)), &after));
+  EXPECT_EQ(after, before + 1) << "as of an apply that succeeds";
+  // A norm that this rank alone knew would leave the others waiting for it in the next reduction.
+  PetscBool known = PETSC_TRUE;
+  must(VecNormAvailable(z, NORM_2, &known, &norm));
+  EXPECT_EQ(known, PETSC_FALSE);
+  must(VecNorm(z, NORM_2, &norm));
+  EXPECT_TRUE(std::isinf(norm));
+  const std::vector<T> values = applied(pc, A);
+  for (const T& value : values) EXPECT_EQ(std::isinf(PetscRealPart(value)), this_rank() == 0);
+}
+
+TEST(PetscAdapter, AnErrorInSetUpComesBackUntilItsCauseIsGone) {
+  const System system = family(matrices::BlockFamily::spd, {32}, 20 * ranks());
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const OwnedKsp ksp = solver_of(A, ours);
+  const PC pc = preconditioner_of(ksp);
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  const std::vector<T> good = applied(pc, A);
+  {
+    const Quiet quiet;
+    PetscInt rows = 640;  // more than a block may have
+    must(MatSetVariableBlockSizes(A, 1, &rows));
+    must(MatScale(A, 2.0));
+    EXPECT_EQ(PCSetUp(pc), PETSC_ERR_ARG_WRONG);
+    EXPECT_EQ(PCSetUp(pc), PETSC_ERR_ARG_WRONG);
+    EXPECT_EQ(PCApply(pc, r, z), PETSC_ERR_ARG_WRONG);
+    EXPECT_FALSE(contains(viewed(pc), "numeric set-ups"));
+    EXPECT_EQ(pc->ops->apply(pc, r, z), PETSC_ERR_ARG_WRONGSTATE);
+  }
+  std::vector<PetscInt> sizes(20, 32);
+  must(MatSetVariableBlockSizes(A, 20, sizes.data()));
+  std::vector<T> halves = good;
+  for (T& value : halves) value /= T(2);
+  EXPECT_EQ(applied(pc, A), halves);
 }
 
 TEST(PetscAdapter, WrongOptionsAreErrorsOfPetsc) {
@@ -364,7 +421,7 @@ TEST(PetscAdapter, OtherTypesOfMatrices) {
   const OwnedKsp reference = solver_of(aij, ours);
   must(KSPSetUp(reference));
   const std::vector<T> expected = applied(preconditioner_of(reference), aij);
-  for (const char* type : {MATBAIJ, MATSBAIJ}) {
+  for (const char* type : {MATBAIJ, MATSBAIJ, MATSELL}) {
     OwnedMat A;
     must(MatConvert(aij, type, MAT_INITIAL_MATRIX, A.address()));
     const auto [first, end] = own_blocks(system.partition);
@@ -378,6 +435,38 @@ TEST(PetscAdapter, OtherTypesOfMatrices) {
     std::vector<T> halves = expected;
     for (T& value : halves) value /= T(2);
     EXPECT_EQ(applied(preconditioner_of(ksp), A), halves) << type;
+    EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "pattern analyses 1, numeric set-ups 2")) << type;
+  }
+}
+
+/// PETSc leaves zeros out where it converts a dense matrix, and does not call that another pattern.
+TEST(PetscAdapter, ZerosOfDenseMatricesComeAndGo) {
+  OwnedMat A;
+  must(MatCreateDense(PETSC_COMM_WORLD, 4, 4, PETSC_DETERMINE, PETSC_DETERMINE, nullptr, A.address()));
+  PetscInt first = 0, end = 0;
+  must(MatGetOwnershipRange(A, &first, &end));
+  const auto couple = [&](PetscScalar beside) {
+    for (PetscInt i = first; i < end; ++i)
+      for (PetscInt j = first; j < end; ++j)
+        must(MatSetValue(A, i, j, i == j ? T(2) : i / 2 == j / 2 ? beside : T(0), INSERT_VALUES));
+    must(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    must(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  };
+  for (const T start : {T(1), T(0)}) {
+    SCOPED_TRACE(start == T(0) ? "0 to 1" : "1 to 0");
+    couple(start);
+    const OwnedKsp ksp = solver_of(A, std::string(ours) + "-pc_blockjacobi_size 2");
+    const PC pc = preconditioner_of(ksp);
+    for (const T beside : {start, T(1) - start, start}) {
+      couple(beside);
+      const OwnedVec x = vector_of(A, false), b = vector_of(A, true), r = vector_of(A, true);
+      must(PCApply(pc, b, x));
+      must(MatMult(A, x, r));  // the blocks are the whole matrix
+      PetscReal error = 0;
+      must(VecAXPY(r, -1.0, b));
+      must(VecNorm(r, NORM_INFINITY, &error));
+      EXPECT_LE(error, 1e-14);
+    }
   }
 }
 

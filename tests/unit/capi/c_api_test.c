@@ -459,6 +459,7 @@ static void options_of_block_jacobi(const bj_backend* backend) {
   bj_block_jacobi_options options;
   bj_partition* partition = NULL;
   bj_block_jacobi* M = NULL;
+  bj_block_jacobi_report report;
   char text[1024];
   matrix.rows = 3;
   matrix.cols = 3;
@@ -488,7 +489,12 @@ static void options_of_block_jacobi(const bj_backend* backend) {
   FAILS(bj_block_jacobi_rebuild(M, lopsided, 5, BJ_HOST), BJ_INVALID_ARGUMENT,
         "bj_block_jacobi_rebuild: BlockJacobi: packed storage needs Hermitian blocks; block 0 (rows 0..1): element "
         "(1, 0) is 2, (0, 1) is 1");
+  OK(bj_block_jacobi_refresh(M, lopsided, 5, BJ_HOST));
+  OK(bj_block_jacobi_get_report(M, &report));
+  CHECK(report.unsuited_blocks == 1);
   OK(bj_block_jacobi_rebuild(M, singular, 5, BJ_HOST));
+  OK(bj_block_jacobi_get_report(M, &report));
+  CHECK(report.unsuited_blocks == 0);
   bj_block_jacobi_destroy(M);
   options.storage = 6;
   FAILS(CREATE_WITH, BJ_INVALID_ARGUMENT, "bj_block_jacobi_create_with: storage is 6, must be in 0..5");
