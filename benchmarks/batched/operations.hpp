@@ -4,6 +4,7 @@
 #include "batched/measurement.hpp"
 #include "batched/peers.hpp"
 
+#include <cmath>
 #include <memory>
 
 namespace bench {

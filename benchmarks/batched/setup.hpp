@@ -2,6 +2,8 @@
 
 #include "batched/operations.hpp"
 
+#include <cmath>
+
 namespace bench {
 
 /// The numeric set-up of BlockJacobi (refresh: extract, equilibrate, invert, store) of a matrix that is its blocks.
