@@ -67,7 +67,7 @@ void run(const Options& options, Device& device, Report& report) {
   }
   if (options.has("refresh") && !blockjacobi::is_complex<T>)
     for (const int n : parse_orders(options.refresh_orders)) {
-      Measurement m = measure_setup<T>(device, n, options.gigabytes / 4);
+      Measurement m = measure_setup<T>(device, n, options.gigabytes);
       m.operation = "refresh";
       report.add(m);
     }

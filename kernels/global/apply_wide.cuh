@@ -28,7 +28,9 @@ struct WideTile {
   static constexpr int rows_per_lane = rows / 32;
   static constexpr bool is_real = !detail::Arithmetic<C>::is_complex;
   /// Columns whose loads are under way together.
-  static constexpr int at_once = K == 1 ? (sizeof(C) == 16 ? 2 : 4) : is_real && format == detail::Format::full ? 8 : 2;
+  static constexpr int at_once = K == 1                                      ? (sizeof(C) == 16 ? 2 : 4)
+                                 : is_real && format == detail::Format::full ? 32 / static_cast<int>(sizeof(C))
+                                                                             : 2;
   static_assert(warps * rows <= max_block_size, "what the warps found fits where R was");
 
   const StoredElements<C, format> x;
@@ -174,7 +176,7 @@ template <class C, detail::Format format, int K, bool by_columns>
 constexpr int wide_apply_least() {
   if (!WideTile<C, format, K>::is_real || format == detail::Format::packed) return 1;
   if (K == 1) return by_columns ? 3 : 5;
-  return by_columns || sizeof(C) == 8 ? 1 : 3;
+  return by_columns || format != detail::Format::full ? 1 : 3;
 }
 
 /// Shared memory of a thread block, in elements.

@@ -152,6 +152,7 @@ TYPED_TEST(ApplyTest, SmallWideBlocksInEveryFormat) {
   using T = TypeParam;
   const std::vector<index_t> sizes{264, 3, 200, 136, 264, 97, 301, 192, 5, 448};
   for (const Format format : {Format::packed, Format::fp32, Format::bf16, Format::fp16}) {
+    if (format == Format::fp32 && sizeof(real_t<T>) == sizeof(float)) continue;  // that is the full one
     StoredNumbers<T> blocks(sizes, format);
     for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose})
       for (const index_t columns : {1, 9}) {
