@@ -173,8 +173,11 @@ PetscErrorCode try_to_set_up(PC pc) {
 PetscErrorCode set_up(PC pc) {
   PetscFunctionBegin;
   const PetscErrorCode code = try_to_set_up(pc);
-  // Else PETSc would take what an error left for the preconditioner of this matrix.
-  if (code != success) forget_set_up(pc);
+  if (code != success) {
+    // Else PETSc would take what an error left for the preconditioner of this matrix.
+    state_of(pc).M.reset();
+    forget_set_up(pc);
+  }
   PetscCall(code);
   PetscFunctionReturn(success);
 }
