@@ -20,8 +20,9 @@ class Case {
       : device_(device),
         operation_(operation),
         n_(n),
-        batch_(batch > 0  ? batch
-               : n <= 32  ? std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(gigabytes * 1e9 / bytes_of_one())))
+        batch_(batch > 0 ? batch
+               : n <= 32
+                   ? std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(gigabytes * 1e9 / bytes_of_one())))
                : n <= 200 ? 10000
                           : 2000),
         original_(batch_ * size()),
