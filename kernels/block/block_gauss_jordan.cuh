@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/shared/matrix_batch.hpp"
-#include "kernels/block/panel_store.cuh"
+#include "kernels/block/panel.cuh"
 #include "kernels/block/update_tile.cuh"
 #include "kernels/subwarp/extract.cuh"
 #include "kernels/subwarp/team.cuh"

@@ -14,12 +14,15 @@ struct alignas(16) PivotOffer {
   /// What never wins against a row.
   __device__ static PivotOffer none(unsigned number) { return {0, 0, 0x80000000u + number, 0}; }
 
+  /// Without branches, which lanes would take apart.
   __device__ bool beats(const PivotOffer& other) const {
-    if (high != other.high) return high > other.high;
-    if (low != other.low) return low > other.low;
-    return position < other.position;
+    const unsigned long long own = magnitude(), others = other.magnitude();
+    return (own > others) | ((own == others) & (position < other.position));
   }
   __device__ bool is_zero() const { return (high | low) == 0; }
+
+ private:
+  __device__ unsigned long long magnitude() const { return static_cast<unsigned long long>(high) << 32 | low; }
 };
 
 __device__ inline PivotOffer pivot_offer(float magnitude, int position, int warp) {
@@ -40,21 +43,6 @@ __device__ inline bool is_best_of_warp(const PivotOffer& own) {
     best = best && own.position == position;
   }
   return best;
-}
-
-/// The best of 1..32 offers in shared memory, in every lane.
-__device__ inline PivotOffer best_offer(const PivotOffer* offers, int count) {
-  if (count <= 4) {
-    PivotOffer best = offers[0];
-    for (int i = 1; i < count; ++i) {
-      const PivotOffer next = offers[i];
-      if (next.beats(best)) best = next;
-    }
-    return best;
-  }
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const PivotOffer own = lane < count ? offers[lane] : PivotOffer::none(static_cast<unsigned>(lane));
-  return offers[__ffs(static_cast<int>(__ballot_sync(full_warp, is_best_of_warp(own)))) - 1];
 }
 
 }  // namespace blockjacobi::kernels

@@ -71,6 +71,17 @@ struct UpdateTile {
       add_row(left, m, right);
     }
   }
+  /// The same with row m and column j of B from b(m, j).
+  template <class Right>
+  __device__ void add_from(const Left& left, const Right& b) {
+#pragma unroll
+    for (int m = 0; m < depth; ++m) {
+      C right[columns];
+#pragma unroll
+      for (int c = 0; c < columns; ++c) right[c] = b(m, lane() % 4 * columns + c);
+      add_row(left, m, right);
+    }
+  }
 
  private:
   __device__ void add_row(const Left& left, int m, const C (&right)[columns]) {
@@ -132,6 +143,16 @@ struct UpdateTile<double, W> {
 #pragma unroll
     for (int c = 0; c < groups; ++c) {
       const double right[2] = {own[8 * c], own[8 * c + 4 * stride]};
+#pragma unroll
+      for (int h = 0; h < 2; ++h) multiply_add(upper[h][c], lower[h][c], left.upper[h], left.lower[h], right);
+    }
+  }
+  template <class Right>
+  __device__ void add_from(const Left& left, const Right& b) {
+    const int m = lane() % 4, j = lane() / 8 + 4 * (lane() / 4 % 2);
+#pragma unroll
+    for (int c = 0; c < groups; ++c) {
+      const double right[2] = {b(m, 8 * c + j), b(m + 4, 8 * c + j)};
 #pragma unroll
       for (int h = 0; h < 2; ++h) multiply_add(upper[h][c], lower[h][c], left.upper[h], left.lower[h], right);
     }

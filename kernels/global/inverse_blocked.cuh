@@ -1,7 +1,6 @@
 #pragma once
 
 #include "kernels/block/block_gauss_jordan.cuh"
-#include "kernels/block/block_lu.cuh"
 #include "kernels/block/block_lu_inverse.cuh"
 #include "kernels/global/blocked_launch.cuh"
 

@@ -13,12 +13,8 @@ constexpr int blocked_panel(int words) { return words == 4 ? 8 : 16; }
 /// Columns of a panel of the QR factorization, bounded by registers.
 inline constexpr int qr_panel = 8;
 
-/// Threads of a thread block that keeps the factors in shared memory, at most; the same without them there.
-inline constexpr int cached_threads = 256, uncached_threads = 512;
-
-// Largest orders whose factors are kept in shared memory, by time on an H200 for fp32 and fp64. Where they leave a
-// multiprocessor too few thread blocks, the steps of the elimination are waited for; `words` of 4 bytes a scalar.
-constexpr int largest_cached_lu(int words) { return words == 1 ? 112 : words == 2 ? 56 : 40; }
+/// Threads of a thread block with a thread for each row, at most.
+inline constexpr int uncached_threads = 512;
 
 /// The blocks of the Cholesky factorization, and the warps that share them.
 struct CholeskyPolicy {
@@ -36,6 +32,23 @@ constexpr CholeskyPolicy cholesky_policy(int words, bool complex, int n) {
 /// Thread blocks of cholesky_warps that a multiprocessor shall hold, which bounds the registers.
 constexpr int cholesky_blocks(int words, bool complex, int tiles) {
   return tiles == 4 ? 3 : complex ? 4 : words == 1 ? 6 : 5;
+}
+
+/// Rows of a panel of the LU factorization that a thread has in its registers, at most.
+constexpr int lu_rows(int words) { return words == 4 ? 2 : 4; }
+
+/// Where the LU factorization of a matrix takes place, and warps of a thread block.
+struct LuShape {
+  bool shared;
+  int warps;
+};
+inline constexpr int most_shared_lu_warps = 4, least_global_lu_warps = 4, most_global_lu_warps = 16;
+/// By time on an H200 for fp32 and fp64: in shared memory as long as a multiprocessor holds several matrices there.
+constexpr LuShape lu_shape(int words, int n) {
+  if (n <= (words == 1 ? 128 : words == 2 ? 88 : 64))
+    return {true, n <= 48 ? 1 : n <= (words == 1 ? 80 : 64) ? 2 : words == 1 && n <= 96 ? 3 : 4};
+  if (words == 1) return {false, n <= 256 ? 4 : 8};
+  return {false, n <= 160 ? 4 : n <= 256 ? 8 : 16};
 }
 
 /// Columns of a matrix of order n that Gauss-Jordan elimination has in shared memory, and of how many others the pivot
@@ -66,8 +79,5 @@ constexpr GaussJordanShape gauss_jordan_shape(int words, bool complex, int which
   if (complex) return {8, which + 1, 256};
   return {words == 1 ? 16 : 8, 1, 512};
 }
-
-/// Thread blocks that a multiprocessor shall hold at least, which bounds the registers.
-inline constexpr int cached_blocks = 2;
 
 }  // namespace blockjacobi::kernels
