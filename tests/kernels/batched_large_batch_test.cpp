@@ -80,7 +80,8 @@ TYPED_TEST(LargeBatchTest, EveryMatrixGetsItsResult) {
     Array<T> tau(backend, elements);
     batch.expect_equal_results([&](int* info) { batched::inverse<T>(backend, batch.view(), batch.view(), info); });
     batch.expect_equal_results([&](int* info) { batched::getrf<T>(backend, batch.view(), ipiv.data(), info); });
-    batch.expect_equal_results([&](int* info) { batched::potrf<T>(backend, Triangle::lower, batch.view(), info); });
+    batch.expect_equal_results(
+        [&](int* info) { batched::potrf<T>(backend, batched::Triangle::lower, batch.view(), info); });
     batch.expect_equal_results([&](int* info) {
       batched::geqrf<T>(backend, batch.view(), tau.data());
       backend.impl().zero(info, RepeatedBatch<T>::count * sizeof(int));  // it has no info
