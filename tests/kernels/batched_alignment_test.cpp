@@ -30,7 +30,8 @@ TYPED_TEST(BatchedAlignmentTest, SmallInversesOffTheAlignmentOfComplexNumbers) {
     batched::inverse<T>(backend, batch(aligned.data()), batch(x.data()), info.data());
     batched::inverse<T>(backend, batch(reinterpret_cast<T*>(off.data() + 1)), batch(y.data()), info.data() + 1);
     EXPECT_EQ(info.to_host(), (std::vector<int>{0, 0}));
-    EXPECT_TRUE(same_bits(x.to_host(), y.to_host())) << "order " << n;
+    // Up to order 32 a batch that is not aligned has kernels of its own.
+    EXPECT_LE(relative_difference(y.to_host(), x.to_host()), n > 32 ? 0 : 1000 * n * epsilon<T>) << "order " << n;
   }
 }
 
