@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree as ElementTree
 
 import sources_sha256
@@ -19,6 +20,7 @@ import sources_sha256
 NO_CUDA_CALL = "before first instrumented API call"
 SANITIZER_ERROR_STATUS = 86
 SHARDS = min(12, os.cpu_count() or 1)  # tests and tools side by side
+TEST_TIME = re.compile(r"\[       OK \] (\S+).*? \((\d+) ms\)")
 SUMMARY = re.compile(r"(ERROR|RACECHECK|LEAK) SUMMARY: (.+)")
 
 
@@ -138,14 +140,21 @@ def run_tests(programs, folder):
     return outcome
 
 
-def sanitize_shard(tool, program, pattern, shard):
-    """One share of the matching tests under one tool."""
+def sanitize_share(tool, program, names, share):
+    """One share of the named tests under one tool."""
     # why cuSPARSE is left out: racecheck reports hazards inside its own SpMV kernels, which are not ours to mend.
     command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(SANITIZER_ERROR_STATUS),
-               "--kernel-name-exclude", "kns=cusparse", str(program), f"--gtest_filter={pattern}", "--gtest_brief=1"]
-    environment = dict(os.environ, GTEST_TOTAL_SHARDS=str(SHARDS), GTEST_SHARD_INDEX=str(shard))
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                          env=environment, check=False)
+               "--kernel-name-exclude", "kns=cusparse", str(program), f"--gtest_filter={':'.join(names[share::SHARDS])}"]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                            check=False)
+    print(*slowest_tests(answer.stdout), sep="\n", flush=True)
+    return answer
+
+
+def slowest_tests(output, count=2):
+    """Lines of the tests that took longest."""
+    times = sorted(((int(ms), name) for name, ms in TEST_TIME.findall(output)), reverse=True)
+    return [f"{ms} ms {name}" for ms, name in times[:count]]
 
 
 def is_clean(answer):
@@ -156,11 +165,17 @@ def is_clean(answer):
 
 
 def sanitize(tool, program, pattern):
-    """Runs one tool over the tests that match, in shares side by side since the tools are slow; outcome and text."""
+    """Runs one tool over the tests that match, in shares side by side since the tools are slow; outcome and text. Tests
+    of kernels whose thread blocks wait for each other come last and alone: other programs on the GPU make them slow."""
+    names = list_tests(program, pattern)
+    alone = [name for name in names if "Resident" in name]
+    shared = [name for name in names if name not in alone]
     with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
-        answers = list(pool.map(lambda shard: sanitize_shard(tool, program, pattern, shard), range(SHARDS)))
+        answers = list(pool.map(lambda share: sanitize_share(tool, program, shared, share),
+                                range(min(SHARDS, len(shared)))))
+    answers += [sanitize_share(tool, program, alone[i:i + 1], 0) for i in range(len(alone))]
     result = {
-        "tests": len(list_tests(program, pattern)),
+        "tests": len(names),
         "status": max(answer.returncode for answer in answers),
         "summary": "; ".join(sorted({text for answer in answers for _, text in SUMMARY.findall(answer.stdout)})),
         "no_cuda_call": all(NO_CUDA_CALL in answer.stdout for answer in answers),
@@ -173,26 +188,20 @@ def sanitize(tool, program, pattern):
     return result, text
 
 
-def run_sanitizer(tool, programs, pattern):
-    """One tool over all programs; outcome and text."""
+def run_sanitizer(tool, programs, pattern, record):
+    """One tool over all programs that are not yet on record with it."""
     if not shutil.which("compute-sanitizer"):
-        return {"clean": False, "summary": "compute-sanitizer is not here"}, ""
-    per_program, texts = {}, []
-    for program in programs:
-        if not list_tests(program, pattern):
+        fail("compute-sanitizer is not here")
+    wanted = [program for program in programs if list_tests(program, pattern)]
+    for program in wanted:
+        if record.has(tool, program.name):
+            print(f"== {tool} {program.name}: on record", flush=True)
             continue
         print(f"== {tool} {program.name}", flush=True)
-        per_program[program.name], text = sanitize(tool, program, pattern)
-        print(text, flush=True)
-        texts.append(text)
-    checked = [result for result in per_program.values() if not result["no_cuda_call"]]
-    outcome = {
-        # If no program called CUDA, nothing was checked, and that is no success.
-        "clean": bool(checked) and all(result["clean"] for result in per_program.values()),
-        "tests": sum(result["tests"] for result in checked),
-        "programs": per_program,
-    }
-    return outcome, "\n\n".join(texts)
+        begin = time.monotonic()
+        result, text = sanitize(tool, program, pattern)
+        print(text, f"== {tool} {program.name}: {time.monotonic() - begin:.0f} s", sep="\n", flush=True)
+        record.add_sanitizer(tool, program.name, result, text, [other.name for other in wanted])
 
 
 class Record:
@@ -226,8 +235,20 @@ class Record:
         self.write()
         tests.junit().write(self.folder / "gpu-record.junit.xml", encoding="utf-8", xml_declaration=True)
 
-    def add_sanitizer(self, tool, outcome, text):
-        self.values["sanitizers"][tool] = outcome
+    def has(self, tool, program):
+        """Whether the tool ran over the program and found nothing."""
+        programs = self.values["sanitizers"].get(tool, {}).get("programs", {})
+        return programs.get(program, {}).get("clean", False)
+
+    def add_sanitizer(self, tool, program, result, text, wanted):
+        programs = self.values["sanitizers"].get(tool, {}).get("programs", {}) | {program: result}
+        checked = [found for found in programs.values() if not found["no_cuda_call"]]
+        self.values["sanitizers"][tool] = {
+            # If no program called CUDA, nothing was checked, and that is no success.
+            "clean": bool(checked) and all(name in programs and programs[name]["clean"] for name in wanted),
+            "tests": sum(found["tests"] for found in checked),
+            "programs": programs,
+        }
         self.write()
         with open(self.folder / "gpu-record.sanitizer.txt", "a", encoding="utf-8") as file:
             file.write(text + "\n\n")
@@ -235,7 +256,8 @@ class Record:
     def is_good(self, stages):
         """Whether these stages have found nothing wrong."""
         tests_good = "tests" not in stages or (self.values["passed"] > 0 and self.values["failed"] == 0)
-        return tests_good and all(self.values["sanitizers"][tool]["clean"] for tool in stages if tool != "tests")
+        sanitizers = self.values["sanitizers"]
+        return tests_good and all(sanitizers.get(tool, {}).get("clean") for tool in stages if tool != "tests")
 
 
 def build_info(build):
@@ -271,7 +293,7 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 record.add_tests(run_tests(programs, pathlib.Path(folder)))
         else:
-            record.add_sanitizer(stage, *run_sanitizer(stage, programs, arguments.small))
+            run_sanitizer(stage, programs, arguments.small, record)
 
     values = record.values
     print(f"gpu: {head['device']}: {values.get('passed', 0)} passed, {values.get('failed', 0)} failed, "
