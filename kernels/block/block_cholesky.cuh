@@ -294,13 +294,17 @@ struct BlockCholesky {
   }
   template <bool exact>
   __device__ static Wide divided(Wide a, double b) {
-    if constexpr (exact && Tile::is_complex) return {a.re / b, a.im / b};
-    if constexpr (exact && !Tile::is_complex) return a / b;
-    double y;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b));
-    const double e = fma(-b, y, 1.0);
-    const Wide z = y * a;
-    return fused_add(z, detail::from_real<Wide>(fma(e, e, e)), z);
+    if constexpr (exact && Tile::is_complex) {
+      return {a.re / b, a.im / b};
+    } else if constexpr (exact) {
+      return a / b;
+    } else {
+      double y;
+      asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b));
+      const double e = fma(-b, y, 1.0);
+      const Wide z = y * a;
+      return fused_add(z, detail::from_real<Wide>(fma(e, e, e)), z);
+    }
   }
 };
 
