@@ -20,8 +20,8 @@ namespace bench {
 struct Effort {
   int repetitions = 3;
   double solve_seconds = 1.5;
-  /// Runs are repeated while all of them took less.
-  double enough_seconds = 0.3;
+  /// Runs that converge are repeated while all of them took less.
+  double enough_seconds = 0.15;
 };
 
 /// A system whose files were read and whose METIS partition was made.
@@ -53,7 +53,7 @@ class System final : public PreparedSystem {
   void solve_all(const blockjacobi::Backend& backend, const Effort& effort, std::ostream& out) const override {
     using blockjacobi::BlockPartition;
     const DeviceCsr A(backend, matrix_.view());
-    write(out, "suggest", ask(backend));
+    write(out, "suggest", ask(backend, effort));
     const auto measure_one = [&](const char* column, const DeviceCsr& matrix, const std::vector<T>& b, double more_ms,
                                  const auto& partition) {
       write(out, column, measure(backend, effort, matrix, b, more_ms, partition));
@@ -119,15 +119,19 @@ class System final : public PreparedSystem {
     return b;
   }
 
-  /// The second of two calls: the first one loads kernels.
-  Json ask(const blockjacobi::Backend& backend) const {
+  /// The call with the shortest probe, after one that loads kernels.
+  Json ask(const blockjacobi::Backend& backend, const Effort& effort) const {
     blockjacobi::SuggestOptions options;
     options.method = row_.definite ? blockjacobi::Method::cg : blockjacobi::Method::gmres;
-    (void)suggest(backend, matrix_, options);
-    const auto start = Clock::now();
-    const blockjacobi::Suggestion suggestion = suggest(backend, matrix_, options);
-    const double ms = ms_since(start);
-    return {{"suggest_ms", ms}, {"suggestion", Json::parse(to_json(suggestion))}};
+    blockjacobi::Suggestion best = suggest(backend, matrix_, options);
+    double ms = INFINITY;
+    for (int i = 0; i < effort.repetitions; ++i) {
+      const auto start = Clock::now();
+      blockjacobi::Suggestion suggestion = suggest(backend, matrix_, options);
+      ms = std::min(ms, ms_since(start));
+      if (i == 0 || suggestion.probe_seconds < best.probe_seconds) best = std::move(suggestion);
+    }
+    return {{"suggest_ms", ms}, {"suggestion", Json::parse(to_json(best))}};
   }
 
   struct Solve {
@@ -171,7 +175,8 @@ class System final : public PreparedSystem {
     options.max_seconds = effort.solve_seconds;
     const auto start = Clock::now();
     Solve best = solve(backend, matrix, b, options, partition);
-    for (int i = 1; i < effort.repetitions && ms_since(start) < 1e3 * effort.enough_seconds; ++i) {
+    const int repetitions = best.report.converged() ? effort.repetitions : 1;
+    for (int i = 1; i < repetitions && ms_since(start) < 1e3 * effort.enough_seconds; ++i) {
       Solve other = solve(backend, matrix, b, options, partition);
       if (other.all_ms() < best.all_ms()) best = std::move(other);
     }

@@ -43,9 +43,10 @@ std::string to_json(const Suggestion& s) {
         number(c.setup_seconds), number(c.iteration_seconds), c.probed, c.failed, c.probe_iterations,
         number(c.probe_reduction), number(c.iterations), number(c.seconds));
   return detail::message(
-      "{{\n  \"recommended\": {},\n  \"blocks_pay\": {},\n  \"probe_seconds\": {},\n  \"candidates\": [{}\n  ]\n}}\n",
+      "{{\n  \"recommended\": {},\n  \"blocks_pay\": {},\n  \"probe_seconds\": {},\n  \"probe_cost\": {},\n  "
+      "\"probe_budget\": {},\n  \"candidates\": [{}\n  ]\n}}\n",
       s.candidates.empty() ? "null" : detail::message("\"{}\"", s.best().name), s.blocks_pay(), number(s.probe_seconds),
-      rows);
+      number(s.probe_cost), number(s.probe_budget), rows);
 }
 
 }  // namespace blockjacobi
