@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device_matrix.hpp"
 #include "suggest/manifest.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
@@ -52,10 +53,10 @@ class System final : public PreparedSystem {
 
   void solve_all(const blockjacobi::Backend& backend, const Effort& effort, std::ostream& out) const override {
     using blockjacobi::BlockPartition;
-    const DeviceCsr A(backend, matrix_.view());
+    const DeviceMatrix<T> A(backend, matrix_);
     write(out, "suggest", ask(backend, effort));
-    const auto measure_one = [&](const char* column, const DeviceCsr& matrix, const std::vector<T>& b, double more_ms,
-                                 const auto& partition) {
+    const auto measure_one = [&](const char* column, const DeviceMatrix<T>& matrix, const std::vector<T>& b,
+                                 double more_ms, const auto& partition) {
       write(out, column, measure(backend, effort, matrix, b, more_ms, partition));
     };
     measure_one("scalar", A, b_, 0.0, [&] { return BlockPartition::uniform(A.rows, 1); });
@@ -68,35 +69,11 @@ class System final : public PreparedSystem {
       return BlockPartition::detect(matrix_, blockjacobi::DetectOptions{.merge = blockjacobi::Merge::coupled});
     });
     if (!permuted_) return;
-    const DeviceCsr B(backend, permuted_->view());
+    const DeviceMatrix<T> B(backend, permuted_->view());
     measure_one("metis 32", B, metis_.permutation.to_permuted(b_), metis_ms_, [&] { return metis_.blocks; });
   }
 
  private:
-  struct DeviceCsr {
-    DeviceCsr(const blockjacobi::Backend& backend, const blockjacobi::CsrView<T>& host)
-        : offsets(backend, static_cast<std::size_t>(host.rows) + 1),
-          columns(backend, static_cast<std::size_t>(host.nnz)),
-          values(backend, static_cast<std::size_t>(host.nnz)),
-          rows(host.rows),
-          nnz(host.nnz),
-          space(backend.kind() == blockjacobi::BackendKind::cuda ? blockjacobi::MemorySpace::device
-                                                                 : blockjacobi::MemorySpace::host) {
-      offsets.copy_from_host(host.row_offsets);
-      columns.copy_from_host(host.columns);
-      values.copy_from_host(host.values);
-    }
-    blockjacobi::CsrView<T> view() const {
-      return {rows, rows, nnz, offsets.data(), columns.data(), values.data(), blockjacobi::IndexBase::zero, space};
-    }
-    blockjacobi::Array<std::int64_t> offsets;
-    blockjacobi::Array<blockjacobi::index_t> columns;
-    blockjacobi::Array<T> values;
-    blockjacobi::index_t rows;
-    blockjacobi::offset_t nnz;
-    blockjacobi::MemorySpace space;
-  };
-
   static double ms_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   }
@@ -142,7 +119,7 @@ class System final : public PreparedSystem {
   };
 
   template <class Partition>
-  Solve solve(const blockjacobi::Backend& backend, const DeviceCsr& matrix, const blockjacobi::Array<T>& b,
+  Solve solve(const blockjacobi::Backend& backend, const DeviceMatrix<T>& matrix, const blockjacobi::Array<T>& b,
               const blockjacobi::SolveOptions& options, const Partition& partition) const {
     Solve result;
     backend.synchronize();
@@ -165,7 +142,7 @@ class System final : public PreparedSystem {
   }
 
   template <class Partition>
-  Json measure(const blockjacobi::Backend& backend, const Effort& effort, const DeviceCsr& matrix,
+  Json measure(const blockjacobi::Backend& backend, const Effort& effort, const DeviceMatrix<T>& matrix,
                const std::vector<T>& right_hand_side, double more_ms, const Partition& partition) const {
     const blockjacobi::Array<T> b(backend, right_hand_side);
     blockjacobi::SolveOptions options;

@@ -21,6 +21,7 @@ std::string to_text(const Suggestion& s) {
     const std::string how =
         c.failed   ? "the probe broke down"
         : c.probed ? detail::message("{} iterations reduced ||r|| to {:.1e}", c.probe_iterations, c.probe_reduction)
+        : i == 0   ? "presumed"
                    : "scaled by captured";
     text += detail::message("{:<11} {:>6.1f} % {:>9.2f} {:>9.2f} {:>10.4f} {:>11.0f} {:>10.2f}  {}{}\n", c.name,
                             100.0 * c.captured, static_cast<double>(c.bytes) * 1e-6, 1e3 * c.setup_seconds,
