@@ -61,9 +61,9 @@ struct Suggestion {
 /// Cost of an iteration, in words of the scalar (s bytes): the product nnz (1 + 4/s) + 8 (n + 1) / s + 2 n, the
 /// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres). Cost of the set-up: the matrix
 /// and the inverses once, 2 N^3 operations a block at 3 Gflop/s and thread of the host or 1 Tflop/s, and the partition
-/// (detect one pass over the matrix, coupled four). On CUDA small systems take their time whatever is computed: 55 ns
-/// an iteration for each row of the largest block, more for blocks above 32, and the start of set-up and solver; the
-/// numbers are those of src/suggest/cost_model.cpp.
+/// (detect one pass over the matrix, coupled four). On CUDA small systems take their time whatever is computed: an
+/// iteration more for each row of the largest block (51 ns, gmres 23) and for blocks above 32, besides the start of
+/// set-up and solver; the numbers are those of src/suggest/cost_model.cpp.
 ///
 /// Iterations: scalar Jacobi is presumed to take 170, the geometric mean of the systems of
 /// benchmarks/results/suggest-host.md; another candidate takes sqrt(1 - captured) times those of scalar Jacobi. Then
@@ -73,7 +73,8 @@ struct Suggestion {
 /// for one iteration at least. A probe of k iterations that reached rtol^t predicts p = k / t * 16^(1 - t) of them: 16
 /// is how much faster a solve starts than it goes on, from the systems of benchmarks/results/suggest-host.md. The
 /// second is predicted to take sqrt(p q (1 - captured)), q being the p of scalar Jacobi: a short probe alone says too
-/// little. The faster of the two that were probed is recommended; where there were not two, the fastest of all.
+/// little. The faster of the two that were probed is recommended; where there were not two, of those that are at most
+/// 5 % slower than the fastest of all the one that captures most.
 ///
 /// What the probes cost: before each the cost model says what transfer, set-up, and products outside of the iterations
 /// will take, and the probe gets as many iterations as then fit into probe_share of the shortest time to solution that

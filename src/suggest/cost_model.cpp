@@ -10,13 +10,16 @@ namespace {
 // the parallel regions of an iteration, and a core's rate in the inversion.
 constexpr double host_bandwidth = 20e9, host_latency = 5e-6, host_flops = 3e9;
 constexpr int host_bandwidth_threads = 3;
-// CUDA: measured on an H200 over the systems of benchmarks/results/suggest-h200.md (most of which are in its cache) and
+// CUDA: measured on an H200 over the systems of benchmarks/results/suggest-h200.md, most of which are in its cache, and
 // of benchmarks/results/h200/solve.json. An iteration of CG takes 9.5 us and one of GMRES 25 us however small the
-// system is, and 55 ns more for each row of a block; blocks of more than 32 rows are not applied by the kernels of the
+// system is, and more for each row of a block; blocks of more than 32 rows are not applied by the kernels of the
 // iteration itself. A solve takes 0.2 ms (GMRES: 0.85) before it iterates, a set-up 0.12 ms, 10 ns a block, and with
 // large blocks, whose pattern is analysed on the host, 0.2 ms and 2.3 ns an entry.
-constexpr double cuda_bandwidth = 3.2e12, cuda_flops = 1e12, cuda_cg_latency = 9.5e-6, cuda_gmres_latency = 25e-6;
-constexpr double cuda_row_latency = 55e-9, cuda_large_cg_latency = 10.5e-6, cuda_large_gmres_latency = 4e-6;
+constexpr double cuda_bandwidth = 3.2e12, cuda_flops = 1e12;
+struct IterationLatency {
+  double all, row, large;
+};
+constexpr IterationLatency cuda_cg{9.5e-6, 51e-9, 12.3e-6}, cuda_gmres{25e-6, 23e-9, 3.2e-6};
 constexpr double cuda_setup_latency = 0.12e-3, cuda_cg_start = 0.2e-3, cuda_gmres_start = 0.85e-3;
 constexpr double cuda_block_seconds = 10e-9, cuda_large_setup_latency = 0.2e-3, cuda_large_entry_seconds = 2.3e-9;
 constexpr double cuda_partition_latency = 0.08e-3, cuda_entry_seconds = 0.1e-9;
@@ -75,21 +78,19 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
   const bool cg = options.method == Method::cg;
   const double host = host_bandwidth * std::min(backend.threads(), host_bandwidth_threads);
   model.bandwidth = options.bandwidth > 0.0 ? options.bandwidth : cuda ? cuda_bandwidth : host;
-  model.latency = options.latency > 0.0 ? options.latency
-                  : !cuda               ? host_latency
-                  : cg                  ? cuda_cg_latency
-                                        : cuda_gmres_latency;
+  const IterationLatency device = cg ? cuda_cg : cuda_gmres;
+  model.latency = options.latency > 0.0 ? options.latency : cuda ? device.all : host_latency;
   model.setup_latency = cuda ? cuda_setup_latency + (cg ? cuda_cg_start : cuda_gmres_start) : model.latency;
   model.flops = cuda ? cuda_flops : host_flops * backend.threads();
   model.entry_seconds = cuda ? cuda_entry_seconds : (model.scalar_bytes + 4.0) / model.bandwidth;
   if (!cuda) return model;
-  model.row_latency = cuda_row_latency;
+  model.row_latency = device.row;
   model.block_seconds = cuda_block_seconds;
   model.partition_latency = cuda_partition_latency;
   model.transfer_latency = cuda_transfer_latency;
   model.transfer_seconds = cuda_transfer_seconds;
   model.large = cuda_large;
-  model.large_latency = cg ? cuda_large_cg_latency : cuda_large_gmres_latency;
+  model.large_latency = device.large;
   model.large_setup_latency = cuda_large_setup_latency;
   model.large_entry_seconds = cuda_large_entry_seconds;
   return model;

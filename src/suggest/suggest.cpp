@@ -21,6 +21,8 @@ namespace {
 constexpr double presumed_iterations = 170.0;
 /// A candidate that gained nothing in so many iterations of a probe gains nothing.
 constexpr double most_iterations = 300.0;
+/// Predictions closer than that are the same.
+constexpr double nearly = 1.05;
 
 template <Scalar T>
 void require_arguments(const CsrMatrix<T>& matrix, const SuggestOptions& o) {
@@ -191,11 +193,19 @@ class Study {
     c.seconds = c.setup_seconds + c.iterations * c.iteration_seconds;
   }
 
-  /// The faster of the two that were probed, else the fastest of all.
+  /// The faster of the two that were probed; else of those that are nearly as fast as the fastest of all the one that
+  /// captures most, which is the least likely not to converge.
   void recommend() {
     const BlockCandidate& other = candidates()[rival_];
-    const bool both = rival_ != 0 && scalar().probed && other.probed;
-    suggestion_.recommended = !both ? fastest() : other.seconds < scalar().seconds ? rival_ : 0;
+    if (rival_ != 0 && scalar().probed && other.probed) {
+      suggestion_.recommended = other.seconds < scalar().seconds ? rival_ : 0;
+      return;
+    }
+    suggestion_.recommended = fastest();
+    const double limit = nearly * suggestion_.best().seconds;
+    for (std::size_t i = 0; i < candidates().size(); ++i)
+      if (candidates()[i].seconds <= limit && candidates()[i].captured > suggestion_.best().captured)
+        suggestion_.recommended = i;
   }
 
   const Backend& backend_;
