@@ -2,6 +2,7 @@
 
 #include "core/shared/matrix_batch.hpp"
 #include "kernels/block/panel.cuh"
+#include "kernels/block/product_tile.cuh"
 #include "kernels/block/update_tile.cuh"
 #include "kernels/subwarp/extract.cuh"
 #include "kernels/subwarp/team.cuh"
@@ -14,44 +15,51 @@ namespace blockjacobi::kernels {
 template <class C, int W, int R>
 struct GaussJordanLayout {
   using Tile = UpdateTile<C, W>;
+  /// Columns of a panel if the matrix has several.
+  static constexpr int outer = detail::Arithmetic<C>::is_complex ? 16 : 32;
+  using Product = ProductTile<C, outer>;
 
-  int ld;              ///< of the panel
-  int panel_columns;   ///< a multiple of W, or of at least n columns
-  int staged_columns;  ///< of matrix columns outside the panel, a multiple of W
-  int panel, staged;   ///< elements
-  int warps;           ///< of the thread block
+  int ld;             ///< of the panel
+  int panel_columns;  ///< a multiple of W, or of at least n columns
+  int panel, staged;  ///< elements
+  int warps;          ///< of the thread block
 
   /// Threads that have all rows.
   __host__ __device__ static constexpr int threads(int n) { return 32 * ((n + 32 * R - 1) / (32 * R)); }
 
-  /// `columns` of a panel in shared memory, a multiple of W; it has the whole matrix if that is at least n.
-  __host__ __device__ static constexpr GaussJordanLayout of(int n, int threads, int columns, int staged_columns) {
-    const int rounded = (n + W - 1) / W * W;
-    const int panel_columns = columns < rounded ? columns : rounded;
-    const int ld = Tile::conflict_free_ld(n);
-    const int inner = W * Tile::conflict_free_stride(panel_columns);
-    const int outer = panel_columns < n ? panel_columns * Tile::conflict_free_stride(staged_columns) : 0;
-    const int staged = ((inner > outer ? inner : outer) + 1) / 2 * 2;
-    return {ld, panel_columns, staged_columns, (ld * panel_columns + 3) / 4 * 4, (staged + 3) / 4 * 4, threads / 32};
+  /// With the whole matrix in shared memory, or one panel.
+  __host__ __device__ static constexpr GaussJordanLayout of(int n, int threads, bool whole) {
+    const int rounded = (n + W - 1) / W * W, ld = Tile::conflict_free_ld(n);
+    const int panel_columns = whole || rounded < outer ? rounded : outer;
+    const int least = panel_columns < n ? 2 * Product::staged * static_cast<int>(sizeof(double)) : 0;
+    const int elements = ld * panel_columns, least_elements = least / static_cast<int>(sizeof(C));
+    const int staged = W * Tile::conflict_free_stride(panel_columns);
+    return {ld, panel_columns, ((elements > least_elements ? elements : least_elements) + 3) / 4 * 4,
+            (staged + 3) / 4 * 4, threads / 32};
   }
 };
 
 /// Inverse of one n x n matrix by blocked Gauss-Jordan elimination with partial pivoting, by a thread block
 /// (one-dimensional, at least Layout::threads(n)) in which each warp has R x 32 rows, each thread R of them.
 ///
-/// `panel_columns` of the matrix, all of them if they fit, lie in shared memory and are eliminated there by inner
-/// panels of W columns, of which each thread has its rows in registers. That leaves in a panel the columns of the
-/// transformation T that its steps amount to, T = I elsewhere: with K = the pivot rows, B = what they held and P = the
-/// panel all other columns take one product,
+/// The matrix is taken by panels of columns, one in shared memory, where it is eliminated by inner panels of W columns,
+/// of which each thread has its rows in registers. That leaves in a panel the columns of the transformation T that its
+/// steps amount to, T = I elsewhere: with K = the pivot rows, B = what they held and P = the panel all other columns
+/// take one product,
 ///   a(i, j) = (i in K ? 0 : a(i, j)) + sum_l P(i, l) B(l, j),
-/// within the panel in shared memory after each inner panel, outside of it in global memory after the whole one.
+/// within the panel in shared memory after each inner panel. Outside of it they take it when they are needed: a panel
+/// all before it together just before it is eliminated, and all behind it at the end (left-looking), while it stands in
+/// the registers of the thread block as sums of the tensor cores, for which P is read from global memory once.
 ///
-/// Rows stay where they are: step k has pivot row p(k). At the end X(i, p(l)) = a(p(i), l).
+/// Rows stay where they are: step k has pivot row p(k). At the end X(i, p(l)) = a(p(i), l). Column l is stored as
+/// column p(l) from its elimination on, unless the matrix is inverted in its place.
 template <class C, int W, int R>
 struct BlockGaussJordan {
   using Layout = GaussJordanLayout<C, W, R>;
   using Tile = UpdateTile<C, W>;
+  using Product = typename Layout::Product;
   using Real = detail::arithmetic_real_t<C>;
+  static constexpr int outer = Layout::outer;
   static constexpr int not_yet = INT_MAX;
   static constexpr unsigned warp_rows = 32 * R;
 
@@ -70,12 +78,13 @@ struct BlockGaussJordan {
   unsigned* keys;   ///< 2 x warps
   int* pivot_row;   ///< n: p(k)
   int* step_of;     ///< n: the step whose pivot row it is, or not_yet
+  int* place;       ///< n: where a column of the result is kept
   int* non_finite;  ///< whether the matrix had NaN or Inf
 
   __host__ __device__ static constexpr std::size_t bytes(int n, const Layout& layout) {
     const auto warps = static_cast<std::size_t>(layout.warps), order = static_cast<std::size_t>(n);
     return static_cast<std::size_t>(layout.panel + layout.staged) * sizeof(C) +
-           2 * warps * (sizeof(Offer) + sizeof(unsigned)) + (2 * order + 1) * sizeof(int);
+           2 * warps * (sizeof(Offer) + sizeof(unsigned)) + (3 * order + 1) * sizeof(int);
   }
 
   __device__ BlockGaussJordan(unsigned char* shared, int n_, const Layout& layout_) : n(n_), layout(layout_) {
@@ -85,7 +94,8 @@ struct BlockGaussJordan {
     keys = reinterpret_cast<unsigned*>(offers + 2 * warps());
     pivot_row = reinterpret_cast<int*>(keys + 2 * warps());
     step_of = pivot_row + n;
-    non_finite = step_of + n;
+    place = step_of + n;
+    non_finite = place + n;
   }
 
   /// What became of a matrix: info as LAPACK's getrf, and whether there is an inverse.
@@ -98,27 +108,7 @@ struct BlockGaussJordan {
   __device__ Outcome run(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target) const {
     for_each_row([&](int i) { step_of[i] = not_yet; });
     if (thread() == 0) *non_finite = 0;
-    const int columns = min(layout.panel_columns, n);
-#pragma unroll 1
-    for (int first = 0; first < n; first += columns) {
-      const int width = min(columns, n - first);
-      const detail::MatrixRef<const C> current = first == 0 ? source : as_const(target);
-      load_panel(current, first, width);
-      const int info = eliminate_panel(first, width);
-      __syncthreads();
-      if (info != 0 || *non_finite != 0) return {info, false};
-      if (columns < n) {
-        const bool last = first + width == n;
-        update_outside(current, target, first, width, last);
-        store_panel(target, first, width, last);
-        __syncthreads();
-      }
-    }
-    if (columns == n)
-      write_permuted(target);
-    else
-      permute_columns(target);
-    return {0, true};
+    return layout.panel_columns < n ? by_panels(source, target) : at_once(source, target);
   }
 
  private:
@@ -138,19 +128,135 @@ struct BlockGaussJordan {
     for (int r = 0; r < R; ++r)
       if (first_row(r) + lane() < n) visit(first_row(r) + lane());
   }
-  __device__ static detail::MatrixRef<const C> as_const(const detail::MatrixRef<C>& a) {
-    return {a.data, a.rows, a.cols, a.ld};
+
+  __device__ Outcome at_once(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target) const {
+    load(source);
+    const int info = eliminate_panel(0, n);
+    __syncthreads();
+    if (info != 0 || *non_finite != 0) return {info, false};
+    write_permuted(target);
+    return {0, true};
   }
 
-  /// Columns first..first + width - 1; what is behind them up to a multiple of W is zero.
-  __device__ void load_panel(const detail::MatrixRef<const C>& a, int first, int width) const {
-    const int end = (width + W - 1) / W * W;
+  __device__ Outcome by_panels(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target) const {
+    const bool in_place = source.data == target.data;
+    for_each_row([&](int i) { place[i] = i; });
+    __syncthreads();
+#pragma unroll 1
+    for (int pass = 0; pass < 2; ++pass) {
+      const bool final = pass == 1;
+      const detail::MatrixRef<const C> from = final ? detail::MatrixRef<const C>{target.data, n, n, target.ld} : source;
+#pragma unroll 1
+      for (int first = 0; first < n; first += outer) {
+        const int width = min(outer, n - first);
+        transform_panel(from, target, first, final ? first + width : 0, final ? n : first, final);
+        if (!final) {
+          const int info = eliminate_panel(first, width);
+          __syncthreads();
+          if (info != 0 || *non_finite != 0) return {info, false};
+          if (!in_place && thread() < width) place[first + thread()] = pivot_row[first + thread()];
+        }
+        __syncthreads();
+        store_panel(target, first, width);
+        __syncthreads();
+      }
+    }
+    if (in_place) permute_columns(target);
+    return {0, true};
+  }
+
+  /// Columns first..first + outer - 1 of `from` to shared memory with the transformations of the steps begin..end - 1;
+  /// the rows go to their final places if this is `final`.
+  __device__ void transform_panel(const detail::MatrixRef<const C>& from, const detail::MatrixRef<C>& transformed,
+                                  int first, int begin, int end, bool final) const {
+    const int top = first_row(0) + lane() / 4;
+    const int rows = (n - top + 7) / 8;  // of this lane that exist
+    Product tile;
+#pragma unroll
+    for (int c = 0; c < Product::groups; ++c)
+#pragma unroll
+      for (int v = 0; v < 2; ++v) {
+        const int l = first + Product::column(c, v);
+        const C* const column = from.column(place[min(l, n - 1)]) + top;
+#pragma unroll
+        for (int t = 0; t < Product::rows; ++t) tile.set(t, c, v, t < rows && l < n ? column[8 * t] : C{});
+      }
+    apply(tile, transformed, begin, end, top, rows);
+    __syncthreads();
+#pragma unroll
+    for (int t = 0; t < Product::rows; ++t)
+      if (t < rows) {
+        const int row = top + 8 * t;
+        C* const to = &at(final ? step_of[row] : row, 0);
+#pragma unroll
+        for (int c = 0; c < Product::groups; ++c)
+#pragma unroll
+          for (int v = 0; v < 2; ++v) to[Product::column(c, v) * layout.ld] = tile.rounded(t, c, v);
+      }
+    __syncwarp();
+  }
+
+  /// The transformations of the steps begin..end - 1, panel by panel. The pivot rows of one go through shared memory
+  /// while what comes after is on its way from global memory to registers.
+  __device__ void apply(Product& tile, const detail::MatrixRef<C>& x, int begin, int end, int top, int rows) const {
+    using Left = typename Product::Left;
+    constexpr int chunks = outer / Product::depth, ahead = 2;
+    static_assert(chunks % ahead == 0);
+    const auto fetch = [&](Left& left, int l0) {
+      if (l0 >= end) return;
+#pragma unroll
+      for (int v = 0; v < Product::values; ++v) {
+        const C* const column = x.column(place[min(l0 + lane() % 4 + 4 * v, end - 1)]) + top;
+#pragma unroll
+        for (int t = 0; t < Product::rows; ++t)
+          if (t < rows) left.x[t][v] = column[8 * t];
+      }
+    };
+    Left left[ahead]{};
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) fetch(left[u], begin + u * Product::depth);
+#pragma unroll 1
+    for (int k = begin; k < end; k += outer) {
+      double* const b = reinterpret_cast<double*>(panel) + (k / outer) % 2 * Product::staged;
+#pragma unroll
+      for (int t = 0; t < Product::rows; ++t) {
+        const int step = t < rows ? step_of[top + 8 * t] - k : -1;
+        if (step >= 0 && step < outer) tile.move_row(t, b, step);
+      }
+      if (k + outer > end)  // what is behind the matrix
+        for (int e = (end - k) * Product::stride + thread(); e < outer * Product::stride; e += threads())
+#pragma unroll
+          for (int p = 0; p < Product::parts; ++p) b[e + p * outer * Product::stride] = 0;
+      __syncthreads();
+#pragma unroll 1
+      for (int c = 0; c < outer && k + c < end; c += ahead * Product::depth)
+#pragma unroll
+        for (int u = 0; u < ahead; ++u) {
+          const int m = c + u * Product::depth;
+          if (k + m < end) tile.add(left[u], b + m * Product::stride);
+          fetch(left[u], k + m + ahead * Product::depth);
+        }
+    }
+  }
+
+  /// The panel in shared memory to its columns.
+  __device__ void store_panel(const detail::MatrixRef<C>& to, int first, int width) const {
     for_each_row([&](int i) {
-      const C* from = &a(i, first);
+      const C* from = &at(i, 0);
+#pragma unroll 4
+      for (int c = 0; c < width; ++c, from += layout.ld) to(i, place[first + c]) = *from;
+    });
+  }
+
+  /// The whole matrix; what is behind it up to a multiple of W columns is zero.
+  __device__ void load(const detail::MatrixRef<const C>& a) const {
+    const int end = (n + W - 1) / W * W;
+    for_each_row([&](int i) {
+      const C* from = &a(i, 0);
       C* to = &at(i, 0);
 #pragma unroll 4
-      for (int c = 0; c < width; ++c, from += a.ld, to += layout.ld) copy_async(to, from);
-      for (int c = width; c < end; ++c) at(i, c) = C{};
+      for (int c = 0; c < n; ++c, from += a.ld, to += layout.ld) copy_async(to, from);
+      for (int c = n; c < end; ++c) at(i, c) = C{};
     });
     __pipeline_commit();
     __pipeline_wait_prior(0);
@@ -355,60 +461,6 @@ struct BlockGaussJordan {
       }
     }
     __syncwarp();
-  }
-
-  /// All columns outside of the panel; the rows of the result go to their places if it is the last panel.
-  __device__ void update_outside(const detail::MatrixRef<const C>& from, const detail::MatrixRef<C>& to, int first,
-                                 int width, bool last) const {
-    const int stride = Tile::conflict_free_stride(layout.staged_columns);
-    const int outside = n - width, end = (width + W - 1) / W * W;
-    const auto column = [=](int j) { return j < first ? j : j + width; };
-#pragma unroll 1
-    for (int start = 0; start < outside; start += layout.staged_columns) {
-      const int columns = min(layout.staged_columns, outside - start);
-#pragma unroll 4
-      for (int e = thread(); e < end * layout.staged_columns; e += threads()) {
-        const int l = e % end, j = e / end;
-        staged[l * stride + Tile::place(j)] =
-            l < width && j < columns ? from(pivot_row[first + l], column(start + j)) : C{};
-      }
-      __syncthreads();
-#pragma unroll 1
-      for (int c = 0; c < columns; c += W) {
-        Tile tile[R];
-#pragma unroll
-        for (int r = 0; r < R; ++r) {
-          const TileRows rows = tile_rows(r, first, first + width);
-          tile[r].for_each([&](int t, int j, C& x) {
-            x = rows.replaced[t] || c + j >= columns ? C{} : from(rows.row[t], column(start + c + j));
-          });
-#pragma unroll 1
-          for (int m = 0; m < end; m += Tile::depth)
-            tile[r].add(Tile::load_left(columns_from(m), rows.row), staged + m * stride + c, stride);
-        }
-        if (last) __syncthreads();
-#pragma unroll
-        for (int r = 0; r < R; ++r) {
-          const TileRows rows = tile_rows(r, first, first + width);
-          int place[Tile::rows];
-#pragma unroll
-          for (int t = 0; t < Tile::rows; ++t) place[t] = last ? step_of[rows.row[t]] : rows.row[t];
-          tile[r].for_each([&](int t, int j, C& x) {
-            if (rows.exists[t] && c + j < columns) to(place[t], column(start + c + j)) = x;
-          });
-        }
-      }
-      __syncthreads();
-    }
-  }
-
-  __device__ void store_panel(const detail::MatrixRef<C>& to, int first, int width, bool last) const {
-    for_each_row([&](int i) {
-      const C* from = &at(last ? pivot_row[i] : i, 0);
-      C* place = &to(i, first);
-#pragma unroll 4
-      for (int c = 0; c < width; ++c, from += layout.ld, place += to.ld) *place = *from;
-    });
   }
 
   __device__ void write_permuted(const detail::MatrixRef<C>& x) const {

@@ -40,8 +40,7 @@ __device__ void permute_columns(const detail::MatrixRef<C>& x, const int* place,
 /// By Gauss-Jordan elimination, one matrix a thread block.
 template <class C, int W, int R, int Threads>
 __global__ void __launch_bounds__(Threads, 1)
-    inverse_blocked_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, const GaussJordanPolicy policy,
-                           int* info) {
+    inverse_blocked_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, const bool whole, int* info) {
   using Elimination = BlockGaussJordan<C, W, R>;
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;
@@ -49,7 +48,7 @@ __global__ void __launch_bounds__(Threads, 1)
   const int n = matrix.rows, threads = static_cast<int>(blockDim.x);
   if (n <= largest_tiny_order) return;
   const auto inverse = detail::matrix_of(x, k, n, n);
-  const auto layout = Elimination::Layout::of(n, threads, policy.panel_columns, policy.staged_columns);
+  const auto layout = Elimination::Layout::of(n, threads, whole);
   const auto outcome = Elimination(shared, n, layout).run(matrix, inverse);
   if (!outcome.regular) fill_matrix(inverse, quiet_nan<C>());
   if (threadIdx.x == 0) info[k] = outcome.info;
@@ -106,11 +105,11 @@ void inverse_by_shape(const MatrixBatchView<const C>& a, const MatrixBatchView<C
   if constexpr (which + 1 < gauss_jordan_shapes(complex))
     if (a.rows > shape.largest_order()) return inverse_by_shape<which + 1>(a, x, info, stream);
   using Elimination = BlockGaussJordan<C, shape.width, shape.rows>;
-  const auto policy = gauss_jordan_policy(scalar_words<C>, shape.width, a.rows);
+  const bool whole = gauss_jordan_whole(scalar_words<C>, a.rows);
   constexpr auto kernel = inverse_blocked_kernel<C, shape.width, shape.rows, shape.threads>;
   const int threads = Elimination::Layout::threads(a.rows);
-  const auto layout = Elimination::Layout::of(a.rows, threads, policy.panel_columns, policy.staged_columns);
-  launch_blocked(kernel, "inverse_blocked", threads, a.count, Elimination::bytes(a.rows, layout), stream, a, x, policy,
+  const auto layout = Elimination::Layout::of(a.rows, threads, whole);
+  launch_blocked(kernel, "inverse_blocked", threads, a.count, Elimination::bytes(a.rows, layout), stream, a, x, whole,
                  info);
 }
 

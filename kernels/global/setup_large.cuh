@@ -191,7 +191,7 @@ std::size_t bytes_limit(Kernel* kernel) {
 
 template <class C, int W, int R, int Threads>
 __global__ void __launch_bounds__(Threads, 1)
-    setup_large_kernel(const SetupArguments<C> arguments, const index_t first_slot, const GaussJordanPolicy policy) {
+    setup_large_kernel(const SetupArguments<C> arguments, const index_t first_slot, const bool whole) {
   using Real = detail::arithmetic_real_t<C>;
   using Elimination = BlockGaussJordan<C, W, R>;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -208,8 +208,7 @@ __global__ void __launch_bounds__(Threads, 1)
   Outcome<Real> outcome{detail::info_non_finite(bad % n, bad / n, n), Real(0) / Real(0)};
   if (bad == INT_MAX)
     outcome = block.solve([&] {
-      const auto layout =
-          Elimination::Layout::of(n, static_cast<int>(blockDim.x), policy.panel_columns, policy.staged_columns);
+      const auto layout = Elimination::Layout::of(n, static_cast<int>(blockDim.x), whole);
       const Elimination elimination(shared + aligned_bytes(large_shared_bytes<C>(n, 0)), n, layout);
       const auto result = elimination.run({stored, n, n, n}, {stored, n, n, n});
       __syncthreads();
@@ -228,8 +227,8 @@ void setup_by_shape(const SetupArguments<C>& arguments, const SlotRange& range, 
     if (range.largest > shape.largest_order()) return setup_by_shape<which + 1>(arguments, range, stream);
   using Elimination = BlockGaussJordan<C, shape.width, shape.rows>;
   const int n = range.largest, threads = Elimination::Layout::threads(n);
-  const auto policy = gauss_jordan_policy(scalar_words<C>, shape.width, n);
-  const auto layout = Elimination::Layout::of(n, threads, policy.panel_columns, policy.staged_columns);
+  const bool whole = gauss_jordan_whole(scalar_words<C>, n);
+  const auto layout = Elimination::Layout::of(n, threads, whole);
   const std::size_t bytes = aligned_bytes(large_shared_bytes<C>(n, 0)) + Elimination::bytes(n, layout);
   constexpr auto kernel = setup_large_kernel<C, shape.width, shape.rows, shape.threads>;
   // why not `bytes`: a launch recorded in a graph must not lose its right to a later, smaller one
@@ -237,7 +236,7 @@ void setup_by_shape(const SetupArguments<C>& arguments, const SlotRange& range, 
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes_limit(kernel))),
       "cudaFuncSetAttribute(setup_large_kernel)");
   kernel<<<static_cast<unsigned>(range.count), static_cast<unsigned>(threads), bytes, stream>>>(arguments, range.first,
-                                                                                                policy);
+                                                                                                whole);
   check_launch("setup_large_kernel");
 }
 

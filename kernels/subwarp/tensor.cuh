@@ -18,6 +18,14 @@ __device__ inline void multiply_add(double& d0, double& d1, double a, double b) 
       : "d"(a), "d"(b));
 }
 
+/// The same with D 16 x 8, A 16 x 4: of D and A the lane holds row m, then row m + 8.
+__device__ inline void multiply_add(double (&upper)[2], double (&lower)[2], const double (&a_upper)[1],
+                                    const double (&a_lower)[1], const double (&b)[1]) {
+  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+d"(upper[0]), "+d"(upper[1]), "+d"(lower[0]), "+d"(lower[1])
+      : "d"(a_upper[0]), "d"(a_lower[0]), "d"(b[0]));
+}
+
 /// The same with D 16 x 8, A 16 x 8, B 8 x 8: lane 4 m + k holds a(m, k), a(m + 8, k), a(m, k + 4), a(m + 8, k + 4),
 /// b(k, m), b(k + 4, m), and d(m, 2 k), d(m, 2 k + 1), d(m + 8, 2 k), d(m + 8, 2 k + 1). On Hopper one of these is
 /// faster than four of the others.

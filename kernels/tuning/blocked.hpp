@@ -51,21 +51,8 @@ constexpr LuShape lu_shape(int words, int n) {
   return {false, n <= 160 ? 4 : n <= 256 ? 8 : 16};
 }
 
-/// Columns of a matrix of order n that Gauss-Jordan elimination has in shared memory, and of how many others the pivot
-/// rows are there at once; `words` of 4 bytes a scalar.
-struct GaussJordanPolicy {
-  int panel_columns, staged_columns;
-};
-/// Thread blocks of a multiprocessor that work on different matrices hide each other's steps: two with the whole
-/// matrix, else three up to order 160 and two up to 256 with fewer columns were faster on an H200 than one with more.
-constexpr GaussJordanPolicy gauss_jordan_policy(int words, int width, int n) {
-  constexpr int kilobyte = 1024;
-  const int staged = n <= 256 ? 16 : 32;
-  const int element = 4 * words;
-  if (element * n * (n + 12 + width) <= 112 * kilobyte) return {largest_blocked_order, staged};
-  const int kilobytes = n <= 160 && words < 4 ? 75 : n <= 128 || (n <= 256 && words < 4) ? 113 : 212;
-  return {kilobytes * kilobyte / (element * (n + 20 + staged)) / width * width, staged};
-}
+/// Whether Gauss-Jordan elimination has a matrix of order n in shared memory as a whole; `words` of 4 bytes a scalar.
+constexpr bool gauss_jordan_whole(int words, int n) { return words * n * (n + 20) <= 28 * 1024; }
 
 /// What a thread has of a panel in its registers, and threads of a thread block, which both are bounded by registers.
 struct GaussJordanShape {
@@ -74,10 +61,10 @@ struct GaussJordanShape {
 };
 /// The shape to take is the first that has the order. In fp64 panels of 16 columns are 2 % faster where they do not
 /// spill.
-constexpr int gauss_jordan_shapes(bool complex) { return complex ? 2 : 1; }
+constexpr int gauss_jordan_shapes(bool) { return 1; }
 constexpr GaussJordanShape gauss_jordan_shape(int words, bool complex, int which) {
-  if (complex) return {8, which + 1, 256};
-  return {words == 1 ? 16 : 8, 1, 512};
+  (void)complex, (void)which;
+  return {words == 1 && !complex ? 16 : 8, 1, 512};
 }
 
 }  // namespace blockjacobi::kernels
