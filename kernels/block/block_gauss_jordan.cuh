@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/shared/matrix_batch.hpp"
+#include "kernels/block/block_rows.cuh"
 #include "kernels/block/panel.cuh"
 #include "kernels/block/product_tile.cuh"
 #include "kernels/block/update_tile.cuh"
@@ -12,56 +13,61 @@
 namespace blockjacobi::kernels {
 
 /// What BlockGaussJordan has in shared memory, for matrices of order n.
-template <class C, int W, int R>
+template <class C, int W>
 struct GaussJordanLayout {
   using Tile = UpdateTile<C, W>;
   /// Columns of a panel if the matrix has several.
   static constexpr int outer = detail::Arithmetic<C>::is_complex ? 16 : 32;
   using Product = ProductTile<C, outer>;
 
+  int rows;           ///< of the panel, with those behind the matrix that its last warp has
   int ld;             ///< of the panel
   int panel_columns;  ///< a multiple of W, or of at least n columns
   int panel, staged;  ///< elements
   int warps;          ///< of the thread block
 
   /// Threads that have all rows.
-  __host__ __device__ static constexpr int threads(int n) { return 32 * ((n + 32 * R - 1) / (32 * R)); }
+  __host__ __device__ static constexpr int threads(int n) { return (n + 31) / 32 * 32; }
 
   /// With the whole matrix in shared memory, or one panel.
-  __host__ __device__ static constexpr GaussJordanLayout of(int n, int threads, bool whole) {
-    const int rounded = (n + W - 1) / W * W, ld = Tile::conflict_free_ld(n);
+  __host__ __device__ static constexpr GaussJordanLayout of(int n, int threads_of_block, bool whole) {
+    const int rounded = (n + W - 1) / W * W, ld = Tile::conflict_free_ld(threads(n));
     const int panel_columns = whole || rounded < outer ? rounded : outer;
     const int least = panel_columns < n ? 2 * Product::staged * static_cast<int>(sizeof(double)) : 0;
     const int elements = ld * panel_columns, least_elements = least / static_cast<int>(sizeof(C));
     const int staged = W * Tile::conflict_free_stride(panel_columns);
-    return {ld, panel_columns, ((elements > least_elements ? elements : least_elements) + 3) / 4 * 4,
-            (staged + 3) / 4 * 4, threads / 32};
+    return {threads(n),
+            ld,
+            panel_columns,
+            ((elements > least_elements ? elements : least_elements) + 3) / 4 * 4,
+            (staged + 3) / 4 * 4,
+            threads_of_block / 32};
   }
 };
 
 /// Inverse of one n x n matrix by blocked Gauss-Jordan elimination with partial pivoting, by a thread block
-/// (one-dimensional, at least Layout::threads(n)) in which each warp has R x 32 rows, each thread R of them.
+/// (one-dimensional, at least Layout::threads(n), several warps), a row a thread. Rows behind the matrix are zero.
 ///
 /// The matrix is taken by panels of columns, one in shared memory, where it is eliminated by inner panels of W columns,
-/// of which each thread has its rows in registers. That leaves in a panel the columns of the transformation T that its
+/// of which each thread has its row in registers. That leaves in a panel the columns of the transformation T that its
 /// steps amount to, T = I elsewhere: with K = the pivot rows, B = what they held and P = the panel all other columns
 /// take one product,
 ///   a(i, j) = (i in K ? 0 : a(i, j)) + sum_l P(i, l) B(l, j),
-/// within the panel in shared memory after each inner panel. Outside of it they take it when they are needed: a panel
-/// all before it together just before it is eliminated, and all behind it at the end (left-looking), while it stands in
-/// the registers of the thread block as sums of the tensor cores, for which P is read from global memory once.
+/// within the panel in shared memory after each inner panel. Outside of it they take it when they are needed, a panel
+/// all that stand before it together just before it is eliminated, and all that stand behind it at the end
+/// (left-looking): it then stands in the registers of the thread block as sums of the tensor cores, and each P is read
+/// from global memory once.
 ///
-/// Rows stay where they are: step k has pivot row p(k). At the end X(i, p(l)) = a(p(i), l). Column l is stored as
-/// column p(l) from its elimination on, unless the matrix is inverted in its place.
-template <class C, int W, int R>
+/// Rows stay where they are: step k has pivot row p(k). At the end X(i, p(l)) = a(p(i), l). Column l is kept as column
+/// p(l) from its elimination on, unless the matrix is inverted in its place.
+template <class C, int W>
 struct BlockGaussJordan {
-  using Layout = GaussJordanLayout<C, W, R>;
+  using Layout = GaussJordanLayout<C, W>;
   using Tile = UpdateTile<C, W>;
   using Product = typename Layout::Product;
   using Real = detail::arithmetic_real_t<C>;
   static constexpr int outer = Layout::outer;
   static constexpr int not_yet = INT_MAX;
-  static constexpr unsigned warp_rows = 32 * R;
 
   /// A warp's best row of the panel at work, the element that may be the pivot first.
   struct alignas(16) Offer {
@@ -76,15 +82,15 @@ struct BlockGaussJordan {
   C* staged;
   Offer* offers;    ///< 2 x warps
   unsigned* keys;   ///< 2 x warps
-  int* pivot_row;   ///< n: p(k)
-  int* step_of;     ///< n: the step whose pivot row it is, or not_yet
-  int* place;       ///< n: where a column of the result is kept
+  int* pivot_row;   ///< p(k)
+  int* step_of;     ///< the step whose pivot row it is, or not_yet; of rows behind the matrix their number
+  int* place;       ///< of a column, where it is kept
   int* non_finite;  ///< whether the matrix had NaN or Inf
 
-  __host__ __device__ static constexpr std::size_t bytes(int n, const Layout& layout) {
-    const auto warps = static_cast<std::size_t>(layout.warps), order = static_cast<std::size_t>(n);
+  __host__ __device__ static constexpr std::size_t bytes(const Layout& layout) {
+    const auto warps = static_cast<std::size_t>(layout.warps), rows = static_cast<std::size_t>(layout.rows);
     return static_cast<std::size_t>(layout.panel + layout.staged) * sizeof(C) +
-           2 * warps * (sizeof(Offer) + sizeof(unsigned)) + (3 * order + 1) * sizeof(int);
+           2 * warps * (sizeof(Offer) + sizeof(unsigned)) + (3 * rows + 1) * sizeof(int);
   }
 
   __device__ BlockGaussJordan(unsigned char* shared, int n_, const Layout& layout_) : n(n_), layout(layout_) {
@@ -93,9 +99,9 @@ struct BlockGaussJordan {
     offers = reinterpret_cast<Offer*>(staged + layout.staged);
     keys = reinterpret_cast<unsigned*>(offers + 2 * warps());
     pivot_row = reinterpret_cast<int*>(keys + 2 * warps());
-    step_of = pivot_row + n;
-    place = step_of + n;
-    non_finite = place + n;
+    step_of = pivot_row + layout.rows;
+    place = step_of + layout.rows;
+    non_finite = place + layout.rows;
   }
 
   /// What became of a matrix: info as LAPACK's getrf, and whether there is an inverse.
@@ -106,7 +112,10 @@ struct BlockGaussJordan {
 
   /// `target` may be `source`; it is undefined if the outcome is not regular. Uniform in the thread block.
   __device__ Outcome run(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target) const {
-    for_each_row([&](int i) { step_of[i] = not_yet; });
+    if (has_rows()) {
+      step_of[thread()] = thread() < n ? not_yet : thread();
+      place[thread()] = thread();
+    }
     if (thread() == 0) *non_finite = 0;
     return layout.panel_columns < n ? by_panels(source, target) : at_once(source, target);
   }
@@ -117,16 +126,14 @@ struct BlockGaussJordan {
   __device__ static int warp() { return thread() / 32; }
   __device__ int warps() const { return layout.warps; }
   __device__ int threads() const { return 32 * layout.warps; }
-  /// The first of the 32 rows of part r of this warp.
-  __device__ static int first_row(int r) { return 32 * (R * warp() + r); }
+  /// Whether this warp has rows.
+  __device__ bool has_rows() const { return 32 * warp() < n; }
   __device__ C& at(int i, int c) const { return panel[i + c * layout.ld]; }
   __device__ Panel<C, int> columns_from(int c) const { return {panel + c * layout.ld, layout.ld}; }
-  /// visit(row) for the rows of this thread.
-  template <class Visit>
-  __device__ void for_each_row(Visit visit) const {
-#pragma unroll
-    for (int r = 0; r < R; ++r)
-      if (first_row(r) + lane() < n) visit(first_row(r) + lane());
+  /// With one multiplication of 32 bits.
+  template <class T>
+  __device__ static T* column_of(const detail::MatrixRef<T>& a, int j) {
+    return a.data + static_cast<std::size_t>(static_cast<unsigned>(j)) * static_cast<unsigned>(a.ld);
   }
 
   __device__ Outcome at_once(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target) const {
@@ -140,17 +147,18 @@ struct BlockGaussJordan {
 
   __device__ Outcome by_panels(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target) const {
     const bool in_place = source.data == target.data;
-    for_each_row([&](int i) { place[i] = i; });
+    const detail::MatrixRef<const C> transformed{target.data, n, n, target.ld};
     __syncthreads();
 #pragma unroll 1
     for (int pass = 0; pass < 2; ++pass) {
       const bool final = pass == 1;
-      const detail::MatrixRef<const C> from = final ? detail::MatrixRef<const C>{target.data, n, n, target.ld} : source;
+      const detail::MatrixRef<const C> from = final ? transformed : source;
 #pragma unroll 1
       for (int first = 0; first < n; first += outer) {
         const int width = min(outer, n - first);
-        transform_panel(from, target, first, final ? first + width : 0, final ? n : first, final);
+        transform(from, transformed, first, final ? first + width : 0, final ? n : first, final);
         if (!final) {
+          prefetch(source, first + outer);
           const int info = eliminate_panel(first, width);
           __syncthreads();
           if (info != 0 || *non_finite != 0) return {info, false};
@@ -165,28 +173,45 @@ struct BlockGaussJordan {
     return {0, true};
   }
 
-  /// Columns first..first + outer - 1 of `from` to shared memory with the transformations of the steps begin..end - 1;
-  /// the rows go to their final places if this is `final`.
-  __device__ void transform_panel(const detail::MatrixRef<const C>& from, const detail::MatrixRef<C>& transformed,
-                                  int first, int begin, int end, bool final) const {
-    const int top = first_row(0) + lane() / 4;
-    const int rows = (n - top + 7) / 8;  // of this lane that exist
+  using Left = typename Product::Left;
+
+  /// The first row of this lane in the tile of its warp, and how many of them the matrix has.
+  __device__ static int top_row() { return 32 * warp() + Product::row(0); }
+  __device__ int tile_rows() const { return (n - top_row() + 7) / 8; }
+
+  /// Columns first..first + outer - 1 of `from`, those behind the matrix zero, to shared memory with the transformations
+  /// of the steps begin..end - 1, which are columns of x; rows to their final places if this is `final`.
+  __device__ void transform(const detail::MatrixRef<const C>& from, const detail::MatrixRef<const C>& x, int first,
+                            int begin, int end, bool final) const {
+    const int rows = tile_rows();
     Product tile;
 #pragma unroll
     for (int c = 0; c < Product::groups; ++c)
 #pragma unroll
       for (int v = 0; v < 2; ++v) {
         const int l = first + Product::column(c, v);
-        const C* const column = from.column(place[min(l, n - 1)]) + top;
+        const C* const column = column_of(from, place[min(l, n - 1)]) + top_row();
 #pragma unroll
         for (int t = 0; t < Product::rows; ++t) tile.set(t, c, v, t < rows && l < n ? column[8 * t] : C{});
       }
-    apply(tile, transformed, begin, end, top, rows);
+    apply(tile, x, begin, end);
     __syncthreads();
+    put(tile, final);
+  }
+
+  /// Brings columns first..first + outer - 1 near, as far as they exist.
+  __device__ void prefetch(const detail::MatrixRef<const C>& from, int first) const {
+    constexpr int line = 128 / static_cast<int>(sizeof(C));
+    for (int c = first + warp(); c < min(first + outer, n); c += warps())
+      for (int i = line * lane(); i < n; i += line * 32) asm volatile("prefetch.global.L2 [%0];" ::"l"(&from(i, c)));
+  }
+
+  /// To the panel in shared memory, rows to their final places if this is `final`.
+  __device__ void put(const Product& tile, bool final) const {
+    if (has_rows())
 #pragma unroll
-    for (int t = 0; t < Product::rows; ++t)
-      if (t < rows) {
-        const int row = top + 8 * t;
+      for (int t = 0; t < Product::rows; ++t) {
+        const int row = top_row() + 8 * t;
         C* const to = &at(final ? step_of[row] : row, 0);
 #pragma unroll
         for (int c = 0; c < Product::groups; ++c)
@@ -197,16 +222,17 @@ struct BlockGaussJordan {
   }
 
   /// The transformations of the steps begin..end - 1, panel by panel. The pivot rows of one go through shared memory
-  /// while what comes after is on its way from global memory to registers.
-  __device__ void apply(Product& tile, const detail::MatrixRef<C>& x, int begin, int end, int top, int rows) const {
-    using Left = typename Product::Left;
-    constexpr int chunks = outer / Product::depth, ahead = 2;
-    static_assert(chunks % ahead == 0);
-    const auto fetch = [&](Left& left, int l0) {
-      if (l0 >= end) return;
+  /// while the columns of P are on their way from global memory to registers.
+  __device__ void apply(Product& tile, const detail::MatrixRef<const C>& x, int begin, int end) const {
+    constexpr int depth = Product::depth, ahead = Product::ahead;
+    static_assert(outer % (depth * ahead) == 0);
+    const int top = top_row(), rows = tile_rows();
+    const auto fetch = [&](Left& left, int first) {
+      if (first >= end) return;
 #pragma unroll
       for (int v = 0; v < Product::values; ++v) {
-        const C* const column = x.column(place[min(l0 + lane() % 4 + 4 * v, end - 1)]) + top;
+        // columns behind the matrix meet rows behind it
+        const C* const column = column_of(x, place[min(first + lane() % 4 + 4 * v, end - 1)]) + top;
 #pragma unroll
         for (int t = 0; t < Product::rows; ++t)
           if (t < rows) left.x[t][v] = column[8 * t];
@@ -214,50 +240,47 @@ struct BlockGaussJordan {
     };
     Left left[ahead]{};
 #pragma unroll
-    for (int u = 0; u < ahead; ++u) fetch(left[u], begin + u * Product::depth);
+    for (int u = 0; u < ahead; ++u) fetch(left[u], begin + u * depth);
 #pragma unroll 1
     for (int k = begin; k < end; k += outer) {
-      double* const b = reinterpret_cast<double*>(panel) + (k / outer) % 2 * Product::staged;
+      double* const b = reinterpret_cast<double*>(panel) + k / outer % 2 * Product::staged;
+      if (has_rows())
 #pragma unroll
-      for (int t = 0; t < Product::rows; ++t) {
-        const int step = t < rows ? step_of[top + 8 * t] - k : -1;
-        if (step >= 0 && step < outer) tile.move_row(t, b, step);
-      }
-      if (k + outer > end)  // what is behind the matrix
-        for (int e = (end - k) * Product::stride + thread(); e < outer * Product::stride; e += threads())
-#pragma unroll
-          for (int p = 0; p < Product::parts; ++p) b[e + p * outer * Product::stride] = 0;
-      __syncthreads();
-#pragma unroll 1
-      for (int c = 0; c < outer && k + c < end; c += ahead * Product::depth)
-#pragma unroll
-        for (int u = 0; u < ahead; ++u) {
-          const int m = c + u * Product::depth;
-          if (k + m < end) tile.add(left[u], b + m * Product::stride);
-          fetch(left[u], k + m + ahead * Product::depth);
+        for (int t = 0; t < Product::rows; ++t) {
+          const int step = step_of[top + 8 * t] - k;
+          if (step >= 0 && step < outer) tile.move_row(t, b, step);
         }
+      __syncthreads();
+      if (has_rows())
+#pragma unroll 1
+        for (int c = k; c < min(k + outer, end); c += ahead * depth)
+#pragma unroll
+          for (int u = 0; u < ahead; ++u) {
+            const int l = c + u * depth;
+            if (l < end) tile.add(left[u], b + (l - k) * Product::stride);
+            fetch(left[u], l + ahead * depth);
+          }
     }
   }
 
   /// The panel in shared memory to its columns.
   __device__ void store_panel(const detail::MatrixRef<C>& to, int first, int width) const {
-    for_each_row([&](int i) {
-      const C* from = &at(i, 0);
+    if (thread() >= n) return;
+    const C* from = &at(thread(), 0);
 #pragma unroll 4
-      for (int c = 0; c < width; ++c, from += layout.ld) to(i, place[first + c]) = *from;
-    });
+    for (int c = 0; c < width; ++c, from += layout.ld) column_of(to, place[first + c])[thread()] = *from;
   }
 
-  /// The whole matrix; what is behind it up to a multiple of W columns is zero.
+  /// The whole matrix; what is behind it in the panel is zero.
   __device__ void load(const detail::MatrixRef<const C>& a) const {
-    const int end = (n + W - 1) / W * W;
-    for_each_row([&](int i) {
-      const C* from = &a(i, 0);
-      C* to = &at(i, 0);
+    if (has_rows()) {
+      const int copied = thread() < n ? n : 0;
+      const C* from = &a(min(thread(), n - 1), 0);
+      C* to = &at(thread(), 0);
 #pragma unroll 4
-      for (int c = 0; c < n; ++c, from += a.ld, to += layout.ld) copy_async(to, from);
-      for (int c = n; c < end; ++c) at(i, c) = C{};
-    });
+      for (int c = 0; c < copied; ++c, from += a.ld, to += layout.ld) copy_async(to, from);
+      for (int c = copied; c < layout.panel_columns; ++c) at(thread(), c) = C{};
+    }
     __pipeline_commit();
     __pipeline_wait_prior(0);
     __syncthreads();
@@ -272,203 +295,141 @@ struct BlockGaussJordan {
       const int steps = eliminate(first + c, c, inner, own_pivot);
       if (steps < inner) return first + c + steps + 1;
       if (width > W) {
-        stage_inside(c, width, own_pivot);
+        stage_inside(c, inner, width, own_pivot);
         __syncthreads();
-        update_inside(first + c, c, inner, width);
+        if (has_rows()) update_inside(c, width);
       }
     }
     return 0;
   }
 
-  /// The larger, the better row `number` of this warp is as the next pivot: magnitude and number; below warp_rows the
-  /// element is zero.
-  __device__ static unsigned key_of(C x, int number, bool candidate) {
-    const unsigned word = magnitude_word(x) & ~(warp_rows - 1);
-    const unsigned magnitude = detail::is_zero(x) ? 0u : max(word, warp_rows);
-    return candidate ? magnitude + warp_rows - 1 - static_cast<unsigned>(number) : 0u;
+  /// The larger, the better the row of `lane` is as the next pivot: magnitude and lane; below 32 the element is zero.
+  __device__ static unsigned key_of(C x, bool candidate) {
+    const unsigned word = magnitude_word(x) & ~31u;
+    const unsigned magnitude = detail::is_zero(x) ? 0u : max(word, 32u);
+    return candidate ? magnitude + 31 - static_cast<unsigned>(lane()) : 0u;
   }
-  __device__ static int number_in_key(unsigned key) { return static_cast<int>(warp_rows - 1 - key % warp_rows); }
+  __device__ static int lane_in_key(unsigned key) { return static_cast<int>(31 - key % 32); }
 
   /// Steps first..first + width - 1 within the columns from c0 of the panel. Lane l keeps the pivot row of step l.
   /// Returns how many steps had a pivot. The loop stays rolled, since its code would not stay in the instruction cache:
   /// a step reads register c and writes register c - 1.
   __device__ int eliminate(int first, int c0, int width, int& own_pivot) const {
-    C x[R][W], products{};
-    int step[R];
+    C x[W]{}, products{};
+    C* const own = &at(thread(), c0);
+    int step = 0;
+    if (has_rows()) {
+      step = step_of[thread()];
 #pragma unroll
-    for (int r = 0; r < R; ++r) {
-      const int row = first_row(r) + lane();
-      step[r] = row < n ? step_of[row] : 0;
-#pragma unroll
-      for (int c = 0; c < W; ++c) x[r][c] = row < n ? at(row, c0 + c) : C{};
-#pragma unroll
-      for (int c = 0; c < W; ++c) products = fused_subtract(products, x[r][c], C{});
+      for (int c = 0; c < W; ++c) x[c] = own[c * layout.ld];
     }
+#pragma unroll
+    for (int c = 0; c < W; ++c) products = fused_subtract(products, x[c], C{});
     if (!detail::is_zero(products)) atomicOr(non_finite, 1);
     int l = 0;
 #pragma unroll 1
     for (; l < width; ++l) {
       const int buffer = l % 2 * warps();
-      unsigned key = key_of(x[0][0], lane(), step[0] == not_yet);
-      C candidate = x[0][0];
-#pragma unroll
-      for (int r = 1; r < R; ++r) {
-        const unsigned other = key_of(x[r][0], 32 * r + lane(), step[r] == not_yet);
-        if (other > key) candidate = x[r][0];
-        key = max(key, other);
-      }
-      const Divisor<C> own(candidate);
-      const unsigned best = __reduce_max_sync(full_warp, key);
-      const int number = number_in_key(best);
-      if (lane() == number % 32) {
+      const Divisor<C> divisor(x[0]);
+      const unsigned best = __reduce_max_sync(full_warp, key_of(x[0], step == not_yet));
+      if (lane() == lane_in_key(best)) {
         Offer& offer = offers[buffer + warp()];
-        write_row(offer.row, x, number / 32);
-        offer.inverse = own.inverse;
-        offer.power = own.power;
+        Rows<C, W>::write(offer.row, x);
+        offer.inverse = divisor.inverse;
+        offer.power = divisor.power;
         keys[buffer + warp()] = best;
       }
-      unsigned top = best;
-      int from = 0;
-      if (warps() == 1) {
-        __syncwarp();
-      } else {
-        __syncthreads();
-        const unsigned offered = lane() < warps() ? keys[buffer + lane()] : 0u;
-        top = __reduce_max_sync(full_warp, offered);
-        from = __ffs(static_cast<int>(__ballot_sync(full_warp, offered == top))) - 1;
-      }
-      if (top < warp_rows) break;
-      const int pivot = static_cast<int>(warp_rows) * from + number_in_key(top);
-      if (lane() == l) own_pivot = pivot;
+      __syncthreads();
+      const unsigned offered = lane() < warps() ? keys[buffer + lane()] : 0u;
+      const unsigned top = __reduce_max_sync(full_warp, offered);
+      const int from = __ffs(static_cast<int>(__ballot_sync(full_warp, offered == top))) - 1;
+      if (top < 32) break;
+      const int pivot_lane = lane_in_key(top);
+      if (lane() == l) own_pivot = 32 * from + pivot_lane;
       const Offer& offer = offers[buffer + from];
       const C inverse = offer.inverse;
       const Real power = offer.power;
-      C factor[R];
+      if (from == warp()) {
+        __syncwarp();  // keeps the branch, which the other warps do not take
+        if (lane() == pivot_lane) {  // becomes its part of the identity
+          step = first + l;
+          pivot_row[step] = thread();
+          x[0] = detail::from_real<C>(Real(-1));
 #pragma unroll
-      for (int r = 0; r < R; ++r) {
-        const bool is_pivot = pivot == first_row(r) + lane();
-        factor[r] = scaled(is_pivot ? detail::from_real<C>(Real(-1)) : x[r][0], power) * inverse;
-        if (is_pivot) {  // becomes its part of the identity
-          step[r] = first + l;
-          pivot_row[step[r]] = pivot;
-#pragma unroll
-          for (int c = 1; c < W; ++c) x[r][c] = C{};
+          for (int c = 1; c < W; ++c) x[c] = C{};
         }
       }
+      const C factor = scaled(x[0], power) * inverse;
       constexpr int size = Vector16<C>::size;
 #pragma unroll
       for (int p = 0; p < W / size; ++p) {
         const auto part = reinterpret_cast<const Vector16<C>*>(offer.row)[p];
 #pragma unroll
-        for (int v = 0; v < size; ++v)
-#pragma unroll
-          for (int r = 0; r < R; ++r)
-            if (p * size + v > 0)
-              x[r][(p * size + v + W - 1) % W] = fused_subtract(x[r][p * size + v], factor[r], part.value[v]);
+        for (int v = 0; v < size; ++v) {
+          const int c = p * size + v;
+          if (c > 0) x[c - 1] = fused_subtract(x[c], factor, part.value[v]);
+        }
       }
-#pragma unroll
-      for (int r = 0; r < R; ++r) x[r][W - 1] = -factor[r];
+      x[W - 1] = -factor;
     }
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      const int row = first_row(r) + lane();
-      if (row >= n) continue;
-      step_of[row] = step[r];
+    if (has_rows()) {
+      step_of[thread()] = step;
 #pragma unroll
       for (int c = 0; c < W; ++c)
-        if (c >= W - width) at(row, c0 + c - (W - width)) = x[r][c];
+        if (c >= W - width) own[(c - (W - width)) * layout.ld] = x[c];
     }
     return l;
   }
 
-  /// Row x[which].
-  __device__ static void write_row(C* to, const C (&x)[R][W], int which) {
-    using Part = Vector16<C>;
-#pragma unroll
-    for (int p = 0; p < W / Part::size; ++p) {
-      Part part;
-#pragma unroll
-      for (int v = 0; v < Part::size; ++v) {
-        part.value[v] = x[0][p * Part::size + v];
-#pragma unroll
-        for (int r = 1; r < R; ++r)
-          if (which == r) part.value[v] = x[r][p * Part::size + v];
-      }
-      reinterpret_cast<Part*>(to)[p] = part;
-    }
-  }
-
-  /// The pivot rows of an inner panel in the other columns of the panel, some lanes a column. Rows that it does not
-  /// have in its last columns meet zeros in P.
-  __device__ void stage_inside(int c0, int width, int own_pivot) const {
+  /// The pivot rows of an inner panel of `inner` columns from the other columns of the panel, where they become zero,
+  /// some lanes a column. Rows that it does not have in its last columns meet zeros in P.
+  __device__ void stage_inside(int c0, int inner, int width, int own_pivot) const {
     constexpr int columns = 32 / W;  // at once
     const int l = lane() % W, pivot = __shfl_sync(full_warp, own_pivot, l);
     const int stride = Tile::conflict_free_stride(layout.panel_columns);
     const int end = (width + W - 1) / W * W, step = columns * warps();
     C* const to = staged + l * stride;
-    const C* from = &at(pivot, 0);
+    C* const from = &at(pivot, 0);
 #pragma unroll 4
     for (int c = columns * warp() + lane() / W; c < end; c += step)
-      if (c < c0 || c >= c0 + W) to[Tile::place(c)] = from[c * layout.ld];
+      if (c < c0 || c >= c0 + W) {
+        to[Tile::place(c)] = from[c * layout.ld];
+        if (l < inner) from[c * layout.ld] = C{};
+      }
   }
 
-  /// The rows of this lane in the tiles of part r of its warp, and which of them are pivot rows of the steps
-  /// first..end - 1.
-  struct TileRows {
-    int row[Tile::rows];  ///< the last row of the matrix for those behind it
-    bool replaced[Tile::rows];
-    bool exists[Tile::rows];
-  };
-  __device__ TileRows tile_rows(int r, int first, int end) const {
-    TileRows rows;
-#pragma unroll
-    for (int t = 0; t < Tile::rows; ++t) {
-      const int row = first_row(r) + Tile::row(t);
-      rows.exists[t] = row < n;
-      rows.row[t] = min(row, n - 1);
-      const int step = step_of[rows.row[t]];
-      rows.replaced[t] = step >= first && step < end;
-    }
-    return rows;
-  }
-
-  __device__ void update_inside(int first, int c0, int inner, int width) const {
-    __syncwarp();
+  __device__ void update_inside(int c0, int width) const {
     const int stride = Tile::conflict_free_stride(layout.panel_columns);
     constexpr int parts = W / Tile::depth;
-#pragma unroll 1
-    for (int r = 0; r < R && first_row(r) < n; ++r) {
-      const TileRows rows = tile_rows(r, first, first + inner);
-      typename Tile::Left left[parts];
-      const auto load_left = [&](int m) { return Tile::load_left(columns_from(c0 + m * Tile::depth), rows.row); };
+    int row[Tile::rows];
 #pragma unroll
-      for (int m = 0; m < parts && Tile::keeps_left; ++m) left[m] = load_left(m);
-#pragma unroll 1
-      for (int c = 0; c < width; c += W) {
-        if (c == c0) continue;
-        C* const top = &at(0, c);
-        Tile tile;
-        tile.for_each([&](int t, int j, C& x) { x = rows.replaced[t] ? C{} : top[rows.row[t] + j * layout.ld]; });
+    for (int t = 0; t < Tile::rows; ++t) row[t] = 32 * warp() + Tile::row(t);
+    __syncwarp();
+    typename Tile::Left left[parts];
+    const auto load_left = [&](int m) { return Tile::load_left(columns_from(c0 + m * Tile::depth), row); };
 #pragma unroll
-        for (int m = 0; m < parts; ++m) {
-          if constexpr (!Tile::keeps_left) left[m] = load_left(m);
-          tile.add(left[m], staged + m * Tile::depth * stride + c, stride);
-        }
-        __syncwarp();  // rows behind the matrix stand for its last one
-        tile.for_each([&](int t, int j, C& x) {
-          if (rows.exists[t]) top[rows.row[t] + j * layout.ld] = x;
-        });
+    for (int m = 0; m < parts && Tile::keeps_left; ++m) left[m] = load_left(m);
+#pragma unroll 1
+    for (int c = 0; c < width; c += W) {
+      if (c == c0) continue;
+      C* const top = &at(row[0], c);
+      Tile tile;
+      tile.for_each([&](int t, int j, C& x) { x = top[8 * t + j * layout.ld]; });
+#pragma unroll
+      for (int m = 0; m < parts; ++m) {
+        if constexpr (!Tile::keeps_left) left[m] = load_left(m);
+        tile.add(left[m], staged + m * Tile::depth * stride + c, stride);
       }
+      tile.for_each([&](int t, int j, C& x) { top[8 * t + j * layout.ld] = x; });
     }
     __syncwarp();
   }
 
   __device__ void write_permuted(const detail::MatrixRef<C>& x) const {
-    for_each_row([&](int i) {
-      const C* from = &at(pivot_row[i], 0);
+    if (thread() >= n) return;
+    const C* from = &at(pivot_row[thread()], 0);
 #pragma unroll 4
-      for (int c = 0; c < n; ++c, from += layout.ld) x(i, pivot_row[c]) = *from;
-    });
+    for (int c = 0; c < n; ++c, from += layout.ld) column_of(x, pivot_row[c])[thread()] = *from;
   }
 
   /// Column j becomes column pivot_row[j], in place, some rows at a time through what held the panel.

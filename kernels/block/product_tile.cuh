@@ -11,10 +11,10 @@ namespace blockjacobi::kernels {
 /// and imaginary parts apart. Lane 4 m + k has the rows m + 8 r and of each group of 8 columns k and k + 4.
 template <class C, int W>
 struct ProductTile {
-  using Wide = tensor_scalar_t<C>;
   static constexpr bool is_complex = detail::Arithmetic<C>::is_complex;
   static constexpr int rows = 4, groups = W / 8, parts = is_complex ? 2 : 1;
   static constexpr int depth = is_complex ? 4 : 8, values = depth / 4;  ///< columns of P at once, and those of a lane
+  static constexpr int ahead = 2;                                          ///< such pieces of P under way
   static constexpr int stride = W + 4;                                     ///< of rows of B, without bank conflicts
   static constexpr int staged = parts * W * stride;                        ///< elements of B, of W rows
   static_assert(W % 16 == 0);
@@ -30,13 +30,6 @@ struct ProductTile {
   __device__ static int row(int r) { return lane() / 4 + 8 * r; }
   __device__ static int column(int c, int v) { return 8 * c + lane() % 4 + 4 * v; }
 
-  /// visit(r, column in the tile, get, set) is too much for what there is to do: the element as a number.
-  __device__ Wide get(int r, int c, int v) const {
-    if constexpr (is_complex)
-      return {sum[0][r][c][v], sum[1][r][c][v]};
-    else
-      return sum[0][r][c][v];
-  }
   __device__ void set(int r, int c, int v, C x) {
     if constexpr (is_complex) {
       sum[0][r][c][v] = static_cast<double>(x.re);

@@ -189,11 +189,11 @@ std::size_t bytes_limit(Kernel* kernel) {
   return (shared_memory_limit() - attributes.sharedSizeBytes) / granularity * granularity;
 }
 
-template <class C, int W, int R, int Threads>
-__global__ void __launch_bounds__(Threads, 1)
+template <class C, int W>
+__global__ void __launch_bounds__(largest_blocked_order, 1)
     setup_large_kernel(const SetupArguments<C> arguments, const index_t first_slot, const bool whole) {
   using Real = detail::arithmetic_real_t<C>;
-  using Elimination = BlockGaussJordan<C, W, R>;
+  using Elimination = BlockGaussJordan<C, W>;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ LargeScratch<C> scratch;
 
@@ -218,19 +218,15 @@ __global__ void __launch_bounds__(Threads, 1)
   if (threadIdx.x == 0) store_outcome(arguments, slot, outcome);
 }
 
-/// By the first shape from `which` on that has the orders.
-template <int which, class C>
-void setup_by_shape(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  constexpr bool complex = detail::Arithmetic<C>::is_complex;
-  constexpr GaussJordanShape shape = gauss_jordan_shape(scalar_words<C>, complex, which);
-  if constexpr (which + 1 < gauss_jordan_shapes(complex))
-    if (range.largest > shape.largest_order()) return setup_by_shape<which + 1>(arguments, range, stream);
-  using Elimination = BlockGaussJordan<C, shape.width, shape.rows>;
+template <class C>
+void setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  constexpr int width = gauss_jordan_width(scalar_words<C>, detail::Arithmetic<C>::is_complex);
+  using Elimination = BlockGaussJordan<C, width>;
   const int n = range.largest, threads = Elimination::Layout::threads(n);
   const bool whole = gauss_jordan_whole(scalar_words<C>, n);
-  const auto layout = Elimination::Layout::of(n, threads, whole);
-  const std::size_t bytes = aligned_bytes(large_shared_bytes<C>(n, 0)) + Elimination::bytes(n, layout);
-  constexpr auto kernel = setup_large_kernel<C, shape.width, shape.rows, shape.threads>;
+  const std::size_t bytes =
+      aligned_bytes(large_shared_bytes<C>(n, 0)) + Elimination::bytes(Elimination::Layout::of(n, threads, whole));
+  constexpr auto kernel = setup_large_kernel<C, width>;
   // why not `bytes`: a launch recorded in a graph must not lose its right to a later, smaller one
   check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes_limit(kernel))),
@@ -238,11 +234,6 @@ void setup_by_shape(const SetupArguments<C>& arguments, const SlotRange& range, 
   kernel<<<static_cast<unsigned>(range.count), static_cast<unsigned>(threads), bytes, stream>>>(arguments, range.first,
                                                                                                 whole);
   check_launch("setup_large_kernel");
-}
-
-template <class C>
-void setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  setup_by_shape<0>(arguments, range, stream);
 }
 
 }  // namespace blockjacobi::kernels

@@ -54,17 +54,7 @@ constexpr LuShape lu_shape(int words, int n) {
 /// Whether Gauss-Jordan elimination has a matrix of order n in shared memory as a whole; `words` of 4 bytes a scalar.
 constexpr bool gauss_jordan_whole(int words, int n) { return words * n * (n + 20) <= 28 * 1024; }
 
-/// What a thread has of a panel in its registers, and threads of a thread block, which both are bounded by registers.
-struct GaussJordanShape {
-  int width, rows, threads;
-  constexpr int largest_order() const { return rows * threads; }
-};
-/// The shape to take is the first that has the order. In fp64 panels of 16 columns are 2 % faster where they do not
-/// spill.
-constexpr int gauss_jordan_shapes(bool) { return 1; }
-constexpr GaussJordanShape gauss_jordan_shape(int words, bool complex, int which) {
-  (void)complex, (void)which;
-  return {words == 1 && !complex ? 16 : 8, 1, 512};
-}
+/// Columns of a panel of Gauss-Jordan elimination that a thread has in its registers.
+constexpr int gauss_jordan_width(int words, bool complex) { return words == 1 && !complex ? 16 : 8; }
 
 }  // namespace blockjacobi::kernels
