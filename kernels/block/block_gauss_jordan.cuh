@@ -7,6 +7,7 @@
 #include "kernels/block/update_tile.cuh"
 #include "kernels/subwarp/extract.cuh"
 #include "kernels/subwarp/team.cuh"
+#include "kernels/tuning/blocked.hpp"
 
 #include <cuda_pipeline.h>
 
@@ -24,24 +25,19 @@ struct GaussJordanLayout {
   int ld;             ///< of the panel
   int panel_columns;  ///< a multiple of W, or of at least n columns
   int panel, staged;  ///< elements
-  int warps;          ///< of the thread block
 
   /// Threads that have all rows.
   __host__ __device__ static constexpr int threads(int n) { return (n + 31) / 32 * 32; }
 
   /// With the whole matrix in shared memory, or one panel.
-  __host__ __device__ static constexpr GaussJordanLayout of(int n, int threads_of_block, bool whole) {
+  __host__ __device__ static constexpr GaussJordanLayout of(int n, bool whole) {
     const int rounded = (n + W - 1) / W * W, ld = Tile::conflict_free_ld(threads(n));
     const int panel_columns = whole || rounded < outer ? rounded : outer;
     const int least = panel_columns < n ? 2 * Product::staged * static_cast<int>(sizeof(double)) : 0;
     const int elements = ld * panel_columns, least_elements = least / static_cast<int>(sizeof(C));
     const int staged = W * Tile::conflict_free_stride(panel_columns);
-    return {threads(n),
-            ld,
-            panel_columns,
-            ((elements > least_elements ? elements : least_elements) + 3) / 4 * 4,
-            (staged + 3) / 4 * 4,
-            threads_of_block / 32};
+    return {threads(n), ld, panel_columns, ((elements > least_elements ? elements : least_elements) + 3) / 4 * 4,
+            (staged + 3) / 4 * 4};
   }
 };
 
@@ -68,6 +64,7 @@ struct BlockGaussJordan {
   using Real = detail::arithmetic_real_t<C>;
   static constexpr int outer = Layout::outer;
   static constexpr int not_yet = INT_MAX;
+  static constexpr int most_warps = largest_blocked_order / 32;
 
   /// A warp's best row of the panel at work, the element that may be the pivot first.
   struct alignas(16) Offer {
@@ -75,34 +72,42 @@ struct BlockGaussJordan {
     C inverse;  ///< of the pivot times power
     Real power;
   };
+  /// Of the warps, for steps in turn.
+  struct alignas(16) Choice {
+    Offer offers[2][most_warps];
+    unsigned keys[2][most_warps];
+    int non_finite;  ///< whether the matrix had NaN or Inf
+  };
+  /// Of row, step or column k.
+  struct State {
+    int pivot_row;  ///< p(k)
+    int step;       ///< whose pivot row is row k, or not_yet; of rows behind the matrix their number
+    int place;      ///< where column k is kept
+  };
 
   int n;
   Layout layout;
-  C* panel;
+  Choice& choice;
+  State* state;  ///< layout.rows
   C* staged;
-  Offer* offers;    ///< 2 x warps
-  unsigned* keys;   ///< 2 x warps
-  int* pivot_row;   ///< p(k)
-  int* step_of;     ///< the step whose pivot row it is, or not_yet; of rows behind the matrix their number
-  int* place;       ///< of a column, where it is kept
-  int* non_finite;  ///< whether the matrix had NaN or Inf
+  C* panel;
 
+  __host__ __device__ static constexpr std::size_t state_bytes(int rows) {
+    return (static_cast<std::size_t>(rows) * sizeof(State) + 15) / 16 * 16;
+  }
   __host__ __device__ static constexpr std::size_t bytes(const Layout& layout) {
-    const auto warps = static_cast<std::size_t>(layout.warps), rows = static_cast<std::size_t>(layout.rows);
-    return static_cast<std::size_t>(layout.panel + layout.staged) * sizeof(C) +
-           2 * warps * (sizeof(Offer) + sizeof(unsigned)) + (3 * rows + 1) * sizeof(int);
+    return sizeof(Choice) + state_bytes(layout.rows) +
+           static_cast<std::size_t>(layout.staged + layout.panel) * sizeof(C);
   }
 
-  __device__ BlockGaussJordan(unsigned char* shared, int n_, const Layout& layout_) : n(n_), layout(layout_) {
-    panel = reinterpret_cast<C*>(shared);
-    staged = panel + layout.panel;
-    offers = reinterpret_cast<Offer*>(staged + layout.staged);
-    keys = reinterpret_cast<unsigned*>(offers + 2 * warps());
-    pivot_row = reinterpret_cast<int*>(keys + 2 * warps());
-    step_of = pivot_row + layout.rows;
-    place = step_of + layout.rows;
-    non_finite = place + layout.rows;
-  }
+  /// What is of one size first, since its addresses need no registers.
+  __device__ BlockGaussJordan(unsigned char* shared, int n_, const Layout& layout_)
+      : n(n_),
+        layout(layout_),
+        choice(*reinterpret_cast<Choice*>(shared)),
+        state(reinterpret_cast<State*>(&choice + 1)),
+        staged(reinterpret_cast<C*>(shared + sizeof(Choice) + state_bytes(layout.rows))),
+        panel(staged + layout.staged) {}
 
   /// What became of a matrix: info as LAPACK's getrf, and whether there is an inverse.
   struct Outcome {
@@ -113,10 +118,10 @@ struct BlockGaussJordan {
   /// `target` may be `source`; it is undefined if the outcome is not regular. Uniform in the thread block.
   __device__ Outcome run(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target) const {
     if (has_rows()) {
-      step_of[thread()] = thread() < n ? not_yet : thread();
-      place[thread()] = thread();
+      state[thread()].step = thread() < n ? not_yet : thread();
+      state[thread()].place = thread();
     }
-    if (thread() == 0) *non_finite = 0;
+    if (thread() == 0) choice.non_finite = 0;
     return layout.panel_columns < n ? by_panels(source, target) : at_once(source, target);
   }
 
@@ -124,8 +129,8 @@ struct BlockGaussJordan {
   __device__ static int thread() { return static_cast<int>(threadIdx.x); }
   __device__ static int lane() { return thread() % 32; }
   __device__ static int warp() { return thread() / 32; }
-  __device__ int warps() const { return layout.warps; }
-  __device__ int threads() const { return 32 * layout.warps; }
+  __device__ static int threads() { return static_cast<int>(blockDim.x); }
+  __device__ static int warps() { return threads() / 32; }
   /// Whether this warp has rows.
   __device__ bool has_rows() const { return 32 * warp() < n; }
   __device__ C& at(int i, int c) const { return panel[i + c * layout.ld]; }
@@ -140,7 +145,7 @@ struct BlockGaussJordan {
     load(source);
     const int info = eliminate_panel(0, n);
     __syncthreads();
-    if (info != 0 || *non_finite != 0) return {info, false};
+    if (info != 0 || choice.non_finite != 0) return {info, false};
     write_permuted(target);
     return {0, true};
   }
@@ -161,8 +166,8 @@ struct BlockGaussJordan {
           prefetch(source, first + outer);
           const int info = eliminate_panel(first, width);
           __syncthreads();
-          if (info != 0 || *non_finite != 0) return {info, false};
-          if (!in_place && thread() < width) place[first + thread()] = pivot_row[first + thread()];
+          if (info != 0 || choice.non_finite != 0) return {info, false};
+          if (!in_place && thread() < width) state[first + thread()].place = state[first + thread()].pivot_row;
         }
         __syncthreads();
         store_panel(target, first, width);
@@ -179,8 +184,9 @@ struct BlockGaussJordan {
   __device__ static int top_row() { return 32 * warp() + Product::row(0); }
   __device__ int tile_rows() const { return (n - top_row() + 7) / 8; }
 
-  /// Columns first..first + outer - 1 of `from`, those behind the matrix zero, to shared memory with the transformations
-  /// of the steps begin..end - 1, which are columns of x; rows to their final places if this is `final`.
+  /// Columns first..first + outer - 1 of `from`, those behind the matrix zero, to shared memory with the
+  /// transformations of the steps begin..end - 1, which are columns of x; rows to their final places if this is
+  /// `final`.
   __device__ void transform(const detail::MatrixRef<const C>& from, const detail::MatrixRef<const C>& x, int first,
                             int begin, int end, bool final) const {
     const int rows = tile_rows();
@@ -190,7 +196,7 @@ struct BlockGaussJordan {
 #pragma unroll
       for (int v = 0; v < 2; ++v) {
         const int l = first + Product::column(c, v);
-        const C* const column = column_of(from, place[min(l, n - 1)]) + top_row();
+        const C* const column = column_of(from, state[min(l, n - 1)].place) + top_row();
 #pragma unroll
         for (int t = 0; t < Product::rows; ++t) tile.set(t, c, v, t < rows && l < n ? column[8 * t] : C{});
       }
@@ -212,7 +218,7 @@ struct BlockGaussJordan {
 #pragma unroll
       for (int t = 0; t < Product::rows; ++t) {
         const int row = top_row() + 8 * t;
-        C* const to = &at(final ? step_of[row] : row, 0);
+        C* const to = &at(final ? state[row].step : row, 0);
 #pragma unroll
         for (int c = 0; c < Product::groups; ++c)
 #pragma unroll
@@ -232,7 +238,7 @@ struct BlockGaussJordan {
 #pragma unroll
       for (int v = 0; v < Product::values; ++v) {
         // columns behind the matrix meet rows behind it
-        const C* const column = column_of(x, place[min(first + lane() % 4 + 4 * v, end - 1)]) + top;
+        const C* const column = column_of(x, state[min(first + lane() % 4 + 4 * v, end - 1)].place) + top;
 #pragma unroll
         for (int t = 0; t < Product::rows; ++t)
           if (t < rows) left.x[t][v] = column[8 * t];
@@ -247,7 +253,7 @@ struct BlockGaussJordan {
       if (has_rows())
 #pragma unroll
         for (int t = 0; t < Product::rows; ++t) {
-          const int step = step_of[top + 8 * t] - k;
+          const int step = state[top + 8 * t].step - k;
           if (step >= 0 && step < outer) tile.move_row(t, b, step);
         }
       __syncthreads();
@@ -268,7 +274,7 @@ struct BlockGaussJordan {
     if (thread() >= n) return;
     const C* from = &at(thread(), 0);
 #pragma unroll 4
-    for (int c = 0; c < width; ++c, from += layout.ld) column_of(to, place[first + c])[thread()] = *from;
+    for (int c = 0; c < width; ++c, from += layout.ld) column_of(to, state[first + c].place)[thread()] = *from;
   }
 
   /// The whole matrix; what is behind it in the panel is zero.
@@ -319,41 +325,40 @@ struct BlockGaussJordan {
     C* const own = &at(thread(), c0);
     int step = 0;
     if (has_rows()) {
-      step = step_of[thread()];
+      step = state[thread()].step;
 #pragma unroll
       for (int c = 0; c < W; ++c) x[c] = own[c * layout.ld];
     }
 #pragma unroll
     for (int c = 0; c < W; ++c) products = fused_subtract(products, x[c], C{});
-    if (!detail::is_zero(products)) atomicOr(non_finite, 1);
+    if (!detail::is_zero(products)) atomicOr(&choice.non_finite, 1);
     int l = 0;
 #pragma unroll 1
     for (; l < width; ++l) {
-      const int buffer = l % 2 * warps();
       const Divisor<C> divisor(x[0]);
       const unsigned best = __reduce_max_sync(full_warp, key_of(x[0], step == not_yet));
       if (lane() == lane_in_key(best)) {
-        Offer& offer = offers[buffer + warp()];
+        Offer& offer = choice.offers[l % 2][warp()];
         Rows<C, W>::write(offer.row, x);
         offer.inverse = divisor.inverse;
         offer.power = divisor.power;
-        keys[buffer + warp()] = best;
+        choice.keys[l % 2][warp()] = best;
       }
       __syncthreads();
-      const unsigned offered = lane() < warps() ? keys[buffer + lane()] : 0u;
+      const unsigned offered = lane() < warps() ? choice.keys[l % 2][lane()] : 0u;
       const unsigned top = __reduce_max_sync(full_warp, offered);
       const int from = __ffs(static_cast<int>(__ballot_sync(full_warp, offered == top))) - 1;
       if (top < 32) break;
       const int pivot_lane = lane_in_key(top);
       if (lane() == l) own_pivot = 32 * from + pivot_lane;
-      const Offer& offer = offers[buffer + from];
+      const Offer& offer = choice.offers[l % 2][from];
       const C inverse = offer.inverse;
       const Real power = offer.power;
       if (from == warp()) {
-        __syncwarp();  // keeps the branch, which the other warps do not take
+        __syncwarp();                // keeps the branch, which the other warps do not take
         if (lane() == pivot_lane) {  // becomes its part of the identity
           step = first + l;
-          pivot_row[step] = thread();
+          state[step].pivot_row = thread();
           x[0] = detail::from_real<C>(Real(-1));
 #pragma unroll
           for (int c = 1; c < W; ++c) x[c] = C{};
@@ -373,7 +378,7 @@ struct BlockGaussJordan {
       x[W - 1] = -factor;
     }
     if (has_rows()) {
-      step_of[thread()] = step;
+      state[thread()].step = step;
 #pragma unroll
       for (int c = 0; c < W; ++c)
         if (c >= W - width) own[(c - (W - width)) * layout.ld] = x[c];
@@ -427,12 +432,12 @@ struct BlockGaussJordan {
 
   __device__ void write_permuted(const detail::MatrixRef<C>& x) const {
     if (thread() >= n) return;
-    const C* from = &at(pivot_row[thread()], 0);
+    const C* from = &at(state[thread()].pivot_row, 0);
 #pragma unroll 4
-    for (int c = 0; c < n; ++c, from += layout.ld) column_of(x, pivot_row[c])[thread()] = *from;
+    for (int c = 0; c < n; ++c, from += layout.ld) column_of(x, state[c].pivot_row)[thread()] = *from;
   }
 
-  /// Column j becomes column pivot_row[j], in place, some rows at a time through what held the panel.
+  /// Column j becomes column state[j].pivot_row, in place, some rows at a time through what held the panel.
   __device__ void permute_columns(const detail::MatrixRef<C>& x) const {
     const int height = layout.panel / n >= 32 ? 32 : 16;
     const int row = thread() % height, group = thread() / height, groups = threads() / height;
@@ -445,7 +450,7 @@ struct BlockGaussJordan {
       __syncthreads();
 #pragma unroll 4
       for (int j = group; j < n; j += groups)
-        if (exists) x(first + row, pivot_row[j]) = panel[j * height + row];
+        if (exists) x(first + row, state[j].pivot_row) = panel[j * height + row];
       __syncthreads();
     }
   }

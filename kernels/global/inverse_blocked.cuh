@@ -45,10 +45,10 @@ __global__ void __launch_bounds__(largest_blocked_order, 1)
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;
   const auto matrix = detail::matrix_of(a, k);
-  const int n = matrix.rows, threads = static_cast<int>(blockDim.x);
+  const int n = matrix.rows;
   if (n <= largest_tiny_order) return;
   const auto inverse = detail::matrix_of(x, k, n, n);
-  const auto layout = Elimination::Layout::of(n, threads, whole);
+  const auto layout = Elimination::Layout::of(n, whole);
   const auto outcome = Elimination(shared, n, layout).run(matrix, inverse);
   if (!outcome.regular) fill_matrix(inverse, quiet_nan<C>());
   if (threadIdx.x == 0) info[k] = outcome.info;
@@ -104,7 +104,7 @@ void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>
   const bool whole = gauss_jordan_whole(scalar_words<C>, a.rows);
   const int threads = Elimination::Layout::threads(a.rows);
   launch_blocked(inverse_blocked_kernel<C, width>, "inverse_blocked", threads, a.count,
-                 Elimination::bytes(Elimination::Layout::of(a.rows, threads, whole)), stream, a, x, whole, info);
+                 Elimination::bytes(Elimination::Layout::of(a.rows, whole)), stream, a, x, whole, info);
 }
 
 template <class C>

@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(largest_blocked_order, 1)
   Outcome<Real> outcome{detail::info_non_finite(bad % n, bad / n, n), Real(0) / Real(0)};
   if (bad == INT_MAX)
     outcome = block.solve([&] {
-      const auto layout = Elimination::Layout::of(n, static_cast<int>(blockDim.x), whole);
+      const auto layout = Elimination::Layout::of(n, whole);
       const Elimination elimination(shared + aligned_bytes(large_shared_bytes<C>(n, 0)), n, layout);
       const auto result = elimination.run({stored, n, n, n}, {stored, n, n, n});
       __syncthreads();
@@ -225,7 +225,7 @@ void setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUs
   const int n = range.largest, threads = Elimination::Layout::threads(n);
   const bool whole = gauss_jordan_whole(scalar_words<C>, n);
   const std::size_t bytes =
-      aligned_bytes(large_shared_bytes<C>(n, 0)) + Elimination::bytes(Elimination::Layout::of(n, threads, whole));
+      aligned_bytes(large_shared_bytes<C>(n, 0)) + Elimination::bytes(Elimination::Layout::of(n, whole));
   constexpr auto kernel = setup_large_kernel<C, width>;
   // why not `bytes`: a launch recorded in a graph must not lose its right to a later, smaller one
   check(
