@@ -21,23 +21,29 @@ struct GaussJordanLayout {
   static constexpr int outer = detail::Arithmetic<C>::is_complex ? 16 : 32;
   using Product = ProductTile<C, outer>;
 
-  int rows;           ///< of the panel, with those behind the matrix that its last warp has
+  int rows;           ///< of the panel, a multiple of 8
   int ld;             ///< of the panel
   int panel_columns;  ///< a multiple of W, or of at least n columns
-  int panel, staged;  ///< elements
+  int staged, panel;  ///< elements
+  int stages;         ///< pieces of P that a warp has in shared memory
 
   /// Threads that have all rows.
   __host__ __device__ static constexpr int threads(int n) { return (n + 31) / 32 * 32; }
 
-  /// With the whole matrix in shared memory, or one panel.
-  __host__ __device__ static constexpr GaussJordanLayout of(int n, bool whole) {
-    const int rounded = (n + W - 1) / W * W, ld = Tile::conflict_free_ld(threads(n));
-    const int panel_columns = whole || rounded < outer ? rounded : outer;
-    const int least = panel_columns < n ? 2 * Product::staged * static_cast<int>(sizeof(double)) : 0;
-    const int elements = ld * panel_columns, least_elements = least / static_cast<int>(sizeof(C));
-    const int staged = W * Tile::conflict_free_stride(panel_columns);
-    return {threads(n), ld, panel_columns, ((elements > least_elements ? elements : least_elements) + 3) / 4 * 4,
-            (staged + 3) / 4 * 4};
+  static constexpr int staged_bytes = 2 * Product::staged * static_cast<int>(sizeof(double));
+  static constexpr int piece_bytes = Product::piece * static_cast<int>(sizeof(C));
+
+  /// For matrices of orders up to n.
+  static constexpr GaussJordanPolicy policy(int n) { return gauss_jordan_policy(static_cast<int>(sizeof(C) / 4), n); }
+
+  __host__ __device__ static constexpr GaussJordanLayout of(int n, const GaussJordanPolicy& policy) {
+    constexpr int element = static_cast<int>(sizeof(C));
+    const int rows = (n + 7) / 8 * 8, rounded = (n + W - 1) / W * W, ld = Tile::conflict_free_ld(rows);
+    const int columns = policy.whole || rounded < outer ? rounded : outer;
+    const int staged = (W * Tile::conflict_free_stride(columns) + 3) / 4 * 4, panel = (ld * columns + 3) / 4 * 4;
+    const int products =
+        columns < n ? (staged_bytes + threads(n) / 32 * policy.stages * piece_bytes) / element - staged : 0;
+    return {rows, ld, columns, staged, products > panel ? products : panel, policy.stages};
   }
 };
 
@@ -72,10 +78,9 @@ struct BlockGaussJordan {
     C inverse;  ///< of the pivot times power
     Real power;
   };
-  /// Of the warps, for steps in turn.
-  struct alignas(16) Choice {
-    Offer offers[2][most_warps];
-    unsigned keys[2][most_warps];
+  /// Of the warps, for steps in turn; 0 of those that are not there.
+  struct alignas(16) Keys {
+    unsigned of[2][most_warps];
     int non_finite;  ///< whether the matrix had NaN or Inf
   };
   /// Of row, step or column k.
@@ -87,26 +92,28 @@ struct BlockGaussJordan {
 
   int n;
   Layout layout;
-  Choice& choice;
-  State* state;  ///< layout.rows
+  Keys& keys;
+  Offer (*offers)[2];  ///< of each warp, for steps in turn
+  State* state;        ///< of the rows of all warps
   C* staged;
   C* panel;
 
-  __host__ __device__ static constexpr std::size_t state_bytes(int rows) {
-    return (static_cast<std::size_t>(rows) * sizeof(State) + 15) / 16 * 16;
+  __host__ __device__ static constexpr std::size_t state_bytes(int n) {
+    return (static_cast<std::size_t>(Layout::threads(n)) * sizeof(State) + 15) / 16 * 16;
   }
-  __host__ __device__ static constexpr std::size_t bytes(const Layout& layout) {
-    return sizeof(Choice) + state_bytes(layout.rows) +
+  __host__ __device__ static constexpr std::size_t bytes(int n, const Layout& layout) {
+    return sizeof(Keys) + static_cast<std::size_t>(Layout::threads(n) / 32) * 2 * sizeof(Offer) + state_bytes(n) +
            static_cast<std::size_t>(layout.staged + layout.panel) * sizeof(C);
   }
 
-  /// What is of one size first, since its addresses need no registers.
+  /// What is at the same place for all orders first, since its addresses need no registers.
   __device__ BlockGaussJordan(unsigned char* shared, int n_, const Layout& layout_)
       : n(n_),
         layout(layout_),
-        choice(*reinterpret_cast<Choice*>(shared)),
-        state(reinterpret_cast<State*>(&choice + 1)),
-        staged(reinterpret_cast<C*>(shared + sizeof(Choice) + state_bytes(layout.rows))),
+        keys(*reinterpret_cast<Keys*>(shared)),
+        offers(reinterpret_cast<Offer (*)[2]>(&keys + 1)),
+        state(reinterpret_cast<State*>(offers + Layout::threads(n) / 32)),
+        staged(reinterpret_cast<C*>(reinterpret_cast<unsigned char*>(state) + state_bytes(n))),
         panel(staged + layout.staged) {}
 
   /// What became of a matrix: info as LAPACK's getrf, and whether there is an inverse.
@@ -121,7 +128,8 @@ struct BlockGaussJordan {
       state[thread()].step = thread() < n ? not_yet : thread();
       state[thread()].place = thread();
     }
-    if (thread() == 0) choice.non_finite = 0;
+    if (thread() < 2 * most_warps) keys.of[thread() / most_warps][thread() % most_warps] = 0;
+    if (thread() == 0) keys.non_finite = 0;
     return layout.panel_columns < n ? by_panels(source, target) : at_once(source, target);
   }
 
@@ -131,8 +139,9 @@ struct BlockGaussJordan {
   __device__ static int warp() { return thread() / 32; }
   __device__ static int threads() { return static_cast<int>(blockDim.x); }
   __device__ static int warps() { return threads() / 32; }
-  /// Whether this warp has rows.
+  /// Whether this warp has rows, and whether this thread has one in the panel.
   __device__ bool has_rows() const { return 32 * warp() < n; }
+  __device__ bool has_row() const { return thread() < layout.rows; }
   __device__ C& at(int i, int c) const { return panel[i + c * layout.ld]; }
   __device__ Panel<C, int> columns_from(int c) const { return {panel + c * layout.ld, layout.ld}; }
   /// With one multiplication of 32 bits.
@@ -145,7 +154,7 @@ struct BlockGaussJordan {
     load(source);
     const int info = eliminate_panel(0, n);
     __syncthreads();
-    if (info != 0 || choice.non_finite != 0) return {info, false};
+    if (info != 0 || keys.non_finite != 0) return {info, false};
     write_permuted(target);
     return {0, true};
   }
@@ -163,10 +172,9 @@ struct BlockGaussJordan {
         const int width = min(outer, n - first);
         transform(from, transformed, first, final ? first + width : 0, final ? n : first, final);
         if (!final) {
-          prefetch(source, first + outer);
           const int info = eliminate_panel(first, width);
           __syncthreads();
-          if (info != 0 || choice.non_finite != 0) return {info, false};
+          if (info != 0 || keys.non_finite != 0) return {info, false};
           if (!in_place && thread() < width) state[first + thread()].place = state[first + thread()].pivot_row;
         }
         __syncthreads();
@@ -177,8 +185,6 @@ struct BlockGaussJordan {
     if (in_place) permute_columns(target);
     return {0, true};
   }
-
-  using Left = typename Product::Left;
 
   /// The first row of this lane in the tile of its warp, and how many of them the matrix has.
   __device__ static int top_row() { return 32 * warp() + Product::row(0); }
@@ -205,18 +211,11 @@ struct BlockGaussJordan {
     put(tile, final);
   }
 
-  /// Brings columns first..first + outer - 1 near, as far as they exist.
-  __device__ void prefetch(const detail::MatrixRef<const C>& from, int first) const {
-    constexpr int line = 128 / static_cast<int>(sizeof(C));
-    for (int c = first + warp(); c < min(first + outer, n); c += warps())
-      for (int i = line * lane(); i < n; i += line * 32) asm volatile("prefetch.global.L2 [%0];" ::"l"(&from(i, c)));
-  }
-
   /// To the panel in shared memory, rows to their final places if this is `final`.
   __device__ void put(const Product& tile, bool final) const {
-    if (has_rows())
 #pragma unroll
-      for (int t = 0; t < Product::rows; ++t) {
+    for (int t = 0; t < Product::rows; ++t)
+      if (32 * warp() + 8 * t < layout.rows) {
         const int row = top_row() + 8 * t;
         C* const to = &at(final ? state[row].step : row, 0);
 #pragma unroll
@@ -227,45 +226,58 @@ struct BlockGaussJordan {
     __syncwarp();
   }
 
-  /// The transformations of the steps begin..end - 1, panel by panel. The pivot rows of one go through shared memory
-  /// while the columns of P are on their way from global memory to registers.
+  /// The transformations of the steps begin..end - 1, panel by panel. The pivot rows of one go through shared memory,
+  /// for which all wait; each warp brings its rows of P there for itself, some pieces ahead. Columns behind the matrix
+  /// meet rows behind it.
   __device__ void apply(Product& tile, const detail::MatrixRef<const C>& x, int begin, int end) const {
-    constexpr int depth = Product::depth, ahead = Product::ahead;
-    static_assert(outer % (depth * ahead) == 0);
-    const int top = top_row(), rows = tile_rows();
-    const auto fetch = [&](Left& left, int first) {
-      if (first >= end) return;
+    constexpr int depth = Product::depth;
+    double* const rows_of_b = reinterpret_cast<double*>(staged);
+    C* const pieces = reinterpret_cast<C*>(rows_of_b + 2 * Product::staged) + warp() * layout.stages * Product::piece;
+    const bool exists = thread() < n;
+    // sixteen bytes at once where all columns are aligned to that and end so
+    constexpr int size = Vector16<C>::size;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0 && x.ld % size == 0 && n % size == 0;
+    const auto column = [&](int l) { return column_of(x, state[min(l, end - 1)].place) + 32 * warp(); };
+    const auto fetch = [&](int first, int slot) {
+      C* const to = pieces + slot * Product::piece;
+      if (first < end && aligned) {
+        const int row = lane() % (32 / size) * size;
+        if (32 * warp() + row < n)
 #pragma unroll
-      for (int v = 0; v < Product::values; ++v) {
-        // columns behind the matrix meet rows behind it
-        const C* const column = column_of(x, state[min(first + lane() % 4 + 4 * v, end - 1)].place) + top;
+          for (int c = lane() * size / 32; c < depth; c += size)
+            __pipeline_memcpy_async(to + c * Product::ld + row, column(first + c) + row, 16);
+      } else if (first < end && exists) {
 #pragma unroll
-        for (int t = 0; t < Product::rows; ++t)
-          if (t < rows) left.x[t][v] = column[8 * t];
+        for (int c = 0; c < depth; ++c) copy_async(to + c * Product::ld + lane(), column(first + c) + lane());
       }
+      __pipeline_commit();
     };
-    Left left[ahead]{};
-#pragma unroll
-    for (int u = 0; u < ahead; ++u) fetch(left[u], begin + u * depth);
+    if (has_rows()) {
+      if (!exists)
+        for (int c = 0; c < layout.stages * depth; ++c) pieces[c * Product::ld + lane()] = C{};
+      for (int u = 0; u + 1 < layout.stages; ++u) fetch(begin + u * depth, u);
+    }
+    int slot = 0, free = layout.stages - 1;
 #pragma unroll 1
     for (int k = begin; k < end; k += outer) {
-      double* const b = reinterpret_cast<double*>(panel) + k / outer % 2 * Product::staged;
+      double* const b = rows_of_b + k / outer % 2 * Product::staged;
       if (has_rows())
 #pragma unroll
         for (int t = 0; t < Product::rows; ++t) {
-          const int step = state[top + 8 * t].step - k;
+          const int step = state[top_row() + 8 * t].step - k;
           if (step >= 0 && step < outer) tile.move_row(t, b, step);
         }
       __syncthreads();
       if (has_rows())
 #pragma unroll 1
-        for (int c = k; c < min(k + outer, end); c += ahead * depth)
-#pragma unroll
-          for (int u = 0; u < ahead; ++u) {
-            const int l = c + u * depth;
-            if (l < end) tile.add(left[u], b + (l - k) * Product::stride);
-            fetch(left[u], l + ahead * depth);
-          }
+        for (int l = k; l < min(k + outer, end); l += depth) {
+          __pipeline_wait_prior(layout.stages - 2);
+          __syncwarp();
+          fetch(l + (layout.stages - 1) * depth, free);
+          tile.add(pieces + slot * Product::piece, b + (l - k) * Product::stride);
+          free = slot;
+          slot = slot + 1 == layout.stages ? 0 : slot + 1;
+        }
     }
   }
 
@@ -279,7 +291,7 @@ struct BlockGaussJordan {
 
   /// The whole matrix; what is behind it in the panel is zero.
   __device__ void load(const detail::MatrixRef<const C>& a) const {
-    if (has_rows()) {
+    if (has_row()) {
       const int copied = thread() < n ? n : 0;
       const C* from = &a(min(thread(), n - 1), 0);
       C* to = &at(thread(), 0);
@@ -317,6 +329,19 @@ struct BlockGaussJordan {
   }
   __device__ static int lane_in_key(unsigned key) { return static_cast<int>(31 - key % 32); }
 
+  /// The largest key, and the warp that has it.
+  __device__ static unsigned best_key(const unsigned (&of)[most_warps], int& from) {
+    if (warps() <= 4) {
+      const uint4 four = *reinterpret_cast<const uint4*>(of);
+      const unsigned left = max(four.x, four.y), right = max(four.z, four.w);
+      from = left >= right ? (four.x >= four.y ? 0 : 1) : (four.z >= four.w ? 2 : 3);
+      return max(left, right);
+    }
+    const unsigned own = of[lane() % most_warps], top = __reduce_max_sync(full_warp, own);
+    from = __ffs(static_cast<int>(__ballot_sync(full_warp, own == top))) - 1;
+    return top;
+  }
+
   /// Steps first..first + width - 1 within the columns from c0 of the panel. Lane l keeps the pivot row of step l.
   /// Returns how many steps had a pivot. The loop stays rolled, since its code would not stay in the instruction cache:
   /// a step reads register c and writes register c - 1.
@@ -324,34 +349,33 @@ struct BlockGaussJordan {
     C x[W]{}, products{};
     C* const own = &at(thread(), c0);
     int step = 0;
-    if (has_rows()) {
+    if (has_row()) {
       step = state[thread()].step;
 #pragma unroll
       for (int c = 0; c < W; ++c) x[c] = own[c * layout.ld];
     }
 #pragma unroll
     for (int c = 0; c < W; ++c) products = fused_subtract(products, x[c], C{});
-    if (!detail::is_zero(products)) atomicOr(&choice.non_finite, 1);
+    if (!detail::is_zero(products)) atomicOr(&keys.non_finite, 1);
     int l = 0;
 #pragma unroll 1
     for (; l < width; ++l) {
       const Divisor<C> divisor(x[0]);
       const unsigned best = __reduce_max_sync(full_warp, key_of(x[0], step == not_yet));
-      if (lane() == lane_in_key(best)) {
-        Offer& offer = choice.offers[l % 2][warp()];
+      if (has_rows() && lane() == lane_in_key(best)) {
+        Offer& offer = offers[warp()][l % 2];
         Rows<C, W>::write(offer.row, x);
         offer.inverse = divisor.inverse;
         offer.power = divisor.power;
-        choice.keys[l % 2][warp()] = best;
+        keys.of[l % 2][warp()] = best;
       }
       __syncthreads();
-      const unsigned offered = lane() < warps() ? choice.keys[l % 2][lane()] : 0u;
-      const unsigned top = __reduce_max_sync(full_warp, offered);
-      const int from = __ffs(static_cast<int>(__ballot_sync(full_warp, offered == top))) - 1;
+      int from = 0;
+      const unsigned top = best_key(keys.of[l % 2], from);
       if (top < 32) break;
       const int pivot_lane = lane_in_key(top);
       if (lane() == l) own_pivot = 32 * from + pivot_lane;
-      const Offer& offer = choice.offers[l % 2][from];
+      const Offer& offer = offers[from][l % 2];
       const C inverse = offer.inverse;
       const Real power = offer.power;
       if (from == warp()) {
@@ -377,7 +401,7 @@ struct BlockGaussJordan {
       }
       x[W - 1] = -factor;
     }
-    if (has_rows()) {
+    if (has_row()) {
       state[thread()].step = step;
 #pragma unroll
       for (int c = 0; c < W; ++c)
@@ -406,9 +430,10 @@ struct BlockGaussJordan {
   __device__ void update_inside(int c0, int width) const {
     const int stride = Tile::conflict_free_stride(layout.panel_columns);
     constexpr int parts = W / Tile::depth;
+    const int groups = (layout.rows - 32 * warp()) / 8;  // of 8 rows that the panel has
     int row[Tile::rows];
 #pragma unroll
-    for (int t = 0; t < Tile::rows; ++t) row[t] = 32 * warp() + Tile::row(t);
+    for (int t = 0; t < Tile::rows; ++t) row[t] = 32 * warp() + Tile::row(0) + 8 * min(t, groups - 1);
     __syncwarp();
     typename Tile::Left left[parts];
     const auto load_left = [&](int m) { return Tile::load_left(columns_from(c0 + m * Tile::depth), row); };
@@ -419,13 +444,15 @@ struct BlockGaussJordan {
       if (c == c0) continue;
       C* const top = &at(row[0], c);
       Tile tile;
-      tile.for_each([&](int t, int j, C& x) { x = top[8 * t + j * layout.ld]; });
+      tile.for_each([&](int t, int j, C& x) { x = t < groups ? top[8 * t + j * layout.ld] : C{}; });
 #pragma unroll
       for (int m = 0; m < parts; ++m) {
         if constexpr (!Tile::keeps_left) left[m] = load_left(m);
         tile.add(left[m], staged + m * Tile::depth * stride + c, stride);
       }
-      tile.for_each([&](int t, int j, C& x) { top[8 * t + j * layout.ld] = x; });
+      tile.for_each([&](int t, int j, C& x) {
+        if (t < groups) top[8 * t + j * layout.ld] = x;
+      });
     }
     __syncwarp();
   }

@@ -7,22 +7,19 @@
 namespace blockjacobi::kernels {
 
 /// 32 rows and W columns in the registers of a warp, to which products P B are added in fp64 on the tensor cores. P has
-/// the same rows and is read from global memory, each element by one lane; B lies in shared memory row by row, its real
-/// and imaginary parts apart. Lane 4 m + k has the rows m + 8 r and of each group of 8 columns k and k + 4.
+/// the same rows and lies in shared memory by columns, B row by row, its real and imaginary parts apart. Lane 4 m + k
+/// has the rows m + 8 r and of each group of 8 columns k and k + 4.
 template <class C, int W>
 struct ProductTile {
   static constexpr bool is_complex = detail::Arithmetic<C>::is_complex;
   static constexpr int rows = 4, groups = W / 8, parts = is_complex ? 2 : 1;
-  static constexpr int depth = is_complex ? 4 : 8, values = depth / 4;  ///< columns of P at once, and those of a lane
-  static constexpr int ahead = 2;                                          ///< such pieces of P under way
-  static constexpr int stride = W + 4;                                     ///< of rows of B, without bank conflicts
-  static constexpr int staged = parts * W * stride;                        ///< elements of B, of W rows
+  static constexpr int stride = W + 4;               ///< of rows of B, without bank conflicts
+  static constexpr int staged = parts * W * stride;  ///< elements of B, of W rows
   static_assert(W % 16 == 0);
 
-  /// `depth` columns of P.
-  struct Left {
-    C x[rows][values];
-  };
+  /// Columns of P at once, their leading dimension in shared memory, without bank conflicts, and their elements.
+  static constexpr int depth = is_complex ? 4 : 8, ld = 32 + 32 / static_cast<int>(sizeof(C)), piece = depth * ld;
+
   double sum[parts][rows][groups][2];
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
@@ -58,19 +55,22 @@ struct ProductTile {
       }
   }
 
-  /// Adds P B with the `depth` rows of B from `b` on.
-  __device__ void add(const Left& left, const double* b) {
+  /// Adds the product of `depth` columns of P and as many rows of B.
+  __device__ void add(const C* columns, const double* b) {
+    constexpr int values = depth / 4;  // of a lane
+    const C* const left = columns + lane() / 4 + lane() % 4 * ld;
     const double* const own = b + lane() % 4 * stride + lane() / 4;
     double a[parts][rows][values];
 #pragma unroll
     for (int r = 0; r < rows; ++r)
 #pragma unroll
       for (int v = 0; v < values; ++v) {
+        const C x = left[8 * r + 4 * v * ld];
         if constexpr (is_complex) {
-          a[0][r][v] = static_cast<double>(left.x[r][v].re);
-          a[1][r][v] = static_cast<double>(left.x[r][v].im);
+          a[0][r][v] = static_cast<double>(x.re);
+          a[1][r][v] = static_cast<double>(x.im);
         } else {
-          a[0][r][v] = static_cast<double>(left.x[r][v]);
+          a[0][r][v] = static_cast<double>(x);
         }
       }
 #pragma unroll
@@ -92,10 +92,10 @@ struct ProductTile {
   }
 
  private:
+  template <int values>
   __device__ void add_product(int part, const double (&a)[rows][values], int c, const double (&right)[values]) {
 #pragma unroll
-    for (int h = 0; h < rows; h += 2)
-      multiply_add(sum[part][h][c], sum[part][h + 1][c], a[h], a[h + 1], right);
+    for (int h = 0; h < rows; h += 2) multiply_add(sum[part][h][c], sum[part][h + 1][c], a[h], a[h + 1], right);
   }
 };
 

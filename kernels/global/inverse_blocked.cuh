@@ -40,7 +40,8 @@ __device__ void permute_columns(const detail::MatrixRef<C>& x, const int* place,
 /// By Gauss-Jordan elimination, one matrix a thread block.
 template <class C, int W>
 __global__ void __launch_bounds__(largest_blocked_order, 1)
-    inverse_blocked_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, const bool whole, int* info) {
+    inverse_blocked_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, const GaussJordanPolicy policy,
+                           int* info) {
   using Elimination = BlockGaussJordan<C, W>;
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__(largest_blocked_order, 1)
   const int n = matrix.rows;
   if (n <= largest_tiny_order) return;
   const auto inverse = detail::matrix_of(x, k, n, n);
-  const auto layout = Elimination::Layout::of(n, whole);
+  const auto layout = Elimination::Layout::of(n, policy);
   const auto outcome = Elimination(shared, n, layout).run(matrix, inverse);
   if (!outcome.regular) fill_matrix(inverse, quiet_nan<C>());
   if (threadIdx.x == 0) info[k] = outcome.info;
@@ -101,10 +102,10 @@ template <class C>
 void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream) {
   constexpr int width = gauss_jordan_width(scalar_words<C>, detail::Arithmetic<C>::is_complex);
   using Elimination = BlockGaussJordan<C, width>;
-  const bool whole = gauss_jordan_whole(scalar_words<C>, a.rows);
+  const auto policy = Elimination::Layout::policy(a.rows);
   const int threads = Elimination::Layout::threads(a.rows);
   launch_blocked(inverse_blocked_kernel<C, width>, "inverse_blocked", threads, a.count,
-                 Elimination::bytes(Elimination::Layout::of(a.rows, whole)), stream, a, x, whole, info);
+                 Elimination::bytes(a.rows, Elimination::Layout::of(a.rows, policy)), stream, a, x, policy, info);
 }
 
 template <class C>

@@ -191,7 +191,7 @@ std::size_t bytes_limit(Kernel* kernel) {
 
 template <class C, int W>
 __global__ void __launch_bounds__(largest_blocked_order, 1)
-    setup_large_kernel(const SetupArguments<C> arguments, const index_t first_slot, const bool whole) {
+    setup_large_kernel(const SetupArguments<C> arguments, const index_t first_slot, const GaussJordanPolicy policy) {
   using Real = detail::arithmetic_real_t<C>;
   using Elimination = BlockGaussJordan<C, W>;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(largest_blocked_order, 1)
   Outcome<Real> outcome{detail::info_non_finite(bad % n, bad / n, n), Real(0) / Real(0)};
   if (bad == INT_MAX)
     outcome = block.solve([&] {
-      const auto layout = Elimination::Layout::of(n, whole);
+      const auto layout = Elimination::Layout::of(n, policy);
       const Elimination elimination(shared + aligned_bytes(large_shared_bytes<C>(n, 0)), n, layout);
       const auto result = elimination.run({stored, n, n, n}, {stored, n, n, n});
       __syncthreads();
@@ -223,16 +223,16 @@ void setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUs
   constexpr int width = gauss_jordan_width(scalar_words<C>, detail::Arithmetic<C>::is_complex);
   using Elimination = BlockGaussJordan<C, width>;
   const int n = range.largest, threads = Elimination::Layout::threads(n);
-  const bool whole = gauss_jordan_whole(scalar_words<C>, n);
+  const auto policy = Elimination::Layout::policy(n);
   const std::size_t bytes =
-      aligned_bytes(large_shared_bytes<C>(n, 0)) + Elimination::bytes(Elimination::Layout::of(n, whole));
+      aligned_bytes(large_shared_bytes<C>(n, 0)) + Elimination::bytes(n, Elimination::Layout::of(n, policy));
   constexpr auto kernel = setup_large_kernel<C, width>;
   // why not `bytes`: a launch recorded in a graph must not lose its right to a later, smaller one
   check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes_limit(kernel))),
       "cudaFuncSetAttribute(setup_large_kernel)");
   kernel<<<static_cast<unsigned>(range.count), static_cast<unsigned>(threads), bytes, stream>>>(arguments, range.first,
-                                                                                                whole);
+                                                                                                policy);
   check_launch("setup_large_kernel");
 }
 

@@ -51,10 +51,18 @@ constexpr LuShape lu_shape(int words, int n) {
   return {false, n <= 160 ? 4 : n <= 256 ? 8 : 16};
 }
 
-/// Whether Gauss-Jordan elimination has a matrix of order n in shared memory as a whole; `words` of 4 bytes a scalar.
-constexpr bool gauss_jordan_whole(int words, int n) { return words * n * (n + 20) <= 28 * 1024; }
-
 /// Columns of a panel of Gauss-Jordan elimination that a thread has in its registers.
 constexpr int gauss_jordan_width(int words, bool complex) { return words == 1 && !complex ? 16 : 8; }
+
+/// Whether Gauss-Jordan elimination has matrices in shared memory as a whole, and if not how many pieces of a panel
+/// each warp has under way from global memory.
+struct GaussJordanPolicy {
+  bool whole;
+  int stages;
+};
+/// By time on an H200; `words` of 4 bytes a scalar.
+constexpr GaussJordanPolicy gauss_jordan_policy(int words, int n) {
+  return {n <= (words == 1 ? 80 : words == 2 ? 60 : 32), n <= 192 ? 2 : 3};
+}
 
 }  // namespace blockjacobi::kernels

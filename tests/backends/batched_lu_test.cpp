@@ -302,6 +302,24 @@ TYPED_TEST(BatchedOnBackend, InversesOfLargeMatrices) {
   }
 }
 
+/// Several panels, whose columns go to their places at once or, in place, at the end; aligned to 16 bytes or not.
+TYPED_TEST(BatchedOnBackend, SmallInversesByPanels) {
+  using T = typename TypeParam::Scalar;
+  Random random(120);
+  for (const index_t n : {96, 97, 130})
+    for (const bool in_place : {false, true})
+      for (const index_t padding : {0, 1}) {
+        SCOPED_TRACE("order " + std::to_string(n) + ", padding " + std::to_string(padding));
+        std::vector<Dense<T>> matrices{random_dense<T>(n, random), random_dense<T>(n, random)};
+        matrices[1].col(n - 2).setZero();
+        const auto result = inverted(this->make_backend(), matrices, InverseBy::fused, in_place, {.padding = padding});
+        EXPECT_TRUE(result.padding_untouched);
+        EXPECT_EQ(result.info, (std::vector<int>{0, n - 1}));
+        EXPECT_LE(inverse_error<T>(matrices[0], result.x[0]), accuracy);
+        EXPECT_TRUE(all_nan(result.x[1]));
+      }
+}
+
 /// As SmallLuOfFewMatricesWithASingularOne.
 TYPED_TEST(BatchedOnBackend, SmallInversesOfFewMatricesWithASingularOne) {
   using T = typename TypeParam::Scalar;
