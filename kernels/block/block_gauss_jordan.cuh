@@ -411,7 +411,7 @@ struct BlockGaussJordan {
   }
 
   /// The pivot rows of an inner panel of `inner` columns from the other columns of the panel, where they become zero,
-  /// some lanes a column. Rows that it does not have in its last columns meet zeros in P.
+  /// some lanes a column.
   __device__ void stage_inside(int c0, int inner, int width, int own_pivot) const {
     constexpr int columns = 32 / W;  // at once
     const int l = lane() % W, pivot = __shfl_sync(full_warp, own_pivot, l);
@@ -422,7 +422,7 @@ struct BlockGaussJordan {
 #pragma unroll 4
     for (int c = columns * warp() + lane() / W; c < end; c += step)
       if (c < c0 || c >= c0 + W) {
-        to[Tile::place(c)] = from[c * layout.ld];
+        to[Tile::place(c)] = l < inner ? from[c * layout.ld] : C{};
         if (l < inner) from[c * layout.ld] = C{};
       }
   }
@@ -473,11 +473,13 @@ struct BlockGaussJordan {
       const bool exists = first + row < n;
 #pragma unroll 4
       for (int j = group; j < n; j += groups)
-        if (exists) panel[j * height + row] = x(first + row, j);
+        if (exists) copy_async(panel + j * height + row, column_of(x, j) + first + row);
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
       __syncthreads();
 #pragma unroll 4
       for (int j = group; j < n; j += groups)
-        if (exists) x(first + row, state[j].pivot_row) = panel[j * height + row];
+        if (exists) column_of(x, state[j].pivot_row)[first + row] = panel[j * height + row];
       __syncthreads();
     }
   }

@@ -62,7 +62,7 @@ struct GaussJordanPolicy {
 };
 /// By time on an H200; `words` of 4 bytes a scalar.
 constexpr GaussJordanPolicy gauss_jordan_policy(int words, int n) {
-  return {n <= (words == 1 ? 80 : words == 2 ? 60 : 32), n <= 192 ? 2 : 3};
+  return {n <= (words == 1 ? 80 : words == 2 ? 60 : 32), n <= 96 ? 2 : 3};
 }
 
 }  // namespace blockjacobi::kernels
