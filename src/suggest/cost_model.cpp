@@ -55,8 +55,8 @@ double CostModel::setup_seconds(const BlockPartition& blocks, double passes) con
   return setup_latency + analysis + bytes / bandwidth + 2.0 * sum_of_powers(blocks, 3) / flops + partition;
 }
 
-ProbeCost CostModel::diagonal_probe() const {
-  const double iteration = iteration_seconds(BlockPartition::uniform(static_cast<index_t>(rows), 1));
+ProbeCost CostModel::diagonal_probe(const BlockPartition& rows_alone) const {
+  const double iteration = iteration_seconds(rows_alone);
   return {3.0 * iteration, iteration};
 }
 

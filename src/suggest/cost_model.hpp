@@ -36,7 +36,7 @@ struct CostModel {
   /// `passes` over the matrix are what the partition costs.
   double setup_seconds(const BlockPartition& blocks, double passes) const;
   /// Scalar Jacobi without a set-up: the right-hand side, the residual before and after.
-  ProbeCost diagonal_probe() const;
+  ProbeCost diagonal_probe(const BlockPartition& rows_alone) const;
   /// The matrix brought to the device, set-up, the residual before and after.
   ProbeCost probe(const BlockCandidate& candidate) const;
 };

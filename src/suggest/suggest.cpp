@@ -125,7 +125,7 @@ class Study {
   void probe_two() {
     const auto start = std::chrono::steady_clock::now();
     std::vector<T> b;
-    probe(scalar(), host_cost_.diagonal_probe(), [&](index_t most) {
+    probe(scalar(), host_cost_.diagonal_probe(scalar().blocks), [&](index_t most) {
       const LinearOperator<T> A(host_, matrix_);
       b = random_right_hand_side(A);
       return detail::probe_diagonal(A, matrix_, b, options_, most);
