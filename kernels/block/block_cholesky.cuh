@@ -107,22 +107,8 @@ struct BlockCholesky {
   }
   __device__ void store(Block& x, int i, int j) const {
     for_each(x, i, j, [&](Tile& tile, int v, int row, int column, C* at) {
-      if (row < n && column <= row) *at = narrowed(tile.get(v));
+      if (row < n && column <= row) *at = narrowed<C>(tile.get(v));
     });
-  }
-
-  __device__ static Wide widened(C a) {
-    if constexpr (Tile::is_complex)
-      return {static_cast<double>(a.re), static_cast<double>(a.im)};
-    else
-      return a;
-  }
-  __device__ static C narrowed(Wide a) {
-    using Real = detail::arithmetic_real_t<C>;
-    if constexpr (Tile::is_complex)
-      return {static_cast<Real>(a.re), static_cast<Real>(a.im)};
-    else
-      return static_cast<Real>(a);
   }
 
   /// A column of tiles on its way from global memory.

@@ -10,6 +10,32 @@ namespace blockjacobi::kernels {
 template <class C>
 using tensor_scalar_t = std::conditional_t<detail::Arithmetic<C>::is_complex, detail::Complex<double>, double>;
 
+__device__ inline double widened(float a) { return a; }
+__device__ inline double widened(double a) { return a; }
+template <class R>
+__device__ detail::Complex<double> widened(detail::Complex<R> a) {
+  return {widened(a.re), widened(a.im)};
+}
+template <class C>
+__device__ C narrowed(tensor_scalar_t<C> a) {
+  using Real = detail::arithmetic_real_t<C>;
+  if constexpr (detail::Arithmetic<C>::is_complex)
+    return {static_cast<Real>(a.re), static_cast<Real>(a.im)};
+  else
+    return static_cast<Real>(a);
+}
+
+/// Exact for finite numbers, by integer operations, which are faster than conversions.
+__device__ inline double widened_finite(double a) { return a; }
+__device__ inline double widened_finite(float a) {
+  const int bits = __float_as_int(a), sign = bits & ~0x7fffffff, magnitude = bits & 0x7fffffff;
+  return 0x1p896 * __hiloint2double(sign | magnitude >> 3, static_cast<int>(static_cast<unsigned>(bits) << 29));
+}
+template <class R>
+__device__ detail::Complex<double> widened_finite(detail::Complex<R> a) {
+  return {widened_finite(a.re), widened_finite(a.im)};
+}
+
 /// D += A B on the tensor cores, D 8 x 8, A 8 x 4, B 4 x 8. Lane 4 m + k holds a(m, k), b(k, m) and d(m, 2 k),
 /// d(m, 2 k + 1).
 __device__ inline void multiply_add(double& d0, double& d1, double a, double b) {

@@ -10,8 +10,22 @@ inline constexpr int largest_blocked_order = 512;
 /// Columns of a panel, `words` of 4 bytes a scalar: a row of it stays in the registers of a thread.
 constexpr int blocked_panel(int words) { return words == 4 ? 8 : 16; }
 
-/// Columns of a panel of the QR factorization, bounded by registers.
-inline constexpr int qr_panel = 8;
+/// A panel of the QR factorization: its width in tiles of 8 columns, the height of what a warp has of it in tiles of 8
+/// rows, and the most warps of a thread block, which bounds the registers.
+struct QrShape {
+  int columns, rows, warps;
+  bool operator==(const QrShape&) const = default;
+};
+/// By time on an H200, of m rows. Few rows behind the last one count, and many thread blocks a multiprocessor; wide
+/// panels read the reflectors less often.
+constexpr QrShape qr_shape(bool complex, int m) {
+  if (complex)
+    return m <= 128 || (m > 192 && m <= 256) ? QrShape{2, 4, 8} : m <= 384 ? QrShape{2, 3, 16} : QrShape{2, 4, 16};
+  if (m <= 40) return {2, 5, 12};
+  if (m <= 64) return m <= 48 ? QrShape{2, 6, 16} : QrShape{2, 8, 8};
+  if (m <= 192) return m <= 128 ? QrShape{2, 4, 16} : m <= 160 ? QrShape{2, 5, 16} : QrShape{2, 6, 16};
+  return m <= 256 ? QrShape{2, 4, 16} : m <= 336 ? QrShape{2, 6, 16} : QrShape{4, 8, 8};
+}
 
 /// Threads of a thread block with a thread for each row, at most.
 inline constexpr int uncached_threads = 512;
