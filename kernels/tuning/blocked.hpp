@@ -48,22 +48,20 @@ constexpr int cholesky_blocks(int words, bool complex, int tiles) {
   return tiles == 4 ? 3 : complex ? 4 : words == 1 ? 6 : 5;
 }
 
-/// Rows of a panel of the LU factorization that a thread has in its registers, at most.
-constexpr int lu_rows(int words) { return words == 4 ? 2 : 4; }
+/// Up to this order the matrices that an H200 factorizes at once stay in its L2 cache; above it the LU factorization
+/// asks for their columns ahead of time.
+inline constexpr int largest_near_lu_order = 256;
+/// What the registers of the kernel for the others are bounded by: with fewer of them complex products spill.
+constexpr int near_lu_threads(bool complex) { return complex ? 384 : 512; }
 
-/// Where the LU factorization of a matrix takes place, and warps of a thread block.
-struct LuShape {
-  bool shared;
-  int warps;
-};
-inline constexpr int most_shared_lu_warps = 4, least_global_lu_warps = 4, most_global_lu_warps = 16;
-/// By time on an H200 for fp32 and fp64: in shared memory as long as a multiprocessor holds several matrices there.
-constexpr LuShape lu_shape(int words, int n) {
-  if (n <= (words == 1 ? 128 : words == 2 ? 88 : 64))
-    return {true, n <= 48 ? 1 : n <= (words == 1 ? 80 : 64) ? 2 : words == 1 && n <= 96 ? 3 : 4};
-  if (words == 1) return {false, n <= 256 ? 4 : 8};
-  return {false, n <= 160 ? 4 : n <= 256 ? 8 : 16};
-}
+/// Rows of a panel of the LU factorization in shared memory that a thread has in its registers, at most.
+constexpr int lu_rows(int words) { return words == 1 ? 3 : 2; }
+/// Up to this order the whole matrix is in shared memory. By time on an H200, which holds several of them there: from
+/// 56 on in fp64 and 96 in fp32 panels from left to right are faster.
+constexpr int largest_shared_lu_order(int words, bool complex) { return complex ? 48 : words == 1 ? 88 : 48; }
+/// Warps that share it.
+inline constexpr int most_shared_lu_warps = 3;
+constexpr int shared_lu_warps(int n) { return n <= 48 ? 1 : n <= 80 ? 2 : 3; }
 
 /// Columns of a panel of Gauss-Jordan elimination that a thread has in its registers.
 constexpr int gauss_jordan_width(int words, bool complex) { return words == 1 && !complex ? 16 : 8; }

@@ -110,6 +110,18 @@ TYPED_TEST(BatchedOnBackend, LuOfLargeMatrices) {
   }
 }
 
+/// Of an order that no scalar has in shared memory as a whole.
+TYPED_TEST(BatchedOnBackend, SmallLuByPanels) {
+  using T = typename TypeParam::Scalar;
+  Random random(116);
+  for (const bool padded : {false, true}) {
+    const auto matrices = large_matrices<T>(101, random);
+    const auto factors = factored(this->make_backend(), without_names(matrices), {.padding = padded ? 3 : 0});
+    EXPECT_TRUE(factors.padding_untouched);
+    for (std::size_t k = 0; k < matrices.size(); ++k) expect_lu(matrices[k], factors, k);
+  }
+}
+
 TYPED_TEST(BatchedOnBackend, SmallLuOfTinyAndLargeMatricesInEveryFormOfBatch) {
   using T = typename TypeParam::Scalar;
   Random random(113);
