@@ -67,7 +67,8 @@ class BlockQr {
   /// What 8 reflectors are multiplied by in an update of the panel, [columns].
   using Factors = StoredPair<Wide>[T / 2];
   struct Common {
-    Factors factors[T];
+    Factors factors[T];   ///< of a panel that is applied
+    Factors own;          ///< of the panel at work, for which the warps above its diagonal do not wait
     Wide sums[2][16][8];  ///< of a step: [buffer][warp][column]
     Wide heads[2][8];     ///< its row
     unsigned words[16];   ///< of a step that needs care
@@ -278,7 +279,7 @@ class BlockQr {
     combine(c, panel, top, tau);
     if constexpr (c + 1 < T) {
       synchronize(top);
-      update(first, common_.factors[0]);
+      update(first, common_.own);
       factor_tile<c + 1>(panel, top);
     }
   }
@@ -294,7 +295,7 @@ class BlockQr {
       if (j == c && kept) own(c, c).set(triangle);
       if (j < c && kept) own(c, j).set(sum_of_products<false>(top, 0, j));
       if (j > c) add_product(factor, sum_of_products<true>(top, 0, j), triangle);
-      common_.factors[0][j / 2].set(j % 2, factor);
+      common_.own[j / 2].set(j % 2, factor);
     }
   }
 
