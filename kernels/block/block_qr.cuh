@@ -86,15 +86,15 @@ class BlockQr {
   /// Row of value v in tile r, from lane_row() on.
   __device__ static constexpr int offset(int r, int v) { return 8 * r + 4 * v; }
 
-  /// Waits for the warps from `first` on.
+  /// Waits for the warps from `first` on; those without rows have left.
   __device__ void synchronize(int first) const {
     const int warps = bands(a_.rows) - first;
     if (warps == 1)
       __syncwarp();
     else if (first == 0)
-      asm volatile("bar.sync 1, %0;" ::"r"(32 * warps) : "memory");
+      __syncthreads();
     else
-      asm volatile("bar.sync 2, %0;" ::"r"(32 * warps) : "memory");
+      asm volatile("bar.sync 1, %0;" ::"r"(32 * warps) : "memory");
   }
 
   /// Brings a panel's rows of this warp to the L2 cache, which other matrices may have displaced.

@@ -93,7 +93,8 @@ struct LeftLu {
   __device__ static int lane() { return static_cast<int>(threadIdx.x % 32); }
   __device__ static int warp() { return static_cast<int>(threadIdx.x / 32); }
   __device__ int warps() const { return warps_for(n); }
-  __device__ void sync() const { asm volatile("bar.sync 0, %0;" : : "r"(32 * warps()) : "memory"); }
+  /// Of all warps; those without rows have left.
+  __device__ static void sync() { __syncthreads(); }
 
   // In shared memory; two blocks of rows of U take the place of the panel.
   __device__ C& at(int i, int c) const { return reinterpret_cast<C*>(shared)[i + c * leading_dimension(n)]; }
