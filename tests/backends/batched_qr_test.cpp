@@ -192,6 +192,17 @@ TYPED_TEST(BatchedOnBackend, SmallQrOfRectangles) {
     }
 }
 
+/// Of many rows, which other kernels have.
+TYPED_TEST(BatchedOnBackend, SmallQrOfTallMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(306);
+  for (const index_t m : {150, 400}) {
+    const std::vector<NamedMatrix<T>> matrices{{"tall", uniform_random<T>(m, 40, random)}};
+    const auto factors = factored(this->make_backend(), without_names(matrices), BatchForm{});
+    expect_qr(matrices[0], factors.qr[0], factors.tau[0]);
+  }
+}
+
 TYPED_TEST(BatchedOnBackend, SmallQrOfMixedOrder) {
   using T = typename TypeParam::Scalar;
   Random random(303);
@@ -223,25 +234,33 @@ TYPED_TEST(BatchedOnBackend, SmallQrHasLapacksConventions) {
   EXPECT_LE(std::abs(factors.qr[1](2, 0) - T(R(-0.5))), tolerance);
 }
 
-TYPED_TEST(BatchedOnBackend, SmallQrBesideNonFinite) {
-  using T = typename TypeParam::Scalar;
+template <Scalar T>
+void expect_undisturbed_qr(const Backend& backend, const std::vector<BatchForm>& forms) {
   using Limits = std::numeric_limits<real_t<T>>;
   Random random(304);
   for (const index_t n : {3, 8, 14, 20, 32, 41, 70})
     for (const auto value : {Limits::quiet_NaN(), Limits::infinity()})
-      for (const BatchForm& form : batch_forms) {
+      for (const BatchForm& form : forms) {
         std::vector<Dense<T>> good;
         for (int k = 0; k < 9; ++k) good.push_back(uniform_random<T>(n, n, random));
         std::vector<Dense<T>> mixed = good;
         mixed[4](n - 1, 0) = T(value);
-        const auto expected = factored(this->make_backend(), good, form);
-        const auto factors = factored(this->make_backend(), mixed, form);
+        const auto expected = factored(backend, good, form);
+        const auto factors = factored(backend, mixed, form);
         EXPECT_FALSE(widened(factors.qr[4]).allFinite());
         for (std::size_t k = 0; k < good.size(); ++k) {
           EXPECT_EQ(same_bits(factors.qr[k], expected.qr[k]), k != 4);
           EXPECT_EQ(factors.tau[k] == expected.tau[k], k != 4);
         }
       }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallQrBesideNonFinite) {
+  expect_undisturbed_qr<typename TypeParam::Scalar>(this->make_backend(), {BatchForm{}, batch_forms[4]});
+}
+
+TYPED_TEST(BatchedOnBackend, QrInEveryFormOfBatchBesideNonFinite) {
+  expect_undisturbed_qr<typename TypeParam::Scalar>(this->make_backend(), batch_forms);
 }
 
 template <Scalar T>
