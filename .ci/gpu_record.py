@@ -21,6 +21,7 @@ NO_CUDA_CALL = "before first instrumented API call"
 SANITIZER_ERROR_STATUS = 86
 SHARDS = min(12, os.cpu_count() or 1)  # tests and tools side by side
 TEST_TIME = re.compile(r"\[       OK \] (\S+).*? \((\d+) ms\)")
+COUNT_OF_HAZARDS = re.compile(r" \[\d+ hazards?\]")
 SUMMARY = re.compile(r"(ERROR|RACECHECK|LEAK) SUMMARY: (.+)")
 
 
@@ -164,6 +165,17 @@ def is_clean(answer):
     return NO_CUDA_CALL in answer.stdout or (answer.returncode == 0 and bool(SUMMARY.search(answer.stdout)))
 
 
+def distinct_reports(output):
+    """The lines of an output, of equal reports but for their count only the first: others shall not displace it."""
+    seen, lines = set(), []
+    for report in re.split(r"^========= \n", output, flags=re.MULTILINE):
+        key = COUNT_OF_HAZARDS.sub("", report)
+        if key not in seen:
+            lines += report.splitlines()
+        seen.add(key)
+    return lines
+
+
 def sanitize(tool, program, pattern):
     """Runs one tool over the tests that match, in shares side by side since the tools are slow; outcome and text. Tests
     of kernels whose thread blocks wait for each other come last and alone: other programs on the GPU make them slow."""
@@ -181,7 +193,7 @@ def sanitize(tool, program, pattern):
         "no_cuda_call": all(NO_CUDA_CALL in answer.stdout for answer in answers),
         "clean": all(is_clean(answer) for answer in answers),
     }
-    shown = [line for answer in answers for line in answer.stdout.splitlines()
+    shown = [line for answer in answers for line in distinct_reports(answer.stdout)
              if line.startswith("=========") or "FAILED" in line or "PASSED" in line]
     text = "\n".join([f"# {tool} {program.name} --gtest_filter={pattern}: {result['tests']} tests, "
                       f"status {result['status']}", *shown[-200:]])
