@@ -4,6 +4,7 @@
 
 #include <blockjacobi/views.hpp>
 
+#include <optional>
 #include <span>
 #include <vector>
 

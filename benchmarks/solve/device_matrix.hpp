@@ -6,22 +6,19 @@
 
 namespace bench {
 
-/// A matrix in the backend's memory, with offsets of 32 bits as every user of cuSPARSE has them.
-template <class T>
+/// A matrix on the device, with offsets of 32 bits as every user of cuSPARSE has them.
 class DeviceMatrix {
  public:
-  DeviceMatrix(const blockjacobi::Backend& backend, const blockjacobi::CsrView<T>& host)
-      : offsets(backend, std::vector<std::int32_t>(host.row_offsets, host.row_offsets + host.rows + 1)),
-        columns(backend, static_cast<std::size_t>(host.nnz)),
-        values(backend, static_cast<std::size_t>(host.nnz)),
-        rows(host.rows),
-        nnz(host.nnz) {
-    columns.copy_from_host(host.columns);
-    values.copy_from_host(host.values);
+  DeviceMatrix(const blockjacobi::Backend& backend, const blockjacobi::CsrMatrix<double>& host)
+      : offsets(backend, std::vector<std::int32_t>(host.row_offsets().begin(), host.row_offsets().end())),
+        columns(backend, host.columns().size()),
+        values(backend, host.values().size()),
+        rows(host.rows()),
+        nnz(host.nnz()) {
+    columns.copy_from_host(host.columns().data());
+    values.copy_from_host(host.values().data());
   }
-  DeviceMatrix(const blockjacobi::Backend& backend, const blockjacobi::CsrMatrix<T>& host)
-      : DeviceMatrix(backend, host.view()) {}
-  blockjacobi::CsrView<T, std::int32_t> view() const {
+  blockjacobi::CsrView<double, std::int32_t> view() const {
     return {rows,
             rows,
             nnz,
@@ -29,12 +26,12 @@ class DeviceMatrix {
             columns.data(),
             values.data(),
             blockjacobi::IndexBase::zero,
-            offsets.backend().memory_space()};
+            blockjacobi::MemorySpace::device};
   }
 
   blockjacobi::Array<std::int32_t> offsets;
   blockjacobi::Array<blockjacobi::index_t> columns;
-  blockjacobi::Array<T> values;
+  blockjacobi::Array<double> values;
   blockjacobi::index_t rows;
   blockjacobi::offset_t nnz;
 };
