@@ -67,9 +67,8 @@ class ModelBenchmark {
       const BlockJacobi<double> M(backend_, matrix_.view(), partition);
       reports.add(iteration("cg", M));
       reports.add(solve("cg", M));
-      if (block != 8) continue;
       reports.add(unfused(M));
-      if (!system_.gmres) continue;
+      if (block != 8 || !system_.gmres) continue;
       reports.add(iteration("gmres", M));
       reports.add(solve("gmres", M));
       low_basis_ = true;

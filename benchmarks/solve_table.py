@@ -3,9 +3,10 @@
 
 usage: solve_table.py RECORD.json [--given given/h200_solves.tsv] [--output TABLES.md]
 
-Iterations beside their byte floor (for other storage than full that of its bytes, without a target), Ginkgo's (given figures) and, where it was timed in the same run, CG put together from
-cuSPARSE and cuBLAS; products beside cuSPARSE's; whole solves, set-up included, beside Ginkgo's with the same largest
-block and its best against ours. Ends with 1 if a row misses its target.
+Iterations beside their byte floor (for other storage than full that of its bytes, without a target), Ginkgo's (given
+figures) and, where it was timed in the same run, CG put together from cuSPARSE and cuBLAS; products beside cuSPARSE's; whole solves, set-up included, beside Ginkgo's with the same largest
+block and its best against ours; there every count of iterations must lie within the band of iterations_table.py too.
+Ends with 1 if a row misses its target.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import json
 import pathlib
 import sys
 
+import iterations_table
 import record_head
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -114,13 +116,17 @@ class Tables:
                 cell = f"{r['iterations']} / {r['setup_ms']:.2f} + {r['solve_ms']:.2f}"
                 if peer_ms is not None:
                     cell += f" ({peer_ms / r['time_ms']:.1f}x)"
+                    fewest, most = iterations_table.band(int(peer["iterations"]), solver)
+                    if not fewest <= r["iterations"] <= most:
+                        cell += " **outside**"
+                        passes = False
                     if matrix not in LAND_SOLVE_BEST:
                         passes = passes and peer_ms >= LAND_SOLVE * r["time_ms"]
                 cells.append(cell)
             ratio = peer_best / best if best and peer_best else None
             if ratio is not None:
                 passes = passes and ratio >= LAND_SOLVE_BEST.get(matrix, LAND_SOLVE)
-            self.row(matrix, solver, *cells, f"{ratio:.1f}" if ratio else "-", f"{residual:.1e}",
+            self.row(matrix, solver, *cells, f"{ratio:.1f}" if ratio else "-", f"{residual:.2e}",
                      "-" if peer_best is None else self.verdict(passes))
 
 

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Whole solves of real systems with blockjacobi-solve on the host, as one table.
+
+usage: host_solves_table.py [options]; BLOCKJACOBI_MATRICES names the folder of NAME.mtx.gz.
+
+The systems are those of the given solves (given/h200_solves.tsv) and heart_bidomain, with b = A * ones and a relative
+residual of 1e-8. For scalar Jacobi, detected blocks of up to 8, 16, 32 rows and those of suggest: iterations, partition
+and set-up and solve in ms (the median of the runs by their sum), and the largest true residual. Counts are compared
+with the given ones on the same blocks, in the bands of iterations_table.py. Ends with 1 if one is outside.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import iterations_table
+import solve_table
+
+BLOCKS = {
+    "1": ["--blocks", "uniform", "--block-size", "1"],
+    "8": ["--blocks", "detect", "--block-size", "8"],
+    "16": ["--blocks", "detect", "--block-size", "16"],
+    "32": ["--blocks", "detect", "--block-size", "32"],
+    "suggest": ["--blocks", "suggest"],
+}
+MAX_ITERATIONS = 20000
+
+
+def run(options, matrix, solver, choice):
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.json"
+        command = [str(options.program), str(options.matrices / f"{matrix}.mtx.gz"), *iterations_table.SOLVERS[solver],
+                   *BLOCKS[choice], "--rhs", "ones", "--max-iterations", str(MAX_ITERATIONS), "--backend", "host",
+                   "--threads", str(options.threads), "--json", str(report)]  # fmt: skip
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        if answer.returncode not in (0, 1):
+            raise SystemExit(f"{' '.join(command)}\nended with {answer.returncode}: {answer.stderr}")
+        return json.loads(report.read_text(encoding="utf-8"))
+
+
+def setup_ms(report):
+    return report["blocks"]["partition_ms"] + report["setup_ms"]
+
+
+def median_run(options, matrix, solver, choice):
+    """The median by time; one run where a solve takes seconds."""
+    runs = [run(options, matrix, solver, choice)]
+    if runs[0]["solve_ms"] < 2000:
+        runs += [run(options, matrix, solver, choice) for _ in range(options.repetitions - 1)]
+    return sorted(runs, key=lambda r: setup_ms(r) + r["solve_ms"])[len(runs) // 2]
+
+
+def row(options, matrix, solver, given):
+    """The row, and how many counts are outside."""
+    cells, outside, residual, best = [], 0, 0.0, None
+    for choice in BLOCKS:
+        report = median_run(options, matrix, solver, choice)
+        if report["reason"] != "converged":
+            cells.append(report["reason"])
+            continue
+        cell = f"{report['iterations']} / {setup_ms(report):.1f} + {report['solve_ms']:.1f}"
+        peer = given.get(("krylov_solve", matrix, solver, choice))
+        if peer and peer["iterations"]:
+            fewest, most = iterations_table.band(int(peer["iterations"]), solver)
+            if not fewest <= report["iterations"] <= most:
+                cell += f" **outside {fewest}..{most}**"
+                outside += 1
+        residual = max(residual, report["relative_residual"])
+        total = setup_ms(report) + report["solve_ms"]
+        best = min(total, best or total)
+        cells.append(cell)
+    name = solver.removesuffix("30")
+    return f"| {matrix} | {name} | {' | '.join(cells)} | {best:.1f} | {residual:.2e} |", outside
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=pathlib.Path, default=pathlib.Path("blockjacobi-solve"))
+    parser.add_argument("--given", type=pathlib.Path, default=solve_table.HERE / "given" / "h200_solves.tsv")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--only", action="append", help="this system only; may be repeated")
+    parser.add_argument("--output", type=pathlib.Path, default=solve_table.HERE / "results" / "solve-host.md")
+    options = parser.parse_args()
+    if not os.environ.get("BLOCKJACOBI_MATRICES"):
+        parser.error("BLOCKJACOBI_MATRICES does not name the folder of matrices")
+    options.matrices = pathlib.Path(os.environ["BLOCKJACOBI_MATRICES"])
+
+    given = {(operation, matrix, "gmres30" if solver.startswith("gmres") else solver, block): r
+             for (operation, matrix, solver, block), r in solve_table.read_given(options.given).items()}
+    systems = dict.fromkeys((matrix, solver) for operation, matrix, solver, _ in given if operation == "krylov_solve")
+    systems[("heart_bidomain", "cg")] = None
+    systems = [s for s in systems if not options.only or s[0] in options.only]
+    lines = ["# Whole solves on the host", "",
+             f"Written by benchmarks/host_solves_table.py; {options.threads} threads, b = A * ones, relative residual 1e-8, "
+             f"at most {MAX_ITERATIONS} iterations. Cells: iterations / partition and set-up + solve in ms.", "",
+             f"| system | solver | {' | '.join(BLOCKS)} | best, ms | largest true residual |",
+             "| --- | --- |" + " --- |" * (len(BLOCKS) + 2)]  # fmt: skip
+    outside = 0
+    for matrix, solver in systems:
+        line, missed = row(options, matrix, solver, given)
+        print(line, flush=True)
+        lines.append(line)
+        outside += missed
+    lines += ["", f"{outside} counts outside their bands."]
+    options.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return 1 if outside else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
