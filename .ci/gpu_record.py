@@ -166,7 +166,7 @@ def is_clean(answer):
 
 
 def distinct_reports(output):
-    """The lines of an output, of equal reports but for their count only the first: others shall not displace it."""
+    """The lines of an output, of equal reports but for their count only the first."""
     seen, lines = set(), []
     for report in re.split(r"^========= \n", output, flags=re.MULTILINE):
         key = COUNT_OF_HAZARDS.sub("", report)
@@ -174,6 +174,13 @@ def distinct_reports(output):
             lines += report.splitlines()
         seen.add(key)
     return lines
+
+
+def shown_lines(output, most=200):
+    """What the record keeps of a share, so that no share displaces another: the end of its reports and its outcome."""
+    lines = [line for line in distinct_reports(output)
+             if line.startswith("=========") or "FAILED" in line or "PASSED" in line]
+    return lines[-most:]
 
 
 def sanitize(tool, program, pattern):
@@ -193,10 +200,9 @@ def sanitize(tool, program, pattern):
         "no_cuda_call": all(NO_CUDA_CALL in answer.stdout for answer in answers),
         "clean": all(is_clean(answer) for answer in answers),
     }
-    shown = [line for answer in answers for line in distinct_reports(answer.stdout)
-             if line.startswith("=========") or "FAILED" in line or "PASSED" in line]
+    shown = [line for answer in answers for line in shown_lines(answer.stdout)]
     text = "\n".join([f"# {tool} {program.name} --gtest_filter={pattern}: {result['tests']} tests, "
-                      f"status {result['status']}", *shown[-200:]])
+                      f"status {result['status']}", *shown])
     return result, text
 
 

@@ -10,14 +10,12 @@ with the given ones on the same blocks, in the bands of iterations_table.py. End
 """
 
 import argparse
-import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import iterations_table
+import solve_program
 import solve_table
 
 BLOCKS = {
@@ -31,15 +29,9 @@ MAX_ITERATIONS = 20000
 
 
 def run(options, matrix, solver, choice):
-    with tempfile.TemporaryDirectory() as folder:
-        report = pathlib.Path(folder) / "report.json"
-        command = [str(options.program), str(options.matrices / f"{matrix}.mtx.gz"), *iterations_table.SOLVERS[solver],
-                   *BLOCKS[choice], "--rhs", "ones", "--max-iterations", str(MAX_ITERATIONS), "--backend", "host",
-                   "--threads", str(options.threads), "--json", str(report)]  # fmt: skip
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
-        if answer.returncode not in (0, 1):
-            raise SystemExit(f"{' '.join(command)}\nended with {answer.returncode}: {answer.stderr}")
-        return json.loads(report.read_text(encoding="utf-8"))
+    return solve_program.report_of(
+        options.program, options.matrices / f"{matrix}.mtx.gz", "--solver", solver, *BLOCKS[choice], "--rhs", "ones",
+        "--max-iterations", MAX_ITERATIONS, "--backend", "host", "--threads", options.threads)  # fmt: skip
 
 
 def setup_ms(report):
@@ -73,8 +65,7 @@ def row(options, matrix, solver, given):
         total = setup_ms(report) + report["solve_ms"]
         best = min(total, best or total)
         cells.append(cell)
-    name = solver.removesuffix("30")
-    return f"| {matrix} | {name} | {' | '.join(cells)} | {best:.1f} | {residual:.2e} |", outside
+    return f"| {matrix} | {solver} | {' | '.join(cells)} | {best:.1f} | {residual:.2e} |", outside
 
 
 def main():
@@ -90,8 +81,7 @@ def main():
         parser.error("BLOCKJACOBI_MATRICES does not name the folder of matrices")
     options.matrices = pathlib.Path(os.environ["BLOCKJACOBI_MATRICES"])
 
-    given = {(operation, matrix, "gmres30" if solver.startswith("gmres") else solver, block): r
-             for (operation, matrix, solver, block), r in solve_table.read_given(options.given).items()}
+    given = solve_table.read_given(options.given)
     systems = dict.fromkeys((matrix, solver) for operation, matrix, solver, _ in given if operation == "krylov_solve")
     systems[("heart_bidomain", "cg")] = None
     systems = [s for s in systems if not options.only or s[0] in options.only]

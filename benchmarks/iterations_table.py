@@ -21,13 +21,13 @@ import argparse
 import concurrent.futures
 import csv
 import dataclasses
-import json
 import math
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
+
+import solve_program
 
 CAP = 5000
 RTOL = 1e-8
@@ -124,20 +124,11 @@ def run_program(case, options, perturbation=0):
     system = case.system
     matrix = options.matrices / f"{system['name']}.mtx.gz"
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        report_file = folder / "report.json"
-        command = [
-            str(options.program), str(matrix), *SOLVERS[system["solver"]], *BLOCKS[case.column],
-            "--rhs", right_hand_side(case, matrix, folder, perturbation),
-            "--rtol", str(RTOL), "--max-iterations", str(case.max_iterations),
-            "--singular", options.singular, "--backend", options.backend, "--json", str(report_file),
-        ]  # fmt: skip
-        if options.backend == "host":
-            command += ["--threads", "1"]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
-        if run.returncode not in (0, 1):
-            raise SystemExit(f"{' '.join(command)}\nended with {run.returncode}: {run.stderr}")
-        return json.loads(report_file.read_text(encoding="utf-8"))
+        rhs = right_hand_side(case, matrix, pathlib.Path(name), perturbation)
+        return solve_program.report_of(
+            options.program, matrix, *SOLVERS[system["solver"]], *BLOCKS[case.column], "--rhs", rhs, "--rtol", RTOL,
+            "--max-iterations", case.max_iterations, "--singular", options.singular, "--backend", options.backend,
+            *(["--threads", 1] if options.backend == "host" else []))  # fmt: skip
 
 
 def solve(case, options):

@@ -10,12 +10,11 @@ systems of the list below are taken. The blocks are uniform ones of --block-size
 
 import argparse
 import concurrent.futures
-import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
+
+import solve_program
 
 SYSTEMS = """
 494_bus pyamg_bar 662_bus nos3 pyamg_local_disc_galerkin_diffusion bcsstk08 bcsstk09 1138_bus ml_elasticity1 mhd1280b
@@ -28,19 +27,13 @@ CAP = 5000
 
 def solve(options, name, storage):
     """The program's JSON report, or what it says on the error stream."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = pathlib.Path(folder) / "report.json"
-        command = [
-            str(options.program), str(options.matrices / f"{name}.mtx.gz"), "--solver", "cg", "--blocks", "uniform",
-            "--block-size", str(options.block_size), "--rtol", "1e-8", "--max-iterations", str(CAP),
-            "--storage", storage, "--backend", options.backend, "--json", str(report),
-        ]  # fmt: skip
-        if options.backend == "host":
-            command += ["--threads", "1"]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
-        if run.returncode == 2:
-            return run.stderr.strip()
-        return json.loads(report.read_text(encoding="utf-8"))
+    try:
+        return solve_program.report_of(
+            options.program, options.matrices / f"{name}.mtx.gz", "--solver", "cg", "--blocks", "uniform",
+            "--block-size", options.block_size, "--rtol", "1e-8", "--max-iterations", CAP, "--storage", storage,
+            "--backend", options.backend, *(["--threads", 1] if options.backend == "host" else []))  # fmt: skip
+    except solve_program.Refused as refusal:
+        return refusal.reason
 
 
 def cell(report, full):

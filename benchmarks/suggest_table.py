@@ -22,9 +22,9 @@ import json
 import math
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
+
+import solve_program
 
 CAP = 5000
 WORST = 10.0
@@ -50,17 +50,10 @@ def run_program(system, blocks, options):
     """The program's JSON report, of the fastest of some runs."""
     best = None
     for _ in range(options.repeat):
-        with tempfile.TemporaryDirectory() as folder:
-            report_file = pathlib.Path(folder) / "report.json"
-            command = [str(options.program), str(options.matrices / f"{system['name']}.mtx.gz"), "--blocks", *blocks,
-                       "--solver", system["solver"], "--max-iterations", str(CAP), "--backend", options.backend,
-                       "--json", str(report_file)]  # fmt: skip
-            if options.backend == "host":
-                command += ["--threads", str(options.threads)]
-            run = subprocess.run(command, capture_output=True, text=True, check=False)
-            if run.returncode not in (0, 1):
-                raise SystemExit(f"{' '.join(command)}\nended with {run.returncode}: {run.stderr}")
-            report = json.loads(report_file.read_text(encoding="utf-8"))
+        report = solve_program.report_of(
+            options.program, options.matrices / f"{system['name']}.mtx.gz", "--blocks", *blocks,
+            "--solver", system["solver"], "--max-iterations", CAP, "--backend", options.backend,
+            *(["--threads", options.threads] if options.backend == "host" else []))  # fmt: skip
         if best is None or milliseconds(report) < milliseconds(best):
             best = report
     return best
