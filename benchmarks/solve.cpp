@@ -201,7 +201,7 @@ class ModelBenchmark {
   const Timer& timer_;
   ModelSystem system_;
   int repetitions_;
-  DeviceMatrix matrix_;
+  DeviceMatrix<double> matrix_;
   LinearOperator<double> A_;
   Array<double> b_, x_;
   std::optional<BsrMatrix<double>> bsr_;  ///< while its rows are measured

@@ -8,7 +8,7 @@
 /// threads of the host, in advance; the GPU solves one system after the other, each choice once for warming up, with
 /// few iterations, and then some times, of which the fastest counts: partition, set-up and solve, from CSR on the
 /// device (on the host for coupled and METIS blocks) to x on the device, b = A x with x random. The file grows with
-/// each system; after --seconds no other is begun.
+/// each system; after --seconds of solves no other is begun.
 #include "suggest/manifest.hpp"
 #include "suggest/system.hpp"
 
@@ -16,11 +16,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <fstream>
 #include <future>
 #include <iostream>
-#include <thread>
+#include <memory>
+#include <vector>
 
 namespace {
 
@@ -36,49 +36,45 @@ struct Options {
   bool host = false;
 };
 
-/// The systems, prepared by threads in the order in which they are wanted.
-class Queue {
- public:
-  Queue(const Options& options, std::vector<ManifestRow> rows) : rows_(std::move(rows)), prepared_(rows_.size()) {
-    for (int t = 0; t < options.threads; ++t)
-      threads_.emplace_back([this, &options] {
-        for (std::size_t i = next_++; i < rows_.size(); i = next_++) try {
-            prepared_[i].set_value(prepare(options.matrices, rows_[i]));
-          } catch (...) {
-            prepared_[i].set_exception(std::current_exception());
-          }
-      });
-  }
-  std::size_t size() const { return rows_.size(); }
-  std::unique_ptr<PreparedSystem> take(std::size_t i) { return prepared_[i].get_future().get(); }
-  /// Systems that nobody has begun to prepare are left out.
-  void stop() { next_ = rows_.size(); }
+/// Reads and partitions by threads, all before anything is timed: the host works on set-ups too.
+std::vector<std::unique_ptr<PreparedSystem>> prepare_all(const Options& options) {
+  const std::vector<ManifestRow> rows =
+      read_manifest(options.matrices / "MANIFEST.tsv", options.least_rows, options.most_entries, options.only);
+  std::vector<std::unique_ptr<PreparedSystem>> systems(rows.size());
+  std::atomic<std::size_t> next{0};
+  std::vector<std::future<void>> threads;
+  for (int t = 0; t < options.threads; ++t)
+    threads.push_back(std::async(std::launch::async, [&] {
+      // From the back, where the largest are.
+      for (std::size_t i = next++; i < rows.size(); i = next++) {
+        const std::size_t k = rows.size() - 1 - i;
+        systems[k] = prepare(options.matrices, rows[k]);
+      }
+    }));
+  for (auto& thread : threads) thread.get();
+  return systems;
+}
 
- private:
-  std::vector<ManifestRow> rows_;
-  std::vector<std::promise<std::unique_ptr<PreparedSystem>>> prepared_;
-  std::atomic<std::size_t> next_{0};
-  std::vector<std::jthread> threads_;
-};
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 void run(const Options& options) {
-  const auto start = std::chrono::steady_clock::now();
   const blockjacobi::Backend backend = options.host ? blockjacobi::Backend::host() : blockjacobi::Backend::cuda();
   std::ofstream file(options.out);
-  Queue queue(options,
-              read_manifest(options.matrices / "MANIFEST.tsv", options.least_rows, options.most_entries, options.only));
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds) {
-      std::cout << queue.size() - i << " systems left out after " << options.seconds << " s\n";
-      queue.stop();
+  auto start = std::chrono::steady_clock::now();
+  const auto systems = prepare_all(options);
+  std::cout << systems.size() << " systems prepared in " << seconds_since(start) << " s\n";
+  start = std::chrono::steady_clock::now();
+  for (const auto& system : systems) {
+    if (seconds_since(start) > options.seconds) {
+      std::cout << "the time is over before " << system->name() << '\n';
       break;
     }
-    const auto system = queue.take(i);
     const auto begin = std::chrono::steady_clock::now();
     system->solve_all(backend, options.effort, file);
     file.flush();
-    std::cout << system->name() << ' '
-              << std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() << " s" << std::endl;
+    std::cout << system->name() << ' ' << seconds_since(begin) << " s" << std::endl;
   }
   if (!file) throw std::runtime_error("cannot write " + options.out.string());
 }

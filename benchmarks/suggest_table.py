@@ -9,8 +9,8 @@ Right-hand side A x with x uniform random in [-1, 1], relative residual 1e-8, at
 - time: partition + set-up + solve in milliseconds, the best of --repeat runs;
 - cost: set-up + iterations x bytes of an iteration by the model of <blockjacobi/suggest.hpp>, which a busy machine does not
   change.
-A system counts if some candidate converges. A candidate that does not converge counts as 10 times the best in the
-geometric means.
+A system counts if some candidate of suggest converges. A candidate that does not converge counts as 10 times the best in
+the geometric means.
 
 Writes NAME.md and NAME.tsv (NAME follows --name); ends with 1 if the recommendation is within 20 % of the best on fewer than
 80 % of the systems by the judge of --judge, or does not beat 'always scalar' and 'always 32' in geometric mean.
@@ -22,6 +22,7 @@ import json
 import math
 import os
 import pathlib
+import statistics
 import sys
 
 import solve_program
@@ -29,7 +30,7 @@ import solve_program
 CAP = 5000
 WORST = 10.0
 
-# Column -> options of the program; the first eight are the candidates of suggest, in its order.
+# Column -> options of the program.
 BLOCKS = {
     "scalar": ["uniform", "--block-size", "1"],
     "detect 8": ["detect", "--block-size", "8"],
@@ -41,7 +42,6 @@ BLOCKS = {
     "coupled 32": ["coupled", "--block-size", "32"],
     "metis 32": ["metis", "--block-size", "32"],
 }
-CANDIDATES = list(BLOCKS)[:8]
 # Passes over the matrix that the partition counts for; METIS takes far more, which only times show.
 PASSES = {"uniform": 0, "detect": 1, "coupled": 4, "metis": 4}
 
@@ -119,9 +119,10 @@ class Records:
 
 
 def measure(system, source):
-    """A row of the table, or None where nothing converges."""
+    """A row of the table, or None where no candidate converges."""
     asked = source.report(system, "suggest")
     suggestion = asked["blocks"]["suggestion"]
+    candidates = {c["name"]: c for c in suggestion["candidates"]}
     model = Model(suggestion, asked["rows"])
     entry_bytes = 4 + {"s": 4, "d": 8, "c": 8, "z": 16}[asked["scalar"]]
     results = {}
@@ -131,24 +132,29 @@ def measure(system, source):
         squares = sum(size**2 * count for size, count in sizes)
         pass_bytes = PASSES[blocks[0]] * asked["nnz"] * entry_bytes
         converged = report["reason"] == "converged"
+        cost = model.seconds(sizes, pass_bytes, report["iterations"])
+        if name in candidates:
+            c = candidates[name]
+            cost = c["setup_seconds"] + report["iterations"] * c["iteration_seconds"]
         results[name] = {
             "iterations": report["iterations"], "converged": converged, "reason": report["reason"],
             "mean_square": squares / report["rows"], "partition_ms": report["blocks"]["partition_ms"],
-            "time": milliseconds(report) if converged else math.inf,
-            "cost": 1e3 * model.seconds(sizes, pass_bytes, report["iterations"]) if converged else math.inf,
+            "time": milliseconds(report) if converged else math.inf, "cost": 1e3 * cost if converged else math.inf,
         }  # fmt: skip
-    if not any(results[name]["converged"] for name in CANDIDATES):
+    if not any(results[name]["converged"] for name in candidates):
         return None
-    probes = [c for c in suggestion["candidates"] if c["probed"]]
-    probe = sum(c["probe_iterations"] * c["iteration_seconds"] for c in probes)
-    chosen = results[suggestion["recommended"]]
-    return {"system": system, "results": results, "recommended": suggestion["recommended"],
-            "probe_share": probe / (1e-3 * chosen["cost"]), "rows": asked["rows"], "nnz": asked["nnz"]}  # fmt: skip
+    recommended = suggestion["recommended"]
+    chosen = results[recommended]
+    return {"system": system, "results": results, "candidates": list(candidates), "recommended": recommended,
+            "predicted": 1e3 * (candidates[recommended]["seconds"] or math.inf),
+            "probe": {"time": 1e3 * suggestion["probe_seconds"], "cost": 1e3 * suggestion["probe_cost"]},
+            "probe_products": sum(c["probe_iterations"] for c in candidates.values()) / chosen["iterations"],
+            "rows": asked["rows"], "nnz": asked["nnz"]}  # fmt: skip
 
 
 def ratio(row, name, judge):
     """Against the best candidate, at most WORST."""
-    best = min(row["results"][c][judge] for c in CANDIDATES)
+    best = min(row["results"][c][judge] for c in row["candidates"])
     return min(WORST, row["results"][name][judge] / best)
 
 
@@ -186,24 +192,37 @@ def cell(row, name, judge):
     return f"**{text}**" if name == row["recommended"] else text
 
 
+def about_probes(rows, judge):
+    """Of rows whose recommendation converges: what the probes took of its solve, and how far the prediction is off."""
+    solved = [row for row in rows if row["results"][row["recommended"]]["converged"]]
+    products = [row["probe_products"] for row in solved]
+    shares = [row["probe"][judge] / row["results"][row["recommended"]][judge] for row in solved]
+    off = [row["predicted"] / row["results"][row["recommended"]][judge] for row in solved]
+    probed = sum(row["probe"]["cost"] > 0 for row in rows)
+    return (f"Probed: {probed} of {len(rows)} systems. Probes against the solve with the recommended blocks, by {judge} "
+            f"with set-ups: median {statistics.median(shares):.3f}, above a tenth on {sum(s > 0.1 for s in shares)}; in "
+            f"iterations: median {statistics.median(products):.3f}, above a tenth on {sum(p > 0.1 for p in products)}. "
+            f"Predicted time to solution against what it came to: geometric mean {geometric_mean(off):.2f}, within a "
+            f"factor of three on {sum(1 / 3 <= o <= 3 for o in off)} of {len(solved)}.")  # fmt: skip
+
+
 def write_markdown(path, rows, options):
-    shares = sorted(row["probe_share"] for row in rows)
-    over = sum(share > 0.1 for share in shares)
     measure = "cost by the model of suggest" if options.judge == "cost" else "time of partition, set-up and solve"
     lines = [
         "# Choices of blocks, and what suggest recommends",
         "",
         f"Written by benchmarks/suggest_table.py; {options.backend} backend, random right-hand side, relative residual 1e-8, at "
         f"most {CAP} iterations, cg for positive (semi)definite systems, else gmres(30). Cells: iterations ({measure} against the best "
-        f"candidate, set-up included), `-` not converged, **bold** recommended. The first eight columns are "
+        f"candidate, set-up included), `-` not converged, **bold** recommended. The first {len(rows[0]['candidates'])} columns are "
         "the candidates of suggest. Systems on which no candidate converges are left out.",
         "",
-        sentence(rows, "cost"),
-        "",
+    ]
+    if options.judge == "cost":
+        lines += [sentence(rows, "cost"), ""]
+    lines += [
         sentence(rows, "time") + " Times are those of the machine on which the table was written; see the .tsv.",
         "",
-        f"Probe against the recommended solve, in iterations by cost: median {shares[len(shares) // 2]:.3f}, "
-        f"above a tenth on {over} systems (those with few iterations: a probe takes at least one iteration of each candidate).",
+        about_probes(rows, options.judge),
         "",
         f"| system | n | nnz | solver | {' | '.join(BLOCKS)} |",
         "| --- | --- | --- | --- |" + " --- |" * len(BLOCKS),
@@ -218,12 +237,13 @@ def write_tsv(path, rows):
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
         table.writerow(["name", "solver", "blocks", "recommended", "iterations", "reason", "mean_square", "partition_ms",
-                        "time_ms", "cost_ms"])  # fmt: skip
+                        "time_ms", "cost_ms", "probe_ms", "predicted_ms"])  # fmt: skip
         for row in rows:
             for name, r in row["results"].items():
                 table.writerow([row["system"]["name"], row["system"]["solver"], name, int(name == row["recommended"]),
                                 r["iterations"], r["reason"], f"{r['mean_square']:.2f}", f"{r['partition_ms']:.3f}",
-                                f"{r['time']:.3f}", f"{r['cost']:.4f}"])  # fmt: skip
+                                f"{r['time']:.3f}", f"{r['cost']:.4f}", f"{row['probe']['time']:.3f}",
+                                f"{row['predicted']:.3f}"])  # fmt: skip
 
 
 def read_systems(options):
@@ -285,8 +305,8 @@ def main():
         write_tsv(options.output / f"{options.name}.tsv", rows)
     if not rows:
         return 1
-    print(sentence(rows, "cost"))
-    print(sentence(rows, "time"))
+    print(sentence(rows, options.judge))
+    print(about_probes(rows, options.judge))
     return 0 if passes(rows, options.judge) else 1
 
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "batched/timer.hpp"
-#include "solve/device_matrix.hpp"
+#include "device_matrix.hpp"
 
 #include <cublas_v2.h>
 #include <cusparse.h>
@@ -18,7 +18,7 @@ inline void check(cusparseStatus_t status) {
 /// y = A x by cuSPARSE after its preprocessing.
 class CusparseProduct {
  public:
-  CusparseProduct(const DeviceMatrix& a, cusparseSpMVAlg_t algorithm, cudaStream_t stream)
+  CusparseProduct(const DeviceMatrix<double>& a, cusparseSpMVAlg_t algorithm, cudaStream_t stream)
       : algorithm_(algorithm), x_(static_cast<std::size_t>(a.rows)), y_(x_.bytes() / sizeof(double)) {
     const auto view = a.view();
     check(cusparseCreate(&handle_));

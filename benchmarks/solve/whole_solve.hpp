@@ -1,6 +1,6 @@
 #pragma once
 
-#include "solve/device_matrix.hpp"
+#include "device_matrix.hpp"
 #include "solve/record.hpp"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ class WholeSolve {
   blockjacobi::Backend backend_;
   std::string name_, solver_;
   blockjacobi::CsrMatrix<double> host_;
-  DeviceMatrix matrix_;
+  DeviceMatrix<double> matrix_;
   blockjacobi::Array<double> b_;
 };
 

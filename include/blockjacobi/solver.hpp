@@ -147,9 +147,10 @@ template <Scalar T>
                                                         const SolveOptions& options = {});
 
 /// Right-preconditioned restarted GMRES(m) (Saad and Schultz, 1986) for general A: minimizes ||b - A x|| over
-/// x0 + M^-1 K_m(A M^-1, r0), with twice-applied classical Gram-Schmidt. Otherwise as cg(); iterations counts inner
-/// iterations. Memory: m + 3 vectors and m^2 + 5 m scalars, m = min(restart, max_iterations, rows). Throws also for
-/// restart < 1.
+/// x0 + M^-1 K_m(A M^-1, r0), with twice-applied classical Gram-Schmidt. Otherwise as cg(), but the stop flag is read,
+/// and with that the stream waited for, as every cycle begins and after every 16 inner iterations on CUDA: three times
+/// a cycle for m = 30. iterations counts inner iterations. Memory: m + 3 vectors and m^2 + 5 m scalars, m =
+/// min(restart, max_iterations, rows). Throws also for restart < 1.
 ///
 /// With BasisPrecision::single and a working precision of double, the basis is stored in single precision (Aliaga,
 /// Anzt, Gruetzmacher, Quintana-Orti and Tomas, 2022), which halves most of the memory and of its traffic. A cycle then
@@ -171,7 +172,8 @@ template <Scalar T>
                                                     const SolveOptions& options = {});
 
 /// All that cg_enqueue() needs, allocated beforehand: vectors, scalars, and the decision about every launch. Holds A
-/// and M; a BlockJacobi or a matrix that they refer to must outlive it. One solve at a time.
+/// and M; a BlockJacobi or a matrix that they refer to must outlive it. One solve at a time, and one on a CUDA backend,
+/// whose reductions all its workspaces share.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT CgWorkspace {
  public:
@@ -209,7 +211,8 @@ class BLOCKJACOBI_EXPORT GmresWorkspace {
 /// the stop change nothing, and writes the outcome to *status. Allocates nothing and waits for nothing, so that it can
 /// be recorded in a CUDA graph, also after BlockJacobi::refresh() in the same graph, and replayed with new values of
 /// the matrix, of b and of x; on the host backend it solves at once. b, x and status lie in the backend's memory and
-/// are read and written when the work runs.
+/// are read and written when the work runs. Solves of one CUDA backend must not run at the same time, whatever their
+/// workspaces: graphs with solves recorded on it are to be launched one after the other, best on its stream.
 ///
 /// The recurrence goes on to 0.9 of the target, since its claim of convergence cannot be followed up: if the recomputed
 /// residual does not show it, the reason is stagnation. singular_block stands for a refresh under SingularPolicy::fail

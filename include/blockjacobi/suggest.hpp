@@ -16,24 +16,25 @@ struct SuggestOptions {
   double rtol = 1e-8;
   index_t restart = 30;  ///< of gmres
   SingularPolicy singular = SingularPolicy::scalar_jacobi;
-  /// Part of a solve that the probe takes, in iterations of all probed candidates together; 0 for no probe.
+  /// Part of the predicted time to solution that probes may cost, their set-ups included; 0 for no probe.
   double probe_share = 0.1;
-  /// Bytes per second and seconds per iteration of the cost model; 0 takes the constants of the backend: 20 GB/s and
-  /// 5 us on the host, 3.2 TB/s (75 % of a device copy of an H200) and 10 us (gmres: 28 us) on CUDA.
+  /// Bytes per second and seconds per iteration of the cost model; 0 takes the constants of the backend: 20 GB/s a
+  /// thread, 60 at most, and 5 us on the host, 3.2 TB/s (75 % of a device copy of an H200) and 9.5 us (gmres: 25 us) on
+  /// CUDA.
   double bandwidth = 0.0;
   double latency = 0.0;
 };
 
 /// One way to choose the blocks, and what it is predicted to cost.
 struct BlockCandidate {
-  std::string
-      name;  ///< "scalar", "detect 8", "detect 16", "detect 32", "uniform 8", "uniform 32", "uniform 64", "coupled 32"
+  std::string name;  ///< "scalar", "detect 8", "detect 16", "detect 32", "uniform 8", "uniform 32", "uniform 64"; on
+                     ///< the host also "coupled 32"
   BlockPartition blocks;
   /// Sum of min(1, |a_ij| / sqrt(s_i s_j)) over the entries inside the blocks / over all, without the diagonal, s_i as
   /// in BlockPartition::metis; 1 if there are none.
   double captured = 0.0;
   std::size_t bytes = 0;           ///< of the inverses
-  double setup_seconds = 0.0;      ///< predicted: partition, extraction, inversion
+  double setup_seconds = 0.0;      ///< predicted: partition, extraction, inversion, start of the solver
   double iteration_seconds = 0.0;  ///< predicted: bytes of an iteration / bandwidth + latency
   bool probed = false;
   bool failed = false;           ///< the probe broke down: this candidate is never recommended
@@ -47,6 +48,8 @@ struct Suggestion {
   std::vector<BlockCandidate> candidates;  ///< "scalar" is the first
   std::size_t recommended = 0;
   double probe_seconds = 0.0;  ///< wall time of the probes, their set-up included
+  double probe_cost = 0.0;     ///< the same by the cost model; at most probe_budget
+  double probe_budget = 0.0;   ///< probe_share of the time to solution that was predicted when the last probe began
 
   const BlockCandidate& best() const { return candidates[recommended]; }
   /// False: scalar Jacobi is predicted to be the fastest.
@@ -58,24 +61,37 @@ struct Suggestion {
 /// Cost of an iteration, in words of the scalar (s bytes): the product nnz (1 + 4/s) + 8 (n + 1) / s + 2 n, the
 /// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres). Cost of the set-up: the matrix
 /// and the inverses once, 2 N^3 operations a block at 3 Gflop/s and thread of the host or 1 Tflop/s, and the partition
-/// (detect one pass over the matrix, coupled four; on CUDA 4 ns an entry and pass and 0.2 ms). On CUDA blocks of more
-/// than 32 rows cost 5 us an iteration more.
+/// (detect one pass over the matrix, coupled four). On CUDA small systems take their time whatever is computed: an
+/// iteration more for each row of the largest block (51 ns, gmres 23) and for blocks above 32, besides the start of
+/// set-up and solver; the numbers are those of src/suggest/cost_model.cpp.
 ///
-/// Iterations: two candidates are probed by the solver itself with b = A x, x random: scalar Jacobi and, on the host,
-/// coupled blocks, on CUDA the choice that is predicted to be the fastest without a probe of its own. Each runs until
-/// ||r|| / ||b|| is below rtol^(probe_share / 2), which is that share of a solve that goes on at the same rate, and for
-/// one iteration at least. A probe of k iterations that reached rtol^t predicts p = k / t * 16^(1 - t) of them: 16 is
-/// how much faster a solve starts than it goes on, from the systems of benchmarks/results/suggest-host.md. With q the p
-/// of scalar Jacobi, a candidate that was not probed is predicted to take q sqrt(1 - captured) iterations, the other
-/// one that was sqrt(p q (1 - captured)): a short probe alone says too little. The faster of the two that were probed
-/// is recommended; without a probe the fastest of all.
+/// Iterations: scalar Jacobi is presumed to take 170, the geometric mean of the systems of
+/// benchmarks/results/suggest-host.md; another candidate takes sqrt(1 - captured) times those of scalar Jacobi. Then
+/// two candidates are probed by the solver itself with b = A x, x random: scalar Jacobi, on the host whatever the
+/// backend is, where its diagonal needs no set-up and nothing is transferred; after it on the host coupled blocks, on
+/// CUDA the choice that is predicted to be the fastest. Each runs until ||r|| / ||b|| is below rtol^(probe_share / 2),
+/// for one iteration at least. A probe of k iterations that reached rtol^t predicts p = k / t * 16^(1 - t) of them: 16
+/// is how much faster a solve starts than it goes on, from the systems of benchmarks/results/suggest-host.md. The
+/// second is predicted to take sqrt(p q (1 - captured)), q being the p of scalar Jacobi: a short probe alone says too
+/// little. The faster of the two that were probed is recommended; where there were not two, of those that are at most
+/// 5 % slower than the fastest of all the one that captures most.
+///
+/// What the probes cost: before each the cost model says what transfer, set-up, and products outside of the iterations
+/// will take, and the probe gets as many iterations as then fit into probe_share of the shortest time to solution that
+/// is predicted at that moment, less what the first one cost. If not even one fits, that probe is left out, and what
+/// is known so far decides. Hence probe_cost <= probe_budget, and the probes never take more than probe_share of what
+/// the longer of two solves is predicted to take: one with the 170 iterations and one with those that the first probe
+/// predicts. What it cannot promise is that a system which converges in far fewer pays no more than its share: the
+/// first probe has to find that out, by at least one iteration. probe_seconds is the time it took. What comes before
+/// the probes (the partitions, and captured in one pass over the matrix) is not in it.
 ///
 /// METIS is no candidate: on most systems the partition alone takes longer than a whole solve; it pays where many
-/// solves with one pattern follow.
+/// solves with one pattern follow. Coupled blocks, whose partition is made by the host, are none on CUDA for the same
+/// reason.
 ///
-/// The same matrix on the same backend gives the same recommendation. Waits; not capturable. Throws InvalidArgument for
-/// a matrix that is not square, for rtol outside (0, 1), probe_share outside [0, 1], restart < 1, or a negative
-/// bandwidth or latency.
+/// The same matrix on the same backend with the same number of host threads gives the same recommendation. Waits; not
+/// capturable. Throws InvalidArgument for a matrix that is not square, for rtol outside (0, 1), probe_share outside
+/// [0, 1], restart < 1, or a negative bandwidth or latency.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT Suggestion suggest(const Backend& backend, const CsrMatrix<T>& matrix,
                                                     const SuggestOptions& options = {});

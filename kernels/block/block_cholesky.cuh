@@ -107,22 +107,8 @@ struct BlockCholesky {
   }
   __device__ void store(Block& x, int i, int j) const {
     for_each(x, i, j, [&](Tile& tile, int v, int row, int column, C* at) {
-      if (row < n && column <= row) *at = narrowed(tile.get(v));
+      if (row < n && column <= row) *at = narrowed<C>(tile.get(v));
     });
-  }
-
-  __device__ static Wide widened(C a) {
-    if constexpr (Tile::is_complex)
-      return {static_cast<double>(a.re), static_cast<double>(a.im)};
-    else
-      return a;
-  }
-  __device__ static C narrowed(Wide a) {
-    using Real = detail::arithmetic_real_t<C>;
-    if constexpr (Tile::is_complex)
-      return {static_cast<Real>(a.re), static_cast<Real>(a.im)};
-    else
-      return static_cast<Real>(a);
   }
 
   /// A column of tiles on its way from global memory.
@@ -294,13 +280,17 @@ struct BlockCholesky {
   }
   template <bool exact>
   __device__ static Wide divided(Wide a, double b) {
-    if constexpr (exact && Tile::is_complex) return {a.re / b, a.im / b};
-    if constexpr (exact && !Tile::is_complex) return a / b;
-    double y;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b));
-    const double e = fma(-b, y, 1.0);
-    const Wide z = y * a;
-    return fused_add(z, detail::from_real<Wide>(fma(e, e, e)), z);
+    if constexpr (exact && Tile::is_complex) {
+      return {a.re / b, a.im / b};
+    } else if constexpr (exact) {
+      return a / b;
+    } else {
+      double y;
+      asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b));
+      const double e = fma(-b, y, 1.0);
+      const Wide z = y * a;
+      return fused_add(z, detail::from_real<Wide>(fma(e, e, e)), z);
+    }
   }
 };
 

@@ -37,7 +37,6 @@ struct PanelLu {
   Candidate* candidates;  ///< candidate_count()
   Moves* moves;
   int* pivots;  ///< of `columns`: the position that step k exchanged with position k
-  int* origin;  ///< nullptr, or of `rows`, interchanged as those of a
   int* info;    ///< becomes the first step whose pivot is zero (from 1), if it was 0
 
   /// Of what a lies in: a multiple of 8 rows and columns, of which those behind the matrix need no values.
@@ -145,7 +144,7 @@ struct PanelLu {
         Candidate& candidate = candidates[column % 2 * team + warp()];
 #pragma unroll
         for (int q = 0; q < Q; ++q)
-          if (best.warp == q) write_row<Live>(candidate.row, x[q]);
+          if (best.warp == q) Rows<C, width>::template write<Live>(candidate.row, x[q]);
         candidate.inverse = best.is_zero() ? C{} : divisor.inverse;
         candidate.power = divisor.power;
         best.warp = warp();
@@ -216,18 +215,6 @@ struct PanelLu {
     if (pivot.is_zero() && *info == 0) *info = step + 1;
   }
 
-  template <int Live>
-  __device__ static void write_row(C* to, const C (&x)[width]) {
-    using Part = Vector16<C>;
-#pragma unroll
-    for (int p = 0; p < Live / Part::size; ++p) {
-      Part part;
-#pragma unroll
-      for (int v = 0; v < Part::size; ++v) part.value[v] = x[p * Part::size + v];
-      reinterpret_cast<Part*>(to)[p] = part;
-    }
-  }
-
   /// The rows of the eliminated panel to their positions, and the lists for the other columns.
   template <int Q>
   __device__ void move_rows(int first, int team, int count, Panel<Q>& panel) const {
@@ -258,10 +245,7 @@ struct PanelLu {
   __device__ void solve(int first) const {
 #pragma unroll 1
     for (int e = thread(); e < columns; e += threads()) {
-      if (e >= first && e < first + width) {
-        if (e == first && origin != nullptr) interchange(origin, first);
-        continue;
-      }
+      if (e >= first && e < first + width) continue;
       C* const column = &at(0, e);
       C top[width];
       interchange(column, first, top);
@@ -277,9 +261,8 @@ struct PanelLu {
   }
 
   /// Rows that are not the first go to their places.
-  template <class T>
-  __device__ void interchange(T* column, int first, T (&top)[width]) const {
-    T leaving[width];
+  __device__ void interchange(C* column, int first, C (&top)[width]) const {
+    C leaving[width];
 #pragma unroll
     for (int i = 0; i < width; ++i) {
       top[i] = column[moves->source[i]];
@@ -288,13 +271,6 @@ struct PanelLu {
 #pragma unroll
     for (int i = 0; i < width; ++i) column[moves->target[i]] = leaving[i];
   }
-  __device__ void interchange(int* column, int first) const {
-    int top[width];
-    interchange(column, first, top);
-#pragma unroll
-    for (int i = 0; i < width; ++i) column[first + i] = top[i];
-  }
-
   /// The columns begin..end - 1 below the panel, in tiles of 32 rows and 8 columns, shared among warps.
   __device__ void update(int first, int begin, int end, int rank, int warp_count) const {
     if (begin >= end) return;

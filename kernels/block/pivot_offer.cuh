@@ -33,16 +33,20 @@ __device__ inline PivotOffer pivot_offer(double magnitude, int position, int war
           static_cast<unsigned>(__double2loint(magnitude)), static_cast<unsigned>(position), warp};
 }
 
-/// Whether this lane's offer is the best of the warp.
-__device__ inline bool is_best_of_warp(const PivotOffer& own) {
-  bool best = own.high == __reduce_max_sync(full_warp, own.high);
-  if (__popc(__ballot_sync(full_warp, best)) > 1) {
+/// Whether this lane's offer is the best of the warp, in which the largest upper word is `high`.
+__device__ inline bool is_best_of_warp(const PivotOffer& own, unsigned high) {
+  bool best = own.high == high;
+  const unsigned equal = __ballot_sync(full_warp, best);
+  if ((equal & (equal - 1)) != 0) {
     const unsigned low = __reduce_max_sync(full_warp, best ? own.low : 0u);
     best = best && own.low == low;
     const unsigned position = __reduce_min_sync(full_warp, best ? own.position : ~0u);
     best = best && own.position == position;
   }
   return best;
+}
+__device__ inline bool is_best_of_warp(const PivotOffer& own) {
+  return is_best_of_warp(own, __reduce_max_sync(full_warp, own.high));
 }
 
 }  // namespace blockjacobi::kernels

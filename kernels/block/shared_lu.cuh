@@ -29,7 +29,6 @@ struct SharedLu {
     lu.a = reinterpret_cast<C*>(lu.moves + 1);
     lu.pivots = reinterpret_cast<int*>(lu.a + Lu::padded(n) * lu.ld);
     lu.info = lu.pivots + n;
-    lu.origin = nullptr;
   }
 
   /// In place; pivots and info are in shared memory on return, visible to all.

@@ -38,18 +38,18 @@ __device__ void permute_columns(const detail::MatrixRef<C>& x, const int* place,
 }
 
 /// By Gauss-Jordan elimination, one matrix a thread block.
-template <class C, int W, int R, int Threads>
-__global__ void __launch_bounds__(Threads, 1)
+template <class C, int W>
+__global__ void __launch_bounds__(largest_blocked_order, 1)
     inverse_blocked_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, const GaussJordanPolicy policy,
                            int* info) {
-  using Elimination = BlockGaussJordan<C, W, R>;
+  using Elimination = BlockGaussJordan<C, W>;
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;
   const auto matrix = detail::matrix_of(a, k);
-  const int n = matrix.rows, threads = static_cast<int>(blockDim.x);
+  const int n = matrix.rows;
   if (n <= largest_tiny_order) return;
   const auto inverse = detail::matrix_of(x, k, n, n);
-  const auto layout = Elimination::Layout::of(n, threads, policy.panel_columns, policy.staged_columns);
+  const auto layout = Elimination::Layout::of(n, policy);
   const auto outcome = Elimination(shared, n, layout).run(matrix, inverse);
   if (!outcome.regular) fill_matrix(inverse, quiet_nan<C>());
   if (threadIdx.x == 0) info[k] = outcome.info;
@@ -98,25 +98,14 @@ __global__ void __launch_bounds__(uncached_threads, 1)
   if (thread == 0) info[k] = zero == INT_MAX ? 0 : zero;
 }
 
-/// By the first shape from `which` on that has the order.
-template <int which, class C>
-void inverse_by_shape(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream) {
-  constexpr bool complex = detail::Arithmetic<C>::is_complex;
-  constexpr GaussJordanShape shape = gauss_jordan_shape(scalar_words<C>, complex, which);
-  if constexpr (which + 1 < gauss_jordan_shapes(complex))
-    if (a.rows > shape.largest_order()) return inverse_by_shape<which + 1>(a, x, info, stream);
-  using Elimination = BlockGaussJordan<C, shape.width, shape.rows>;
-  const auto policy = gauss_jordan_policy(scalar_words<C>, shape.width, a.rows);
-  constexpr auto kernel = inverse_blocked_kernel<C, shape.width, shape.rows, shape.threads>;
-  const int threads = Elimination::Layout::threads(a.rows);
-  const auto layout = Elimination::Layout::of(a.rows, threads, policy.panel_columns, policy.staged_columns);
-  launch_blocked(kernel, "inverse_blocked", threads, a.count, Elimination::bytes(a.rows, layout), stream, a, x, policy,
-                 info);
-}
-
 template <class C>
 void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream) {
-  inverse_by_shape<0>(a, x, info, stream);
+  constexpr int width = gauss_jordan_width(scalar_words<C>, detail::Arithmetic<C>::is_complex);
+  using Elimination = BlockGaussJordan<C, width>;
+  const auto policy = Elimination::Layout::policy(a.rows);
+  const int threads = Elimination::Layout::threads(a.rows);
+  launch_blocked(inverse_blocked_kernel<C, width>, "inverse_blocked", threads, a.count,
+                 Elimination::bytes(a.rows, Elimination::Layout::of(a.rows, policy)), stream, a, x, policy, info);
 }
 
 template <class C>

@@ -3,6 +3,7 @@
 #include "kernels/check.hpp"
 #include "kernels/global/block_tasks.cuh"
 #include "kernels/launch_partition.hpp"
+#include "kernels/subwarp/lanes.cuh"
 
 #include <algorithm>
 
@@ -19,13 +20,8 @@ unsigned grid_of(offset_t threads) {
   return static_cast<unsigned>(std::clamp<offset_t>((threads + map_threads - 1) / map_threads, 1, map_blocks));
 }
 
-__device__ unsigned long long sum_of_warp(unsigned long long v) {
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) v += __shfl_xor_sync(~0u, v, distance);
-  return v;
-}
 __device__ void add_from_warp(unsigned long long* total, unsigned long long own) {
-  own = sum_of_warp(own);
+  own = Lanes<32>::current().reduce(own, [](auto a, auto b) { return a + b; });
   if (threadIdx.x % 32 == 0 && own != 0) atomicAdd(total, own);
 }
 

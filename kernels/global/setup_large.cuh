@@ -189,11 +189,11 @@ std::size_t bytes_limit(Kernel* kernel) {
   return (shared_memory_limit() - attributes.sharedSizeBytes) / granularity * granularity;
 }
 
-template <class C, int W, int R, int Threads>
-__global__ void __launch_bounds__(Threads, 1)
+template <class C, int W>
+__global__ void __launch_bounds__(largest_blocked_order, 1)
     setup_large_kernel(const SetupArguments<C> arguments, const index_t first_slot, const GaussJordanPolicy policy) {
   using Real = detail::arithmetic_real_t<C>;
-  using Elimination = BlockGaussJordan<C, W, R>;
+  using Elimination = BlockGaussJordan<C, W>;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ LargeScratch<C> scratch;
 
@@ -208,8 +208,7 @@ __global__ void __launch_bounds__(Threads, 1)
   Outcome<Real> outcome{detail::info_non_finite(bad % n, bad / n, n), Real(0) / Real(0)};
   if (bad == INT_MAX)
     outcome = block.solve([&] {
-      const auto layout =
-          Elimination::Layout::of(n, static_cast<int>(blockDim.x), policy.panel_columns, policy.staged_columns);
+      const auto layout = Elimination::Layout::of(n, policy);
       const Elimination elimination(shared + aligned_bytes(large_shared_bytes<C>(n, 0)), n, layout);
       const auto result = elimination.run({stored, n, n, n}, {stored, n, n, n});
       __syncthreads();
@@ -219,19 +218,15 @@ __global__ void __launch_bounds__(Threads, 1)
   if (threadIdx.x == 0) store_outcome(arguments, slot, outcome);
 }
 
-/// By the first shape from `which` on that has the orders.
-template <int which, class C>
-void setup_by_shape(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  constexpr bool complex = detail::Arithmetic<C>::is_complex;
-  constexpr GaussJordanShape shape = gauss_jordan_shape(scalar_words<C>, complex, which);
-  if constexpr (which + 1 < gauss_jordan_shapes(complex))
-    if (range.largest > shape.largest_order()) return setup_by_shape<which + 1>(arguments, range, stream);
-  using Elimination = BlockGaussJordan<C, shape.width, shape.rows>;
+template <class C>
+void setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  constexpr int width = gauss_jordan_width(scalar_words<C>, detail::Arithmetic<C>::is_complex);
+  using Elimination = BlockGaussJordan<C, width>;
   const int n = range.largest, threads = Elimination::Layout::threads(n);
-  const auto policy = gauss_jordan_policy(scalar_words<C>, shape.width, n);
-  const auto layout = Elimination::Layout::of(n, threads, policy.panel_columns, policy.staged_columns);
-  const std::size_t bytes = aligned_bytes(large_shared_bytes<C>(n, 0)) + Elimination::bytes(n, layout);
-  constexpr auto kernel = setup_large_kernel<C, shape.width, shape.rows, shape.threads>;
+  const auto policy = Elimination::Layout::policy(n);
+  const std::size_t bytes =
+      aligned_bytes(large_shared_bytes<C>(n, 0)) + Elimination::bytes(n, Elimination::Layout::of(n, policy));
+  constexpr auto kernel = setup_large_kernel<C, width>;
   // why not `bytes`: a launch recorded in a graph must not lose its right to a later, smaller one
   check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes_limit(kernel))),
@@ -239,11 +234,6 @@ void setup_by_shape(const SetupArguments<C>& arguments, const SlotRange& range, 
   kernel<<<static_cast<unsigned>(range.count), static_cast<unsigned>(threads), bytes, stream>>>(arguments, range.first,
                                                                                                 policy);
   check_launch("setup_large_kernel");
-}
-
-template <class C>
-void setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  setup_by_shape<0>(arguments, range, stream);
 }
 
 }  // namespace blockjacobi::kernels

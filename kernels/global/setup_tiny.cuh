@@ -113,10 +113,12 @@ __global__ void __launch_bounds__(TeamSetup<N, C>::threads, TeamSetup<N, C>::res
   if (team.rank == 0) store_outcome(arguments, slot, outcome);
 }
 
-/// The same by threads: a warp extracts and stores 32 blocks, N lanes each, and every thread inverts one.
+/// The same by threads: a warp extracts and stores 32 blocks, N lanes each (4 at order 3), and every thread inverts
+/// one.
 template <int N, class C>
 struct ThreadSetupPolicy {
   using Real = detail::arithmetic_real_t<C>;
+  using Group = Team<N == 3 ? 4 : N>;
   using Scratch = SetupScratch<Real, N>;
   static constexpr int threads = thread_design_threads;
   static constexpr int stride = setup_tile<N> | 1;  ///< elements between blocks, odd against bank conflicts
@@ -129,14 +131,15 @@ struct ThreadSetupPolicy {
 /// Brings the blocks of the 32 lanes to `tiles`; wait_for_entries() and a barrier must follow.
 template <int N, class C>
 __device__ void fetch_blocks(const SetupArguments<C>& arguments, const MapRange& entries, int n, C* tiles) {
-  const auto group = Team<N>::current();
+  using Group = typename ThreadSetupPolicy<N, C>::Group;
+  const auto group = Group::current();
   const auto from = [](auto value, int lane) { return __shfl_sync(full_warp, value, lane); };
 #pragma unroll 4
-  for (int t = group.number; t < 32; t += Team<N>::per_warp) {
+  for (int t = group.number; t < 32; t += Group::per_warp) {
     const detail::MapSlot slot{from(entries.slot.begin, t), from(entries.slot.first_source, t),
                                from(entries.slot.row_stride, t)};
-    fetch_entries<N, N>(arguments.values, arguments.map, {slot, from(entries.end, t)}, from(n, t), group.rank,
-                        tiles + t * ThreadSetupPolicy<N, C>::stride, from(n, t) | 1);
+    fetch_entries<N, Group::lanes>(arguments.values, arguments.map, {slot, from(entries.end, t)}, from(n, t),
+                                   group.rank, tiles + t * ThreadSetupPolicy<N, C>::stride, from(n, t) | 1);
   }
 }
 
@@ -190,17 +193,19 @@ __global__ void __launch_bounds__(ThreadSetupPolicy<N, C>::threads, thread_desig
   }
   __syncwarp();
 
-  const auto group = Team<N>::current();
+  const auto group = Policy::Group::current();
 #pragma unroll 2
-  for (int t = group.number; t < 32; t += Team<N>::per_warp) {
+  for (int t = group.number; t < 32; t += Policy::Group::per_warp) {
     const int order = __shfl_sync(full_warp, n, t);
     C* const inverse = arguments.inverse + __shfl_sync(full_warp, slot.start, t);
-    if (first + t < range.count) copy_block(tiles + t * Policy::stride, inverse, order * order, group.rank, N);
+    if (first + t < range.count)
+      copy_block(tiles + t * Policy::stride, inverse, order * order, group.rank, Policy::Group::lanes);
   }
   if (exists) store_outcome(arguments, slot, outcome);
 }
 
-template <int N, class C>
+/// By the kernels of order N: all blocks have it (`exactly`), or none a larger one.
+template <int N, bool exactly, class C>
 void launch_setup_tiny(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
   const auto launch = [&](auto* kernel, int threads, int blocks, int bytes) {
     allow_shared_memory(kernel, static_cast<std::size_t>(bytes));
@@ -208,25 +213,29 @@ void launch_setup_tiny(const SetupArguments<C>& arguments, const SlotRange& rang
              stream>>>(arguments, range);
     check_launch("setup");
   };
-  const bool exactly = range.smallest == N;
   if constexpr (N <= largest_setup_by_thread) {
     using Policy = ThreadSetupPolicy<N, C>;
-    launch(exactly ? setup_thread_kernel<N, true, C> : setup_thread_kernel<N, false, C>, Policy::threads,
-           Policy::threads, Policy::shared_bytes);
+    launch(setup_thread_kernel<N, exactly, C>, Policy::threads, Policy::threads, Policy::shared_bytes);
   } else {
     using Policy = TeamSetup<N, C>;
-    launch(exactly ? setup_team_kernel<N, true, C> : setup_team_kernel<N, false, C>, Policy::threads, Policy::blocks,
-           Policy::shared_bytes);
+    launch(setup_team_kernel<N, exactly, C>, Policy::threads, Policy::blocks, Policy::shared_bytes);
   }
 }
 
 template <class C>
 void setup_tiny(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  const auto try_class = [&]<int N>() {
-    if (tiny_class(range.largest) == N) launch_setup_tiny<N>(arguments, range, stream);
+  const auto launch = [&]<int N>() {
+    constexpr bool alone = setup_alone(words_of<C>, detail::Arithmetic<C>::is_complex, N);
+    if constexpr (alone) {
+      if (range.smallest == N && range.largest == N) return launch_setup_tiny<N, true>(arguments, range, stream), true;
+    }
+    if constexpr (N % 4 == 0) {
+      if (tiny_class(range.largest) == N) return launch_setup_tiny<N, false>(arguments, range, stream), true;
+    }
+    return false;
   };
-  [&]<int... I>(std::integer_sequence<int, I...>) { (try_class.template operator()<4 * I + 4>(), ...); }
-  (std::make_integer_sequence<int, 8>{});
+  [&]<int... I>(std::integer_sequence<int, I...>) { static_cast<void>((launch.template operator()<I + 1>() || ...)); }
+  (std::make_integer_sequence<int, largest_tiny_order>{});
 }
 
 }  // namespace blockjacobi::kernels

@@ -9,16 +9,17 @@
 namespace blockjacobi::kernels {
 
 /// Shared memory of a team for a block of BlockJacobi of order up to N beside the block itself: pivots, and the powers
-/// of two that scale rows and columns.
+/// of two that scale columns and rows. Those of the rows come last: a loop over them reads sixteen bytes at once, and
+/// what stood behind them would be read while others write it.
 template <class Real, int N>
 struct SetupScratch {
   static constexpr int bytes = 32 + 2 * (N + N % 2) * static_cast<int>(sizeof(Real));
   unsigned char* pivots;
-  Real* row;
   Real* column;
+  Real* row;
 
   __device__ explicit SetupScratch(unsigned char* shared)
-      : pivots(shared), row(reinterpret_cast<Real*>(shared + 32)), column(row + N) {}
+      : pivots(shared), column(reinterpret_cast<Real*>(shared + 32)), row(column + N) {}
 };
 
 /// Equilibration, inversion and condition of a block of BlockJacobi in shared memory: for the blocks that the fast path

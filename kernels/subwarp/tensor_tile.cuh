@@ -45,6 +45,20 @@ struct TensorTile {
   }
 };
 
+/// Adds a b^H.
+template <class Wide>
+__device__ void add_product(TensorTile<Wide>& sum, const TensorTile<Wide>& a, const TensorTile<Wide>& b) {
+#pragma unroll
+  for (int v = 0; v < TensorTile<Wide>::values; ++v) {
+    multiply_add(sum.part[0][0], sum.part[0][1], a.part[0][v], b.part[0][v]);
+    if constexpr (TensorTile<Wide>::is_complex) {
+      multiply_add(sum.part[1][0], sum.part[1][1], a.part[1][v], b.part[0][v]);
+      multiply_add(sum.part[0][0], sum.part[0][1], a.part[1][v], b.part[1][v]);
+      multiply_add(sum.part[1][0], sum.part[1][1], a.part[0][v], -b.part[1][v]);
+    }
+  }
+}
+
 /// Adds a b^H to two tiles that stand one above the other, as the two of a do.
 template <class Wide>
 __device__ void add_product(TensorTile<Wide>& upper, TensorTile<Wide>& lower, const TensorTile<Wide>& a_upper,

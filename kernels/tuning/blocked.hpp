@@ -10,8 +10,22 @@ inline constexpr int largest_blocked_order = 512;
 /// Columns of a panel, `words` of 4 bytes a scalar: a row of it stays in the registers of a thread.
 constexpr int blocked_panel(int words) { return words == 4 ? 8 : 16; }
 
-/// Columns of a panel of the QR factorization, bounded by registers.
-inline constexpr int qr_panel = 8;
+/// A panel of the QR factorization: its width in tiles of 8 columns, the height of what a warp has of it in tiles of 8
+/// rows, and the most warps of a thread block, which bounds the registers.
+struct QrShape {
+  int columns, rows, warps;
+  bool operator==(const QrShape&) const = default;
+};
+/// By time on an H200, of m rows. Few rows behind the last one count, and many thread blocks a multiprocessor; wide
+/// panels read the reflectors less often.
+constexpr QrShape qr_shape(bool complex, int m) {
+  if (complex)
+    return m <= 128 || (m > 192 && m <= 256) ? QrShape{2, 4, 8} : m <= 384 ? QrShape{2, 3, 16} : QrShape{2, 4, 16};
+  if (m <= 40) return {2, 5, 12};
+  if (m <= 64) return m <= 48 ? QrShape{2, 6, 16} : QrShape{2, 8, 8};
+  if (m <= 192) return m <= 128 ? QrShape{2, 4, 16} : m <= 160 ? QrShape{2, 5, 16} : QrShape{2, 6, 16};
+  return m <= 256 ? QrShape{2, 4, 16} : m <= 336 ? QrShape{2, 6, 16} : QrShape{4, 8, 8};
+}
 
 /// Threads of a thread block with a thread for each row, at most.
 inline constexpr int uncached_threads = 512;
@@ -34,50 +48,33 @@ constexpr int cholesky_blocks(int words, bool complex, int tiles) {
   return tiles == 4 ? 3 : complex ? 4 : words == 1 ? 6 : 5;
 }
 
-/// Rows of a panel of the LU factorization that a thread has in its registers, at most.
-constexpr int lu_rows(int words) { return words == 4 ? 2 : 4; }
+/// Up to this order the matrices that an H200 factorizes at once stay in its L2 cache; above it the LU factorization
+/// asks for their columns ahead of time.
+inline constexpr int largest_near_lu_order = 256;
+/// What the registers of the kernel for the others are bounded by: with fewer of them complex products spill.
+constexpr int near_lu_threads(bool complex) { return complex ? 384 : 512; }
 
-/// Where the LU factorization of a matrix takes place, and warps of a thread block.
-struct LuShape {
-  bool shared;
-  int warps;
-};
-inline constexpr int most_shared_lu_warps = 4, least_global_lu_warps = 4, most_global_lu_warps = 16;
-/// By time on an H200 for fp32 and fp64: in shared memory as long as a multiprocessor holds several matrices there.
-constexpr LuShape lu_shape(int words, int n) {
-  if (n <= (words == 1 ? 128 : words == 2 ? 88 : 64))
-    return {true, n <= 48 ? 1 : n <= (words == 1 ? 80 : 64) ? 2 : words == 1 && n <= 96 ? 3 : 4};
-  if (words == 1) return {false, n <= 256 ? 4 : 8};
-  return {false, n <= 160 ? 4 : n <= 256 ? 8 : 16};
-}
+/// Rows of a panel of the LU factorization in shared memory that a thread has in its registers, at most.
+constexpr int lu_rows(int words) { return words == 1 ? 3 : 2; }
+/// Up to this order the whole matrix is in shared memory. By time on an H200, which holds several of them there: from
+/// 56 on in fp64 and 96 in fp32 panels from left to right are faster.
+constexpr int largest_shared_lu_order(int words, bool complex) { return complex ? 48 : words == 1 ? 88 : 48; }
+/// Warps that share it.
+inline constexpr int most_shared_lu_warps = 3;
+constexpr int shared_lu_warps(int n) { return n <= 48 ? 1 : n <= 80 ? 2 : 3; }
 
-/// Columns of a matrix of order n that Gauss-Jordan elimination has in shared memory, and of how many others the pivot
-/// rows are there at once; `words` of 4 bytes a scalar.
+/// Columns of a panel of Gauss-Jordan elimination that a thread has in its registers.
+constexpr int gauss_jordan_width(int words, bool complex) { return words == 1 && !complex ? 16 : 8; }
+
+/// Whether Gauss-Jordan elimination has matrices in shared memory as a whole, and if not how many pieces of a panel
+/// each warp has under way from global memory.
 struct GaussJordanPolicy {
-  int panel_columns, staged_columns;
+  bool whole;
+  int stages;
 };
-/// Thread blocks of a multiprocessor that work on different matrices hide each other's steps: two with the whole
-/// matrix, else three up to order 160 and two up to 256 with fewer columns were faster on an H200 than one with more.
-constexpr GaussJordanPolicy gauss_jordan_policy(int words, int width, int n) {
-  constexpr int kilobyte = 1024;
-  const int staged = n <= 256 ? 16 : 32;
-  const int element = 4 * words;
-  if (element * n * (n + 12 + width) <= 112 * kilobyte) return {largest_blocked_order, staged};
-  const int kilobytes = n <= 160 && words < 4 ? 75 : n <= 128 || (n <= 256 && words < 4) ? 113 : 212;
-  return {kilobytes * kilobyte / (element * (n + 20 + staged)) / width * width, staged};
-}
-
-/// What a thread has of a panel in its registers, and threads of a thread block, which both are bounded by registers.
-struct GaussJordanShape {
-  int width, rows, threads;
-  constexpr int largest_order() const { return rows * threads; }
-};
-/// The shape to take is the first that has the order. In fp64 panels of 16 columns are 2 % faster where they do not
-/// spill.
-constexpr int gauss_jordan_shapes(bool complex) { return complex ? 2 : 1; }
-constexpr GaussJordanShape gauss_jordan_shape(int words, bool complex, int which) {
-  if (complex) return {8, which + 1, 256};
-  return {words == 1 ? 16 : 8, 1, 512};
+/// By time on an H200; `words` of 4 bytes a scalar.
+constexpr GaussJordanPolicy gauss_jordan_policy(int words, int n) {
+  return {n <= (words == 1 ? 80 : words == 2 ? 60 : 32), n <= 96 ? 2 : 3};
 }
 
 }  // namespace blockjacobi::kernels

@@ -11,6 +11,15 @@ inline constexpr int largest_tiny_order = 32;
 /// hide the latency of the extraction: 54 against 63 % of the copy bandwidth at order 8 in fp64.
 inline constexpr int largest_setup_by_thread = 4;
 
+/// Orders with a kernel of their own where all blocks of a launch have it, as the multiples of 4 have: orders at which
+/// the kernel of the next multiple is furthest from what the order allows.
+constexpr bool setup_alone(int words, bool complex, int n) {
+  if (n % 4 == 0) return true;
+  if (complex) return false;
+  if (n <= 3 || n == 5 || n == 9 || n == 17 || n == 18 || n == 21) return true;
+  return words == 1 && (n == 13 || n >= 25);
+}
+
 /// Warps that a multiprocessor shall hold where a team inverts a block of order N: `words` of 4 bytes a scalar. They
 /// limit the registers to what the elimination needs.
 constexpr int setup_warps(int words, bool complex, int n) {

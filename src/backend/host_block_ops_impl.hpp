@@ -249,7 +249,7 @@ void apply_blocks(const BlockBatchView<const T>& inverse, const T* r, T* z, [[ma
 #pragma omp parallel num_threads(threads) if (inverse.rows > smallest_parallel_rows)
   for (const BlockGroup& group : inverse.groups) {
     const BlockSlot* slots = inverse.slots + group.first_slot;
-    with_fixed_size(group.size, [&](auto fixed) {
+    with_fixed_size<ProductSizes>(group.size, [&](auto fixed) {
       const int n = fixed() > 0 ? fixed() : group.size;
 #pragma omp for schedule(static) nowait
       for (index_t b = 0; b < group.count; ++b) {

@@ -4,7 +4,6 @@
 
 #include <blockjacobi/views.hpp>
 
-#include <optional>
 #include <span>
 #include <vector>
 

@@ -22,23 +22,24 @@ std::vector<index_t> vertex_of_rows(std::span<const index_t> vertices) {
 
 }  // namespace
 
-double strength(double value, double scale_i, double scale_j) {
+double strength(double value, double scale) {
   if (!(value > 0.0)) return 0.0;
-  const double scale = std::sqrt(scale_i) * std::sqrt(scale_j);
   return value < scale ? value / scale : 1.0;
 }
 
-std::vector<double> row_scales(const CsrMatrix<double>& m) {
-  std::vector<double> scales(static_cast<std::size_t>(m.rows()), 0.0);
-  for (std::size_t i = 0; i < scales.size(); ++i) {
-    const auto begin = static_cast<std::size_t>(m.row_offsets()[i]);
-    const auto end = static_cast<std::size_t>(m.row_offsets()[i + 1]);
+template <Scalar T>
+std::vector<double> row_scales(const CsrMatrix<T>& matrix, [[maybe_unused]] int threads) {
+  const auto m = matrix.view();
+  std::vector<double> scales(static_cast<std::size_t>(m.rows));
+#pragma omp parallel for num_threads(threads) schedule(static) if (m.nnz > 16384)
+  for (index_t i = 0; i < m.rows; ++i) {
     double diagonal = 0.0, largest = 0.0;
-    for (std::size_t k = begin; k < end; ++k) {
-      if (static_cast<std::size_t>(m.columns()[k]) == i) diagonal = m.values()[k];
-      largest = std::max(largest, m.values()[k]);
+    for (offset_t k = m.row_offsets[i]; k < m.row_offsets[i + 1]; ++k) {
+      const auto magnitude = static_cast<double>(std::abs(m.values[k]));
+      if (m.columns[k] == i) diagonal = magnitude;
+      largest = std::max(largest, magnitude);
     }
-    scales[i] = diagonal > 0.0 ? diagonal : largest;
+    scales[static_cast<std::size_t>(i)] = diagonal > 0.0 ? diagonal : largest;
   }
   return scales;
 }
@@ -51,7 +52,7 @@ CsrMatrix<double> strength_graph(const CsrMatrix<double>& m, std::span<const ind
     for (auto k = static_cast<std::size_t>(m.row_offsets()[i]); k < static_cast<std::size_t>(m.row_offsets()[i + 1]);
          ++k) {
       const auto j = static_cast<std::size_t>(m.columns()[k]);
-      const double w = strength(m.values()[k], scales[i], scales[j]);
+      const double w = strength(m.values()[k], std::sqrt(scales[i]) * std::sqrt(scales[j]));
       if (vertex[i] == vertex[j] || w == 0.0) continue;
       edges.push_back({vertex[i], vertex[j], w});
       edges.push_back({vertex[j], vertex[i], w});  // in the same order, so that both sums have the same bits
@@ -63,5 +64,12 @@ CsrMatrix<double> strength_graph(const CsrMatrix<double>& m, std::span<const ind
                                           std::numeric_limits<index_t>::max()));
   return graph;
 }
+
+#define BLOCKJACOBI_INSTANTIATE(T) template std::vector<double> row_scales(const CsrMatrix<T>&, int)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
 
 }  // namespace blockjacobi::detail

@@ -3,6 +3,7 @@
 #include <blockjacobi/csr_matrix.hpp>
 
 #include <span>
+#include <vector>
 
 namespace blockjacobi::detail {
 
@@ -11,10 +12,11 @@ namespace blockjacobi::detail {
 /// |a_ij|. Entries with w_ij = 0 make no edge. Throws InvalidArgument for more than 2^31 - 1 entries.
 CsrMatrix<double> strength_graph(const CsrMatrix<double>& magnitudes, std::span<const index_t> vertices);
 
-/// min(1, value / sqrt(scale_i scale_j)); 1 where a scale is zero, 0 for NaN.
-double strength(double value, double scale_i, double scale_j);
+/// min(1, value / scale), scale = sqrt(s_i) sqrt(s_j); 1 where it is zero, 0 for NaN.
+double strength(double value, double scale);
 
 /// s_i: |a_ii|, or the largest magnitude in row i if that is zero.
-std::vector<double> row_scales(const CsrMatrix<double>& magnitudes);
+template <Scalar T>
+std::vector<double> row_scales(const CsrMatrix<T>& matrix, int threads = 1);
 
 }  // namespace blockjacobi::detail

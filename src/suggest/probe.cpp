@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <utility>
 
 namespace blockjacobi::detail {
 
@@ -10,12 +12,14 @@ namespace {
 
 /// Mean rate of the whole solve against that of its start, over the systems of benchmarks/results/suggest-host.md.
 constexpr double slows_down = 16.0;
-/// A candidate that gained nothing in so many iterations gains nothing.
-constexpr index_t most_iterations = 300;
+/// Less than that is no reduction.
+constexpr double no_gain = 0.999;
+/// Fewer iterations that gained nothing may be those of CG whose residual grows at first.
+constexpr index_t enough_to_give_up = 8;
 
 /// Part of the way to rtol, on a logarithmic scale, in [0, 1]; 0 if nothing was gained.
 double depth(double reduction, double rtol) {
-  if (!(reduction < 0.999)) return 0.0;
+  if (!(reduction < no_gain)) return 0.0;
   return reduction > rtol ? std::log(reduction) / std::log(rtol) : 1.0;
 }
 
@@ -31,12 +35,62 @@ double predicted_iterations(index_t iterations, double reduction, double rtol) {
   return t > 0.0 ? iterations / t * std::pow(slows_down, 1.0 - t) : std::numeric_limits<double>::infinity();
 }
 
+namespace {
+
+template <class E>
+Array<E> copy_of(const Backend& backend, std::span<const E> elements) {
+  Array<E> copy(backend, elements.size());
+  copy.copy_from_host(elements.data());
+  return copy;
+}
+
+/// A matrix in the backend's memory, once for product and blocks.
 template <Scalar T>
-ProbeResult probe(const LinearOperator<T>& A, const CsrMatrix<T>& matrix, const BlockPartition& blocks,
-                  const Array<T>& b, const SuggestOptions& options, double share) {
-  const BlockJacobi<T> M(A.backend(), matrix, blocks, {options.singular});
-  Array<T> x(A.backend(), b.size());
-  x.zero();
+class Resident {
+ public:
+  Resident(const Backend& backend, const CsrMatrix<T>& matrix)
+      : offsets_(copy_of(backend, matrix.row_offsets())),
+        columns_(copy_of(backend, matrix.columns())),
+        values_(copy_of(backend, matrix.values())),
+        view_(matrix.view()) {
+    view_.row_offsets = offsets_.data();
+    view_.columns = columns_.data();
+    view_.values = values_.data();
+    view_.space = backend.memory_space();
+  }
+  const CsrView<T>& view() const { return view_; }
+
+ private:
+  Array<offset_t> offsets_;
+  Array<index_t> columns_;
+  Array<T> values_;
+  CsrView<T> view_;
+};
+
+/// z = D^-1 r, as scalar Jacobi with SingularPolicy::scalar_jacobi.
+template <Scalar T>
+Preconditioner<T> diagonal(const Backend& host, const CsrMatrix<T>& matrix) {
+  std::vector<T> inverse(static_cast<std::size_t>(matrix.rows()), T(1));
+  const auto view = matrix.view();
+  for (index_t i = 0; i < view.rows; ++i) {
+    const index_t* const begin = view.columns + view.row_offsets[i];
+    const index_t* const end = view.columns + view.row_offsets[i + 1];
+    const index_t* const found = std::lower_bound(begin, end, i);
+    if (found == end || *found != i) continue;
+    const T reciprocal = T(1) / view.values[found - view.columns];
+    if (std::isfinite(std::abs(reciprocal))) inverse[static_cast<std::size_t>(i)] = reciprocal;
+  }
+  return {host, matrix.rows(), [inverse = std::move(inverse)](VectorView<const T> r, VectorView<T> z) {
+            for (std::size_t i = 0; i < inverse.size(); ++i) z.data[i] = inverse[i] * r.data[i];
+          }};
+}
+
+template <Scalar T>
+ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const std::vector<T>& b,
+                const SuggestOptions& options, index_t most_iterations) {
+  std::vector<T> x(b.size());
+  const VectorView<const T> b_view{b.data(), A.rows(), MemorySpace::host};
+  const VectorView<T> x_view{x.data(), A.rows(), MemorySpace::host};
   ProbeResult result;
   SolveOptions solve;
   solve.rtol = options.rtol;
@@ -45,23 +99,49 @@ ProbeResult probe(const LinearOperator<T>& A, const CsrMatrix<T>& matrix, const 
   solve.progress = [&](const SolveProgress& p) {
     result.iterations = p.iteration;
     result.reduction = std::min(result.reduction, p.residual * options.rtol / p.target);
-    return p.iteration < 1 || depth(result.reduction, options.rtol) < share;
+    return p.iteration < 1 || depth(result.reduction, options.rtol) < options.probe_share / 2.0;
   };
   const SolveReport report =
-      options.method == Method::cg ? cg(A, M, b.view(), x.view(), solve) : gmres(A, M, b.view(), x.view(), solve);
+      options.method == Method::cg ? cg(A, M, b_view, x_view, solve) : gmres(A, M, b_view, x_view, solve);
   result.failed = is_failure(report.reason);
-  if (report.converged()) {
-    result.iterations = report.iterations;
-    result.reduction = std::min(result.reduction, report.relative_residual());
-  }
+  result.iterations = report.iterations;
+  if (report.converged()) result.reduction = std::min(result.reduction, report.relative_residual());
+  result.says_nothing = !result.failed && !(result.reduction < no_gain) && result.iterations < enough_to_give_up;
   result.predicted = result.failed ? std::numeric_limits<double>::infinity()
                                    : predicted_iterations(result.iterations, result.reduction, options.rtol);
   return result;
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                                  \
-  template ProbeResult probe(const LinearOperator<T>&, const CsrMatrix<T>&, const BlockPartition&, const Array<T>&, \
-                             const SuggestOptions&, double)
+template <Scalar T>
+ProbeResult run_blocks(const Backend& backend, const CsrView<T>& matrix, const BlockPartition& blocks,
+                       const std::vector<T>& b, const SuggestOptions& options, index_t most_iterations) {
+  const LinearOperator<T> A(backend, matrix);
+  const BlockJacobi<T> M(backend, matrix, blocks, {.singular = options.singular, .check_pattern = false});
+  return run(A, Preconditioner<T>(M), b, options, most_iterations);
+}
+
+}  // namespace
+
+template <Scalar T>
+ProbeResult probe_diagonal(const LinearOperator<T>& A, const CsrMatrix<T>& matrix, const std::vector<T>& b,
+                           const SuggestOptions& options, index_t most_iterations) {
+  return run(A, diagonal(A.backend(), matrix), b, options, most_iterations);
+}
+
+template <Scalar T>
+ProbeResult probe_blocks(const Backend& backend, const CsrMatrix<T>& matrix, const BlockPartition& blocks,
+                         const std::vector<T>& b, const SuggestOptions& options, index_t most_iterations) {
+  if (backend.kind() == BackendKind::host)
+    return run_blocks(backend, matrix.view(), blocks, b, options, most_iterations);
+  const Resident<T> resident(backend, matrix);
+  return run_blocks(backend, resident.view(), blocks, b, options, most_iterations);
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                                     \
+  template ProbeResult probe_diagonal(const LinearOperator<T>&, const CsrMatrix<T>&, const std::vector<T>&,            \
+                                      const SuggestOptions&, index_t);                                                 \
+  template ProbeResult probe_blocks(const Backend&, const CsrMatrix<T>&, const BlockPartition&, const std::vector<T>&, \
+                                    const SuggestOptions&, index_t)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

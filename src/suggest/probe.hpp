@@ -3,11 +3,14 @@
 #include <blockjacobi/solver.hpp>
 #include <blockjacobi/suggest.hpp>
 
+#include <vector>
+
 namespace blockjacobi::detail {
 
 /// What a few iterations tell about a whole solve.
 struct ProbeResult {
   bool failed = false;
+  bool says_nothing = false;  ///< too few iterations to tell a slow start from none
   index_t iterations = 0;
   double reduction = 1.0;  ///< smallest ||r|| / ||b||
   double predicted = 0.0;  ///< iterations to rtol
@@ -16,9 +19,15 @@ struct ProbeResult {
 /// p of suggest() after `iterations` that reduced ||r|| / ||b|| to `reduction`; infinity if nothing was gained.
 double predicted_iterations(index_t iterations, double reduction, double rtol);
 
-/// Solves A x = b with the candidate's blocks until ||r|| / ||b|| is below rtol^share (at least one iteration).
+/// Solves A x = b with scalar Jacobi for at most so many iterations, and until ||r|| / ||b|| is below
+/// rtol^(probe_share / 2), but for one at least. A is `matrix` on the host: the diagonal needs no set-up there.
 template <Scalar T>
-ProbeResult probe(const LinearOperator<T>& A, const CsrMatrix<T>& matrix, const BlockPartition& blocks,
-                  const Array<T>& b, const SuggestOptions& options, double share);
+ProbeResult probe_diagonal(const LinearOperator<T>& A, const CsrMatrix<T>& matrix, const std::vector<T>& b,
+                           const SuggestOptions& options, index_t most_iterations);
+
+/// The same with these blocks, on the backend.
+template <Scalar T>
+ProbeResult probe_blocks(const Backend& backend, const CsrMatrix<T>& matrix, const BlockPartition& blocks,
+                         const std::vector<T>& b, const SuggestOptions& options, index_t most_iterations);
 
 }  // namespace blockjacobi::detail

@@ -21,6 +21,7 @@ std::string to_text(const Suggestion& s) {
     const std::string how =
         c.failed   ? "the probe broke down"
         : c.probed ? detail::message("{} iterations reduced ||r|| to {:.1e}", c.probe_iterations, c.probe_reduction)
+        : i == 0   ? "presumed"
                    : "scaled by captured";
     text += detail::message("{:<11} {:>6.1f} % {:>9.2f} {:>9.2f} {:>10.4f} {:>11.0f} {:>10.2f}  {}{}\n", c.name,
                             100.0 * c.captured, static_cast<double>(c.bytes) * 1e-6, 1e3 * c.setup_seconds,
@@ -43,9 +44,10 @@ std::string to_json(const Suggestion& s) {
         number(c.setup_seconds), number(c.iteration_seconds), c.probed, c.failed, c.probe_iterations,
         number(c.probe_reduction), number(c.iterations), number(c.seconds));
   return detail::message(
-      "{{\n  \"recommended\": {},\n  \"blocks_pay\": {},\n  \"probe_seconds\": {},\n  \"candidates\": [{}\n  ]\n}}\n",
+      "{{\n  \"recommended\": {},\n  \"blocks_pay\": {},\n  \"probe_seconds\": {},\n  \"probe_cost\": {},\n  "
+      "\"probe_budget\": {},\n  \"candidates\": [{}\n  ]\n}}\n",
       s.candidates.empty() ? "null" : detail::message("\"{}\"", s.best().name), s.blocks_pay(), number(s.probe_seconds),
-      rows);
+      number(s.probe_cost), number(s.probe_budget), rows);
 }
 
 }  // namespace blockjacobi

@@ -1,8 +1,7 @@
 #include <blockjacobi/suggest.hpp>
 
 #include "core/message.hpp"
-#include "partition/magnitudes.hpp"
-#include "partition/strength_graph.hpp"
+#include "suggest/captured.hpp"
 #include "suggest/cost_model.hpp"
 #include "suggest/probe.hpp"
 
@@ -17,8 +16,13 @@ namespace blockjacobi {
 
 namespace {
 
-/// Without a probe only the order of the candidates counts.
-constexpr double iterations_without_probe = 200.0;
+/// Of scalar Jacobi, before anything is probed: the geometric mean over the systems of
+/// benchmarks/results/suggest-host.md.
+constexpr double presumed_iterations = 170.0;
+/// A candidate that gained nothing in so many iterations of a probe gains nothing.
+constexpr double most_iterations = 300.0;
+/// Predictions closer than that are the same.
+constexpr double nearly = 1.05;
 
 template <Scalar T>
 void require_arguments(const CsrMatrix<T>& matrix, const SuggestOptions& o) {
@@ -35,36 +39,12 @@ void require_arguments(const CsrMatrix<T>& matrix, const SuggestOptions& o) {
         detail::message("suggest: bandwidth is {}, latency is {}, must be >= 0", o.bandwidth, o.latency));
 }
 
-/// min(1, |a_ij| / sqrt(s_i s_j)) of every entry, 0 on the diagonal.
-CsrMatrix<double> strengths(CsrMatrix<double> magnitudes) {
-  const std::vector<double> scales = detail::row_scales(magnitudes);
-  const auto offsets = magnitudes.row_offsets();
-  for (std::size_t i = 0; i < scales.size(); ++i)
-    for (auto k = static_cast<std::size_t>(offsets[i]); k < static_cast<std::size_t>(offsets[i + 1]); ++k) {
-      const auto j = static_cast<std::size_t>(magnitudes.columns()[k]);
-      magnitudes.values()[k] = i == j ? 0.0 : detail::strength(magnitudes.values()[k], scales[i], scales[j]);
-    }
-  return magnitudes;
-}
-
-double captured(const CsrMatrix<double>& strengths, const BlockPartition& blocks) {
-  double inside = 0.0, all = 0.0;
-  for (index_t b = 0; b < blocks.blocks(); ++b)
-    for (index_t i = blocks.first_row(b); i < blocks.first_row(b + 1); ++i)
-      for (offset_t k = strengths.view().row_offsets[i]; k < strengths.view().row_offsets[i + 1]; ++k) {
-        const index_t j = strengths.view().columns[k];
-        all += strengths.view().values[k];
-        if (j >= blocks.first_row(b) && j < blocks.first_row(b + 1)) inside += strengths.view().values[k];
-      }
-  return all > 0.0 ? inside / all : 1.0;
-}
-
-/// A x for x uniform in [-1, 1] (both parts), the same on every machine.
+/// Uniform in [-1, 1] (both parts), the same on every machine.
 template <Scalar T>
-std::vector<T> random_right_hand_side(const CsrMatrix<T>& A) {
+std::vector<T> random_vector(index_t size) {
   std::mt19937_64 engine(1);
   const auto next = [&engine] { return static_cast<real_t<T>>(static_cast<double>(engine() >> 11) * 0x1p-52 - 1.0); };
-  std::vector<T> x(static_cast<std::size_t>(A.rows())), b(x.size());
+  std::vector<T> x(static_cast<std::size_t>(size));
   for (T& value : x) {
     if constexpr (is_complex<T>) {
       const auto real = next(), imaginary = next();
@@ -73,10 +53,15 @@ std::vector<T> random_right_hand_side(const CsrMatrix<T>& A) {
       value = next();
     }
   }
-  for (std::size_t i = 0; i < b.size(); ++i)
-    for (auto k = static_cast<std::size_t>(A.row_offsets()[i]); k < static_cast<std::size_t>(A.row_offsets()[i + 1]);
-         ++k)
-      b[i] += A.values()[k] * x[static_cast<std::size_t>(A.columns()[k])];
+  return x;
+}
+
+/// A x for a random x; A is on the host.
+template <Scalar T>
+std::vector<T> random_right_hand_side(const LinearOperator<T>& A) {
+  const std::vector<T> x = random_vector<T>(A.rows());
+  std::vector<T> b(x.size());
+  A.apply({x.data(), A.rows(), MemorySpace::host}, {b.data(), A.rows(), MemorySpace::host});
   return b;
 }
 
@@ -86,85 +71,121 @@ class Study {
  public:
   Study(const Backend& backend, const CsrMatrix<T>& matrix, const SuggestOptions& options)
       : backend_(backend),
+        host_(backend.kind() == BackendKind::host ? backend : Backend::host()),
         matrix_(matrix),
         options_(options),
         cost_(detail::cost_model(backend, matrix.rows(), matrix.nnz(), sizeof(T), options)),
-        strengths_(strengths(detail::magnitudes(matrix.view()))) {
+        host_cost_(backend.kind() == BackendKind::host ? cost_ : host_cost_of(options)) {
     const index_t n = matrix.rows();
     add("scalar", BlockPartition::uniform(n, 1), 0.0);
     for (const index_t size : {8, 16, 32})
       add(detail::message("detect {}", size), BlockPartition::detect(matrix, size), 1.0);
     for (const index_t size : {8, 32, 64})
       add(detail::message("uniform {}", size), BlockPartition::uniform(n, size), 0.0);
-    add("coupled 32", BlockPartition::detect(matrix, DetectOptions{.merge = Merge::coupled}), 4.0);
+    if (backend.kind() == BackendKind::host)
+      add("coupled 32", BlockPartition::detect(matrix, DetectOptions{.merge = Merge::coupled}), 4.0);
+    weigh();
   }
 
   Suggestion run() && {
+    predict_unprobed();
     if (options_.probe_share > 0.0 && matrix_.nnz() > 0) probe_two();
-    scale_the_others();
     recommend();
     return std::move(suggestion_);
   }
 
  private:
-  BlockCandidate& scalar() { return suggestion_.candidates.front(); }
-
-  /// What is probed beside scalar Jacobi: coupled blocks where the bytes of an iteration count, as on the host. On CUDA
-  /// most iterations take their time whatever the blocks are, so that another choice may need fewer of them: the one
-  /// that the couplings speak for.
-  std::size_t rival() {
-    const auto& candidates = suggestion_.candidates;
-    const std::size_t coupled = candidates.size() - 1;
-    if (backend_.kind() != BackendKind::cuda) return coupled;
-    const double iterations = std::isfinite(scalar().iterations) ? scalar().iterations : iterations_without_probe;
-    const auto seconds = [&](const BlockCandidate& c) {
-      return c.setup_seconds + std::max(1.0, iterations * std::sqrt(1.0 - c.captured)) * c.iteration_seconds;
-    };
-    std::size_t best = 1;
-    for (std::size_t i = 2; i < candidates.size(); ++i)
-      if (seconds(candidates[i]) < seconds(candidates[best])) best = i;
-    return best;
-  }
+  std::vector<BlockCandidate>& candidates() { return suggestion_.candidates; }
+  BlockCandidate& scalar() { return candidates().front(); }
 
   void add(std::string name, BlockPartition blocks, double passes) {
     BlockCandidate c;
     c.name = std::move(name);
-    c.captured = captured(strengths_, blocks);
     c.bytes = static_cast<std::size_t>(detail::block_elements(blocks)) * sizeof(T);
     c.setup_seconds = cost_.setup_seconds(blocks, passes);
     c.iteration_seconds = cost_.iteration_seconds(blocks);
     c.blocks = std::move(blocks);
-    suggestion_.candidates.push_back(std::move(c));
+    candidates().push_back(std::move(c));
   }
 
+  void weigh() {
+    std::vector<const BlockPartition*> partitions;
+    for (const BlockCandidate& c : candidates()) partitions.push_back(&c.blocks);
+    const std::vector<double> captured = detail::captured_weights(matrix_, partitions, host_.threads());
+    for (std::size_t i = 0; i < captured.size(); ++i) candidates()[i].captured = captured[i];
+  }
+
+  /// What the user says of bandwidth and latency is said of the device.
+  detail::CostModel host_cost_of(SuggestOptions options) const {
+    options.bandwidth = options.latency = 0.0;
+    return detail::cost_model(host_, matrix_.rows(), matrix_.nnz(), sizeof(T), options);
+  }
+
+  /// Scalar Jacobi, and the choice that could take its place.
   void probe_two() {
     const auto start = std::chrono::steady_clock::now();
-    const LinearOperator<T> A(backend_, matrix_);
-    const Array<T> b(backend_, random_right_hand_side(matrix_));
-    probe(A, b, scalar());
+    std::vector<T> b;
+    probe(scalar(), host_cost_.diagonal_probe(scalar().blocks), [&](index_t most) {
+      const LinearOperator<T> A(host_, matrix_);
+      b = random_right_hand_side(A);
+      return detail::probe_diagonal(A, matrix_, b, options_, most);
+    });
     rival_ = rival();
-    probe(A, b, suggestion_.candidates[rival_]);
+    BlockCandidate& other = candidates()[rival_];
+    probe(other, cost_.probe(other), [&](index_t most) {
+      if (b.empty()) b = random_right_hand_side(LinearOperator<T>(host_, matrix_));
+      return detail::probe_blocks(backend_, matrix_, other.blocks, b, options_, most);
+    });
     suggestion_.probe_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
-  void probe(const LinearOperator<T>& A, const Array<T>& b, BlockCandidate& c) {
-    const auto result = detail::probe(A, matrix_, c.blocks, b, options_, options_.probe_share / 2.0);
+  /// Runs as many iterations as the budget has room for, or none.
+  template <class Run>
+  void probe(BlockCandidate& c, const detail::ProbeCost& cost, const Run& run) {
+    const double budget = options_.probe_share * candidates()[fastest()].seconds;
+    const double room = (budget - suggestion_.probe_cost - cost.start) / cost.iteration;
+    if (!(room >= 1.0)) return;
+    const detail::ProbeResult result = run(static_cast<index_t>(std::min(room, most_iterations)));
     c.probed = true;
     c.failed = result.failed;
     c.probe_iterations = result.iterations;
     c.probe_reduction = result.reduction;
-    const double expected = scalar().iterations * (1.0 - c.captured);
-    const bool two_views = &c != &scalar() && std::isfinite(result.predicted) && std::isfinite(expected);
-    set_iterations(c, two_views ? std::sqrt(result.predicted * expected) : result.predicted);
+    set_iterations(c, expected(c));
+    if (!result.says_nothing) learn(c, result.predicted);
+    suggestion_.probe_cost += cost.start + result.iterations * cost.iteration;
+    suggestion_.probe_budget = budget;
+    predict_unprobed();
   }
 
-  void scale_the_others() {
-    const bool from_scalar = !scalar().probed || std::isfinite(scalar().iterations);
-    const BlockCandidate& reference = from_scalar ? scalar() : suggestion_.candidates[rival_];
-    const double iterations = reference.probed ? reference.iterations : iterations_without_probe;
-    const double left = std::max(1e-3, 1.0 - reference.captured);
-    for (BlockCandidate& c : suggestion_.candidates)
-      if (!c.probed) set_iterations(c, iterations * std::sqrt((1.0 - c.captured) / left));
+  /// What is probed beside scalar Jacobi: on the host, where the bytes of an iteration count, coupled blocks; on CUDA
+  /// the one that the couplings speak for.
+  std::size_t rival() { return backend_.kind() == BackendKind::host ? candidates().size() - 1 : fastest(1); }
+
+  /// Of the candidates from the first-th on.
+  std::size_t fastest(std::size_t first = 0) {
+    const auto by_seconds = [](const BlockCandidate& a, const BlockCandidate& b) { return a.seconds < b.seconds; };
+    const auto begin = candidates().begin();
+    return static_cast<std::size_t>(
+        std::min_element(begin + static_cast<std::ptrdiff_t>(first), candidates().end(), by_seconds) - begin);
+  }
+
+  /// Iterations by what it captures.
+  double expected(const BlockCandidate& c) const { return reference_ * std::sqrt(1.0 - c.captured); }
+
+  /// From the iterations that a probe of c predicts.
+  void learn(BlockCandidate& c, double iterations) {
+    const double left = std::max(1e-3, 1.0 - c.captured);
+    const bool two_views = reference_is_probed_ && std::isfinite(iterations);
+    if (two_views) iterations = std::sqrt(iterations * reference_ * left);
+    set_iterations(c, iterations);
+    if (reference_is_probed_ || !std::isfinite(iterations)) return;
+    reference_ = iterations / std::sqrt(left);
+    reference_is_probed_ = true;
+  }
+
+  void predict_unprobed() {
+    for (BlockCandidate& c : candidates())
+      if (!c.probed) set_iterations(c, expected(c));
   }
 
   static void set_iterations(BlockCandidate& c, double iterations) {
@@ -172,21 +193,31 @@ class Study {
     c.seconds = c.setup_seconds + c.iterations * c.iteration_seconds;
   }
 
+  /// The faster of the two that were probed; else of those that are nearly as fast as the fastest of all the one that
+  /// captures most, which is the least likely not to converge.
   void recommend() {
-    const auto& candidates = suggestion_.candidates;
-    const bool any_probed = scalar().probed;
-    for (std::size_t i = 1; i < candidates.size(); ++i)
-      if ((candidates[i].probed || !any_probed) && candidates[i].seconds < suggestion_.best().seconds)
+    const BlockCandidate& other = candidates()[rival_];
+    if (rival_ != 0 && scalar().probed && other.probed) {
+      suggestion_.recommended = other.seconds < scalar().seconds ? rival_ : 0;
+      return;
+    }
+    suggestion_.recommended = fastest();
+    const double limit = nearly * suggestion_.best().seconds;
+    for (std::size_t i = 0; i < candidates().size(); ++i)
+      if (candidates()[i].seconds <= limit && candidates()[i].captured > suggestion_.best().captured)
         suggestion_.recommended = i;
   }
 
   const Backend& backend_;
+  Backend host_;
   const CsrMatrix<T>& matrix_;
   SuggestOptions options_;
-  detail::CostModel cost_;
-  CsrMatrix<double> strengths_;
+  detail::CostModel cost_, host_cost_;
   Suggestion suggestion_;
   std::size_t rival_ = 0;
+  /// Iterations of blocks that capture nothing.
+  double reference_ = presumed_iterations;
+  bool reference_is_probed_ = false;
 };
 
 }  // namespace

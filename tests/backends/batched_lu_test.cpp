@@ -110,6 +110,26 @@ TYPED_TEST(BatchedOnBackend, LuOfLargeMatrices) {
   }
 }
 
+/// Of an order that no scalar has in shared memory as a whole.
+TYPED_TEST(BatchedOnBackend, SmallLuByPanels) {
+  using T = typename TypeParam::Scalar;
+  Random random(116);
+  for (const bool padded : {false, true}) {
+    const auto matrices = large_matrices<T>(101, random);
+    const auto factors = factored(this->make_backend(), without_names(matrices), {.padding = padded ? 3 : 0});
+    EXPECT_TRUE(factors.padding_untouched);
+    for (std::size_t k = 0; k < matrices.size(); ++k) expect_lu(matrices[k], factors, k);
+  }
+}
+
+/// Of an order that another kernel has.
+TYPED_TEST(BatchedOnBackend, SmallLuOfALargeMatrix) {
+  using T = typename TypeParam::Scalar;
+  Random random(118);
+  const std::vector<NamedMatrix<T>> matrices{{"large", uniform_random<T>(257, 257, random)}};
+  expect_lu(matrices[0], factored(this->make_backend(), without_names(matrices), BatchForm{}), 0);
+}
+
 TYPED_TEST(BatchedOnBackend, SmallLuOfTinyAndLargeMatricesInEveryFormOfBatch) {
   using T = typename TypeParam::Scalar;
   Random random(113);
@@ -302,6 +322,24 @@ TYPED_TEST(BatchedOnBackend, InversesOfLargeMatrices) {
   }
 }
 
+/// Several panels, whose columns go to their places at once or, in place, at the end; aligned to 16 bytes or not.
+TYPED_TEST(BatchedOnBackend, SmallInversesByPanels) {
+  using T = typename TypeParam::Scalar;
+  Random random(120);
+  for (const index_t n : {96, 97, 130})
+    for (const bool in_place : {false, true})
+      for (const index_t padding : {0, 1}) {
+        SCOPED_TRACE("order " + std::to_string(n) + ", padding " + std::to_string(padding));
+        std::vector<Dense<T>> matrices{random_dense<T>(n, random), random_dense<T>(n, random)};
+        matrices[1].col(n - 2).setZero();
+        const auto result = inverted(this->make_backend(), matrices, InverseBy::fused, in_place, {.padding = padding});
+        EXPECT_TRUE(result.padding_untouched);
+        EXPECT_EQ(result.info, (std::vector<int>{0, n - 1}));
+        EXPECT_LE(inverse_error<T>(matrices[0], result.x[0]), accuracy);
+        EXPECT_TRUE(all_nan(result.x[1]));
+      }
+}
+
 /// As SmallLuOfFewMatricesWithASingularOne.
 TYPED_TEST(BatchedOnBackend, SmallInversesOfFewMatricesWithASingularOne) {
   using T = typename TypeParam::Scalar;
@@ -374,10 +412,10 @@ TYPED_TEST(BatchedOnBackend, SmallInversesInEveryFormOfBatch) {
 }
 
 /// Neighbours of singular matrices and of NaN get the bits that they get among regular ones.
-TYPED_TEST(BatchedOnBackend, SmallInversesBesideSingularMatricesAndNan) {
-  using T = typename TypeParam::Scalar;
+template <Scalar T>
+void expect_undisturbed_inverses(const Backend& backend, const std::vector<index_t>& orders) {
   Random random(107);
-  for (const index_t n : all_batched_orders()) {
+  for (const index_t n : orders) {
     if (n > 64) continue;
     std::vector<Dense<T>> good, mixed;
     const auto singular = singular_matrices<T>(n, random);
@@ -392,8 +430,8 @@ TYPED_TEST(BatchedOnBackend, SmallInversesBesideSingularMatricesAndNan) {
     good.push_back(random_dense<T>(n, random));
     mixed.push_back(good.back());
     for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
-      const auto expected = inverted(this->make_backend(), good, by, false);
-      const auto result = inverted(this->make_backend(), mixed, by, false);
+      const auto expected = inverted(backend, good, by, false);
+      const auto result = inverted(backend, mixed, by, false);
       for (std::size_t k = 0; k < mixed.size(); ++k) {
         SCOPED_TRACE("matrix " + std::to_string(k) + " of order " + std::to_string(n));
         if (k % 2 == 0 && k < 2 * singular.size()) {
@@ -412,12 +450,20 @@ TYPED_TEST(BatchedOnBackend, SmallInversesBesideSingularMatricesAndNan) {
   }
 }
 
+TYPED_TEST(BatchedOnBackend, SmallInversesBesideSingularMatricesAndNan) {
+  expect_undisturbed_inverses<typename TypeParam::Scalar>(this->make_backend(), few_batched_orders());
+}
+
+TYPED_TEST(BatchedOnBackend, InversesOfEveryOrderBesideSingularMatricesAndNan) {
+  expect_undisturbed_inverses<typename TypeParam::Scalar>(this->make_backend(), all_batched_orders());
+}
+
 /// NaN and Inf do not vanish in an inverse.
-TYPED_TEST(BatchedOnBackend, SmallInversesOfNonFiniteMatricesAreNotFinite) {
-  using T = typename TypeParam::Scalar;
+template <Scalar T>
+void expect_non_finite_inverses(const Backend& backend, const std::vector<index_t>& orders) {
   using Limits = std::numeric_limits<real_t<T>>;
   Random random(111);
-  for (const index_t n : all_batched_orders()) {
+  for (const index_t n : orders) {
     if (n > 64) continue;
     const Dense<T> good = random_dense<T>(n, random);
     std::vector<Dense<T>> matrices{good};
@@ -429,8 +475,8 @@ TYPED_TEST(BatchedOnBackend, SmallInversesOfNonFiniteMatricesAreNotFinite) {
         }
     for (const InverseBy by : {InverseBy::fused, InverseBy::factors})
       for (const bool in_place : {false, true}) {
-        const auto alone = inverted(this->make_backend(), std::vector<Dense<T>>{good}, by, in_place);
-        const auto result = inverted(this->make_backend(), matrices, by, in_place);
+        const auto alone = inverted(backend, std::vector<Dense<T>>{good}, by, in_place);
+        const auto result = inverted(backend, matrices, by, in_place);
         EXPECT_TRUE(same_bits(result.x[0], alone.x[0]));
         for (std::size_t k = 1; k < matrices.size(); ++k) {
           SCOPED_TRACE("matrix " + std::to_string(k) + " of order " + std::to_string(n));
@@ -441,6 +487,14 @@ TYPED_TEST(BatchedOnBackend, SmallInversesOfNonFiniteMatricesAreNotFinite) {
         }
       }
   }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallInversesOfNonFiniteMatricesAreNotFinite) {
+  expect_non_finite_inverses<typename TypeParam::Scalar>(this->make_backend(), {1, 2, 4, 7, 16, 21, 32, 33, 64});
+}
+
+TYPED_TEST(BatchedOnBackend, InversesOfNonFiniteMatricesOfEveryOrderAreNotFinite) {
+  expect_non_finite_inverses<typename TypeParam::Scalar>(this->make_backend(), all_batched_orders());
 }
 
 /// A regular matrix whose inverse passes the range.

@@ -112,6 +112,20 @@ TYPED_TEST(BatchedOnBackend, QrOfLargeMatrices) {
   }
 }
 
+TYPED_TEST(BatchedOnBackend, QrOfLargeRectangles) {
+  using T = typename TypeParam::Scalar;
+  Random random(308);
+  const std::pair<index_t, index_t> shapes[] = {{512, 33}, {33, 512}, {512, 7}, {7, 512}, {200, 301}, {301, 200}};
+  for (const auto& [m, n] : shapes) {
+    SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
+    const std::vector<Dense<T>> matrices{uniform_random<T>(m, n, random), uniform_random<T>(m, n, random)};
+    const auto factors = factored(this->make_backend(), matrices, {.padding = 1});
+    EXPECT_TRUE(factors.padding_untouched);
+    for (std::size_t k = 0; k < matrices.size(); ++k)
+      expect_qr_on_vectors(matrices[k], factors.qr[k], factors.tau[k], random);
+  }
+}
+
 /// `a` with each column brought to norm 1, and `b` with the columns of the same factors.
 template <class Wide>
 void equilibrate_columns(Wide& a, Wide& b) {
@@ -131,7 +145,7 @@ TYPED_TEST(BatchedOnBackend, SmallQrWhereSquaresLeaveTheRange) {
   const bool wide = std::is_same_v<R, double>;
   const R huge = static_cast<R>(wide ? 1e290 : 1e30), tiny = static_cast<R>(wide ? 1e-280 : 1e-30);
   Random random(305);
-  for (const index_t n : {1, 2, 5, 8, 11, 16, 19, 24, 27, 32, 37}) {
+  for (const index_t n : {1, 2, 5, 8, 11, 16, 19, 24, 27, 32, 37, 45, 70}) {
     const Dense<T> plain = uniform_random<T>(n, n, random);
     std::vector<NamedMatrix<T>> matrices{{"huge", plain * T(huge)}, {"plain", plain}, {"tiny", plain * T(tiny)}};
     Dense<T> first = plain, last = plain, alternating = plain, tails = plain, zeros = plain;
@@ -164,8 +178,9 @@ TYPED_TEST(BatchedOnBackend, SmallQrWhereSquaresLeaveTheRange) {
 TYPED_TEST(BatchedOnBackend, SmallQrOfRectangles) {
   using T = typename TypeParam::Scalar;
   Random random(302);
-  const std::pair<index_t, index_t> shapes[] = {{1, 4},   {4, 1}, {5, 3},  {3, 5},   {32, 7},  {9, 32},
-                                                {17, 16}, {0, 3}, {70, 5}, {20, 67}, {45, 44}, {33, 2}};
+  const std::pair<index_t, index_t> shapes[] = {{1, 4},   {4, 1},  {5, 3},    {3, 5},   {32, 7},  {9, 32},
+                                                {17, 16}, {0, 3},  {70, 5},   {20, 67}, {45, 44}, {33, 2},
+                                                {9, 49},  {49, 9}, {70, 101}, {101, 70}};
   for (const auto& [m, n] : shapes)
     for (const BatchForm& form : batch_forms) {
       if (form.orders) continue;
@@ -175,6 +190,17 @@ TYPED_TEST(BatchedOnBackend, SmallQrOfRectangles) {
       EXPECT_TRUE(factors.padding_untouched);
       for (std::size_t k = 0; k < matrices.size() && m > 0; ++k) expect_qr(matrices[k], factors.qr[k], factors.tau[k]);
     }
+}
+
+/// Of many rows, which other kernels have.
+TYPED_TEST(BatchedOnBackend, SmallQrOfTallMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(306);
+  for (const index_t m : {150, 400}) {
+    const std::vector<NamedMatrix<T>> matrices{{"tall", uniform_random<T>(m, 40, random)}};
+    const auto factors = factored(this->make_backend(), without_names(matrices), BatchForm{});
+    expect_qr(matrices[0], factors.qr[0], factors.tau[0]);
+  }
 }
 
 TYPED_TEST(BatchedOnBackend, SmallQrOfMixedOrder) {
@@ -208,25 +234,33 @@ TYPED_TEST(BatchedOnBackend, SmallQrHasLapacksConventions) {
   EXPECT_LE(std::abs(factors.qr[1](2, 0) - T(R(-0.5))), tolerance);
 }
 
-TYPED_TEST(BatchedOnBackend, SmallQrBesideNonFinite) {
-  using T = typename TypeParam::Scalar;
+template <Scalar T>
+void expect_undisturbed_qr(const Backend& backend, const std::vector<BatchForm>& forms) {
   using Limits = std::numeric_limits<real_t<T>>;
   Random random(304);
-  for (const index_t n : {3, 8, 14, 20, 32})
+  for (const index_t n : {3, 8, 14, 20, 32, 41, 70})
     for (const auto value : {Limits::quiet_NaN(), Limits::infinity()})
-      for (const BatchForm& form : batch_forms) {
+      for (const BatchForm& form : forms) {
         std::vector<Dense<T>> good;
         for (int k = 0; k < 9; ++k) good.push_back(uniform_random<T>(n, n, random));
         std::vector<Dense<T>> mixed = good;
         mixed[4](n - 1, 0) = T(value);
-        const auto expected = factored(this->make_backend(), good, form);
-        const auto factors = factored(this->make_backend(), mixed, form);
+        const auto expected = factored(backend, good, form);
+        const auto factors = factored(backend, mixed, form);
         EXPECT_FALSE(widened(factors.qr[4]).allFinite());
         for (std::size_t k = 0; k < good.size(); ++k) {
           EXPECT_EQ(same_bits(factors.qr[k], expected.qr[k]), k != 4);
           EXPECT_EQ(factors.tau[k] == expected.tau[k], k != 4);
         }
       }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallQrBesideNonFinite) {
+  expect_undisturbed_qr<typename TypeParam::Scalar>(this->make_backend(), {BatchForm{}, batch_forms[4]});
+}
+
+TYPED_TEST(BatchedOnBackend, QrInEveryFormOfBatchBesideNonFinite) {
+  expect_undisturbed_qr<typename TypeParam::Scalar>(this->make_backend(), batch_forms);
 }
 
 template <Scalar T>

@@ -4,6 +4,7 @@
 #include "support/messages.hpp"
 
 #include <cstring>
+#include <functional>
 
 namespace blockjacobi::test {
 namespace {
@@ -50,6 +51,29 @@ class System {
   BlockJacobi<T> M;
 };
 
+/// What a recording refreshes and solves with: at first the CSR product and the blocks of a System.
+template <Scalar T>
+struct Parts {
+  explicit Parts(System<T>& s) : A(s.A), M(s.M), refresh([&s] { s.refresh(); }) {}
+
+  LinearOperator<T> A;
+  Preconditioner<T> M;
+  std::function<void()> refresh;
+};
+
+template <Scalar T>
+Parts<T> without_preconditioner(System<T>& s) {
+  Parts<T> parts(s);
+  parts.M = Preconditioner<T>();
+  return parts;
+}
+
+/// Whether CUDA takes all iterations of CG in one launch instead of the phases.
+template <Scalar T>
+bool resides(const Backend& backend, const Parts<T>& parts) {
+  return detail::krylov_ops<T>(backend).cg_can_reside(parts.A.impl(), parts.M.impl());
+}
+
 template <Scalar T>
 void expect_status(const System<T>& s, const SolveOptions& options, const SolveReport& expected) {
   const SolveStatus status = s.outcome();
@@ -65,15 +89,17 @@ void expect_status(const System<T>& s, const SolveOptions& options, const SolveR
   EXPECT_NEAR(status.iterations, expected.iterations, 2);
 }
 
-/// Records refresh and solve once, and replays them with new values and right-hand sides. `make(A, M, options)` gives
-/// the workspace, `enqueue` and `solve` are the two forms of one method.
+/// Records refresh and solve once, and replays them with new values and right-hand sides, after which `s` has its old
+/// ones. `make(A, M, options)` gives the workspace, `enqueue` and `solve` are the two forms of one method.
 template <Scalar T, class Make, class Enqueue, class Solve>
-void expect_replay(System<T>& s, const SolveOptions& options, Make make, Enqueue enqueue, Solve solve) {
-  auto workspace = make(s.A, s.M, options);
-  const std::vector<T> start = random_vector<T>(s.matrix.rows(), 42);
+void expect_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& options, Make make, Enqueue enqueue,
+                   Solve solve) {
+  auto workspace = make(parts.A, parts.M, options);
+  const std::vector<T> start = random_vector<T>(s.matrix.rows(), 42), b = s.b.to_host();
+  const std::vector<T> original(s.matrix.values().begin(), s.matrix.values().end());
   const auto recording = s.backend.impl().record(
       [&] {
-        s.refresh();
+        parts.refresh();
         enqueue(workspace, std::as_const(s.b).view(), s.x.view(), s.status.data());
       },
       true);
@@ -98,7 +124,8 @@ void expect_replay(System<T>& s, const SolveOptions& options, Make make, Enqueue
     previous = x;
     std::vector<T> y = start;
     const BlockJacobi<T> fresh(s.backend, s.matrix, s.M.partition());
-    const SolveReport expected = solve(s.A, fresh, s.b.to_host(), y, options);
+    const Preconditioner<T> M = parts.M.impl() != nullptr ? Preconditioner<T>(fresh) : Preconditioner<T>();
+    const SolveReport expected = solve(parts.A, M, s.b.to_host(), y, options);
     expect_status(s, options, expected);
     double difference = 0.0;
     for (std::size_t i = 0; i < x.size(); ++i) difference = std::max(difference, double(std::abs(x[i] - y[i])));
@@ -109,6 +136,8 @@ void expect_replay(System<T>& s, const SolveOptions& options, Make make, Enqueue
     const std::vector<T> again = s.x.to_host();
     EXPECT_EQ(std::memcmp(x.data(), again.data(), x.size() * sizeof(T)), 0);
   }
+  s.set(original);
+  s.b.copy_from_host(b.data());
 }
 
 template <Scalar T>
@@ -128,12 +157,40 @@ auto solve_gmres() {
   return [](const auto& A, const auto& M, const auto& b, auto& x, const auto& o) { return gmres<T>(A, M, b, x, o); };
 }
 
+template <Scalar T>
+void expect_cg_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& options) {
+  SCOPED_TRACE("cg");
+  expect_replay(s, parts, options, make_cg<T>(), &cg_enqueue<T>, solve_cg<T>());
+}
+template <Scalar T>
+void expect_gmres_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& options) {
+  SCOPED_TRACE("gmres");
+  expect_replay(s, parts, options, make_gmres<T>(), &gmres_enqueue<T>, solve_gmres<T>());
+}
+
+/// Far enough above what rounding adds to the residual of the recurrence, with or without a preconditioner.
+template <Scalar T>
+SolveOptions replay_options() {
+  return options_for<T>(std::is_same_v<real_t<T>, double> ? 1e-10 : 1e-4);
+}
+
+/// Both methods, CG by the phases.
+template <Scalar T>
+void expect_replays_of_phases(System<T>& s, const Parts<T>& parts, index_t max_iterations) {
+  EXPECT_FALSE(resides(s.backend, parts));
+  auto options = replay_options<T>();
+  options.max_iterations = max_iterations;
+  options.restart = 40;
+  expect_cg_replay(s, parts, options);
+  expect_gmres_replay(s, parts, options);
+}
+
 TYPED_TEST(EnqueuedSolveOnBackend, RecordedCgSeesNewValues) {
   using T = typename TypeParam::Scalar;
   System<T> s(this->make_backend(), grid_matrix<T>(14), 7);
   auto options = options_for<T>();
   options.max_iterations = 80;
-  expect_replay(s, options, make_cg<T>(), &cg_enqueue<T>, solve_cg<T>());
+  expect_cg_replay(s, Parts<T>(s), options);
 }
 
 TYPED_TEST(EnqueuedSolveOnBackend, RecordedGmresSeesNewValues) {
@@ -144,7 +201,154 @@ TYPED_TEST(EnqueuedSolveOnBackend, RecordedGmresSeesNewValues) {
     options.basis = basis;
     options.restart = 20;
     options.max_iterations = 90;
-    expect_replay(s, options, make_gmres<T>(), &gmres_enqueue<T>, solve_gmres<T>());
+    expect_gmres_replay(s, Parts<T>(s), options);
+  }
+}
+
+TYPED_TEST(EnqueuedSolveOnBackend, SmallRecordedSolvesSeeNewValues) {
+  using T = typename TypeParam::Scalar;
+  for (const BasisPrecision basis : {BasisPrecision::working, BasisPrecision::single}) {
+    System<T> s(this->make_backend(), grid_matrix<T>(4), 3);
+    auto options = replay_options<T>();
+    options.basis = basis;
+    options.restart = 8;
+    options.max_iterations = 24;
+    expect_gmres_replay(s, Parts<T>(s), options);
+    if (basis == BasisPrecision::single) continue;
+    expect_cg_replay(s, Parts<T>(s), options);
+    expect_cg_replay(s, without_preconditioner(s), options);
+  }
+}
+
+/// More rows than the thread blocks of the resident kernel take.
+TYPED_TEST(EnqueuedSolveOnBackend, RecordedCgOnManyRows) {
+  using T = typename TypeParam::Scalar;
+  System<T> s(this->make_backend(), grid_matrix<T>(300), 7);
+  const Parts<T> parts(s);
+  EXPECT_FALSE(resides(s.backend, parts));
+  auto options = options_for<T>(1e-4);
+  options.max_iterations = 40;
+  expect_cg_replay(s, parts, options);
+}
+
+TYPED_TEST(EnqueuedSolveOnBackend, RecordedSolvesWithoutPreconditioner) {
+  using T = typename TypeParam::Scalar;
+  System<T> s(this->make_backend(), grid_matrix<T>(14), 7);
+  expect_replays_of_phases(s, without_preconditioner(s), 130);
+}
+
+TYPED_TEST(EnqueuedSolveOnBackend, RecordedSolvesWithLargeBlocks) {
+  using T = typename TypeParam::Scalar;
+  for (const index_t block : {49, 98}) {
+    SCOPED_TRACE(block);
+    System<T> s(this->make_backend(), grid_matrix<T>(14), block);
+    expect_replays_of_phases(s, Parts<T>(s), 80);
+  }
+}
+
+/// A row too long beside the others for the products of our own, and so for the resident kernel.
+TYPED_TEST(EnqueuedSolveOnBackend, RecordedSolvesWithALongRow) {
+  using T = typename TypeParam::Scalar;
+  System<T> s(this->make_backend(), long_row_matrix<T>(24), 8);
+  expect_replays_of_phases(s, Parts<T>(s), 100);
+}
+
+TYPED_TEST(EnqueuedSolveOnBackend, RecordedSolvesRefreshABsrMatrix) {
+  using T = typename TypeParam::Scalar;
+  System<T> s(this->make_backend(), grid_matrix<T>(14), 7);
+  BsrMatrix<T> bsr(s.backend, s.view(), 4);
+  Parts<T> parts(s);
+  parts.A = LinearOperator<T>(bsr);
+  parts.refresh = [&s, &bsr] {
+    bsr.refresh(s.values.data(), s.matrix.nnz(), s.backend.memory_space());
+    s.refresh();
+  };
+  expect_replays_of_phases(s, parts, 80);
+}
+
+TYPED_TEST(EnqueuedSolveOnBackend, RecordedSolvesWithUsersFunctions) {
+  using T = typename TypeParam::Scalar;
+  System<T> s(this->make_backend(), grid_matrix<T>(14), 7);
+  const index_t n = s.matrix.rows();
+  const LinearOperator<T> product(
+      s.backend, n, [&s](VectorView<const T> x, VectorView<T> y) { s.A.apply(x, y); }, Capture::yes);
+  const Preconditioner<T> solve(
+      s.backend, n, [&s](VectorView<const T> r, VectorView<T> z) { s.M.apply(r, z); }, Capture::yes);
+  Parts<T> parts(s);
+  parts.A = product;
+  expect_replays_of_phases(s, parts, 80);
+  parts.M = solve;
+  expect_replays_of_phases(s, parts, 80);
+  parts.A = s.A;
+  expect_replays_of_phases(s, parts, 80);
+}
+
+/// A cyclic shift of the unknowns keeps the residual of GMRES up until the basis spans all of them: every column of a
+/// cycle is computed, whatever its length.
+TYPED_TEST(EnqueuedSolveOnBackend, SmallCyclesOfEveryLength) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for (const index_t n : {7, 12, 20, 30, 40})
+    for (const BasisPrecision basis : {BasisPrecision::working, BasisPrecision::single}) {
+      SCOPED_TRACE(::testing::Message() << n << " unknowns, basis " << static_cast<int>(basis));
+      std::vector<Triplet<T>> entries;
+      for (index_t i = 0; i < n; ++i) entries.push_back({i, (i + 1) % n, T(1)});
+      const auto a = CsrMatrix<T>::from_triplets(n, n, entries);
+      const LinearOperator<T> A(backend, a);
+      std::vector<T> b(static_cast<std::size_t>(n)), x(b.size());
+      b[0] = T(1);
+      auto options = options_for<T>();
+      options.basis = basis;
+      options.restart = n;
+      options.max_iterations = 2 * n;
+      const SolveReport report = gmres(A, Preconditioner<T>(), b, x, options);
+      expect_solved(report, a, b, x, options.rtol);
+      EXPECT_EQ(report.iterations, n);
+
+      const Array<T> right(backend, b);
+      Array<T> solution(backend, std::vector<T>(b.size()));
+      Array<SolveStatus> status(backend, 1);
+      GmresWorkspace<T> workspace(A, Preconditioner<T>(), options);
+      gmres_enqueue(workspace, right.view(), solution.view(), status.data());
+      EXPECT_EQ(status.to_host()[0].reason, StopReason::converged);
+      EXPECT_EQ(status.to_host()[0].iterations, n);
+      EXPECT_LE(residual(a, b, solution.to_host()), options.rtol);
+    }
+}
+
+/// The recurrences go below what the precision can show of b - A x, and that is said, not convergence.
+TYPED_TEST(EnqueuedSolveOnBackend, UnreachableTargetIsStagnation) {
+  using T = typename TypeParam::Scalar;
+  System<T> s(this->make_backend(), grid_matrix<T>(8), 4);
+  auto options = options_for<T>(1e-3 * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()));
+  options.max_iterations = 400;
+  const std::vector<T> b = s.b.to_host();
+  for (const bool preconditioned : {false, true}) {
+    SCOPED_TRACE(preconditioned);
+    const Preconditioner<T> M = preconditioned ? Preconditioner<T>(s.M) : Preconditioner<T>();
+    for (const bool by_cg : {true, false}) {
+      SCOPED_TRACE(by_cg ? "cg" : "gmres");
+      std::vector<T> x(b.size());
+      const SolveReport report = by_cg ? cg(s.A, M, b, x, options) : gmres(s.A, M, b, x, options);
+      EXPECT_EQ(report.reason, StopReason::stagnation) << to_text(report);
+      EXPECT_LT(report.iterations, options.max_iterations);
+      EXPECT_GT(report.relative_residual(), options.rtol);
+      EXPECT_LT(residual(s.matrix, b, x), 1e5 * options.rtol);
+
+      s.x.zero();
+      if (by_cg) {
+        CgWorkspace<T> workspace(s.A, M, options);
+        cg_enqueue(workspace, s.b.view(), s.x.view(), s.status.data());
+      } else {
+        GmresWorkspace<T> workspace(s.A, M, options);
+        gmres_enqueue(workspace, s.b.view(), s.x.view(), s.status.data());
+      }
+      const SolveStatus status = s.outcome();
+      EXPECT_EQ(status.reason, StopReason::stagnation) << to_string(status.reason);
+      EXPECT_LT(status.iterations, options.max_iterations);
+      EXPECT_GT(status.true_residual, status.target);
+      EXPECT_LT(residual(s.matrix, b, s.x.to_host()), 1e5 * options.rtol);
+    }
   }
 }
 

@@ -63,11 +63,11 @@ TYPED_TEST(KrylovOnBackend, EveryMethodSolves) {
   }
 }
 
-TYPED_TEST(KrylovOnBackend, SmallEveryMethodOnOneAndAFewUnknowns) {
-  using T = typename TypeParam::Scalar;
-  const Backend backend = this->make_backend();
+/// Each of m^2 unknowns.
+template <Scalar T>
+void expect_all_methods_solve(const Backend& backend, const std::vector<index_t>& sizes) {
   for (const Method<T>& method : methods<T>())
-    for (const index_t m : {1, 2, 6}) {
+    for (const index_t m : sizes) {
       SCOPED_TRACE(::testing::Message() << method.name << ", " << m * m << " unknowns");
       const CsrMatrix<T> a = grid_matrix<T>(m);
       const BlockJacobi<T> jacobi(backend, a, BlockPartition::uniform(m * m, 2));
@@ -76,6 +76,14 @@ TYPED_TEST(KrylovOnBackend, SmallEveryMethodOnOneAndAFewUnknowns) {
       const auto options = options_for<T>();
       expect_solved(method.solve(LinearOperator<T>(backend, a), jacobi, b, x, options), a, b, x, options.rtol);
     }
+}
+
+TYPED_TEST(KrylovOnBackend, SmallEveryMethodOnOneAndAFewUnknowns) {
+  expect_all_methods_solve<typename TypeParam::Scalar>(this->make_backend(), {1, 3});
+}
+
+TYPED_TEST(KrylovOnBackend, EveryMethodOnAFewUnknowns) {
+  expect_all_methods_solve<typename TypeParam::Scalar>(this->make_backend(), {2, 6});
 }
 
 TYPED_TEST(KrylovOnBackend, TwoRunsGiveTheSameBits) {
@@ -97,6 +105,36 @@ TYPED_TEST(KrylovOnBackend, TwoRunsGiveTheSameBits) {
       EXPECT_EQ(first.true_residual, second.true_residual);
       EXPECT_TRUE(same_bits(x, y));
     }
+}
+
+/// Sums that the host shares out among its threads; on CUDA the phases of CG, and products with rows of any length.
+TYPED_TEST(KrylovOnBackend, TwoRunsOnManyRowsGiveTheSameBits) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for (const bool long_row : {false, true}) {
+    const CsrMatrix<T> a = long_row ? long_row_matrix<T>(142) : grid_matrix<T>(142);
+    const LinearOperator<T> A(backend, a);
+    const BlockJacobi<T> m(backend, a, BlockPartition::uniform(a.rows(), 8));
+    const std::vector<T> b = random_vector<T>(a.rows(), 27);
+    for (const bool preconditioned : {false, true})
+      for (const Method<T>& method : methods<T>())
+        for (const BasisPrecision basis : {BasisPrecision::working, BasisPrecision::single}) {
+          if (basis == BasisPrecision::single && method.name != std::string("gmres")) continue;
+          SCOPED_TRACE(::testing::Message() << method.name << (preconditioned ? ", preconditioned" : "")
+                                            << (long_row ? ", with a long row" : ""));
+          const Preconditioner<T> M = preconditioned ? Preconditioner<T>(m) : Preconditioner<T>();
+          auto options = options_for<T>();
+          options.basis = basis;
+          options.relaxation = 0.2;
+          options.max_iterations = 12;
+          std::vector<T> x(b.size()), y(b.size());
+          const SolveReport first = method.solve(A, M, b, x, options), second = method.solve(A, M, b, y, options);
+          EXPECT_GT(first.iterations, 6);
+          EXPECT_EQ(first.history, second.history);
+          EXPECT_EQ(first.true_residual, second.true_residual);
+          EXPECT_TRUE(same_bits(x, y));
+        }
+  }
 }
 
 TYPED_TEST(KrylovOnBackend, LimitsEndEveryMethod) {

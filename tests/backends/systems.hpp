@@ -12,10 +12,9 @@
 
 namespace blockjacobi::test {
 
-/// 5-point Laplacian on an m x m grid, plus `wind` on the eastern neighbour (nonsymmetric) and, for complex scalars, a
-/// Hermitian phase.
+/// Entries of grid_matrix().
 template <Scalar T>
-CsrMatrix<T> grid_matrix(index_t m, double wind = 0.0) {
+std::vector<Triplet<T>> grid_entries(index_t m, double wind) {
   std::vector<Triplet<T>> entries;
   const auto node = [m](index_t i, index_t j) { return i * m + j; };
   const auto add = [&](index_t row, index_t col, double re, double im) {
@@ -32,6 +31,26 @@ CsrMatrix<T> grid_matrix(index_t m, double wind = 0.0) {
       if (j > 0) add(node(i, j), node(i, j - 1), -1.0 - wind, 0.0);
       if (j + 1 < m) add(node(i, j), node(i, j + 1), -1.0 + wind, 0.0);
     }
+  return entries;
+}
+
+/// 5-point Laplacian on an m x m grid, plus `wind` on the eastern neighbour (nonsymmetric) and, for complex scalars, a
+/// Hermitian phase.
+template <Scalar T>
+CsrMatrix<T> grid_matrix(index_t m, double wind = 0.0) {
+  return CsrMatrix<T>::from_triplets(m * m, m * m, grid_entries<T>(m, wind));
+}
+
+/// grid_matrix() for m >= 20 whose first node is weakly coupled with 300 others: diagonally dominant, with a row so
+/// much longer than the mean that CUDA has cuSPARSE multiply.
+template <Scalar T>
+CsrMatrix<T> long_row_matrix(index_t m) {
+  std::vector<Triplet<T>> entries = grid_entries<T>(m, 0.0);
+  const T weak(static_cast<real_t<T>>(-0.005));
+  for (index_t i = 100; i < 400; ++i) {
+    entries.push_back({0, i, weak});
+    entries.push_back({i, 0, weak});
+  }
   return CsrMatrix<T>::from_triplets(m * m, m * m, entries);
 }
 

@@ -1,4 +1,5 @@
 #include "tests/kernels/blocks.hpp"
+#include "tests/kernels/counting_resource.hpp"
 #include "tests/kernels/systems.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
@@ -43,24 +44,6 @@ TEST_F(CudaBackendTest, SmallCopies) {
   EXPECT_EQ(second.to_host(), std::vector<double>(values.size(), 0.0));
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.data()) % 256, 0u);
 }
-
-/// Counts what it hands out.
-class CountingResource final : public MemoryResource {
- public:
-  void* allocate(std::size_t bytes, CUstream_st* stream) override {
-    void* pointer = nullptr;
-    if (cudaMallocAsync(&pointer, bytes, stream) != cudaSuccess) throw std::bad_alloc();
-    ++calls;
-    live += bytes;
-    return pointer;
-  }
-  void deallocate(void* pointer, std::size_t bytes, CUstream_st* stream) noexcept override {
-    static_cast<void>(cudaFreeAsync(pointer, stream));
-    live -= bytes;
-  }
-  int calls = 0;
-  std::size_t live = 0;
-};
 
 TEST_F(CudaBackendTest, SmallUsersStreamAndAllocator) {
   cudaStream_t stream = nullptr;

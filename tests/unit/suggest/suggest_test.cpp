@@ -1,3 +1,4 @@
+#include "suggest/captured.hpp"
 #include "suggest/cost_model.hpp"
 #include "suggest/probe.hpp"
 #include "support/messages.hpp"
@@ -67,8 +68,6 @@ TEST(Suggest, ReportsEveryCandidate) {
   EXPECT_EQ(s.candidates[6].name, "uniform 64");
   EXPECT_NEAR(s.candidates[6].captured, (63.0 + 39.0) / 64.0 / 2.0, 0.02);
   EXPECT_TRUE(s.candidates.front().probed);
-  EXPECT_TRUE(s.candidates.back().probed);
-  EXPECT_TRUE(s.best().probed);
 }
 
 TEST(Suggest, BlocksDoNotPayForADiagonalMatrix) {
@@ -117,24 +116,86 @@ TEST(Suggest, WithoutAProbeTheModelDecides) {
   EXPECT_TRUE(std::isfinite(s.best().seconds));
 }
 
-TEST(Suggest, OnADeviceTheFavouriteIsProbed) {
+/// Products with A: iterations, the residual before and after each probe, and the right-hand side.
+double products(const Suggestion& s) {
+  double count = 0.0;
+  for (const BlockCandidate& c : s.candidates)
+    if (c.probed) count += c.probe_iterations + 2.0;
+  return count > 0.0 ? count + 1.0 : 0.0;
+}
+
+void expect_probes_within_budget(const Backend& backend, const CsrMatrix<double>& a, const SuggestOptions& options) {
+  SuggestOptions unprobed = options;
+  unprobed.probe_share = 0.0;
+  const double presumed = suggest(backend, a, unprobed).best().seconds;
+  const Suggestion s = suggest(backend, a, options);
+  EXPECT_LE(s.probe_cost, s.probe_budget);
+  double longest = presumed;
+  for (const BlockCandidate& c : s.candidates)
+    if (std::isfinite(c.seconds)) longest = std::max(longest, c.seconds);
+  EXPECT_LE(s.probe_cost, options.probe_share * longest) << to_text(s);
+}
+
+TEST(Suggest, ProbesKeepToTheirBudget) {
+  for (const double near : {-1.0, -0.1, 0.0})
+    for (const Method method : {Method::cg, Method::gmres})
+      for (const double share : {0.01, 0.1, 1.0}) {
+        expect_probes_within_budget(Backend::host(1), banded(4000, near, -1.0, 60),
+                                    {.method = method, .probe_share = share});
+        if (Backend::cuda_available())
+          expect_probes_within_budget(Backend::cuda(), banded(4000, near, -1.0, 60),
+                                      {.method = method, .probe_share = share});
+      }
+}
+
+TEST(Suggest, ProbesTakeATenthOfTheProductsOfASolve) {
+  const auto host = Backend::host(1);
+  const auto a = banded(4000, -1.0, -1.0, 60);
+  const Suggestion s = suggest(host, a);
+  ASSERT_TRUE(s.candidates.front().probed) << to_text(s);
+  const std::vector<double> b(4000, 1.0);
+  std::vector<double> x(4000, 0.0);
+  const SolveReport report = cg(LinearOperator<double>(host, a), BlockJacobi<double>(host, a, s.best().blocks), b, x);
+  ASSERT_TRUE(report.converged());
+  EXPECT_LE(products(s), 0.1 * report.iterations) << to_text(s);
+}
+
+TEST(Suggest, WhatTheFirstProbeLeavesNothingForIsNotProbed) {
+  // One iteration of scalar Jacobi says that a few will do.
+  const Suggestion s = suggest(Backend::host(1), banded(3000, -1e-6, 0.0, 2));
+  EXPECT_TRUE(s.candidates.front().probed) << to_text(s);
+  EXPECT_FALSE(s.candidates.back().probed) << to_text(s);
+}
+
+TEST(Suggest, OnADeviceThereAreNoCoupledBlocks) {
   if (!Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
-  const auto a = banded(3000, -1.0, -1.0, 25);
-  const Suggestion s = suggest(Backend::cuda(), a);
-  ASSERT_TRUE(s.candidates[0].probed);
-  const double iterations = s.candidates[0].iterations;
-  const auto promised = [&](const BlockCandidate& c) {
-    return c.setup_seconds + std::max(1.0, iterations * std::sqrt(1.0 - c.captured)) * c.iteration_seconds;
-  };
-  int probed = 0;
-  for (std::size_t i = 1; i < s.candidates.size(); ++i) {
-    if (!s.candidates[i].probed) continue;
-    ++probed;
-    for (std::size_t k = 1; k < s.candidates.size(); ++k)
-      EXPECT_LE(promised(s.candidates[i]), promised(s.candidates[k])) << s.candidates[k].name;
-  }
-  EXPECT_EQ(probed, 1);
-  EXPECT_TRUE(s.best().probed);
+  const Suggestion s = suggest(Backend::cuda(), banded(3000, -1.0, -1.0, 25));
+  ASSERT_EQ(s.candidates.size(), 7U);
+  EXPECT_TRUE(s.candidates.front().probed) << to_text(s);
+  EXPECT_EQ(s.candidates.back().name, "uniform 64");
+}
+
+TEST(CapturedWeights, CountCouplingsInsideTheBlocks) {
+  // |a_01| / sqrt(4 * 1) = 0.5, |a_12| / sqrt(1 * 9) = 1 after the minimum, and their transposes.
+  const auto a = CsrMatrix<double>::from_triplets(
+      3, 3,
+      std::vector<Triplet<double>>{
+          {0, 0, 4.0}, {0, 1, -1.0}, {1, 0, -1.0}, {1, 1, 1.0}, {1, 2, 6.0}, {2, 1, 6.0}, {2, 2, 9.0}});
+  const auto pair = BlockPartition::from_offsets({0, 2, 3}), all = BlockPartition::uniform(3, 3),
+             none = BlockPartition::uniform(3, 1);
+  const auto captured = detail::captured_weights(a, {&pair, &all, &none}, 1);
+  EXPECT_EQ(captured, (std::vector<double>{1.0 / 3.0, 1.0, 0.0}));
+}
+
+TEST(CapturedWeights, DoNotDependOnTheThreads) {
+  Random random(3);
+  std::vector<Triplet<double>> entries;
+  const index_t n = 5000;
+  for (index_t i = 0; i < n; ++i)
+    for (index_t j = std::max(index_t{0}, i - 5); j < std::min(n, i + 6); ++j) entries.push_back({i, j, random.real()});
+  const auto a = CsrMatrix<double>::from_triplets(n, n, entries);
+  const auto blocks = BlockPartition::uniform(n, 7);
+  EXPECT_EQ(detail::captured_weights(a, {&blocks}, 1), detail::captured_weights(a, {&blocks}, 4));
 }
 
 TEST(Suggest, TheSameInputGivesTheSameRecommendation) {

@@ -6,19 +6,22 @@
 
 namespace bench {
 
-/// A matrix on the device, with offsets of 32 bits as every user of cuSPARSE has them.
+/// A matrix in the backend's memory, with offsets of 32 bits as every user of cuSPARSE has them.
+template <class T>
 class DeviceMatrix {
  public:
-  DeviceMatrix(const blockjacobi::Backend& backend, const blockjacobi::CsrMatrix<double>& host)
-      : offsets(backend, std::vector<std::int32_t>(host.row_offsets().begin(), host.row_offsets().end())),
-        columns(backend, host.columns().size()),
-        values(backend, host.values().size()),
-        rows(host.rows()),
-        nnz(host.nnz()) {
-    columns.copy_from_host(host.columns().data());
-    values.copy_from_host(host.values().data());
+  DeviceMatrix(const blockjacobi::Backend& backend, const blockjacobi::CsrView<T>& host)
+      : offsets(backend, std::vector<std::int32_t>(host.row_offsets, host.row_offsets + host.rows + 1)),
+        columns(backend, static_cast<std::size_t>(host.nnz)),
+        values(backend, static_cast<std::size_t>(host.nnz)),
+        rows(host.rows),
+        nnz(host.nnz) {
+    columns.copy_from_host(host.columns);
+    values.copy_from_host(host.values);
   }
-  blockjacobi::CsrView<double, std::int32_t> view() const {
+  DeviceMatrix(const blockjacobi::Backend& backend, const blockjacobi::CsrMatrix<T>& host)
+      : DeviceMatrix(backend, host.view()) {}
+  blockjacobi::CsrView<T, std::int32_t> view() const {
     return {rows,
             rows,
             nnz,
@@ -26,12 +29,12 @@ class DeviceMatrix {
             columns.data(),
             values.data(),
             blockjacobi::IndexBase::zero,
-            blockjacobi::MemorySpace::device};
+            offsets.backend().memory_space()};
   }
 
   blockjacobi::Array<std::int32_t> offsets;
   blockjacobi::Array<blockjacobi::index_t> columns;
-  blockjacobi::Array<double> values;
+  blockjacobi::Array<T> values;
   blockjacobi::index_t rows;
   blockjacobi::offset_t nnz;
 };

@@ -1,0 +1,83 @@
+#include "suggest/captured.hpp"
+
+#include "partition/strength_graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace blockjacobi::detail {
+
+namespace {
+
+/// Rows whose sums are taken together, so that the order of additions does not depend on the threads.
+constexpr index_t chunk_rows = 1024;
+
+/// The block around a row that moves forward.
+class BlockAround {
+ public:
+  BlockAround(const BlockPartition& blocks, index_t row)
+      : end_(std::upper_bound(blocks.offsets().begin(), blocks.offsets().end(), row)) {}
+  void move_to(index_t row) {
+    if (row == *end_) ++end_;
+  }
+  bool holds(index_t column) const { return column >= end_[-1] && column < *end_; }
+
+ private:
+  std::span<const index_t>::iterator end_;
+};
+
+/// Adds the strengths of the rows [first, last) to inside[p], for those inside the blocks of partition p, and to
+/// inside[partitions.size()].
+template <Scalar T>
+void add_rows(const CsrView<T>& matrix, const std::vector<double>& roots,
+              const std::vector<const BlockPartition*>& partitions, index_t first, index_t last, double* inside) {
+  std::vector<BlockAround> around;
+  for (const BlockPartition* blocks : partitions) around.emplace_back(*blocks, first);
+  for (index_t i = first; i < last; ++i) {
+    for (BlockAround& block : around) block.move_to(i);
+    for (offset_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k) {
+      const index_t j = matrix.columns[k];
+      if (j == i) continue;
+      const double weight = strength(static_cast<double>(std::abs(matrix.values[k])),
+                                     roots[static_cast<std::size_t>(i)] * roots[static_cast<std::size_t>(j)]);
+      inside[around.size()] += weight;
+      if (j <= i - max_block_size || j >= i + max_block_size) continue;
+      for (std::size_t p = 0; p < around.size(); ++p)
+        if (around[p].holds(j)) inside[p] += weight;
+    }
+  }
+}
+
+}  // namespace
+
+template <Scalar T>
+std::vector<double> captured_weights(const CsrMatrix<T>& matrix, const std::vector<const BlockPartition*>& partitions,
+                                     int threads) {
+  std::vector<double> roots = row_scales(matrix, threads);
+  for (double& scale : roots) scale = std::sqrt(scale);
+  const index_t rows = matrix.rows(), chunks = (rows + chunk_rows - 1) / chunk_rows;
+  const std::size_t width = partitions.size() + 1;
+  std::vector<double> sums(static_cast<std::size_t>(chunks) * width);
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (matrix.nnz() > 16384)
+  for (index_t c = 0; c < chunks; ++c)
+    add_rows(matrix.view(), roots, partitions, c * chunk_rows, std::min(rows, (c + 1) * chunk_rows),
+             sums.data() + static_cast<std::size_t>(c) * width);
+
+  std::vector<double> total(width);
+  for (std::size_t k = 0; k < sums.size(); ++k) total[k % width] += sums[k];
+  const double all = total.back();
+  total.pop_back();
+  for (double& inside : total) inside = all > 0.0 ? inside / all : 1.0;
+  return total;
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T) \
+  template std::vector<double> captured_weights(const CsrMatrix<T>&, const std::vector<const BlockPartition*>&, int)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::detail

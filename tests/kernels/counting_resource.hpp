@@ -1,0 +1,29 @@
+#pragma once
+
+#include <blockjacobi/memory.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <new>
+
+namespace blockjacobi::test {
+
+/// Counts what it hands out.
+class CountingResource final : public MemoryResource {
+ public:
+  void* allocate(std::size_t bytes, CUstream_st* stream) override {
+    void* pointer = nullptr;
+    if (cudaMallocAsync(&pointer, bytes, stream) != cudaSuccess) throw std::bad_alloc();
+    ++calls;
+    live += bytes;
+    return pointer;
+  }
+  void deallocate(void* pointer, std::size_t bytes, CUstream_st* stream) noexcept override {
+    static_cast<void>(cudaFreeAsync(pointer, stream));
+    live -= bytes;
+  }
+  int calls = 0;
+  std::size_t live = 0;
+};
+
+}  // namespace blockjacobi::test
