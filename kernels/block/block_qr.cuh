@@ -49,9 +49,11 @@ class BlockQr {
 #pragma unroll 1
       for (int k = 0; k < min(first, steps_); k += width) apply(k);
       prefetch(first + width);
-      factor(first);
+      const int top = first / band;
+      const bool works = warp() >= top || first >= steps_;
+      if (works) factor_tile<0>(first, top);
       store_rest(first);
-      synchronize(0);
+      finish(works);
     }
   }
 
@@ -86,15 +88,28 @@ class BlockQr {
   /// Row of value v in tile r, from lane_row() on.
   __device__ static constexpr int offset(int r, int v) { return 8 * r + 4 * v; }
 
-  /// Waits for the warps from `first` on; those without rows have left.
-  __device__ void synchronize(int first) const {
-    const int warps = bands(a_.rows) - first;
-    if (warps == 1)
+  /// Waits for all warps; those without rows have left.
+  __device__ void synchronize() const {
+    if (bands(a_.rows) == 1)
       __syncwarp();
-    else if (first == 0)
-      __syncthreads();
     else
-      asm volatile("bar.sync 1, %0;" ::"r"(32 * warps) : "memory");
+      __syncthreads();
+  }
+  /// The same for those from `top` on, while the others are in finish().
+  __device__ void synchronize(int top) const {
+    if (bands(a_.rows) - top == 1)
+      __syncwarp();
+    else
+      __syncthreads_or(false);
+  }
+  /// The end of a panel. The warps above it, which come here at once, take part in the barriers of those at work until
+  /// that.
+  __device__ void finish(bool works) const {
+    if (bands(a_.rows) == 1)
+      __syncwarp();
+    else
+      while (!__syncthreads_or(works)) {
+      }
   }
 
   /// Brings a panel's rows of this warp to the L2 cache, which other matrices may have displaced.
@@ -215,10 +230,10 @@ class BlockQr {
     const bool takes_part = warp() >= first / band;
     prefetch(first + width);
     if (takes_part) multiply(first);
-    synchronize(0);
+    synchronize();
 #pragma unroll 1
     for (int j = warp(); j < T; j += bands(a_.rows)) substitute(first, j);
-    synchronize(0);
+    synchronize();
     if (!takes_part) return;
 #pragma unroll 1
     for (int c = min(T, tiles_from(first)) - 1; c >= 0; --c) update(first + 8 * c, common_.factors[c]);
@@ -256,11 +271,6 @@ class BlockQr {
     }
   }
 
-  __device__ void factor(int first) {
-    const int top = first / band;
-    if (warp() < top) return;
-    factor_tile<0>(first, top);
-  }
   template <int c>
   __device__ void factor_tile(int panel, int top) {
     const int first = panel + 8 * c;

@@ -136,9 +136,11 @@ struct LeftLu {
     sync();
     if (first > 0) apply(a, x, first);
     int position = thread() < n ? thread() : -1;
-    const int first_warp = first / 32, team = warps() - first_warp;
-    if (warp() < first_warp) return position;
-    const int count = min(width, n - first);
+    const int first_warp = first / 32, team = warps() - first_warp, count = min(width, n - first);
+    if (warp() < first_warp) {
+      Panel::attend(team, count + (count - 1) / 8);
+      return position;
+    }
     eliminate<0>(x, position, first, count, warp() - first_warp, team);
     __syncwarp();
     if (warp() == first_warp && lane() < count) ipiv[first + lane()] = pivots()[lane()] + 1;

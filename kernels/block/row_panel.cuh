@@ -45,12 +45,18 @@ struct RowPanel {
     for (int c = 0; c < count; ++c) finish(c, step(exchange, rank, team, first + c, c));
   }
 
-  /// Of the warps of a team.
+  /// Of the warps of a team. why: all of the thread block take part, since racecheck does not follow barriers of some
   __device__ static void sync(int team) {
     if (team == 1)
       __syncwarp();
     else
-      asm volatile("bar.sync 1, %0;" : : "r"(32 * team) : "memory");
+      __syncthreads();
+  }
+  /// What the others do meanwhile: `syncs` of the team.
+  __device__ static void attend(int team, int syncs) {
+    if (team == 1) return;
+#pragma unroll 1
+    for (int i = 0; i < syncs; ++i) __syncthreads();
   }
 
  private:
