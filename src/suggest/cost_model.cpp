@@ -57,7 +57,7 @@ double CostModel::setup_seconds(const BlockPartition& blocks, double passes) con
 
 ProbeCost CostModel::diagonal_probe(const BlockPartition& rows_alone) const {
   const double iteration = iteration_seconds(rows_alone);
-  return {3.0 * iteration, iteration};
+  return {probe_latency + rows * probe_row_seconds + nnz * probe_entry_seconds + 3.0 * iteration, iteration};
 }
 
 ProbeCost CostModel::probe(const BlockCandidate& candidate) const {
