@@ -2,7 +2,7 @@
 /// given matrices, as records in JSON.
 ///
 ///   solve OUT.json [--systems "7-point 128^3","27-point 64^3 3-dof",...] [--cg FILE.mtx.gz ...] [--gmres FILE.mtx.gz
-///         ...] [--sources-sha256 HASH]
+///         ...] [--products FILE.mtx.gz ...] [--sources-sha256 HASH]
 ///
 /// Time of an iteration: what 256 (GMRES: 240) iterations more cost in one solve, median of the solves. The floor is
 /// the bytes that an iteration must move at the speed of a copy: product 12 nnz + 20 n, application 8 sum N^2 + 16 n,
@@ -11,6 +11,7 @@
 /// element.
 #include "solve/cusparse_peer.hpp"
 #include "solve/model_system.hpp"
+#include "solve/products.hpp"
 #include "solve/record.hpp"
 #include "solve/whole_solve.hpp"
 
@@ -26,7 +27,7 @@ using namespace blockjacobi;
 struct Options {
   std::string out, sources;
   std::vector<std::string> systems{"7-point 25^3", "7-point 128^3", "27-point 64^3 3-dof", "7-point 256^3"};
-  std::vector<std::string> cg, gmres;
+  std::vector<std::string> cg, gmres, products;
   int repetitions = 5;
 };
 
@@ -61,7 +62,7 @@ class ModelBenchmark {
         x_(backend, b_.size()) {}
 
   void run(SolveReports& reports) {
-    products(reports);
+    add_csr_products(reports, timer_, A_, matrix_, b_, x_, record("spmv", ""));
     for (const index_t block : system_.blocks) {
       const BlockPartition partition = BlockPartition::uniform(matrix_.rows, block);
       const BlockJacobi<double> M(backend_, matrix_.view(), partition);
@@ -81,7 +82,7 @@ class ModelBenchmark {
 
  private:
   double product_bytes() const {
-    if (!bsr_) return 12.0 * static_cast<double>(matrix_.nnz) + 20.0 * matrix_.rows;
+    if (!bsr_) return csr_product_bytes(matrix_);
     const double block = bsr_->block();
     return static_cast<double>(bsr_->blocks()) * (8.0 * block * block + 4.0) + (4.0 / block + 16.0) * matrix_.rows;
   }
@@ -108,32 +109,15 @@ class ModelBenchmark {
     return r;
   }
 
-  SolveRecord product(const std::string& implementation, const std::function<void()>& work) const {
-    SolveRecord r = record("spmv", implementation);
-    r.time_ms = timer_
-                    .time(
-                        20, [] {}, work, backend_.stream())
-                    .median;
-    r.floor_bytes = product_bytes();
-    return r;
-  }
-
-  /// b as input, x as output.
-  void products(SolveReports& reports) {
-    const auto& b = b_;
-    reports.add(product("blockjacobi", [&] { A_.apply(b.view(), x_.view()); }));
-    const CusparseProduct first(matrix_, CUSPARSE_SPMV_CSR_ALG1, backend_.stream());
-    reports.add(product("cusparse alg1", [&] { first(b_.data(), x_.data()); }));
-    const CusparseProduct second(matrix_, CUSPARSE_SPMV_CSR_ALG2, backend_.stream());
-    reports.add(product("cusparse alg2", [&] { second(b_.data(), x_.data()); }));
-  }
-
   /// The same with the operator in block rows of the unknowns of a node.
   void block_rows(SolveReports& reports) {
     bsr_.emplace(backend_, matrix_.view(), system_.stencil.unknowns);
     by_blocks_.emplace(*bsr_);
     const auto& b = b_;
-    reports.add(product("blockjacobi", [&] { by_blocks_->apply(b.view(), x_.view()); }));
+    SolveRecord product = record("spmv", "blockjacobi");
+    product.floor_bytes = product_bytes();
+    reports.add(
+        product_record(timer_, product, backend_.stream(), [&] { by_blocks_->apply(b.view(), x_.view()); }));
     const BlockPartition partition = BlockPartition::uniform(matrix_.rows, system_.blocks[1]);
     const BlockJacobi<double> M(backend_, matrix_.view(), partition);
     reports.add(iteration("cg", M));
@@ -218,6 +202,7 @@ int main(int argc, char** argv) {
   app.add_option("--systems", options.systems, "model problems; none: an empty name")->delimiter(',');
   app.add_option("--cg", options.cg, "Matrix Market files to solve with CG, b = A*ones");
   app.add_option("--gmres", options.gmres, "Matrix Market files to solve with GMRES(30), b = A*ones");
+  app.add_option("--products", options.products, "Matrix Market files to time products with");
   app.add_option("--repetitions", options.repetitions, "solves of each kind")->capture_default_str();
   app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
@@ -236,6 +221,7 @@ int main(int argc, char** argv) {
     };
     whole(options.cg, "cg");
     whole(options.gmres, "gmres");
+    for (const std::string& path : options.products) add_products(reports, timer, backend, path);
     for (const std::string& name : options.systems) {
       if (name.empty()) continue;
       ModelBenchmark(backend, timer, model_system(name), options.repetitions).run(reports);
