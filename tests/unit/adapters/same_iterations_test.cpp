@@ -92,9 +92,6 @@ index_t iterations_of_petsc(const CsrMatrix<T>& matrix, const BlockPartition& pa
 
 void expect_same_cg(const CsrMatrix<T>& matrix, const BlockPartition& partition) {
   const index_t by_c = iterations_of_c(bj_cg, matrix, partition);
-  if (getenv("SHOW"))
-    printf("eigen %d c %d petsc %d\n", iterations_of_eigen_cg(matrix, partition), by_c,
-           iterations_of_petsc(matrix, partition, "-ksp_type cg"));
   EXPECT_NEAR(iterations_of_eigen_cg(matrix, partition), by_c, rounding);
   EXPECT_NEAR(iterations_of_petsc(matrix, partition, "-ksp_type cg"), by_c, rounding);
 }
