@@ -10,7 +10,6 @@ using batched::Triangle;
 
 TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
 
-constexpr double accuracy = 10.0;  // of every backward error, the library's promise
 constexpr Triangle triangles[] = {Triangle::lower, Triangle::upper};
 
 bool inside(Triangle triangle, Eigen::Index i, Eigen::Index j) { return triangle == Triangle::lower ? i >= j : i <= j; }

@@ -7,8 +7,6 @@ namespace {
 
 TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
 
-constexpr double accuracy = 10.0;  // of every backward error, the library's promise
-
 /// What geqrf gave for one batch.
 template <Scalar T>
 struct QrFactors {

@@ -13,6 +13,8 @@ namespace blockjacobi::test {
 template <class Case>
 class BatchedOnBackend : public BackendTest<Case> {};
 
+inline constexpr double accuracy = 10.0;  // of every backward error, the library's promise
+
 /// How the matrices of a batch lie in memory.
 struct BatchForm {
   index_t padding = 0;    ///< leading dimension less rows

@@ -90,6 +90,30 @@ std::vector<NamedMatrix<T>> hard_matrices(index_t n, Random& random) {
   return matrices;
 }
 
+/// A few of them for large orders, since the residuals take long.
+template <Scalar T>
+std::vector<NamedMatrix<T>> large_matrices(index_t n, Random& random) {
+  auto matrices = hard_matrices<T>(n, random);
+  matrices.erase(matrices.begin() + 5, matrices.end());
+  if (n > 200) matrices.erase(matrices.begin() + 1, matrices.begin() + 4);
+  return matrices;
+}
+
+/// Singular in a way that no rounding hides, with the first zero pivot that elimination meets.
+template <Scalar T>
+std::vector<Dense<T>> singular_matrices(index_t n, Random& random) {
+  std::vector<Dense<T>> matrices{Dense<T>::Zero(n, n)};
+  for (const index_t zero : {0, n / 2, n - 1}) {
+    matrices.push_back(random_dense<T>(n, random));
+    matrices.back().col(zero).setZero();
+  }
+  matrices.push_back(random_dense<T>(n, random));
+  matrices.back().row(n / 3).setZero();
+  matrices.push_back(Dense<T>::Ones(n, n));
+  if (n == 1) matrices.back().setZero();
+  return matrices;
+}
+
 template <Scalar T>
 std::vector<Dense<T>> without_names(const std::vector<NamedMatrix<T>>& named) {
   std::vector<Dense<T>> matrices;

@@ -1,0 +1,277 @@
+#include "support/batch.hpp"
+#include "support/hard_matrices.hpp"
+#include "support/reference_lu.hpp"
+#include "support/shapes.hpp"
+
+namespace blockjacobi::test {
+namespace {
+
+TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
+
+/// What inverse, or getrf and getri, gave for one batch.
+template <Scalar T>
+struct Inverses {
+  std::vector<Dense<T>> x;
+  std::vector<int> info;
+  bool padding_untouched = false;
+};
+
+enum class InverseBy { fused, factors };
+
+template <Scalar T>
+Inverses<T> inverted(const Backend& backend, const std::vector<Dense<T>>& matrices, InverseBy by, bool in_place,
+                     const BatchForm& form = {}) {
+  const TestBatch<T> a(backend, matrices, form), other(backend, TestBatch<T>::nan_like(matrices), form);
+  const TestBatch<T>& x = in_place ? a : other;
+  Array<int> info(backend, matrices.size());
+  if (by == InverseBy::fused) {
+    batched::inverse(backend, a.view(), x.view_for(a), info.data());
+  } else {
+    Array<index_t> ipiv(backend, static_cast<std::size_t>(a.view().rows) * matrices.size());
+    batched::getrf(backend, a.view(), ipiv.data(), info.data());
+    batched::getri(backend, a.view(), ipiv.data(), x.view_for(a), info.data());
+  }
+  if (!in_place && by == InverseBy::fused) {
+    const auto input = a.matrices();
+    for (std::size_t k = 0; k < matrices.size(); ++k) EXPECT_TRUE(same_bits(input[k], matrices[k]));
+  }
+  return {x.matrices(), info.to_host(), a.padding_untouched() && other.padding_untouched()};
+}
+
+TYPED_TEST(BatchedOnBackend, InversesOfHardMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(104);
+  for (const index_t n : all_batched_orders()) {
+    const auto matrices = hard_matrices<T>(n, random);
+    for (const BatchForm& form : forms_of_order(n))
+      for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+        const auto result = inverted(this->make_backend(), without_names(matrices), by, n % 2 == 0, form);
+        for (std::size_t k = 0; k < matrices.size(); ++k) {
+          SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n) + (by == InverseBy::fused ? "" : ", getri"));
+          EXPECT_EQ(result.info[k], 0);
+          EXPECT_LE(inverse_error<T>(matrices[k].matrix, result.x[k]), accuracy);
+        }
+      }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, InversesOfLargeMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(114);
+  for (const index_t n : large_orders) {
+    const auto matrices = large_matrices<T>(n, random);
+    for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+      const auto result = inverted(this->make_backend(), without_names(matrices), by, n % 2 == 0, {.padding = n % 3});
+      EXPECT_TRUE(result.padding_untouched);
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        EXPECT_EQ(result.info[k], 0);
+        EXPECT_LE(inverse_error<T>(matrices[k].matrix, result.x[k]), accuracy)
+            << matrices[k].name << ", order " << n << (by == InverseBy::fused ? "" : ", getri");
+      }
+    }
+  }
+}
+
+/// Several panels, whose columns go to their places at once or, in place, at the end; aligned to 16 bytes or not.
+TYPED_TEST(BatchedOnBackend, SmallInversesByPanels) {
+  using T = typename TypeParam::Scalar;
+  Random random(120);
+  for (const index_t n : {96, 97, 130})
+    for (const bool in_place : {false, true})
+      for (const index_t padding : {0, 1}) {
+        SCOPED_TRACE("order " + std::to_string(n) + ", padding " + std::to_string(padding));
+        std::vector<Dense<T>> matrices{random_dense<T>(n, random), random_dense<T>(n, random)};
+        matrices[1].col(n - 2).setZero();
+        const auto result = inverted(this->make_backend(), matrices, InverseBy::fused, in_place, {.padding = padding});
+        EXPECT_TRUE(result.padding_untouched);
+        EXPECT_EQ(result.info, (std::vector<int>{0, n - 1}));
+        EXPECT_LE(inverse_error<T>(matrices[0], result.x[0]), accuracy);
+        EXPECT_TRUE(all_nan(result.x[1]));
+      }
+}
+
+/// As SmallLuOfFewMatricesWithASingularOne.
+TYPED_TEST(BatchedOnBackend, SmallInversesOfFewMatricesWithASingularOne) {
+  using T = typename TypeParam::Scalar;
+  Random random(116);
+  for (const index_t n : {13, 17, 18, 24})
+    for (std::size_t count = 1; count <= 11; ++count) {
+      std::vector<Dense<T>> matrices;
+      for (std::size_t k = 0; k < count; ++k) matrices.push_back(uniform_random<T>(n, n, random));
+      const std::size_t singular = count / 2;
+      matrices[singular].col(n / 2).setZero();
+      const auto result = inverted(this->make_backend(), matrices, InverseBy::fused, count % 2 == 0);
+      for (std::size_t k = 0; k < count; ++k) {
+        if (k == singular)
+          EXPECT_EQ(result.info[k], static_cast<int>(n / 2) + 1) << count << " matrices of order " << n;
+        else
+          EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy) << k << " of " << count << ", order " << n;
+      }
+    }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallInverseOfAPermutationIsExact) {
+  using T = typename TypeParam::Scalar;
+  Random random(105);
+  for (const index_t n : all_batched_orders()) {
+    const std::vector<Dense<T>> p{permutation_matrix<T>(n, random), permutation_matrix<T>(n, random)};
+    for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+      const auto result = inverted(this->make_backend(), p, by, true);
+      for (std::size_t k = 0; k < p.size(); ++k) EXPECT_EQ(result.x[k], Dense<T>(p[k].transpose())) << "order " << n;
+    }
+  }
+}
+
+/// Inverses whose elements exceed the range that the elements of a leave when the largest is scaled to 1.
+TYPED_TEST(BatchedOnBackend, SmallInversesFarAboveTheirMatrices) {
+  using T = typename TypeParam::Scalar;
+  const auto far = static_cast<real_t<T>>(sizeof(real_t<T>) == 4 ? 1e20 : 1e160);
+  const auto tolerance = 4 * std::numeric_limits<real_t<T>>::epsilon();
+  for (const index_t n : {2, 3, 8, 9, 16, 17, 25, 32}) {
+    Dense<T> a = Dense<T>::Identity(n, n), expected = a;
+    a(0, n - 1) = T(far);
+    expected(0, n - 1) = T(-far);
+    for (const BatchForm& form : {BatchForm{}, batch_forms[1]}) {
+      const auto result = inverted(this->make_backend(), std::vector<Dense<T>>{a, a}, InverseBy::fused, false, form);
+      EXPECT_EQ(result.info, std::vector<int>(2, 0));
+      for (const Dense<T>& x : result.x)
+        EXPECT_TRUE(((x - expected).array().abs() <= tolerance * expected.array().abs()).all()) << "order " << n;
+    }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallInversesInEveryFormOfBatch) {
+  using T = typename TypeParam::Scalar;
+  Random random(106);
+  const std::vector<index_t> orders{5, 32, 1, 20, 12, 7, 50};
+  for (const BatchForm& form : batch_forms)
+    for (const bool in_place : {false, true})
+      for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+        std::vector<Dense<T>> matrices;
+        for (const index_t n : orders) matrices.push_back(random_dense<T>(form.orders ? n : orders.back(), random));
+        if (form.orders) matrices.insert(matrices.begin() + 1, Dense<T>(0, 0));
+        const auto result = inverted(this->make_backend(), matrices, by, in_place, form);
+        EXPECT_TRUE(result.padding_untouched);
+        for (std::size_t k = 0; k < matrices.size(); ++k) {
+          EXPECT_EQ(result.info[k], 0);
+          if (matrices[k].size() > 0) {
+            EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy) << "order " << matrices[k].rows();
+          }
+        }
+      }
+}
+
+/// Neighbours of singular matrices and of NaN get the bits that they get among regular ones.
+template <Scalar T>
+void expect_undisturbed_inverses(const Backend& backend, const std::vector<index_t>& orders) {
+  Random random(107);
+  for (const index_t n : orders) {
+    if (n > 64) continue;
+    std::vector<Dense<T>> good, mixed;
+    const auto singular = singular_matrices<T>(n, random);
+    for (const auto& a : singular) {
+      for (int copy = 0; copy < 2; ++copy) good.push_back(random_dense<T>(n, random));
+      mixed.push_back(good[good.size() - 2]);
+      mixed.push_back(a);
+    }
+    good.push_back(random_dense<T>(n, random));
+    mixed.push_back(random_dense<T>(n, random));
+    mixed.back()(n / 2, n - 1) = T(std::numeric_limits<real_t<T>>::quiet_NaN());
+    good.push_back(random_dense<T>(n, random));
+    mixed.push_back(good.back());
+    for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+      const auto expected = inverted(backend, good, by, false);
+      const auto result = inverted(backend, mixed, by, false);
+      for (std::size_t k = 0; k < mixed.size(); ++k) {
+        SCOPED_TRACE("matrix " + std::to_string(k) + " of order " + std::to_string(n));
+        if (k % 2 == 0 && k < 2 * singular.size()) {
+          EXPECT_EQ(result.info[k], 0);
+          EXPECT_TRUE(same_bits(result.x[k], expected.x[k]));
+        } else if (k < 2 * singular.size()) {
+          EXPECT_EQ(result.info[k], reference_lu(singular[k / 2]).info);
+          EXPECT_TRUE(all_nan(result.x[k]));
+        } else if (k + 1 < mixed.size()) {
+          EXPECT_TRUE(result.x[k].array().isNaN().any());
+        } else {
+          EXPECT_TRUE(same_bits(result.x[k], expected.x[k]));
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallInversesBesideSingularMatricesAndNan) {
+  expect_undisturbed_inverses<typename TypeParam::Scalar>(this->make_backend(), few_batched_orders());
+}
+
+TYPED_TEST(BatchedOnBackend, InversesOfEveryOrderBesideSingularMatricesAndNan) {
+  expect_undisturbed_inverses<typename TypeParam::Scalar>(this->make_backend(), all_batched_orders());
+}
+
+/// NaN and Inf do not vanish in an inverse.
+template <Scalar T>
+void expect_non_finite_inverses(const Backend& backend, const std::vector<index_t>& orders) {
+  using Limits = std::numeric_limits<real_t<T>>;
+  Random random(111);
+  for (const index_t n : orders) {
+    if (n > 64) continue;
+    const Dense<T> good = random_dense<T>(n, random);
+    std::vector<Dense<T>> matrices{good};
+    for (const auto value : {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN()})
+      for (const auto& [i, j] : {std::pair{0, 0}, {n / 2, n - 1}, {n - 1, n / 2}, {n - 1, n - 1}})
+        for (const Dense<T>& regular : {good, Dense<T>(Dense<T>::Identity(n, n))}) {
+          matrices.push_back(regular);
+          matrices.back()(i, j) = T(value);
+        }
+    for (const InverseBy by : {InverseBy::fused, InverseBy::factors})
+      for (const bool in_place : {false, true}) {
+        const auto alone = inverted(backend, std::vector<Dense<T>>{good}, by, in_place);
+        const auto result = inverted(backend, matrices, by, in_place);
+        EXPECT_TRUE(same_bits(result.x[0], alone.x[0]));
+        for (std::size_t k = 1; k < matrices.size(); ++k) {
+          SCOPED_TRACE("matrix " + std::to_string(k) + " of order " + std::to_string(n));
+          EXPECT_FALSE(result.x[k].allFinite());
+          if (by == InverseBy::fused) {
+            EXPECT_TRUE(result.x[k].hasNaN());
+          }
+        }
+      }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallInversesOfNonFiniteMatricesAreNotFinite) {
+  expect_non_finite_inverses<typename TypeParam::Scalar>(this->make_backend(), {1, 2, 4, 7, 16, 21, 32, 33, 64});
+}
+
+TYPED_TEST(BatchedOnBackend, InversesOfNonFiniteMatricesOfEveryOrderAreNotFinite) {
+  expect_non_finite_inverses<typename TypeParam::Scalar>(this->make_backend(), all_batched_orders());
+}
+
+/// A regular matrix whose inverse passes the range.
+TYPED_TEST(BatchedOnBackend, SmallInversesThatOverflowAreNotFiniteWithInfoZero) {
+  using T = typename TypeParam::Scalar;
+  for (const index_t n : {1, 2, 5, 16, 32}) {
+    Dense<T> a = Dense<T>::Identity(n, n);
+    a(n - 1, n - 1) = T(std::numeric_limits<real_t<T>>::denorm_min());
+    for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+      const auto result = inverted(this->make_backend(), std::vector<Dense<T>>{a}, by, false);
+      EXPECT_EQ(result.info, std::vector<int>{0}) << "order " << n;
+      EXPECT_FALSE(result.x[0].allFinite()) << "order " << n;
+    }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, TwoRunsGiveTheSameBits) {
+  using T = typename TypeParam::Scalar;
+  Random random(110);
+  for (const index_t n : {29, 75}) {
+    std::vector<Dense<T>> a;
+    for (int k = 0; k < 100; ++k) a.push_back(random_dense<T>(n, random));
+    const auto one = inverted(this->make_backend(), a, InverseBy::fused, false);
+    const auto two = inverted(this->make_backend(), a, InverseBy::fused, true);
+    for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(same_bits(one.x[k], two.x[k]));
+  }
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
