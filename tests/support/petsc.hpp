@@ -6,10 +6,14 @@
 #include <petscksp.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 namespace blockjacobi::test {
 
@@ -152,5 +156,48 @@ inline Outcome solve(KSP ksp, Rhs rhs = Rhs::plain) {
 inline Outcome solve(Mat A, const std::string& options, Rhs rhs = Rhs::plain) {
   return solve(solver_of(A, options), rhs);
 }
+
+/// z = M^-1 r, or with the transposed inverses, as it lies on this rank.
+inline std::vector<PetscScalar> applied(PC pc, Mat A, bool transposed = false) {
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  must(transposed ? PCApplyTranspose(pc, r, z) : PCApply(pc, r, z));
+  PetscInt size = 0;
+  const PetscScalar* values = nullptr;
+  must(VecGetLocalSize(z, &size));
+  must(VecGetArrayRead(z, &values));
+  const std::vector<PetscScalar> result(values, values + size);
+  must(VecRestoreArrayRead(z, &values));
+  return result;
+}
+
+/// What PCView prints, on every rank.
+inline std::string viewed(PC pc) {
+  PetscViewer viewer = nullptr;
+  const std::string path = (std::filesystem::temp_directory_path() / ("bj_view_" + std::to_string(getpid()))).string();
+  std::vector<char> name(path.begin(), path.end());
+  name.resize(512, '\0');
+  MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, PETSC_COMM_WORLD);
+  must(PetscViewerASCIIOpen(PETSC_COMM_WORLD, name.data(), &viewer));
+  must(PCView(pc, viewer));
+  must(PetscViewerDestroy(&viewer));
+  MPI_Barrier(PETSC_COMM_WORLD);
+  std::FILE* file = std::fopen(name.data(), "r");
+  std::string result;
+  for (int c = file != nullptr ? std::fgetc(file) : EOF; c != EOF; c = std::fgetc(file))
+    result.push_back(static_cast<char>(c));
+  if (file != nullptr) std::fclose(file);
+  MPI_Barrier(PETSC_COMM_WORLD);
+  if (this_rank() == 0) std::remove(name.data());
+  return result;
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Errors of PETSc come back as codes, without a word.
+class Quiet {
+ public:
+  Quiet() { must(PetscPushErrorHandler(PetscIgnoreErrorHandler, nullptr)); }
+  ~Quiet() { static_cast<void>(PetscPopErrorHandler()); }
+};
 
 }  // namespace blockjacobi::test

@@ -1,0 +1,172 @@
+#include "unit/adapters/petsc_systems.hpp"
+
+#include <petsc/private/pcimpl.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace blockjacobi::test {
+namespace {
+
+using T = PetscScalar;
+
+/// Replaces what row `row` of A has stored.
+void set_row(Mat A, PetscInt row, T value) {
+  PetscInt first = 0, end = 0;
+  must(MatGetOwnershipRange(A, &first, &end));
+  if (row >= first && row < end) {
+    PetscInt count = 0;
+    const PetscInt* columns = nullptr;
+    must(MatGetRow(A, row, &count, &columns, nullptr));
+    const std::vector<PetscInt> kept(columns, columns + count);
+    must(MatRestoreRow(A, row, &count, &columns, nullptr));
+    const std::vector<T> values(kept.size(), value);
+    must(MatSetValues(A, 1, &row, static_cast<PetscInt>(kept.size()), kept.data(), values.data(), INSERT_VALUES));
+  }
+  must(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  must(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+}
+
+TEST(PetscAdapter, SingularBlocksEndTheSolveOnAllRanks) {
+  const System system = family(matrices::BlockFamily::spd, {4}, 16);
+  for (const T bad : {T(0), T(std::numeric_limits<PetscReal>::quiet_NaN())}) {
+    const OwnedMat A = distribute(system.matrix, system.partition);
+    const OwnedKsp ksp = solver_of(A, std::string(cg_options) + ours);
+    EXPECT_EQ(solve(ksp).reason, KSP_CONVERGED_RTOL);
+    set_row(A, 63, bad);  // on the last rank
+    // Whether PETSc sets up the PC before the solve, as it does once it is told of new values, or within it.
+    EXPECT_EQ(solve(ksp).reason, KSP_DIVERGED_PC_FAILED);
+    must(KSPSetOperators(ksp, A, A));
+    EXPECT_EQ(solve(ksp).reason, KSP_DIVERGED_PC_FAILED);
+    PCFailedReason failed;
+    must(PCGetFailedReason(preconditioner_of(ksp), &failed));
+    EXPECT_EQ(failed, bad == T(0) ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER);
+    const std::string text = viewed(preconditioner_of(ksp));
+    if (ranks() == 1) {
+      EXPECT_TRUE(contains(text, "block 15 (rows 60..63)")) << text;
+    }
+    EXPECT_TRUE(contains(text, bad == T(0) ? "1 singular blocks, 0 with NaN" : "0 singular blocks, 1 with NaN"))
+        << text;
+
+    // The old values again: the same object recovers.
+    const OwnedMat good = distribute(system.matrix, system.partition);
+    must(MatCopy(good, A, SAME_NONZERO_PATTERN));
+    must(KSPSetOperators(ksp, A, A));
+    EXPECT_EQ(solve(ksp).reason, KSP_CONVERGED_RTOL);
+
+    // Policies that replace the block.
+    set_row(A, 63, T(0));
+    for (const char* policy : {"identity", "scalar_jacobi", "shift", "pseudo_inverse"}) {
+      const OwnedKsp other = solver_of(A, std::string(ours) + "-pc_blockjacobi_singular " + policy);
+      must(KSPSetUp(other));
+      must(PCGetFailedReason(preconditioner_of(other), &failed));
+      EXPECT_EQ(failed, PC_NOERROR) << policy;
+      const std::vector<T> z = applied(preconditioner_of(other), A);
+      if (this_rank() == ranks() - 1 && policy[0] != 'p') {  // the pseudo-inverse has a row of zeros there
+        EXPECT_EQ(z.back(), right_hand_side(63)) << policy;
+      }
+    }
+
+    // A user who wants errors gets one.
+    const Quiet quiet;
+    const OwnedKsp strict = solver_of(A, std::string(cg_options) + ours + "-ksp_error_if_not_converged");
+    EXPECT_EQ(KSPSetUp(strict) != 0, this_rank() == ranks() - 1);
+  }
+}
+
+TEST(PetscAdapter, EverySolverHearsOfASingularBlockOnOneRank) {
+  const System system = family(matrices::BlockFamily::spd, {4}, 16);
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  for (const char* solver : {"cg", "fcg", "pipecg", "bcgs", "gmres", "gmres -ksp_pc_side right", "fgmres", "lgmres",
+                             "minres", "tfqmr", "richardson", "chebyshev -ksp_chebyshev_eigenvalues 0.1,2", "preonly"})
+    for (const char* before : {"set up of bad values", "set up", "solve"}) {
+      SCOPED_TRACE(std::string(solver) + ", before: " + before);
+      const OwnedMat bad = distribute(system.matrix, system.partition);
+      const OwnedKsp ksp = solver_of(bad, "-ksp_type " + std::string(solver) + " " + ours);
+      if (std::string(before) == "set up") must(KSPSetUp(ksp));
+      if (std::string(before) == "solve") {
+        EXPECT_GE(solve(ksp).reason, 0);  // leaves norms in the vectors of the solver
+      }
+      set_row(bad, 0, 0);  // on the first rank
+      if (std::string(before) == "set up of bad values") must(KSPSetUp(ksp));
+      EXPECT_EQ(solve(ksp).reason, KSP_DIVERGED_PC_FAILED);
+    }
+}
+
+TEST(PetscAdapter, AFailureFillsTheVectorOfItsRankAlone) {
+  const System system = family(matrices::BlockFamily::spd, {4}, 16);
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const OwnedKsp ksp = solver_of(A, ours);
+  const PC pc = preconditioner_of(ksp);
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  PetscReal norm = 0;
+  must(PCApply(pc, r, z));
+  must(VecNorm(z, NORM_2, &norm));
+  EXPECT_TRUE(std::isfinite(norm));
+
+  set_row(A, 0, 0);
+  PetscObjectState before = 0, after = 0;
+  must(PetscObjectStateGet(reinterpret_cast<PetscObject>(static_cast<Vec>(z)), &before));
+  must(PCApply(pc, r, z));
+  must(PetscObjectStateGet(reinterpret_cast<PetscObject>(static_cast<Vec>(z)), &after));
+  EXPECT_EQ(after, before + 1) << "as of an apply that succeeds";
+  // A norm that this rank alone knew would leave the others waiting for it in the next reduction.
+  PetscBool known = PETSC_TRUE;
+  must(VecNormAvailable(z, NORM_2, &known, &norm));
+  EXPECT_EQ(known, PETSC_FALSE);
+  must(VecNorm(z, NORM_2, &norm));
+  EXPECT_TRUE(std::isinf(norm));
+  const std::vector<T> values = applied(pc, A);
+  for (const T& value : values) EXPECT_EQ(std::isinf(PetscRealPart(value)), this_rank() == 0);
+}
+
+TEST(PetscAdapter, AnErrorInSetUpComesBackUntilItsCauseIsGone) {
+  const System system = family(matrices::BlockFamily::spd, {32}, 20 * ranks());
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const OwnedKsp ksp = solver_of(A, ours);
+  const PC pc = preconditioner_of(ksp);
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  const std::vector<T> good = applied(pc, A);
+  {
+    const Quiet quiet;
+    PetscInt rows = 640;  // more than a block may have
+    must(MatSetVariableBlockSizes(A, 1, &rows));
+    must(MatScale(A, 2.0));
+    EXPECT_EQ(PCSetUp(pc), PETSC_ERR_ARG_WRONG);
+    EXPECT_EQ(PCSetUp(pc), PETSC_ERR_ARG_WRONG);
+    EXPECT_EQ(PCApply(pc, r, z), PETSC_ERR_ARG_WRONG);
+    EXPECT_FALSE(contains(viewed(pc), "numeric set-ups"));
+    EXPECT_EQ(pc->ops->apply(pc, r, z), PETSC_ERR_ARG_WRONGSTATE);
+  }
+  std::vector<PetscInt> sizes(20, 32);
+  must(MatSetVariableBlockSizes(A, 20, sizes.data()));
+  std::vector<T> halves = good;
+  for (T& value : halves) value /= T(2);
+  EXPECT_EQ(applied(pc, A), halves);
+}
+
+TEST(PetscAdapter, WhatCannotBeDoneIsAnErrorOfPetsc) {
+  const Quiet quiet;
+  // A matrix without a diagonal part to speak of.
+  OwnedMat shell;
+  must(MatCreateShell(PETSC_COMM_WORLD, 4, 4, PETSC_DETERMINE, PETSC_DETERMINE, nullptr, shell.address()));
+  must(MatSetUp(shell));
+  const OwnedKsp of_shell = solver_of(shell, ours);
+  EXPECT_NE(KSPSetUp(of_shell), 0);
+
+  // Blocks of more rows than there may be.
+  const System system = family(matrices::BlockFamily::spd, {300}, 4);
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const auto [first, end] = own_blocks(system.partition);
+  PetscInt rows = 300 * (end - first);
+  must(MatSetVariableBlockSizes(A, 1, &rows));
+  const OwnedKsp of_large = solver_of(A, ours);
+  if (rows > max_block_size) {
+    EXPECT_EQ(KSPSetUp(of_large), PETSC_ERR_ARG_WRONG);
+  }
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
