@@ -1,4 +1,7 @@
-"""Runs the built blockjacobi-solve and writes small Matrix Market files for it."""
+"""Runs the built blockjacobi-solve and writes small Matrix Market files for it.
+
+The program is named by the environment variable BLOCKJACOBI_SOLVE.
+"""
 
 import json
 import math
@@ -50,6 +53,12 @@ def laplace_2d(n):
         if row > n:
             entries.append((row, row - n, -1.0))
     return entries
+
+
+def tridiagonal(n, below, diagonal, above):
+    entries = [(i, i, diagonal) for i in range(1, n + 1)]
+    entries += [(i + 1, i, below) for i in range(1, n)]
+    return entries + [(i, i + 1, above) for i in range(1, n)]
 
 
 class SolveTest(unittest.TestCase):

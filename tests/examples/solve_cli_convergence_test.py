@@ -1,0 +1,105 @@
+"""What blockjacobi-solve solves: solvers, scalars and kinds of files."""
+
+import gzip
+import shutil
+import unittest
+
+from solve_program import SolveTest, tridiagonal
+
+
+class Convergence(SolveTest):
+    def test_symmetric_file_takes_cg(self):
+        result = self.solve(self.laplace())
+        self.assert_converged(result)
+        self.assertEqual(result.report["solver"], "cg")
+        self.assertIn("cg (the file says symmetric)", result.out)
+
+    def test_general_file_takes_gmres(self):
+        result = self.solve(self.matrix("a.mtx", tridiagonal(80, -1.5, 4.0, -0.5), 80))
+        self.assert_converged(result)
+        self.assertEqual(result.report["solver"], "gmres")
+        self.assertIn("the file does not say symmetric", result.out)
+
+    def test_solver_as_asked(self):
+        for solver in ("cg", "fcg", "bicgstab", "gmres", "fgmres", "richardson"):
+            result = self.solve(self.laplace(), "--solver", solver)
+            self.assert_converged(result)
+            self.assertEqual(result.report["solver"], solver)
+
+    def test_larger_blocks_need_fewer_iterations(self):
+        iterations = [
+            self.solve(self.laplace(), "--blocks", "uniform", "--block-size", size).report["iterations"]
+            for size in (1, 12, 144)
+        ]
+        self.assertEqual(iterations[2], 1, "one block is the whole matrix")
+        self.assertLess(iterations[1], iterations[0])
+
+    def test_restart_is_used(self):
+        path = self.laplace(20)
+        full, restarted = (self.solve(path, "--solver", "gmres", "--restart", m) for m in (200, 3))
+        self.assert_converged(full)
+        self.assert_converged(restarted)
+        self.assertLess(full.report["iterations"], restarted.report["iterations"])
+
+    def test_scalars(self):
+        for scalar, rtol in (("s", 1e-4), ("d", 1e-8), ("c", 1e-4), ("z", 1e-8)):
+            result = self.solve(self.laplace(), "--scalar", scalar, "--rtol", rtol)
+            self.assert_converged(result, rtol)
+            self.assertEqual(result.report["scalar"], scalar)
+        self.assertEqual(self.solve(self.laplace()).report["scalar"], "d")
+
+    def test_unreachable_rtol_in_single_precision_is_announced(self):
+        self.assertIn("below what scalar s can reach", self.solve(self.laplace(), "--scalar", "s").err)
+
+    def test_complex_hermitian_takes_cg_in_z(self):
+        entries = [(i, i, complex(3, 0)) for i in range(1, 41)] + [(i + 1, i, complex(0.5, 1)) for i in range(1, 40)]
+        result = self.solve(self.matrix("h.mtx", entries, 40, field="complex", symmetry="hermitian"))
+        self.assert_converged(result)
+        self.assertEqual((result.report["solver"], result.report["scalar"]), ("cg", "z"))
+
+    def test_complex_symmetric_takes_gmres(self):
+        entries = [(i, i, complex(3, 1)) for i in range(1, 41)] + [(i + 1, i, complex(0, 1)) for i in range(1, 40)]
+        path = self.matrix("c.mtx", entries, 40, field="complex", symmetry="symmetric")
+        for scalar, rtol in (("auto", 1e-8), ("c", 1e-4)):
+            result = self.solve(path, "--scalar", scalar, "--rtol", rtol)
+            self.assert_converged(result, rtol)
+            self.assertEqual(result.report["solver"], "gmres")
+
+    def test_integer_and_pattern_files(self):
+        self.assert_converged(self.solve(self.matrix("i.mtx", tridiagonal(30, -1, 4, -1), 30, field="integer")))
+        pattern = [(i, i, "") for i in range(1, 31)] + [(i + 1, i, "") for i in range(1, 30, 2)]
+        self.assert_converged(self.solve(self.matrix("p.mtx", pattern, 30, field="pattern")))
+
+    def test_packed_file(self):
+        path = self.laplace()
+        with open(path, "rb") as plain, gzip.open(path + ".gz", "wb") as packed:
+            shutil.copyfileobj(plain, packed)
+        self.assertEqual(self.solve(path + ".gz").report["history"], self.solve(path).report["history"])
+
+    def test_two_runs_give_the_same_bits(self):
+        runs = [self.solve(self.laplace(), "--threads", 2, backend="host").report["history"] for _ in range(2)]
+        self.assertEqual(*runs)
+
+    def test_max_iterations_ends_the_solve(self):
+        result = self.solve(self.laplace(), "--max-iterations", 3)
+        self.assert_not_converged(result)
+        self.assertEqual((result.report["reason"], result.report["iterations"]), ("max_iterations", 3))
+
+    def test_indefinite_matrix_suggests_gmres(self):
+        entries = [(i, i, 1.0 if i % 2 else -1.0) for i in range(1, 21)] + [(i + 1, i, 2.0) for i in range(1, 20)]
+        path = self.matrix("i.mtx", entries, 20, symmetry="symmetric")
+        result = self.solve(path, "--solver", "cg", "--blocks", "uniform", "--block-size", 1)
+        self.assert_not_converged(result)
+        self.assertIn(result.report["reason"], ("indefinite_matrix", "indefinite_preconditioner"))
+        self.assertIn("--solver gmres", result.out)
+
+    def test_values_past_the_range_are_named_not_shown_as_numbers(self):
+        entries = [(i, j, 1e200) for i in range(1, 5) for j in range(1, 5) if i != j] + [(i, i, 1e300) for i in range(1, 5)]
+        result = self.solve(self.matrix("big.mtx", entries, 4))
+        self.assertIn(result.status, (0, 1))
+        if result.status == 1:
+            self.assert_not_converged(result)
+
+
+if __name__ == "__main__":
+    unittest.main()

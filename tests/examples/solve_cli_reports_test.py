@@ -1,0 +1,92 @@
+"""What blockjacobi-solve prints and writes."""
+
+import csv
+import os
+import subprocess
+import unittest
+
+from solve_program import PROGRAM, SolveTest
+
+
+class Reports(SolveTest):
+    def test_json(self):
+        path = self.laplace()
+        report = self.solve(path).report
+        self.assertEqual((report["program"], report["matrix"]), ("blockjacobi-solve", path))
+        self.assertEqual((report["rows"], report["nnz"]), (144, 144 + 4 * 12 * 11))
+        self.assertEqual((report["field"], report["symmetry"]), ("real", "symmetric"))
+        self.assertEqual(len(report["history"]), report["iterations"] + 1)
+        self.assertEqual(report["history"][0], report["rhs_norm"])
+        self.assertAlmostEqual(report["relative_residual"], report["true_residual"] / report["rhs_norm"], places=15)
+        self.assertEqual(sum(s["rows"] * s["count"] for s in report["blocks"]["sizes"]), 144)
+        self.assertAlmostEqual(
+            report["residual_gap"], abs(report["true_residual"] - report["history"][-1]) / report["rhs_norm"], places=15)
+        for key in ("setup_ms", "solve_ms"):
+            self.assertGreater(report[key], 0)
+        self.assertTrue(report["backend"])
+
+    def test_history(self):
+        result = self.solve(self.laplace(), "--history", self.path("history.csv"))
+        with open(self.path("history.csv"), encoding="ascii", newline="") as file:
+            header, *rows = csv.reader(file)
+        self.assertEqual(header, ["iteration", "residual"])
+        self.assertEqual([int(i) for i, _ in rows], list(range(result.report["iterations"] + 1)))
+        self.assertEqual([float(r) for _, r in rows], result.report["history"])
+
+    def test_nothing_that_is_read_is_overwritten(self):
+        matrix, both = self.laplace(), self.path("out")
+        with open(matrix, "rb") as file:
+            before = file.read()
+        detour = os.path.join(os.path.dirname(matrix), ".", os.path.basename(matrix))
+        for arguments in (["--json", matrix], ["--json", detour], ["--history", matrix], ["--history", detour],
+                          ["--json", both, "--history", both]):
+            run = subprocess.run([PROGRAM, matrix, *arguments], capture_output=True, text=True, check=False)
+            self.assertEqual((run.returncode, run.stdout), (2, ""))
+            self.assertIn("would overwrite", run.stderr)
+        with open(matrix, "rb") as file:
+            self.assertEqual(file.read(), before)
+
+    def test_text(self):
+        path = self.laplace()
+        result = self.solve(path)
+        for part in (path, "144 x 144", "672 entries", "real symmetric", "MB/s", "detect, at most 32 rows",
+                     f"converged after {result.report['iterations']} iterations", "recomputed"):
+            self.assertIn(part, result.out)
+
+    def test_progress_is_a_few_lines_where_there_is_no_terminal(self):
+        result = self.solve(self.laplace(40), "--blocks", "uniform", "--block-size", 1)
+        self.assertGreater(result.report["iterations"], 50)
+        shown = [line for line in result.out.splitlines() if line.startswith("  iteration")]
+        self.assertTrue(1 <= len(shown) <= 12, result.out)
+        self.assertNotIn("\r", result.out)
+
+    def test_matrix_without_rows(self):
+        result = self.solve(self.matrix("none.mtx", [], 0))
+        self.assert_converged(result)
+        self.assertIn("no rows", result.out)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_output_that_cannot_be_written(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            run = subprocess.run([PROGRAM, self.laplace(), "--backend", "host"], stdout=full, stderr=subprocess.PIPE,
+                                 text=True, check=False)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("standard output", run.stderr)
+
+    def test_version_and_help(self):
+        for option in ("--version", "--help"):
+            run = subprocess.run([PROGRAM, option], capture_output=True, text=True, check=False)
+            self.assertEqual(run.returncode, 0)
+            self.assertIn("blockjacobi-solve", run.stdout)
+
+    def test_reports_that_cannot_be_written_are_refused_before_the_solve(self):
+        for option in ("--json", "--history"):
+            run = subprocess.run(
+                [PROGRAM, self.laplace(), option, self.path("no/such/file")], capture_output=True, text=True, check=False)
+            self.assertEqual((run.returncode, run.stdout), (2, ""))
+            self.assertIn(option, run.stderr)
+            self.assertIn("no/such", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
