@@ -116,8 +116,7 @@ class ModelBenchmark {
     const auto& b = b_;
     SolveRecord product = record("spmv", "blockjacobi");
     product.floor_bytes = product_bytes();
-    reports.add(
-        product_record(timer_, product, backend_.stream(), [&] { by_blocks_->apply(b.view(), x_.view()); }));
+    reports.add(product_record(timer_, product, backend_.stream(), [&] { by_blocks_->apply(b.view(), x_.view()); }));
     const BlockPartition partition = BlockPartition::uniform(matrix_.rows, system_.blocks[1]);
     const BlockJacobi<double> M(backend_, matrix_.view(), partition);
     reports.add(iteration("cg", M));

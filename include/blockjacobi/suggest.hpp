@@ -37,7 +37,7 @@ struct BlockCandidate {
   double setup_seconds = 0.0;      ///< predicted: partition, extraction, inversion, start of the solver
   double iteration_seconds = 0.0;  ///< predicted: bytes of an iteration / bandwidth + latency
   bool probed = false;
-  bool failed = false;           ///< the probe broke down: this candidate is never recommended
+  bool failed = false;           ///< the probe broke down or had a singular block: never recommended
   index_t probe_iterations = 0;  ///< iterations of the probe
   double probe_reduction = 1.0;  ///< smallest ||r|| / ||b|| of the probe
   double iterations = 0.0;       ///< predicted; infinity if failed
@@ -65,16 +65,16 @@ struct Suggestion {
 /// iteration more for each row of the largest block (51 ns, gmres 23) and for blocks above 32, besides the start of
 /// set-up and solver; the numbers are those of src/suggest/cost_model.cpp.
 ///
-/// Iterations: scalar Jacobi is presumed to take 170, the geometric mean of the systems of
-/// benchmarks/results/suggest-host.md; another candidate takes sqrt(1 - captured) times those of scalar Jacobi. Then
-/// two candidates are probed by the solver itself with b = A x, x random: scalar Jacobi, on the host whatever the
-/// backend is, where its diagonal needs no set-up and nothing is transferred; after it on the host coupled blocks, on
-/// CUDA the choice that is predicted to be the fastest. Each runs until ||r|| / ||b|| is below rtol^(probe_share / 2),
-/// for one iteration at least. A probe of k iterations that reached rtol^t predicts p = k / t * 16^(1 - t) of them: 16
-/// is how much faster a solve starts than it goes on, from the systems of benchmarks/results/suggest-host.md. The
-/// second is predicted to take sqrt(p q (1 - captured)), q being the p of scalar Jacobi: a short probe alone says too
-/// little. The faster of the two that were probed is recommended; where there were not two, of those that are at most
-/// 5 % slower than the fastest of all the one that captures most.
+/// Iterations: scalar Jacobi is presumed to take 170, the geometric mean of the systems of benchmarks/results/suggest-
+/// host.md; another candidate takes sqrt(1 - captured) times those of scalar Jacobi. Then two candidates are probed by
+/// the solver itself with b = A x, x random: scalar Jacobi, on the host whatever the backend is, where its diagonal
+/// needs no set-up and nothing is transferred; after it on the host coupled blocks, on CUDA the choice that is
+/// predicted to be the fastest. Each runs until ||r|| / ||b|| is below rtol^(probe_share / 2), for one iteration at
+/// least. A probe of k iterations that reached rtol^t predicts p = k / t * 16^(1 - t) of them: 16 is how much faster a
+/// solve starts than it goes on, from the systems of benchmarks/results/suggest-host.md. The second is predicted to
+/// take sqrt(p q (1 - captured)), q being the p of scalar Jacobi: a short probe alone says too little. The faster of
+/// the two that were probed is recommended; where there were not two, or both broke down, of those that are at most 5 %
+/// slower than the fastest of all the one that captures most.
 ///
 /// What the probes cost: before each the cost model says what checks, transfer, set-up, and products outside of the
 /// iterations will take, and the probe gets as many iterations as then fit into probe_share of the shortest time to

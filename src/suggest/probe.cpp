@@ -1,5 +1,7 @@
 #include "suggest/probe.hpp"
 
+#include <blockjacobi/error.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -116,8 +118,12 @@ template <Scalar T>
 ProbeResult run_blocks(const Backend& backend, const CsrView<T>& matrix, const BlockPartition& blocks,
                        const std::vector<T>& b, const SuggestOptions& options, index_t most_iterations) {
   const LinearOperator<T> A(backend, matrix);
-  const BlockJacobi<T> M(backend, matrix, blocks, {.singular = options.singular, .check_pattern = false});
-  return run(A, Preconditioner<T>(M), b, options, most_iterations);
+  try {
+    const BlockJacobi<T> M(backend, matrix, blocks, {.singular = options.singular, .check_pattern = false});
+    return run(A, Preconditioner<T>(M), b, options, most_iterations);
+  } catch (const SingularBlock&) {  // with SingularPolicy::fail
+    return {.failed = true, .predicted = std::numeric_limits<double>::infinity()};
+  }
 }
 
 }  // namespace

@@ -193,11 +193,12 @@ class Study {
     c.seconds = c.setup_seconds + c.iterations * c.iteration_seconds;
   }
 
-  /// The faster of the two that were probed; else of those that are nearly as fast as the fastest of all the one that
-  /// captures most, which is the least likely not to converge.
+  /// The faster of the two that were probed; if there were not two, or if none of them can be, of those that are nearly
+  /// as fast as the fastest of all the one that captures most, which is the least likely not to converge.
   void recommend() {
     const BlockCandidate& other = candidates()[rival_];
-    if (rival_ != 0 && scalar().probed && other.probed) {
+    const bool both_failed = scalar().failed && other.failed;
+    if (rival_ != 0 && scalar().probed && other.probed && !both_failed) {
       suggestion_.recommended = other.seconds < scalar().seconds ? rival_ : 0;
       return;
     }

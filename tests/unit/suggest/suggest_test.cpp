@@ -107,6 +107,20 @@ TEST(Suggest, AFailedProbeIsNotRecommended) {
   EXPECT_TRUE(s.candidates[0].failed);
   EXPECT_TRUE(std::isinf(s.candidates[0].iterations));
   EXPECT_NE(to_json(s).find("\"iterations\": null"), std::string::npos);
+  EXPECT_TRUE(s.candidates.back().failed);
+  EXPECT_FALSE(s.best().failed) << to_text(s);
+}
+
+TEST(Suggest, AProbeOfBlocksThatMustNotBeSingularFails) {
+  const auto host = Backend::host();
+  const std::vector<Triplet<double>> ones{{0, 0, 1.0}, {0, 1, 1.0}, {1, 0, 1.0}, {1, 1, 1.0}};
+  const auto a = CsrMatrix<double>::from_triplets(2, 2, ones);
+  const auto blocks = BlockPartition::uniform(2, 2);
+  const std::vector<double> b(2, 1.0);
+  EXPECT_FALSE(detail::probe_blocks(host, a, blocks, b, {}, 1).failed);
+  const auto probe = detail::probe_blocks(host, a, blocks, b, {.singular = SingularPolicy::fail}, 1);
+  EXPECT_TRUE(probe.failed);
+  EXPECT_TRUE(std::isinf(probe.predicted));
 }
 
 TEST(Suggest, WithoutAProbeTheModelDecides) {
