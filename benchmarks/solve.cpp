@@ -24,6 +24,9 @@ namespace {
 using namespace bench;
 using namespace blockjacobi;
 
+constexpr Storage reduced_storages[] = {Storage::packed, Storage::fp32, Storage::bf16, Storage::fp16,
+                                        Storage::adaptive};
+
 struct Options {
   std::string out, sources;
   std::vector<std::string> systems{"7-point 25^3", "7-point 128^3", "27-point 64^3 3-dof", "7-point 256^3"};
@@ -69,6 +72,7 @@ class ModelBenchmark {
       reports.add(iteration("cg", M));
       reports.add(solve("cg", M));
       reports.add(unfused(M));
+      if (block == 32) reduced_storage(reports, partition);
       if (block != 8 || !system_.gmres) continue;
       reports.add(iteration("gmres", M));
       reports.add(solve("gmres", M));
@@ -88,7 +92,7 @@ class ModelBenchmark {
   }
   double iteration_bytes(const std::string& solver, const BlockJacobi<double>& M) const {
     const double n = matrix_.rows;
-    const double apply = static_cast<double>(BlockJacobi<double>::storage_bytes(M.partition())) + 16.0 * n;
+    const double apply = static_cast<double>(M.report().inverse_bytes) + 16.0 * n;
     return product_bytes() + apply +
            (solver == "cg" ? 64.0 * n : (low_basis_ ? 3.0 * 15.5 * 4.0 + 6.0 * 8.0 : (3.0 * 15.5 + 6.0) * 8.0) * n);
   }
@@ -97,7 +101,7 @@ class ModelBenchmark {
     SolveRecord r{operation, implementation, system_.name};
     r.rows = matrix_.rows;
     r.nnz = matrix_.nnz;
-    if (implementation == "blockjacobi") r.storage = bsr_ ? "bsr" : low_basis_ ? "fp32 basis" : "full";
+    if (implementation == "blockjacobi") r.storage = bsr_ ? "bsr" : low_basis_ ? "fp32 basis" : storage_;
     return r;
   }
   SolveRecord record(const std::string& operation, const std::string& implementation, const std::string& solver,
@@ -109,7 +113,18 @@ class ModelBenchmark {
     return r;
   }
 
-  /// The same with the operator in block rows of the unknowns of a node.
+  /// CG with the inverses in every reduced storage.
+  void reduced_storage(SolveReports& reports, const BlockPartition& partition) {
+    for (const Storage storage : reduced_storages) {
+      const BlockJacobi<double> M(backend_, matrix_.view(), partition, {.storage = storage});
+      storage_ = to_string(storage);
+      reports.add(iteration("cg", M));
+      reports.add(solve("cg", M));
+    }
+    storage_ = to_string(Storage::full);
+  }
+
+  /// Products and CG with the operator in block rows of the unknowns of a node.
   void block_rows(SolveReports& reports) {
     bsr_.emplace(backend_, matrix_.view(), system_.stencil.unknowns);
     by_blocks_.emplace(*bsr_);
@@ -190,6 +205,7 @@ class ModelBenchmark {
   std::optional<BsrMatrix<double>> bsr_;  ///< while its rows are measured
   std::optional<LinearOperator<double>> by_blocks_;
   bool low_basis_ = false;
+  std::string storage_ = to_string(Storage::full);  ///< of the inverses
 };
 
 }  // namespace
@@ -215,6 +231,9 @@ int main(int argc, char** argv) {
         WholeSolve problem(backend, path, solver);
         for (const char* blocks : {"1", "8", "16", "32", "suggest"})
           reports.add(problem.measure(blocks, options.repetitions));
+        if (solver == "cg")
+          for (const Storage storage : reduced_storages)
+            reports.add(problem.measure("32", options.repetitions, storage));
         reports.write(options.out);
       }
     };

@@ -26,6 +26,7 @@ LAND_GMRES_MS = 0.39
 LAND_SOLVE = 4.0
 LAND_SOLVE_BEST = {"xpetra_regions_A": 2.0}  # our best against Ginkgo's best
 CHOICES = ("1", "8", "16", "32", "suggest")
+STORAGES = ("full", "packed", "fp32", "bf16", "fp16", "adaptive")
 
 
 def read_given(path):
@@ -101,7 +102,8 @@ class Tables:
         for matrix, solver in names:
             cells, best, peer_best, passes, residual = [], None, None, True, 0.0
             for choice in CHOICES:
-                found = self.select(operation="krylov_solve", matrix=matrix, solver=solver, partition=choice)
+                found = self.select(
+                    operation="krylov_solve", matrix=matrix, solver=solver, partition=choice, storage="full")
                 peer = self.given.get(("krylov_solve", matrix, solver, choice))
                 peer_ms = self.total(peer) if peer else None
                 if peer_ms is not None:
@@ -129,6 +131,23 @@ class Tables:
             self.row(matrix, solver, *cells, f"{ratio:.1f}" if ratio else "-", f"{residual:.2e}",
                      "-" if peer_best is None else self.verdict(passes))
 
+    def storages(self):
+        self.head("CG with every storage of the inverses, blocks of 32: iterations / solve ms (times full)", "system",
+                  *STORAGES)
+        names = dict.fromkeys(r["matrix"] for r in self.select(operation="krylov_solve", storage="packed"))
+        for matrix in names:
+            full_ms, cells = None, []
+            for storage in STORAGES:
+                found = [r for r in self.select(operation="krylov_solve", matrix=matrix, solver="cg", storage=storage)
+                         if r["partition"] == "32" or (r["partition"] == "uniform" and r["block"] == 32)]
+                if not found or found[0]["reason"] != "converged":
+                    cells.append(found[0]["reason"] if found else "-")
+                    continue
+                full_ms = full_ms or found[0]["solve_ms"]
+                cells.append(f"{found[0]['iterations']} / {found[0]['solve_ms']:.2f} "
+                             f"({full_ms / found[0]['solve_ms']:.2f}x)")
+            self.row(matrix, *cells)
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -139,6 +158,7 @@ def main():
     tables = Tables(json.loads(arguments.record.read_text(encoding="utf-8")), read_given(arguments.given))
     tables.iterations()
     tables.products()
+    tables.storages()
     tables.solves()
     tables.lines += ["", f"{tables.rows - tables.missed} of {tables.rows} rows reach their target."]
     text = "\n".join(tables.lines) + "\n"

@@ -26,10 +26,11 @@ class WholeSolve {
   }
 
   /// The median of `repetitions` solves; `blocks` is 1, 8, 16, 32 or "suggest".
-  SolveRecord measure(const std::string& blocks, int repetitions) {
+  SolveRecord measure(const std::string& blocks, int repetitions,
+                      blockjacobi::Storage storage = blockjacobi::Storage::full) {
     std::vector<SolveRecord> records;
     for (int i = 0; i <= repetitions; ++i) {
-      const SolveRecord record = run(blocks);
+      const SolveRecord record = run(blocks, storage);
       if (i > 0) records.push_back(record);  // the first one loads the kernels
       if (records.size() == 1 && record.solve_ms > 1000.0) break;
     }
@@ -54,14 +55,15 @@ class WholeSolve {
     return BlockPartition::detect(backend_, matrix_.view(), std::stoi(blocks));
   }
 
-  SolveRecord run(const std::string& blocks) {
+  SolveRecord run(const std::string& blocks, blockjacobi::Storage storage) {
     using namespace blockjacobi;
     backend_.synchronize();
     const auto start = Clock::now();
     const BlockPartition found = partition(blocks);
-    const BlockJacobi<double> M(backend_, matrix_.view(), found);
+    const BlockJacobi<double> M(backend_, matrix_.view(), found, {.storage = storage});
     const LinearOperator<double> A(backend_, matrix_.view());
     SolveRecord record{"krylov_solve", "blockjacobi", name_, blocks, solver_, matrix_.rows, matrix_.nnz};
+    record.storage = to_string(storage);
     record.setup_ms = ms_since(start);
     const auto begin = Clock::now();
     Array<double> x(backend_, static_cast<std::size_t>(matrix_.rows));
