@@ -170,7 +170,8 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   void refresh(const CsrView<T, O>& matrix);
 
   /// The same as a new construction with these values, without the analysis of the pattern: chooses the formats of
-  /// adaptive storage anew and allocates what they take, waits, and throws as refresh() and the constructor.
+  /// adaptive storage anew and allocates what they take, waits, and throws as refresh() and the constructor. Where the
+  /// memory for it is missing, the object waits for its next refresh() as after analyze().
   void rebuild(const T* values, offset_t nnz, MemorySpace space);
 
   /// z = op(M^-1) r. Enqueued. r and z are rows() long, in the backend's space, and do not overlap; InvalidArgument

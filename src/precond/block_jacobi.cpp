@@ -186,9 +186,7 @@ BlockJacobi<T> BlockJacobi<T>::analyze(const Backend& backend, const CsrView<T, 
 
 template <Scalar T>
 const detail::BlockJacobiImpl<T>& BlockJacobi<T>::set_up(const char* function) const {
-  if (!impl_->is_set_up)
-    throw InvalidArgument(
-        detail::message("{}: there are no inverses yet, refresh() comes first after BlockJacobi::analyze()", function));
+  impl_->require_set_up(function);
   return *impl_;
 }
 

@@ -74,18 +74,26 @@ void BlockJacobiImpl<T>::fill(const T* values, bool check) {
 
 template <Scalar T>
 void BlockJacobiImpl<T>::setup(const T* values) {
-  if (!is_set_up) return rebuild(values);
+  if (!is_set_up_) return rebuild(values);
   fill(options.l1 ? l1.extend(values) : values, true);
 }
 
 template <Scalar T>
 void BlockJacobiImpl<T>::rebuild(const T* values) {
+  is_set_up_ = false;
   const T* const matrix = options.l1 ? l1.extend(values) : values;
   if (stored && stored->is_adaptive())
     stored->reallocate(matrix, map(), status(), scratch_view(),
                        [&](const BlockBatchView<T>& batch) { invert(matrix, batch); });
   fill(matrix, false);
-  is_set_up = true;
+  is_set_up_ = true;
+}
+
+template <Scalar T>
+void BlockJacobiImpl<T>::require_set_up(const char* function) const {
+  if (!is_set_up_)
+    throw InvalidArgument(
+        detail::message("{}: there are no inverses yet, refresh() comes first after BlockJacobi::analyze()", function));
 }
 
 template <Scalar T>

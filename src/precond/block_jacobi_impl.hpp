@@ -60,7 +60,10 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   void rebuild(const T* values);
 
   index_t rows() const override { return partition.rows(); }
-  void apply(const T* r, T* z) const override { apply(Op::none, r, z); }
+  void apply(const T* r, T* z) const override {
+    require_set_up("BlockJacobi as a preconditioner");
+    apply(Op::none, r, z);
+  }
   void apply(Op op, const T* r, T* z) const;
   void apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const;
   bool capturable() const override { return true; }
@@ -77,8 +80,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   const int* failure() const override { return options.singular == SingularPolicy::fail ? defects.data() : nullptr; }
   /// Waits; whether failure() points to a number that is not 0.
   bool failed() const;
-  /// False until the first setup().
-  bool is_set_up = false;
+  void require_set_up(const char* function) const;
 
   Backend backend;
   BlockPartition partition;
@@ -102,6 +104,9 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   /// Inverts the blocks of a batch, with what takes the place of singular ones.
   void invert(const T* values, const BlockBatchView<T>& batch);
   void fill(const T* values, bool check);
+
+  /// False until the first setup(), and after a rebuild() that failed: some of the memory is gone then.
+  bool is_set_up_ = false;
 };
 
 /// What BlockJacobiImpl::bytes() will be, or an upper bound for adaptive storage.

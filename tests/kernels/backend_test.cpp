@@ -1,6 +1,7 @@
 #include "tests/kernels/blocks.hpp"
 #include "tests/kernels/counting_resource.hpp"
 #include "tests/kernels/systems.hpp"
+#include "tests/support/messages.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/error.hpp>
@@ -62,6 +63,33 @@ TEST_F(CudaBackendTest, SmallUsersStreamAndAllocator) {
     backend.synchronize();
     EXPECT_EQ(resource->calls, calls) << "apply allocates nothing";
     EXPECT_GT(resource->live, 0u);
+  }
+  EXPECT_EQ(resource->live, 0u);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+TEST_F(CudaBackendTest, SmallFailedRebuildLeavesNothingToApply) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  const auto resource = std::make_shared<CountingResource>();
+  {
+    const Backend backend = Backend::cuda(0, stream, resource);
+    const DeviceSystem<double, std::int64_t> system(backend, laplacian<double>(10));
+    const auto& A = system.view();
+    BlockJacobiOptions options;
+    options.storage = Storage::adaptive;
+    BlockJacobi<double> m(backend, A, BlockPartition::uniform(100, 10), options);
+    const Array<double> r(backend, random_vector<double>(100, 4));
+    Array<double> before(backend, 100), after(backend, 100);
+    m.apply(r.view(), before.view());
+    resource->is_full = true;
+    EXPECT_THROW(m.rebuild(A.values, A.nnz, MemorySpace::device), std::bad_alloc);
+    resource->is_full = false;
+    EXPECT_EQ(message_of([&] { m.apply(r.view(), after.view()); }),
+              "BlockJacobi::apply: there are no inverses yet, refresh() comes first after BlockJacobi::analyze()");
+    m.refresh(A.values, A.nnz, MemorySpace::device);
+    m.apply(r.view(), after.view());
+    EXPECT_EQ(after.to_host(), before.to_host());
   }
   EXPECT_EQ(resource->live, 0u);
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);

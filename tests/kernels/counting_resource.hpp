@@ -8,12 +8,12 @@
 
 namespace blockjacobi::test {
 
-/// Counts what it hands out.
+/// Counts what it hands out, as long as it is not full.
 class CountingResource final : public MemoryResource {
  public:
   void* allocate(std::size_t bytes, CUstream_st* stream) override {
     void* pointer = nullptr;
-    if (cudaMallocAsync(&pointer, bytes, stream) != cudaSuccess) throw std::bad_alloc();
+    if (is_full || cudaMallocAsync(&pointer, bytes, stream) != cudaSuccess) throw std::bad_alloc();
     ++calls;
     live += bytes;
     return pointer;
@@ -22,6 +22,7 @@ class CountingResource final : public MemoryResource {
     static_cast<void>(cudaFreeAsync(pointer, stream));
     live -= bytes;
   }
+  bool is_full = false;
   int calls = 0;
   std::size_t live = 0;
 };

@@ -1,11 +1,13 @@
 #include <blockjacobi/blockjacobi.hpp>
 
 #include "support/dense.hpp"
+#include "support/messages.hpp"
 #include "unit/backend/run_batched.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <new>
 #include <vector>
 
 // Counting needs glibc's second name for malloc, and the sanitizers bring a malloc of their own.
@@ -23,8 +25,33 @@ void* malloc(std::size_t bytes) {
 }
 }
 
+// The arrays of the host backend come from here.
+namespace {
+thread_local bool memory_is_full = false;
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  const auto unit = static_cast<std::size_t>(alignment);
+  void* const pointer = memory_is_full ? nullptr : std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
+  if (pointer == nullptr) throw std::bad_alloc();
+  return pointer;
+}
+void operator delete(void* pointer, std::align_val_t) noexcept { std::free(pointer); }
+void operator delete(void* pointer, std::size_t, std::align_val_t) noexcept { std::free(pointer); }
+
 namespace blockjacobi::test {
 namespace {
+
+/// Five-point stencil on a 20 x 20 grid.
+template <class T>
+CsrMatrix<T> stencil() {
+  std::vector<Triplet<T>> entries;
+  for (index_t i = 0; i < 400; ++i) {
+    entries.push_back({i, i, T(5)});
+    for (const index_t j : {i - 20, i - 1, i + 1, i + 20})
+      if (j >= 0 && j < 400) entries.push_back({i, j, T(-1)});
+  }
+  return CsrMatrix<T>::from_triplets(400, 400, entries);
+}
 
 template <class T>
 class HostAllocation : public ::testing::Test {};
@@ -76,16 +103,29 @@ TYPED_TEST(HostAllocation, RefreshAndApplyAllocateNothing) {
   }
 }
 
-/// Five-point stencil on a 20 x 20 grid.
-template <class T>
-CsrMatrix<T> stencil() {
-  std::vector<Triplet<T>> entries;
-  for (index_t i = 0; i < 400; ++i) {
-    entries.push_back({i, i, T(5)});
-    for (const index_t j : {i - 20, i - 1, i + 1, i + 20})
-      if (j >= 0 && j < 400) entries.push_back({i, j, T(-1)});
-  }
-  return CsrMatrix<T>::from_triplets(400, 400, entries);
+TYPED_TEST(HostAllocation, FailedRebuildLeavesNothingToApply) {
+  using T = TypeParam;
+  const Backend backend = Backend::host(1);
+  const CsrMatrix<T> matrix = stencil<T>();
+  const LinearOperator<T> A(backend, matrix);
+  BlockJacobiOptions options;
+  options.storage = Storage::adaptive;
+  BlockJacobi<T> m(backend, matrix, BlockPartition::uniform(400, 20), options);
+  const Preconditioner<T> earlier(m);
+  const std::vector<T> r(400, T(1));
+  std::vector<T> before(400), after(400);
+  m.apply(r, before);
+  const auto values = matrix.values().data();
+  memory_is_full = true;
+  EXPECT_THROW(m.rebuild(values, matrix.nnz(), MemorySpace::host), std::bad_alloc);
+  memory_is_full = false;
+  const std::string reason = ": there are no inverses yet, refresh() comes first after BlockJacobi::analyze()";
+  EXPECT_EQ(message_of([&] { m.apply(r, after); }), "BlockJacobi::apply" + reason);
+  EXPECT_EQ(message_of([&] { (void)m.inverse_block(0); }), "BlockJacobi::inverse_block" + reason);
+  EXPECT_EQ(message_of([&] { (void)cg(A, earlier, r, after); }), "BlockJacobi as a preconditioner" + reason);
+  m.refresh(values, matrix.nnz(), MemorySpace::host);
+  m.apply(r, after);
+  EXPECT_EQ(after, before);
 }
 
 /// More iterations do not allocate more often.
