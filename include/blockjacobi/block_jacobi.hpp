@@ -77,6 +77,9 @@ struct BlockDefect {
   index_t size = 0;
   int info = 0;        ///< see BlockJacobi::info()
   double rcond = 0.0;  ///< see BlockJacobi::rcond()
+  /// Under l1, if info names a diagonal element that took NaN or Inf from an entry of its row outside of the block: the
+  /// column of the first such entry. -1 else.
+  index_t outside = -1;
 };
 
 /// What set-up found, as values on the host.
@@ -188,7 +191,8 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
 
   /// LAPACK meaning, by block number: 0 inverted; k in 1..N: pivot k is exactly zero (the first); N + 1: the
   /// reciprocal condition is below the threshold or the inverse overflows; -(1 + i + j N): the first element, in
-  /// column-major order, that is NaN or Inf (or sums to it) is (i, j). Waits.
+  /// column-major order, that is NaN or Inf (or sums to it, under l1 with entries outside of the block) is (i, j).
+  /// Waits.
   std::vector<int> info() const;
 
   /// Reciprocal condition number of each equilibrated block, by block number; 0 after a zero pivot, NaN for a block

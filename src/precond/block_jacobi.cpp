@@ -7,6 +7,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -112,6 +113,16 @@ void require_good_blocks(const detail::BlockJacobiImpl<T>& impl, const BlockJaco
   throw InvalidArgument(detail::message("BlockJacobi: packed storage needs Hermitian blocks; {}{}",
                                         impl.describe_asymmetry(unsuited.first, values),
                                         and_more_blocks(static_cast<std::size_t>(unsuited.count - 1))));
+}
+
+/// Under l1, entries outside of a block change its diagonal: names those that made it NaN or Inf.
+template <Scalar T>
+void find_causes_outside(const detail::L1Values<T>& l1, std::vector<BlockDefect>& defects) {
+  const auto is_diagonal = [](const BlockDefect& d) { return d.info < 0 && (-d.info - 1) % (d.size + 1) == 0; };
+  if (std::ranges::none_of(defects, is_diagonal)) return;
+  const std::vector<index_t> columns = l1.non_finite_outside();
+  for (BlockDefect& d : defects)
+    if (is_diagonal(d)) d.outside = columns[static_cast<std::size_t>(d.first_row + (-d.info - 1) / (d.size + 1))];
 }
 
 template <Scalar T>
@@ -328,6 +339,7 @@ BlockJacobiReport BlockJacobi<T>::report() const {
     report.min_rcond_block = b;
   }
   report.defects = find_defects<T>(partition(), info, rcond);
+  if (impl_->options.l1) find_causes_outside(impl_->l1, report.defects);
   add_storage(*impl_, report);
   return report;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/storage_ops.hpp"
+#include "core/shared/compute_type.hpp"
 
 #include <blockjacobi/array.hpp>
 #include <blockjacobi/block_partition.hpp>
@@ -62,6 +63,23 @@ class L1Values {
 
   /// What the last extend() returned.
   const T* extended() const { return values_.data(); }
+
+  /// By row, the column of the first entry outside of its block that was NaN or Inf in the last extend(); -1 if there
+  /// is none. Waits.
+  std::vector<index_t> non_finite_outside() const {
+    const std::vector<offset_t> offsets = row_offsets_.to_host();
+    const std::vector<index_t> columns = columns_.to_host(), begin = begin_.to_host(), end = end_.to_host();
+    const std::vector<T> values = values_.to_host();
+    std::vector<index_t> found(begin.size(), -1);
+    for (std::size_t row = 0; row < found.size(); ++row)
+      for (auto k = static_cast<std::size_t>(offsets[row]); k < static_cast<std::size_t>(offsets[row + 1]); ++k) {
+        if (columns[k] >= begin[row] && columns[k] < end[row]) continue;
+        if (finite(*compute_cast(&values[k + row]))) continue;  // row entries were inserted before this one
+        found[row] = columns[k];
+        break;
+      }
+    return found;
+  }
 
   std::size_t bytes() const {
     return row_offsets_.bytes() + columns_.bytes() + begin_.bytes() + end_.bytes() + values_.bytes();

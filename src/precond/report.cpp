@@ -73,8 +73,9 @@ std::string describe(const BlockDefect& d) {
   const std::string where = detail::message("block {} (rows {}..{})", d.block, d.first_row, d.first_row + d.size - 1);
   if (d.info < 0) {
     const index_t element = -d.info - 1;
+    const index_t column = d.outside >= 0 ? d.outside : d.first_row + element / d.size;
     return detail::message("{}: element ({}, {}) of the matrix is NaN or Inf", where, d.first_row + element % d.size,
-                           d.first_row + element / d.size);
+                           column);
   }
   if (d.info <= d.size) return detail::message("{}: pivot {} is exactly zero", where, d.info);
   return detail::message("{}: singular to working precision, reciprocal condition {:.2e}", where, d.rcond);
@@ -107,8 +108,9 @@ std::string to_json(const BlockJacobiReport& r) {
     return detail::message(R"({{"storage": "{}", "count": {}}})", to_string(format.first), format.second);
   });
   const std::string defects = json_array(r.defects, [](const BlockDefect& d) {
-    return detail::message(R"({{"block": {}, "first_row": {}, "rows": {}, "info": {}, "rcond": {}}})", d.block,
-                           d.first_row, d.size, d.info, json_number(d.rcond));
+    const std::string outside = d.outside >= 0 ? detail::message(R"(, "outside": {})", d.outside) : "";
+    return detail::message(R"({{"block": {}, "first_row": {}, "rows": {}, "info": {}, "rcond": {}{}}})", d.block,
+                           d.first_row, d.size, d.info, json_number(d.rcond), outside);
   });
   return detail::message(
       R"({{"scalar": "{}", "rows": {}, "blocks": {}, "sizes": {}, "captured": {}, "bytes": {}, "storage": "{}", )"

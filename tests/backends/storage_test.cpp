@@ -384,6 +384,41 @@ TYPED_TEST(StorageOnBackend, SmallL1AddsTheRowSumsOutsideTheBlocks) {
   expect(Dense<T>(a * T(2)));
 }
 
+/// The diagonal element that info() names took its NaN from an entry outside of the block.
+TYPED_TEST(StorageOnBackend, SmallL1NamesTheEntryThatIsNotFinite) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  const Backend backend = this->make_backend();
+  const T nan(std::numeric_limits<R>::quiet_NaN()), infinity(std::numeric_limits<R>::infinity()),
+      largest(std::numeric_limits<R>::max());
+  // Blocks {0, 1}, {2, 3}, {4, 5}, {6, 7}; the sum of row 6 overflows.
+  const std::vector<std::int32_t> offsets{0, 1, 5, 7, 8, 9, 10, 13, 14};
+  const std::vector<index_t> columns{0, 1, 0, 7, 3, 2, 3, 3, 4, 5, 6, 0, 1, 7};
+  const std::vector<T> values{T(1), T(1), T(1), -infinity, nan,     T(1),    nan,
+                              T(1), T(1), T(1), T(1),      largest, largest, T(1)};
+  const CsrView<T, std::int32_t> matrix{8, 8, 14, offsets.data(), columns.data(), values.data()};
+  BlockJacobiOptions options;
+  options.l1 = true;
+  const BlockPartition partition = BlockPartition::uniform(8, 2);
+  EXPECT_THROW(
+      try { BlockJacobi<T>(backend, matrix, partition, options); } catch (const SingularBlock& e) {
+        EXPECT_STREQ(
+            e.what(),
+            "BlockJacobi: block 0 (rows 0..1): element (1, 7) of the matrix is NaN or Inf (and 2 more blocks)");
+        throw;
+      },
+      SingularBlock);
+  options.singular = SingularPolicy::identity;
+  const BlockJacobi<T> m(backend, matrix, partition, options);
+  EXPECT_EQ(m.info(), (std::vector<int>{-4, -3, 0, -1}));
+  const BlockJacobiReport report = m.report();
+  ASSERT_EQ(report.defects.size(), 3u);
+  EXPECT_EQ(report.defects[0].outside, 7);
+  EXPECT_EQ(report.defects[1].outside, -1);
+  EXPECT_EQ(report.defects[2].outside, -1) << "no entry is NaN or Inf, their sum is";
+  EXPECT_EQ(describe(report.defects[1]), "block 1 (rows 2..3): element (2, 3) of the matrix is NaN or Inf");
+}
+
 TYPED_TEST(StorageOnBackend, SmallRefreshNoticesAnotherPattern) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();

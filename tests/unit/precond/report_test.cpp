@@ -13,6 +13,8 @@ TEST(BlockDefect, SaysWhatIsWrongAndWhere) {
             "block 3 (rows 10..13): singular to working precision, reciprocal condition 1.50e-17");
   EXPECT_EQ(describe({0, 0, 4, -(1 + 1 + 2 * 4), 0.0}),
             "block 0 (rows 0..3): element (1, 2) of the matrix is NaN or Inf");
+  EXPECT_EQ(describe({1, 4, 4, -(1 + 1 + 1 * 4), 0.0, 9}),
+            "block 1 (rows 4..7): element (5, 9) of the matrix is NaN or Inf");
 }
 
 TEST(BlockJacobiReport, TextNamesTheFirstTenDefectsAndCountsTheRest) {
@@ -69,6 +71,8 @@ TEST(BlockJacobiReport, Json) {
             R"("singular_blocks": 1, "non_finite_blocks": 1, "min_rcond": 1, "min_rcond_block": -1, "defects": )"
             R"([{"block": 0, "first_row": 0, "rows": 3, "info": 2, "rcond": 0}, )"
             R"({"block": 1, "first_row": 3, "rows": 4, "info": -1, "rcond": null}]})");
+  report.defects[1].outside = 0;
+  EXPECT_NE(to_json(report).find(R"("info": -1, "rcond": null, "outside": 0}])"), std::string::npos);
 }
 
 TEST(BlockJacobiReport, TextOfALongHistogramKeepsItsEnds) {
