@@ -11,6 +11,14 @@
 namespace blockjacobi::detail {
 
 /// Preconditions that several entry points share; `where` names the function and the argument.
+
+/// One of the enumerators, which count from 0 to `last`.
+template <class Enum>
+void require_enumerator(const char* where, const char* name, Enum value, Enum last) {
+  if (static_cast<int>(value) < 0 || value > last)
+    throw InvalidArgument(message("{}: {} is {}, no enumerator", where, name, static_cast<int>(value)));
+}
+
 template <class T>
 void require_vector(const char* where, const VectorView<T>& v, index_t size) {
   if (v.size != size) throw InvalidArgument(message("{}: length is {}, must be {}", where, v.size, size));
@@ -38,8 +46,7 @@ template <class T>
 void require_multivector(const char* where, const MultiVectorView<T>& v, index_t rows, const Backend& backend) {
   if (v.rows != rows) throw InvalidArgument(detail::message("{}: has {} rows, must have {}", where, v.rows, rows));
   if (v.cols < 0) throw InvalidArgument(detail::message("{}: has {} columns", where, v.cols));
-  if (v.layout != Layout::column_major && v.layout != Layout::row_major)
-    throw InvalidArgument(detail::message("{}: layout is {}, no enumerator", where, static_cast<int>(v.layout)));
+  require_enumerator(where, "layout", v.layout, Layout::row_major);
   const index_t least = v.layout == Layout::column_major ? v.rows : v.cols;
   if (v.ld < least)
     throw InvalidArgument(detail::message("{}: the leading dimension is {}, must be at least {}", where, v.ld, least));

@@ -24,6 +24,7 @@ void require_options(const DetectOptions& o) {
   require_block_size("BlockPartition::detect", o.max_size);
   if (!(o.tolerance >= 0.0 && o.tolerance < 1.0))
     throw InvalidArgument(detail::message("BlockPartition::detect: tolerance is {}, must be in [0, 1)", o.tolerance));
+  detail::require_enumerator("BlockPartition::detect", "merge", o.merge, Merge::coupled);
   if (o.merge == Merge::coupled && !(o.coupling >= 0.0))
     throw InvalidArgument(detail::message("BlockPartition::detect: coupling is {}, must be >= 0", o.coupling));
 }

@@ -32,6 +32,8 @@ CsrView<const void, O> pattern_of(const CsrView<T, O>& matrix) {
 }
 
 void require_options(const BlockJacobiOptions& options) {
+  detail::require_enumerator("BlockJacobi", "storage", options.storage, Storage::adaptive);
+  detail::require_enumerator("BlockJacobi", "singular", options.singular, SingularPolicy::pseudo_inverse);
   if (options.storage == Storage::adaptive && !(options.accuracy > 0.0))
     throw InvalidArgument(detail::message("BlockJacobi: accuracy is {}, must be positive", options.accuracy));
 }
@@ -251,10 +253,7 @@ void BlockJacobi<T>::rebuild(const T* values, offset_t nnz, MemorySpace space) {
 
 namespace {
 
-void require_op(Op op) {
-  if (op != Op::none && op != Op::transpose && op != Op::conjugate_transpose)
-    throw InvalidArgument(detail::message("BlockJacobi::apply: op is {}, no enumerator", static_cast<int>(op)));
-}
+void require_op(Op op) { detail::require_enumerator("BlockJacobi::apply", "op", op, Op::conjugate_transpose); }
 
 template <class T>
 detail::ColumnsView<T> columns_of(const MultiVectorView<T>& v) {
@@ -388,6 +387,7 @@ std::size_t BlockJacobi<T>::bytes() const noexcept {
 
 template <Scalar T>
 std::size_t BlockJacobi<T>::storage_bytes(const BlockPartition& partition, Storage storage) {
+  detail::require_enumerator("BlockJacobi::storage_bytes", "storage", storage, Storage::adaptive);
   const BlockLayout layout(partition, sizeof(T));
   return detail::inverse_bytes_bound<T>(layout, detail::format_of<T>(storage));
 }

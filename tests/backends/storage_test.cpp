@@ -461,6 +461,19 @@ TYPED_TEST(StorageOnBackend, SmallMisuseThrowsWithTheNumbers) {
   const BlockDiagonal<T> a = definite_blocks<T>({2, 3}, 52);
   EXPECT_EQ(message_of([&] { BlockJacobi<T>(backend, a.matrix(), a.partition(), with(Storage::adaptive, 0.0)); }),
             "BlockJacobi: accuracy is 0, must be positive");
+  const auto no_storage = static_cast<Storage>(77);
+  EXPECT_EQ(message_of([&] { BlockJacobi<T>(backend, a.matrix(), a.partition(), with(no_storage)); }),
+            "BlockJacobi: storage is 77, no enumerator");
+  EXPECT_EQ(message_of([&] { (void)BlockJacobi<T>::storage_bytes(a.partition(), no_storage); }),
+            "BlockJacobi::storage_bytes: storage is 77, no enumerator");
+  BlockJacobiOptions no_policy;
+  no_policy.singular = static_cast<SingularPolicy>(-1);
+  EXPECT_EQ(message_of([&] { BlockJacobi<T>(backend, a.matrix(), a.partition(), no_policy); }),
+            "BlockJacobi: singular is -1, no enumerator");
+  no_policy.singular = static_cast<SingularPolicy>(77);
+  const CsrMatrix<T> matrix = a.matrix();
+  EXPECT_EQ(message_of([&] { (void)BlockJacobi<T>::required_bytes(backend, matrix.view(), a.partition(), no_policy); }),
+            "BlockJacobi: singular is 77, no enumerator");
   const BlockJacobi<T> m(backend, a.matrix(), a.partition(), with(Storage::bf16));
   EXPECT_EQ(message_of([&] { (void)m.inverse(); }), "BlockJacobi::inverse: the storage is bf16, must be full");
   EXPECT_EQ(message_of([&] { (void)m.inverse_block(2); }), "BlockJacobi::inverse_block: block is 2, there are 2");

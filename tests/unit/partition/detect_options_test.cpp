@@ -224,6 +224,8 @@ TEST(DetectOptionsChecks, NameTheValue) {
   EXPECT_EQ(
       message_of([&] { (void)BlockPartition::detect(a, DetectOptions{.merge = Merge::coupled, .coupling = -1.0}); }),
       "BlockPartition::detect: coupling is -1, must be >= 0");
+  EXPECT_EQ(message_of([&] { (void)BlockPartition::detect(a, DetectOptions{.merge = static_cast<Merge>(9)}); }),
+            "BlockPartition::detect: merge is 9, no enumerator");
   auto pattern = a.view();
   pattern.values = nullptr;
   EXPECT_EQ(message_of([&] { (void)BlockPartition::detect(pattern, DetectOptions{.merge = Merge::coupled}); }),
