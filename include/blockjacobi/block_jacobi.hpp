@@ -121,7 +121,8 @@ struct BlockJacobiReport {
 /// Block-Jacobi preconditioner M = diag(A_11, ..., A_kk): keeps the explicit inverse of every diagonal block of a
 /// square sparse matrix and applies z = M^-1 r as a batched matrix-vector product.
 ///
-/// Construction analyses the pattern once (on the host) and then runs the numeric set-up: extract (missing entries are
+/// Construction analyses the pattern once (on the host, but for a sorted pattern in device memory with blocks of up to
+/// 32 rows and without l1) and then runs the numeric set-up: extract (missing entries are
 /// zeros, duplicates are summed), equilibrate rows and columns by powers of two, invert by Gauss-Jordan elimination
 /// with partial pivoting, undo the scaling, store. (CUDA may choose among pivots that are nearly equal, and leave the
 /// columns as they are where that changes only the units of the inverse.) A block is singular if a pivot is exactly

@@ -139,9 +139,12 @@ std::string BlockJacobiImpl<T>::describe_asymmetry(index_t block, const T* value
       if (is_hermitian_pair(elements[i + j * n], elements[j + i * n], elements[i * (n + 1)], elements[j * (n + 1)]))
         continue;
       const index_t first = slot->first_row;
-      return detail::message("block {} (rows {}..{}): element ({}, {}) is {}, ({}, {}) is {}", block, first,
-                             first + n - 1, first + i, first + j, to_text(a[static_cast<std::size_t>(i + j * n)]),
-                             first + j, first + i, to_text(a[static_cast<std::size_t>(j + i * n)]));
+      const std::string text =
+          detail::message("block {} (rows {}..{}): element ({}, {}) is {}", block, first, first + n - 1, first + i,
+                          first + j, to_text(a[static_cast<std::size_t>(i + j * n)]));
+      if (i == j) return text + ", has an imaginary part";
+      return detail::message("{}, ({}, {}) is {}", text, first + j, first + i,
+                             to_text(a[static_cast<std::size_t>(j + i * n)]));
     }
   return detail::message("block {} (rows {}..{})", block, slot->first_row, slot->first_row + n - 1);
 }
