@@ -93,6 +93,7 @@ nlohmann::json blocks_json(const Outcome& outcome) {
   for (const auto& [format, count] : setup.formats) json["formats"][blockjacobi::to_string(format)] = count;
   json["inverse_bytes"] = setup.inverse_bytes;
   json["non_finite"] = setup.non_finite_blocks;
+  json["unsuited"] = setup.unsuited_blocks;
   json["captured"] = setup.captured;
   json["min_rcond"] = setup.min_rcond;
   json["bytes"] = setup.bytes;
@@ -148,6 +149,10 @@ void print_partition(const BlocksInfo& blocks) {
 void print_setup(const Outcome& outcome) {
   const auto& setup = *outcome.setup;
   print_labelled("set-up", fmt::format("{:.1f} ms\n{}", outcome.setup_ms, blockjacobi::to_text(setup)));
+  if (setup.unsuited_blocks > 0)
+    warn(fmt::format(
+        "{} storage loses a row or column of the inverses of {} of {} blocks (first: block {}); take another",
+        blockjacobi::to_string(setup.storage), setup.unsuited_blocks, setup.blocks, setup.first_unsuited));
   if (setup.defects.empty()) return;
   warn(fmt::format("{} of {} blocks could not be inverted and were replaced by {} (first: {}); see the set-up report",
                    setup.defects.size(), setup.blocks, blockjacobi::to_string(setup.policy),

@@ -38,8 +38,10 @@ enum class SingularPolicy {
 /// one of the format. That is enough for bf16 and fp32, whose numbers reach down to 2^-246 of the largest; fp16 keeps
 /// all its digits down to 2^-29 of the largest and loses what is below 2^-39 of it, which one in 26 systems of
 /// benchmarks/results/storage-host.md feels: an exponent a column would cost every apply for the sake of those,
-/// adaptive takes another format for such blocks. In bf16 and fp16 the inverse of a definite block may become
-/// indefinite where the condition number exceeds 2^8 or 2^11; CG then ends with indefinite_preconditioner.
+/// adaptive takes another format for such blocks, and a block of which a whole row or column is lost is counted as
+/// unsuited by the report. In bf16 and fp16 the inverse of a definite block may become
+/// indefinite where the condition number exceeds 2^8 or 2^11; CG then ends with indefinite_preconditioner. Of a small
+/// system the work space for conversions can take more than a narrow format saves: see BlockJacobi::bytes().
 enum class Storage {
   full,    ///< the working precision, N^2 numbers a block
   packed,  ///< the working precision, the N (N + 1) / 2 numbers of a triangle; for real symmetric or Hermitian matrices
@@ -100,8 +102,10 @@ struct BlockJacobiReport {
   /// (full, packed, fp32, bf16 or fp16, how many blocks are stored so), of those that occur.
   std::vector<std::pair<Storage, index_t>> formats;
   std::size_t inverse_bytes = 0;  ///< of the inverses alone
-  /// After a refresh: blocks that are not Hermitian (packed), or whose ||I - A X|| is no longer below the accuracy
-  /// (adaptive); and the first of them, -1 if there is none.
+  /// Blocks that do not suit their format, and the first of them, -1 if there is none. fp32, bf16, fp16: a row or
+  /// column of the inverse has non-zeros, but is stored as zeros alone, so that M^-1 is singular. packed, after a
+  /// refresh: not Hermitian. adaptive, after a refresh: ||I - A X|| is no longer below the accuracy or, of a block that
+  /// could not be inverted, what takes its place loses a row or column.
   index_t unsuited_blocks = 0;
   index_t first_unsuited = -1;
 };

@@ -207,7 +207,8 @@ typedef struct bj_block_jacobi_report {
   int32_t singular_blocks;
   int32_t non_finite_blocks;
   int32_t min_rcond_block; /* -1 if no block was inverted */
-  int32_t unsuited_blocks; /* after a refresh: packed storage, not Hermitian; adaptive, beyond the accuracy */
+  int32_t unsuited_blocks; /* fp32, bf16, fp16: a row or column stored as zeros; after a refresh: packed storage, not
+                              Hermitian; adaptive, beyond the accuracy */
   double min_rcond;        /* the smallest reciprocal condition number of the blocks that were inverted */
   double captured;         /* entries inside the blocks / entries */
 } bj_block_jacobi_report;

@@ -86,6 +86,16 @@ struct BlockConversion {
     return residual<detail::Format::fp32>(largest);
   }
 
+  /// Whether a row or column with non-zeros is stored as zeros alone.
+  __device__ bool loses_a_line(detail::Format format, int exponent) const {
+    const R down = detail::power_of_two(R(), -exponent);
+    bool lost = false;
+    detail::with_format(format, [&]<detail::Format f>(detail::FormatTag<f>) {
+      for (int line = thread(); line < 2 * n; line += threads()) lost = lost || detail::is_lost<f>(x, n, line, down);
+    });
+    return __syncthreads_or(lost) != 0;
+  }
+
   /// Whether A is Hermitian; `a` holds it.
   __device__ bool is_hermitian() const {
     bool all = true;
@@ -167,9 +177,12 @@ __global__ void __launch_bounds__(storage_threads(max_block_size))
     if (format == detail::Format::packed && info >= 0) {
       block.extract(blocks, s);
       suits = block.is_hermitian();
-    } else if (target.accuracy > 0 && format != detail::Format::full && info == 0) {
-      block.extract(blocks, s);
-      suits = static_cast<double>(block.residual(format, largest)) < target.accuracy;
+    } else if (detail::is_narrow(format)) {
+      suits = !block.loses_a_line(format, exponent);
+      if (suits && target.accuracy > 0 && info == 0) {
+        block.extract(blocks, s);
+        suits = static_cast<double>(block.residual(format, largest)) < target.accuracy;
+      }
     }
     block.store(format, exponent, target.data + place->start);
     if (threadIdx.x == 0) {

@@ -42,6 +42,18 @@ int block_exponent(Format format, const C* x, int n) {
   return storage_exponent(format, largest);
 }
 
+/// Whether a row or column with non-zeros is stored as zeros alone.
+template <class C>
+bool loses_a_line(Format format, const C* x, int n) {
+  using R = arithmetic_real_t<C>;
+  const R down = power_of_two(R(), -block_exponent(format, x, n));
+  bool lost = false;
+  with_format(format, [&]<Format f>(FormatTag<f>) {
+    for (int line = 0; line < 2 * n && !lost; ++line) lost = is_lost<f>(x, n, line, down);
+  });
+  return lost;
+}
+
 /// Writes an inverse in its format; returns the exponent.
 template <class C>
 int encode_block(Format format, const C* x, int n, std::byte* to) {

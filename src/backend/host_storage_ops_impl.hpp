@@ -94,9 +94,12 @@ void HostStorageOps<T>::store(const T* values, const PositionMapView& map, const
     if (format == Format::packed) {
       extract_block(compute_cast(values), map, s, slot.size, a);
       suits = status.info[slot.block] < 0 || is_hermitian(a, slot.size);
-    } else if (accuracy > 0 && format != Format::full && status.info[slot.block] == 0) {
-      extract_block(compute_cast(values), map, s, slot.size, a);
-      suits = stored_residual(format, x, slot.size, a) < accuracy;
+    } else if (is_narrow(format)) {
+      suits = !loses_a_line(format, x, slot.size);
+      if (suits && accuracy > 0 && status.info[slot.block] == 0) {
+        extract_block(compute_cast(values), map, s, slot.size, a);
+        suits = stored_residual(format, x, slot.size, a) < accuracy;
+      }
     }
     place.exponent = static_cast<std::int16_t>(encode_block(format, x, slot.size, stored.data + place.start));
     if (suits) return;

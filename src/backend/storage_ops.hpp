@@ -26,7 +26,7 @@ struct StoredBlocksView {
   index_t rows = 0;
 };
 
-/// Blocks that do not suit their format: not Hermitian, or less accurate than asked for.
+/// Blocks that do not suit their format: not Hermitian, with a row or column lost, or less accurate than asked for.
 struct StorageStatusView {
   int* unsuited = nullptr;        ///< one counter
   int* first_from_end = nullptr;  ///< blocks - number of the first of them; 0 if there is none
@@ -75,7 +75,8 @@ class StorageOps {
                               Format* formats) = 0;
 
   /// Writes the blocks of `work` to their places. Adds to `unsuited` those that are not Hermitian where they are
-  /// packed, and, with accuracy > 0, those whose ||I - A X|| is not below it.
+  /// packed, those of which a narrow format stores a row or column with non-zeros as zeros alone, and, with
+  /// accuracy > 0, those whose ||I - A X|| is not below it.
   virtual void store(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
                      const StoredBlocksView& stored, double accuracy, const BlockStatusView<T>& status,
                      const StorageStatusView& unsuited, const Scratch<T>& scratch) = 0;

@@ -22,14 +22,19 @@ std::string histogram(const std::vector<std::pair<index_t, index_t>>& sizes) {
   return text.empty() ? "none" : text;
 }
 
-/// "  storage adaptive: 12 fp16, 3 full, 0.01 MB; 2 blocks no longer suit it (first: block 5)".
+const char* why_unsuited(Storage storage) {
+  if (storage == Storage::packed) return "not Hermitian";
+  return storage == Storage::adaptive ? "beyond the accuracy" : "with a row or column stored as zeros";
+}
+
+/// "  storage adaptive: 12 fp16, 3 full, 0.01 MB; 2 blocks beyond the accuracy (first: block 5)".
 std::string storage_line(const BlockJacobiReport& r) {
   std::string text = detail::message("  storage {}: ", to_string(r.storage));
   for (const auto& [format, count] : r.formats) text += detail::message("{} {}, ", count, to_string(format));
   text += detail::message("{:.2f} MB", static_cast<double>(r.inverse_bytes) * 1e-6);
   if (r.unsuited_blocks > 0)
     text += detail::message("; {} block{} {} (first: block {})", r.unsuited_blocks, r.unsuited_blocks == 1 ? "" : "s",
-                            r.storage == Storage::packed ? "not Hermitian" : "beyond the accuracy", r.first_unsuited);
+                            why_unsuited(r.storage), r.first_unsuited);
   return text + "\n";
 }
 

@@ -192,6 +192,109 @@ TYPED_TEST(StorageOnBackend, SmallAdaptiveTakesTheCheapestFormatThatIsAccurate) 
   for (index_t k = 0; k < m.partition().blocks(); ++k) EXPECT_EQ(m.inverse_block(k), fresh.inverse_block(k));
 }
 
+/// Whether a row or column that has non-zeros is stored as zeros alone.
+template <Scalar T>
+bool loses_a_line(const Dense<T>& exact, const Dense<T>& stored) {
+  const auto is_zero = [](const auto& line) { return (line.array() == T(0)).all(); };
+  for (index_t k = 0; k < exact.rows(); ++k)
+    if ((is_zero(stored.row(k)) && !is_zero(exact.row(k))) || (is_zero(stored.col(k)) && !is_zero(exact.col(k))))
+      return true;
+  return false;
+}
+
+/// Regular blocks, of which some have a row or column in units far from those of the others.
+template <Scalar T>
+BlockDiagonal<T> blocks_of_two_units(int exponent) {
+  const T unit(std::ldexp(real_t<T>(1), exponent));
+  Random random(53);
+  BlockDiagonal<T> a{{Dense<T>::Identity(3, 3), Dense<T>::Identity(3, 3)}};
+  a.blocks[1](1, 1) = unit;
+  for (const index_t n : {5, 17, 32, 40}) {
+    a.blocks.push_back(random_dense<T>(n, random));
+    a.blocks.push_back(random_dense<T>(n, random));
+    a.blocks.push_back(random_dense<T>(n, random));
+    a.blocks[a.blocks.size() - 2].row(n - 1) *= unit;
+    a.blocks.back().col(n / 2).setConstant(unit);  // not by scaling: rows are equilibrated first
+  }
+  return a;
+}
+
+TYPED_TEST(StorageOnBackend, SmallNarrowFormatsCountTheBlocksThatLoseARowOrColumn) {
+  using T = typename TypeParam::Scalar;
+  constexpr bool is_double = std::is_same_v<real_t<T>, double>;
+  const Backend backend = this->make_backend();
+  for (const int exponent : {0, 50, is_double ? 300 : 45}) {
+    const BlockDiagonal<T> a = blocks_of_two_units<T>(exponent), plain = blocks_of_two_units<T>(0);
+    const CsrMatrix<T> matrix = a.matrix(), other = plain.matrix();
+    const BlockJacobi<T> full(backend, matrix, a.partition());
+    ASSERT_EQ(full.defects(), 0);
+    for (const Storage storage : {Storage::fp32, Storage::bf16, Storage::fp16}) {
+      SCOPED_TRACE(::testing::Message() << to_string(storage) << ", unit 2^" << exponent);
+      BlockJacobi<T> m(backend, matrix, a.partition(), with(storage));
+      std::vector<index_t> lost;
+      for (index_t b = 0; b < m.partition().blocks(); ++b)
+        if (loses_a_line(stored_inverse(full, b), stored_inverse(m, b))) lost.push_back(b);
+      const bool loses = exponent == 300 || (exponent > 0 && storage == Storage::fp16);
+      EXPECT_EQ(lost.size(), loses ? 9u : 0u);
+      const BlockJacobiReport report = m.report();
+      EXPECT_EQ(report.unsuited_blocks, static_cast<index_t>(lost.size()));
+      EXPECT_EQ(report.first_unsuited, loses ? 1 : -1);
+      const char* const text = "; 9 blocks with a row or column stored as zeros (first: block 1)";
+      EXPECT_EQ(to_text(report).find(text) != std::string::npos, loses);
+
+      const Array<T> good(backend, {other.values().begin(), other.values().end()});
+      m.refresh(good.data(), other.nnz(), backend.memory_space());
+      EXPECT_EQ(m.report().unsuited_blocks, 0);
+      const Array<T> bad(backend, {matrix.values().begin(), matrix.values().end()});
+      m.refresh(bad.data(), matrix.nnz(), backend.memory_space());
+      EXPECT_EQ(m.report().unsuited_blocks, report.unsuited_blocks);
+      EXPECT_EQ(m.report().first_unsuited, report.first_unsuited);
+    }
+  }
+}
+
+/// What is stored instead of a singular block has the narrow format of the block that was there.
+TYPED_TEST(StorageOnBackend, SmallAdaptiveRefreshCountsReplacedBlocksThatLoseARow) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  BlockDiagonal<T> a{{Dense<T>::Identity(3, 3), Dense<T>::Identity(3, 3), Dense<T>::Identity(40, 40)}}, b = a;
+  for (const std::size_t k : {1u, 2u}) b.blocks[k](2, 2) = T(0);
+  b.blocks[1](1, 1) = T(3);
+  const CsrMatrix<T> mild = b.matrix();
+  b.blocks[1](1, 1) = b.blocks[2](7, 7) = T(std::ldexp(real_t<T>(1), 50));
+  const CsrMatrix<T> far = b.matrix();
+  BlockJacobiOptions options = with(Storage::adaptive);
+  options.singular = SingularPolicy::scalar_jacobi;
+  BlockJacobi<T> m(backend, a.matrix(), a.partition(), options);
+  ASSERT_EQ(m.report().formats, (std::vector<std::pair<Storage, index_t>>{{Storage::fp16, 3}}));
+  const auto refresh = [&](const CsrMatrix<T>& matrix) {
+    const Array<T> values(backend, {matrix.values().begin(), matrix.values().end()});
+    m.refresh(values.data(), matrix.nnz(), backend.memory_space());
+  };
+  refresh(mild);
+  EXPECT_EQ(m.defects(), 2);
+  EXPECT_EQ(m.report().unsuited_blocks, 0);
+  refresh(far);
+  EXPECT_EQ(m.report().unsuited_blocks, 2);
+  EXPECT_EQ(m.report().first_unsuited, 1);
+  const Array<T> values(backend, {far.values().begin(), far.values().end()});
+  m.rebuild(values.data(), far.nnz(), backend.memory_space());
+  EXPECT_EQ(m.report().unsuited_blocks, 0);
+  EXPECT_EQ(stored_inverse(m, 1)(1, 1), T(std::ldexp(real_t<T>(1), -50)));
+}
+
+TYPED_TEST(StorageOnBackend, SmallPackedNamesAnImaginaryPartOfTheDiagonal) {
+  using T = typename TypeParam::Scalar;
+  if constexpr (is_complex<T>) {
+    BlockDiagonal<T> a{{Dense<T>::Identity(2, 2), Dense<T>::Identity(3, 3)}};
+    a.blocks[1](1, 1) = T(8, 1);
+    EXPECT_EQ(
+        message_of([&] { BlockJacobi<T>(this->make_backend(), a.matrix(), a.partition(), with(Storage::packed)); }),
+        "BlockJacobi: packed storage needs Hermitian blocks; block 1 (rows 2..4): element (3, 3) is (8, 1), has "
+        "an imaginary part");
+  }
+}
+
 TYPED_TEST(StorageOnBackend, SmallPackedNamesWhatIsNotHermitian) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();

@@ -31,6 +31,16 @@ class SingularBlocks(SolveTest):
         default = self.solve(self.saddle(), "--blocks", "uniform", "--block-size", 1)
         self.assertEqual(default.report["blocks"]["singular_policy"], "scalar_jacobi")
 
+    def test_inverses_that_the_storage_ruins(self):
+        path = self.matrix("units.mtx", [(i, i, 2.0**50 if i % 4 == 1 else 1.0) for i in range(1, 41)], 40)
+        blocks = ("--blocks", "uniform", "--block-size", 4)
+        result = self.solve(path, *blocks, "--storage", "fp16")
+        self.assertIn("fp16 storage loses a row or column of the inverses of 10 of 10 blocks (first: block 0)", result.err)
+        self.assertEqual(result.report["blocks"]["unsuited"], 10)
+        for storage in ("bf16", "adaptive"):
+            result = self.solve(path, *blocks, "--storage", storage)
+            self.assertEqual((result.err, result.report["blocks"]["unsuited"]), ("", 0))
+
     def test_blocks_that_pair_the_rows_are_regular(self):
         result = self.solve(self.saddle(), "--blocks", "uniform", "--block-size", 2, "--singular", "fail")
         self.assert_converged(result)

@@ -36,6 +36,9 @@ struct StoredGroup {
   offset_t start = 0;
 };
 
+/// Whether a format keeps less of a number than the working precision.
+BLOCKJACOBI_HD constexpr bool is_narrow(Format format) { return format != Format::full && format != Format::packed; }
+
 BLOCKJACOBI_HD constexpr int format_part_bytes(Format format, int real_bytes) {
   return format == Format::full || format == Format::packed ? real_bytes : format == Format::fp32 ? 4 : 2;
 }
@@ -127,6 +130,25 @@ BLOCKJACOBI_HD inline int storage_exponent(Format format, R largest) {
   constexpr int least = sizeof(R) == sizeof(float) ? -126 : -1022;
   const int e = exponent(largest) - (format == Format::fp16 ? 14 : 120);
   return e < least ? least : e;
+}
+
+/// Whether a line of an n x n inverse, one of its rows or, behind them, columns, has non-zeros and is stored as zeros
+/// alone; down = 2^-e. Lines are read up to the first number that is kept, mostly their first.
+template <Format format, class C>
+BLOCKJACOBI_HD bool is_lost(const C* x, int n, int line, arithmetic_real_t<C> down) {
+  using R = arithmetic_real_t<C>;
+  using Part = StoredPart<format, R>;
+  constexpr int parts = static_cast<int>(sizeof(C) / sizeof(R));
+  const R* const first = reinterpret_cast<const R*>(line < n ? x + line : x + (line - n) * n);
+  const int stride = line < n ? n * parts : parts;
+  bool has_nonzeros = false;
+  for (int k = 0; k < n; ++k)
+    for (int p = 0; p < parts; ++p) {
+      const R number = first[k * stride + p];
+      if (Part::decode(Part::encode(number * down)) != R(0)) return false;
+      has_nonzeros = has_nonzeros || number != R(0);
+    }
+  return has_nonzeros;
 }
 
 /// Calls f(std::integral_constant<Format, format>).

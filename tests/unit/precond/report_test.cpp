@@ -47,6 +47,10 @@ TEST(BlockJacobiReport, TextNamesTheFormats) {
   report.unsuited_blocks = 2;
   report.first_unsuited = 5;
   EXPECT_NE(to_text(report).find("1.25 MB; 2 blocks beyond the accuracy (first: block 5)\n"), std::string::npos);
+  report.storage = Storage::fp16;
+  report.unsuited_blocks = 1;
+  EXPECT_NE(to_text(report).find("; 1 block with a row or column stored as zeros (first: block 5)\n"),
+            std::string::npos);
 }
 
 TEST(BlockJacobiReport, Json) {
