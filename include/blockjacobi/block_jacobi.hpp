@@ -223,7 +223,8 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   /// Stored entries of the matrix given at construction, the length refresh() expects.
   offset_t nnz() const noexcept;
   /// Bytes held in the backend's memory: inverses, block tables, position map, info, and the work space of other
-  /// storage than full and of the policies shift and pseudo_inverse.
+  /// storage than full and of the policies shift and pseudo_inverse. That of other storage than full holds inverses in
+  /// full precision on their way, all of them where they are few, so that a small system may take more than with full.
   std::size_t bytes() const noexcept;
   /// Bytes of the inverses alone, before anything is allocated; an upper bound for Storage::adaptive.
   [[nodiscard]] static std::size_t storage_bytes(const BlockPartition& partition, Storage storage = Storage::full);
