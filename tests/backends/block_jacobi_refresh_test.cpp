@@ -103,11 +103,14 @@ TYPED_TEST(BlockJacobiOnBackend, SmallRefreshWithASingularBlockEndsTheNextSolve)
   const LinearOperator<T> A(backend, matrix);
   const std::vector<T> b(5, T(1));
   std::vector<T> x(5, T(0));
-  const SolveReport cg_report = cg(A, m, b, x);
-  EXPECT_EQ(cg_report.reason, StopReason::singular_block);
-  EXPECT_EQ(cg_report.iterations, 0);
-  EXPECT_EQ(gmres(A, m, b, x).reason, StopReason::singular_block);
-  EXPECT_EQ(x, std::vector<T>(5, T(0)));
+  for (const auto& [solve, name] :
+       {std::pair{&cg<T>, "cg"}, std::pair{&fcg<T>, "fcg"}, std::pair{&bicgstab<T>, "bicgstab"},
+        std::pair{&gmres<T>, "gmres"}, std::pair{&fgmres<T>, "fgmres"}, std::pair{&richardson<T>, "richardson"}}) {
+    const SolveReport report = solve(A, m, b, x, SolveOptions{});
+    EXPECT_EQ(report.reason, StopReason::singular_block) << name;
+    EXPECT_EQ(report.iterations, 0) << name;
+    EXPECT_EQ(x, std::vector<T>(5, T(0))) << name;
+  }
 }
 
 }  // namespace
