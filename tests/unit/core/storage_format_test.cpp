@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 namespace blockjacobi::detail {
 namespace {
@@ -59,6 +60,29 @@ TEST(StorageFormat, TheExponentBringsTheLargestNumberIntoTheFormat) {
     EXPECT_EQ(storage_exponent(format, 0.0), 0);
   }
   EXPECT_EQ(storage_exponent(Format::packed, 1e300), 0);
+}
+
+TEST(StorageFormat, LinesAreLostIfNoneOfTheirNumbersIsKept) {
+  using Z = Complex<double>;
+  const auto lost = []<Format format>(FormatTag<format>, const Z(&x)[4]) {
+    std::vector<int> lines;
+    for (int line = 0; line < 4; ++line)
+      if (is_lost<format>(x, 2, line, 1.0)) lines.push_back(line);
+    return lines;
+  };
+  constexpr FormatTag<Format::fp16> half;
+  const Z tiny[4] = {{1, 0}, {0, 0}, {0, 0}, {0x1p-26, -0x1p-26}};
+  EXPECT_EQ(lost(half, tiny), (std::vector<int>{1, 3}));
+  EXPECT_EQ(lost(FormatTag<Format::bf16>{}, tiny), std::vector<int>{});
+  const Z column[4] = {{1, 0}, {0, 1}, {0x1p-26, 0}, {0x1p-30, 0}};
+  EXPECT_EQ(lost(half, column), std::vector<int>{3});
+  const Z row[4] = {{1, 0}, {0x1p-30, 0}, {1, 0}, {0, 0}};
+  EXPECT_EQ(lost(half, row), std::vector<int>{1});
+  const Z imaginary[4] = {{1, 0}, {0, 0}, {0, 0}, {0x1p-40, 0x1p-24}};
+  EXPECT_EQ(lost(half, imaginary), std::vector<int>{});
+  const Z zeros[4] = {{1, 0}, {0, 0}, {0, 0}, {0, 0}};
+  EXPECT_EQ(lost(half, zeros), std::vector<int>{}) << "zeros lose nothing";
+  EXPECT_EQ(lost(FormatTag<Format::fp32>{}, zeros), std::vector<int>{});
 }
 
 TEST(StorageFormat, TrianglesArePackedColumnByColumn) {
