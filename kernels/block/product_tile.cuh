@@ -55,17 +55,18 @@ struct ProductTile {
       }
   }
 
-  /// Adds the product of `depth` columns of P and as many rows of B.
-  __device__ void add(const C* columns, const double* b) {
+  /// Adds the product of `depth` columns of P, the first at `columns`, and as many rows of B. Of P the first `existing`
+  /// registers' rows are there; what becomes of the others has no meaning.
+  __device__ void add(const C* columns, int column_ld, int existing, const double* b) {
     constexpr int values = depth / 4;  // of a lane
-    const C* const left = columns + lane() / 4 + lane() % 4 * ld;
+    const C* const left = columns + lane() / 4 + lane() % 4 * column_ld;
     const double* const own = b + lane() % 4 * stride + lane() / 4;
     double a[parts][rows][values];
 #pragma unroll
     for (int r = 0; r < rows; ++r)
 #pragma unroll
       for (int v = 0; v < values; ++v) {
-        const C x = left[8 * r + 4 * v * ld];
+        const C x = left[8 * min(r, existing - 1) + 4 * v * column_ld];
         if constexpr (is_complex) {
           a[0][r][v] = static_cast<double>(x.re);
           a[1][r][v] = static_cast<double>(x.im);

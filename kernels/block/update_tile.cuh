@@ -108,8 +108,8 @@ struct UpdateTile<double, W> {
 
   __device__ static int row(int r) { return lane() / 4 + 8 * r; }
   __host__ __device__ static constexpr int place(int j) { return (j & ~7) + 2 * (j & 3) + (j >> 2 & 1); }
-  __host__ __device__ static constexpr int conflict_free_ld(int n) { return (n + 11) / 16 * 16 + 4; }
-  __host__ __device__ static constexpr int conflict_free_stride(int n) { return (n + 11) / 16 * 16 + 4; }
+  __host__ __device__ static constexpr int conflict_free_ld(int n) { return (n + 3) / 8 * 8 + 4; }
+  __host__ __device__ static constexpr int conflict_free_stride(int n) { return (n + 3) / 8 * 8 + 4; }
 
   template <class Visit>
   __device__ void for_each(Visit visit) {

@@ -37,12 +37,13 @@ __device__ void permute_columns(const detail::MatrixRef<C>& x, const int* place,
   }
 }
 
-/// By Gauss-Jordan elimination, one matrix a thread block.
-template <class C, int W>
-__global__ void __launch_bounds__(largest_blocked_order, 1)
+/// By Gauss-Jordan elimination, one matrix a thread block of at most Threads threads. Blocks thread blocks a
+/// multiprocessor bound the registers.
+template <class C, int W, GaussJordanPlace Place, int Threads, int Blocks>
+__global__ void __launch_bounds__(Threads, Blocks)
     inverse_blocked_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, const GaussJordanPolicy policy,
                            int* info) {
-  using Elimination = BlockGaussJordan<C, W>;
+  using Elimination = BlockGaussJordan<C, W, Threads / 32>;
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;
   const auto matrix = detail::matrix_of(a, k);
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(largest_blocked_order, 1)
   if (n <= largest_tiny_order) return;
   const auto inverse = detail::matrix_of(x, k, n, n);
   const auto layout = Elimination::Layout::of(n, policy);
-  const auto outcome = Elimination(shared, n, layout).run(matrix, inverse);
+  const auto outcome = Elimination(shared, n, layout).template run_in<Place>(matrix, inverse);
   if (!outcome.regular) fill_matrix(inverse, quiet_nan<C>());
   if (threadIdx.x == 0) info[k] = outcome.info;
 }
@@ -98,14 +99,39 @@ __global__ void __launch_bounds__(uncached_threads, 1)
   if (thread == 0) info[k] = zero == INT_MAX ? 0 : zero;
 }
 
+template <class C, GaussJordanPlace Place, int Threads, int Blocks>
+void inverse_blocked_in(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                        CUstream_st* stream) {
+  constexpr int width = gauss_jordan_width(scalar_words<C>, detail::Arithmetic<C>::is_complex);
+  using Elimination = BlockGaussJordan<C, width, Threads / 32>;
+  const GaussJordanPolicy policy{Place, gauss_jordan_policy(scalar_words<C>, a.rows).stages};
+  launch_blocked(inverse_blocked_kernel<C, width, Place, Threads, Blocks>, "inverse_blocked", a.rows, a.count,
+                 Elimination::bytes(a.rows, Elimination::Layout::of(a.rows, policy)), stream, a, x, policy, info);
+}
+
 template <class C>
 void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream) {
-  constexpr int width = gauss_jordan_width(scalar_words<C>, detail::Arithmetic<C>::is_complex);
-  using Elimination = BlockGaussJordan<C, width>;
-  const auto policy = Elimination::Layout::policy(a.rows);
-  const int threads = Elimination::Layout::threads(a.rows);
-  launch_blocked(inverse_blocked_kernel<C, width>, "inverse_blocked", threads, a.count,
-                 Elimination::bytes(a.rows, Elimination::Layout::of(a.rows, policy)), stream, a, x, policy, info);
+  using enum GaussJordanPlace;
+  constexpr int words = scalar_words<C>, n_whole = largest_whole_order(words);
+  constexpr bool is_complex = detail::Arithmetic<C>::is_complex;
+  constexpr OrderRange range = resident_orders(words, is_complex);
+  using Elimination = BlockGaussJordan<C, gauss_jordan_width(words, is_complex)>;
+  static_assert(range.largest <= Elimination::most_resident_panels * Elimination::outer);
+  constexpr int few = 64, more = threads_for_rows(range.largest);
+  if (a.rows >= range.least && a.rows <= range.largest) {
+    if constexpr (range.least <= few)
+      if (a.rows <= few)
+        return inverse_blocked_in<C, resident, few, resident_blocks(is_complex, few)>(a, x, info, stream);
+    return inverse_blocked_in<C, resident, more, resident_blocks(is_complex, more)>(a, x, info, stream);
+  }
+  if constexpr (n_whole > largest_tiny_order)
+    if (a.rows <= n_whole)
+      return inverse_blocked_in<C, whole, threads_for_rows(n_whole), whole_blocks(words, is_complex)>(a, x, info,
+                                                                                                      stream);
+  if (a.rows <= largest_four_warp_order)
+    inverse_blocked_in<C, streamed, largest_four_warp_order, 4>(a, x, info, stream);
+  else
+    inverse_blocked_in<C, streamed, largest_blocked_order, 1>(a, x, info, stream);
 }
 
 template <class C>

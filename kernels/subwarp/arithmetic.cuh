@@ -29,6 +29,14 @@ __device__ unsigned magnitude_word(detail::Complex<R> a) {
   return magnitude_word(detail::abs1(a));
 }
 
+/// By integers, which are there before a comparison of floating-point numbers is.
+__device__ inline bool nonzero(float a) { return magnitude_word(a) != 0; }
+__device__ inline bool nonzero(double a) { return (magnitude_word(a) | static_cast<unsigned>(__double2loint(a))) != 0; }
+template <class R>
+__device__ bool nonzero(detail::Complex<R> a) {
+  return nonzero(detail::abs1(a));
+}
+
 /// |a|_1 as a float that only larger_key() compares: its bits are the magnitude word but for the sign. That takes one
 /// instruction for each comparison; NaN loses against a number, and so do doubles from 2^1017 on.
 __device__ inline float magnitude_key(float a) { return a; }
@@ -60,6 +68,9 @@ __device__ inline float power_from_field(float, int field) {
 __device__ inline double power_from_field(double, int field) {
   return __hiloint2double(field << ExponentField<double>::shift, 0);
 }
+/// The same with the field where it stands in the upper word.
+__device__ inline float power_from_word(float, int word) { return __int_as_float(word); }
+__device__ inline double power_from_word(double, int word) { return __hiloint2double(word, 0); }
 
 /// `value` times a real power of two.
 __device__ inline float scaled(float value, float power) { return value * power; }
@@ -104,8 +115,9 @@ struct Divisor {
 
   __device__ explicit Divisor(C b) {
     using Field = ExponentField<Real>;
-    const int field = static_cast<int>(magnitude_word(b) >> Field::shift);
-    power = power_from_field(Real(), min(max(2 * Field::bias - field, 1), 2 * Field::bias - 1));
+    constexpr int one = 1 << Field::shift;  // in the field, where it stays: that saves two shifts
+    const int field = static_cast<int>(magnitude_word(b)) & Field::top * one;
+    power = power_from_word(Real(), min(max(2 * Field::bias * one - field, one), (2 * Field::bias - 1) * one));
     inverse = fast_reciprocal(scaled(b, power));
   }
   __device__ C divide(C a) const { return scaled(a, power) * inverse; }

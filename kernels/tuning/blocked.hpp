@@ -66,15 +66,30 @@ constexpr int shared_lu_warps(int n) { return n <= 48 ? 1 : n <= 80 ? 2 : 3; }
 /// Columns of a panel of Gauss-Jordan elimination that a thread has in its registers.
 constexpr int gauss_jordan_width(int words, bool complex) { return words == 1 && !complex ? 16 : 8; }
 
-/// Whether Gauss-Jordan elimination has matrices in shared memory as a whole, and if not how many pieces of a panel
-/// each warp has under way from global memory.
+/// Where Gauss-Jordan elimination has a matrix: in shared memory as one panel, in shared memory and registers as
+/// several, or in global memory but for the panel at work.
+enum class GaussJordanPlace { whole, resident, streamed };
 struct GaussJordanPolicy {
-  bool whole;
-  int stages;
+  GaussJordanPlace place;
+  int stages;  ///< pieces of a panel that each warp has under way from global memory
 };
 /// By time on an H200; `words` of 4 bytes a scalar.
+constexpr int largest_whole_order(int words) { return words == 1 ? 80 : words == 2 ? 60 : 32; }
 constexpr GaussJordanPolicy gauss_jordan_policy(int words, int n) {
-  return {n <= (words == 1 ? 80 : words == 2 ? 60 : 32), n <= 96 ? 2 : 3};
+  return {n <= largest_whole_order(words) ? GaussJordanPlace::whole : GaussJordanPlace::streamed, n <= 96 ? 2 : 3};
 }
+/// The orders that are resident if nothing but the elimination is in the multiprocessor's memory.
+struct OrderRange {
+  int least, largest;
+};
+constexpr OrderRange resident_orders(int words, bool complex) {
+  if (complex) return words == 2 ? OrderRange{41, 56} : OrderRange{33, 64};
+  return {words == 1 ? 65 : 53, 96};
+}
+/// Thread blocks that a multiprocessor shall hold, which bounds the registers.
+constexpr int whole_blocks(int words, bool complex) { return complex || words == 1 ? 8 : 12; }
+constexpr int resident_blocks(bool complex, int threads) { return threads > 64 ? 4 : complex ? 6 : 8; }
+/// In several panels up to this order, among four warps, steps are shorter.
+inline constexpr int largest_four_warp_order = 128;
 
 }  // namespace blockjacobi::kernels
