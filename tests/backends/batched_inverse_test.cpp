@@ -72,11 +72,12 @@ TYPED_TEST(BatchedOnBackend, InversesOfLargeMatrices) {
   }
 }
 
-/// Several panels, whose columns go to their places at once or, in place, at the end; aligned to 16 bytes or not.
+/// Several panels, all of them on the multiprocessor or not, the last one full or not; their columns go to their places
+/// at once or, in place, at the end; aligned to 16 bytes or not.
 TYPED_TEST(BatchedOnBackend, SmallInversesByPanels) {
   using T = typename TypeParam::Scalar;
   Random random(120);
-  for (const index_t n : {96, 97, 130})
+  for (const index_t n : {41, 53, 63, 65, 80, 96, 97, 130})
     for (const bool in_place : {false, true})
       for (const index_t padding : {0, 1}) {
         SCOPED_TRACE("order " + std::to_string(n) + ", padding " + std::to_string(padding));
@@ -143,22 +144,23 @@ TYPED_TEST(BatchedOnBackend, SmallInversesFarAboveTheirMatrices) {
 TYPED_TEST(BatchedOnBackend, SmallInversesInEveryFormOfBatch) {
   using T = typename TypeParam::Scalar;
   Random random(106);
-  const std::vector<index_t> orders{5, 32, 1, 20, 12, 7, 50};
-  for (const BatchForm& form : batch_forms)
-    for (const bool in_place : {false, true})
-      for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
-        std::vector<Dense<T>> matrices;
-        for (const index_t n : orders) matrices.push_back(random_dense<T>(form.orders ? n : orders.back(), random));
-        if (form.orders) matrices.insert(matrices.begin() + 1, Dense<T>(0, 0));
-        const auto result = inverted(this->make_backend(), matrices, by, in_place, form);
-        EXPECT_TRUE(result.padding_untouched);
-        for (std::size_t k = 0; k < matrices.size(); ++k) {
-          EXPECT_EQ(result.info[k], 0);
-          if (matrices[k].size() > 0) {
-            EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy) << "order " << matrices[k].rows();
+  for (const index_t largest : {50, 61, 90})
+    for (const BatchForm& form : batch_forms)
+      for (const bool in_place : {false, true})
+        for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+          const std::vector<index_t> orders{5, 32, 1, 20, 33, 12, 7, 40, largest};
+          std::vector<Dense<T>> matrices;
+          for (const index_t n : orders) matrices.push_back(random_dense<T>(form.orders ? n : orders.back(), random));
+          if (form.orders) matrices.insert(matrices.begin() + 1, Dense<T>(0, 0));
+          const auto result = inverted(this->make_backend(), matrices, by, in_place, form);
+          EXPECT_TRUE(result.padding_untouched);
+          for (std::size_t k = 0; k < matrices.size(); ++k) {
+            EXPECT_EQ(result.info[k], 0);
+            if (matrices[k].size() > 0) {
+              EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy) << "order " << matrices[k].rows();
+            }
           }
         }
-      }
 }
 
 /// Neighbours of singular matrices and of NaN get the bits that they get among regular ones.
