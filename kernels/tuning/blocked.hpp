@@ -84,7 +84,7 @@ struct OrderRange {
 };
 constexpr OrderRange resident_orders(int words, bool complex) {
   if (complex) return words == 2 ? OrderRange{41, 56} : OrderRange{33, 64};
-  return {words == 1 ? 65 : 53, 96};
+  return {words == 1 ? 65 : 49, 96};
 }
 /// Thread blocks that a multiprocessor shall hold, which bounds the registers.
 constexpr int whole_blocks(int words, bool complex) { return complex || words == 1 ? 8 : 12; }
