@@ -9,23 +9,32 @@
 namespace blockjacobi::kernels {
 
 /// Cholesky factorization A = L L^H of one matrix in place by a thread block, in fp64 on the tensor cores, left to
-/// right by block columns of 8 T. Each warp takes the blocks (i, j) of a block column j one after the other: subtracts
-/// the products of what is left of it, L_ik L_jk^H, from global memory, and then solves X L_jj^H = A_ij. The first one
-/// factorizes the block on the diagonal, which all others wait for.
+/// right by block columns of 8 T. Each warp takes blocks of 8 R rows of a block column j one after the other: subtracts
+/// the products of what is left of it, L_ik L_jk^H, from global memory, and then solves X L_jj^H = A_ij. The first T /
+/// R warps factorize the rows on the diagonal one after the other, which all others wait for.
 ///
 /// In a block the same is done by tiles of order 8 from left to right. They are solved by the inverse of the triangle
 /// on the diagonal and, in double precision, one step of refinement, without which the error would grow with the
 /// condition of that triangle.
-template <class C, int T, bool upper>
+///
+/// Wide block columns read less of what is left of them; they take registers.
+template <class C, int R, int T, bool upper>
 struct BlockCholesky {
   using Wide = tensor_scalar_t<C>;
   using Tile = TensorTile<Wide>;
-  using Block = Tile[T][T];
-  static constexpr int order = T * Tile::order;
+  using Block = Tile[R][T];
+  static constexpr int height = R * Tile::order, width = T * Tile::order;
+  /// Blocks on the diagonal of a block column; not more than there are warps.
+  static constexpr int steps = T / R;
   static constexpr bool refined = std::is_same_v<detail::arithmetic_real_t<C>, double>;
-  /// Columns of tiles under way from global memory; bounded by registers.
-  static constexpr int ahead = sizeof(C) == 4 && T == 4 ? 2 : 1;
-  static_assert(T % 2 == 0 && T % ahead == 0, "products are of two tiles above each other");
+  /// Whether what follows is fetched into the registers that a product has read last, and not before it into others,
+  /// which are waited for where they are copied: it takes registers, and pays where there are many products to do.
+  static constexpr bool in_place = T == 8, right_in_place = in_place || sizeof(C) == 4;
+  /// Columns of tiles under way from global memory, of the rows of a warp and of those on the diagonal; bounded by
+  /// registers.
+  static constexpr int right_ahead = sizeof(C) == 4 && T == 4 ? 2 : 1, left_ahead = in_place ? 2 : right_ahead;
+  static_assert(R % 2 == 0, "products are of two tiles above each other");
+  static_assert(T % R == 0 && T % left_ahead == 0);
 
   /// L_jj, of every tile what each lane has.
   struct Diagonal {
@@ -44,25 +53,25 @@ struct BlockCholesky {
 
   /// Returns 0, or the order of the first leading minor that is not positive definite. Uniform in the thread block.
   __device__ int run() const {
-    const int blocks = (n + order - 1) / order;
+    const int blocks = (n + height - 1) / height;
 #pragma unroll 1
-    for (int j = 0; j < blocks; ++j) {
+    for (int j = 0; j * width < n; ++j) {
 #pragma unroll 1
-      for (int first = j; first < blocks; first += warps()) {
+      for (int first = j * steps; first < blocks; first += warps()) {
         const int i = first + warp();
+        const bool exists = i < blocks, on_diagonal = i < (j + 1) * steps;
         Block x;
-        if (i < blocks) {
+        if (exists) {
           load_negative(x, i, j);
-          if (i == j)
+          if (steps == 1 && on_diagonal)
             add_products<true>(x, i, j);
           else
             add_products<false>(x, i, j);
           for_each(x, i, j, [](Tile& tile, int v, int, int, const C*) { tile.set(v, -tile.get(v)); });
         }
-        if (i == j) factor(x, j);
-        if (first == j) __syncthreads();
-        if (i < blocks) {
-          if (i != j) solve(x);
+        if (first == j * steps) factor_diagonal<0>(x, i, j);
+        if (exists) {
+          if (!on_diagonal) solve(x);
           store(x, i, j);
         }
         if (diagonal.info != 0) return diagonal.info;
@@ -84,16 +93,16 @@ struct BlockCholesky {
   template <class Visit>
   __device__ void for_each(Block& x, int i, int j, Visit visit) const {
     // why: the addresses of the load would stay in registers until the store
-    int row = i * order + Tile::row();
+    int row = i * height + Tile::row();
     asm volatile("" : "+r"(row));
-    const int column = j * order + Tile::column(0);
+    const int column = j * width + Tile::column(0);
     C* const at = data + place(row, column);
 #pragma unroll
     for (int c = 0; c < T; ++c)
 #pragma unroll
       for (int v = 0; v < Tile::values; ++v)
 #pragma unroll
-        for (int r = 0; r < T; ++r)
+        for (int r = 0; r < R; ++r)
           visit(x[r][c], v, row + 8 * r, column + 8 * c + 4 * v, at + place(8 * r, 8 * c + 4 * v));
   }
 
@@ -112,67 +121,101 @@ struct BlockCholesky {
   }
 
   /// A column of tiles on its way from global memory.
-  using Column = C[T][Tile::values];
-
-  /// That of block row i from column k on.
-  __device__ void fetch(Column& x, int i, int k) const {
-    const int row = i * order + Tile::row();
-    const C* const at = data + place(row, k + Tile::column(0));
+  template <int Count>
+  struct Column {
+    C x[Count][Tile::values];
+  };
+  /// Tile r of those whose rows begin with `first`; `from` is this lane's first element of them.
+  template <int Count>
+  __device__ void fetch(Column<Count>& to, int r, int first, const C* from, bool exists) const {
+    exists = exists && first + Tile::row() + 8 * r < n;
 #pragma unroll
-    for (int v = 0; v < Tile::values; ++v)
-#pragma unroll
-      for (int r = 0; r < T; ++r) x[r][v] = row + 8 * r < n ? at[place(8 * r, 4 * v)] : C{};
+    for (int v = 0; v < Tile::values; ++v) to.x[r][v] = exists ? from[place(8 * r, 4 * v)] : C{};
   }
-  __device__ static Tile tile_of(const C (&x)[Tile::values]) {
+  template <int Count>
+  __device__ static Tile tile_of(const Column<Count>& column, int r) {
     Tile tile;
 #pragma unroll
-    for (int v = 0; v < Tile::values; ++v) tile.set(v, widened(x[v]));
+    for (int v = 0; v < Tile::values; ++v) tile.set(v, widened(column.x[r][v]));
     return tile;
   }
 
-  /// Of L_ik L_jk^H for all k < j, with some columns under way during the products of those before.
+  /// Of L_ik L_jk^H for all k < j.
   template <bool on_diagonal>
   __device__ void add_products(Block& x, int i, int j) const {
-    const int end = j * order;
+    const int end = j * width;
     if (end == 0) return;
-    Column next_left[ahead], next_right[ahead];
-    const auto fetch_both = [&](int u, int k) {
-      fetch(next_left[u], i, k);
-      if constexpr (!on_diagonal) fetch(next_right[u], j, k);
+    Column<R> next_left[left_ahead];
+    Column<T> next_right[right_ahead];
+    const C* const column = data + place(Tile::row(), Tile::column(0));
+    const C *left_from = column + place(i * height, 0), *right_from = column + place(j * width, 0);
+    const auto fetch_left = [&](Column<R>& to, int ahead, bool exists) {
+#pragma unroll
+      for (int r = 0; r < R; ++r) fetch(to, r, i * height, left_from + place(0, ahead * Tile::order), exists);
+    };
+    const auto fetch_right = [&](Column<T>& to, int c, int ahead, bool exists) {
+      if constexpr (!on_diagonal) fetch(to, c, j * width, right_from + place(0, ahead * Tile::order), exists);
     };
 #pragma unroll
-    for (int u = 0; u < ahead; ++u) fetch_both(u, u * Tile::order);
+    for (int u = 0; u < left_ahead; ++u) fetch_left(next_left[u], u, true);
+#pragma unroll
+    for (int u = 0; u < right_ahead; ++u)
+#pragma unroll
+      for (int c = 0; c < T; ++c) fetch_right(next_right[u], c, u, true);
 #pragma unroll 1
-    for (int first = 0; first < end; first += ahead * Tile::order)
+    for (int k = 0; k < end; k += left_ahead * Tile::order)
 #pragma unroll
-      for (int u = 0; u < ahead; ++u) {
-        Tile left[T], right[T];
+      for (int u = 0; u < left_ahead; ++u) {
+        const int rest = end - k - u * Tile::order;
+        const auto fetch_following = [&](int c) {
+          fetch_right(next_right[u % right_ahead], c, right_ahead, rest > right_ahead * Tile::order);
+        };
+        Tile a[R];
 #pragma unroll
-        for (int r = 0; r < T; ++r) {
-          left[r] = tile_of(next_left[u][r]);
-          right[r] = on_diagonal ? left[r] : tile_of(next_right[u][r]);
+        for (int r = 0; r < R; ++r) a[r] = tile_of(next_left[u], r);
+        if constexpr (!in_place) fetch_left(next_left[u], left_ahead, rest > left_ahead * Tile::order);
+#pragma unroll
+        for (int c = 0; c < T; ++c) {
+          Tile b;
+          if constexpr (on_diagonal)
+            b = a[c];
+          else
+            b = tile_of(next_right[u % right_ahead], c);
+          if constexpr (!right_in_place) fetch_following(c);
+#pragma unroll
+          for (int r = on_diagonal ? c / 2 * 2 : 0; r < R; r += 2) add_product(x[r][c], x[r + 1][c], a[r], a[r + 1], b);
+          if constexpr (right_in_place) fetch_following(c);
         }
-        const int k = first + (u + ahead) * Tile::order;
-        if (k < end) fetch_both(u, k);
-#pragma unroll
-        for (int c = 0; c < T; ++c)
-#pragma unroll
-          for (int r = on_diagonal ? c / 2 * 2 : 0; r < T; r += 2)
-            add_product(x[r][c], x[r + 1][c], left[r], left[r + 1], right[c]);
+        if constexpr (in_place) fetch_left(next_left[u], left_ahead, rest > left_ahead * Tile::order);
+        left_from += place(0, Tile::order);
+        right_from += place(0, Tile::order);
       }
   }
 
+  /// Block D of the diagonal and those behind it, each after those before it.
+  template <int D>
+  __device__ void factor_diagonal(Block& x, int i, int j) const {
+    if (i == j * steps + D && i * height < n) factor<D>(x, j);
+    __syncthreads();
+    if constexpr (D + 1 < steps) factor_diagonal<D + 1>(x, i, j);
+  }
+  template <int D>
   __device__ void factor(Block& x, int j) const {
-    int info = 0;
+    int info = D == 0 ? 0 : diagonal.info;
+    __syncwarp();
 #pragma unroll
-    for (int c = 0; c < T; ++c) {
+    for (int c = 0; c < D * R; ++c)
+      if (info == 0) eliminate<D>(x, c);
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+      const int c = D * R + r;
       if (info == 0) {
         Tile inverse;
-        const int bad = factor_tile(x[c][c], inverse);
-        if (bad != 0) info = j * order + c * Tile::order + bad;
-        diagonal.minus_l[c][c][lane()] = -x[c][c];
+        const int bad = factor_tile(x[r][c], inverse);
+        if (bad != 0) info = j * width + c * Tile::order + bad;
+        diagonal.minus_l[c][c][lane()] = -x[r][c];
         diagonal.inverse[c][lane()] = inverse;
-        if (info == 0) eliminate<true>(x, c);
+        if (info == 0) eliminate<D>(x, c);
       }
     }
     if (lane() == 0) diagonal.info = info;
@@ -180,16 +223,18 @@ struct BlockCholesky {
 
   __device__ void solve(Block& x) const {
 #pragma unroll
-    for (int c = 0; c < T; ++c) eliminate<false>(x, c);
+    for (int c = 0; c < T; ++c) eliminate<steps>(x, c);
   }
 
-  /// Column c of the tiles becomes that of L, and its products are subtracted from those to its right.
-  template <bool on_diagonal>
+  /// In block D from the first on the diagonal on, or in one below it, column c of the tiles becomes that of L, and its
+  /// products are subtracted from those to its right.
+  template <int D>
   __device__ void eliminate(Block& x, int c) const {
     const Tile inverse = diagonal.inverse[c][lane()], minus_l = diagonal.minus_l[c][c][lane()];
 #pragma unroll
-    for (int r = 0; r < T; r += 2) {
-      if (on_diagonal && r + 1 <= c) continue;
+    for (int r = 0; r < R; r += 2) {
+      const int row = D * R + r;
+      if (row + 1 <= c) continue;
       Tile y[2]{};
       add_product(y[0], y[1], x[r][c], x[r + 1][c], inverse);
       if constexpr (refined) {
@@ -198,21 +243,22 @@ struct BlockCholesky {
       }
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        if (on_diagonal && r + h == c) {
+        if (row + h == c) {
           x[r + h][c] = -minus_l;
           continue;
         }
-        if (on_diagonal && r + h < c) continue;
+        if (row + h < c) continue;
         x[r + h][c] = y[h];
-        if constexpr (on_diagonal) diagonal.minus_l[r + h][c][lane()] = -y[h];
+        if constexpr (D < steps) diagonal.minus_l[row + h][c][lane()] = -y[h];
       }
     }
 #pragma unroll
     for (int d = c + 1; d < T; ++d) {
+      if (D < steps && d >= (D + 1) * R) continue;
       const Tile minus = diagonal.minus_l[d][c][lane()];
 #pragma unroll
-      for (int r = 0; r < T; r += 2)
-        if (!on_diagonal || r + 1 >= d) add_product(x[r][d], x[r + 1][d], x[r][c], x[r + 1][c], minus);
+      for (int r = 0; r < R; r += 2)
+        if (D * R + r + 1 >= d) add_product(x[r][d], x[r + 1][d], x[r][c], x[r + 1][c], minus);
     }
   }
 

@@ -6,11 +6,11 @@
 namespace blockjacobi::kernels {
 
 /// One matrix a thread block.
-template <class C, int tiles, bool upper>
+template <class C, int rows, int columns, bool upper>
 __global__ void __launch_bounds__(32 * cholesky_warps,
-                                  cholesky_blocks(scalar_words<C>, detail::Arithmetic<C>::is_complex, tiles))
+                                  cholesky_blocks(scalar_words<C>, detail::Arithmetic<C>::is_complex, rows, columns))
     potrf_blocked_kernel(const MatrixBatchView<C> a, int* info) {
-  using Factorization = BlockCholesky<C, tiles, upper>;
+  using Factorization = BlockCholesky<C, rows, columns, upper>;
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;
   const auto matrix = detail::matrix_of(a, k);
@@ -19,10 +19,11 @@ __global__ void __launch_bounds__(32 * cholesky_warps,
   if (threadIdx.x == 0) info[k] = outcome;
 }
 
-template <class C, int tiles>
+template <class C, int rows, int columns>
 void potrf_blocked(bool upper, int warps, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
-  launch_blocked(upper ? potrf_blocked_kernel<C, tiles, true> : potrf_blocked_kernel<C, tiles, false>, "potrf_blocked",
-                 32 * warps, a.count, sizeof(typename BlockCholesky<C, tiles, false>::Diagonal), stream, a, info);
+  launch_blocked(upper ? potrf_blocked_kernel<C, rows, columns, true> : potrf_blocked_kernel<C, rows, columns, false>,
+                 "potrf_blocked", 32 * warps, a.count,
+                 sizeof(typename BlockCholesky<C, rows, columns, false>::Diagonal), stream, a, info);
 }
 
 template <class C>
@@ -30,9 +31,17 @@ void potrf_blocked(batched::Triangle triangle, const MatrixBatchView<C>& a, int*
   constexpr bool complex = detail::Arithmetic<C>::is_complex;
   const bool upper = triangle == batched::Triangle::upper;
   const CholeskyPolicy policy = cholesky_policy(scalar_words<C>, complex, a.rows);
+  const auto launch = [&]<int rows, int columns>() {
+    potrf_blocked<C, rows, columns>(upper, policy.warps, a, info, stream);
+  };
+  if (policy.columns == 2) return launch.template operator()<2, 2>();
   if constexpr (!complex)
-    if (policy.tiles == 4) return potrf_blocked<C, 4>(upper, policy.warps, a, info, stream);
-  potrf_blocked<C, 2>(upper, policy.warps, a, info, stream);
+    if (policy.rows == 4) {
+      if constexpr (sizeof(C) == 8)
+        if (policy.columns == 8) return launch.template operator()<4, 8>();
+      return launch.template operator()<4, 4>();
+    }
+  if constexpr (complex || sizeof(C) == 4) launch.template operator()<2, 4>();
 }
 
 }  // namespace blockjacobi::kernels

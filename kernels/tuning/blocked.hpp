@@ -32,20 +32,30 @@ inline constexpr int uncached_threads = 512;
 
 /// The blocks of the Cholesky factorization, and the warps that share them.
 struct CholeskyPolicy {
-  int tiles;  ///< of order 8 in a row of a block
+  int rows, columns;  ///< of tiles of order 8 in a block
   int warps;
 };
 inline constexpr int cholesky_warps = 4;  ///< at most
-/// By time on an H200. While the first warp factorizes a block on the diagonal the others wait, so that more thread
-/// blocks of fewer warps are faster as long as their matrices stay in the cache; `words` of 4 bytes a scalar.
+/// By time on an H200. While the first warps factorize blocks on the diagonal the others wait, so that more thread
+/// blocks of fewer warps are faster as long as their matrices stay in the cache; wide blocks read less. `words` of 4
+/// bytes a scalar.
 constexpr CholeskyPolicy cholesky_policy(int words, bool complex, int n) {
-  if (complex) return {2, n <= 96 ? 1 : 4};
-  if (words == 1) return n <= 176 ? CholeskyPolicy{2, n <= 80 ? 1 : n <= 112 ? 3 : 4} : CholeskyPolicy{4, 3};
-  return n <= 64 ? CholeskyPolicy{2, 1} : CholeskyPolicy{4, n <= 112 ? 1 : n <= 144 ? 2 : 3};
+  if (complex) {
+    if (n > 176) return {2, 4, 2};
+    return {2, 2, n <= 96 ? 1 : words == 4 ? 4 : n <= 144 ? 2 : 3};
+  }
+  if (words == 1) {
+    if (n <= 176) return n <= 80 ? CholeskyPolicy{2, 2, 1} : CholeskyPolicy{2, 4, 2};
+    return n > 224 && n <= 288 ? CholeskyPolicy{2, 4, 4} : CholeskyPolicy{4, 4, 3};
+  }
+  if (n <= 64) return {2, 2, 1};
+  return n <= 176 ? CholeskyPolicy{4, 4, n <= 112 ? 1 : n <= 144 ? 2 : 3} : CholeskyPolicy{4, 8, 2};
 }
 /// Thread blocks of cholesky_warps that a multiprocessor shall hold, which bounds the registers.
-constexpr int cholesky_blocks(int words, bool complex, int tiles) {
-  return tiles == 4 ? 3 : complex ? 4 : words == 1 ? 6 : 5;
+constexpr int cholesky_blocks(int words, bool complex, int rows, int columns) {
+  if (complex) return columns == 2 ? 4 : 3;
+  if (rows == 2) return columns == 4 ? 4 : words == 1 ? 6 : 5;
+  return columns == 4 ? 3 : 2;
 }
 
 /// Up to this order the matrices that an H200 factorizes at once stay in its L2 cache; above it the LU factorization

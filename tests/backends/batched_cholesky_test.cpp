@@ -115,8 +115,12 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyOfTinyAndLargeMatrices) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(209);
-  for (const auto& [triangle, largest] :
-       {std::pair{Triangle::lower, 77}, {Triangle::upper, 77}, {Triangle::lower, 130}, {Triangle::upper, 130}}) {
+  for (const auto& [triangle, largest] : {std::pair{Triangle::lower, 77},
+                                          {Triangle::upper, 77},
+                                          {Triangle::lower, 130},
+                                          {Triangle::upper, 130},
+                                          {Triangle::lower, 201},
+                                          {Triangle::upper, 201}}) {
     std::vector<NamedMatrix<T>> matrices;
     for (const index_t n : {40, 7, largest, 33, 32}) matrices.push_back(spd_matrices<T>(n, random)[0]);
     std::vector<int> expected(matrices.size(), 0);
