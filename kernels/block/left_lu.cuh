@@ -18,7 +18,9 @@ namespace blockjacobi::kernels {
 /// a time are eliminated by RowPanel, with a row a thread, and the products with their pivot rows are subtracted from
 /// the columns of the panel that are left, which stay in registers.
 ///
-/// Rows left of a panel are interchanged after it, those on its right when they are loaded.
+/// Rows left of a panel are interchanged after it, in the first columns at once and in the others by those warps that
+/// have no part in the products of the next panel, before these read them. Rows on its right are interchanged when
+/// they are loaded.
 ///
 /// `far`: the matrices do not stay in the L2 cache from one panel to the next.
 template <class C, bool far>
@@ -33,6 +35,11 @@ struct LeftLu {
   static constexpr int tile_doubles = 64 * parts;
   /// Tiles under way from global memory; bounded by registers.
   static constexpr int ahead = sizeof(C) == 16 ? (far ? 1 : 2) : 4;
+  /// Whether rows are interchanged during the products of the next panel; for double it takes registers that are worth
+  /// more elsewhere, unless the matrices are far.
+  static constexpr bool overlapped = far || !std::is_same_v<C, double>;
+  /// Columns in which they are interchanged before that panel: products of a panel read from that on its right too.
+  static constexpr int interchanged_at_once = 3 * width;
 
   /// The triangle of a panel as right operands: inverses of the tiles on the diagonal and what is below them.
   struct alignas(16) Triangle {
@@ -80,8 +87,11 @@ struct LeftLu {
       sync();
       if (first + width < n) fetch(a, first + width);
       if (position >= 0) origin()[position] = from;
-      if (first + width < n && warp() == warps() - 1) invert_diagonal(triangle(first));
-      interchange_left(a, first);
+      const bool last = first + width >= n;
+      if (!last && warp() == warps() - 1) invert_diagonal(triangle(first));
+      const int team = overlapped ? warps() - 1 : warps();
+      if (warp() < team)
+        interchange(a, first, 0, overlapped && !last ? min(first, interchanged_at_once) : first, warp(), team);
       __pipeline_wait_prior(0);
       sync();
     }
@@ -134,10 +144,9 @@ struct LeftLu {
     Tiles x;
     load_tiles(x, first);
     sync();
-    if (first > 0) apply(a, x, first);
     int position = thread() < n ? thread() : -1;
     const int first_warp = first / 32, team = warps() - first_warp, count = min(width, n - first);
-    if (warp() < first_warp) {
+    if (first > 0 && !apply(a, x, first)) {
       Panel::attend(team, count + (count - 1) / 8);
       return position;
     }
@@ -147,8 +156,8 @@ struct LeftLu {
     return position;
   }
 
-  /// Subtracts what is left of the panel from its rows.
-  __device__ void apply(const detail::MatrixRef<C>& a, Tiles& x, int first) const {
+  /// Subtracts what is left of the panel from its rows. Returns whether the warp has some that are left to factorize.
+  __device__ bool apply(const detail::MatrixRef<C>& a, Tiles& x, int first) const {
     Stream stream = first_tiles(a);
 #pragma unroll 1
     for (int k = 0; k < first; k += width) {
@@ -162,9 +171,28 @@ struct LeftLu {
       }
       sync();
       if (owner) store_upper(a, x, k, first);
-      if (warp() >= (k + width) / 32) subtract(x, stream, a, rows, first - k);
+      if (warp() < warps_before(k)) {
+        interchange_ahead(a, first, k);
+        return false;
+      }
+      subtract(x, stream, a, rows, first - k);
     }
     sync();
+    return true;
+  }
+  /// Warps whose rows of U end with the panel from column k on.
+  __device__ static int warps_before(int k) { return (k + width) / 32; }
+
+  /// What a warp without rows does from the products with the panel from column k on to their end: the interchanges of
+  /// the last panel, in those columns that are multiplied two panels later.
+  __device__ void interchange_ahead(const detail::MatrixRef<C>& a, int first, int k) const {
+    const int last = first - width;
+#pragma unroll 1
+    for (; k < first; k += width) {
+      const int begin = k - width + interchanged_at_once;
+      if (overlapped && k > 0) interchange(a, last, begin, min(last, begin + width), warp(), warps_before(k));
+      sync();
+    }
   }
 
   /// Column G of the tiles and all that follow, by a team of warps. While they are in registers shared memory is free
@@ -288,9 +316,9 @@ struct LeftLu {
     const C* column;
   };
   __device__ void fetch_tile(Stream& stream, const C* from, const detail::MatrixRef<C>& a, int r) const {
-    if (32 * warp() + 8 * r + Tile::row() >= n) return;
+    const bool exists = 32 * warp() + 8 * r + Tile::row() < n;
 #pragma unroll
-    for (int v = 0; v < Tile::values; ++v) stream.x[r % ahead][v] = from[8 * r + 4 * v * offset_t(a.ld)];
+    for (int v = 0; v < Tile::values; ++v) stream.x[r % ahead][v] = exists ? from[8 * r + 4 * v * offset_t(a.ld)] : C{};
   }
   /// Brings a column of tiles to the L2 cache, a cache line a lane.
   __device__ void prefetch(const detail::MatrixRef<C>& a, const C* column) const {
@@ -324,9 +352,9 @@ struct LeftLu {
         Tile right;
 #pragma unroll
         for (int v = 0; v < Tile::values; ++v) right.set(v, detail::conj(detail::widen(stream.x[r % ahead][v])));
-        fetch_tile(stream, r + ahead < down ? stream.column : following, a, (r + ahead) % down);
 #pragma unroll
         for (int c = 0; c < across; c += 2) add_product(x[c][r], x[c + 1][r], left[c], left[c + 1], right);
+        fetch_tile(stream, r + ahead < down ? stream.column : following, a, (r + ahead) % down);
       }
       stream.column = following;
     }
@@ -420,27 +448,28 @@ struct LeftLu {
       for (int i = 0; i < 8; ++i) set(tile, i, column, y[i]);
     }
   }
-  /// The rows that come into the panel's and those that leave them, in the columns left of it; a row a lane.
-  __device__ void interchange_left(const detail::MatrixRef<C>& a, int first) const {
+  /// The rows that come into the panel and those that leave it, in columns begin..end - 1 left of it, by warp `rank` of
+  /// `team`; a row a lane.
+  __device__ void interchange(const detail::MatrixRef<C>& a, int first, int begin, int end, int rank, int team) const {
     constexpr int together = 4, columns = 32 / width;
     const int own = lane() % width;
     const bool exists = first + own < n;
     const int from = exists ? source()[own] : 0, to = exists ? target()[own] : 0;
     const bool comes = exists && from != first + own, leaves = to >= first + width;
 #pragma unroll 1
-    for (int base = columns * warp(); base < first; base += together * columns * warps()) {
+    for (int base = begin + columns * rank; base < end; base += together * columns * team) {
       C coming[together], leaving[together];
-      const auto column = [&](int t) { return base + lane() / width + t * columns * warps(); };
+      const auto column = [&](int t) { return base + lane() / width + t * columns * team; };
 #pragma unroll
       for (int t = 0; t < together; ++t) {
-        const bool inside = column(t) < first;
+        const bool inside = column(t) < end;
         if (inside && comes) coming[t] = a(from, column(t));
         if (inside && leaves) leaving[t] = a(first + own, column(t));
       }
       __syncwarp();
 #pragma unroll
       for (int t = 0; t < together; ++t) {
-        const bool inside = column(t) < first;
+        const bool inside = column(t) < end;
         if (inside && comes) a(first + own, column(t)) = coming[t];
         if (inside && leaves) a(to, column(t)) = leaving[t];
       }

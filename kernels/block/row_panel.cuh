@@ -78,23 +78,31 @@ struct RowPanel {
     }
     sync(team);
     const int best = team == 1 ? 0 : best_of_team(magnitudes, exchange.offers + buffer, team);
-    const Candidate& chosen = exchange.candidates[buffer + best];
+    const Candidate chosen = loaded(exchange.candidates[buffer + best]);
     const int p = static_cast<int>(exchange.offers[buffer + best].position);
     if (rank == 0 && lane() == 0) exchange.pivots[column] = p;
     position = position == p ? step : position == step ? p : position;
     const bool below = position > step;
     const C factor = below ? scaled(x[0], chosen.power) * chosen.inverse : C{};
     const C finished = below ? factor : x[0];
-    constexpr int size = Vector16<C>::size;
 #pragma unroll
-    for (int v = 0; v < width; v += size) {
-      const auto part = *reinterpret_cast<const Vector16<C>*>(chosen.row + v);
-#pragma unroll
-      for (int c = v; c < v + size; ++c)
-        if (c > 0) x[c - 1] = fused_subtract(x[c], factor, part.value[c - v]);
-    }
+    for (int c = 1; c < width; ++c) x[c - 1] = fused_subtract(x[c], factor, chosen.row[c]);
     x[width - 1] = factor;
     return finished;
+  }
+
+  /// All of it before any of it is used: one wait instead of one for each part.
+  __device__ static Candidate loaded(const Candidate& from) {
+    Candidate to;
+    auto* const parts = reinterpret_cast<uint4*>(&to);
+    const auto address = static_cast<unsigned>(__cvta_generic_to_shared(&from));
+#pragma unroll
+    for (unsigned p = 0; p < sizeof(Candidate) / sizeof(uint4); ++p)
+      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(parts[p].x), "=r"(parts[p].y), "=r"(parts[p].z), "=r"(parts[p].w)
+                   : "r"(address + 16 * p)
+                   : "memory");
+    return to;
   }
 
   __device__ static int best_of_team(const unsigned* magnitudes, const PivotOffer* offers, int team) {

@@ -44,24 +44,22 @@ __global__ void __launch_bounds__(Threads) getrf_left_kernel(const MatrixBatchVi
   if (threadIdx.x == 0) info[k] = singular;
 }
 
-template <class C>
+template <class C, bool far>
 void getrf_left(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
-  const auto launch = [&](auto kernel, std::size_t bytes) {
-    launch_blocked(kernel, "getrf_blocked", a.rows, a.count, bytes, stream, a, ipiv, info);
-  };
-  if (a.rows > largest_near_lu_order)
-    launch(getrf_left_kernel<C, true, largest_blocked_order>, LeftLu<C, true>::bytes(a.rows));
-  else
-    launch(getrf_left_kernel<C, false, near_lu_threads(detail::Arithmetic<C>::is_complex)>,
-           LeftLu<C, false>::bytes(a.rows));
+  auto* kernel = getrf_left_kernel<C, far, lu_threads(detail::Arithmetic<C>::is_complex, far)>;
+  if constexpr (std::is_same_v<C, double>)
+    if (is_roomy_lu(a.rows)) kernel = getrf_left_kernel<C, far, roomy_lu_threads>;
+  launch_blocked(kernel, "getrf_blocked", a.rows, a.count, LeftLu<C, far>::bytes(a.rows), stream, a, ipiv, info);
 }
 
 template <class C>
 void getrf_blocked(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
   if (a.rows <= largest_shared_lu_order(scalar_words<C>, detail::Arithmetic<C>::is_complex))
     getrf_shared<2>(a, ipiv, info, stream);
+  else if (a.rows <= largest_near_lu_order)
+    getrf_left<C, false>(a, ipiv, info, stream);
   else
-    getrf_left(a, ipiv, info, stream);
+    getrf_left<C, true>(a, ipiv, info, stream);
 }
 
 }  // namespace blockjacobi::kernels

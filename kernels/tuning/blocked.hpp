@@ -61,8 +61,11 @@ constexpr int cholesky_blocks(int words, bool complex, int rows, int columns) {
 /// Up to this order the matrices that an H200 factorizes at once stay in its L2 cache; above it the LU factorization
 /// asks for their columns ahead of time.
 inline constexpr int largest_near_lu_order = 256;
-/// What the registers of the kernel for the others are bounded by: with fewer of them complex products spill.
-constexpr int near_lu_threads(bool complex) { return complex ? 384 : 512; }
+/// What the registers of the kernels for the others are bounded by: with fewer of them complex products spill.
+constexpr int lu_threads(bool complex, bool far) { return complex && !far ? 384 : 512; }
+/// In double precision, where more registers cost no thread block of a multiprocessor and are faster on an H200.
+inline constexpr int roomy_lu_threads = 384;
+constexpr bool is_roomy_lu(int n) { return (n > 160 && n <= 192) || (n > largest_near_lu_order && n <= 384); }
 
 /// Rows of a panel of the LU factorization in shared memory that a thread has in its registers, at most.
 constexpr int lu_rows(int words) { return words == 1 ? 3 : 2; }
