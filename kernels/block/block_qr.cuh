@@ -1,36 +1,39 @@
 #pragma once
 
 #include "core/shared/matrix_batch.hpp"
+#include "kernels/block/reflector_stages.cuh"
 #include "kernels/subwarp/householder.cuh"
 #include "kernels/subwarp/stored_tile.cuh"
 
 namespace blockjacobi::kernels {
 
-/// Householder QR of one m x n matrix in place by a thread block, in fp64 on the tensor cores, left to right by panels
-/// of 8 T columns. Each warp has a band of 8 R rows of the panel in its registers. All reflectors before are applied to
-/// the panel, a panel of them at a time, and then it is factorized by tiles of 8 columns in the same manner.
+/// Householder QR of one m x n matrix in place by a thread block, with the products in fp64 on the tensor cores, left
+/// to right by panels of 8 T columns. Each warp has a band of 8 R rows of the panel in its registers. All reflectors
+/// before are applied to the panel, 16 at a time, and then it is factorized by tiles of 8 columns: a tile unblocked, in
+/// the precision of the matrix, whose reflectors are applied to the tiles behind it.
 ///
 /// Tiles are transposed, of the panel C as of the reflectors V: lanes have columns, so that the product C^T conj(V)
-/// and the update of C^T take the tiles as they stand in the registers; only the update needs the other form of V,
-/// which each warp reads from its own rows of the matrix. Products are summed over the warps in shared memory.
+/// and the update of C^T take the tiles as they stand in the registers; only the update needs the other form of V.
+/// Each warp reads both from its own rows, which `stages` times 16 reflectors ahead are brought to shared memory, or
+/// without stages from the matrix twice. Products are summed over the warps in shared memory.
 ///
-/// H_1^H .. H_w^H = I - V T^H V^H with T = (D + U)^-1, U = V^H V above the diagonal (LARFT). The tiles on the diagonal
-/// of T are formed, from then on T^H is applied by substitution, tile by tile.
-template <class C, int T, int R>
+/// H_1^H .. H_w^H = I - V T^H V^H with T = (D + U)^-1, U = V^H V above the diagonal (LARFT), formed for 16 reflectors.
+template <class C, int T, int R, int stages>
 class BlockQr {
  public:
   using Wide = tensor_scalar_t<C>;
   using Tile = TensorTile<Wide>;
+  using Real = detail::arithmetic_real_t<C>;
+  using Stages = ReflectorStages<C, R, stages>;
   static constexpr int width = 8 * T, band = 8 * R;
+  static constexpr int depth = Stages::depth;  ///< reflectors applied at once
   static_assert(T % 2 == 0, "products are of two tiles above each other");
 
   /// Rows and columns of the largest matrix.
   __host__ __device__ static constexpr int bands(int rows) { return (rows + band - 1) / band; }
   __host__ __device__ static constexpr std::size_t bytes(int rows, int columns) {
-    const int steps = rows < columns ? rows : columns;
-    const int before = (columns - 1) / width, panels = (steps + width - 1) / width;
-    return sizeof(Common) + static_cast<std::size_t>(bands(rows)) * sizeof(Products) +
-           static_cast<std::size_t>(before < panels ? before : panels) * sizeof(Triangle);
+    return sizeof(Common) + static_cast<std::size_t>(bands(rows)) * (sizeof(Products) + Stages::elements * sizeof(C)) +
+           static_cast<std::size_t>(triangles(rows, columns)) * sizeof(Triangle);
   }
 
   __device__ BlockQr(const detail::MatrixRef<C>& a, C* tau, unsigned char* shared)
@@ -39,15 +42,20 @@ class BlockQr {
         tau_(tau),
         common_(*reinterpret_cast<Common*>(shared)),
         products_(reinterpret_cast<Products*>(&common_ + 1)),
-        triangles_(reinterpret_cast<Triangle*>(products_ + bands(a.rows))) {}
+        triangles_(reinterpret_cast<Triangle*>(products_ + bands(a.rows))),
+        stages_(a, warp() * band,
+                reinterpret_cast<C*>(triangles_ + triangles(a.rows, a.cols)) + warp() * Stages::elements) {}
 
   __device__ void run() {
     if (warp() >= bands(a_.rows)) return;
 #pragma unroll 1
     for (int first = 0; first < a_.cols; first += width) {
+      const int end = min(first, steps_);  // of the reflectors before
+#pragma unroll 1
+      for (int k = 0; k < stages * depth; k += depth) stages_.fetch(k, end);
       load(first);
 #pragma unroll 1
-      for (int k = 0; k < min(first, steps_); k += width) apply(k);
+      for (int k = 0; k < end; k += depth) apply(k, end);
       prefetch(first + width);
       const int top = first / band;
       const bool works = warp() >= top || first >= steps_;
@@ -60,31 +68,30 @@ class BlockQr {
  private:
   using Warp = Team<32>;
   /// V^T conj(C) over the rows of a warp: [reflectors][columns].
-  using Products = TransposableTile<Wide>[T][T];
-  /// Of a panel: -T^T on the diagonal, and below it (V_i^H V_j)^T, i < j.
+  using Products = TransposableTile<Wide>[2][T];
+  /// -T^T of 16 reflectors: the tiles on the diagonal, and the one below.
   struct Triangle {
-    StoredTile<Wide> tile[T * (T + 1) / 2];
-    __device__ StoredTile<Wide>& operator()(int j, int i) { return tile[j * (j + 1) / 2 + i]; }
+    StoredTile<Wide> diagonal[2], below;
   };
+  /// Of the reflectors that others follow.
+  __host__ __device__ static constexpr int triangles(int rows, int columns) {
+    const int steps = rows < columns ? rows : columns, before = (columns - 1) / width * width;
+    return ((before < steps ? before : steps) + depth - 1) / depth;
+  }
   /// What 8 reflectors are multiplied by in an update of the panel, [columns].
   using Factors = StoredPair<Wide>[T / 2];
   struct Common {
-    Factors factors[T];   ///< of a panel that is applied
-    Factors own;          ///< of the panel at work, for which the warps above its diagonal do not wait
-    Wide sums[2][16][8];  ///< of a step: [buffer][warp][column]
-    Wide heads[2][8];     ///< its row
-    unsigned words[16];   ///< of a step that needs care
+    Factors factors[2];  ///< of reflectors that are applied
+    Factors own;         ///< of the panel at work, for which the warps above its diagonal do not wait
+    C sums[2][16][8];    ///< of a step: [buffer][warp][column]
+    C heads[2][8];       ///< its row
+    unsigned words[16];  ///< of a step that needs care
   };
 
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
   /// The matrix's column of the lane in a tile, and its first row.
   __device__ static int lane_column() { return Tile::row(); }
   __device__ static int lane_row() { return opaque(warp() * band + Tile::lane() % 4); }
-  /// why: addresses and predicates of one access would stay in registers until the next
-  __device__ static int opaque(int row) {
-    asm volatile("" : "+r"(row));
-    return row;
-  }
   /// Row of value v in tile r, from lane_row() on.
   __device__ static constexpr int offset(int r, int v) { return 8 * r + 4 * v; }
 
@@ -142,6 +149,13 @@ class BlockQr {
     for (int v = 0; v < 2; ++v)
       if (row + 4 * v < a_.rows && column < a_.cols) to[4 * v] = narrowed<C>(x.get(v));
   }
+  __device__ void store(const C (&x)[2], int r, int first) const {
+    const int row = lane_row() + 8 * r, column = first + lane_column();
+    C* const to = a_.column(column) + row;
+#pragma unroll
+    for (int v = 0; v < 2; ++v)
+      if (row + 4 * v < a_.rows && column < a_.cols) to[4 * v] = x[v];
+  }
   /// What factor() has not stored.
   __device__ void store_rest(int first) const {
     const bool above = first >= (warp() + 1) * band;
@@ -197,23 +211,35 @@ class BlockQr {
           x[r].set(v, detail::conj(reflector_value(from + v * next + 8 * r, row + 8 * r, column + 4 * v)));
     }
   }
-  /// Adds the products of 8 reflectors with their factors.
-  __device__ void update(int first, const Factors& factors) {
+  /// Adds the products of 8 reflectors with their factors to the tile columns from j on; get(r) has their conjugate
+  /// tiles.
+  template <class Get>
+  __device__ void update(const Factors& factors, int j, Get get) {
+    Tile upper[T / 2], lower[T / 2];
+#pragma unroll
+    for (int p = 0; p < T / 2; ++p)
+      if (2 * p + 1 >= j) factors[p].get(upper[p], lower[p]);
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+      const Tile x = get(r);
+#pragma unroll
+      for (int p = 0; p < T / 2; ++p)
+        if (2 * p + 1 >= j) add_product(x_[2 * p][r], x_[2 * p + 1][r], upper[p], lower[p], x);
+    }
+  }
+  __device__ void update_from_matrix(int first, const Factors& factors, int j) {
     Tile x[R];
     load_conjugate(x, first);
-#pragma unroll
-    for (int j = 0; j < T; j += 2) {
-      Tile upper, lower;
-      factors[j / 2].get(upper, lower);
-#pragma unroll
-      for (int r = 0; r < R; ++r) add_product(x_[j][r], x_[j + 1][r], upper, lower, x[r]);
-    }
+    update(factors, j, [&](int r) { return x[r]; });
+  }
+  __device__ void update_from_stage(const C* from, int second, const Factors& factors, int j) {
+    update(factors, j, [&](int r) { return Stages::conjugate_tile(from, second, r); });
   }
   /// Over the warps from `first` on.
   template <bool adjoint>
   __device__ Tile sum_of_products(int first, int reflectors, int columns) const {
     Tile sum{};
-#pragma unroll 4
+#pragma unroll 8
     for (int w = first; w < bands(a_.rows); ++w) {
       const Tile part = products_[w][reflectors][columns].template get<adjoint>();
 #pragma unroll
@@ -225,50 +251,63 @@ class BlockQr {
   /// Of reflectors, from number `first` on.
   __device__ int tiles_from(int first) const { return (steps_ - first + 7) / 8; }
 
-  /// Applies the panel of reflectors from `first` on.
-  __device__ void apply(int first) {
+  /// Applies the 16 reflectors from `first` on, of those before `end`.
+  __device__ void apply(int first, int end) {
     const bool takes_part = warp() >= first / band;
-    prefetch(first + width);
+    if (stages == 0) prefetch(first + depth);
     if (takes_part) multiply(first);
     synchronize();
 #pragma unroll 1
-    for (int j = warp(); j < T; j += bands(a_.rows)) substitute(first, j);
+    for (int i = warp(); i < 2 * T; i += bands(a_.rows))
+      if (i / T < tiles_from(first)) make_factors(first, i / T, i % T);
     synchronize();
     if (!takes_part) return;
+    if constexpr (stages == 0) {
 #pragma unroll 1
-    for (int c = min(T, tiles_from(first)) - 1; c >= 0; --c) update(first + 8 * c, common_.factors[c]);
+      for (int c = min(2, tiles_from(first)) - 1; c >= 0; --c) update_from_matrix(first + 8 * c, common_.factors[c], 0);
+    } else {
+      const C* const from = stages_.conjugate(first);
+      constexpr int unrolled = Tile::is_complex ? 2 : 1;  // by registers
+#pragma unroll unrolled
+      for (int c = 0; c < 2; ++c)
+        if (c < tiles_from(first)) update_from_stage(from, c, common_.factors[c], 0);
+      __syncwarp();
+      stages_.fetch(first + stages * depth, end);
+    }
   }
   __device__ void multiply(int first) const {
-#pragma unroll 1
-    for (int c = 0; c < min(T, tiles_from(first)); c += 2) {
-      Tile v_upper[R], v_lower[R], upper[T]{}, lower[T]{};
-      load_transposed(v_upper, first + 8 * c);
-      load_transposed(v_lower, first + 8 * c + 8);
+    Tile upper[T]{}, lower[T]{};
+    if constexpr (stages == 0) {
+      Tile v_upper[R], v_lower[R];
+      load_transposed(v_upper, first);
+      load_transposed(v_lower, first + 8);
 #pragma unroll
       for (int r = 0; r < R; ++r)
 #pragma unroll
         for (int j = 0; j < T; ++j) add_product(upper[j], lower[j], v_upper[r], v_lower[r], x_[j][r]);
+    } else {
+      stages_.wait(first);
+      const C* const from = stages_.transposed(first);
 #pragma unroll
-      for (int j = 0; j < T; ++j) {
-        products_[warp()][c][j].set(upper[j]);
-        products_[warp()][c + 1][j].set(lower[j]);
+      for (int r = 0; r < R; ++r) {
+        const Tile v_upper = Stages::transposed_tile(from, 0, r), v_lower = Stages::transposed_tile(from, 1, r);
+#pragma unroll
+        for (int j = 0; j < T; ++j) add_product(upper[j], lower[j], v_upper, v_lower, x_[j][r]);
       }
     }
-  }
-  /// The factors of tile column j of the panel.
-  __device__ void substitute(int first, int j) const {
-    Triangle& triangle = triangles_[first / width];
-    Tile factor[T];
 #pragma unroll
-    for (int c = 0; c < T; ++c) {
-      if (c >= tiles_from(first)) break;
-      Tile sum = sum_of_products<true>(first / band, c, j);
-#pragma unroll
-      for (int d = 0; d < c; ++d) add_product(sum, factor[d], triangle(c, d).get());
-      factor[c] = {};
-      add_product(factor[c], sum, triangle(c, c).get());
-      common_.factors[c][j / 2].set(j % 2, factor[c]);
+    for (int j = 0; j < T; ++j) {
+      products_[warp()][0][j].set(upper[j]);
+      products_[warp()][1][j].set(lower[j]);
     }
+  }
+  /// Of reflector tile c for tile column j of the panel.
+  __device__ void make_factors(int first, int c, int j) const {
+    const Triangle& triangle = triangles_[first / depth];
+    Tile factors{};
+    add_product(factors, sum_of_products<true>(first / band, c, j), triangle.diagonal[c].get());
+    if (c > 0) add_product(factors, sum_of_products<true>(first / band, 0, j), triangle.below.get());
+    common_.factors[c][j / 2].set(j % 2, factors);
   }
 
   template <int c>
@@ -277,9 +316,14 @@ class BlockQr {
     if (first >= steps_) return;
     const Wide tau = eliminate(x_[c], first, top);
     if (first + 8 >= a_.cols) return;
+    if constexpr (stages > 0) {  // which are all free
+      C* const to = stages_.transposed(0);
+#pragma unroll
+      for (int r = 0; r < R; ++r) Stages::put_transposed_tile(to, r, x_[c][r]);
+    }
     __syncwarp();
 #pragma unroll
-    for (int j = 0; j < T; ++j) {
+    for (int j = c / 2 * 2; j < T; ++j) {
       Tile product{};
 #pragma unroll
       for (int r = 0; r < R; ++r) add_product(product, x_[c][r], x_[j][r]);
@@ -289,23 +333,32 @@ class BlockQr {
     combine(c, panel, top, tau);
     if constexpr (c + 1 < T) {
       synchronize(top);
-      update(first, common_.own);
+      if constexpr (stages == 0)
+        update_from_matrix(first, common_.own, c + 1);
+      else
+        update_from_stage(stages_.conjugate(0), 0, common_.own, c + 1);
       factor_tile<c + 1>(panel, top);
     }
   }
-  /// Tile column c of the panel's triangle, and the factors of the columns behind.
+  /// Of tile column c of the panel: its part of a triangle, and the factors of the columns behind.
   __device__ void combine(int c, int panel, int top, Wide tau) const {
-    if (warp() - top >= T) return;
-    const Tile triangle = minus_triangle(sum_of_products<false>(top, 0, c), tau);
+    const int begin = c / 2 * 2;
+    if (warp() - top >= T - begin) return;
+    const Tile diagonal = minus_triangle(sum_of_products<false>(top, 0, c), tau);
     const bool kept = panel + width < a_.cols;
-    Triangle& own = triangles_[panel / width];
+    Triangle& triangle = triangles_[panel / depth + c / 2];
 #pragma unroll 1
-    for (int j = warp() - top; j < T; j += bands(a_.rows) - top) {
-      Tile factor{};
-      if (j == c && kept) own(c, c).set(triangle);
-      if (j < c && kept) own(c, j).set(sum_of_products<false>(top, 0, j));
-      if (j > c) add_product(factor, sum_of_products<true>(top, 0, j), triangle);
-      common_.own[j / 2].set(j % 2, factor);
+    for (int j = begin + warp() - top; j < T; j += bands(a_.rows) - top) {
+      Tile factors{};
+      if (j == c && kept) triangle.diagonal[c % 2].set(diagonal);
+      if (j < c && kept) {
+        Tile left{}, below{};
+        add_product(left, diagonal, sum_of_products<true>(top, 0, j));
+        add_product(below, left, triangle.diagonal[0].get_adjoint());
+        triangle.below.set(below);
+      }
+      if (j > c) add_product(factors, sum_of_products<true>(top, 0, j), diagonal);
+      common_.own[j / 2].set(j % 2, factors);
     }
   }
 
@@ -331,13 +384,13 @@ class BlockQr {
   }
 
   /// The rows of this warp below the tile on the diagonal, and that tile.
-  using Column = Tile[R + 1];
+  using Column = C[R + 1][2];
 
   /// Of a step: the sums over the rows below its own of conj(u_i) y_i for the lane's column y, and their own elements.
   struct Sums {
-    Wide total, head;
-    double tail;  ///< |u|^2
-    Wide alpha;
+    C total, head;
+    Real tail;  ///< |u|^2
+    C alpha;
   };
 
   /// Unblocked, of 8 columns, which become the reflectors. Returns the tau of the lane's column.
@@ -346,47 +399,51 @@ class BlockQr {
     const int diagonal = (first - warp() * band) / 8;  // the tile in which it is
     const bool has_diagonal = diagonal >= 0 && diagonal < R;
     Column x;  // below the diagonal tile, and that
-    Tile& d = x[R];
-    d = {};
+    C(&d)[2] = x[R];
+    d[0] = d[1] = C{};
 #pragma unroll
     for (int r = 0; r < R; ++r) {
       if (r < diagonal) store(y[r], r, first);
-      if (r == diagonal) d = y[r];
-      x[r] = r > diagonal ? y[r] : Tile{};
+#pragma unroll
+      for (int v = 0; v < 2; ++v) {
+        const C value = narrowed<C>(y[r].get(v));
+        if (r == diagonal) d[v] = value;
+        x[r][v] = r > diagonal ? value : C{};
+      }
     }
-    Wide tau{}, scale = detail::from_real<Wide>(1);
+    C tau{}, scale = detail::from_real<C>(1);
 #pragma unroll 1
     for (int l = 0; l < min(8, steps_ - first); ++l) {
-      double power = 1;
+      Real power = 1;
       bool careful = false, tail_is_zero = false;
       Column u;
       Sums sums;
-      FastReflector<Wide> h;
+      FastReflector<C> h;
 #pragma unroll 1
       while (true) {
 #pragma unroll
         for (int r = 0; r <= R; ++r)
 #pragma unroll
           for (int v = 0; v < 2; ++v) {
-            const Wide value = Warp::broadcast(x[r].get(v), Tile::lane_of_row(l) + lane_in_row);
-            u[r].set(v, r < R || Tile::column(v) > l ? value : Wide{});
+            const C value = Warp::broadcast(x[r][v], Tile::lane_of_row(l) + lane_in_row);
+            u[r][v] = r < R || Tile::column(v) > l ? value : C{};
           }
-        if (has_diagonal && lane_in_row == l % 4) common_.heads[l % 2][own_column] = l < 4 ? d.get(0) : d.get(1);
+        if (has_diagonal && lane_in_row == l % 4) common_.heads[l % 2][own_column] = l < 4 ? d[0] : d[1];
         sums = sums_of(u, x, l, top);
-        h = FastReflector<Wide>::make(sums.alpha, sums.tail);
+        h = FastReflector<C>::make(sums.alpha, sums.tail);
         // Uniform in the warps at work. Squares that underflowed do not make a tail zero.
         if (careful || (sums.tail != 0 && h.served)) break;
         careful = true;
-        const auto scaling = NormScale<double>::of(largest_word(u, sums.alpha, top, tail_is_zero));
+        const auto scaling = NormScale<Real>::of(largest_word(u, sums.alpha, top, tail_is_zero));
         power = scaling.inverse;
 #pragma unroll
         for (int r = 0; r <= R; ++r)
 #pragma unroll
           for (int v = 0; v < 2; ++v)
-            if (own_column == l && (r < R || Tile::column(v) >= l)) x[r].set(v, scaled(x[r].get(v), scaling.power));
+            if (own_column == l && (r < R || Tile::column(v) >= l)) x[r][v] = scaled(x[r][v], scaling.power);
       }
       if (tail_is_zero && is_real(sums.alpha)) h.resolve_vanishing_tail(sums.alpha, true);
-      const Wide factor = own_column > l ? h.gamma * (sums.total + detail::conj(h.first) * sums.head) : Wide{};
+      const C factor = own_column > l ? h.gamma * (sums.total + detail::conj(h.first) * sums.head) : C{};
       if (own_column == l) {
         tau = h.tau;
         scale = h.scale;
@@ -396,67 +453,66 @@ class BlockQr {
 #pragma unroll
         for (int v = 0; v < 2; ++v) {
           const bool on_diagonal = r == R && Tile::column(v) == l;
-          x[r].set(v, fused_subtract(x[r].get(v), factor, on_diagonal ? h.first : u[r].get(v)));
-          if (on_diagonal && own_column == l) x[r].set(v, detail::from_real<Wide>(h.beta * power));
+          x[r][v] = fused_subtract(x[r][v], factor, on_diagonal ? h.first : u[r][v]);
+          if (on_diagonal && own_column == l) x[r][v] = detail::from_real<C>(h.beta * power);
         }
     }
     const bool exists = first + own_column < steps_;
-    if (warp() == top && lane_in_row == 0 && exists) tau_[first + own_column] = narrowed<C>(tau);
+    if (warp() == top && lane_in_row == 0 && exists) tau_[first + own_column] = tau;
 
 #pragma unroll
     for (int v = 0; v < 2; ++v)
-      if (Tile::column(v) > own_column) d.set(v, d.get(v) * scale);
+      if (Tile::column(v) > own_column) d[v] = d[v] * scale;
     if (has_diagonal) store(d, diagonal, first);
 #pragma unroll
     for (int v = 0; v < 2; ++v)
-      if (Tile::column(v) <= own_column) d.set(v, detail::from_real<Wide>(Tile::column(v) == own_column));
+      if (Tile::column(v) <= own_column) d[v] = detail::from_real<C>(Tile::column(v) == own_column);
 #pragma unroll
     for (int r = 0; r < R; ++r) {
 #pragma unroll
-      for (int v = 0; v < 2; ++v) x[r].set(v, x[r].get(v) * scale);
+      for (int v = 0; v < 2; ++v) x[r][v] = x[r][v] * scale;
       if (r > diagonal) store(x[r], r, first);
-      const Tile reflectors = r == diagonal ? d : x[r];
 #pragma unroll
-      for (int v = 0; v < 2; ++v) y[r].set(v, exists ? widened(narrowed<C>(reflectors.get(v))) : Wide{});
+      for (int v = 0; v < 2; ++v) y[r].set(v, exists ? widened(r == diagonal ? d[v] : x[r][v]) : Wide{});
     }
-    return tau;
+    return widened(tau);
   }
 
   __device__ Sums sums_of(const Column& u, const Column& x, int l, int top) const {
     const int k = Tile::lane() % 4, warps = bands(a_.rows) - top;
-    Wide sum[2]{};
+    C sum[2]{};
 #pragma unroll
     for (int r = 0; r <= R; ++r)
 #pragma unroll
-      for (int v = 0; v < 2; ++v) sum[v] = fused_add(sum[v], detail::conj(u[r].get(v)), x[r].get(v));
-    Wide total = over_lanes(sum[0] + sum[1]);
+      for (int v = 0; v < 2; ++v) sum[v] = fused_add(sum[v], detail::conj(u[r][v]), x[r][v]);
+    C total = over_lanes(sum[0] + sum[1]);
     if (k == 0 && warps > 1) common_.sums[l % 2][warp() - top][lane_column()] = total;
     synchronize(top);
     if (warps > 1) {
-      total = Wide{};
+      total = C{};
 #pragma unroll 4
       for (int w = k; w < warps; w += 4) total = total + common_.sums[l % 2][w][lane_column()];
       total = over_lanes(total);
     }
-    const double tail = Warp::broadcast(detail::real_part(total), Tile::lane_of_row(l));
+    const Real tail = Warp::broadcast(detail::real_part(total), Tile::lane_of_row(l));
     return {total, common_.heads[l % 2][lane_column()], tail, common_.heads[l % 2][l]};
   }
   /// Over the four lanes of a column.
-  __device__ static Wide over_lanes(Wide sum) {
+  __device__ static C over_lanes(C sum) {
     sum = sum + Team<4>::exchange(sum, 1);
     return sum + Team<4>::exchange(sum, 2);
   }
 
   /// The largest magnitude word of the column, and whether there is more than zeros below its first element.
-  __device__ unsigned largest_word(const Column& u, Wide alpha, int top, bool& tail_is_zero) const {
+  __device__ unsigned largest_word(const Column& u, C alpha, int top, bool& tail_is_zero) const {
     unsigned word = 0;
     bool zero = true;
 #pragma unroll
     for (int r = 0; r <= R; ++r)
 #pragma unroll
       for (int v = 0; v < 2; ++v) {
-        word = max(word, magnitude_word(u[r].get(v)));
-        zero = zero && detail::is_zero(u[r].get(v));
+        word = max(word, magnitude_word(u[r][v]));
+        zero = zero && detail::is_zero(u[r][v]);
       }
     word = Warp::max(word) << 1 | Warp::any_in_warp(!zero);
     if (Tile::lane() == 0) common_.words[warp()] = word;
@@ -477,7 +533,8 @@ class BlockQr {
   Common& common_;
   Products* products_;   ///< of the warps
   Triangle* triangles_;  ///< of the panels that others follow
-  Tile x_[T][R];         ///< of the panel
+  Stages stages_;
+  Tile x_[T][R];  ///< of the panel
 };
 
 }  // namespace blockjacobi::kernels

@@ -31,6 +31,19 @@ class StoredTile {
     return x;
   }
 
+  /// With bank conflicts.
+  __device__ Tile get_adjoint() const {
+    Tile x;
+#pragma unroll
+    for (int p = 0; p < parts; ++p)
+#pragma unroll
+      for (int v = 0; v < Tile::values; ++v) {
+        const double value = two_[p][Tile::lane_of_row(Tile::column(v)) + Tile::row() % 4].value[Tile::row() / 4];
+        x.part[p][v] = p == 1 ? -value : value;
+      }
+    return x;
+  }
+
  private:
   TwoDoubles two_[parts][32];
 };

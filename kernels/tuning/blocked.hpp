@@ -11,20 +11,29 @@ inline constexpr int largest_blocked_order = 512;
 constexpr int blocked_panel(int words) { return words == 4 ? 8 : 16; }
 
 /// A panel of the QR factorization: its width in tiles of 8 columns, the height of what a warp has of it in tiles of 8
-/// rows, and the most warps of a thread block, which bounds the registers.
+/// rows, the most warps of a thread block, which bounds the registers, and how many times 16 reflectors ahead come to
+/// shared memory; with 0 they go from the matrix to registers.
 struct QrShape {
-  int columns, rows, warps;
+  int columns, rows, warps, stages;
   bool operator==(const QrShape&) const = default;
 };
-/// By time on an H200, of m rows. Few rows behind the last one count, and many thread blocks a multiprocessor; wide
-/// panels read the reflectors less often.
-constexpr QrShape qr_shape(bool complex, int m) {
-  if (complex)
-    return m <= 128 || (m > 192 && m <= 256) ? QrShape{2, 4, 8} : m <= 384 ? QrShape{2, 3, 16} : QrShape{2, 4, 16};
-  if (m <= 40) return {2, 5, 12};
-  if (m <= 64) return m <= 48 ? QrShape{2, 6, 16} : QrShape{2, 8, 8};
-  if (m <= 192) return m <= 128 ? QrShape{2, 4, 16} : m <= 160 ? QrShape{2, 5, 16} : QrShape{2, 6, 16};
-  return m <= 256 ? QrShape{2, 4, 16} : m <= 336 ? QrShape{2, 6, 16} : QrShape{4, 8, 8};
+/// By time on an H200, of m rows; `words` of 4 bytes a scalar. Few rows behind the last one count, and many thread
+/// blocks a multiprocessor; wide panels read the reflectors less often.
+constexpr QrShape qr_shape(int words, bool complex, int m) {
+  if (complex && words == 2) return m <= 48 || m > 384 ? QrShape{2, 6, 12, 1} : QrShape{2, 4, 12, 1};
+  if (complex) {
+    if (m <= 128 || (m > 192 && m <= 256)) return {2, 4, 8, 1};
+    return m <= 384 ? QrShape{2, 4, 12, 0} : QrShape{2, 4, 16, 0};
+  }
+  if (words == 1) {
+    if (m <= 64) return m <= 40 ? QrShape{2, 5, 16, 1} : m <= 48 ? QrShape{2, 6, 16, 1} : QrShape{2, 4, 16, 2};
+    if (m <= 128) return m <= 96 ? QrShape{2, 6, 16, 1} : QrShape{2, 4, 16, 2};
+    if (m <= 192) return m <= 160 ? QrShape{2, 5, 16, 2} : QrShape{2, 6, 16, 1};
+    return m > 256 && m <= 384 ? QrShape{2, 6, 16, 2} : QrShape{4, 8, 8, 2};
+  }
+  if (m <= 64) return m <= 40 ? QrShape{2, 5, 12, 1} : m <= 48 ? QrShape{2, 6, 12, 1} : QrShape{2, 8, 8, 1};
+  if (m <= 96 || (m > 160 && m <= 192)) return {2, 6, 12, 1};
+  return m <= 256 ? QrShape{2, 4, 16, 1} : m <= 384 ? QrShape{2, 6, 16, 0} : QrShape{4, 8, 8, 2};
 }
 
 /// Threads of a thread block with a thread for each row, at most.
