@@ -38,7 +38,6 @@ class ReflectorStages {
   static constexpr int words = static_cast<int>(sizeof(C)) / 4, ld = band + 4 / words;
   static constexpr int elements = stages * depth * ld;  ///< of a warp
 
-  ReflectorStages() = default;
   /// `own`: of this warp, whose band begins with row `top`.
   __device__ ReflectorStages(const detail::MatrixRef<C>& a, int top, C* own)
       : a_(a),
