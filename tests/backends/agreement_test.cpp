@@ -1,0 +1,172 @@
+#include "support/backends.hpp"
+#include "support/hard_matrices.hpp"
+#include "support/singular_family.hpp"
+
+#include <cstdlib>
+
+namespace blockjacobi::test {
+namespace {
+
+/// Every backend judges blocks as one thread of the host does.
+template <class Case>
+class AgreementWithHost : public BackendTest<Case> {};
+TYPED_TEST_SUITE(AgreementWithHost, BackendCases, BackendCaseName);
+
+/// The magnitude by which rows and columns are brought near 1 is rounded, and a modulus or |Re| + |Im|: the power of
+/// two of each may be the next one, which changes the condition by at most 4 for the rows and 4 for the columns.
+constexpr double rcond_factor = 16;
+
+/// What is found in the blocks of a matrix.
+template <Scalar T>
+struct Judgement {
+  Judgement(const Backend& backend, const CsrMatrix<T>& matrix, const BlockPartition& blocks, SingularPolicy policy)
+      : m(backend, matrix, blocks, {.singular = policy}), info(m.info()), rcond(m.rcond()) {}
+
+  BlockJacobi<T> m;
+  std::vector<int> info;
+  std::vector<real_t<T>> rcond;
+};
+
+/// Within a factor 100 of the threshold rounding may decide.
+template <Scalar T>
+bool is_in_band(double rcond, index_t n) {
+  const double threshold = 10.0 * n * std::numeric_limits<real_t<T>>::epsilon();
+  return rcond > threshold / 100 && rcond < threshold * 100;
+}
+
+/// Block b, whose info is not 0 on either side, has the same diagonal there.
+template <Scalar T>
+void expect_same_fallback(const Judgement<T>& host, const Judgement<T>& other, index_t b) {
+  const Dense<T> x = stored_inverse(host.m, b);
+  EXPECT_LE((x - stored_inverse(other.m, b)).cwiseAbs().maxCoeff(),
+            4 * std::numeric_limits<real_t<T>>::epsilon() * x.cwiseAbs().maxCoeff());
+}
+
+template <Scalar T>
+void expect_agreement(const Backend& backend, const CsrMatrix<T>& matrix, const BlockPartition& blocks,
+                      SingularPolicy policy = SingularPolicy::scalar_jacobi) {
+  const Judgement<T> host(Backend::host(1), matrix, blocks, policy), other(backend, matrix, blocks, policy);
+  const bool is_diagonal = policy == SingularPolicy::identity || policy == SingularPolicy::scalar_jacobi;
+  for (index_t b = 0; b < blocks.blocks(); ++b) {
+    const auto i = static_cast<std::size_t>(b);
+    const index_t n = blocks.block_size(b);
+    const double rcond = static_cast<double>(host.rcond[i]);
+    SCOPED_TRACE(::testing::Message() << to_string(policy) << ", block " << b << " of order " << n << ", rcond "
+                                      << rcond << " and " << other.rcond[i]);
+    if (host.info[i] < 0 || other.info[i] < 0) {
+      EXPECT_EQ(host.info[i], other.info[i]);
+      EXPECT_TRUE(std::isnan(other.rcond[i]));
+    } else if (!is_in_band<T>(rcond, n)) {
+      EXPECT_EQ(host.info[i] != 0, other.info[i] != 0) << host.info[i] << " and " << other.info[i];
+      if (host.info[i] == 0) {
+        EXPECT_GT(static_cast<double>(other.rcond[i]), rcond / rcond_factor);
+        EXPECT_LT(static_cast<double>(other.rcond[i]), rcond * rcond_factor);
+      }
+    }
+    if (is_diagonal && host.info[i] != 0 && other.info[i] != 0) expect_same_fallback(host, other, b);
+  }
+}
+
+/// Orders of every set-up path.
+constexpr index_t orders[] = {1, 2, 3, 5, 8, 13, 16, 23, 32, 33, 40, 64, 70};
+
+TYPED_TEST(AgreementWithHost, OnSingularFamilies) {
+  using T = typename TypeParam::Scalar;
+  Random random(61);
+  const BlockDiagonal<T> a = singular_family<T>(random, {std::begin(orders), std::end(orders)});
+  for (const SingularPolicy policy :
+       {SingularPolicy::identity, SingularPolicy::scalar_jacobi, SingularPolicy::shift, SingularPolicy::pseudo_inverse})
+    expect_agreement(this->make_backend(), a.matrix(), a.partition(), policy);
+}
+
+/// A zero pivot that no rounding hides has the same number everywhere.
+TYPED_TEST(AgreementWithHost, OnTheFirstZeroPivot) {
+  using T = typename TypeParam::Scalar;
+  Random random(62);
+  BlockDiagonal<T> a;
+  for (const index_t n : orders)
+    for (const Dense<T>& block : singular_matrices<T>(n, random)) a.blocks.push_back(block);
+  const Judgement<T> host(Backend::host(1), a.matrix(), a.partition(), SingularPolicy::identity);
+  const Judgement<T> other(this->make_backend(), a.matrix(), a.partition(), SingularPolicy::identity);
+  EXPECT_EQ(host.info, other.info);
+  EXPECT_EQ(host.rcond, other.rcond);
+  EXPECT_EQ(host.m.defects(), static_cast<index_t>(a.blocks.size()));
+}
+
+/// U diag(1 .. 10^-decades) V with unitary U and V.
+template <Scalar T>
+Dense<T> with_condition(index_t n, double decades, Random& random) {
+  const Eigen::HouseholderQR<Dense<T>> left(uniform_random<T>(n, n, random)), right(uniform_random<T>(n, n, random));
+  Dense<T> a = left.householderQ() * Dense<T>::Identity(n, n);
+  for (index_t j = 0; j < n; ++j) a.col(j) *= T(grade<T>(j, n, decades));
+  return a * right.householderQ();
+}
+
+/// From well conditioned over the band to singular but for rounding.
+TYPED_TEST(AgreementWithHost, OnEveryCondition) {
+  using T = typename TypeParam::Scalar;
+  Random random(63);
+  BlockDiagonal<T> a;
+  const double most = std::is_same_v<real_t<T>, double> ? 20 : 12;
+  for (const index_t n : orders)
+    for (double decades = 0; decades <= most; ++decades) a.blocks.push_back(with_condition<T>(n, decades, random));
+  expect_agreement(this->make_backend(), a.matrix(), a.partition());
+}
+
+/// Badly scaled is not singular, and a singular block stays so however it is scaled.
+TYPED_TEST(AgreementWithHost, OnBadlyScaledBlocks) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  Random random(64);
+  BlockDiagonal<T> a;
+  for (const index_t n : orders) {
+    for (const auto& [name, block] : hard_matrices<T>(n, random)) a.blocks.push_back(block);
+    Dense<T> regular = random_dense<T>(n, random), singular = random_dense<T>(n, random);
+    if (n > 1) singular.row(n - 1) = singular.row(0);
+    for (index_t i = 0; i < n; ++i) {
+      const R row = std::ldexp(R(1), 9 * (i % 7) - 27), column = std::ldexp(R(1), 20 - 8 * (i % 6));
+      for (Dense<T>* block : {&regular, &singular}) {
+        block->row(i) *= T(row);
+        block->col(i) *= T(column);
+      }
+    }
+    a.blocks.push_back(regular);
+    a.blocks.push_back(singular);
+  }
+  expect_agreement(this->make_backend(), a.matrix(), a.partition());
+}
+
+TYPED_TEST(AgreementWithHost, OnNanAndInf) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  Random random(65);
+  BlockDiagonal<T> a;
+  for (const index_t n : orders)
+    for (const R bad : {std::numeric_limits<R>::quiet_NaN(), -std::numeric_limits<R>::infinity()}) {
+      a.blocks.push_back(random_dense<T>(n, random));
+      a.blocks.push_back(a.blocks.back());
+      a.blocks.back()(random.index(n), random.index(n)) = T(bad);
+      a.blocks.back()(random.index(n), random.index(n)) = T(bad);
+    }
+  expect_agreement(this->make_backend(), a.matrix(), a.partition());
+}
+
+/// rdist2, rajat19 and mhd4800a have singular blocks; sherman3 and fs_760_3 are badly scaled.
+TYPED_TEST(AgreementWithHost, OnRealSystems) {
+  using T = typename TypeParam::Scalar;
+  const char* folder = std::getenv("BLOCKJACOBI_MATRICES");
+  if (folder == nullptr) GTEST_SKIP() << "BLOCKJACOBI_MATRICES does not name a folder with real matrices";
+  const Backend backend = this->make_backend();
+  for (const char* name : {"rdist2", "rajat19", "mhd4800a", "adder_dcop_05", "sherman3", "fs_760_3"}) {
+    SCOPED_TRACE(name);
+    const auto a = read_matrix_market<T>(std::string(folder) + "/" + name + ".mtx.gz");
+    for (const index_t size : {1, 3, 8, 20, 32, 33, 64, 190}) {
+      SCOPED_TRACE(size);
+      expect_agreement(backend, a, BlockPartition::uniform(a.rows(), size));
+    }
+    expect_agreement(backend, a, BlockPartition::detect(a, 32));
+  }
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
