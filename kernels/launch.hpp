@@ -60,6 +60,24 @@ struct SetupArguments {
 template <class C>
 void setup_blocks(const SetupArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream);
 
+/// What pivot growth is found from; the outcome goes by block number.
+template <class C>
+struct GrowthArguments {
+  const C* values;
+  detail::PositionMapView map;
+  C* work;                 ///< place of the blocks
+  const BlockSlot* slots;  ///< sorted by order
+  detail::arithmetic_real_t<C>* growth;
+};
+
+/// Extracts and equilibrates every block; growth = its largest element, NaN for a block with NaN or Inf.
+template <class C>
+void extract_equilibrated(const GrowthArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream);
+
+/// Once LU factors have taken the place of the blocks: growth = growth_between(growth, largest element of U).
+template <class C>
+void growth_of_factors(const GrowthArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream);
+
 /// z = op(X) r block by block.
 template <class C>
 void apply_blocks(const BlockBatchView<const C>& inverse, Op op, const C* r, C* z, CUstream_st* stream);

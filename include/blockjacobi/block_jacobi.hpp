@@ -204,6 +204,23 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   /// with NaN or Inf. Waits.
   std::vector<real_t<T>> rcond() const;
 
+  /// What info() and rcond() copy, in the backend's memory, by block number; does not wait. Written by refresh() and
+  /// rebuild() in the order of the stream, valid as long as the object.
+  VectorView<const int> info_view() const;
+  VectorView<const real_t<T>> rcond_view() const;
+
+  /// Pivot growth of each block, by block number: max |u_ij| / max |b_ij|, where B = R A C is the equilibrated block
+  /// and P B = L U its LU factorization with partial pivoting (batched::getrf). It is the reciprocal of what LAPACK's
+  /// xGESVX calls reciprocal pivot growth, at most 2^(N-1) for real blocks, and tells how many digits elimination may
+  /// lose beyond those that the condition costs. 1 for a block of zeros; of the whole factorization for a singular
+  /// block; NaN for a block with NaN or Inf; Inf or NaN where the factorization overflows.
+  ///
+  /// `values` as for refresh(): the set-up does not look at growth and keeps no matrix. Nothing else changes, and what
+  /// the object was set up with does not matter. The blocks are factored a second time, in memory allocated by the
+  /// call and given back; the result lies in the backend's memory and is ready in the order of the stream. The call
+  /// itself may wait. Throws InvalidArgument for the wrong length or space. Excludes every other call, as refresh().
+  Array<real_t<T>> pivot_growth(const T* values, offset_t nnz, MemorySpace space);
+
   /// How many blocks have info() != 0. Waits, but copies one number only.
   index_t defects() const;
 

@@ -25,6 +25,11 @@ class BlockOps {
   virtual void setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse, Fallback fallback,
                      const BlockStatusView<T>& status) = 0;
 
+  /// Pivot growth of every block, by block number; see BlockJacobi::pivot_growth(). What `work` holds is lost;
+  /// `pivots` has room for the rows, and `info` for the blocks, of its largest group.
+  virtual void pivot_growth(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, index_t* pivots,
+                            int* info, real_t<T>* growth) = 0;
+
   /// z = op(X) r block by block.
   virtual void apply(const BlockBatchView<const T>& inverse, Op op, const T* r, T* z) = 0;
 };

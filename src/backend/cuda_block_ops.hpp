@@ -3,10 +3,11 @@
 #include "backend/block_ops.hpp"
 #include "backend/cuda_context.hpp"
 #include "core/shared/compute_type.hpp"
+#include "kernels/launch_batched.hpp"
 
 namespace blockjacobi::detail {
 
-/// Blocks by the kernels of kernels/global/setup* and apply.
+/// Blocks by the kernels of kernels/global/{setup*,pivot_growth,getrf*,apply}.
 template <Scalar T>
 class CudaBlockOps final : public BlockOps<T> {
   using C = compute_t<T>;
@@ -21,6 +22,20 @@ class CudaBlockOps final : public BlockOps<T> {
                                                inverse.slots,        fallback,      status.info,
                                                status.rcond,         status.defects};
     kernels::setup_blocks(arguments, inverse.groups, context_.stream());
+  }
+
+  void pivot_growth(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, index_t* pivots,
+                    int* info, real_t<T>* growth) override {
+    const DeviceGuard guard(context_.device());
+    const kernels::GrowthArguments<C> arguments{compute_cast(values), map, compute_cast(work.data), work.slots, growth};
+    kernels::extract_equilibrated(arguments, work.groups, context_.stream());
+    for (const BlockGroup& group : work.groups) {
+      const index_t n = group.size;
+      const auto lu = MatrixBatchView<C>::strided(arguments.work + group.start, n, n, n, offset_t{n} * n, group.count,
+                                                  MemorySpace::device);
+      kernels::getrf(lu, pivots, info, context_.stream());
+    }
+    kernels::growth_of_factors(arguments, work.groups, context_.stream());
   }
 
   void apply(const BlockBatchView<const T>& inverse, Op op, const T* r, T* z) override {

@@ -6,6 +6,7 @@
 #include "backend/host_fixed_size.hpp"
 #include "backend/host_invert.hpp"
 #include "backend/host_lanes.hpp"
+#include "backend/host_lu.hpp"
 #include "backend/host_product.hpp"
 
 #include <array>
@@ -66,6 +67,16 @@ class BlockSetup {
     if (info != 0) store_fallback(fallback);
   }
 
+  /// As BlockJacobi has it. The LU factorization takes the place of the block; `pivots`: n elements.
+  R pivot_growth(const T* values, const PositionMapView& map, offset_t slot, index_t* pivots) {
+    extract_block(compute_cast(values), map, slot, n(), a_);
+    if (first_non_finite() != 0) return std::numeric_limits<R>::quiet_NaN();
+    equilibrate();
+    const R before = largest_modulus([](int, int) { return true; });
+    static_cast<void>(lu_blocked<T>(MatrixRef<C>{a_, n(), n(), n()}, pivots));
+    return growth_between(before, largest_modulus([](int i, int j) { return i <= j; }));
+  }
+
  private:
   int n() const { return N > 0 ? N : order_; }
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
@@ -110,6 +121,16 @@ class BlockSetup {
     for (int i = 0; i < n(); ++i)
       if (norm == norm && !(sum[index(i)] <= norm)) norm = sum[index(i)];  // keeps NaN
     return norm;
+  }
+
+  /// Of the elements (i, j) that are taken; NaN if one of them is.
+  template <class Taken>
+  R largest_modulus(Taken taken) const {
+    R largest = 0;
+    for (int j = 0; j < n(); ++j)
+      for (int i = 0; i < n(); ++i)
+        if (taken(i, j) && largest == largest && !(modulus(a_[at(i, j)]) <= largest)) largest = modulus(a_[at(i, j)]);
+    return largest;
   }
 
   int invert() {
@@ -239,6 +260,22 @@ void HostBlockOps<T>::setup(const T* values, const PositionMapView& map, const B
     });
   }
   *status.defects = defects;
+}
+
+template <Scalar T>
+void HostBlockOps<T>::pivot_growth(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
+                                   index_t* pivots, int*, real_t<T>* growth) {
+  for (const BlockGroup& group : work.groups) {
+#pragma omp parallel for num_threads(threads_)                                                                       \
+    schedule(dynamic, group.size > 32 ? 1 : 256) if (static_cast <offset_t>(group.count) * group.size * group.size > \
+                                                     smallest_parallel_batch)
+    for (index_t b = 0; b < group.count; ++b) {
+      const offset_t s = offset_t{group.first_slot} + b;
+      const BlockSlot& slot = work.slots[s];
+      growth[slot.block] = BlockSetup<T, 0>(work.data + slot.start, slot.size)
+                               .pivot_growth(values, map, s, pivots + offset_t{b} * group.size);
+    }
+  }
 }
 
 template <Op op, Scalar T>

@@ -313,8 +313,24 @@ std::vector<real_t<T>> BlockJacobi<T>::rcond() const {
 }
 
 template <Scalar T>
+VectorView<const int> BlockJacobi<T>::info_view() const {
+  return set_up("BlockJacobi::info_view").info.view();
+}
+
+template <Scalar T>
+VectorView<const real_t<T>> BlockJacobi<T>::rcond_view() const {
+  return set_up("BlockJacobi::rcond_view").rcond.view();
+}
+
+template <Scalar T>
 index_t BlockJacobi<T>::defects() const {
   return set_up("BlockJacobi::defects").defects.to_host()[0];
+}
+
+template <Scalar T>
+Array<real_t<T>> BlockJacobi<T>::pivot_growth(const T* values, offset_t nnz, MemorySpace space) {
+  require_values("BlockJacobi::pivot_growth", values, nnz, space);
+  return impl_->pivot_growth(values);
 }
 
 template <Scalar T>

@@ -3,6 +3,7 @@
 #include "backend/host_extract.hpp"
 #include "core/message.hpp"
 #include "core/shared/compute_type.hpp"
+#include "precond/pivot_growth.hpp"
 
 #include <algorithm>
 
@@ -94,6 +95,11 @@ void BlockJacobiImpl<T>::require_set_up(const char* function) const {
   if (!is_set_up_)
     throw InvalidArgument(
         detail::message("{}: there are no inverses yet, refresh() comes first after BlockJacobi::analyze()", function));
+}
+
+template <Scalar T>
+Array<real_t<T>> BlockJacobiImpl<T>::pivot_growth(const T* values) {
+  return detail::pivot_growth(backend, layout(), map(), options.l1 ? l1.extend(values) : values);
 }
 
 template <Scalar T>

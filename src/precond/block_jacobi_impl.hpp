@@ -59,6 +59,9 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   /// The same, with formats chosen anew where storage is adaptive; that waits.
   void rebuild(const T* values);
 
+  /// See BlockJacobi::pivot_growth(); `values` in backend memory.
+  Array<real_t<T>> pivot_growth(const T* values);
+
   index_t rows() const override { return partition.rows(); }
   void apply(const T* r, T* z) const override {
     require_set_up("BlockJacobi as a preconditioner");

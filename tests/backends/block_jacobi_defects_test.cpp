@@ -1,3 +1,4 @@
+#include "backend/backend_impl.hpp"
 #include "backends/block_jacobi.hpp"
 
 namespace blockjacobi::test {
@@ -55,6 +56,30 @@ TYPED_TEST(BlockJacobiOnBackend, NamesSingularBlocks) {
             << "block " << b << " (" << i << ", " << j << ")";
       }
   }
+}
+
+TYPED_TEST(BlockJacobiOnBackend, SmallOutcomesLieInTheMemoryOfTheBackend) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  BlockDiagonal<T> a{{Dense<T>::Identity(4, 4), Dense<T>::Ones(3, 3)}};
+  auto m = BlockJacobi<T>::analyze(backend, a.matrix().view(), a.partition(), with(SingularPolicy::identity));
+  EXPECT_THROW(static_cast<void>(m.info_view()), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(m.rcond_view()), InvalidArgument);
+  const CsrMatrix<T> matrix = a.matrix();
+  const Array<T> values(backend, {matrix.values().begin(), matrix.values().end()});
+  m.refresh(values.data(), matrix.nnz(), backend.memory_space());
+  const VectorView<const int> info = m.info_view();
+  const VectorView<const real_t<T>> rcond = m.rcond_view();
+  EXPECT_EQ(info.space, backend.memory_space());
+  EXPECT_EQ(rcond.space, backend.memory_space());
+  ASSERT_EQ(info.size, 2);
+  ASSERT_EQ(rcond.size, 2);
+  std::vector<int> info_copy(2);
+  std::vector<real_t<T>> rcond_copy(2);
+  backend.impl().copy_to_host(info_copy.data(), info.data, 2 * sizeof(int));
+  backend.impl().copy_to_host(rcond_copy.data(), rcond.data, 2 * sizeof(real_t<T>));
+  EXPECT_EQ(info_copy, m.info());
+  EXPECT_EQ(rcond_copy, m.rcond());
 }
 
 TYPED_TEST(BlockJacobiOnBackend, PolicyIdentityStoresIdentity) {

@@ -86,6 +86,12 @@ BLOCKJACOBI_HD inline int equilibrating_exponent(R largest) {
 /// element exceeds what the two allow.
 BLOCKJACOBI_HD inline int mean_exponent(int row, int column) { return (row + column) >> 1; }
 
+/// Pivot growth of a block from its largest element and that of U; 1 for a block of zeros.
+template <class R>
+BLOCKJACOBI_HD inline R growth_between(R before, R after) {
+  return before == R(0) ? R(1) : after / before;
+}
+
 /// info values of BlockJacobi::info().
 BLOCKJACOBI_HD inline int info_ill_conditioned(int n) { return n + 1; }
 BLOCKJACOBI_HD inline int info_non_finite(int i, int j, int n) { return -(1 + i + j * n); }

@@ -1,0 +1,42 @@
+#include "precond/pivot_growth.hpp"
+
+#include "backend/storage_ops.hpp"
+#include "precond/stored_blocks.hpp"
+
+#include <algorithm>
+
+namespace blockjacobi::detail {
+
+template <Scalar T>
+Array<real_t<T>> pivot_growth(const Backend& backend, const BlockLayout& layout, const PositionMapView& map,
+                              const T* values) {
+  const auto size = [](offset_t n) { return static_cast<std::size_t>(n); };
+  const SetupChunks chunks = make_setup_chunks(layout, sizeof(T), storage_ops<T>(backend).chunk_bytes());
+  offset_t most_rows = 0, most_blocks = 0;
+  for (const auto& groups : chunks.groups)
+    for (const BlockGroup& group : groups) {
+      most_rows = std::max(most_rows, offset_t{group.count} * group.size);
+      most_blocks = std::max<offset_t>(most_blocks, group.count);
+    }
+  const Array<BlockSlot> slots(backend, chunks.slots);
+  const Array<T> work(backend, size(chunks.size));
+  const Array<index_t> pivots(backend, size(most_rows));
+  const Array<int> info(backend, size(most_blocks));
+  Array<real_t<T>> growth(backend, size(layout.blocks()));
+  for (const auto& groups : chunks.groups) {
+    const BlockBatchView<T> batch{work.data(),     slots.data(),  groups,
+                                  layout.blocks(), layout.rows(), backend.memory_space()};
+    block_ops<T>(backend).pivot_growth(values, map, batch, pivots.data(), info.data(), growth.data());
+  }
+  return growth;
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T) \
+  template Array<real_t<T>> pivot_growth<T>(const Backend&, const BlockLayout&, const PositionMapView&, const T*)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::detail

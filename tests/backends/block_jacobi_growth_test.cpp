@@ -1,0 +1,147 @@
+#include "backends/block_jacobi.hpp"
+#include "support/hard_matrices.hpp"
+
+namespace blockjacobi::test {
+namespace {
+
+TYPED_TEST_SUITE(BlockJacobiOnBackend, BackendCases, BackendCaseName);
+
+/// Pivot growth of the blocks of `a`, on the host.
+template <Scalar T>
+std::vector<real_t<T>> growth_of(const Backend& backend, const CsrMatrix<T>& a, const BlockPartition& blocks,
+                                 const BlockJacobiOptions& options = {}) {
+  auto m = BlockJacobi<T>::analyze(backend, a.view(), blocks, options);
+  const Array<T> values(backend, {a.values().begin(), a.values().end()});
+  return m.pivot_growth(values.data(), a.nnz(), backend.memory_space()).to_host();
+}
+
+template <Scalar T>
+std::vector<real_t<T>> growth_of(const Backend& backend, const BlockDiagonal<T>& a,
+                                 const BlockJacobiOptions& options = {}) {
+  return growth_of(backend, a.matrix(), a.partition(), options);
+}
+
+/// Elements below 1 but for one of 1 in each row and column: equilibration leaves it alone.
+template <Scalar T>
+Dense<T> equilibrated(index_t n, Random& random) {
+  Dense<T> a = uniform_random<T>(n, n, random) * T(real_t<T>(0.4));
+  const Dense<T> ones = permutation_matrix<T>(n, random);
+  for (index_t j = 0; j < n; ++j)
+    for (index_t i = 0; i < n; ++i)
+      if (ones(i, j) != T(0)) a(i, j) = T(1);
+  return a;
+}
+
+template <Scalar T>
+real_t<T> largest_of_upper_factor(Dense<T> a) {
+  const auto n = static_cast<index_t>(a.rows());
+  std::vector<index_t> pivots(static_cast<std::size_t>(n));
+  int info = 0;
+  batched::getrf(Backend::host(1),
+                 MatrixBatchView<T>::strided(a.data(), n, n, n, offset_t{n} * n, 1, MemorySpace::host), pivots.data(),
+                 &info);
+  return Dense<T>(a.template triangularView<Eigen::Upper>()).cwiseAbs().maxCoeff();
+}
+
+TYPED_TEST(BlockJacobiOnBackend, SmallPivotGrowthIsThatOfTheFactors) {
+  using T = typename TypeParam::Scalar;
+  Random random(71);
+  BlockDiagonal<T> a;
+  for (const index_t n : {1, 2, 3, 7, 8, 16, 23, 32, 33, 40, 64})
+    for (int k = 0; k < 3; ++k) a.blocks.push_back(equilibrated<T>(n, random));
+  const auto growth = growth_of(this->make_backend(), a);
+  for (std::size_t b = 0; b < a.blocks.size(); ++b) {
+    const auto wanted = static_cast<double>(largest_of_upper_factor(a.blocks[b]));
+    const double eps = static_cast<double>(std::numeric_limits<real_t<T>>::epsilon());
+    EXPECT_NEAR(static_cast<double>(growth[b]) / wanted, 1.0, 1000 * static_cast<double>(a.blocks[b].rows()) * eps)
+        << "block " << b;
+  }
+}
+
+TYPED_TEST(BlockJacobiOnBackend, SmallPivotGrowthOfWilkinsonsMatrix) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  BlockDiagonal<T> a;
+  for (const index_t n : {1, 2, 5, 16, 20, 32, 33, 40}) {
+    a.blocks.push_back(growth_matrix<T>(n));
+    a.blocks.push_back(growth_matrix<T>(n));
+    for (index_t i = 0; i < n; ++i) a.blocks.back().row(i) *= T(std::ldexp(R(1), 11 * (i % 5) - 20));
+  }
+  const auto growth = growth_of(this->make_backend(), a);
+  for (std::size_t b = 0; b < a.blocks.size(); ++b)
+    EXPECT_NEAR(std::log2(static_cast<double>(growth[b])), static_cast<double>(a.blocks[b].rows() - 1), 1e-4)
+        << "block " << b;
+}
+
+TYPED_TEST(BlockJacobiOnBackend, SmallPivotGrowthOfZerosSingularBlocksAndNan) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  for (const index_t n : {3, 20, 40}) {
+    BlockDiagonal<T> a{{Dense<T>::Zero(n, n), Dense<T>::Ones(n, n), Dense<T>::Identity(n, n) * T(3),
+                        Dense<T>::Identity(n, n), Dense<T>::Identity(n, n), growth_matrix<T>(n)}};
+    a.blocks[3](1, 2) = T(std::numeric_limits<R>::quiet_NaN());
+    a.blocks[4](2, 0) = T(std::numeric_limits<R>::infinity());
+    const auto growth = growth_of(this->make_backend(), a);
+    for (const std::size_t b : {0u, 1u, 2u}) EXPECT_EQ(growth[b], R(1)) << "block " << b << " of order " << n;
+    for (const std::size_t b : {3u, 4u}) EXPECT_TRUE(std::isnan(growth[b])) << "block " << b << " of order " << n;
+    EXPECT_NEAR(std::log2(static_cast<double>(growth[5])), n - 1, 1e-4);
+  }
+}
+
+/// Neither the storage of the inverses nor an l1 sum of nothing matters.
+TYPED_TEST(BlockJacobiOnBackend, SmallPivotGrowthUnderEveryStorage) {
+  using T = typename TypeParam::Scalar;
+  Random random(72);
+  BlockDiagonal<T> a;
+  for (const index_t n : {4, 30, 36}) a.blocks.push_back(random_dense<T>(n, random));
+  const Backend backend = this->make_backend();
+  const auto growth = growth_of(backend, a);
+  for (const Storage storage : {Storage::packed, Storage::fp16, Storage::adaptive}) {
+    BlockJacobiOptions options;
+    options.storage = storage;
+    EXPECT_EQ(growth_of(backend, a, options), growth);
+  }
+  BlockJacobiOptions options;
+  options.l1 = true;
+  EXPECT_EQ(growth_of(backend, a, options), growth);
+}
+
+/// More blocks than are factored at once.
+TYPED_TEST(BlockJacobiOnBackend, PivotGrowthOfManyBlocks) {
+  using T = typename TypeParam::Scalar;
+  constexpr index_t n = 64, count = static_cast<index_t>((25u << 20) / (n * n * sizeof(T)));
+  const auto tridiagonal = [](index_t blocks) {
+    std::vector<Triplet<T>> entries;
+    for (index_t i = 0; i < blocks * n; ++i) {
+      const bool is_last = i >= (blocks - 1) * n;
+      if (i % n > 0) entries.push_back({i, i - 1, T(is_last ? real_t<T>(-1.75) : real_t<T>(-1))});
+      entries.push_back({i, i, T(is_last ? real_t<T>(1.5) : real_t<T>(2))});
+      if (i % n + 1 < n) entries.push_back({i, i + 1, T(is_last ? real_t<T>(1) : real_t<T>(-1))});
+    }
+    return CsrMatrix<T>::from_triplets(blocks * n, blocks * n, entries);
+  };
+  const Backend backend = this->make_backend();
+  const auto growth = growth_of(backend, tridiagonal(count), BlockPartition::uniform(count * n, n));
+  const auto alone = growth_of(backend, tridiagonal(1), BlockPartition::uniform(n, n));
+  for (index_t b = 0; b + 1 < count; ++b) EXPECT_EQ(growth[static_cast<std::size_t>(b)], real_t<T>(1)) << b;
+  EXPECT_GT(alone[0], real_t<T>(1));
+  EXPECT_EQ(growth.back(), alone[0]);
+}
+
+TYPED_TEST(BlockJacobiOnBackend, PivotGrowthRefusesOtherValues) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const BlockDiagonal<T> a{{Dense<T>::Identity(2, 2)}};
+  BlockJacobi<T> m(backend, a.matrix(), a.partition());
+  const Array<T> values(backend, 4);
+  const MemorySpace space = backend.memory_space();
+  const MemorySpace other = space == MemorySpace::host ? MemorySpace::device : MemorySpace::host;
+  EXPECT_THROW(static_cast<void>(m.pivot_growth(values.data(), 3, space)), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(m.pivot_growth(nullptr, 4, space)), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(m.pivot_growth(values.data(), 4, other)), InvalidArgument);
+  const auto none = growth_of(backend, CsrMatrix<T>(), BlockPartition::uniform(0, 1));
+  EXPECT_TRUE(none.empty());
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
