@@ -243,7 +243,7 @@ void set_up_and_solve(const Options& options, const Backend& backend, const bloc
     const blockjacobi::BlockJacobiOptions block_options{options.singular, options.storage, options.accuracy,
                                                         options.l1};
     outcome.setup_ms = milliseconds(backend, [&] { M.emplace(backend, A, blocks, block_options); });
-    outcome.setup = M->report();
+    outcome.setup = M->report(A);
     print_setup(outcome);
     solve_with(options, backend, *M, A, b, x, outcome);
   } catch (const blockjacobi::SingularBlock& error) {

@@ -94,7 +94,10 @@ nlohmann::json blocks_json(const Outcome& outcome) {
   json["inverse_bytes"] = setup.inverse_bytes;
   json["non_finite"] = setup.non_finite_blocks;
   json["unsuited"] = setup.unsuited_blocks;
-  json["captured"] = setup.captured;
+  json["entries_inside"] = setup.entries_inside;
+  json["captured"] = setup.captured.value_or(1.0);
+  json["max_growth"] = setup.max_growth ? nlohmann::json(*setup.max_growth) : nlohmann::json();
+  json["max_growth_block"] = setup.max_growth_block;
   json["min_rcond"] = setup.min_rcond;
   json["bytes"] = setup.bytes;
   json["defects"] = nlohmann::json::array();

@@ -3,6 +3,7 @@
 #include <blockjacobi/block_batch.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,7 +93,7 @@ struct BlockJacobiReport {
   SingularPolicy policy = SingularPolicy::fail;
   std::vector<std::pair<index_t, index_t>> sizes;  ///< (order, how many blocks), ascending
   std::size_t bytes = 0;                           ///< as BlockJacobi::bytes()
-  double captured = 0.0;             ///< stored entries inside the blocks / stored entries; 1 for an empty matrix
+  double entries_inside = 0.0;       ///< stored entries inside the blocks / stored entries; 1 for an empty matrix
   index_t singular_blocks = 0;       ///< info > 0
   index_t non_finite_blocks = 0;     ///< info < 0
   double min_rcond = 1.0;            ///< over the blocks that were inverted; 1 if there is none
@@ -108,6 +109,11 @@ struct BlockJacobiReport {
   /// could not be inverted, what takes its place loses a row or column.
   index_t unsuited_blocks = 0;
   index_t first_unsuited = -1;
+  // What report() finds from the matrix, if it is given.
+  std::optional<double> captured;  ///< the weight that lies inside the blocks, as BlockCandidate::captured
+  std::optional<double>
+      max_growth;                 ///< largest pivot_growth() of the blocks without NaN and Inf; none if there is none
+  index_t max_growth_block = -1;  ///< block number
 };
 
 /// One sentence: block, row range, and what is wrong with it, with the value.
@@ -227,6 +233,14 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   /// Waits.
   BlockJacobiReport report() const;
 
+  /// The same with what takes the matrix, which is not kept: `captured` by a pass over it on the host, and the largest
+  /// pivot_growth(). `matrix` is the one of the last set-up, on the host or on the backend's device. Throws
+  /// InvalidArgument for other sizes, a null pointer or an invalid pattern. Excludes every other call, as
+  /// pivot_growth().
+  template <Offset O>
+  BlockJacobiReport report(const CsrView<T, O>& matrix);
+  BlockJacobiReport report(const CsrMatrix<T>& matrix) { return report(matrix.view()); }
+
   /// The stored inverses; unspecified before the first refresh() of an object from analyze(). InvalidArgument unless
   /// the storage is full.
   BlockBatchView<const T> inverse() const;
@@ -260,6 +274,8 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
  private:
   explicit BlockJacobi(std::unique_ptr<detail::BlockJacobiImpl<T>> impl) noexcept;
   const detail::BlockJacobiImpl<T>& set_up(const char* function) const;
+  template <Offset O>
+  void require_sizes(const char* function, const CsrView<T, O>& matrix) const;
   void require_values(const char* function, const T* values, offset_t nnz, MemorySpace space) const;
   void require_vectors(const VectorView<const T>& r, const VectorView<T>& z, Op op) const;
   std::unique_ptr<detail::BlockJacobiImpl<T>> impl_;

@@ -210,7 +210,7 @@ typedef struct bj_block_jacobi_report {
   int32_t unsuited_blocks; /* fp32, bf16, fp16: a row or column stored as zeros; after a refresh: packed storage, not
                               Hermitian; adaptive, beyond the accuracy */
   double min_rcond;        /* the smallest reciprocal condition number of the blocks that were inverted */
-  double captured;         /* entries inside the blocks / entries */
+  double entries_inside;   /* entries inside the blocks / entries */
 } bj_block_jacobi_report;
 
 BJ_API bj_status bj_block_jacobi_get_report(const bj_block_jacobi* M, bj_block_jacobi_report* report);

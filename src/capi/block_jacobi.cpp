@@ -136,7 +136,7 @@ bj_status bj_block_jacobi_get_report(const bj_block_jacobi* M, bj_block_jacobi_r
     result.min_rcond_block = found.min_rcond_block;
     result.unsuited_blocks = found.unsuited_blocks;
     result.min_rcond = found.min_rcond;
-    result.captured = found.captured;
+    result.entries_inside = found.entries_inside;
     *report = result;
   });
 }

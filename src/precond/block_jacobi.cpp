@@ -4,6 +4,7 @@
 #include "core/message.hpp"
 #include "precond/block_jacobi_impl.hpp"
 #include "precond/fingerprint.hpp"
+#include "suggest/captured.hpp"
 
 #include <omp.h>
 
@@ -38,11 +39,36 @@ void require_options(const BlockJacobiOptions& options) {
     throw InvalidArgument(detail::message("BlockJacobi: accuracy is {}, must be positive", options.accuracy));
 }
 
+/// use(values) with the values of the matrix in the memory of the backend.
+template <Scalar T, Offset O, class Use>
+auto with_values(const Backend& backend, const CsrView<T, O>& matrix, Use use) {
+  if (matrix.space == backend.memory_space()) return use(matrix.values);
+  Array<T> values(backend, static_cast<std::size_t>(matrix.nnz));
+  values.copy_from_host(matrix.values);
+  return use(static_cast<const T*>(values.data()));
+}
+
+/// The matrix on the host, its rows sorted and duplicates summed.
+template <Scalar T, Offset O>
+CsrMatrix<T> copy_on_host(const char* function, const Backend& backend, const CsrView<T, O>& matrix) {
+  const detail::HostPattern<T, O> pattern(function, backend, matrix);
+  if (matrix.space == MemorySpace::host) return CsrMatrix<T>::from_view(matrix);
+  std::vector<T> values(static_cast<std::size_t>(matrix.nnz));
+  backend.impl().copy_to_host(values.data(), matrix.values, values.size() * sizeof(T));
+  CsrView<T, O> view = pattern.view();
+  view.values = values.data();
+  return CsrMatrix<T>::from_view(view);
+}
+
+int host_threads(const Backend& backend) {
+  return backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
+}
+
 /// Validates a host pattern; reads the values nowhere.
 template <Offset O>
 detail::Analysis analyze_on_host(const Backend& backend, const CsrView<const void, O>& pattern, BlockLayout layout,
                                  const BlockJacobiOptions& options) {
-  const int threads = backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
+  const int threads = host_threads(backend);
   const std::uint64_t fingerprint = options.check_pattern ? detail::host_fingerprint(pattern, threads) : 0;
   std::optional<detail::L1Pattern> l1;
   if (options.l1) l1.emplace(pattern);
@@ -178,13 +204,7 @@ BlockJacobi<T>::BlockJacobi(const Backend& backend, const CsrView<T, O>& matrix,
   if (matrix.nnz > 0 && matrix.values == nullptr)
     throw InvalidArgument(detail::message("BlockJacobi: the matrix has {} entries but no values", matrix.nnz));
   impl_ = analyze_pattern(backend, matrix, partition, options);
-  if (backend.memory_space() == matrix.space) {
-    rebuild(matrix.values, matrix.nnz, matrix.space);
-  } else {
-    Array<T> values(backend, static_cast<std::size_t>(matrix.nnz));
-    values.copy_from_host(matrix.values);
-    rebuild(values.data(), matrix.nnz, backend.memory_space());
-  }
+  with_values(backend, matrix, [&](const T* values) { rebuild(values, matrix.nnz, backend.memory_space()); });
 }
 
 template <Scalar T>
@@ -221,6 +241,15 @@ void BlockJacobi<T>::require_values(const char* function, const T* values, offse
 }
 
 template <Scalar T>
+template <Offset O>
+void BlockJacobi<T>::require_sizes(const char* function, const CsrView<T, O>& matrix) const {
+  detail::require_arrays(function, matrix);
+  if (matrix.rows != rows() || matrix.cols != rows())
+    throw InvalidArgument(detail::message("{}: the matrix is {} x {}, the pattern {} x {}", function, matrix.rows,
+                                          matrix.cols, rows(), rows()));
+}
+
+template <Scalar T>
 void BlockJacobi<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
   require_values("BlockJacobi::refresh", values, nnz, space);
   impl_->setup(values);
@@ -229,10 +258,7 @@ void BlockJacobi<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
 template <Scalar T>
 template <Offset O>
 void BlockJacobi<T>::refresh(const CsrView<T, O>& matrix) {
-  detail::require_arrays("BlockJacobi::refresh", matrix);
-  if (matrix.rows != rows() || matrix.cols != rows())
-    throw InvalidArgument(detail::message("BlockJacobi::refresh: the matrix is {} x {}, the pattern {} x {}",
-                                          matrix.rows, matrix.cols, rows(), rows()));
+  require_sizes("BlockJacobi::refresh", matrix);
   require_values("BlockJacobi::refresh", matrix.values, matrix.nnz, matrix.space);
   if (!impl_->options.check_pattern)
     throw InvalidArgument("BlockJacobi::refresh: check_pattern was off, there is nothing to compare the pattern with");
@@ -344,7 +370,7 @@ BlockJacobiReport BlockJacobi<T>::report() const {
   report.policy = impl_->options.singular;
   for (const BlockGroup& group : impl_->layout().groups()) report.sizes.emplace_back(group.size, group.count);
   report.bytes = bytes();
-  report.captured = nnz() > 0 ? static_cast<double>(impl_->entries) / static_cast<double>(nnz()) : 1.0;
+  report.entries_inside = nnz() > 0 ? static_cast<double>(impl_->entries) / static_cast<double>(nnz()) : 1.0;
   for (index_t b = 0; b < report.blocks; ++b) {
     const auto i = static_cast<std::size_t>(b);
     report.singular_blocks += info[i] > 0;
@@ -356,6 +382,27 @@ BlockJacobiReport BlockJacobi<T>::report() const {
   report.defects = find_defects<T>(partition(), info, rcond);
   if (impl_->options.l1) find_causes_outside(impl_->l1, report.defects);
   add_storage(*impl_, report);
+  return report;
+}
+
+template <Scalar T>
+template <Offset O>
+BlockJacobiReport BlockJacobi<T>::report(const CsrView<T, O>& matrix) {
+  require_sizes("BlockJacobi::report", matrix);
+  if (matrix.nnz != nnz() || (matrix.nnz > 0 && matrix.values == nullptr))
+    throw InvalidArgument(detail::message("BlockJacobi::report: {} entries{}, the pattern has {}", matrix.nnz,
+                                          matrix.values == nullptr ? " without values" : "", nnz()));
+  BlockJacobiReport report = this->report();
+  const CsrMatrix<T> host = copy_on_host("BlockJacobi::report", backend(), matrix);
+  report.captured = detail::captured_weights(host, {&partition()}, host_threads(backend()))[0];
+  const auto growth =
+      with_values(backend(), matrix, [&](const T* values) { return impl_->pivot_growth(values).to_host(); });
+  for (index_t b = 0; b < report.blocks; ++b) {
+    const auto own = static_cast<double>(growth[static_cast<std::size_t>(b)]);
+    if (!(own > report.max_growth.value_or(0.0))) continue;
+    report.max_growth = own;
+    report.max_growth_block = b;
+  }
   return report;
 }
 
@@ -452,6 +499,7 @@ const detail::PreconditionerImpl<T>& BlockJacobi<T>::preconditioner() const {
   template BLOCKJACOBI_EXPORT BlockJacobi<T> BlockJacobi<T>::analyze(                                                  \
       const Backend&, const CsrView<T, O>&, const BlockPartition&, const BlockJacobiOptions&);                         \
   template BLOCKJACOBI_EXPORT void BlockJacobi<T>::refresh(const CsrView<T, O>&);                                      \
+  template BLOCKJACOBI_EXPORT BlockJacobiReport BlockJacobi<T>::report(const CsrView<T, O>&);                          \
   template BLOCKJACOBI_EXPORT std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>&, const BlockPartition&); \
   template BLOCKJACOBI_EXPORT std::size_t BlockJacobi<T>::required_bytes(                                              \
       const Backend&, const CsrView<T, O>&, const BlockPartition&, const BlockJacobiOptions&)

@@ -41,6 +41,8 @@ std::string storage_line(const BlockJacobiReport& r) {
 /// A number as JSON has it.
 std::string json_number(double value) { return std::isfinite(value) ? detail::message("{}", value) : "null"; }
 
+std::string json_number(const std::optional<double>& value) { return value ? json_number(*value) : "null"; }
+
 /// "[a, b]" of the texts of the elements.
 template <class Elements, class Text>
 std::string json_array(const Elements& elements, Text text) {
@@ -90,10 +92,13 @@ std::string to_text(const BlockJacobiReport& r) {
   std::string text = detail::message(
       "block-Jacobi ({}): {} row{} in {} block{}, {:.1f} % of the entries inside, {:.2f} MB\n"
       "  blocks x order: {}\n",
-      to_char(r.scalar), r.rows, r.rows == 1 ? "" : "s", r.blocks, r.blocks == 1 ? "" : "s", 100.0 * r.captured,
+      to_char(r.scalar), r.rows, r.rows == 1 ? "" : "s", r.blocks, r.blocks == 1 ? "" : "s", 100.0 * r.entries_inside,
       static_cast<double>(r.bytes) * 1e-6, histogram(r.sizes));
   if (r.min_rcond_block >= 0)
     text += detail::message("  smallest reciprocal condition {:.2e} (block {})\n", r.min_rcond, r.min_rcond_block);
+  if (r.captured) text += detail::message("  captured weight {:.1f} %\n", 100.0 * *r.captured);
+  if (r.max_growth)
+    text += detail::message("  largest pivot growth {:.2e} (block {})\n", *r.max_growth, r.max_growth_block);
   if (r.storage != Storage::full) text += storage_line(r);
   if (r.defects.empty()) return text;
   text += detail::message("  {} singular, {} with NaN or Inf; policy {}\n", r.singular_blocks, r.non_finite_blocks,
@@ -118,12 +123,14 @@ std::string to_json(const BlockJacobiReport& r) {
                            d.first_row, d.size, d.info, json_number(d.rcond), outside);
   });
   return detail::message(
-      R"({{"scalar": "{}", "rows": {}, "blocks": {}, "sizes": {}, "captured": {}, "bytes": {}, "storage": "{}", )"
+      R"({{"scalar": "{}", "rows": {}, "blocks": {}, "sizes": {}, "entries_inside": {}, "bytes": {}, "storage": "{}", )"
       R"("formats": {}, "inverse_bytes": {}, "unsuited_blocks": {}, "first_unsuited": {}, "singular_policy": "{}", )"
-      R"("singular_blocks": {}, "non_finite_blocks": {}, "min_rcond": {}, "min_rcond_block": {}, "defects": {}}})",
-      to_char(r.scalar), r.rows, r.blocks, sizes, json_number(r.captured), r.bytes, to_string(r.storage), formats,
+      R"("singular_blocks": {}, "non_finite_blocks": {}, "min_rcond": {}, "min_rcond_block": {}, "defects": {}, )"
+      R"("captured": {}, "max_growth": {}, "max_growth_block": {}}})",
+      to_char(r.scalar), r.rows, r.blocks, sizes, json_number(r.entries_inside), r.bytes, to_string(r.storage), formats,
       r.inverse_bytes, r.unsuited_blocks, r.first_unsuited, to_string(r.policy), r.singular_blocks, r.non_finite_blocks,
-      json_number(r.min_rcond), r.min_rcond_block, defects);
+      json_number(r.min_rcond), r.min_rcond_block, defects, json_number(r.captured), json_number(r.max_growth),
+      r.max_growth_block);
 }
 
 }  // namespace blockjacobi

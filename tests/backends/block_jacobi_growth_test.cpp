@@ -128,6 +128,43 @@ TYPED_TEST(BlockJacobiOnBackend, PivotGrowthOfManyBlocks) {
   EXPECT_EQ(growth.back(), alone[0]);
 }
 
+TYPED_TEST(BlockJacobiOnBackend, SmallReportOfTheMatrix) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  BlockDiagonal<T> blocks{{Dense<T>::Ones(5, 5), growth_matrix<T>(5), Dense<T>::Identity(1, 1)}};
+  blocks.blocks[2](0, 0) = T(std::numeric_limits<real_t<T>>::quiet_NaN());
+  const CsrMatrix<T> a = blocks.matrix();
+  BlockJacobi<T> m(backend, a, blocks.partition(), with(SingularPolicy::identity));
+  EXPECT_FALSE(m.report().captured);
+  EXPECT_FALSE(m.report().max_growth);
+  const BlockJacobiReport inside = m.report(a);
+  EXPECT_EQ(inside.captured.value(), 1.0);
+  EXPECT_EQ(inside.entries_inside, 1.0);
+  EXPECT_NEAR(inside.max_growth.value(), 16.0, 1e-4);
+  EXPECT_EQ(inside.max_growth_block, 1);
+  EXPECT_EQ(inside.defects.size(), m.report().defects.size());
+
+  const CsrMatrix<T> chain = CsrMatrix<T>::from_triplets(
+      3, 3,
+      std::vector<Triplet<T>>{{0, 0, T(1)}, {0, 1, T(1)}, {1, 1, T(1)}, {1, 2, T(real_t<T>(0.25))}, {2, 2, T(1)}});
+  BlockJacobi<T> pair(backend, chain, BlockPartition::from_offsets({0, 2, 3}));
+  const Array<offset_t> offsets(backend, {chain.row_offsets().begin(), chain.row_offsets().end()});
+  const Array<index_t> columns(backend, {chain.columns().begin(), chain.columns().end()});
+  const Array<T> values(backend, {chain.values().begin(), chain.values().end()});
+  const CsrView<T> in_backend{
+      3, 3, 5, offsets.data(), columns.data(), values.data(), IndexBase::zero, backend.memory_space()};
+  for (const BlockJacobiReport& report : {pair.report(chain), pair.report(in_backend)}) {
+    EXPECT_DOUBLE_EQ(report.captured.value(), 0.8);
+    EXPECT_DOUBLE_EQ(report.entries_inside, 4.0 / 5.0);
+    EXPECT_EQ(report.max_growth.value(), 1.0);
+    EXPECT_EQ(report.max_growth_block, 0);
+  }
+  EXPECT_THROW(static_cast<void>(m.report(chain)), InvalidArgument);
+  CsrView<T> without = chain.view();
+  without.values = nullptr;
+  EXPECT_THROW(static_cast<void>(pair.report(without)), InvalidArgument);
+}
+
 TYPED_TEST(BlockJacobiOnBackend, PivotGrowthRefusesOtherValues) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();

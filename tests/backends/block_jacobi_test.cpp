@@ -21,7 +21,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallTakesUnsortedRowsDuplicatesAndBothBases) {
   expected /= T(18);
   EXPECT_LE((stored_inverse(m, 0) - expected).norm(), 8 * std::numeric_limits<real_t<T>>::epsilon());
   EXPECT_EQ(stored_inverse(m, 1)(0, 0), T(0.125));
-  EXPECT_DOUBLE_EQ(m.report().captured, 6.0 / 8.0);
+  EXPECT_DOUBLE_EQ(m.report().entries_inside, 6.0 / 8.0);
 }
 
 TYPED_TEST(BlockJacobiOnBackend, TakesAMatrixOnTheDevice) {

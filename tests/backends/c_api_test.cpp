@@ -134,7 +134,7 @@ TYPED_TEST(CApiOnBackend, SmallGivesTheBitsOfTheCppInterface) {
   EXPECT_EQ(report.bytes, static_cast<std::int64_t>(bytes));
   EXPECT_EQ(report.blocks, expected_partition.blocks());
   EXPECT_EQ(report.min_rcond, expected.report().min_rcond);
-  EXPECT_EQ(report.captured, expected.report().captured);
+  EXPECT_EQ(report.entries_inside, expected.report().entries_inside);
 
   Random random(32);
   std::vector<T> host(static_cast<std::size_t>(matrix.rows()));

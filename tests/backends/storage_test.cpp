@@ -480,7 +480,7 @@ TYPED_TEST(StorageOnBackend, SmallL1AddsTheRowSumsOutsideTheBlocks) {
   expect(a);
   EXPECT_EQ(m.bytes(), BlockJacobi<T>::required_bytes(backend, matrix, partition, options));
   const BlockJacobi<T> without(backend, matrix, partition, {SingularPolicy::identity});
-  EXPECT_DOUBLE_EQ(m.report().captured, without.report().captured);
+  EXPECT_DOUBLE_EQ(m.report().entries_inside, without.report().entries_inside);
   for (T& value : values) value *= T(2);
   const Array<T> doubled(backend, values);
   m.refresh(doubled.data(), matrix.nnz, backend.memory_space());

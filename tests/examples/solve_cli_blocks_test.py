@@ -32,6 +32,8 @@ class BlockSources(SolveTest):
         result = self.solve(path, "--block-size", 4)
         self.assertEqual(result.report["blocks"]["sizes"], [{"rows": 4, "count": 10}])
         self.assertEqual(result.report["blocks"]["captured"], 1.0)
+        self.assertEqual(result.report["blocks"]["entries_inside"], 1.0)
+        self.assertEqual(result.report["blocks"]["max_growth"], 1.0)
         self.assertEqual(result.report["iterations"], 1)
 
     def coupled_pairs(self, n=60):

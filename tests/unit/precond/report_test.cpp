@@ -23,7 +23,7 @@ TEST(BlockJacobiReport, TextNamesTheFirstTenDefectsAndCountsTheRest) {
   report.blocks = 13;
   report.sizes = {{2, 13}};
   report.bytes = 2'000'000;
-  report.captured = 0.5;
+  report.entries_inside = 0.5;
   report.singular_blocks = 13;
   report.policy = SingularPolicy::identity;
   for (index_t b = 0; b < 13; ++b) report.defects.push_back({b, 2 * b, 2, 1, 0.0});
@@ -60,7 +60,7 @@ TEST(BlockJacobiReport, Json) {
   report.blocks = 2;
   report.sizes = {{3, 1}, {4, 1}};
   report.bytes = 1000;
-  report.captured = 0.5;
+  report.entries_inside = 0.5;
   report.policy = SingularPolicy::shift;
   report.singular_blocks = report.non_finite_blocks = 1;
   report.min_rcond_block = -1;
@@ -68,13 +68,22 @@ TEST(BlockJacobiReport, Json) {
   report.storage = Storage::packed;
   report.formats = {{Storage::packed, 2}};
   report.inverse_bytes = 256;
-  EXPECT_EQ(to_json(report),
-            R"({"scalar": "z", "rows": 7, "blocks": 2, "sizes": [{"rows": 3, "count": 1}, {"rows": 4, "count": 1}], )"
-            R"("captured": 0.5, "bytes": 1000, "storage": "packed", "formats": [{"storage": "packed", "count": 2}], )"
-            R"("inverse_bytes": 256, "unsuited_blocks": 0, "first_unsuited": -1, "singular_policy": "shift", )"
-            R"("singular_blocks": 1, "non_finite_blocks": 1, "min_rcond": 1, "min_rcond_block": -1, "defects": )"
-            R"([{"block": 0, "first_row": 0, "rows": 3, "info": 2, "rcond": 0}, )"
-            R"({"block": 1, "first_row": 3, "rows": 4, "info": -1, "rcond": null}]})");
+  EXPECT_EQ(
+      to_json(report),
+      R"({"scalar": "z", "rows": 7, "blocks": 2, "sizes": [{"rows": 3, "count": 1}, {"rows": 4, "count": 1}], )"
+      R"("entries_inside": 0.5, "bytes": 1000, "storage": "packed", "formats": [{"storage": "packed", "count": 2}], )"
+      R"("inverse_bytes": 256, "unsuited_blocks": 0, "first_unsuited": -1, "singular_policy": "shift", )"
+      R"("singular_blocks": 1, "non_finite_blocks": 1, "min_rcond": 1, "min_rcond_block": -1, "defects": )"
+      R"([{"block": 0, "first_row": 0, "rows": 3, "info": 2, "rcond": 0}, )"
+      R"({"block": 1, "first_row": 3, "rows": 4, "info": -1, "rcond": null}], )"
+      R"("captured": null, "max_growth": null, "max_growth_block": -1})");
+  report.captured = 0.25;
+  report.max_growth = 8.0;
+  report.max_growth_block = 1;
+  const std::string with_matrix = to_json(report);
+  EXPECT_NE(with_matrix.find(R"("captured": 0.25, "max_growth": 8, "max_growth_block": 1})"), std::string::npos);
+  const std::string text = to_text(report);
+  EXPECT_NE(text.find("  captured weight 25.0 %\n  largest pivot growth 8.00e+00 (block 1)\n"), std::string::npos);
   report.defects[1].outside = 0;
   EXPECT_NE(to_json(report).find(R"("info": -1, "rcond": null, "outside": 0}])"), std::string::npos);
 }
