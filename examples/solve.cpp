@@ -240,8 +240,8 @@ void set_up_and_solve(const Options& options, const Backend& backend, const bloc
   blockjacobi::Array<T> x(backend, guess);
   try {
     std::optional<BlockJacobi<T>> M;
-    const blockjacobi::BlockJacobiOptions block_options{options.singular, options.storage, options.accuracy,
-                                                        options.l1};
+    blockjacobi::BlockJacobiOptions block_options{options.singular, options.storage, options.accuracy, options.l1};
+    block_options.profile = true;
     outcome.setup_ms = milliseconds(backend, [&] { M.emplace(backend, A, blocks, block_options); });
     outcome.setup = M->report(A);
     print_setup(outcome);

@@ -98,6 +98,11 @@ nlohmann::json blocks_json(const Outcome& outcome) {
   json["captured"] = setup.captured.value_or(1.0);
   json["max_growth"] = setup.max_growth ? nlohmann::json(*setup.max_growth) : nlohmann::json();
   json["max_growth_block"] = setup.max_growth_block;
+  const auto& times = setup.times.value();
+  json["setup_phases_ms"] = {{"analysis", 1e3 * times.analysis},
+                             {"inversion", 1e3 * times.inversion},
+                             {"repair", 1e3 * times.repair},
+                             {"storage", 1e3 * times.storage}};
   json["min_rcond"] = setup.min_rcond;
   json["bytes"] = setup.bytes;
   json["defects"] = nlohmann::json::array();

@@ -71,6 +71,17 @@ struct BlockJacobiOptions {
   /// Take a fingerprint of the pattern at construction, one more pass over it, for refresh() of a matrix view. Without
   /// one that function throws.
   bool check_pattern = true;
+  /// Take the times of the phases of construction and rebuild() for the report. These wait between the phases then;
+  /// refresh() never does, and is not measured.
+  bool profile = false;
+};
+
+/// Seconds that the phases of construction and of the last rebuild() took.
+struct SetupTimes {
+  double analysis = 0.0;   ///< of the pattern, and allocation; at construction
+  double inversion = 0.0;  ///< extraction, equilibration, inversion, and the diagonals of singular blocks
+  double repair = 0.0;     ///< of singular blocks under SingularPolicy::shift and pseudo_inverse
+  double storage = 0.0;    ///< choice of the formats, and conversion, for other storage than full
 };
 
 /// A block that could not be inverted.
@@ -109,6 +120,7 @@ struct BlockJacobiReport {
   /// could not be inverted, what takes its place loses a row or column.
   index_t unsuited_blocks = 0;
   index_t first_unsuited = -1;
+  std::optional<SetupTimes> times;  ///< with BlockJacobiOptions::profile
   // What report() finds from the matrix, if it is given.
   std::optional<double> captured;  ///< the weight that lies inside the blocks, as BlockCandidate::captured
   std::optional<double>
@@ -221,10 +233,11 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   /// lose beyond those that the condition costs. 1 for a block of zeros; of the whole factorization for a singular
   /// block; NaN for a block with NaN or Inf; Inf or NaN where the factorization overflows.
   ///
-  /// `values` as for refresh(): the set-up does not look at growth and keeps no matrix. Nothing else changes, and what
-  /// the object was set up with does not matter. The blocks are factored a second time, in memory allocated by the
-  /// call and given back; the result lies in the backend's memory and is ready in the order of the stream. The call
-  /// itself may wait. Throws InvalidArgument for the wrong length or space. Excludes every other call, as refresh().
+  /// `values` as for refresh(), since the set-up does not look at growth and keeps no matrix; under l1 those of the
+  /// last set-up, as its copy of them is written again. Otherwise nothing changes, and what the object was set up with
+  /// does not matter. The blocks are factored a second time, in memory that the call allocates and gives back; the
+  /// result lies in the backend's memory and is ready in the order of the stream. The call itself may wait. Throws
+  /// InvalidArgument for the wrong length or space. Excludes every other call, as refresh().
   Array<real_t<T>> pivot_growth(const T* values, offset_t nnz, MemorySpace space);
 
   /// How many blocks have info() != 0. Waits, but copies one number only.

@@ -106,9 +106,9 @@ std::optional<detail::Analysis> analyze_in_backend(const Backend& backend, const
 }
 
 template <Scalar T, Offset O>
-std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_pattern(const Backend& backend, const CsrView<T, O>& matrix,
-                                                            const BlockPartition& partition,
-                                                            const BlockJacobiOptions& options) {
+std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_unmeasured(const Backend& backend, const CsrView<T, O>& matrix,
+                                                               const BlockPartition& partition,
+                                                               const BlockJacobiOptions& options) {
   require_square_of(matrix, partition);
   require_options(options);
   BlockLayout layout(partition, sizeof(T));
@@ -119,6 +119,18 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_pattern(const Backend& backe
     found.emplace(analyze_on_host(backend, pattern_of(host.view()), std::move(layout), options));
   }
   return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, std::move(*found));
+}
+
+template <Scalar T, Offset O>
+std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_pattern(const Backend& backend, const CsrView<T, O>& matrix,
+                                                            const BlockPartition& partition,
+                                                            const BlockJacobiOptions& options) {
+  if (!options.profile) return analyze_unmeasured(backend, matrix, partition, options);
+  std::unique_ptr<detail::BlockJacobiImpl<T>> impl;
+  const double seconds =
+      detail::seconds_of(backend, [&] { impl = analyze_unmeasured(backend, matrix, partition, options); });
+  impl->times.analysis = seconds;
+  return impl;
 }
 
 std::string and_more_blocks(std::size_t others) {
@@ -272,7 +284,10 @@ void BlockJacobi<T>::refresh(const CsrView<T, O>& matrix) {
 template <Scalar T>
 void BlockJacobi<T>::rebuild(const T* values, offset_t nnz, MemorySpace space) {
   require_values("BlockJacobi::rebuild", values, nnz, space);
-  impl_->rebuild(values);
+  if (impl_->options.profile)
+    impl_->measured_rebuild(values);
+  else
+    impl_->rebuild(values);
   impl_->backend.synchronize();
   require_good_blocks(*impl_, *this, values);
 }
@@ -368,6 +383,7 @@ BlockJacobiReport BlockJacobi<T>::report() const {
   report.blocks = partition().blocks();
   report.scalar = scalar_type<T>;
   report.policy = impl_->options.singular;
+  if (impl_->options.profile) report.times = impl_->times;
   for (const BlockGroup& group : impl_->layout().groups()) report.sizes.emplace_back(group.size, group.count);
   report.bytes = bytes();
   report.entries_inside = nnz() > 0 ? static_cast<double>(impl_->entries) / static_cast<double>(nnz()) : 1.0;

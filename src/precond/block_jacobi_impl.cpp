@@ -58,11 +58,25 @@ BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartitio
 }
 
 template <Scalar T>
+template <class Work>
+void BlockJacobiImpl<T>::run(double SetupTimes::*phase, Work work) {
+  if (is_measured_)
+    times.*phase += seconds_of(backend, work);
+  else
+    work();
+}
+
+template <Scalar T>
 void BlockJacobiImpl<T>::invert(const T* values, const BlockBatchView<T>& batch) {
   const std::optional<Repair> repair = repair_of(options.singular);
   const bool identity = options.singular == SingularPolicy::fail || options.singular == SingularPolicy::identity;
-  block_ops<T>(backend).setup(values, map(), batch, identity ? Fallback::identity : Fallback::scalar_jacobi, status());
-  if (repair) storage_ops<T>(backend).repair(values, map(), batch, *repair, status(), scratch_view());
+  run(&SetupTimes::inversion, [&] {
+    block_ops<T>(backend).setup(values, map(), batch, identity ? Fallback::identity : Fallback::scalar_jacobi,
+                                status());
+  });
+  if (!repair) return;
+  run(&SetupTimes::repair,
+      [&] { storage_ops<T>(backend).repair(values, map(), batch, *repair, status(), scratch_view()); });
 }
 
 template <Scalar T>
@@ -95,6 +109,18 @@ void BlockJacobiImpl<T>::require_set_up(const char* function) const {
   if (!is_set_up_)
     throw InvalidArgument(
         detail::message("{}: there are no inverses yet, refresh() comes first after BlockJacobi::analyze()", function));
+}
+
+template <Scalar T>
+void BlockJacobiImpl<T>::measured_rebuild(const T* values) {
+  times = {.analysis = times.analysis};
+  struct Measurement {
+    bool& is_on;
+    ~Measurement() { is_on = false; }  // also if memory ran out
+  } measurement{is_measured_ = true};
+  const double all = seconds_of(backend, [&] { rebuild(values); });
+  // Chunk by chunk, storage is what comes between the others.
+  (stored ? times.storage : times.inversion) += std::max(0.0, all - times.inversion - times.repair);
 }
 
 template <Scalar T>

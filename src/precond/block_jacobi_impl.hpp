@@ -7,6 +7,7 @@
 
 #include <blockjacobi/block_jacobi.hpp>
 
+#include <chrono>
 #include <optional>
 
 namespace blockjacobi::detail {
@@ -58,6 +59,8 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   void setup(const T* values);
   /// The same, with formats chosen anew where storage is adaptive; that waits.
   void rebuild(const T* values);
+  /// rebuild() that waits between its phases, and takes their times.
+  void measured_rebuild(const T* values);
 
   /// See BlockJacobi::pivot_growth(); `values` in backend memory.
   Array<real_t<T>> pivot_growth(const T* values);
@@ -99,6 +102,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   Array<int> defects;
   L1Values<T> l1;
   Array<T> scratch;
+  SetupTimes times;
 
  private:
   PositionMapView map() const { return position_map.view(); }
@@ -107,10 +111,24 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   /// Inverts the blocks of a batch, with what takes the place of singular ones.
   void invert(const T* values, const BlockBatchView<T>& batch);
   void fill(const T* values, bool check);
+  /// Runs a part of the set-up; adds its time to that of its phase, and waits for that, in a measured_rebuild().
+  template <class Work>
+  void run(double SetupTimes::*phase, Work work);
 
   /// False until the first setup(), and after a rebuild() that failed: some of the memory is gone then.
   bool is_set_up_ = false;
+  bool is_measured_ = false;
 };
+
+/// The seconds that `work` takes, with all that it enqueues.
+template <class Work>
+double seconds_of(const Backend& backend, Work work) {
+  backend.synchronize();
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  backend.synchronize();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 /// What BlockJacobiImpl::bytes() will be, or an upper bound for adaptive storage.
 template <Scalar T>

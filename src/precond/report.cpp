@@ -100,6 +100,10 @@ std::string to_text(const BlockJacobiReport& r) {
   if (r.max_growth)
     text += detail::message("  largest pivot growth {:.2e} (block {})\n", *r.max_growth, r.max_growth_block);
   if (r.storage != Storage::full) text += storage_line(r);
+  if (r.times)
+    text += detail::message("  analysis {:.2f} ms, inversion {:.2f} ms, repair {:.2f} ms, storage {:.2f} ms\n",
+                            1e3 * r.times->analysis, 1e3 * r.times->inversion, 1e3 * r.times->repair,
+                            1e3 * r.times->storage);
   if (r.defects.empty()) return text;
   text += detail::message("  {} singular, {} with NaN or Inf; policy {}\n", r.singular_blocks, r.non_finite_blocks,
                           to_string(r.policy));
@@ -117,6 +121,10 @@ std::string to_json(const BlockJacobiReport& r) {
   const std::string formats = json_array(r.formats, [](const auto& format) {
     return detail::message(R"({{"storage": "{}", "count": {}}})", to_string(format.first), format.second);
   });
+  const std::string times =
+      r.times ? detail::message(R"({{"analysis": {}, "inversion": {}, "repair": {}, "storage": {}}})",
+                                r.times->analysis, r.times->inversion, r.times->repair, r.times->storage)
+              : "null";
   const std::string defects = json_array(r.defects, [](const BlockDefect& d) {
     const std::string outside = d.outside >= 0 ? detail::message(R"(, "outside": {})", d.outside) : "";
     return detail::message(R"({{"block": {}, "first_row": {}, "rows": {}, "info": {}, "rcond": {}{}}})", d.block,
@@ -126,11 +134,11 @@ std::string to_json(const BlockJacobiReport& r) {
       R"({{"scalar": "{}", "rows": {}, "blocks": {}, "sizes": {}, "entries_inside": {}, "bytes": {}, "storage": "{}", )"
       R"("formats": {}, "inverse_bytes": {}, "unsuited_blocks": {}, "first_unsuited": {}, "singular_policy": "{}", )"
       R"("singular_blocks": {}, "non_finite_blocks": {}, "min_rcond": {}, "min_rcond_block": {}, "defects": {}, )"
-      R"("captured": {}, "max_growth": {}, "max_growth_block": {}}})",
+      R"("captured": {}, "max_growth": {}, "max_growth_block": {}, "times": {}}})",
       to_char(r.scalar), r.rows, r.blocks, sizes, json_number(r.entries_inside), r.bytes, to_string(r.storage), formats,
       r.inverse_bytes, r.unsuited_blocks, r.first_unsuited, to_string(r.policy), r.singular_blocks, r.non_finite_blocks,
       json_number(r.min_rcond), r.min_rcond_block, defects, json_number(r.captured), json_number(r.max_growth),
-      r.max_growth_block);
+      r.max_growth_block, times);
 }
 
 }  // namespace blockjacobi

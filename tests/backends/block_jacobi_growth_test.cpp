@@ -165,6 +165,25 @@ TYPED_TEST(BlockJacobiOnBackend, SmallReportOfTheMatrix) {
   EXPECT_THROW(static_cast<void>(pair.report(without)), InvalidArgument);
 }
 
+TYPED_TEST(BlockJacobiOnBackend, SmallTimesOfTheSetup) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(73);
+  const BlockDiagonal<T> a{{random_dense<T>(20, random), Dense<T>::Ones(40, 40), random_dense<T>(40, random)}};
+  BlockJacobiOptions options = with(SingularPolicy::shift);
+  EXPECT_FALSE(BlockJacobi<T>(backend, a.matrix(), a.partition(), options).report().times);
+  options.profile = true;
+  for (const Storage storage : {Storage::full, Storage::fp16, Storage::adaptive}) {
+    options.storage = storage;
+    const BlockJacobi<T> m(backend, a.matrix(), a.partition(), options);
+    const SetupTimes times = m.report().times.value();
+    EXPECT_GT(times.analysis, 0.0);
+    EXPECT_GT(times.inversion, 0.0);
+    EXPECT_GT(times.repair, 0.0);
+    EXPECT_EQ(times.storage > 0.0, storage != Storage::full);
+  }
+}
+
 TYPED_TEST(BlockJacobiOnBackend, PivotGrowthRefusesOtherValues) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();

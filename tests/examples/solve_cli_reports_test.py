@@ -53,6 +53,15 @@ class Reports(SolveTest):
                      f"converged after {result.report['iterations']} iterations", "recomputed"):
             self.assertIn(part, result.out)
 
+    def test_phases_of_the_setup(self):
+        result = self.solve(self.laplace(), "--storage", "fp16")
+        phases = result.report["blocks"]["setup_phases_ms"]
+        self.assertEqual(sorted(phases), ["analysis", "inversion", "repair", "storage"])
+        for name in ("analysis", "inversion", "storage"):
+            self.assertGreater(phases[name], 0)
+        self.assertLessEqual(sum(phases.values()), result.report["setup_ms"])
+        self.assertIn("  analysis ", result.out)
+
     def test_progress_is_a_few_lines_where_there_is_no_terminal(self):
         result = self.solve(self.laplace(40), "--blocks", "uniform", "--block-size", 1)
         self.assertGreater(result.report["iterations"], 50)

@@ -76,16 +76,26 @@ TEST(BlockJacobiReport, Json) {
       R"("singular_blocks": 1, "non_finite_blocks": 1, "min_rcond": 1, "min_rcond_block": -1, "defects": )"
       R"([{"block": 0, "first_row": 0, "rows": 3, "info": 2, "rcond": 0}, )"
       R"({"block": 1, "first_row": 3, "rows": 4, "info": -1, "rcond": null}], )"
-      R"("captured": null, "max_growth": null, "max_growth_block": -1})");
+      R"("captured": null, "max_growth": null, "max_growth_block": -1, "times": null})");
   report.captured = 0.25;
   report.max_growth = 8.0;
   report.max_growth_block = 1;
   const std::string with_matrix = to_json(report);
-  EXPECT_NE(with_matrix.find(R"("captured": 0.25, "max_growth": 8, "max_growth_block": 1})"), std::string::npos);
+  EXPECT_NE(with_matrix.find(R"("captured": 0.25, "max_growth": 8, "max_growth_block": 1, "times": null})"),
+            std::string::npos);
   const std::string text = to_text(report);
   EXPECT_NE(text.find("  captured weight 25.0 %\n  largest pivot growth 8.00e+00 (block 1)\n"), std::string::npos);
   report.defects[1].outside = 0;
   EXPECT_NE(to_json(report).find(R"("info": -1, "rcond": null, "outside": 0}])"), std::string::npos);
+}
+
+TEST(BlockJacobiReport, TimesOfThePhases) {
+  BlockJacobiReport report;
+  report.times = {0.5, 0.0625, 0.0, 0.125};
+  EXPECT_NE(to_text(report).find("  analysis 500.00 ms, inversion 62.50 ms, repair 0.00 ms, storage 125.00 ms\n"),
+            std::string::npos);
+  EXPECT_NE(to_json(report).find(R"("times": {"analysis": 0.5, "inversion": 0.0625, "repair": 0, "storage": 0.125}})"),
+            std::string::npos);
 }
 
 TEST(BlockJacobiReport, TextOfALongHistogramKeepsItsEnds) {
