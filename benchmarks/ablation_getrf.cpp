@@ -9,6 +9,7 @@
 /// Matrices are random and dense, so that rows move at almost every step. Every result is compared with the host
 /// backend's; a design that fails is left out of the record and ends the program with 1.
 #include "ablations/study.hpp"
+#include "ablations/summary.hpp"
 #include "batched/orders.hpp"
 #include "batched/report.hpp"
 
@@ -28,60 +29,34 @@ struct Options {
   double gigabytes = 1.0;
 };
 
-/// Prints one line a design: percent of the copy bandwidth, and of the numbers of matrices a thread block the best.
-class Table {
- public:
-  explicit Table(double copy_gbps) : copy_gbps_(copy_gbps) {}
-  void add(const Measurement& m) {
-    if (!lines_.empty() && lines_.back().implementation == m.implementation) {
-      if (m.time.median < lines_.back().time.median) lines_.back() = m;
-    } else {
-      lines_.push_back(m);
-    }
-  }
-  void print(std::ostream& out) {
-    for (const Measurement& m : lines_) {
-      out << std::left << std::setw(8) << m.operation << m.scalar << std::right << std::setw(3) << m.n << "  "
-          << std::left << std::setw(30) << m.implementation << std::right << std::fixed << std::setprecision(3)
-          << std::setw(8) << m.time.median << " ms" << std::setprecision(1) << std::setw(6)
-          << m.bytes / m.time.median * 1e-4 / copy_gbps_ << " %";
-      if (m.matrices_per_block > 0) out << std::setw(4) << m.matrices_per_block;
-      out << '\n';
-    }
-    lines_.clear();
-  }
-
- private:
-  double copy_gbps_;
-  std::vector<Measurement> lines_;
-};
+/// The designs with all numbers of matrices a thread block that they can take.
+template <class T>
+std::vector<Trial<T>> trials(const Options& options, const std::string& operation, int n) {
+  const std::vector<int> sweep = parse_orders(options.sweep), some = parse_orders(options.matrices);
+  std::vector<Trial<T>> all;
+  for (const Design<T>& design : operation == "lu" ? lu_designs<T>(n) : inverse_designs<T>(n))
+    for (const int matrices : design.swept ? sweep : some)
+      if (matrices <= design.most_matrices)
+        all.push_back({operation, design.name,
+                       [run = design.run, matrices](const AblationBatch<T>& b) { run(b, matrices); }, matrices});
+  return all;
+}
 
 /// Returns how many designs were wrong.
 template <class T>
 int run(const Options& options, const Timer& timer, Report& report) {
   if (options.scalars.find(blockjacobi::to_char(blockjacobi::scalar_type<T>)) == std::string::npos) return 0;
-  int wrong = 0;
-  Table table(timer.copy_gbps);
-  const typename Study<T>::Sweep sweep{parse_orders(options.sweep), parse_orders(options.matrices),
-                                       options.repetitions};
+  Summary summary(report, timer.copy_gbps);
   for (const int n : parse_orders(options.orders)) {
-    Study<T> study(timer, n, options.gigabytes);
+    const double bytes_of_one = 2.0 * n * n * sizeof(T);
+    Study<T> study(timer, n, static_cast<std::size_t>(options.gigabytes * 1e9 / bytes_of_one), options.repetitions);
     for (const std::string& operation : options.operations) {
-      study.run(
-          operation, sweep,
-          [&](const Measurement& m) {
-            report.add(m);
-            table.add(m);
-          },
-          [&](const Measurement& m) {
-            ++wrong;
-            std::cerr << m.operation << ' ' << m.scalar << ' ' << n << ' ' << m.implementation << " with "
-                      << m.matrices_per_block << " matrices a thread block is wrong, scaled error " << m.error << '\n';
-          });
-      table.print(std::cout);
+      for (const Trial<T>& trial : trials<T>(options, operation, n)) summary.run(study, trial);
+      summary.run(study, study.library(operation));
+      summary.print(std::cout);
     }
   }
-  return wrong;
+  return summary.wrong();
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace bench {
 
-/// Orders of the designs: the size is a template parameter of each.
+/// Orders of the tiny designs: the size is a template parameter of each.
 using AblationOrders = std::integer_sequence<int, 4, 8, 12, 16, 17, 20, 24, 28, 32>;
 
 /// The most matrices that the designs give to a thread block.
@@ -25,8 +25,18 @@ struct AblationBatch {
   int* info;
 };
 
-/// One way to do an operation, after A. Abdelfattah, A. Haidar, S. Tomov, J. Dongarra, "Factorization and inversion of
-/// a million matrices using GPUs: challenges and countermeasures" (2017). Elements are finite.
+/// One way to do an operation, and what the record says of it.
+template <class T>
+struct Trial {
+  std::string operation, name;
+  std::function<void(const AblationBatch<T>&)> run;
+  int matrices_per_block = 0;  ///< where that is what is studied
+  int panel_width = 0;         ///< the same
+};
+
+/// One way to do an operation with any number of matrices a thread block, after A. Abdelfattah, A. Haidar, S. Tomov, J.
+/// Dongarra, "Factorization and inversion of a million matrices using GPUs: challenges and countermeasures" (2017).
+/// Elements are finite.
 template <class T>
 struct Design {
   std::string name;
@@ -40,5 +50,12 @@ template <class T>
 std::vector<Design<T>> lu_designs(int n);
 template <class T>
 std::vector<Design<T>> inverse_designs(int n);
+
+/// The designs above order 32: "lu", those that fit an order, which is a multiple of 64 up to 512, and "getri", the
+/// inversion after it.
+template <class T>
+std::vector<Trial<T>> blocked_lu_trials(int n);
+template <class T>
+std::vector<Trial<T>> blocked_inverse_trials();
 
 }  // namespace bench

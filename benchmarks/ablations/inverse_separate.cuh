@@ -13,10 +13,7 @@ __global__ void __launch_bounds__(lanes_of<N>* most_matrices_per_block)
   const int rank = Team<lanes>::current().rank;
   int place = rank;  // of the row `rank` of the identity
 #pragma unroll
-  for (int k = 0; k < N; ++k) {
-    const int other = ipiv[member.k * N + k] - 1;
-    place = place == k ? other : place == other ? k : place;
-  }
+  for (int k = 0; k < N; ++k) place = interchanged(place, k, ipiv[member.k * N + k] - 1);
 #pragma unroll
   for (int j = 0; j < N; ++j) {
     const int one = Team<lanes>::broadcast(place, j);

@@ -9,6 +9,9 @@ namespace bench {
 
 using blockjacobi::offset_t;
 
+/// What a thread block may have.
+inline constexpr std::size_t most_shared_bytes = 227 * 1024;
+
 /// The matrix of a group of `width` threads. Groups past the end take the last one too, as the lanes of a warp work
 /// together, but must not store.
 template <int width>
@@ -30,9 +33,9 @@ struct LaunchShape {
   int threads;
   std::size_t shared_bytes;
 
-  /// What a thread block may have: 1024 threads, 227 KB.
   int most_matrices() const {
-    const int by_shared = shared_bytes == 0 ? most_matrices_per_block : static_cast<int>(227 * 1024 / shared_bytes);
+    const int by_shared =
+        shared_bytes == 0 ? most_matrices_per_block : static_cast<int>(most_shared_bytes / shared_bytes);
     return std::min({most_matrices_per_block, 1024 / threads, by_shared});
   }
 

@@ -5,12 +5,6 @@
 
 namespace bench {
 
-/// 1 / pivot, and 0 of a pivot that is zero, as its column is zero then.
-template <class T>
-__device__ T reciprocal_or_zero(T pivot) {
-  return pivot == T(0) ? T(0) : T(1) / pivot;
-}
-
 /// Threads in one dimension: a row of the matrix each, a team of at most one warp for the matrix, no barrier of the
 /// thread block. The thread block has as many teams as its size says.
 template <class T, int N, template <class, int> class Store, class Search, class Swap>

@@ -12,23 +12,47 @@ struct Pivot {
 __device__ inline float magnitude(float a) { return fabsf(a); }
 __device__ inline double magnitude(double a) { return fabs(a); }
 
-/// Every lane brings one element; log2 steps of butterfly shuffles find the largest, of equals that of the first place.
+/// 1 / pivot, and 0 of a pivot that is zero, as its column is zero then.
+template <class T>
+__device__ T reciprocal_or_zero(T pivot) {
+  return pivot == T(0) ? T(0) : T(1) / pivot;
+}
+
+/// An element that may become a pivot, with its row and place in one number.
+template <class T>
+struct Candidate {
+  T size;
+  int number;
+
+  /// Rows whose place is before k lose against all others.
+  __device__ static Candidate of(T element, int place, int row, int k) {
+    return {place >= k ? magnitude(element) : T(-1), most_rows * place + row};
+  }
+  __device__ Pivot pivot() const { return {number % most_rows, number / most_rows}; }
+
+  /// The largest of a team by log2 steps of butterfly shuffles, of equals that of the first place.
+  template <int lanes>
+  __device__ Candidate best_of_team() const {
+    Candidate best = *this;
+#pragma unroll
+    for (int distance = lanes / 2; distance > 0; distance /= 2) {
+      const T other = Team<lanes>::exchange(best.size, distance);
+      const int other_number = Team<lanes>::exchange(best.number, distance);
+      if (other > best.size || (other == best.size && other_number < best.number)) best = {other, other_number};
+    }
+    return best;
+  }
+
+ private:
+  static constexpr int most_rows = 1024;
+};
+
+/// Every lane brings one element.
 struct ButterflySearch {
   /// The largest |element| of the lanes of a team whose place is at least k.
   template <int lanes, class T>
   __device__ static Pivot among_lanes(T element, int place, int row, int k) {
-    T best = place >= k ? magnitude(element) : T(-1);
-    int candidate = 32 * place + row;
-#pragma unroll
-    for (int distance = lanes / 2; distance > 0; distance /= 2) {
-      const T other = Team<lanes>::exchange(best, distance);
-      const int other_candidate = Team<lanes>::exchange(candidate, distance);
-      if (other > best || (other == best && other_candidate < candidate)) {
-        best = other;
-        candidate = other_candidate;
-      }
-    }
-    return {candidate % 32, candidate / 32};
+    return Candidate<T>::of(element, place, row, k).template best_of_team<lanes>().pivot();
   }
 
   template <int N, class Rows>

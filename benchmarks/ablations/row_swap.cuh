@@ -4,6 +4,11 @@
 
 namespace bench {
 
+/// Place of a row, hitherto `place`, after places k and `other` were interchanged.
+__device__ inline int interchanged(int place, int k, int other) {
+  return place == k ? other : place == other ? k : place;
+}
+
 /// The rows of a step are interchanged at once: the place of a row is where it is.
 struct EagerSwap {
   /// Returns where the pivot row of step k is from now on.

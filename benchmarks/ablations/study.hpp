@@ -7,51 +7,60 @@
 
 namespace bench {
 
-/// All designs of one order on one batch, and the library's kernel after them.
+/// All trials of one order, on one batch.
 template <class T>
 class Study {
  public:
-  struct Sweep {
-    std::vector<int> full;  ///< matrices a thread block of the designs that are swept
-    std::vector<int> some;  ///< of the others
-    int repetitions;
-  };
-
-  Study(const Timer& timer, int n, double gigabytes)
+  Study(const Timer& timer, int n, std::size_t batch, int repetitions)
       : timer_(timer),
         n_(n),
-        batch_(std::max<std::size_t>(samples, static_cast<std::size_t>(gigabytes * 1e9 / bytes_of_one()))),
+        batch_(std::max(batch, samples())),
+        repetitions_(repetitions),
         original_(batch_ * size()),
+        factors_(batch_ * size()),
         a_(batch_ * size()),
         x_(batch_ * size()),
         ipiv_(batch_ * static_cast<std::size_t>(n)),
         info_(batch_),
         reference_(n, fill_original()) {}
 
-  /// Calls accept(measurement) for every design and number of matrices a thread block, but reject(measurement) where
-  /// the results are wrong.
+  /// Calls accept(measurement), but reject(measurement) if the results are wrong.
   template <class Accept, class Reject>
-  void run(const std::string& operation, const Sweep& sweep, Accept accept, Reject reject) {
-    const auto add = [&](const Measurement& m) { m.error <= largest_error ? accept(m) : reject(m); };
-    for (const Design<T>& design : operation == "lu" ? lu_designs<T>(n_) : inverse_designs<T>(n_))
-      for (const int matrices : design.swept ? sweep.full : sweep.some)
-        if (matrices <= design.most_matrices) add(measure(operation, design, matrices, sweep.repetitions));
-    add(measure(operation, library(operation), 0, sweep.repetitions));
+  void run(const Trial<T>& trial, Accept accept, Reject reject) {
+    const Measurement m = measure(trial);
+    if (m.error <= largest_error)
+      accept(m);
+    else
+      reject(m);
+  }
+
+  /// The library's kernel. The study outlives it.
+  Trial<T> library(const std::string& operation) const {
+    namespace kernels = blockjacobi::kernels;
+    if (operation == "lu")
+      return {operation, "blockjacobi",
+              [this](const AblationBatch<T>& b) { kernels::getrf<T>(view(b.a), b.ipiv, b.info, nullptr); }};
+    if (operation == "getri")
+      return {operation, "blockjacobi",
+              [this](const AblationBatch<T>& b) { kernels::getri<T>(view(b.a), b.ipiv, view(b.x), b.info, nullptr); }};
+    return {operation, "blockjacobi",
+            [this](const AblationBatch<T>& b) { kernels::inverse<T>(view(b.a), view(b.x), b.info, nullptr); }};
   }
 
  private:
-  static constexpr std::size_t samples = 16;
   static constexpr double largest_error = 10;
 
   std::size_t size() const { return static_cast<std::size_t>(n_) * static_cast<std::size_t>(n_); }
   double bytes_of_one() const { return 2.0 * n_ * n_ * sizeof(T); }
-  std::size_t sample(std::size_t s) const { return s * (batch_ - 1) / (samples - 1); }
+  /// Products in extended precision take their time.
+  std::size_t samples() const { return n_ <= 64 ? 16 : n_ <= 128 ? 4 : 2; }
+  std::size_t sample(std::size_t s) const { return s * (batch_ - 1) / (samples() - 1); }
 
   /// Returns the samples.
   std::vector<T> fill_original() {
     original_.fill(random_values<T>(1 << 22));
     std::vector<T> all;
-    for (std::size_t s = 0; s < samples; ++s) {
+    for (std::size_t s = 0; s < samples(); ++s) {
       const std::vector<T> one = original_.sample(sample(s) * size(), size());
       all.insert(all.end(), one.begin(), one.end());
     }
@@ -63,41 +72,48 @@ class Study {
                                                     static_cast<blockjacobi::offset_t>(batch_),
                                                     blockjacobi::MemorySpace::device);
   }
-  Design<T> library(const std::string& operation) const {
-    namespace kernels = blockjacobi::kernels;
-    if (operation == "lu")
-      return {"blockjacobi", 0, false,
-              [this](const AblationBatch<T>& b, int) { kernels::getrf<T>(view(b.a), b.ipiv, b.info, nullptr); }};
-    return {"blockjacobi", 0, false,
-            [this](const AblationBatch<T>& b, int) { kernels::inverse<T>(view(b.a), view(b.x), b.info, nullptr); }};
-  }
 
-  Measurement measure(const std::string& operation, const Design<T>& design, int matrices, int repetitions) {
-    const AblationBatch<T> batch{n_, batch_, a_.data(), x_.data(), ipiv_.data(), info_.data()};
-    const auto prepare = [&] { a_.restore(original_); };
-    // Nothing of the design before may pass for a result.
+  /// What the operation begins with: the matrices, or for "getri" their factors.
+  const Buffer<T>& input(const std::string& operation) {
+    if (operation != "getri") return original_;
+    a_.restore(original_);
+    library("lu").run(batch());
+    factors_.restore(a_);
+    return factors_;
+  }
+  AblationBatch<T> batch() const { return {n_, batch_, a_.data(), x_.data(), ipiv_.data(), info_.data()}; }
+
+  Measurement measure(const Trial<T>& trial) {
+    // Nothing of the trial before may pass for a result.
     check(cudaMemsetAsync(x_.data(), 0xff, x_.bytes()));
     check(cudaMemsetAsync(ipiv_.data(), 0xff, ipiv_.bytes()));
     check(cudaMemsetAsync(info_.data(), 0xff, info_.bytes()));
-    const Time time = timer_.time(repetitions, prepare, [&] { design.run(batch, matrices); });
+    const Buffer<T>& from = input(trial.operation);
+    const Time time = timer_.time(
+        repetitions_, [&] { a_.restore(from); }, [&] { trial.run(batch()); });
     const auto count = static_cast<double>(batch_), order = static_cast<double>(n_);
-    Measurement m{operation,
-                  design.name,
+    Measurement m{trial.operation,
+                  trial.name,
                   blockjacobi::to_char(blockjacobi::scalar_type<T>),
                   n_,
                   batch_,
                   time,
                   bytes_of_one() * count,
-                  (operation == "lu" ? 2.0 / 3 : 2.0) * order * order * order * count,
-                  error(operation)};
-    m.matrices_per_block = matrices;
+                  cubes(trial.operation) * order * order * order * count,
+                  error(trial.operation)};
+    m.matrices_per_block = trial.matrices_per_block;
+    m.panel_width = trial.panel_width;
     return m;
+  }
+
+  static double cubes(const std::string& operation) {
+    return operation == "lu" ? 2.0 / 3 : operation == "getri" ? 4.0 / 3 : 2.0;
   }
 
   double error(const std::string& operation) const {
     double worst = 0;
     const auto n = static_cast<std::size_t>(n_);
-    for (std::size_t s = 0; s < samples; ++s) {
+    for (std::size_t s = 0; s < samples(); ++s) {
       const std::size_t k = sample(s);
       const int info = info_.sample(k, 1)[0];
       const std::vector<T> result = (operation == "lu" ? a_ : x_).sample(k * size(), size());
@@ -110,7 +126,8 @@ class Study {
   const Timer& timer_;
   int n_;
   std::size_t batch_;
-  Buffer<T> original_, a_, x_;
+  int repetitions_;
+  Buffer<T> original_, factors_, a_, x_;
   Buffer<int> ipiv_, info_;
   HostReference<T> reference_;
 };

@@ -2,7 +2,15 @@
 
 #include "batched/timer.hpp"
 
+#include <optional>
+
 namespace bench {
+
+/// NaN where it cannot be measured.
+struct Energy {
+  double joules;  ///< of one matrix
+  double watts;   ///< on average
+};
 
 struct Measurement {
   std::string operation, implementation;
@@ -14,11 +22,13 @@ struct Measurement {
   double flops;
   double error;                ///< NaN if not evaluated
   int matrices_per_block = 0;  ///< where that is what is studied
+  int panel_width = 0;         ///< the same
   double batch_bytes = 0;      ///< of the matrices, if not N^2 elements each
   std::string storage = "full";
   std::string partition{};  ///< where that matters, and so on
   bool transposed = false;
   int columns = 1;
+  std::optional<Energy> energy{};
 };
 
 }  // namespace bench

@@ -85,9 +85,14 @@ class Report {
                                 {"fraction_of_copy", fraction(m)},
                                 {"fraction_of_floor", fraction_of_floor(m)}};
     if (m.matrices_per_block > 0) json["matrices_per_block"] = m.matrices_per_block;
+    if (m.panel_width > 0) json["panel_width"] = m.panel_width;
     if (!m.partition.empty()) json["partition"] = m.partition;
     if (m.transposed) json["op"] = "transpose";
     if (m.columns > 1) json["columns"] = m.columns;
+    if (m.energy) {
+      json["energy_j"] = number(m.energy->joules);
+      json["power_w"] = number(m.energy->watts);
+    }
     json["error"] = number(m.error);
     return json;
   }
