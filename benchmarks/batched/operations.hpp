@@ -9,6 +9,13 @@
 
 namespace bench {
 
+/// One way to do an operation. If it works in place, its input must be restored before every call.
+struct Way {
+  std::string implementation;
+  bool in_place;
+  std::function<void()> run;
+};
+
 /// One operation on one order: inputs, work, and what shows that the result is right.
 template <class T>
 class Case {
@@ -37,10 +44,45 @@ class Case {
   }
 
   std::vector<Measurement> measure(bool peers) {
-    std::vector<Measurement> results{ours()};
-    if (peers)
-      for (const Peer<T>& peer : peers_of<T>(operation_, n_, batch_)) results.push_back(theirs(peer));
+    std::vector<Measurement> results;
+    for (const Way& way : ways(peers)) {
+      const bool own = way.implementation == "blockjacobi";
+      const int repetitions = own ? 20 : n_ <= 200 ? 5 : 3;
+      const Time time = device_.time(
+          repetitions,
+          [&] {
+            if (way.in_place) restore();
+          },
+          way.run);
+      results.push_back(record(way.implementation, time, own ? error() : std::nan("")));
+    }
     return results;
+  }
+
+  /// This library's, and those of the peers.
+  std::vector<Way> ways(bool peers) {
+    std::vector<Way> all{{"blockjacobi", operation_ != "inverse" && operation_ != "spd_inverse", ours()}};
+    if (!peers) return all;
+    const auto batch = std::make_shared<PeerBatch<T>>(device_, n_, batch_, a_.data(), x_.data(), vectors_.data(),
+                                                      ipiv_.data(), info_.data());
+    for (const Peer<T>& peer : peers_of<T>(operation_, n_, batch_))
+      all.push_back({peer.name, true, [batch, run = peer.run] { run(*batch); }});
+    return all;
+  }
+  void restore() { a_.restore(original_); }
+  double restored_bytes() const { return static_cast<double>(a_.bytes()); }
+
+  Measurement record(const std::string& implementation, Time time, double error) const {
+    const auto count = static_cast<double>(batch_);
+    return {operation_,
+            implementation,
+            blockjacobi::to_char(blockjacobi::scalar_type<T>),
+            n_,
+            batch_,
+            time,
+            bytes_of_one() * count,
+            flops_of_one() * count,
+            error};
   }
 
  private:
@@ -91,54 +133,19 @@ class Case {
         static_cast<blockjacobi::offset_t>(batch_), blockjacobi::MemorySpace::device);
   }
 
-  Measurement ours() {
+  std::function<void()> ours() {
     namespace batched = blockjacobi::batched;
+    using batched::Triangle;
     const auto& backend = device_.backend;
-    Time time{};
-    const auto in_place = [&](auto work) {
-      return device_.time(
-          20, [&] { a_.restore(original_); }, work);
-    };
-    if (operation_ == "inverse")
-      time = device_.time(
-          20, [] {}, [&] { batched::inverse<T>(backend, view(a_), view(x_), info_.data()); });
-    else if (operation_ == "spd_inverse")
-      time = device_.time(
-          20, [] {},
-          [&] {
-            batched::spd_inverse<T>(backend, batched::Triangle::lower, view(a_), view(x_), batched::SpdStorage::full,
-                                    info_.data());
-          });
-    else if (operation_ == "lu")
-      time = in_place([&] { batched::getrf<T>(backend, view(a_), ipiv_.data(), info_.data()); });
-    else if (operation_ == "cholesky")
-      time = in_place([&] { batched::potrf<T>(backend, batched::Triangle::lower, view(a_), info_.data()); });
-    else if (operation_ == "qr")
-      time = in_place([&] { batched::geqrf<T>(backend, view(a_), vectors_.data()); });
-    else
-      throw std::runtime_error("there is no operation '" + operation_ + "'");
-    return record("blockjacobi", time, error());
-  }
-
-  Measurement theirs(const Peer<T>& peer) {
-    PeerBatch<T> batch(device_, n_, batch_, a_.data(), x_.data(), vectors_.data(), ipiv_.data(), info_.data());
-    const int repetitions = n_ <= 200 ? 5 : 3;
-    const Time time = device_.time(
-        repetitions, [&] { a_.restore(original_); }, [&] { peer.run(batch); });
-    return record(peer.name, time, std::nan(""));
-  }
-
-  Measurement record(const std::string& implementation, Time time, double error) const {
-    const auto count = static_cast<double>(batch_);
-    return {operation_,
-            implementation,
-            blockjacobi::to_char(blockjacobi::scalar_type<T>),
-            n_,
-            batch_,
-            time,
-            bytes_of_one() * count,
-            flops_of_one() * count,
-            error};
+    if (operation_ == "inverse") return [&] { batched::inverse<T>(backend, view(a_), view(x_), info_.data()); };
+    if (operation_ == "spd_inverse")
+      return [&] {
+        batched::spd_inverse<T>(backend, Triangle::lower, view(a_), view(x_), batched::SpdStorage::full, info_.data());
+      };
+    if (operation_ == "lu") return [&] { batched::getrf<T>(backend, view(a_), ipiv_.data(), info_.data()); };
+    if (operation_ == "cholesky") return [&] { batched::potrf<T>(backend, Triangle::lower, view(a_), info_.data()); };
+    if (operation_ == "qr") return [&] { batched::geqrf<T>(backend, view(a_), vectors_.data()); };
+    throw std::runtime_error("there is no operation '" + operation_ + "'");
   }
 
   /// The largest scaled error of matrices all over the batch; infinite if an info is not 0 or a
