@@ -92,7 +92,7 @@ BLOCKED = Study(
         "right_immediate": "right-looking, immediate swap",
         "right_grouped": "right-looking, grouped swap",
         "right_delayed": "right-looking, parallel swap",
-        "right_delayed_unblocked": "the same, panel not blocked",
+        "right_delayed_unblocked": "the same, panel by launches",
         "right_delayed_column": "the same, column blocking",
         "right_delayed_matrix": "the same, matrix blocking",
         "timely": "timely correction",

@@ -7,6 +7,8 @@ One row an order: time, percent of the copy bandwidth of the same run, how many 
 cuSOLVER in the same run, than MAGMA and than Ginkgo (given figures, see the head of the file), and the target LAND: the
 percentage that the row must reach. Times of MAGMA and Ginkgo between measured orders are interpolated linearly in
 log(time a matrix). Ends with 1 if more than a tenth of the rows miss their target or one is slower than the best peer.
+
+A record of `energy` becomes a table of the energy of one matrix instead, beside the time.
 """
 
 import argparse
@@ -171,6 +173,28 @@ def table(rows):
     return [summary, *lines], len(gaps) <= judged / 10 and slow == 0
 
 
+def energy_table(records):
+    """One row a case and implementation; how many times the energy and the time of this library the others take."""
+    def figure(value, text):
+        return "n/a" if value is None else format(value, text)
+
+    own = {(r["operation"], r["n"]): r for r in records if r["implementation"] == "blockjacobi"}
+    lines = ["input copies taken off", "",
+             "| operation | N | | us a matrix | uJ a matrix | W | pJ a flop | x energy | x time |",
+             "| --- | --: | --- | --: | --: | --: | --: | --: | --: |"]
+    for r in records:
+        ours = own[r["operation"], r["n"]]
+        us = r["time_ms"] and 1e3 * r["time_ms"] / r["batch"]
+        uj = r["energy_j"] and 1e6 * r["energy_j"]
+        gain = uj and r["energy_j"] / ours["energy_j"]
+        slower = us and us / (1e3 * ours["time_ms"] / ours["batch"])
+        per_flop = uj and 1e6 * uj / (ours["flops"] / ours["batch"])
+        lines.append("| " + " | ".join([r["operation"], str(r["n"]), r["implementation"], figure(us, ".3f"),
+                                        figure(uj, ".1f"), figure(r["power_w"], ".0f"), figure(per_flop, ".1f"),
+                                        figure(gain, ".1f"), figure(slower, ".1f")]) + " |")
+    return lines
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("records", type=pathlib.Path, nargs="+", help="of one build")
@@ -183,7 +207,10 @@ def main():
         parser.error("the records are of different sources")
     wanted = options.operations.split(",") if options.operations else None
     records = [r for file in files for r in file["records"] if wanted is None or r["operation"] in wanted]
-    lines, passed = table(list(collect(records, Given(options.given))))
+    if any("energy_j" in r for r in records):
+        lines, passed = energy_table(records), True
+    else:
+        lines, passed = table(list(collect(records, Given(options.given))))
     head = record_head.of(files[0]) + "; "
     text = head + "\n".join(lines) + "\n"
     if options.output:

@@ -40,10 +40,10 @@ __device__ void solve_unit_lower(const T* lower, T* column, int ld) {
 /// is in registers meanwhile. Finished columns are read once a panel, nothing is written to its right.
 template <class T, int NB, class Swap>
 struct LeftLooking {
-  struct alignas(16) Shared {
+  struct Shared {
     PanelState<T, NB> panel;
-    T lower[NB * NB];
-    T upper[NB * RegisterPanel<T, NB>::ld];
+    alignas(16) T lower[NB * NB];
+    alignas(16) T upper[NB * RegisterPanel<T, NB>::ld];
     int order[largest_blocked_order];  ///< row i of a panel that was not fetched yet is there, if delayed
   };
   static constexpr int width = NB;
@@ -100,9 +100,9 @@ struct LeftLooking {
 /// tiles of columns; a thread has its row of the panel in registers.
 template <class T, int NB, class Swap, template <class, int> class Panel>
 struct RightLooking {
-  struct alignas(16) Shared {
+  struct Shared {
     PanelState<T, NB> panel;
-    T lower[NB * NB];
+    alignas(16) T lower[NB * NB];
   };
   static constexpr int width = NB;
   __host__ __device__ static constexpr std::size_t shared_bytes(int n) {
@@ -111,7 +111,6 @@ struct RightLooking {
 
   __device__ static int factorize(const BlockedMatrix<T>& a, int* ipiv, unsigned char* memory) {
     Shared& shared = *reinterpret_cast<Shared*>(memory);
-    T* const upper = reinterpret_cast<T*>(memory + sizeof(Shared));
     const int row = static_cast<int>(threadIdx.x);
     int outcome = 0;
     for (int p = 0; p < a.n; p += NB) {
@@ -119,11 +118,17 @@ struct RightLooking {
       if (column > 0 && outcome == 0) outcome = p + column;
       __syncthreads();
       if (row < NB) ipiv[p + row] = shared.panel.pivot[row] + 1;
-      Swap::template apply<T, NB>(a, p, Swap::delayed ? p : a.n - NB, shared.panel);
-      __syncthreads();
-      update(a, p, upper, shared);
+      finish(a, p, memory);
     }
     return outcome;
+  }
+
+  /// What follows a panel: the interchange of rows outside of it and the update.
+  __device__ static void finish(const BlockedMatrix<T>& a, int p, unsigned char* memory) {
+    Shared& shared = *reinterpret_cast<Shared*>(memory);
+    Swap::template apply<T, NB>(a, p, Swap::delayed ? p : a.n - NB, shared.panel);
+    __syncthreads();
+    update(a, p, reinterpret_cast<T*>(memory + sizeof(Shared)), shared);
   }
 
  private:

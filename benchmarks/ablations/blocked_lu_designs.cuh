@@ -1,7 +1,6 @@
 #pragma once
 
-#include "ablations/blocked_lu.cuh"
-#include "ablations/launch.cuh"
+#include "ablations/blocked_launches.cuh"
 
 namespace bench {
 
@@ -34,13 +33,18 @@ class BlockedLuTrials {
   void add_others() {
     add<LeftLooking<T, NB, ImmediateSwap>>("left_immediate");
     add<RightLooking<T, NB, ImmediateSwap, RegisterPanel>>("right_immediate");
-    add<RightLooking<T, NB, DelayedSwap, UnblockedPanel>>("right_delayed_unblocked");
+    using Right = RightLooking<T, NB, DelayedSwap, RegisterPanel>;
+    add("right_delayed_unblocked", NB, run_panel_by_launches<T, Right>);
     add<RightLooking<T, NB, DelayedSwap, ColumnPanel>>("right_delayed_column");
-    add<OnChip<T, RightLooking<T, NB, DelayedSwap, RegisterPanel>>>("right_delayed_matrix");
+    add<OnChip<T, Right>>("right_delayed_matrix");
   }
   std::vector<Trial<T>> all() const { return trials_; }
 
  private:
+  void add(const std::string& name, int width, std::function<void(const AblationBatch<T>&)> run) {
+    trials_.push_back({"lu", name, std::move(run), 0, width});
+  }
+
   int n_;
   std::vector<Trial<T>> trials_;
 };

@@ -16,13 +16,27 @@ struct BlockedMatrix {
   __device__ T& operator()(int i, int j) const { return a[j * n + i]; }
 };
 
+/// Search by all threads of the block.
+template <class T>
+struct BlockSearch {
+  Candidate<T> best[largest_blocked_order / 32];  ///< of each warp
+
+  /// The largest |element| of the threads whose place is at least k. One barrier.
+  __device__ Pivot search(T element, int place, int k) {
+    const int thread = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / 32;
+    const Candidate<T> mine = Candidate<T>::of(element, place, thread, k).template best_of_team<32>();
+    if (thread % 32 == 0) best[thread / 32] = mine;
+    __syncthreads();
+    return best[min(thread % 16, warps - 1)].template best_of_team<16>().pivot();
+  }
+};
+
 /// What the threads share while they factorize the panel of columns p .. p + NB - 1, and how it has moved the rows.
 template <class T, int NB>
-struct alignas(16) PanelState {
-  T pivot_row[NB];
+struct alignas(16) PanelState : BlockSearch<T> {
+  alignas(16) T pivot_row[NB];
   T column[NB];
   T exchanged[2];
-  Candidate<T> best[largest_blocked_order / 32];  ///< of each warp
   int origin[2];
   int pivot[NB];                      ///< row p + k was interchanged with this one
   int source[largest_blocked_order];  ///< row i was this one before the panel
@@ -31,15 +45,6 @@ struct alignas(16) PanelState {
   __device__ void note(int p, int from, int to) {
     source[to] = from;
     if (from >= p && from < p + NB) place[from - p] = to;
-  }
-
-  /// The largest |element| of the threads whose place is at least k. One barrier, after which only `best` is in use.
-  __device__ Pivot search(T element, int at, int k) {
-    const int thread = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / 32;
-    const Candidate<T> mine = Candidate<T>::of(element, at, thread, k).template best_of_team<32>();
-    if (thread % 32 == 0) best[thread / 32] = mine;
-    __syncthreads();
-    return best[min(thread % 16, warps - 1)].template best_of_team<16>().pivot();
   }
 };
 
@@ -134,11 +139,7 @@ struct ColumnPanel {
     int origin = row, outcome = 0;
     for (int k = 0; k < NB; ++k) {
       T element = a(row, p + k);
-      for (int m = 0; m < k; ++m) {
-        if (row == p + m) state.column[m] = element;
-        __syncthreads();
-        if (row > p + m) element -= a(row, p + m) * state.column[m];
-      }
+      update(a, p, k, element, state);
       const Pivot pivot = state.search(element, row, p + k);
       interchange_in_panel(a, p, NB, p + k, pivot.row, k);
       exchange(p + k, pivot.row, element, origin, state);
@@ -153,6 +154,28 @@ struct ColumnPanel {
   }
 
  private:
+  static_assert(NB <= 32);
+
+  /// The first k columns of the panel are subtracted from the next: what belongs to U is solved for by one warp.
+  __device__ static void update(const BlockedMatrix<T>& a, int p, int k, T& element, PanelState<T, NB>& state) {
+    const int row = static_cast<int>(threadIdx.x);
+    const bool upper = row >= p && row < p + k;
+    if (upper) state.column[row - p] = element;
+    __syncthreads();
+    if (row < 32) {
+      T u = row < k ? state.column[row] : T(0);
+      for (int m = 0; m < k; ++m) {
+        const T done = Team<32>::broadcast(u, m);
+        if (row > m && row < k) u -= a(p + row, p + m) * done;
+      }
+      if (row < k) state.column[row] = u;
+    }
+    __syncthreads();
+    if (upper) element = state.column[row - p];
+    if (row >= p + k)
+      for (int m = 0; m < k; ++m) element -= a(row, p + m) * state.column[m];
+  }
+
   /// Between the threads of rows i and k, one barrier.
   __device__ static void exchange(int i, int k, T& element, int& origin, PanelState<T, NB>& state) {
     const int row = static_cast<int>(threadIdx.x);
@@ -161,31 +184,6 @@ struct ColumnPanel {
     __syncthreads();
     if (row == k) element = state.exchanged[0], origin = state.origin[0];
     if (row == i) element = state.exchanged[1], origin = state.origin[1];
-  }
-};
-
-/// No blocking, but for being one launch: search, interchange, scaling and rank-1 update read and write memory.
-template <class T, int NB>
-struct UnblockedPanel {
-  __device__ static int factorize(const BlockedMatrix<T>& a, int p, PanelState<T, NB>& state) {
-    const int row = static_cast<int>(threadIdx.x);
-    int place = row, outcome = 0;
-    for (int k = 0; k < NB; ++k) {
-      const Pivot pivot = state.search(a(row, p + k), row, p + k);
-      interchange_in_panel(a, p, NB, p + k, pivot.row, -1);
-      place = interchanged(place, p + k, pivot.row);
-      if (row == 0) state.pivot[k] = pivot.row;
-      __syncthreads();
-      const T diagonal = a(p + k, p + k);
-      if (diagonal == T(0) && outcome == 0) outcome = k + 1;
-      if (row > p + k) {
-        const T multiplier = a(row, p + k) *= reciprocal_or_zero(diagonal);
-        for (int j = k + 1; j < NB; ++j) a(row, p + j) -= multiplier * a(p + k, p + j);
-      }
-      __syncthreads();
-    }
-    state.note(p, row, place);
-    return outcome;
   }
 };
 
