@@ -132,7 +132,7 @@ struct RightLooking {
   }
 
  private:
-  static constexpr int tile = NB < 16 ? NB : 16;
+  static constexpr int tile = 8;
 
   /// Element (k, c) of the rows of U.
   __device__ static T& u(T* upper, int k, int c) { return upper[c / tile * (tile * NB) + k * tile + c % tile]; }

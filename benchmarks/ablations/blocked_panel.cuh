@@ -55,12 +55,14 @@ struct RegisterPanel {
   T x[NB];
 
   __device__ void load(const BlockedMatrix<T>& a, int row, int p) {
+    const T* element = &a(row, p);
 #pragma unroll
-    for (int j = 0; j < NB; ++j) x[j] = a(row, p + j);
+    for (int j = 0; j < NB; ++j, element += a.n) x[j] = *element;
   }
   __device__ void store(const BlockedMatrix<T>& a, int row, int p) const {
+    T* element = &a(row, p);
 #pragma unroll
-    for (int j = 0; j < NB; ++j) a(row, p + j) = x[j];
+    for (int j = 0; j < NB; ++j, element += a.n) *element = x[j];
   }
 
   /// Subtracts the product of columns first .. first + count - 1 of the row of `a`, count a multiple of 8, and as many
