@@ -93,9 +93,17 @@ def blocked_time(row, peers):
     return None
 
 
+def is_single(record):
+    """One matrix alone is no batch: it has a target of its own."""
+    return record["batch"] == 1
+
+
 def land(row, peers):
     """The percentage of copy that the row must reach; None without a target."""
     operation, scalar, n = row["operation"], row["scalar"], row["n"]
+    if is_single(row):  # not slower than cuSOLVER's getrf + getri
+        found = operation == "inverse" and peers.get("cusolver")
+        return 100 * row["fraction_of_copy"] * ns_per_matrix(row) / found if found else None
     if n > 32:
         time = blocked_time(row, peers)
         factor = 1.0 if n % 4 == 0 else 0.75
@@ -112,18 +120,24 @@ def land(row, peers):
     return None
 
 
+def key_of(record):
+    return record["operation"], record["scalar"], record["n"], is_single(record)
+
+
 def collect(records, given):
     measured = collections.defaultdict(dict)
     for record in records:
-        if record["batch"] == 1:  # one single matrix is no batch
-            continue
-        measured[record["operation"], record["scalar"], record["n"]][record["implementation"]] = record
-    for (operation, scalar, n), found in sorted(measured.items(), key=lambda k: (k[0][0], "sdcz".index(k[0][1]), k[0][2])):
+        measured[key_of(record)][record["implementation"]] = record
+    for (operation, scalar, n, single), found in sorted(measured.items(), key=lambda k: (
+            k[0][0], "sdcz".index(k[0][1]), *k[0][2:])):  # fmt: skip
         if "blockjacobi" not in found:
             continue
-        row = found["blockjacobi"]
-        peers = {name.split("_")[0]: ns_per_matrix(r) for name, r in found.items() if name != "blockjacobi"}
-        for name in ("magma", "ginkgo"):
+        row, peers = found["blockjacobi"], {}
+        for name, record in found.items():  # the fastest of each library
+            library = name.split()[0].split("_")[0]
+            if library != "blockjacobi":
+                peers[library] = min(ns_per_matrix(record), peers.get(library, math.inf))
+        for name in () if single else ("magma", "ginkgo"):
             peers[name] = given.ns(operation, name, scalar, n)
         yield row, {name: ns for name, ns in peers.items() if ns}
 
@@ -138,11 +152,15 @@ def verdict(percent, target, slower):
 
 def targets(rows):
     """By operation, scalar and order. Orders without a measured peer below them count as the smallest with one."""
-    found = {(row["operation"], row["scalar"], row["n"]): land(row, peers) for row, peers in rows}
-    for (operation, scalar, n), target in found.items():
+    found = {key_of(row): land(row, peers) for row, peers in rows}
+    for (operation, scalar, n, single), target in found.items():
         if target is None and n < 4:
-            found[operation, scalar, n] = found.get((operation, scalar, 4))
+            found[operation, scalar, n, single] = found.get((operation, scalar, 4, single))
     return found
+
+
+def short(percent):
+    return f"{percent:.1f}" if percent >= 1 else f"{percent:.3f}"
 
 
 def table(rows):
@@ -155,18 +173,19 @@ def table(rows):
                       "| N | batch | ms | % of copy | x cuBLAS, cuSOLVER | x MAGMA | x Ginkgo | LAND | |",
                       "| --: | --: | --: | --: | --: | --: | --: | --: | --- |"]
         percent, own = 100 * row["fraction_of_copy"], ns_per_matrix(row)
-        target = target_of[row["operation"], row["scalar"], row["n"]]
+        target = target_of[key_of(row)]
         times = [min((peers[i] for i in names if i in peers), default=None)
                  for names in (("cublas", "cusolver"), ("magma",), ("ginkgo",))]
         word = verdict(percent, target, bool(peers) and min(peers.values()) < own)
         judged += target is not None
         slow += word == "**slower**"
         if word in ("**under**", "**slower**"):
-            gaps.append(f"- {heading[0]}, {heading[1]}, {row['n']}: {percent:.1f} of "
-                        + ("no target" if target is None else f"{target:.1f}") + ("; slower" if "slower" in word else ""))
+            gaps.append(f"- {heading[0]}, {heading[1]}, {row['n']}{' alone' if is_single(row) else ''}: {short(percent)} of "
+                        + ("no target" if target is None else short(target)) + ("; slower" if "slower" in word else ""))
         cells = [f"{t / own:.1f}" if t else "-" for t in times]
-        lines.append(f"| {row['n']} | {row['batch']} | {row['time_ms']:.3f} | {percent:.1f} | " + " | ".join(cells)
-                     + f" | {'-' if target is None else f'{target:.0f}'} | {word} |")
+        lines.append(f"| {row['n']} | {row['batch']} | {row['time_ms']:.3f} | {short(percent)} | " + " | ".join(cells)
+                     + f" | "
+                     + ("-" if target is None else f"{target:.0f}" if target >= 1 else short(target)) + f" | {word} |")
     summary = f"{judged} rows with a target, {len(gaps) - slow} under it, {slow} slower than the best peer"
     if gaps:
         lines += ["", "### Gaps", "", "Percent of copy reached and asked for.", "", *gaps]

@@ -156,7 +156,10 @@ class ModelBenchmark {
     options.history = false;
     r.time_ms = 1e3 * seconds_of(solver == "cg" ? 64 : 60, r.iterations, repetitions_, [&](int iterations) {
                   options.max_iterations = iterations;
-                  return run_solver(solver, M, options).seconds;
+                  const SolveReport report = run_solver(solver, M, options);
+                  // What ended early would look fast; the table refuses a row with a reason.
+                  if (report.iterations != iterations) r.reason = to_string(report.reason);
+                  return report.seconds;
                 });
     return r;
   }

@@ -77,6 +77,8 @@ class Tables:
                 passes = r["time_ms"] <= LAND_SMALL_MS
             else:
                 passes = percent >= LAND_OF_FLOOR
+            if r["reason"]:  # some solve ended before its iterations were over
+                passes = False
             self.row(r["matrix"], r["solver"], r["storage"], r["block"], f"{r['time_ms']:.4f}", f"{percent:.0f}",
                      f"{float(peer['time_ms']) / r['time_ms']:.1f}" if peer else "-",
                      f"{unfused[0]['time_ms'] / r['time_ms']:.1f}" if unfused else "-",
@@ -132,9 +134,11 @@ class Tables:
                      "-" if peer_best is None else self.verdict(passes))
 
     def storages(self):
+        names = dict.fromkeys(r["matrix"] for r in self.select(operation="krylov_solve", storage="packed"))
+        if not names:
+            return
         self.head("CG with every storage of the inverses, blocks of 32: iterations / solve ms (times full)", "system",
                   *STORAGES)
-        names = dict.fromkeys(r["matrix"] for r in self.select(operation="krylov_solve", storage="packed"))
         for matrix in names:
             full_ms, cells = None, []
             for storage in STORAGES:

@@ -22,6 +22,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -88,9 +89,11 @@ void choose_solver(const Options& options, Outcome& outcome) {
 }
 
 /// The number of vectors that the solver holds at least, with b and x.
-double vectors_of(const Options& options, Solver solver) {
-  if (is_gmres(solver)) return options.restart + 3.0;
-  return 4.0;
+double vectors_of(const Options& options, Solver solver, double rows) {
+  if (!is_gmres(solver)) return 4.0;
+  const double basis =
+      std::min({static_cast<double>(options.restart), static_cast<double>(options.max_iterations), rows});
+  return (solver == Solver::fgmres ? 2.0 : 1.0) * basis + 3.0;
 }
 
 /// A tiny file may announce more rows than the machine can hold. The host's memory is counted, not a device's.
@@ -99,7 +102,7 @@ void require_memory(const Options& options, const Outcome& outcome) {
   const bool single = outcome.scalar == ScalarType::s || outcome.scalar == ScalarType::c;
   const bool complex = outcome.scalar == ScalarType::c || outcome.scalar == ScalarType::z;
   const bool on_host = options.backend == blockjacobi::BackendKind::host || !Backend::cuda_available();
-  const double vectors = on_host ? vectors_of(options, outcome.solver) : 2.0;
+  const double vectors = on_host ? vectors_of(options, outcome.solver, rows) : 2.0;
   const double bytes = rows * (sizeof(blockjacobi::offset_t) + vectors * (single ? 4.0 : 8.0) * (complex ? 2.0 : 1.0));
   const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (bytes > memory)
