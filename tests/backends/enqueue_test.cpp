@@ -387,6 +387,19 @@ TYPED_TEST(EnqueuedSolveOnBackend, NothingChangesAfterTheStop) {
   }
 }
 
+TYPED_TEST(EnqueuedSolveOnBackend, ATargetOutOfReachKeepsTheSolution) {
+  using T = typename TypeParam::Scalar;
+  System<T> s(this->make_backend(), grid_matrix<T>(10), 5);
+  SolveOptions options;
+  options.rtol = 0.0;
+  options.max_iterations = 3000;
+  CgWorkspace<T> workspace(s.A, s.M, options);
+  cg_enqueue(workspace, s.b.view(), s.x.view(), s.status.data());
+  EXPECT_NE(s.outcome().reason, StopReason::nan_or_inf);
+  EXPECT_LE(residual(s.matrix, s.b.to_host(), s.x.to_host()),
+            100 * std::numeric_limits<real_t<T>>::epsilon() * norm(s.b.to_host()));
+}
+
 TYPED_TEST(EnqueuedSolveOnBackend, Reasons) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
