@@ -7,6 +7,9 @@ namespace blockjacobi::kernels {
 /// Largest order that a thread block factorizes; up to largest_tiny_order lanes of a warp do.
 inline constexpr int largest_blocked_order = 512;
 
+/// Shared memory that a thread block may have on an H200, beside what the system takes.
+inline constexpr std::size_t largest_shared_bytes = 227 << 10;
+
 /// Columns of a panel, `words` of 4 bytes a scalar: a row of it stays in the registers of a thread.
 constexpr int blocked_panel(int words) { return words == 4 ? 8 : 16; }
 
@@ -67,8 +70,8 @@ constexpr int cholesky_blocks(int words, bool complex, int rows, int columns) {
   return columns == 4 ? 3 : 2;
 }
 
-/// Up to this order the matrices that an H200 factorizes at once stay in its L2 cache; above it the LU factorization
-/// asks for their columns ahead of time.
+/// Above this order, by time on an H200, the LU factorization asks for columns ahead of time, as of matrices that leave
+/// the L2 cache between two panels.
 inline constexpr int largest_near_lu_order = 256;
 /// What the registers of the kernels for the others are bounded by: with fewer of them complex products spill.
 constexpr int lu_threads(bool complex, bool far) { return complex && !far ? 384 : 512; }
@@ -78,8 +81,8 @@ constexpr bool is_roomy_lu(int n) { return (n > 160 && n <= 192) || (n > largest
 
 /// Rows of a panel of the LU factorization in shared memory that a thread has in its registers, at most.
 constexpr int lu_rows(int words) { return words == 1 ? 3 : 2; }
-/// Up to this order the whole matrix is in shared memory. By time on an H200, which holds several of them there: from
-/// 56 on in fp64 and 96 in fp32 panels from left to right are faster.
+/// Up to this order the whole matrix is in shared memory, where a multiprocessor of an H200 holds several of them.
+/// Above it, by time, panels from left to right are faster.
 constexpr int largest_shared_lu_order(int words, bool complex) { return complex ? 48 : words == 1 ? 88 : 48; }
 /// Warps that share it.
 inline constexpr int most_shared_lu_warps = 3;
