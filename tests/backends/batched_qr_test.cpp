@@ -99,8 +99,7 @@ TYPED_TEST(BatchedOnBackend, QrOfLargeMatrices) {
   using T = typename TypeParam::Scalar;
   Random random(306);
   for (const index_t n : large_orders) {
-    auto matrices = hard_matrices<T>(n, random);
-    matrices.erase(matrices.begin() + 2, matrices.end() - 2);
+    const auto matrices = hard_matrices<T>(n, random);
     const auto factors = factored(this->make_backend(), without_names(matrices), {.padding = n % 3});
     EXPECT_TRUE(factors.padding_untouched);
     for (std::size_t k = 0; k < matrices.size(); ++k) {
