@@ -310,7 +310,7 @@ TYPED_TEST(BatchedOnBackend, PseudoInversesOfEveryRank) {
   using T = typename TypeParam::Scalar;
   const double rtol = 1000 * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon());
   Random random(305);
-  for (const index_t n : batched_orders<TypeParam>()) {
+  for (const index_t n : all_batched_orders()) {
     if (n > 77) continue;
     std::vector<Dense<T>> matrices;
     std::vector<index_t> ranks;
@@ -336,14 +336,33 @@ TYPED_TEST(BatchedOnBackend, PseudoInversesOfEveryRank) {
   }
 }
 
+template <Scalar T>
+void expect_inverses_by_pseudo_inverse(const Backend& backend, index_t n, Random& random) {
+  const std::vector<Dense<T>> a{random_dense<T>(n, random), permutation_matrix<T>(n, random)};
+  const auto result = pseudo_inverses(backend, a, 0, false);
+  EXPECT_EQ(result.rank, (std::vector<index_t>{n, n}));
+  for (std::size_t k = 0; k < a.size(); ++k) EXPECT_LE(inverse_error<T>(a[k], result.x[k]), accuracy) << n;
+}
+
 TYPED_TEST(BatchedOnBackend, SmallPseudoInverseOfARegularMatrixIsItsInverse) {
-  using T = typename TypeParam::Scalar;
   Random random(306);
-  for (const index_t n : batched_orders<TypeParam>()) {
-    const std::vector<Dense<T>> a{random_dense<T>(n, random), permutation_matrix<T>(n, random)};
-    const auto result = pseudo_inverses(this->make_backend(), a, 0, false);
-    EXPECT_EQ(result.rank, (std::vector<index_t>{n, n}));
-    for (std::size_t k = 0; k < a.size(); ++k) EXPECT_LE(inverse_error<T>(a[k], result.x[k]), accuracy) << n;
+  for (const index_t n : all_batched_orders())
+    if (n <= 64) expect_inverses_by_pseudo_inverse<typename TypeParam::Scalar>(this->make_backend(), n, random);
+}
+
+TYPED_TEST(BatchedOnBackend, PseudoInversesOfLargeMatrices) {
+  using T = typename TypeParam::Scalar;
+  const double rtol = 1000 * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon());
+  Random random(309);
+  for (const index_t n : large_orders) {
+    SCOPED_TRACE("order " + std::to_string(n));
+    expect_inverses_by_pseudo_inverse<T>(this->make_backend(), n, random);
+    if (n > 256) continue;
+    const std::vector<Dense<T>> a{of_rank<T>(n, 2 * n / 3, random), of_rank<T>(n, n / 5, random)};
+    const auto result = pseudo_inverses(this->make_backend(), a, rtol, true, {.padding = 1});
+    EXPECT_TRUE(result.padding_untouched);
+    EXPECT_EQ(result.rank, (std::vector<index_t>{2 * n / 3, n / 5}));
+    for (std::size_t k = 0; k < a.size(); ++k) expect_pseudo_inverse(a[k], result.x[k]);
   }
 }
 
@@ -370,9 +389,10 @@ TYPED_TEST(BatchedOnBackend, SmallPseudoInversesInEveryFormOfBatchBesideNan) {
   using R = real_t<T>;
   Random random(307);
   for (const BatchForm& form : batch_forms)
-    for (const bool in_place : {false, true}) {
+    for (const auto& [in_place, other] : {std::pair{false, 10}, {true, 10}, {false, 45}, {true, 45}}) {
       std::vector<Dense<T>> matrices;
-      for (const index_t n : {6, 10, 2, 32, 17}) matrices.push_back(random_dense<T>(form.orders ? n : 10, random));
+      for (const index_t n : {6, 10, other, 32, 17})
+        matrices.push_back(random_dense<T>(form.orders ? n : other, random));
       matrices[1](0, 1) = T(std::numeric_limits<R>::quiet_NaN());
       matrices[3](1, 0) = T(std::numeric_limits<R>::infinity());
       const auto result = pseudo_inverses(this->make_backend(), matrices, 0, in_place, form);
