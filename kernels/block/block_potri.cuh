@@ -13,22 +13,24 @@ namespace blockjacobi::kernels {
 ///   V(K, J) = -(V(K, K) L(K, J)) L_JJ^-1   with the rows K behind the panel,
 /// and then A^-1 that of V from the first rows I to the last,
 ///   A^-1(I, :) = V(K, I)^H V(K, :)         with the rows K from the panel on.
-/// A panel is staged in shared memory; each warp takes R tile rows, or tile columns, of the rest of the matrix, which
+/// A panel is staged in shared memory; each warp takes two tile rows, or tile columns, of the rest of the matrix, which
 /// it reads from global memory. Nothing is read there that another warp writes before the next barrier.
 ///
 /// The solution with L_JJ is by tiles, as in BlockCholesky: with the inverse of the tile on the diagonal and, in double
 /// precision, one step of refinement. So the left residual ||V L - I|| is small (J. J. Du Croz, N. J. Higham,
 /// "Stability of methods for matrix inversion", 1992, method 2C).
-template <class C, int R, int T, bool upper>
+template <class C, int T, bool upper>
 struct BlockPotri {
   using Wide = tensor_scalar_t<C>;
   using Tile = TensorTile<Wide>;
+  static constexpr int R = 2;  ///< products are of two tiles above each other
   using Block = Tile[R][T];
+  /// Steps that a warp has under way from global memory; bounded by registers.
+  static constexpr int ahead = 16 / sizeof(C);
   /// What a lane has of a tile, read at once.
   struct alignas(16) Staged : Tile {};
   using Row = Staged[T][32];
   static constexpr bool refined = std::is_same_v<detail::arithmetic_real_t<C>, double>;
-  static_assert(R % 2 == 0, "products are of two tiles above each other");
   static_assert(T % R == 0 && 8 * T <= 32);
 
   struct Diagonal {
@@ -163,27 +165,27 @@ struct BlockPotri {
   /// Adds their products with the tiles of the panel p for k in first..last.
   template <bool transposed>
   __device__ void add_products(Block& x, int i, int p, int first, int last) const {
-    if (first > last) return;
-    Column<transposed> next;
-    fetch(next, i, first);
+    Column<transposed> next[ahead];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u)
+      if (first + u <= last) fetch(next[u], i, first + u);
 #pragma unroll 1
-    for (int k = first; k <= last; ++k) {
-      Tile a[R];
+    for (int k = first; k <= last; k += ahead)
 #pragma unroll
-      for (int r = 0; r < R; ++r)
+      for (int u = 0; u < ahead; ++u) {
+        if (k + u > last) return;
+        Tile a[R];
 #pragma unroll
-        for (int v = 0; v < Tile::values; ++v) {
-          const Wide value = widened(next.x[r][v]);
-          a[r].set(v, transposed ? detail::conj(value) : value);
-        }
-      if (k < last) fetch(next, i, k + 1);
+        for (int r = 0; r < R; ++r)
 #pragma unroll
-      for (int c = 0; c < T; ++c) {
-        const Tile b = panel[k - p][c][lane()];
+          for (int v = 0; v < Tile::values; ++v) {
+            const Wide value = widened(next[u].x[r][v]);
+            a[r].set(v, transposed ? detail::conj(value) : value);
+          }
+        if (k + u + ahead <= last) fetch(next[u], i, k + u + ahead);
 #pragma unroll
-        for (int r = 0; r < R; r += 2) add_product(x[r][c], x[r + 1][c], a[r], a[r + 1], b);
+        for (int c = 0; c < T; ++c) add_product(x[0][c], x[1][c], a[0], a[1], panel[k + u - p][c][lane()]);
       }
-    }
   }
 
   /// V in the place of panel p of L. Rows on its diagonal are those of L_JJ^-1.
@@ -252,23 +254,16 @@ struct BlockPotri {
 #pragma unroll
     for (int c = T - 1; c >= 0; --c) {
       const Tile inverse = diagonal.inverse[c][lane()], minus_l = panel[c][c][lane()];
-#pragma unroll
-      for (int r = 0; r < R; r += 2) {
-        Tile y[2]{};
-        add_product(y[0], y[1], x[r][c], x[r + 1][c], inverse);
-        if constexpr (refined) {
-          add_product(x[r][c], x[r + 1][c], y[0], y[1], minus_l);
-          add_product(y[0], y[1], x[r][c], x[r + 1][c], inverse);
-        }
-        x[r][c] = y[0];
-        x[r + 1][c] = y[1];
+      Tile y[R]{};
+      add_product(y[0], y[1], x[0][c], x[1][c], inverse);
+      if constexpr (refined) {
+        add_product(x[0][c], x[1][c], y[0], y[1], minus_l);
+        add_product(y[0], y[1], x[0][c], x[1][c], inverse);
       }
 #pragma unroll
-      for (int d = 0; d < c; ++d) {
-        const Tile minus = panel[c][d][lane()];
+      for (int r = 0; r < R; ++r) x[r][c] = y[r];
 #pragma unroll
-        for (int r = 0; r < R; r += 2) add_product(x[r][d], x[r + 1][d], x[r][c], x[r + 1][c], minus);
-      }
+      for (int d = 0; d < c; ++d) add_product(x[0][d], x[1][d], x[0][c], x[1][c], panel[c][d][lane()]);
     }
   }
 };

@@ -35,8 +35,8 @@ struct SpdResult {
 
 /// One matrix a thread block. If the result is not in the place of the factor, info has the outcome of the
 /// factorization.
-template <class C, int R, int T, bool upper>
-__global__ void __launch_bounds__(32 * potri_warps(R), potri_blocks(R))
+template <class C, int T, bool upper>
+__global__ void __launch_bounds__(32 * potri_warps, 1)
     potri_blocked_kernel(const MatrixBatchView<C> factors, const MatrixBatchView<C> x, const SpdPlace place,
                          int* info) {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -46,17 +46,17 @@ __global__ void __launch_bounds__(32 * potri_warps(R), potri_blocks(R))
   if (n <= largest_tiny_order) return;
   const SpdResult<C, upper> result{detail::matrix_of(x, k, n, n), place};
   if (place != SpdPlace::triangle && info[k] != 0) return result.fill(quiet_nan<C>());
-  const auto outcome = BlockPotri<C, R, T, upper>(factor, shared).run(result);
+  const auto outcome = BlockPotri<C, T, upper>(factor, shared).run(result);
   if (!outcome.regular) result.fill(quiet_nan<C>());
   if (threadIdx.x == 0 && (place == SpdPlace::triangle || outcome.info != 0)) info[k] = outcome.info;
 }
 
-template <class C, int R, int T>
+template <class C, int T>
 void potri_blocked(bool upper, const MatrixBatchView<C>& factors, const MatrixBatchView<C>& x, SpdPlace place,
                    int* info, CUstream_st* stream) {
-  const int warps = std::min((factors.rows + 8 * R - 1) / (8 * R), potri_warps(R));
-  launch_blocked(upper ? potri_blocked_kernel<C, R, T, true> : potri_blocked_kernel<C, R, T, false>, "potri_blocked",
-                 32 * warps, factors.count, BlockPotri<C, R, T, false>::shared_bytes(factors.rows), stream, factors, x,
+  const int warps = std::min((factors.rows + 15) / 16, potri_warps);
+  launch_blocked(upper ? potri_blocked_kernel<C, T, true> : potri_blocked_kernel<C, T, false>, "potri_blocked",
+                 32 * warps, factors.count, BlockPotri<C, T, false>::shared_bytes(factors.rows), stream, factors, x,
                  place, info);
 }
 
@@ -64,9 +64,8 @@ template <class C>
 void potri_blocked(bool upper, const MatrixBatchView<C>& factors, const MatrixBatchView<C>& x, SpdPlace place,
                    int* info, CUstream_st* stream) {
   if constexpr (!detail::Arithmetic<C>::is_complex)
-    if (factors.rows > largest_narrow_potri_order)
-      return potri_blocked<C, 4, 4>(upper, factors, x, place, info, stream);
-  potri_blocked<C, 2, 2>(upper, factors, x, place, info, stream);
+    if (factors.rows > largest_narrow_potri_order) return potri_blocked<C, 4>(upper, factors, x, place, info, stream);
+  potri_blocked<C, 2>(upper, factors, x, place, info, stream);
 }
 
 template <class C>

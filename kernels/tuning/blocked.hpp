@@ -70,13 +70,12 @@ constexpr int cholesky_blocks(int words, bool complex, int rows, int columns) {
   return columns == 4 ? 3 : 2;
 }
 
-/// The inverse from the Cholesky factorization takes R rows of tiles of order 8 a warp and panels of as many columns:
-/// 4 in real arithmetic above this order, 2 else. By counts, not by time: wide panels read less of the matrix, which an
-/// H200 has more of at work than its cache holds; narrow ones are fewer rows behind the last of small matrices.
+/// The inverse from the Cholesky factorization takes panels of 4 tiles of order 8 in real arithmetic above this order,
+/// of 2 else. By counts, not by time: wide panels read less of the matrices, of which an H200 has more at work than its
+/// cache holds; narrow ones are fewer rows behind the last of small matrices.
 inline constexpr int largest_narrow_potri_order = 96;
-/// Warps that share a matrix, at most, and thread blocks that a multiprocessor shall hold, which bounds the registers.
-constexpr int potri_warps(int rows) { return rows == 4 ? 12 : 8; }
-constexpr int potri_blocks(int rows) { return rows == 4 ? 1 : 2; }
+/// Warps that share a matrix, at most, with two rows of tiles each; with 16 registers spill.
+inline constexpr int potri_warps = 12;
 inline constexpr int copy_triangle_threads = 256;
 
 /// Above this order, by time on an H200, the LU factorization asks for columns ahead of time, as of matrices that leave

@@ -145,8 +145,9 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyOfTinyAndLargeMatrices) {
     EXPECT_TRUE(a.padding_untouched());
     const auto inverses = a.matrices();
     for (std::size_t k = 0; k < matrices.size(); ++k) {
-      if (expected[k] == 0)
+      if (expected[k] == 0) {
         EXPECT_LE(inverse_error<T>(matrices[k].matrix, completed(triangle, inverses[k])), accuracy) << "matrix " << k;
+      }
       const index_t j = expected[k] == 0 ? matrices[k].matrix.rows() : expected[k] - 1;  // the order of the factor
       if (j == 0) continue;
       const Dense<T> leading = matrices[k].matrix.topLeftCorner(j, j), factor = factors[k].topLeftCorner(j, j);
@@ -183,7 +184,9 @@ void expect_spd_inverses(const Backend& backend, Triangle triangle, const std::v
       Array<int> info(backend, matrices.size());
       batched::spd_inverse(backend, triangle, a.view(), x.view_for(a), storage, info.data());
       EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
-      if (storage == SpdStorage::full) EXPECT_TRUE(x.padding_untouched());
+      if (storage == SpdStorage::full) {
+        EXPECT_TRUE(x.padding_untouched());
+      }
       for (std::size_t k = 0; k < matrices.size(); ++k) {
         const Dense<T>& a_k = matrices[k].matrix;
         SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(a_k.rows()));
