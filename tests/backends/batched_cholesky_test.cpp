@@ -111,7 +111,9 @@ TYPED_TEST(BatchedOnBackend, CholeskyOfLargeMatrices) {
       for (std::size_t k = 0; k < matrices.size(); ++k) {
         SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
         EXPECT_LE(cholesky_error(triangle, matrices[k].matrix, factors[k]), accuracy);
-        EXPECT_LE(inverse_error<T>(matrices[k].matrix, completed(triangle, inverses[k])), accuracy);
+        if (n <= 200 || k == 0) {
+          EXPECT_LE(inverse_error<T>(matrices[k].matrix, completed(triangle, inverses[k])), accuracy);
+        }
       }
     }
 }
@@ -175,10 +177,10 @@ Dense<T> unpacked(Triangle triangle, const T* packed, index_t n) {
 /// Full and packed, in another place and in that of the input.
 template <Scalar T>
 void expect_spd_inverses(const Backend& backend, Triangle triangle, const std::vector<NamedMatrix<T>>& matrices,
-                         const BatchForm& form) {
+                         const BatchForm& form, const std::vector<bool>& places = {false, true}) {
   const auto input = only_triangles(triangle, matrices);
   for (const SpdStorage storage : {SpdStorage::full, SpdStorage::packed})
-    for (const bool in_place : {false, true}) {
+    for (const bool in_place : places) {
       const TestBatch<T> a(backend, input, form), other(backend, TestBatch<T>::nan_like(input), {.pointers = true});
       const TestBatch<T>& x = in_place ? a : other;
       Array<int> info(backend, matrices.size());
@@ -204,9 +206,10 @@ TYPED_TEST(BatchedOnBackend, SpdInversesOfLargeMatrices) {
   Random random(210);
   for (const index_t n : large_orders)
     for (const Triangle triangle : triangles) {
+      if (n > 200 && (n % 2 == 0) != (triangle == Triangle::lower)) continue;  // evaluating them takes long
       const auto matrices = spd_matrices<T>(n, random);
       expect_spd_inverses<T>(this->make_backend(), triangle, {matrices[static_cast<std::size_t>(n) % matrices.size()]},
-                             {.padding = n % 3});
+                             {.padding = n % 3}, {n % 4 == 0});
     }
 }
 

@@ -338,9 +338,10 @@ TYPED_TEST(BatchedOnBackend, PseudoInversesOfEveryRank) {
 
 template <Scalar T>
 void expect_inverses_by_pseudo_inverse(const Backend& backend, index_t n, Random& random) {
-  const std::vector<Dense<T>> a{random_dense<T>(n, random), permutation_matrix<T>(n, random)};
+  std::vector<Dense<T>> a{random_dense<T>(n, random)};
+  if (n <= 200) a.push_back(permutation_matrix<T>(n, random));
   const auto result = pseudo_inverses(backend, a, 0, false);
-  EXPECT_EQ(result.rank, (std::vector<index_t>{n, n}));
+  EXPECT_EQ(result.rank, std::vector<index_t>(a.size(), n));
   for (std::size_t k = 0; k < a.size(); ++k) EXPECT_LE(inverse_error<T>(a[k], result.x[k]), accuracy) << n;
 }
 
@@ -357,7 +358,7 @@ TYPED_TEST(BatchedOnBackend, PseudoInversesOfLargeMatrices) {
   for (const index_t n : large_orders) {
     SCOPED_TRACE("order " + std::to_string(n));
     expect_inverses_by_pseudo_inverse<T>(this->make_backend(), n, random);
-    if (n > 256) continue;
+    if (n > 128) continue;  // evaluating them takes long
     const std::vector<Dense<T>> a{of_rank<T>(n, 2 * n / 3, random), of_rank<T>(n, n / 5, random)};
     const auto result = pseudo_inverses(this->make_backend(), a, rtol, true, {.padding = 1});
     EXPECT_TRUE(result.padding_untouched);
