@@ -12,7 +12,7 @@ struct CUstream_st;
 /// orders are at most those below and count is positive.
 namespace blockjacobi::kernels {
 
-/// Orders of all functions but getrs and potrs, and those of these two.
+/// Largest order, and that of matrices for the lanes of a warp, which need no scratch.
 inline constexpr int largest_batched_order = 512;
 inline constexpr int largest_tiny_batched_order = 32;
 

@@ -50,9 +50,8 @@ struct MatrixBatchView {
 ///    on CUDA in stream order, of packed results of spd_inverse, above order 32. On the host the work is done on
 ///    return. On a host backend several threads may call them at once, for different outputs; a CUDA backend serves
 ///    one thread at a time, threads with a backend (and stream) of their own do not disturb each other.
-///  - Matrices are of order 0..max_block_size, for getrs and potrs on CUDA of order 0..32; square but for geqrf and
-///    right-hand sides, and disjoint from each other. Elements between the rows and the leading dimension are neither
-///    read nor written.
+///  - Matrices are of order 0..max_block_size; square but for geqrf and right-hand sides, and disjoint from each other.
+///    Elements between the rows and the leading dimension are neither read nor written.
 ///  - An input and an output may be the same storage (same data or pointers, stride, and ld unless there is only one
 ///    column) where a function says so, else they must be disjoint: one behind the other, or interleaved at the same
 ///    stride and ld. Pointer arrays may point anywhere else, which is the caller's promise.

@@ -14,6 +14,9 @@ void getri_blocked(const MatrixBatchView<const C>& lu, const index_t* ipiv, cons
 template <class C>
 void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream);
 template <class C>
+void getrs_blocked(Op op, const MatrixBatchView<const C>& lu, const index_t* ipiv, const MatrixBatchView<C>& b,
+                   CUstream_st* stream);
+template <class C>
 void geqrf_blocked(const MatrixBatchView<C>& a, C* tau, CUstream_st* stream);
 template <class C>
 void potrf_blocked(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, CUstream_st* stream);
@@ -25,5 +28,8 @@ void spd_inverse_blocked(batched::Triangle triangle, const MatrixBatchView<const
 template <class C>
 void pseudo_inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, double rtol, index_t* rank,
                             const MatrixBatchView<C>& work, CUstream_st* stream);
+template <class C>
+void potrs_blocked(batched::Triangle triangle, const MatrixBatchView<const C>& cholesky, const MatrixBatchView<C>& b,
+                   CUstream_st* stream);
 
 }  // namespace blockjacobi::kernels

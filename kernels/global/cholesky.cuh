@@ -105,7 +105,9 @@ void spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, 
 template <class C>
 void potrs(batched::Triangle triangle, const MatrixBatchView<const C>& cholesky, const MatrixBatchView<C>& b,
            CUstream_st* stream) {
-  if (b.cols > 0) launch_tiles(CholeskySolve<C>{cholesky, b, triangle}, "potrs", stream);
+  if (b.cols == 0) return;
+  launch_tiles(CholeskySolve<C>{cholesky, b, triangle}, "potrs", stream);
+  if (cholesky.rows > largest_tiny_order) potrs_blocked(triangle, cholesky, b, stream);
 }
 
 }  // namespace blockjacobi::kernels

@@ -125,4 +125,13 @@ constexpr int resident_blocks(bool complex, int threads) { return threads > 64 ?
 /// In several panels up to this order, among four warps, steps are shorter.
 inline constexpr int largest_four_warp_order = 128;
 
+/// What the registers of solves are bounded by: those that keep more right-hand sides in registers would spill with
+/// more threads.
+constexpr int solve_threads(int n) { return n <= 384 ? 384 : 512; }
+/// Tiles of 8 right-hand sides that a thread block solves for at once: with more of them the factors are read less
+/// often. Not measured yet.
+constexpr int solve_tiles(bool complex, int n, int columns) {
+  return complex || solve_threads(n) == 512 || columns <= 16 ? 2 : 4;
+}
+
 }  // namespace blockjacobi::kernels

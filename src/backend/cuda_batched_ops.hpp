@@ -33,7 +33,7 @@ class CudaBatchedOps final : public BatchedOps<T> {
   }
   void getrs(batched::Op op, const MatrixBatchView<const T>& lu, const index_t* ipiv,
              const MatrixBatchView<T>& b) override {
-    enqueue("getrs", kernels::largest_tiny_batched_order, lu,
+    enqueue("getrs", kernels::largest_batched_order, lu,
             [&](CUstream_st* stream) { kernels::getrs(op, cast(lu), ipiv, cast(b), stream); });
   }
 
@@ -54,7 +54,7 @@ class CudaBatchedOps final : public BatchedOps<T> {
   }
   void potrs(batched::Triangle triangle, const MatrixBatchView<const T>& cholesky,
              const MatrixBatchView<T>& b) override {
-    enqueue("potrs", kernels::largest_tiny_batched_order, cholesky,
+    enqueue("potrs", kernels::largest_batched_order, cholesky,
             [&](CUstream_st* stream) { kernels::potrs(triangle, cast(cholesky), cast(b), stream); });
   }
 
