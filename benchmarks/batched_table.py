@@ -5,8 +5,9 @@ usage: batched_table.py RECORD.json... [--given given/h200.tsv] [--operations lu
 
 One row an order: time, percent of the copy bandwidth of the same run, how many times faster than the best of cuBLAS and
 cuSOLVER in the same run, than MAGMA and than Ginkgo (given figures, see the head of the file), and the target LAND: the
-percentage that the row must reach. Times of MAGMA and Ginkgo between measured orders are interpolated linearly in
-log(time a matrix). Ends with 1 if more than a tenth of the rows miss their target or one is slower than the best peer.
+percentage that the row must reach; the inverse of a matrix alone must not be slower than cuSOLVER's. Times of MAGMA and
+Ginkgo between measured orders are interpolated linearly in log(time a matrix). Ends with 1 if more than a tenth of the
+rows miss their target or one is slower than the best peer.
 
 A record of `energy` becomes a table of the energy of one matrix instead, beside the time.
 """

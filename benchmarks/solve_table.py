@@ -6,7 +6,8 @@ usage: solve_table.py RECORD.json [--given given/h200_solves.tsv] [--output TABL
 Iterations beside their byte floor (for other storage than full that of its bytes, without a target), Ginkgo's (given
 figures) and, where it was timed in the same run, CG put together from cuSPARSE and cuBLAS; products beside cuSPARSE's;
 whole solves, set-up included, beside Ginkgo's with the same largest block and its best against ours; there every count
-of iterations must lie within the band of iterations_table.py too. Ends with 1 if a row misses its target.
+of iterations must lie within the band of iterations_table.py too. Iterations of which a solve ended early miss theirs.
+Ends with 1 if a row misses its target.
 """
 
 import argparse
