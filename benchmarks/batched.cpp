@@ -6,7 +6,7 @@
 ///           [--gigabytes 2] [--batch COUNT] [--sources-sha256 HASH]
 ///
 /// Up to order 32 a call moves --gigabytes; above it takes 10 000 matrices, from 256 on 2 000, unless --batch says
-/// otherwise. spd_inverse and extract_invert are left out above 32.
+/// otherwise. extract_invert is left out above 32.
 /// Matrices are random and dense, so that rows move at almost every step; those for Cholesky are random too, but for a
 /// dominant diagonal. Inputs are restored outside the timed part. Times are medians.
 #include "batched/device.hpp"
@@ -45,7 +45,6 @@ void run(const Options& options, Device& device, Report& report) {
         if (n <= 32) report.add(measure_setup<T>(device, n, options.gigabytes));
         continue;
       }
-      if (operation == "spd_inverse" && n > 32) continue;
       Case<T> problem(device, operation, n, options.batch, options.gigabytes);
       const bool with_peers = std::find(peers.begin(), peers.end(), n) != peers.end();
       for (const Measurement& m : problem.measure(with_peers)) report.add(m);
