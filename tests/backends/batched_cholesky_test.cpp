@@ -377,13 +377,13 @@ TYPED_TEST(BatchedOnBackend, CholeskyOfEveryOrderNamesTheFirstIndefiniteMinor) {
 }
 
 /// Inf does not vanish in an inverse.
-TYPED_TEST(BatchedOnBackend, SmallSpdInversesOfInfiniteMatricesAreNotFinite) {
-  using T = typename TypeParam::Scalar;
-  const Backend backend = this->make_backend();
+template <Scalar T>
+void expect_spd_inverses_of_infinite_matrices(const Backend& backend, const std::vector<index_t>& orders,
+                                              index_t largest) {
   Random random(207);
-  for (const index_t n : all_batched_orders())
+  for (const index_t n : orders)
     for (const Triangle triangle : triangles) {
-      if (n > 64) continue;
+      if (n > largest) continue;
       std::vector<Dense<T>> matrices;
       for (const auto& [i, j] : {std::pair{0, 0}, {n / 2, n / 2}, {n - 1, n - 1}, {n - 1, 0}, {n - 1, n / 2}}) {
         matrices.push_back(spd_matrices<T>(n, random)[0].matrix);
@@ -408,11 +408,21 @@ TYPED_TEST(BatchedOnBackend, SmallSpdInversesOfInfiniteMatricesAreNotFinite) {
     }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallCholeskyOfEveryOrder) {
+TYPED_TEST(BatchedOnBackend, SmallSpdInversesOfInfiniteMatricesAreNotFinite) {
   using T = typename TypeParam::Scalar;
-  const Backend backend = this->make_backend();
+  expect_spd_inverses_of_infinite_matrices<T>(this->make_backend(), few_batched_orders(), 33);
+}
+
+TYPED_TEST(BatchedOnBackend, SpdInversesOfInfiniteMatricesOfEveryOrderAreNotFinite) {
+  using T = typename TypeParam::Scalar;
+  expect_spd_inverses_of_infinite_matrices<T>(this->make_backend(), all_batched_orders(), 64);
+}
+
+template <Scalar T>
+void expect_cholesky_of_many_matrices(const Backend& backend, const std::vector<index_t>& orders) {
   Random random(207);
-  for (index_t n = 1; n <= 32; ++n) {
+  for (const index_t n : orders) {
+    if (n > 32) continue;
     std::vector<NamedMatrix<T>> matrices;  // several warps and a part of one
     for (int i = 0; i < 9; ++i)
       for (auto& m : spd_matrices<T>(n, random)) matrices.push_back(std::move(m));
@@ -430,6 +440,14 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyOfEveryOrder) {
               << matrices[k].name << ", order " << n << ", padding " << padding;
       }
   }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallCholeskyOfManyMatrices) {
+  expect_cholesky_of_many_matrices<typename TypeParam::Scalar>(this->make_backend(), few_batched_orders());
+}
+
+TYPED_TEST(BatchedOnBackend, CholeskyOfManyMatricesOfEveryOrder) {
+  expect_cholesky_of_many_matrices<typename TypeParam::Scalar>(this->make_backend(), all_batched_orders());
 }
 
 TYPED_TEST(BatchedOnBackend, SmallCholeskyFactorsUpToTheIndefiniteMinor) {

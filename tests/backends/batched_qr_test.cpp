@@ -347,6 +347,12 @@ void expect_inverses_by_pseudo_inverse(const Backend& backend, index_t n, Random
 
 TYPED_TEST(BatchedOnBackend, SmallPseudoInverseOfARegularMatrixIsItsInverse) {
   Random random(306);
+  for (const index_t n : few_batched_orders())
+    if (n <= 33) expect_inverses_by_pseudo_inverse<typename TypeParam::Scalar>(this->make_backend(), n, random);
+}
+
+TYPED_TEST(BatchedOnBackend, PseudoInversesOfRegularMatricesOfEveryOrder) {
+  Random random(306);
   for (const index_t n : all_batched_orders())
     if (n <= 64) expect_inverses_by_pseudo_inverse<typename TypeParam::Scalar>(this->make_backend(), n, random);
 }
@@ -385,29 +391,43 @@ TYPED_TEST(BatchedOnBackend, SmallPseudoInverseByDefaultAndByTheGivenTolerance) 
       << truncated.x[0];
 }
 
+/// Every second of five matrices is not finite. Without an order each all have the order `other`.
+template <Scalar T>
+void expect_pseudo_inverses_beside_nan(const Backend& backend, const BatchForm& form, bool in_place, index_t other,
+                                       Random& random) {
+  using R = real_t<T>;
+  std::vector<Dense<T>> matrices;
+  for (const index_t n : {6, 10, other, 32, 17}) matrices.push_back(random_dense<T>(form.orders ? n : other, random));
+  matrices[1](0, 1) = T(std::numeric_limits<R>::quiet_NaN());
+  matrices[3](1, 0) = T(std::numeric_limits<R>::infinity());
+  const auto result = pseudo_inverses(backend, matrices, 0, in_place, form);
+  EXPECT_TRUE(result.padding_untouched);
+  for (std::size_t k = 0; k < matrices.size(); ++k) {
+    if (k % 2 == 1) {
+      EXPECT_EQ(result.rank[k], -1);
+      EXPECT_TRUE(all_nan(result.x[k]));
+    } else {
+      EXPECT_EQ(result.rank[k], matrices[k].rows());
+      EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy);
+    }
+  }
+}
+
 TYPED_TEST(BatchedOnBackend, SmallPseudoInversesInEveryFormOfBatchBesideNan) {
   using T = typename TypeParam::Scalar;
-  using R = real_t<T>;
   Random random(307);
   for (const BatchForm& form : batch_forms)
-    for (const auto& [in_place, other] : {std::pair{false, 10}, {true, 10}, {false, 45}, {true, 45}}) {
-      std::vector<Dense<T>> matrices;
-      for (const index_t n : {6, 10, other, 32, 17})
-        matrices.push_back(random_dense<T>(form.orders ? n : other, random));
-      matrices[1](0, 1) = T(std::numeric_limits<R>::quiet_NaN());
-      matrices[3](1, 0) = T(std::numeric_limits<R>::infinity());
-      const auto result = pseudo_inverses(this->make_backend(), matrices, 0, in_place, form);
-      EXPECT_TRUE(result.padding_untouched);
-      for (std::size_t k = 0; k < matrices.size(); ++k) {
-        if (k % 2 == 1) {
-          EXPECT_EQ(result.rank[k], -1);
-          EXPECT_TRUE(all_nan(result.x[k]));
-        } else {
-          EXPECT_EQ(result.rank[k], matrices[k].rows());
-          EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy);
-        }
-      }
-    }
+    expect_pseudo_inverses_beside_nan<T>(this->make_backend(), form, form.padding > 0, 10, random);
+  expect_pseudo_inverses_beside_nan<T>(this->make_backend(), batch_forms[4], false, 33, random);
+}
+
+TYPED_TEST(BatchedOnBackend, PseudoInversesOfTinyAndLargeMatricesInEveryFormOfBatchBesideNan) {
+  using T = typename TypeParam::Scalar;
+  Random random(307);
+  for (const BatchForm& form : batch_forms)
+    for (const index_t other : {10, 45})
+      for (const bool in_place : {false, true})
+        expect_pseudo_inverses_beside_nan<T>(this->make_backend(), form, in_place, other, random);
 }
 
 }  // namespace
