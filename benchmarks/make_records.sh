@@ -48,8 +48,10 @@ matrices() {
 batched() { record batched batched --operations lu,inverse,cholesky,qr,spd_inverse $tiny; }
 setup() { record batched setup --operations extract_invert $tiny; }
 blocked() {
-  record batched blocked --operations lu,inverse,cholesky,qr $large &&
-    record batched single --operations lu,inverse --orders 512 --batch 1 && join blocked single
+  record batched blocked --operations lu,inverse,cholesky,qr,spd_inverse $large &&
+    record batched single --operations lu,inverse --orders 512 --batch 1 && join blocked single &&
+    record batched solves --operations getrs,potrs --orders 64,128,256,512 --complex-orders 64,128 &&
+    join blocked solves
 }
 preconditioner() { record preconditioner preconditioner; }
 solve() {

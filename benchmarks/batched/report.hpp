@@ -38,7 +38,7 @@ class Report {
       double peer = 0;
       for (const Measurement& other : measurements_)
         if (other.implementation != m.implementation && other.operation == m.operation && other.n == m.n &&
-            other.scalar == m.scalar && (peer == 0 || other.time.median < peer))
+            other.scalar == m.scalar && other.columns == m.columns && (peer == 0 || other.time.median < peer))
           peer = other.time.median;
       out << std::left << std::setw(13) << m.operation << std::setw(7) << m.scalar << std::right << std::setw(3) << m.n
           << std::setprecision(3) << std::setw(8) << m.time.median << std::setprecision(1) << std::setw(8)
