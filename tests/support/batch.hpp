@@ -167,14 +167,6 @@ inline std::vector<BatchForm> forms_of_order(index_t n) {
   return {BatchForm{}, batch_forms[1], batch_forms[4]};
 }
 
-/// The same for the solves, which CUDA has up to order 32.
-template <class Case>
-std::vector<index_t> batched_orders() {
-  std::vector<index_t> orders = all_batched_orders();
-  if (Case::kind == BackendKind::cuda) std::erase_if(orders, [](index_t n) { return n > 32; });
-  return orders;
-}
-
 template <Scalar T>
 bool same_bits(const Dense<T>& a, const Dense<T>& b) {
   if (a.rows() != b.rows() || a.cols() != b.cols()) return false;
