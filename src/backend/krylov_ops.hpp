@@ -76,8 +76,8 @@ class KrylovOps {
   virtual void residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) = 0;
   /// *norm = ||x||, in backend memory.
   virtual void norm(index_t n, const T* x, double* norm) = 0;
-  /// x += u.
-  virtual void add(index_t n, const T* u, T* x) = 0;
+  /// x += u, unless `condition`, in backend memory, points to 0; it may be null.
+  virtual void add(index_t n, const T* u, T* x, const int* condition) = 0;
   /// The sums over b and r = b - A x, detail::begin_solve() on the control, and x = 0 if b = 0. `failure` as in
   /// PreconditionerImpl.
   virtual void begin_solve(index_t n, const T* b, const T* r, T* x, const StoppingRule& rule, const int* failure,
@@ -120,6 +120,9 @@ class KrylovOps {
   /// x += relaxation z.
   virtual void richardson_step(index_t n, const T* z, T* x, RichardsonState* state) = 0;
 
+  /// The state, where it can be read at any time without waiting, so that phases which would do nothing need not be
+  /// enqueued; else null.
+  virtual const GmresState* gmres_visible(const GmresState*) const { return nullptr; }
   /// beta = ||v_0||, gmres_begin_cycle, v_0 /= beta. On entry column 0 (or w) holds b - A x.
   virtual void gmres_begin(const GmresVectors<T>& v, const GmresSmall<compute_t<T>>& small, GmresState* state) = 0;
   /// Orthogonalizes column j + 1 (or w), which holds A M^-1 v_j, against columns 0..j by classical Gram-Schmidt, twice;
@@ -128,6 +131,8 @@ class KrylovOps {
                                    GmresState* state) = 0;
   /// y = R^-1 g, u = V y; runs also after cycle_stop.
   virtual void gmres_combine(const GmresVectors<T>& v, const GmresSmall<compute_t<T>>& small, GmresState* state) = 0;
+  /// ||u||^2, gmres_check_correction; runs also after cycle_stop.
+  virtual void gmres_check(index_t n, const T* u, GmresState* state) = 0;
 };
 
 }  // namespace blockjacobi::detail

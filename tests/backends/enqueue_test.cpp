@@ -423,6 +423,61 @@ TYPED_TEST(EnqueuedSolveOnBackend, ATargetOutOfReachKeepsTheSolution) {
             100 * std::numeric_limits<real_t<T>>::epsilon() * norm(s.b.to_host()));
 }
 
+/// From its second application on the preconditioner gives NaN.
+TYPED_TEST(EnqueuedSolveOnBackend, SmallNaNOfThePreconditionerDoesNotReachTheSolution) {
+  using T = typename TypeParam::Scalar;
+  System<T> s(this->make_backend(), grid_matrix<T>(4), 2);
+  const Array<T> nan(s.backend, std::vector<T>(16, T(std::numeric_limits<real_t<T>>::quiet_NaN())));
+  auto options = options_for<T>();
+  options.restart = 3;
+  options.max_iterations = 9;
+  for (const bool by_cg : {true, false}) {
+    SCOPED_TRACE(by_cg ? "cg" : "gmres");
+    int calls = 0;
+    const auto spoilt = [&](VectorView<const T> r, VectorView<T> z) {
+      if (calls++ < 1) return s.M.apply(r, z);
+      s.backend.impl().copy(z.data, nan.data(), 16 * sizeof(T));
+    };
+    const Preconditioner<T> M(s.backend, 16, spoilt, Capture::yes);
+    s.x.zero();
+    if (by_cg) {
+      CgWorkspace<T> workspace(s.A, M, options);
+      cg_enqueue(workspace, s.b.view(), s.x.view(), s.status.data());
+    } else {
+      GmresWorkspace<T> workspace(s.A, M, options);
+      gmres_enqueue(workspace, s.b.view(), s.x.view(), s.status.data());
+    }
+    const SolveStatus status = s.outcome();
+    EXPECT_EQ(status.reason, StopReason::nan_or_inf) << to_string(status.reason);
+    EXPECT_TRUE(std::isfinite(status.true_residual));
+    EXPECT_NEAR(residual(s.matrix, s.b.to_host(), s.x.to_host()), status.true_residual / status.rhs_norm, 1e-5);
+  }
+}
+
+/// Where the state can be read without waiting, neither matrix nor preconditioner is applied after the stop, whatever
+/// the limit is.
+TYPED_TEST(EnqueuedSolveOnBackend, TheHostComputesNothingAfterTheStop) {
+  using T = typename TypeParam::Scalar;
+  if (TypeParam::kind != BackendKind::host) GTEST_SKIP() << "CUDA enqueues every iteration";
+  System<T> s(this->make_backend(), grid_matrix<T>(10), 5);
+  int products = 0, applications = 0;
+  const LinearOperator<T> A(
+      s.backend, 100, [&](VectorView<const T> x, VectorView<T> y) { ++products, s.A.apply(x, y); }, Capture::yes);
+  const Preconditioner<T> M(
+      s.backend, 100, [&](VectorView<const T> r, VectorView<T> z) { ++applications, s.M.apply(r, z); }, Capture::yes);
+  auto options = options_for<T>();
+  options.restart = 10;
+  options.max_iterations = std::numeric_limits<index_t>::max();
+  GmresWorkspace<T> workspace(A, M, options);
+  gmres_enqueue(workspace, s.b.view(), s.x.view(), s.status.data());
+  const SolveStatus status = s.outcome();
+  EXPECT_EQ(status.reason, StopReason::converged);
+  // A residual before and after each cycle, and one at the end; a correction for each cycle.
+  const int cycles = (status.iterations + 9) / 10;
+  EXPECT_LE(products, status.iterations + cycles + 3);
+  EXPECT_LE(applications, status.iterations + cycles + 1);
+}
+
 TYPED_TEST(EnqueuedSolveOnBackend, Reasons) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();

@@ -1,3 +1,4 @@
+#include "backend/backend_impl.hpp"
 #include "backends/systems.hpp"
 #include "support/backends.hpp"
 #include "support/messages.hpp"
@@ -233,6 +234,38 @@ TYPED_TEST(KrylovOnBackend, SmallBadNumbersEndEveryMethod) {
     EXPECT_EQ(method.solve(LinearOperator<T>(backend, good), m, b, x, {}).reason, StopReason::singular_block);
     EXPECT_EQ(x, std::vector<T>(4, T(5)));
   }
+}
+
+/// A preconditioner that gives NaN from some application on.
+TYPED_TEST(KrylovOnBackend, SmallNaNOfThePreconditionerDoesNotReachTheSolution) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(4);
+  const index_t n = a.rows();
+  const LinearOperator<T> A(backend, a);
+  const BlockJacobi<T> m(backend, a, BlockPartition::uniform(n, 2));
+  const Array<T> nan(backend,
+                     std::vector<T>(static_cast<std::size_t>(n), T(std::numeric_limits<real_t<T>>::quiet_NaN())));
+  const std::vector<T> b = random_vector<T>(n, 31), start = random_vector<T>(n, 32);
+  auto options = options_for<T>(std::is_same_v<real_t<T>, double> ? 1e-13 : 1e-6);
+  options.restart = 3;
+  for (const Method<T>& method : methods<T>())
+    for (const int good : {0, 1, 2, 3, 5}) {  // the fourth is that of the first correction of GMRES(3)
+      SCOPED_TRACE(::testing::Message() << method.name << ", " << good << " applications");
+      if (method.solve == &richardson<T>) continue;
+      int calls = 0;
+      const Preconditioner<T> spoilt(backend, n, [&](VectorView<const T> r, VectorView<T> z) {
+        if (calls++ < good) return m.apply(r, z);
+        backend.impl().copy(z.data, nan.data(), static_cast<std::size_t>(n) * sizeof(T));
+      });
+      std::vector<T> x = start;
+      const SolveReport report = method.solve(A, spoilt, b, x, options);
+      EXPECT_EQ(report.reason, StopReason::nan_or_inf) << to_text(report);
+      EXPECT_TRUE(std::isfinite(report.true_residual));
+      EXPECT_NEAR(residual(a, b, x), report.relative_residual(), 1e-5 * report.relative_residual());
+      if (method.hermitian || method.solve == &bicgstab<T>) continue;
+      EXPECT_LE(report.true_residual, 1.00001 * report.initial_residual);
+    }
 }
 
 TYPED_TEST(KrylovOnBackend, SmallBreakdowns) {
