@@ -10,8 +10,8 @@ namespace {
 // the parallel regions of an iteration, and a core's rate in the inversion.
 constexpr double host_bandwidth = 20e9, host_latency = 5e-6, host_flops = 3e9;
 constexpr int host_bandwidth_threads = 3;
-// What the first probe does on the host before it iterates, a random vector and the checks of the matrix: once, for each
-// row, and for each entry.
+// What the first probe does on the host before it iterates, a random vector and the checks of the matrix: once, for
+// each row, and for each entry.
 constexpr double host_probe_latency = 40e-6, host_probe_row_seconds = 20e-9, host_probe_entry_seconds = 1.2e-9;
 // CUDA: measured on an H200 over the systems of benchmarks/results/suggest-h200.md, most of which are in its cache, and
 // of benchmarks/results/h200/solve.json. An iteration of CG takes 9.5 us and one of GMRES 25 us however small the

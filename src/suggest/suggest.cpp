@@ -136,9 +136,8 @@ class Study {
     if (!scalar().probed) return;
     rival_ = rival();
     BlockCandidate& other = candidates()[rival_];
-    probe(other, cost_.probe(other), [&](index_t most) {
-      return detail::probe_blocks(backend_, matrix_, other.blocks, b, options_, most);
-    });
+    probe(other, cost_.probe(other),
+          [&](index_t most) { return detail::probe_blocks(backend_, matrix_, other.blocks, b, options_, most); });
     suggestion_.probe_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
