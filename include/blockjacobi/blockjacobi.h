@@ -191,7 +191,8 @@ BJ_API bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const
 BJ_API bj_status bj_block_jacobi_apply_columns(const bj_block_jacobi* M, bj_op op, const void* alpha, const void* r,
                                                int64_t ldr, const void* beta, void* z, int64_t ldz, int32_t rows,
                                                int32_t columns, int32_t row_major, bj_space space);
-/* The formats of adaptive storage chosen anew; the same as refresh else. Waits, and fails as create does. */
+/* The formats of adaptive storage chosen anew, after which graphs captured with M before are no longer valid; the same
+ * as refresh else. Waits, and fails as create does. */
 BJ_API bj_status bj_block_jacobi_rebuild(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space);
 /* One number a block, to host memory: 0 inverted; k in 1..N: pivot k is exactly zero; N + 1: singular to working
  * precision; -(1 + i + j N): element (i, j) is NaN or Inf. */
