@@ -184,6 +184,8 @@ class BLOCKJACOBI_EXPORT CgWorkspace {
   /// fit as cg(), for user functions with Capture::no, and for max_seconds or progress, which nobody could ask.
   CgWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
               const SolveOptions& options = {});
+  /// A temporary would be gone before the first solve.
+  CgWorkspace(const LinearOperator<T>& A, BlockJacobi<T>&& M, const SolveOptions& options = {}) = delete;
   CgWorkspace(CgWorkspace&&) noexcept;
   CgWorkspace& operator=(CgWorkspace&&) noexcept;
   ~CgWorkspace();
@@ -200,6 +202,7 @@ class BLOCKJACOBI_EXPORT GmresWorkspace {
  public:
   GmresWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
                  const SolveOptions& options = {});
+  GmresWorkspace(const LinearOperator<T>& A, BlockJacobi<T>&& M, const SolveOptions& options = {}) = delete;
   GmresWorkspace(GmresWorkspace&&) noexcept;
   GmresWorkspace& operator=(GmresWorkspace&&) noexcept;
   ~GmresWorkspace();

@@ -19,6 +19,7 @@ class HostKrylovOps final : public KrylovOps<T> {
   void bsr_fill(const BsrSources& sources, const T* values, T* elements) override;
   int batch() const override { return 1; }
 
+  const SolveControl* visible(const SolveControl* state) const override { return state; }
   void residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) override;
   void norm(index_t n, const T* x, double* norm) override;
   void add(index_t n, const T* u, T* x, const int* condition) override;
@@ -42,7 +43,6 @@ class HostKrylovOps final : public KrylovOps<T> {
   void richardson_check(index_t n, const T* r, RichardsonState* state) override;
   void richardson_step(index_t n, const T* z, T* x, RichardsonState* state) override;
 
-  const GmresState* gmres_visible(const GmresState* state) const override { return state; }
   void gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
   void gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j, GmresState* state) override;
   void gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;

@@ -72,6 +72,10 @@ class KrylovOps {
   /// Iterations worth enqueueing before the stop flag is read; 1 where reading it is free. At most history_capacity.
   virtual int batch() const = 0;
 
+  /// The state, where it can be read at any time without waiting, so that phases which would do nothing need not be
+  /// enqueued; else null.
+  virtual const SolveControl* visible(const SolveControl*) const { return nullptr; }
+
   /// r = b - A x.
   virtual void residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) = 0;
   /// *norm = ||x||, in backend memory.
@@ -120,9 +124,6 @@ class KrylovOps {
   /// x += relaxation z.
   virtual void richardson_step(index_t n, const T* z, T* x, RichardsonState* state) = 0;
 
-  /// The state, where it can be read at any time without waiting, so that phases which would do nothing need not be
-  /// enqueued; else null.
-  virtual const GmresState* gmres_visible(const GmresState*) const { return nullptr; }
   /// beta = ||v_0||, gmres_begin_cycle, v_0 /= beta. On entry column 0 (or w) holds b - A x.
   virtual void gmres_begin(const GmresVectors<T>& v, const GmresSmall<compute_t<T>>& small, GmresState* state) = 0;
   /// Orthogonalizes column j + 1 (or w), which holds A M^-1 v_j, against columns 0..j by classical Gram-Schmidt, twice;

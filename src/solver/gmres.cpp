@@ -86,7 +86,7 @@ class GmresCycle {
     return std::max(1, std::min({parts.options.restart, parts.options.max_iterations, parts.rows()}));
   }
 
-  const GmresState* seen() const { return parts_.ops.gmres_visible(state_.get()); }
+  const GmresState* seen() const { return static_cast<const GmresState*>(parts_.ops.visible(state_.get())); }
   std::size_t count() const { return static_cast<std::size_t>(restart_); }
   T* column(int j) const { return basis_.data() + static_cast<std::size_t>(j) * parts_.size(); }
   /// M^-1 v_j.

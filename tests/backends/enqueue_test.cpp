@@ -468,6 +468,15 @@ TYPED_TEST(EnqueuedSolveOnBackend, TheHostComputesNothingAfterTheStop) {
   auto options = options_for<T>();
   options.restart = 10;
   options.max_iterations = std::numeric_limits<index_t>::max();
+  CgWorkspace<T> by_cg(A, M, options);
+  cg_enqueue(by_cg, s.b.view(), s.x.view(), s.status.data());
+  const SolveStatus first = s.outcome();
+  EXPECT_EQ(first.reason, StopReason::converged);
+  EXPECT_LE(products, first.iterations + 2);
+  EXPECT_LE(applications, first.iterations + 1);
+
+  products = applications = 0;
+  s.x.zero();
   GmresWorkspace<T> workspace(A, M, options);
   gmres_enqueue(workspace, s.b.view(), s.x.view(), s.status.data());
   const SolveStatus status = s.outcome();
@@ -476,6 +485,16 @@ TYPED_TEST(EnqueuedSolveOnBackend, TheHostComputesNothingAfterTheStop) {
   const int cycles = (status.iterations + 9) / 10;
   EXPECT_LE(products, status.iterations + cycles + 3);
   EXPECT_LE(applications, status.iterations + cycles + 1);
+}
+
+/// What a workspace refers to must outlive it.
+TYPED_TEST(EnqueuedSolveOnBackend, TakesNoTemporaryPreconditioner) {
+  using T = typename TypeParam::Scalar;
+  using A = const LinearOperator<T>&;
+  static_assert(std::is_constructible_v<CgWorkspace<T>, A, const BlockJacobi<T>&>);
+  static_assert(!std::is_constructible_v<CgWorkspace<T>, A, BlockJacobi<T>>);
+  static_assert(std::is_constructible_v<GmresWorkspace<T>, A, const BlockJacobi<T>&>);
+  static_assert(!std::is_constructible_v<GmresWorkspace<T>, A, BlockJacobi<T>>);
 }
 
 TYPED_TEST(EnqueuedSolveOnBackend, Reasons) {
