@@ -35,8 +35,8 @@ constexpr QrShape qr_shape(int words, bool complex, int m) {
     return m > 256 && m <= 384 ? QrShape{2, 6, 16, 2} : QrShape{4, 8, 8, 2};
   }
   if (m <= 64) return m <= 40 ? QrShape{2, 5, 12, 1} : m <= 48 ? QrShape{2, 6, 12, 1} : QrShape{2, 8, 8, 1};
-  if (m <= 96 || (m > 160 && m <= 192)) return {2, 6, 12, 1};
-  return m <= 256 ? QrShape{2, 4, 16, 1} : m <= 384 ? QrShape{2, 6, 16, 0} : QrShape{4, 8, 8, 2};
+  if (m <= 96 || (m > 160 && m <= 192) || (m > 256 && m <= 288)) return {2, 6, 12, 1};
+  return m <= 256 ? QrShape{2, 4, 16, 1} : m <= 384 ? QrShape{2, 8, 12, 0} : QrShape{4, 8, 8, 2};
 }
 
 /// Threads of a thread block with a thread for each row, at most.
