@@ -183,6 +183,9 @@ BJ_API bj_status bj_block_jacobi_create_with(const bj_backend* backend, const bj
 BJ_API bj_status bj_block_jacobi_destroy(bj_block_jacobi* M);
 /* Inverts the blocks for new values of the same pattern, in the order of the matrix given to create. */
 BJ_API bj_status bj_block_jacobi_refresh(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space);
+/* The same for the values of `matrix`, which lies in the backend's space, after a comparison of its pattern with that
+ * of create: BJ_INVALID_ARGUMENT if they differ. Waits. */
+BJ_API bj_status bj_block_jacobi_refresh_matrix(bj_block_jacobi* M, const bj_csr* matrix);
 /* z = op(M^-1) r; both have `size` = rows elements and do not overlap. */
 BJ_API bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const void* r, void* z, int32_t size,
                                        bj_space space);

@@ -15,13 +15,19 @@ BlockJacobiReport report_of(const bj_block_jacobi* M) {
   return std::visit([](const auto& m) { return m.report(); }, required(M, "M")->value);
 }
 
-BlockJacobiReport report_with(bj_block_jacobi* M, const bj_csr* matrix) {
+/// Calls f with what M holds and the view of a matrix of the same scalar.
+template <class F>
+decltype(auto) with_matrix(bj_block_jacobi* M, const bj_csr* matrix, F&& f) {
   required(M, "M");
   return capi::with_csr(matrix, [&]<class T, class O>(const CsrView<T, O>& view) {
-    if (auto* m = std::get_if<BlockJacobi<T>>(&M->value)) return m->report(view);
+    if (auto* m = std::get_if<BlockJacobi<T>>(&M->value)) return f(*m, view);
     const char own = std::visit([]<class U>(const BlockJacobi<U>&) { return to_char(scalar_type<U>); }, M->value);
     throw InvalidArgument(fmt::format("the matrix has scalar {}, M {}", to_char(scalar_type<T>), own));
   });
+}
+
+BlockJacobiReport report_with(bj_block_jacobi* M, const bj_csr* matrix) {
+  return with_matrix(M, matrix, [](auto& m, const auto& view) { return m.report(view); });
 }
 
 bj_block_jacobi_report numbers_of(const BlockJacobiReport& found) {
@@ -109,6 +115,11 @@ bj_status bj_block_jacobi_refresh(bj_block_jacobi* M, const void* values, std::i
     std::visit([&]<class T>(BlockJacobi<T>& m) { m.refresh(static_cast<const T*>(values), nnz, where); },
                required(M, "M")->value);
   });
+}
+
+bj_status bj_block_jacobi_refresh_matrix(bj_block_jacobi* M, const bj_csr* matrix) {
+  return guarded("bj_block_jacobi_refresh_matrix",
+                 [&] { with_matrix(M, matrix, [](auto& m, const auto& view) { m.refresh(view); }); });
 }
 
 bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const void* r, void* z, std::int32_t size,

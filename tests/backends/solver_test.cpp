@@ -394,6 +394,10 @@ TYPED_TEST(SolverOnBackend, MisuseThrowsWithTheNumbers) {
   if (backend.memory_space() == MemorySpace::host) {
     EXPECT_EQ(message_of([&] { (void)cg(A, none, VectorView<const T>(b.data(), 9, foreign), x); }).substr(0, 27),
               "cg: b: lies on the device, ");
+    broken = a.view();
+    broken.space = foreign;
+    EXPECT_EQ(message_of([&] { LinearOperator<T>(backend, broken); }),
+              "LinearOperator: the matrix lies on the device, the backend is " + backend.description());
   }
   Array<T> in(backend, 9), out(backend, 8);
   EXPECT_EQ(message_of([&] { A.apply(in.view(), out.view()); }), "LinearOperator::apply: y: length is 8, must be 9");

@@ -464,6 +464,10 @@ TYPED_TEST(StorageOnBackend, SmallMisuseThrowsWithTheNumbers) {
   const CsrMatrix<T> matrix = a.matrix();
   EXPECT_EQ(message_of([&] { (void)BlockJacobi<T>::required_bytes(backend, matrix.view(), a.partition(), no_policy); }),
             "BlockJacobi: singular is 77, no enumerator");
+  CsrView<T> on_device = matrix.view();
+  on_device.space = MemorySpace::device;
+  EXPECT_EQ(message_of([&] { (void)BlockJacobi<T>::required_bytes(on_device, a.partition()); }),
+            "BlockJacobi::required_bytes: the pattern lies on the device, must be on the host");
   const BlockJacobi<T> m(backend, a.matrix(), a.partition(), with(Storage::bf16));
   EXPECT_EQ(message_of([&] { (void)m.inverse(); }), "BlockJacobi::inverse: the storage is bf16, must be full");
   EXPECT_EQ(message_of([&] { (void)m.inverse_block(2); }), "BlockJacobi::inverse_block: block is 2, there are 2");

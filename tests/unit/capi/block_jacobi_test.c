@@ -145,6 +145,7 @@ void singular_blocks(const bj_backend* backend) {
 void what_was_found(const bj_backend* backend) {
   /* [1 4; 2 4], where elimination of the equilibrated block grows nothing, and [3], beside a coupling of 1. */
   const int32_t offsets[4] = {0, 3, 5, 6}, cols[6] = {0, 1, 2, 0, 1, 2}, blocks[3] = {0, 2, 3};
+  const int32_t other[6] = {0, 1, 2, 1, 0, 2};
   const double values[6] = {1, 4, 1, 2, 4, 3}, bad[6] = {1, 4, 1, 2, 4, NAN};
   bj_csr matrix = matrix_of(BJ_D, values, 0), wrong;
   bj_partition* partition = NULL;
@@ -182,6 +183,17 @@ void what_was_found(const bj_backend* backend) {
   CHECK(strstr(text, "captured weight") == NULL);
   OK(bj_block_jacobi_refresh(M, bad, 6, BJ_HOST));
   CHECK(info[1] == -1);
+  OK(bj_block_jacobi_refresh_matrix(M, &matrix));
+  CHECK(info[1] == 0);
+  wrong = matrix;
+  wrong.columns = other;
+  FAILS(
+      bj_block_jacobi_refresh_matrix(M, &wrong), BJ_INVALID_ARGUMENT,
+      "bj_block_jacobi_refresh_matrix: BlockJacobi::refresh: the pattern is not the one given at construction, though "
+      "it has the same number of rows and entries");
+  CHECK(bj_block_jacobi_refresh_matrix(NULL, &matrix) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_block_jacobi_refresh_matrix(M, NULL) == BJ_INVALID_ARGUMENT);
+  OK(bj_block_jacobi_refresh(M, bad, 6, BJ_HOST));
   OK(bj_block_jacobi_rcond(M, rcond));
   CHECK(isnan(rcond[1]));
 
