@@ -110,8 +110,8 @@ class StoredNumbers {
     const std::vector<R> numbers = random_vector<R>(static_cast<std::size_t>(count), 31);
     detail::encode_parts(format == Format::packed ? Format::full : format, numbers.data(), count, 0, bytes_.data());
     const bool scaled = format != Format::full && format != Format::packed;
-    for (detail::StoredSlot& slot : stored_.slots) {
-      slot.exponent = scaled ? 3 : 0;
+    for (const detail::StoredSlot& slot : stored_.slots) {
+      exponents_.push_back(static_cast<std::int16_t>(scaled ? 3 - static_cast<int>(exponents_.size() % 5) : 0));
       if (format == Format::packed) make_hermitian(slot);
     }
   }
@@ -121,12 +121,13 @@ class StoredNumbers {
   std::vector<T> product(const Backend& backend, Op op, const std::vector<T>& r, index_t columns, T alpha, T beta) {
     Array<std::byte> data(backend, bytes_);
     Array<detail::StoredSlot> slots(backend, stored_.slots);
+    Array<std::int16_t> exponents(backend, exponents_);
     const Array<T> input(backend, r);
     Array<T> output(backend, r);
-    detail::storage_ops<T>(backend).apply(
-        detail::StoredBlocksView{data.data(), slots.data(), stored_.groups, nullptr, format_, nullptr, rows_}, op,
-        alpha, detail::ColumnsView<const T>{input.data(), 1, rows_, columns}, beta,
-        detail::ColumnsView<T>{output.data(), 1, rows_, columns});
+    detail::storage_ops<T>(backend).apply(detail::StoredBlocksView{data.data(), slots.data(), exponents.data(),
+                                                                   stored_.groups, nullptr, format_, nullptr, rows_},
+                                          op, alpha, detail::ColumnsView<const T>{input.data(), 1, rows_, columns},
+                                          beta, detail::ColumnsView<T>{output.data(), 1, rows_, columns});
     return output.to_host();
   }
 
@@ -143,6 +144,7 @@ class StoredNumbers {
 
   Format format_;
   detail::StoredLayout stored_;
+  std::vector<std::int16_t> exponents_;
   std::vector<std::byte> bytes_;
   index_t rows_ = 0;
 };
