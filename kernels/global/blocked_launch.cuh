@@ -5,7 +5,6 @@
 #include "kernels/tuning/blocked.hpp"
 #include "kernels/tuning/setup.hpp"
 
-#include <algorithm>
 #include <climits>
 
 namespace blockjacobi::kernels {
@@ -30,21 +29,6 @@ inline std::size_t shared_memory_limit() {
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
   return static_cast<std::size_t>(bytes);
-}
-
-/// Leaves to the L1 cache what `blocks` thread blocks of a multiprocessor, with so many bytes of shared memory each, do
-/// not need of the memory that both are in.
-template <class... Parameters>
-void leave_to_cache(void (*kernel)(Parameters...), int blocks, std::size_t bytes) {
-  int device = 0, whole = 0, reserved = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device), "cudaDeviceGetAttribute");
-  check(cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device), "cudaDeviceGetAttribute");
-  const std::size_t needed = static_cast<std::size_t>(blocks) * (bytes + static_cast<std::size_t>(reserved));
-  const std::size_t percent = (100 * needed + static_cast<std::size_t>(whole) - 1) / static_cast<std::size_t>(whole);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                             static_cast<int>(std::min<std::size_t>(percent, 100))),
-        "cudaFuncSetAttribute");
 }
 
 /// One thread block with a thread for each of `rows` for each of `count` matrices, with `bytes` of dynamic shared

@@ -18,12 +18,8 @@ __global__ void __launch_bounds__(32 * warps, 1) geqrf_blocked_kernel(const Matr
 template <class C, QrShape shape>
 void geqrf_blocked(const MatrixBatchView<C>& a, C* tau, CUstream_st* stream) {
   using Factorization = BlockQr<C, shape.columns, shape.rows, shape.stages>;
-  auto* const kernel = geqrf_blocked_kernel<C, shape.columns, shape.rows, shape.warps, shape.stages>;
-  const int warps = Factorization::bands(a.rows);
-  const std::size_t bytes = Factorization::bytes(a.rows, a.cols);
-  // Reflectors that are read from the matrix twice are in the L1 cache the second time.
-  if constexpr (shape.stages == 0) leave_to_cache(kernel, shape.warps / warps, bytes);
-  launch_blocked(kernel, "geqrf_blocked", 32 * warps, a.count, bytes, stream, a, tau);
+  launch_blocked(geqrf_blocked_kernel<C, shape.columns, shape.rows, shape.warps, shape.stages>, "geqrf_blocked",
+                 32 * Factorization::bands(a.rows), a.count, Factorization::bytes(a.rows, a.cols), stream, a, tau);
 }
 
 /// With the shape for m rows; `representatives` have all shapes among them.
