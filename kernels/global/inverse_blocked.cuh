@@ -2,6 +2,7 @@
 
 #include "kernels/block/block_gauss_jordan.cuh"
 #include "kernels/block/block_lu_inverse.cuh"
+#include "kernels/block/permute_columns.cuh"
 #include "kernels/global/blocked_launch.cuh"
 
 namespace blockjacobi::kernels {
@@ -23,20 +24,6 @@ __device__ inline void apply_interchanges(const index_t* ipiv, int n, int* sourc
   }
 }
 
-/// Column j becomes column place[j], in place, H rows at a time through `buffer` of H x n elements; H divides 32.
-template <int H, class C>
-__device__ void permute_columns(const detail::MatrixRef<C>& x, const int* place, C* buffer) {
-  const int row = static_cast<int>(threadIdx.x) % H, group = static_cast<int>(threadIdx.x) / H;
-  const int groups = static_cast<int>(blockDim.x) / H;
-  for (int first = 0; first < x.rows; first += H) {
-    const bool exists = first + row < x.rows;
-    for (int j = group; j < x.cols && exists; j += groups) buffer[j * H + row] = x(first + row, j);
-    __syncthreads();
-    for (int j = group; j < x.cols && exists; j += groups) x(first + row, place[j]) = buffer[j * H + row];
-    __syncthreads();
-  }
-}
-
 /// By Gauss-Jordan elimination, one matrix a thread block of at most Threads threads. Blocks thread blocks a
 /// multiprocessor bound the registers.
 template <class C, int W, GaussJordanPlace Place, int Threads, int Blocks>
@@ -51,7 +38,7 @@ __global__ void __launch_bounds__(Threads, Blocks)
   if (n <= largest_tiny_order) return;
   const auto inverse = detail::matrix_of(x, k, n, n);
   const auto layout = Elimination::Layout::of(n, policy);
-  const auto outcome = Elimination(shared, n, layout).template run_in<Place>(matrix, inverse);
+  const auto outcome = Elimination{shared, n, layout}.template run_in<Place>(matrix, inverse);
   if (!outcome.regular) fill_matrix(inverse, quiet_nan<C>());
   if (threadIdx.x == 0) info[k] = outcome.info;
 }
@@ -92,7 +79,9 @@ __global__ void __launch_bounds__(uncached_threads, 1)
   const bool regular = zero == INT_MAX && non_finite == 0;
   if (regular) {
     FromLu(inverse, scratch).run();
-    permute_columns<panel_width<C>>(inverse, source_row, reinterpret_cast<C*>(scratch));
+    permute_columns(
+        inverse, [&](int j) { return source_row[j]; }, reinterpret_cast<C*>(scratch),
+        static_cast<int>(FromLu::scratch_bytes(n) / sizeof(C)));
   } else {
     fill_matrix(inverse, quiet_nan<C>());
   }
@@ -115,9 +104,9 @@ void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>
   constexpr int words = scalar_words<C>, n_whole = largest_whole_order(words);
   constexpr bool is_complex = detail::Arithmetic<C>::is_complex;
   constexpr OrderRange range = resident_orders(words, is_complex);
-  using Elimination = BlockGaussJordan<C, gauss_jordan_width(words, is_complex)>;
-  static_assert(range.largest <= Elimination::most_resident_panels * Elimination::outer);
   constexpr int few = 64, more = threads_for_rows(range.largest);
+  using Resident = ResidentGaussJordan<C, gauss_jordan_width(words, is_complex), more / 32>;
+  static_assert(range.largest <= Resident::most_panels * Resident::Layout::outer);
   if (a.rows >= range.least && a.rows <= range.largest) {
     if constexpr (range.least <= few)
       if (a.rows <= few)
