@@ -11,8 +11,7 @@ namespace blockjacobi::kernels {
 /// threads as rows of the matrix or more. All have passed a barrier before; it ends with one.
 template <class C, class Place>
 __device__ void permute_columns(const detail::MatrixRef<C>& x, const Place& place, C* buffer, int elements) {
-  const int thread = static_cast<int>(threadIdx.x), most = elements / x.cols;
-  const int height = most >= 32 ? 32 : most >= 16 ? 16 : 8;
+  const int thread = static_cast<int>(threadIdx.x), height = elements / x.cols >= 32 ? 32 : 16;
   const int row = thread % height, group = thread / height, groups = static_cast<int>(blockDim.x) / height;
 #pragma unroll 1
   for (int first = 0; first < x.rows; first += height) {

@@ -10,9 +10,6 @@ inline constexpr int largest_blocked_order = 512;
 /// Shared memory that a thread block may have on an H200, beside what the system takes.
 inline constexpr std::size_t largest_shared_bytes = 227 << 10;
 
-/// Columns of a panel, `words` of 4 bytes a scalar: a row of it stays in the registers of a thread.
-constexpr int blocked_panel(int words) { return words == 4 ? 8 : 16; }
-
 /// A panel of the QR factorization: its width in tiles of 8 columns, the height of what a warp has of it in tiles of 8
 /// rows, the most warps of a thread block, which bounds the registers, and how many times 16 reflectors ahead come to
 /// shared memory; with 0 they go from the matrix to registers.
@@ -38,9 +35,6 @@ constexpr QrShape qr_shape(int words, bool complex, int m) {
   if (m <= 96 || (m > 160 && m <= 192) || (m > 256 && m <= 288)) return {2, 6, 12, 1};
   return m <= 256 ? QrShape{2, 4, 16, 1} : m <= 384 ? QrShape{2, 8, 12, 0} : QrShape{4, 8, 8, 2};
 }
-
-/// Threads of a thread block with a thread for each row, at most.
-inline constexpr int uncached_threads = 512;
 
 /// The blocks of the Cholesky factorization, and the warps that share them.
 struct CholeskyPolicy {
@@ -124,6 +118,16 @@ constexpr int whole_blocks(int words, bool complex) { return complex || words ==
 constexpr int resident_blocks(bool complex, int threads) { return threads > 64 ? 4 : complex ? 6 : 8; }
 /// In several panels up to this order, among four warps, steps are shorter.
 inline constexpr int largest_four_warp_order = 128;
+
+/// The inversion from the LU factorization takes panels of 16 columns in real arithmetic up to the same order, with
+/// this many thread blocks a multiprocessor, and of 32 above; of 16 in complex arithmetic, which is not measured yet.
+inline constexpr int narrow_getri_blocks = 6;
+/// Pieces of the matrix that each of its warps has under way, as many as are faster and leave shared memory for the
+/// rest.
+constexpr int getri_stages(int words, bool complex, int n) {
+  if (complex) return words == 2 ? 3 : n <= 480 ? 2 : 1;
+  return n > largest_four_warp_order && (words == 1 || n <= 224) ? 3 : 2;
+}
 
 /// What the registers of solves are bounded by: those that keep more right-hand sides in registers would spill with
 /// more threads.

@@ -80,11 +80,13 @@ void expect_inverses_by_panels(const Backend& backend, index_t n, bool in_place,
   Random random(120);
   std::vector<Dense<T>> matrices{random_dense<T>(n, random), random_dense<T>(n, random)};
   matrices[1].col(n - 2).setZero();
-  const auto result = inverted(backend, matrices, InverseBy::fused, in_place, {.padding = padding});
-  EXPECT_TRUE(result.padding_untouched);
-  EXPECT_EQ(result.info, (std::vector<int>{0, n - 1}));
-  EXPECT_LE(inverse_error<T>(matrices[0], result.x[0]), accuracy);
-  EXPECT_TRUE(all_nan(result.x[1]));
+  for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+    const auto result = inverted(backend, matrices, by, in_place, {.padding = padding});
+    EXPECT_TRUE(result.padding_untouched);
+    EXPECT_EQ(result.info, (std::vector<int>{0, n - 1}));
+    EXPECT_LE(inverse_error<T>(matrices[0], result.x[0]), accuracy);
+    EXPECT_TRUE(all_nan(result.x[1]));
+  }
 }
 
 /// Of each way to have a matrix an order with each form.
