@@ -111,24 +111,36 @@ TYPED_TEST(BatchedOnBackend, InversesByPanelsInEveryForm) {
       for (const index_t padding : {0, 1}) expect_inverses_by_panels<T>(this->make_backend(), n, in_place, padding);
 }
 
-/// As SmallLuOfFewMatricesWithASingularOne.
+/// As expect_lu_beside_a_singular_one().
+template <Scalar T>
+void expect_inverses_beside_a_singular_one(const Backend& backend, index_t n, std::size_t count, Random& random) {
+  std::vector<Dense<T>> matrices;
+  for (std::size_t k = 0; k < count; ++k) matrices.push_back(uniform_random<T>(n, n, random));
+  const std::size_t singular = count / 2;
+  matrices[singular].col(n / 2).setZero();
+  const auto result = inverted(backend, matrices, InverseBy::fused, count % 2 == 0);
+  for (std::size_t k = 0; k < count; ++k) {
+    if (k == singular)
+      EXPECT_EQ(result.info[k], static_cast<int>(n / 2) + 1) << count << " matrices of order " << n;
+    else
+      EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy) << k << " of " << count << ", order " << n;
+  }
+}
+
 TYPED_TEST(BatchedOnBackend, SmallInversesOfFewMatricesWithASingularOne) {
   using T = typename TypeParam::Scalar;
   Random random(116);
   for (const index_t n : {13, 17, 18, 24})
-    for (std::size_t count = 1; count <= 11; ++count) {
-      std::vector<Dense<T>> matrices;
-      for (std::size_t k = 0; k < count; ++k) matrices.push_back(uniform_random<T>(n, n, random));
-      const std::size_t singular = count / 2;
-      matrices[singular].col(n / 2).setZero();
-      const auto result = inverted(this->make_backend(), matrices, InverseBy::fused, count % 2 == 0);
-      for (std::size_t k = 0; k < count; ++k) {
-        if (k == singular)
-          EXPECT_EQ(result.info[k], static_cast<int>(n / 2) + 1) << count << " matrices of order " << n;
-        else
-          EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy) << k << " of " << count << ", order " << n;
-      }
-    }
+    for (std::size_t count = 1; count <= 11; ++count)
+      expect_inverses_beside_a_singular_one<T>(this->make_backend(), n, count, random);
+}
+
+TYPED_TEST(BatchedOnBackend, SmallInversesOfTinyMatricesWithASingularOne) {
+  using T = typename TypeParam::Scalar;
+  Random random(117);
+  for (const index_t n : {1, 2, 3, 4})
+    for (const std::size_t count : {1U, 31U, 32U, 33U, 65U, 129U, 289U})
+      expect_inverses_beside_a_singular_one<T>(this->make_backend(), n, count, random);
 }
 
 template <Scalar T>
