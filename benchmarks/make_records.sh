@@ -45,7 +45,10 @@ matrices() {
   for name in "$@"; do echo "$BLOCKJACOBI_MATRICES/$name.mtx.gz"; done
 }
 
-batched() { record batched batched --operations lu,inverse,cholesky,qr,spd_inverse $tiny; }
+batched() {
+  record batched batched --operations lu,inverse,cholesky,qr,spd_inverse $tiny &&
+    record batched batched_peers --operations lu,inverse,cholesky,qr --scalars sd --orders 1-3 --peer-orders 1-3
+}
 setup() { record batched setup --operations extract_invert $tiny; }
 blocked() {
   record batched blocked --operations lu,inverse,cholesky,qr $large &&
