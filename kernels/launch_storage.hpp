@@ -49,7 +49,8 @@ void choose_formats(const InvertedBlocks<C>& blocks, double accuracy, detail::Fo
 /// Where stored blocks go; members as in StoredBlocksView and StorageStatusView.
 struct StoreTarget {
   std::byte* data;
-  detail::StoredSlot* slots;
+  const detail::StoredSlot* slots;
+  std::int16_t* exponents;
   const index_t* place;
   detail::Format format;
   const detail::Format* formats;
@@ -85,8 +86,8 @@ struct ApplyColumns {
 template <class C>
 void apply_columns(const BlockBatchView<const C>& inverse, const ApplyColumns<C>& arguments, CUstream_st* stream);
 template <class C>
-void apply_columns(const std::byte* data, const detail::StoredSlot* slots, std::span<const detail::StoredGroup> groups,
-                   const ApplyColumns<C>& arguments, CUstream_st* stream);
+void apply_columns(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
+                   std::span<const detail::StoredGroup> groups, const ApplyColumns<C>& arguments, CUstream_st* stream);
 
 /// extended = the values with the entry of l1 block-Jacobi behind each row.
 template <class C>

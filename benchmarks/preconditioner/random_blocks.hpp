@@ -69,12 +69,14 @@ class RandomBlocks {
                     ? blockjacobi::detail::StoredLayout{}
                     : make_stored_layout(layout_, std::span(&format, 1), sizeof(blockjacobi::real_t<T>), parts)),
         slots_(static_cast<std::size_t>(format == Format::full ? layout_.blocks() : 0)),
-        stored_slots_(stored_.slots.size()) {
+        stored_slots_(stored_.slots.size()),
+        exponents_(stored_.slots.size()) {
     memory.fill(format);
     if (format == Format::full)
       slots_.fill({layout_.slots().begin(), layout_.slots().end()});
     else
       stored_slots_.fill(stored_.slots);
+    exponents_.fill(std::vector<std::int16_t>(stored_.slots.size()));
   }
 
   blockjacobi::index_t rows() const { return layout_.rows(); }
@@ -92,8 +94,8 @@ class RandomBlocks {
     const blockjacobi::detail::ColumnsView<const T> r{memory_.r().data(), 1, rows(), columns};
     const blockjacobi::detail::ColumnsView<T> z{memory_.z().data(), 1, rows(), columns};
     if (format_ == Format::full) return ops.apply(full_view(), op, T(1), r, T(0), z);
-    ops.apply(blockjacobi::detail::StoredBlocksView{memory_.blocks(), stored_slots_.data(), stored_.groups, nullptr,
-                                                    format_, nullptr, rows()},
+    ops.apply(blockjacobi::detail::StoredBlocksView{memory_.blocks(), stored_slots_.data(), exponents_.data(),
+                                                    stored_.groups, nullptr, format_, nullptr, rows()},
               op, T(1), r, T(0), z);
   }
 
@@ -181,6 +183,7 @@ class RandomBlocks {
   blockjacobi::detail::StoredLayout stored_;
   Buffer<blockjacobi::BlockSlot> slots_;
   Buffer<blockjacobi::detail::StoredSlot> stored_slots_;
+  Buffer<std::int16_t> exponents_;
 };
 
 }  // namespace bench

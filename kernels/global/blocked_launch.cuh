@@ -13,10 +13,6 @@ namespace blockjacobi::kernels {
 template <class C>
 inline constexpr int scalar_words = static_cast<int>(sizeof(C) / 4);
 
-/// Panels of the blocked algorithms for C.
-template <class C>
-inline constexpr int panel_width = blocked_panel(scalar_words<C>);
-
 /// Bytes, such that what follows is aligned for all.
 __host__ __device__ constexpr std::size_t aligned_bytes(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 

@@ -6,6 +6,7 @@
 #include "kernels/subwarp/careful_inverse.cuh"
 #include "kernels/subwarp/row_inverse.cuh"
 #include "kernels/subwarp/thread_tile.cuh"
+#include "kernels/subwarp/warp_stage.cuh"
 
 namespace blockjacobi::kernels {
 
@@ -143,6 +144,24 @@ __global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, inverse_polic
   }
 }
 
+/// The inverse of one matrix in its thread, its columns in place by selection; NaN if there is none. Returns info.
+template <int N, class C>
+__device__ int invert_in_thread(ThreadTile<C, N>& tile, C (&inverse)[N][N]) {
+  int order[N];
+  const int info = tile.invert(order);
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      C element = quiet_nan<C>();
+#pragma unroll
+      for (int from = 0; from < N; ++from)
+        if (info == 0 && order[from] == j) element = tile.x[i][from];
+      inverse[i][j] = element;
+    }
+  return info;
+}
+
 template <int N, class C>
 __global__ void __launch_bounds__(straight_threads)
     inverse_straight_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
@@ -150,21 +169,27 @@ __global__ void __launch_bounds__(straight_threads)
   ThreadTile<C, N> tile[straight_matrices<N>];
   for_each_straight<N>(a.count, [&](int m, offset_t k) { Stage::load(a[k].data, tile[m].x); });
   for_each_straight<N>(a.count, [&](int m, offset_t k) {
-    int order[N];
-    const int outcome = tile[m].invert(order);
     C inverse[N][N];
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-#pragma unroll
-      for (int j = 0; j < N; ++j) {
-        C element = quiet_nan<C>();
-#pragma unroll
-        for (int from = 0; from < N; ++from)
-          if (outcome == 0 && order[from] == j) element = tile[m].x[i][from];
-        inverse[i][j] = element;
-      }
+    info[k] = invert_in_thread(tile[m], inverse);
     Stage::store(inverse, x[k].data);
-    info[k] = outcome;
+  });
+}
+
+/// M times 32 matrices a warp, through shuffles.
+template <int N, int M, class C>
+__global__ void __launch_bounds__(warp_design_threads)
+    inverse_warp_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+  using Stage = WarpStage<C, N>;
+  Stage stage[M];
+  for_each_of_warp<M>(a.count, [&](int m, offset_t first, int count) { stage[m].fetch(a[first].data, count); });
+  for_each_of_warp<M>(a.count, [&](int m, offset_t first, int count) {
+    ThreadTile<C, N> tile;
+    stage[m].load(tile.x);
+    C inverse[N][N];
+    const int outcome = invert_in_thread(tile, inverse);
+    if (Stage::own() < count) info[first + Stage::own()] = outcome;
+    stage[m].store(inverse);
+    stage[m].flush(x[first].data, count);
   });
 }
 
@@ -200,6 +225,11 @@ void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchV
   if constexpr (inverse_straight(words_of<C>, N)) {
     inverse_straight_kernel<N, C>
         <<<grid_for(a.count, straight_tile<N>, "inverse"), straight_threads, 0, stream>>>(source, target, info);
+  } else if constexpr (inverse_by_warp(words_of<C>, N) > 0) {
+    constexpr int matrices = inverse_by_warp(words_of<C>, N);
+    inverse_warp_kernel<N, matrices>
+        <<<grid_for(a.count, warp_design_threads * matrices, "inverse"), warp_design_threads, 0, stream>>>(
+            source, target, info);
   } else if constexpr (inverse_by_thread(words_of<C>, complex, N)) {
     constexpr std::size_t bytes = ThreadStage<C, N, thread_design_threads>::shared_bytes;
     auto* kernel = inverse_thread_kernel<N, C>;

@@ -81,15 +81,24 @@ constexpr TinyPolicy setup_team(int words, bool complex, int n) {
 /// Threads of a thread block where each has a matrix.
 constexpr int thread_design_threads = 64;
 
-/// Orders whose matrices go straight between global memory and registers: a thread reads 32 bytes at most, so that
-/// there is little to rearrange in shared memory, and no barrier to wait at.
+/// Orders whose matrices go straight between global memory and registers: a thread reads 16 bytes at most, so that
+/// there is nothing to rearrange, and no barrier to wait at.
 constexpr bool inverse_straight(int words, int n) { return n == 1 || (n == 2 && words == 1); }
-constexpr bool lu_straight(int words, int n) { return n == 1 || (n == 2 && words == 2); }
+constexpr bool lu_straight(int, int n) { return n == 1; }
 constexpr int straight_threads = 256;
 
 /// Matrices of such a thread, for enough bytes under way.
 template <int N>
 inline constexpr int straight_matrices = N == 1 ? 4 : 2;
+
+/// Matrices of a lane where the lanes of a warp, which has no barrier to wait at either, rearrange theirs by shuffles;
+/// 0 at the other orders.
+constexpr int inverse_by_warp(int words, int n) { return words == 2 && n == 2 ? 2 : 0; }
+constexpr int lu_by_warp(int words, int n) {
+  if (words != 2) return 0;
+  return n == 2 ? 2 : n == 4 ? 1 : 0;
+}
+constexpr int warp_design_threads = 128;
 
 /// Thread blocks of it that a multiprocessor shall hold: 200 registers serve a matrix of 128 words.
 constexpr int blocks_of_thread_design(int words, int n) { return words * n * n <= 128 ? 5 : 1; }

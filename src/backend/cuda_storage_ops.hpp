@@ -45,9 +45,9 @@ class CudaStorageOps final : public StorageOps<T> {
              double accuracy, const BlockStatusView<T>& status, const StorageStatusView& unsuited,
              const Scratch<T>& scratch) override {
     const DeviceGuard guard(context_.device());
-    const kernels::StoreTarget target{stored.data,    stored.slots, stored.place,      stored.format,
-                                      stored.formats, accuracy,     unsuited.unsuited, unsuited.first_from_end,
-                                      unsuited.blocks};
+    const kernels::StoreTarget target{
+        stored.data, stored.slots,      stored.exponents,        stored.place,   stored.format, stored.formats,
+        accuracy,    unsuited.unsuited, unsuited.first_from_end, unsuited.blocks};
     kernels::store_blocks(blocks_of(values, map, work, status), target, work.groups, scratch_of(scratch),
                           context_.stream());
   }
@@ -77,8 +77,8 @@ class CudaStorageOps final : public StorageOps<T> {
   void apply(const StoredBlocksView& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
              const ColumnsView<T>& z) override {
     const DeviceGuard guard(context_.device());
-    kernels::apply_columns(inverse.data, inverse.slots, inverse.groups, arguments_of(op, alpha, r, beta, z),
-                           context_.stream());
+    kernels::apply_columns(inverse.data, inverse.slots, inverse.exponents, inverse.groups,
+                           arguments_of(op, alpha, r, beta, z), context_.stream());
   }
 
  private:

@@ -19,6 +19,7 @@ struct Scratch {
 struct StoredBlocksView {
   std::byte* data = nullptr;
   StoredSlot* slots = nullptr;          ///< by format, then by order, then as at set-up
+  std::int16_t* exponents = nullptr;    ///< of the slots: all that an apply of blocks in sequence needs of them
   std::span<const StoredGroup> groups;  ///< on the host
   const index_t* place = nullptr;       ///< slot of BlockLayout -> slot here; null if they are the same
   Format format = Format::full;         ///< of all blocks, unless

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "backend/backend_impl.hpp"
-#include "precond/l1_values.hpp"
-#include "precond/position_map.hpp"
+#include "precond/analysis.hpp"
 #include "precond/stored_blocks.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
@@ -11,15 +10,6 @@
 #include <optional>
 
 namespace blockjacobi::detail {
-
-/// What pattern analysis found.
-struct Analysis {
-  BlockLayout layout;
-  offset_t nnz;
-  std::uint64_t fingerprint;
-  BackendMap map;
-  std::optional<L1Pattern> l1;
-};
 
 /// The format of all blocks; none if each has its own.
 template <Scalar T>

@@ -110,23 +110,28 @@ class StoredNumbers {
     const std::vector<R> numbers = random_vector<R>(static_cast<std::size_t>(count), 31);
     detail::encode_parts(format == Format::packed ? Format::full : format, numbers.data(), count, 0, bytes_.data());
     const bool scaled = format != Format::full && format != Format::packed;
-    for (detail::StoredSlot& slot : stored_.slots) {
-      slot.exponent = scaled ? 3 : 0;
+    for (const detail::StoredSlot& slot : stored_.slots) {
+      exponents_.push_back(static_cast<std::int16_t>(scaled ? 3 - static_cast<int>(exponents_.size() % 5) : 0));
       if (format == Format::packed) make_hermitian(slot);
     }
   }
   index_t rows() const { return rows_; }
+  /// Leaves the rows of the blocks to the slots.
+  void forget_sequence() {
+    for (detail::StoredGroup& group : stored_.groups) group.first_row = -1;
+  }
 
   /// alpha op(X) R + beta Z, column-major.
   std::vector<T> product(const Backend& backend, Op op, const std::vector<T>& r, index_t columns, T alpha, T beta) {
     Array<std::byte> data(backend, bytes_);
     Array<detail::StoredSlot> slots(backend, stored_.slots);
+    Array<std::int16_t> exponents(backend, exponents_);
     const Array<T> input(backend, r);
     Array<T> output(backend, r);
-    detail::storage_ops<T>(backend).apply(
-        detail::StoredBlocksView{data.data(), slots.data(), stored_.groups, nullptr, format_, nullptr, rows_}, op,
-        alpha, detail::ColumnsView<const T>{input.data(), 1, rows_, columns}, beta,
-        detail::ColumnsView<T>{output.data(), 1, rows_, columns});
+    detail::storage_ops<T>(backend).apply(detail::StoredBlocksView{data.data(), slots.data(), exponents.data(),
+                                                                   stored_.groups, nullptr, format_, nullptr, rows_},
+                                          op, alpha, detail::ColumnsView<const T>{input.data(), 1, rows_, columns},
+                                          beta, detail::ColumnsView<T>{output.data(), 1, rows_, columns});
     return output.to_host();
   }
 
@@ -143,6 +148,7 @@ class StoredNumbers {
 
   Format format_;
   detail::StoredLayout stored_;
+  std::vector<std::int16_t> exponents_;
   std::vector<std::byte> bytes_;
   index_t rows_ = 0;
 };
@@ -168,15 +174,37 @@ TYPED_TEST(ApplyTest, SmallWideBlocksInEveryFormat) {
   }
 }
 
-/// Several columns of full blocks, against one column at a time.
-TYPED_TEST(ApplyTest, SmallWideBlocksTimesColumns) {
+/// Narrow blocks all of one small order, against the host, with their rows in sequence and by slots.
+TYPED_TEST(ApplyTest, SmallBlocksAlikeInNarrowFormats) {
   using T = TypeParam;
+  for (const Format format : {Format::fp32, Format::bf16, Format::fp16}) {
+    if (format == Format::fp32 && sizeof(real_t<T>) == sizeof(float)) continue;  // that is the full one
+    for (const index_t n : {8, 12})
+      for (const std::size_t count : {1u, 63u, 64u, 130u})
+        for (const bool by_slots : {false, true}) {
+          SCOPED_TRACE(::testing::Message() << "format " << static_cast<int>(format) << ", " << count
+                                            << " blocks of order " << n << (by_slots ? ", by slots" : ""));
+          StoredNumbers<T> blocks(std::vector<index_t>(count, n), format);
+          if (by_slots) blocks.forget_sequence();
+          const auto r = random_vector<T>(static_cast<std::size_t>(blocks.rows()), 33);
+          for (const T beta : {T(0), T(0.25)}) {
+            const std::vector<T> found = blocks.product(Backend::cuda(), Op::none, r, 1, T(-1.5), beta);
+            const std::vector<T> expected = blocks.product(Backend::host(1), Op::none, r, 1, T(-1.5), beta);
+            for (std::size_t i = 0; i < r.size(); ++i)
+              ASSERT_LE(std::abs(found[i] - expected[i]), 16 * 12 * 12 * epsilon<T>) << "element " << i;
+          }
+        }
+  }
+}
+
+/// Several columns of full blocks, against one column at a time.
+template <Scalar T>
+void expect_columns(const BlockPartition& partition, index_t columns) {
   const Backend backend = Backend::cuda();
-  const auto partition = BlockPartition::from_offsets({0, 260, 262, 452, 964, 1100});
   BlockBatch<T> batch(backend, partition);
   const auto values = random_vector<T>(static_cast<std::size_t>(batch.layout().size()), 41);
   backend.impl().copy_from_host(batch.view().data, values.data(), values.size() * sizeof(T));
-  const index_t n = partition.rows(), columns = 9;
+  const index_t n = partition.rows();
   const Array<T> r(backend, random_vector<T>(static_cast<std::size_t>(n * columns), 42));
   Array<T> one_by_one(backend, r.size()), together(backend, r.size());
   for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose}) {
@@ -190,6 +218,18 @@ TYPED_TEST(ApplyTest, SmallWideBlocksTimesColumns) {
       ASSERT_LE(std::abs(found[i] - expected[i]), 4 * 512 * epsilon<T>)
           << "element " << i << ", op " << static_cast<int>(op);
   }
+}
+
+TYPED_TEST(ApplyTest, SmallWideBlocksTimesColumns) {
+  expect_columns<TypeParam>(BlockPartition::from_offsets({0, 260, 262, 452, 964, 1100}), 9);
+}
+
+TYPED_TEST(ApplyTest, SmallBlocksOfOrder8TimesColumns) {
+  for (const index_t count : {1, 31, 32, 133})
+    for (const index_t columns : {2, 8, 9, 17}) {
+      SCOPED_TRACE(::testing::Message() << count << " blocks, " << columns << " columns");
+      expect_columns<TypeParam>(BlockPartition::uniform(8 * count, 8), columns);
+    }
 }
 
 TYPED_TEST(ApplyTest, SmallNoBlocks) { expect_products<TypeParam>({}); }

@@ -9,12 +9,14 @@ namespace {
 
 class BatchedLongTest : public DeviceTest {};
 
-constexpr std::size_t period = 1021;  // prime, so that equal matrices meet every place in a thread block
+/// Of the batch, prime, so that equal matrices meet every place in a thread block; of large matrices, which have one to
+/// themselves, a few will do.
+constexpr std::size_t period_of(index_t n) { return n <= 64 ? 1021 : 13; }
 
-/// `period` random Hermitian matrices with a dominant diagonal, again and again up to `count`.
+/// Random Hermitian matrices with a dominant diagonal, a period of them again and again up to `count`.
 template <Scalar T>
 Array<T> periodic_batch(const Backend& backend, index_t n, std::size_t count) {
-  const auto order = static_cast<std::size_t>(n), size = order * order;
+  const auto order = static_cast<std::size_t>(n), size = order * order, period = period_of(n);
   std::vector<T> once = random_vector<T>(period * size, 71);
   for (std::size_t k = 0; k < period; ++k)
     for (std::size_t j = 0; j < order; ++j) {
@@ -68,7 +70,7 @@ Outputs<T> outputs_of(const Backend& backend, Operation operation, index_t n, st
 template <Scalar T, class Operation>
 void expect_periodic(const Backend& backend, const char* name, Operation operation, index_t n, std::size_t count) {
   SCOPED_TRACE(::testing::Message() << name << ", " << count << " matrices of order " << n);
-  const auto order = static_cast<std::size_t>(n), size = order * order;
+  const auto order = static_cast<std::size_t>(n), size = order * order, period = period_of(n);
   const Outputs<T> once = outputs_of<T>(backend, operation, n, period),
                    all = outputs_of<T>(backend, operation, n, count);
   const auto matrices = once.matrices.to_host();
@@ -77,7 +79,7 @@ void expect_periodic(const Backend& backend, const char* name, Operation operati
   const auto tau = once.tau.to_host();
   EXPECT_FALSE(same_bits(matrices, periodic_batch<T>(backend, n, period).to_host()));
   const std::size_t last = count / period;  // the last one is a part
-  for (const std::size_t repeat : {std::size_t{1}, 65536 / period, last / 2, last - 1, last}) {
+  for (const std::size_t repeat : {std::size_t{1}, std::min(65536 / period, last), last / 2, last - 1, last}) {
     const std::size_t first = repeat * period, here = std::min(period, count - first);
     const auto equal = [&](const auto& expected, const auto* device, std::size_t each) {
       const auto found = download(device + first * each, here * each);
@@ -116,6 +118,19 @@ TEST_F(BatchedLongTest, ElementsBeyond32BitIndices) {
   expect_periodic_operations<float>(4, (std::size_t{1} << 27) + 5);
   expect_periodic_operations<float>(12, (std::size_t{1} << 31) / 144 + 77);
   expect_periodic_operations<float>(32, (std::size_t{1} << 21) + 3);
+}
+
+/// More than a grid's y or z could count, a thread block each.
+TEST_F(BatchedLongTest, ThreadBlocksForManyMatrices) { expect_periodic_operations<double>(33, 70000); }
+
+TEST_F(BatchedLongTest, ElementsOfLargeMatricesBeyond32BitIndices) {
+  constexpr index_t n = 512;
+  constexpr std::size_t count = 8200;
+  static_assert(count * n * n > std::size_t{1} << 31);
+  std::size_t available = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&available, &total), cudaSuccess);
+  if (available < 2 * count * n * n * sizeof(float)) GTEST_SKIP() << available << " bytes of device memory";
+  expect_periodic_operations<float>(n, count);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cuda_runtime.h>
 
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <new>
 #include <utility>
@@ -72,6 +71,48 @@ class UsersStream {
   std::shared_ptr<CountingResource> resource_ = std::make_shared<CountingResource>();
 };
 
+/// As users record work: in global capture mode, which refuses every call that could wait. Replays take no memory.
+class UsersGraph {
+ public:
+  template <class Work>
+  UsersGraph(const UsersStream& stream, Work work) : stream_(stream.get()) {
+    const int allocations = stream.allocations();
+    cudaGraph_t graph = nullptr;
+    ok(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
+    work();
+    ok(cudaStreamEndCapture(stream_, &graph));
+    EXPECT_EQ(stream.allocations(), allocations);
+    expect_only_work(graph);
+    ok(cudaGraphInstantiate(&executable_, graph, 0));
+    ok(cudaGraphDestroy(graph));
+  }
+  ~UsersGraph() { static_cast<void>(cudaGraphExecDestroy(executable_)); }
+  UsersGraph(const UsersGraph&) = delete;
+  UsersGraph& operator=(const UsersGraph&) = delete;
+
+  void launch() const { ok(cudaGraphLaunch(executable_, stream_)); }
+
+ private:
+  cudaStream_t stream_;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+/// Without a graph, so that the library's own code runs every time: nothing comes from the user's allocator, nothing
+/// from another of the device, nothing from the host's.
+template <class Step>
+void expect_no_allocation(const UsersStream& stream, int steps, Step step) {
+  step();  // loads the kernels
+  ok(cudaStreamSynchronize(stream.get()));
+  const int allocations = stream.allocations();
+  const std::uint64_t before = reserved_memory();
+  const long on_host = host_allocations;
+  for (int i = 0; i < steps; ++i) step();
+  EXPECT_EQ(host_allocations, on_host);
+  ok(cudaStreamSynchronize(stream.get()));
+  EXPECT_EQ(reserved_memory(), before);
+  EXPECT_EQ(stream.allocations(), allocations);
+}
+
 /// A system with all that refresh and solve in a stream need.
 template <Scalar T>
 class Enqueued {
@@ -127,40 +168,28 @@ template <class T>
 class UserGraphTest : public TypedDeviceTest<T> {};
 TYPED_TEST_SUITE(UserGraphTest, Scalars);
 
-/// As users do it: a stream of their own in global capture mode, which refuses every call that could wait; then a
-/// thousand replays, which take no memory.
+/// A thousand replays.
 TYPED_TEST(UserGraphTest, RefreshAndSolveInTheUsersGraph) {
   using T = TypeParam;
   const UsersStream stream;
   Enqueued<T> system(stream.backend(), 12, BasisPrecision::working);
-  const int allocations = stream.allocations();
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  ok(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal));
-  system.clear();
-  system.refresh();
-  system.solve_by_cg();
-  system.solve_by_gmres();
-  ok(cudaStreamEndCapture(stream.get(), &graph));
-  EXPECT_EQ(stream.allocations(), allocations);
-  expect_only_work(graph);
-  ok(cudaGraphInstantiate(&executable, graph, 0));
-
-  ok(cudaGraphLaunch(executable, stream.get()));
+  const UsersGraph graph(stream, [&] {
+    system.clear();
+    system.refresh();
+    system.solve_by_cg();
+    system.solve_by_gmres();
+  });
+  graph.launch();
   const auto first = system.of_cg(), first_gmres = system.of_gmres();
   system.expect_converged();
   const std::uint64_t before = reserved_memory();
-  for (int i = 0; i < 1000; ++i) ok(cudaGraphLaunch(executable, stream.get()));
+  for (int i = 0; i < 1000; ++i) graph.launch();
   ok(cudaStreamSynchronize(stream.get()));
   EXPECT_EQ(reserved_memory(), before);
   EXPECT_TRUE(same_bits(system.of_cg(), first));
   EXPECT_TRUE(same_bits(system.of_gmres(), first_gmres));
-  ok(cudaGraphExecDestroy(executable));
-  ok(cudaGraphDestroy(graph));
 }
 
-/// Without a graph, so that the library's own code runs every time: nothing comes from the user's allocator, nothing
-/// from another of the device, nothing from the host's.
 TYPED_TEST(UserGraphTest, DirectStepsAllocateNothing) {
   using T = TypeParam;
   const std::pair<index_t, BasisPrecision> variants[] = {{12, BasisPrecision::working},  // CG in one launch
@@ -171,26 +200,61 @@ TYPED_TEST(UserGraphTest, DirectStepsAllocateNothing) {
     const long before_construction = host_allocations;
     Enqueued<T> system(stream.backend(), block, basis);
     EXPECT_GT(host_allocations, before_construction) << "operator new is not counted";
-    const auto expect_nothing = [&](int steps, const std::function<void()>& solve) {
-      const auto step = [&] {
+    const auto expect_nothing = [&](int steps, auto solve) {
+      expect_no_allocation(stream, steps, [&] {
         system.clear();
         system.refresh();
         solve();
-      };
-      step();  // loads the kernels
-      ok(cudaStreamSynchronize(stream.get()));
-      const int allocations = stream.allocations();
-      const std::uint64_t before = reserved_memory();
-      const long on_host = host_allocations;
-      for (int i = 0; i < steps; ++i) step();
-      EXPECT_EQ(host_allocations, on_host);
-      ok(cudaStreamSynchronize(stream.get()));
-      EXPECT_EQ(reserved_memory(), before);
-      EXPECT_EQ(stream.allocations(), allocations);
+      });
     };
     expect_nothing(1000, [&] { system.solve_by_cg(); });
     expect_nothing(100, [&] { system.solve_by_gmres(); });
     system.expect_converged();
+  }
+}
+
+template <Scalar T>
+std::vector<std::vector<T>> inverses_of(const BlockJacobi<T>& m) {
+  std::vector<std::vector<T>> blocks;
+  for (index_t b = 0; b < m.partition().blocks(); ++b) blocks.push_back(m.inverse_block(b));
+  return blocks;
+}
+
+/// Every storage, l1 and repair, with values whose blocks become singular: the same bits in a graph and without.
+TYPED_TEST(UserGraphTest, RefreshOfSingularBlocksInEveryStorage) {
+  using T = TypeParam;
+  std::vector<BlockJacobiOptions> variants;
+  for (const SingularPolicy policy : {SingularPolicy::shift, SingularPolicy::pseudo_inverse}) {
+    for (const Storage storage : {Storage::full, Storage::packed, Storage::fp16, Storage::adaptive})
+      variants.push_back({policy, storage});
+    variants.push_back({.singular = policy, .l1 = true});
+  }
+  const System<T> regular = laplacian<T>(12);
+  const auto partition = BlockPartition::from_offsets({0, 3, 35, 50, 98, 144});
+  std::vector<T> singular = regular.values;
+  for (const std::size_t row : {1u, 34u, 50u, 143u})  // of all blocks but one
+    std::fill(singular.begin() + regular.offsets[row], singular.begin() + regular.offsets[row + 1], T(0));
+  for (const BlockJacobiOptions& options : variants) {
+    SCOPED_TRACE(std::string(to_string(options.singular)) + ", " + to_string(options.storage) +
+                 (options.l1 ? ", l1" : ""));
+    const UsersStream stream;
+    const Backend backend = stream.backend();
+    const DeviceSystem<T, std::int32_t> system(backend, regular);
+    Array<T> values(backend, regular.values);
+    BlockJacobi<T> m(backend, system.view(), partition, options);
+    const auto refresh = [&] { m.refresh(values.data(), system.view().nnz, MemorySpace::device); };
+    const UsersGraph graph(stream, refresh);
+    values.copy_from_host(singular.data());
+    graph.launch();
+    EXPECT_EQ(m.defects(), 4);
+    const auto repaired = inverses_of(m);
+    values.copy_from_host(regular.values.data());
+    graph.launch();
+    EXPECT_EQ(m.defects(), 0);
+    values.copy_from_host(singular.data());
+    expect_no_allocation(stream, 20, refresh);
+    EXPECT_EQ(m.defects(), 4);
+    EXPECT_EQ(inverses_of(m), repaired);
   }
 }
 
