@@ -173,26 +173,26 @@ __global__ void __launch_bounds__(straight_threads)
   });
 }
 
-/// M times 32 matrices a warp, through shuffles.
-template <int N, int M, class C>
+/// A matrix a lane, through shuffles.
+template <int N, class C>
 __global__ void __launch_bounds__(warp_design_threads)
     getrf_warp_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
   using Stage = WarpStage<C, N>;
-  Stage stage[M];
-  for_each_of_warp<M>(a.count, [&](int m, offset_t first, int count) { stage[m].fetch(a[first].data, count); });
-  for_each_of_warp<M>(a.count, [&](int m, offset_t first, int count) {
-    ThreadTile<C, N> tile;
-    stage[m].load(tile.x);
-    int interchange[N];
-    const int outcome = tile.factorize(interchange);
-    if (Stage::own() < count) {
-      const offset_t k = first + Stage::own();
-      store_interchanges(interchange, ipiv + k * N);
-      info[k] = outcome;
-    }
-    stage[m].store(tile.x);
-    stage[m].flush(a[first].data, count);
-  });
+  const auto share = WarpShare::of(a.count);
+  if (share.count <= 0) return;
+  Stage stage;
+  stage.fetch(a[share.first].data, share.count);
+  ThreadTile<C, N> tile;
+  stage.load(tile.x);
+  int interchange[N];
+  const int outcome = tile.factorize(interchange);
+  if (Stage::own() < share.count) {
+    const offset_t k = share.first + Stage::own();
+    store_interchanges(interchange, ipiv + k * N);
+    info[k] = outcome;
+  }
+  stage.store(tile.x);
+  stage.flush(a[share.first].data, share.count);
 }
 
 template <int N, class C>
@@ -241,11 +241,9 @@ void launch_getrf_packed(const MatrixBatchView<C>& a, index_t* ipiv, int* info, 
   if constexpr (lu_straight(words_of<C>, N)) {
     getrf_straight_kernel<N, C>
         <<<grid_for(a.count, straight_tile<N>, "getrf"), straight_threads, 0, stream>>>(batch, ipiv, info);
-  } else if constexpr (lu_by_warp(words_of<C>, N) > 0) {
-    constexpr int matrices = lu_by_warp(words_of<C>, N);
-    getrf_warp_kernel<N, matrices>
-        <<<grid_for(a.count, warp_design_threads * matrices, "getrf"), warp_design_threads, 0, stream>>>(batch, ipiv,
-                                                                                                         info);
+  } else if constexpr (by_warp(words_of<C>, N)) {
+    getrf_warp_kernel<N, C>
+        <<<grid_for(a.count, warp_design_threads, "getrf"), warp_design_threads, 0, stream>>>(batch, ipiv, info);
   } else if constexpr (lu_by_thread(words_of<C>, complex, N)) {
     constexpr std::size_t interchanges = static_cast<std::size_t>(thread_design_threads) * N * sizeof(index_t);
     constexpr std::size_t bytes = std::max(ThreadStage<C, N, thread_design_threads>::shared_bytes, interchanges);

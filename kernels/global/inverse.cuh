@@ -175,22 +175,22 @@ __global__ void __launch_bounds__(straight_threads)
   });
 }
 
-/// M times 32 matrices a warp, through shuffles.
-template <int N, int M, class C>
+/// A matrix a lane, through shuffles.
+template <int N, class C>
 __global__ void __launch_bounds__(warp_design_threads)
     inverse_warp_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
   using Stage = WarpStage<C, N>;
-  Stage stage[M];
-  for_each_of_warp<M>(a.count, [&](int m, offset_t first, int count) { stage[m].fetch(a[first].data, count); });
-  for_each_of_warp<M>(a.count, [&](int m, offset_t first, int count) {
-    ThreadTile<C, N> tile;
-    stage[m].load(tile.x);
-    C inverse[N][N];
-    const int outcome = invert_in_thread(tile, inverse);
-    if (Stage::own() < count) info[first + Stage::own()] = outcome;
-    stage[m].store(inverse);
-    stage[m].flush(x[first].data, count);
-  });
+  const auto share = WarpShare::of(a.count);
+  if (share.count <= 0) return;
+  Stage stage;
+  stage.fetch(a[share.first].data, share.count);
+  ThreadTile<C, N> tile;
+  stage.load(tile.x);
+  C inverse[N][N];
+  const int outcome = invert_in_thread(tile, inverse);
+  if (Stage::own() < share.count) info[share.first + Stage::own()] = outcome;
+  stage.store(inverse);
+  stage.flush(x[share.first].data, share.count);
 }
 
 template <int N, class C>
@@ -225,11 +225,9 @@ void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchV
   if constexpr (inverse_straight(words_of<C>, N)) {
     inverse_straight_kernel<N, C>
         <<<grid_for(a.count, straight_tile<N>, "inverse"), straight_threads, 0, stream>>>(source, target, info);
-  } else if constexpr (inverse_by_warp(words_of<C>, N) > 0) {
-    constexpr int matrices = inverse_by_warp(words_of<C>, N);
-    inverse_warp_kernel<N, matrices>
-        <<<grid_for(a.count, warp_design_threads * matrices, "inverse"), warp_design_threads, 0, stream>>>(
-            source, target, info);
+  } else if constexpr (by_warp(words_of<C>, N)) {
+    inverse_warp_kernel<N, C>
+        <<<grid_for(a.count, warp_design_threads, "inverse"), warp_design_threads, 0, stream>>>(source, target, info);
   } else if constexpr (inverse_by_thread(words_of<C>, complex, N)) {
     constexpr std::size_t bytes = ThreadStage<C, N, thread_design_threads>::shared_bytes;
     auto* kernel = inverse_thread_kernel<N, C>;

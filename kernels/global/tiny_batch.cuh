@@ -112,16 +112,17 @@ __device__ void for_each_straight(offset_t count, Visit visit) {
   }
 }
 
-/// visit(m, first, count) for the 32 matrices from `first` on, or as many as there are, that come m-th to this warp.
-template <int M, class Visit>
-__device__ void for_each_of_warp(offset_t batch, Visit visit) {
-  const offset_t begin = (static_cast<offset_t>(blockIdx.x) * warp_design_threads + threadIdx.x / 32 * 32) * M;
-#pragma unroll
-  for (int m = 0; m < M; ++m) {
-    const offset_t first = begin + m * 32;
-    if (first < batch) visit(m, first, static_cast<int>(min(offset_t{32}, batch - first)));
+/// The matrices of this warp where each of its lanes has one: those from `first` on, 32 or as many as the batch still
+/// has; none where `count` is not positive.
+struct WarpShare {
+  offset_t first;
+  int count;
+
+  __device__ static WarpShare of(offset_t batch) {
+    const offset_t first = static_cast<offset_t>(blockIdx.x) * warp_design_threads + threadIdx.x / 32 * 32;
+    return {first, static_cast<int>(min(offset_t{32}, batch - first))};
   }
-}
+};
 
 template <int N>
 inline constexpr int lu_phase_columns = lu_phase(N);

@@ -91,13 +91,9 @@ constexpr int straight_threads = 256;
 template <int N>
 inline constexpr int straight_matrices = N == 1 ? 4 : 2;
 
-/// Matrices of a lane where the lanes of a warp, which has no barrier to wait at either, rearrange theirs by shuffles;
-/// 0 at the other orders.
-constexpr int inverse_by_warp(int words, int n) { return words == 2 && n == 2 ? 2 : 0; }
-constexpr int lu_by_warp(int words, int n) {
-  if (words != 2) return 0;
-  return n == 2 ? 2 : n == 4 ? 1 : 0;
-}
+/// Orders at which the lanes of a warp, which has no barrier to wait at either, have a matrix each and rearrange them by
+/// shuffles. A second matrix a lane, for more bytes under way, costs more than it hides.
+constexpr bool by_warp(int words, int n) { return n == 2 ? words >= 2 : n == 4 && words <= 2; }
 constexpr int warp_design_threads = 128;
 
 /// Thread blocks of it that a multiprocessor shall hold: 200 registers serve a matrix of 128 words.

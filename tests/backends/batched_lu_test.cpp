@@ -247,7 +247,7 @@ void expect_lu_beside_a_singular_one(const Backend& backend, index_t n, std::siz
 TYPED_TEST(BatchedOnBackend, SmallLuOfFewMatricesWithASingularOne) {
   using T = typename TypeParam::Scalar;
   Random random(115);
-  for (const index_t n : {9, 13, 17, 18, 24})
+  for (const index_t n : {9, 13, 17, 18, 20, 24, 32})
     for (std::size_t count = 1; count <= 11; ++count)
       expect_lu_beside_a_singular_one<T>(this->make_backend(), n, count, random);
 }
