@@ -42,6 +42,14 @@ struct GaussJordanLayout {
     return {rows, ld, columns, staged, products > panel ? products : panel, buffers, policy.stages};
   }
 
+  /// Of one of the panels that a thread block of a cluster has.
+  __host__ __device__ static constexpr GaussJordanLayout dealt(int n) {
+    constexpr int element = static_cast<int>(sizeof(C)), inner = W * Tile::conflict_free_stride(outer), stages = 2;
+    const int rows = (n + 7) / 8 * 8, ld = Tile::conflict_free_ld(rows);
+    const int products = (staged_bytes + threads(n) / 32 * stages * piece_bytes) / element;
+    return {rows, ld, outer, ((inner > products ? inner : products) + 3) / 4 * 4, ld * outer, 1, stages};
+  }
+
  private:
   __host__ __device__ static constexpr GaussJordanLayout resident(int n) {
     constexpr int inner = W * Tile::conflict_free_stride(outer), product = staged_bytes / static_cast<int>(sizeof(C));

@@ -4,6 +4,7 @@
 #include "kernels/block/block_rows.cuh"
 #include "kernels/block/gauss_jordan_layout.cuh"
 #include "kernels/block/panel.cuh"
+#include "kernels/subwarp/extract.cuh"
 #include "kernels/subwarp/team.cuh"
 
 namespace blockjacobi::kernels {
@@ -31,6 +32,7 @@ struct GaussJordanPanel {
     static constexpr int size = MostWarps <= 4 ? 4 : 16;
     unsigned of[2][size];
     int non_finite;  ///< whether the matrix had NaN or Inf
+    int info;        ///< of the panel that was eliminated last, for the other thread blocks of a cluster
   };
   /// Of row, step or column k.
   struct State {
@@ -101,6 +103,15 @@ struct GaussJordanPanel {
   __device__ static int top_row() { return 32 * warp() + Product::row(0); }
   __device__ int tile_rows() const { return (n - top_row() + 7) / 8; }
 
+  /// Starts to copy the columns from `first` on; what is behind the matrix in the panel is zero.
+  __device__ void load_panel(const detail::MatrixRef<const C>& a, int first) const {
+    const int copied = thread() < n ? min(outer, n - first) : 0;
+    if (!has_row()) return;
+#pragma unroll 4
+    for (int c = 0; c < copied; ++c) copy_async(&at(thread(), c), column_of(a, first + c) + thread());
+    for (int c = copied; c < outer; ++c) at(thread(), c) = C{};
+  }
+
   /// Columns first..first + outer - 1 of `from`, those behind the matrix zero.
   __device__ void load_tile(Product& tile, const detail::MatrixRef<const C>& from, int first) const {
     const int rows = tile_rows();
@@ -150,6 +161,13 @@ struct GaussJordanPanel {
       for (int u = 0; u < batch; ++u)
         if (c + u < width) column_of(to, column[u])[thread()] = x[u];
     }
+  }
+
+  /// The panel of steps from `first` on to its columns and rows of the inverse.
+  __device__ void store_rows(const detail::MatrixRef<C>& to, int first) const {
+    if (thread() < n)
+      store_row(to, min(outer, n - first), state[thread()].pivot_row,
+                [&](int c) { return state[first + c].pivot_row; });
   }
 
   /// All steps of the panel; returns 0, or the step (1-based) whose pivot is exactly zero.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "kernels/block/gauss_jordan_panel.cuh"
-#include "kernels/subwarp/extract.cuh"
 
 #include <cuda_pipeline.h>
 
@@ -69,12 +68,11 @@ struct ResidentGaussJordan : GaussJordanPanel<C, W, MostWarps> {
   }
 
  private:
-  using Base::at;
   using Base::exchange;
-  using Base::has_row;
   using Base::has_rows;
   using Base::keys;
   using Base::layout;
+  using Base::load_panel;
   using Base::load_tile;
   using Base::n;
   using Base::outer;
@@ -82,19 +80,10 @@ struct ResidentGaussJordan : GaussJordanPanel<C, W, MostWarps> {
   using Base::staged;
   using Base::start;
   using Base::state;
-  using Base::store_row;
+  using Base::store_rows;
   using Base::thread;
   using Base::top_row;
   using Base::warp;
-
-  /// Starts to copy the columns from `first` on; what is behind the matrix in the panel is zero.
-  __device__ void load_panel(const detail::MatrixRef<const C>& a, int first) const {
-    const int copied = thread() < n ? min(outer, n - first) : 0;
-    if (!has_row()) return;
-#pragma unroll 4
-    for (int c = 0; c < copied; ++c) copy_async(&at(thread(), c), column_of(a, first + c) + thread());
-    for (int c = copied; c < outer; ++c) at(thread(), c) = C{};
-  }
 
   /// The transformation of the panel that was eliminated, steps from `first` on.
   __device__ void transform(Product& tile, int first) const {
@@ -129,13 +118,6 @@ struct ResidentGaussJordan : GaussJordanPanel<C, W, MostWarps> {
             tile.set(t, c, v, x);
           }
     __syncwarp();
-  }
-
-  /// The panel of steps from `first` on to its columns and rows of the inverse.
-  __device__ void store_rows(const detail::MatrixRef<C>& to, int first) const {
-    if (thread() < n)
-      store_row(to, min(outer, n - first), state[thread()].pivot_row,
-                [&](int c) { return state[first + c].pivot_row; });
   }
 };
 

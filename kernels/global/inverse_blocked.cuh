@@ -2,8 +2,11 @@
 
 #include "kernels/block/block_gauss_jordan.cuh"
 #include "kernels/block/block_lu_inverse.cuh"
+#include "kernels/block/cluster_gauss_jordan.cuh"
 #include "kernels/block/permute_columns.cuh"
 #include "kernels/global/blocked_launch.cuh"
+
+#include <algorithm>
 
 namespace blockjacobi::kernels {
 
@@ -40,6 +43,23 @@ __global__ void __launch_bounds__(Threads, Blocks)
   const auto inverse = detail::matrix_of(x, k, n, n);
   const auto layout = Elimination::Layout::of(n, policy);
   const auto outcome = Elimination{shared, n, layout}.template run_in<Place>(matrix, inverse);
+  if (!outcome.regular) fill_matrix(inverse, quiet_nan<C>());
+  if (threadIdx.x == 0) info[k] = outcome.info;
+}
+
+/// The same, one matrix a cluster.
+template <class C, int W>
+__global__ void __launch_bounds__(largest_blocked_order, 1)
+    inverse_cluster_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, int* info) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  const auto cluster = cooperative_groups::this_cluster();
+  const offset_t k = blockIdx.x / cluster.num_blocks();
+  const auto matrix = detail::matrix_of(a, k);
+  const int n = matrix.rows;
+  if (n <= largest_tiny_order) return;
+  const auto inverse = detail::matrix_of(x, k, n, n);
+  const auto outcome = ClusterGaussJordan<C, W>(shared, n).run(matrix, inverse);
+  if (cluster.block_rank() != 0) return;
   if (!outcome.regular) fill_matrix(inverse, quiet_nan<C>());
   if (threadIdx.x == 0) info[k] = outcome.info;
 }
@@ -118,6 +138,23 @@ void inverse_blocked_in(const MatrixBatchView<const C>& a, const MatrixBatchView
                  Elimination::bytes(a.rows, Elimination::Layout::of(a.rows, policy)), stream, a, x, policy, info);
 }
 
+/// By a cluster for each of few matrices; returns whether the device has room for that.
+template <class C>
+bool inverse_by_clusters(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                         CUstream_st* stream) {
+  constexpr int width = gauss_jordan_width(scalar_words<C>, detail::Arithmetic<C>::is_complex);
+  using Elimination = ClusterGaussJordan<C, width>;
+  if (a.rows < least_cluster_order) return false;
+  for (const ClusterPolicy& policy : cluster_policies) {
+    if (a.count > policy.matrices || (policy.turns > 1 && a.rows <= largest_one_turn_order)) continue;
+    const int blocks = std::min(policy.blocks, Elimination::panels(a.rows));
+    if (launch_clusters(inverse_cluster_kernel<C, width>, "inverse_clusters", a.rows, a.count, blocks, policy.turns,
+                        Elimination::bytes(a.rows, blocks), stream, a, x, info))
+      return true;
+  }
+  return false;
+}
+
 template <class C>
 void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream) {
   using enum GaussJordanPlace;
@@ -137,6 +174,8 @@ void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>
     if (a.rows <= n_whole)
       return inverse_blocked_in<C, whole, threads_for_rows(n_whole), whole_blocks(words, is_complex)>(a, x, info,
                                                                                                       stream);
+  if constexpr (!is_complex)
+    if (inverse_by_clusters(a, x, info, stream)) return;
   if (a.rows <= largest_four_warp_order)
     inverse_blocked_in<C, streamed, largest_four_warp_order, 4>(a, x, info, stream);
   else

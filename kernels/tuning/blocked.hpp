@@ -119,6 +119,20 @@ constexpr int resident_blocks(bool complex, int threads) { return threads > 64 ?
 /// In several panels up to this order, among four warps, steps are shorter.
 inline constexpr int largest_four_warp_order = 128;
 
+/// Real matrices from this order on, if they are few, are inverted by a cluster of thread blocks each, by time on an
+/// H200.
+inline constexpr int least_cluster_order = 97;
+/// Thread blocks of a cluster, no more than the matrix has panels, for at most so many matrices and so many turns of
+/// clusters that the device needs for all of them.
+struct ClusterPolicy {
+  int blocks, matrices, turns;
+};
+/// The first that is possible. Beyond 14 matrices 8 thread blocks for each would have to share multiprocessors; 16 are
+/// for matrices that 8 have no memory for.
+inline constexpr ClusterPolicy cluster_policies[] = {{8, 14, 1}, {4, 64, 1}, {4, 64, 2}, {8, 32, 2}, {16, 14, 2}};
+/// Up to this order a second turn costs more than it saves.
+inline constexpr int largest_one_turn_order = 300;
+
 /// The inversion from the LU factorization takes panels of 16 columns in real arithmetic up to the same order, with
 /// this many thread blocks a multiprocessor, and of 32 above; of 16 in complex arithmetic, which is not measured yet.
 inline constexpr int narrow_getri_blocks = 6;

@@ -75,17 +75,24 @@ TYPED_TEST(BatchedOnBackend, InversesOfLargeMatrices) {
 /// Several panels, all of them on the multiprocessor or not, the last one full or not; their columns go to their places
 /// at once or, in place, at the end; aligned to 16 bytes or not.
 template <Scalar T>
-void expect_inverses_by_panels(const Backend& backend, index_t n, bool in_place, index_t padding) {
-  SCOPED_TRACE("order " + std::to_string(n) + ", padding " + std::to_string(padding));
+void expect_inverses_by_panels(const Backend& backend, index_t n, bool in_place, index_t padding,
+                               std::size_t count = 2) {
+  SCOPED_TRACE(std::to_string(count) + " of order " + std::to_string(n) + ", padding " + std::to_string(padding));
   Random random(120);
-  std::vector<Dense<T>> matrices{random_dense<T>(n, random), random_dense<T>(n, random)};
+  std::vector<Dense<T>> matrices;
+  for (std::size_t k = 0; k < count; ++k) matrices.push_back(random_dense<T>(n, random));
   matrices[1].col(n - 2).setZero();
+  std::vector<int> expected(count);
+  expected[1] = static_cast<int>(n) - 1;
   for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
     const auto result = inverted(backend, matrices, by, in_place, {.padding = padding});
     EXPECT_TRUE(result.padding_untouched);
-    EXPECT_EQ(result.info, (std::vector<int>{0, n - 1}));
-    EXPECT_LE(inverse_error<T>(matrices[0], result.x[0]), accuracy);
+    EXPECT_EQ(result.info, expected);
     EXPECT_TRUE(all_nan(result.x[1]));
+    for (std::size_t k = 0; k < count; ++k) {
+      if (k == 1) continue;
+      EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy) << "matrix " << k;
+    }
   }
 }
 
@@ -109,6 +116,15 @@ TYPED_TEST(BatchedOnBackend, InversesByPanelsInEveryForm) {
   for (const index_t n : {41, 53, 63, 65, 80, 96, 97, 130})
     for (const bool in_place : {false, true})
       for (const index_t padding : {0, 1}) expect_inverses_by_panels<T>(this->make_backend(), n, in_place, padding);
+}
+
+/// Of few matrices several thread blocks have one on CUDA, of many one has each.
+TYPED_TEST(BatchedOnBackend, InversesOfFewAndOfManyByPanels) {
+  using T = typename TypeParam::Scalar;
+  for (const index_t n : {97, 130, 200, 257})
+    for (const std::size_t count : {2U, 3U})
+      expect_inverses_by_panels<T>(this->make_backend(), n, count == 3, n % 2, count);
+  expect_inverses_by_panels<T>(this->make_backend(), 97, false, 0, 70);
 }
 
 /// As expect_lu_beside_a_singular_one().
