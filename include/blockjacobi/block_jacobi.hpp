@@ -275,11 +275,12 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   std::size_t bytes() const noexcept;
   /// Bytes of the inverses alone, before anything is allocated; an upper bound for Storage::adaptive.
   [[nodiscard]] static std::size_t storage_bytes(const BlockPartition& partition, Storage storage = Storage::full);
-  /// What bytes() of an object with this pattern and the default options will be, without allocating on a backend;
-  /// O(nnz) on the host. The view lies on the host, its values are not read. Throws InvalidArgument as the constructor.
+  /// What bytes() of an object with this pattern and the default options will be, without allocating on a backend, up
+  /// to 32 bytes a block that a device may take more; O(nnz) on the host. The view lies on the host, its values are not
+  /// read. Throws InvalidArgument as the constructor.
   template <Offset O>
   [[nodiscard]] static std::size_t required_bytes(const CsrView<T, O>& pattern, const BlockPartition& partition);
-  /// The same on that backend with these options; an upper bound for Storage::adaptive.
+  /// The same on that backend, exactly, with these options; an upper bound for Storage::adaptive.
   template <Offset O>
   [[nodiscard]] static std::size_t required_bytes(const Backend& backend, const CsrView<T, O>& pattern,
                                                   const BlockPartition& partition, const BlockJacobiOptions& options);

@@ -158,7 +158,8 @@ BJ_API bj_status bj_partition_offsets(const bj_partition* partition, int32_t* of
 /* The preconditioner M = diag(A_11, ..., A_kk). */
 
 /* The bytes that an object with this pattern will hold in the backend's memory in full storage, without shift,
- * pseudo-inverse or l1, before anything is allocated there. The pattern lies on the host. */
+ * pseudo-inverse or l1, before anything is allocated there; a device may take up to 32 bytes a block more. The pattern
+ * lies on the host. */
 BJ_API bj_status bj_block_jacobi_bytes(const bj_csr* pattern, const bj_partition* partition, size_t* bytes);
 /* Analyses the pattern and inverts the blocks. With matrix->values null only the former: bj_block_jacobi_refresh then
  * brings the values. The matrix lies on the host or on the backend's device and is not referenced afterwards. */

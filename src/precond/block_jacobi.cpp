@@ -429,7 +429,6 @@ void require_host_pattern(const CsrView<T, O>& pattern, const BlockPartition& pa
 template <Scalar T>
 template <Offset O>
 std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>& pattern, const BlockPartition& partition) {
-  // Full storage takes the same on every backend.
   return required_bytes(Backend::host(1), pattern, partition, BlockJacobiOptions{});
 }
 

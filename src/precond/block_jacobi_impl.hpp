@@ -2,6 +2,7 @@
 
 #include "backend/backend_impl.hpp"
 #include "precond/analysis.hpp"
+#include "precond/apply_tiles.hpp"
 #include "precond/stored_blocks.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
@@ -86,6 +87,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   std::uint64_t fingerprint;
   BlockBatch<T> inverse;                  ///< without blocks where they are stored otherwise
   std::optional<StoredBlocks<T>> stored;  ///< in other formats than full
+  BackendTiles tiles;                     ///< of the full ones, if they are applied that way
   BackendMap position_map;
   Array<int> info;
   Array<real_t<T>> rcond;
