@@ -91,8 +91,8 @@ constexpr int straight_threads = 256;
 template <int N>
 inline constexpr int straight_matrices = N == 1 ? 4 : 2;
 
-/// Orders at which the lanes of a warp, which has no barrier to wait at either, have a matrix each and rearrange them by
-/// shuffles. A second matrix a lane, for more bytes under way, costs more than it hides.
+/// Orders at which the lanes of a warp, which has no barrier to wait at either, have a matrix each and rearrange them
+/// by shuffles. A second matrix a lane, for more bytes under way, costs more than it hides.
 constexpr bool by_warp(int words, int n) { return n == 2 ? words >= 2 : n == 4 && words <= 2; }
 constexpr int warp_design_threads = 128;
 
