@@ -81,10 +81,9 @@ __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, lu_policy<N, C>.re
 }
 
 /// A warp a thread block: the matrices stay in shared memory.
-template <int N, class C>
-__global__ void __launch_bounds__(32, block_lu_resident(words_of<C>, N))
+template <int N, int lanes, class C>
+__global__ void __launch_bounds__(32, block_lu_resident(words_of<C>, detail::Arithmetic<C>::is_complex, N))
     getrf_block_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
-  constexpr int lanes = block_lanes;
   using Tile = BlockTile<C, N, lanes>;
   extern __shared__ __align__(16) unsigned char shared[];
   const auto team = Team<lanes>::current();
@@ -251,10 +250,10 @@ void launch_getrf_packed(const MatrixBatchView<C>& a, index_t* ipiv, int* info, 
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, thread_design_threads, "getrf"), thread_design_threads, bytes, stream>>>(batch, ipiv,
                                                                                                         info);
-  } else if constexpr (lu_by_blocks(words_of<C>, complex, N)) {
-    constexpr int teams = Team<block_lanes>::per_warp;
-    constexpr std::size_t bytes = static_cast<std::size_t>(teams) * BlockTile<C, N, block_lanes>::bytes;
-    auto* kernel = getrf_block_kernel<N, C>;
+  } else if constexpr (lu_by_blocks(words_of<C>, complex, N) > 0) {
+    constexpr int lanes = lu_by_blocks(words_of<C>, complex, N), teams = Team<lanes>::per_warp;
+    constexpr std::size_t bytes = static_cast<std::size_t>(teams) * BlockTile<C, N, lanes>::bytes;
+    auto* kernel = getrf_block_kernel<N, lanes, C>;
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, teams, "getrf"), 32, bytes, stream>>>(batch, ipiv, info);
   } else {

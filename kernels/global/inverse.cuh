@@ -235,8 +235,9 @@ void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchV
     kernel<<<grid_for(a.count, thread_design_threads, "inverse"), thread_design_threads, bytes, stream>>>(source,
                                                                                                           target, info);
   } else if constexpr (inverse_by_blocks(words_of<C>, complex, N)) {
-    constexpr int teams = Team<block_lanes>::per_warp;
-    constexpr std::size_t bytes = static_cast<std::size_t>(teams) * BlockTile<C, N, block_lanes>::bytes;
+    using Inverse = BlockInverse<C, N>;
+    constexpr int teams = Team<Inverse::lanes>::per_warp;
+    constexpr std::size_t bytes = static_cast<std::size_t>(teams) * Inverse::Tile::bytes;
     auto* kernel = inverse_block_kernel<N, C>;
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, teams, "inverse"), 32, bytes, stream>>>(source, target, info);
