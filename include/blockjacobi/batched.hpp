@@ -55,13 +55,16 @@ struct MatrixBatchView {
 ///  - An input and an output may be the same storage (same data or pointers, stride, and ld unless there is only one
 ///    column) where a function says so, else they must be disjoint: one behind the other, or interleaved at the same
 ///    stride and ld. Pointer arrays may point anywhere else, which is the caller's promise.
+///  - Every array needs the alignment of its elements, no more: for std::complex that of the real type.
 ///  - Where an input and an output both are square batches, the orders are the input's; the output's `orders` must be
-///    null or the same array.
+///    null or the same array. Entries of ipiv and tau behind the first orders[k] of matrix k are unspecified.
 ///  - Misuse throws InvalidArgument with the numbers before any work: sizes out of range, ld < rows, a stride at which
 ///    matrices overlap, null pointers to arrays that are not empty, an operand in another memory space, shapes that do
 ///    not fit, matrices that overlap other matrices of the call, values that are no enumerators. That ipiv, tau, info
 ///    and rank overlap neither each other nor a matrix is the caller's promise. The entries of `orders` and `pointers`
 ///    are checked on the host only, those of `ipiv` nowhere: getri and getrs take what getrf wrote.
+///  - A failing call of CUDA throws CudaError; workspace that is not to be had throws std::bad_alloc on the host, on
+///    CUDA CudaError or what the MemoryResource of the backend throws.
 ///  - Numerical outcomes are values: info[k] (or rank[k]) of matrix k. Matrices do not influence each other: NaN, Inf
 ///    and singular ones leave their neighbours' results as they are, bit for bit.
 ///  - NaN or Inf in a matrix never ends in an inverse that looks like one: info is not 0, or the inverse has NaN or Inf
@@ -98,7 +101,8 @@ using blockjacobi::Op;
 /// Where A has NaN or Inf, so has the result; nothing is promised about ipiv and info but that ipiv holds rows of the
 /// matrix.
 ///
-/// ||P A - L U|| is of the order of N eps ||A|| unless the elements grow; |l_ij| <= 1 up to rounding.
+/// ||P A - L U|| is of the order of N eps ||A|| unless the elements grow. Up to rounding |l_ij| <= 1, for complex T
+/// |l_ij| <= sqrt(2), since the pivot is the largest by |Re| + |Im|.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void getrf(const Backend& backend, MatrixBatchView<T> a, index_t* ipiv, int* info);
 
@@ -209,6 +213,10 @@ BLOCKJACOBI_EXPORT void geqrf(const Backend& backend, MatrixBatchView<T> a, std:
 /// each matrix that is at work at the same time: one a thread on the host, on CUDA 132, or more of small ones.
 /// `rtol`: r counts the |r_jj| > rtol |r_11|; rtol <= 0 takes N eps. InvalidArgument unless rtol < 1.
 /// `rank`: one a matrix; r, or -1 if A has NaN or Inf: x is filled with quiet NaN then. Rank 0 gives X = 0.
+///
+/// ||X - B^+|| <= c(N) eps cond(B) ||X||, cond(B) the ratio of the largest singular value to the r-th, for the B of rank
+/// r that is A but for the rows of R behind the r-th: ||A - B|| <= sqrt(N - r) rtol ||A|| in the Frobenius norm
+/// (P.-A. Wedin, "Perturbation theory for pseudo-inverses", 1973). With r = N that is the inverse.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void pseudo_inverse(const Backend& backend, std::type_identity_t<MatrixBatchView<const T>> a,
                                        MatrixBatchView<T> x, double rtol, index_t* rank);
