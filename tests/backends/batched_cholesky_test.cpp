@@ -484,6 +484,26 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyFactorsUpToTheIndefiniteMinor) {
   }
 }
 
+TYPED_TEST(BatchedOnBackend, TwoRunsOfCholeskyGiveTheSameBits) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(212);
+  for (const index_t n : {5, 16, 29, 75})
+    for (const Triangle triangle : triangles) {
+      std::vector<Dense<T>> matrices;
+      for (int i = 0; i < 25; ++i)
+        for (const auto& m : spd_matrices<T>(n, random)) matrices.push_back(m.matrix);
+      const auto factors = [&] {
+        const TestBatch<T> a(backend, matrices);
+        Array<int> info(backend, matrices.size());
+        batched::potrf(backend, triangle, a.view(), info.data());
+        return a.matrices();
+      };
+      const auto one = factors(), two = factors();
+      for (std::size_t k = 0; k < matrices.size(); ++k) EXPECT_TRUE(same_bits(one[k], two[k])) << "order " << n;
+    }
+}
+
 TYPED_TEST(BatchedOnBackend, SmallCholeskyOfSubnormalMatrices) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;

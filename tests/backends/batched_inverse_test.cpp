@@ -336,6 +336,44 @@ TYPED_TEST(BatchedOnBackend, SmallInversesThatOverflowAreNotFiniteWithInfoZero) 
   }
 }
 
+/// Singular but for rounding in single precision: the promise does not ask for the condition.
+TYPED_TEST(BatchedOnBackend, SmallInversesOfHilbertMatrices) {
+  using T = typename TypeParam::Scalar;
+  for (const index_t n : {5, 6, 7, 8}) {
+    const Dense<T> a = hilbert<T>(n);
+    for (const BatchForm& form : forms_of_order(n))
+      for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+        const auto result = inverted(this->make_backend(), std::vector<Dense<T>>{a, a, a}, by, false, form);
+        EXPECT_EQ(result.info, std::vector<int>(3, 0)) << "order " << n;
+        for (const Dense<T>& x : result.x)
+          EXPECT_LE(inverse_error<T>(a, x), accuracy) << "order " << n << (by == InverseBy::fused ? "" : ", getri");
+      }
+  }
+}
+
+/// One pivot, or all, below the normal range, their reciprocals within it.
+TYPED_TEST(BatchedOnBackend, SmallInversesOfSubnormalPivots) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  const R pivot = R(0.75) * std::numeric_limits<R>::min();
+  const R tolerance = 4 * std::numeric_limits<R>::epsilon();
+  for (const index_t n : {1, 2, 3, 4, 5, 8, 16, 17, 32}) {
+    Dense<T> last = Dense<T>::Identity(n, n);
+    last(n - 1, n - 1) = T(pivot);
+    const std::vector<Dense<T>> matrices{last, Dense<T>::Identity(n, n) * T(pivot)};
+    for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
+      const auto result = inverted(this->make_backend(), matrices, by, false);
+      EXPECT_EQ(result.info, std::vector<int>(2, 0)) << "order " << n;
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        Dense<T> expected = Dense<T>::Zero(n, n);
+        for (index_t i = 0; i < n; ++i) expected(i, i) = T(R(1) / std::real(matrices[k](i, i)));
+        EXPECT_TRUE(((result.x[k] - expected).array().abs() <= tolerance * expected.array().abs()).all())
+            << "matrix " << k << " of order " << n << (by == InverseBy::fused ? "" : ", getri");
+      }
+    }
+  }
+}
+
 TYPED_TEST(BatchedOnBackend, TwoRunsGiveTheSameBits) {
   using T = typename TypeParam::Scalar;
   Random random(110);

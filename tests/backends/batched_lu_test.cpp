@@ -261,5 +261,30 @@ TYPED_TEST(BatchedOnBackend, SmallLuOfTinyMatricesWithASingularOne) {
       expect_lu_beside_a_singular_one<T>(this->make_backend(), n, count, random);
 }
 
+/// Singular but for rounding in single precision.
+TYPED_TEST(BatchedOnBackend, SmallLuOfHilbertMatrices) {
+  using T = typename TypeParam::Scalar;
+  for (const index_t n : {5, 6, 7, 8}) {
+    const NamedMatrix<T> a{"Hilbert", hilbert<T>(n)};
+    for (const BatchForm& form : forms_of_order(n)) {
+      const auto factors = factored(this->make_backend(), std::vector<Dense<T>>(3, a.matrix), form);
+      for (std::size_t k = 0; k < 3; ++k) expect_lu(a, factors, k);
+    }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, TwoRunsOfLuGiveTheSameBits) {
+  using T = typename TypeParam::Scalar;
+  Random random(120);
+  for (const index_t n : {5, 16, 29, 75}) {
+    std::vector<Dense<T>> a;
+    for (int k = 0; k < 100; ++k) a.push_back(uniform_random<T>(n, n, random));
+    const auto one = factored(this->make_backend(), a), two = factored(this->make_backend(), a);
+    EXPECT_EQ(one.ipiv, two.ipiv);
+    EXPECT_EQ(one.info, two.info);
+    for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(same_bits(one.lu[k], two.lu[k])) << "order " << n;
+  }
+}
+
 }  // namespace
 }  // namespace blockjacobi::test

@@ -270,6 +270,18 @@ TYPED_TEST(BatchedOnBackend, QrInEveryFormOfBatchBesideNonFinite) {
   expect_undisturbed_qr<typename TypeParam::Scalar>(this->make_backend(), batch_forms);
 }
 
+TYPED_TEST(BatchedOnBackend, TwoRunsOfQrGiveTheSameBits) {
+  using T = typename TypeParam::Scalar;
+  Random random(310);
+  for (const index_t n : {5, 16, 29, 75}) {
+    std::vector<Dense<T>> a;
+    for (int k = 0; k < 100; ++k) a.push_back(uniform_random<T>(n, n, random));
+    const auto one = factored(this->make_backend(), a), two = factored(this->make_backend(), a);
+    EXPECT_EQ(one.tau, two.tau);
+    for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(same_bits(one.qr[k], two.qr[k])) << "order " << n;
+  }
+}
+
 template <Scalar T>
 struct PseudoInverses {
   std::vector<Dense<T>> x;
