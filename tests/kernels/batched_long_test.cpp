@@ -13,6 +13,21 @@ class BatchedLongTest : public DeviceTest {};
 /// themselves, a few will do.
 constexpr std::size_t period_of(index_t n) { return n <= 64 ? 1021 : 13; }
 
+/// `once` again and again up to `size` elements.
+template <Scalar T>
+Array<T> repeated(const Backend& backend, const std::vector<T>& once, std::size_t size) {
+  Array<T> all(backend, size);
+  std::size_t filled = std::min(once.size(), size);
+  EXPECT_EQ(cudaMemcpy(all.data(), once.data(), filled * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+  while (filled < size) {
+    const std::size_t more = std::min(filled, size - filled);
+    EXPECT_EQ(cudaMemcpy(all.data() + filled, all.data(), more * sizeof(T), cudaMemcpyDeviceToDevice), cudaSuccess);
+    filled += more;
+  }
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  return all;
+}
+
 /// Random Hermitian matrices with a dominant diagonal, a period of them again and again up to `count`.
 template <Scalar T>
 Array<T> periodic_batch(const Backend& backend, index_t n, std::size_t count) {
@@ -24,16 +39,7 @@ Array<T> periodic_batch(const Backend& backend, index_t n, std::size_t count) {
       a[j * order + j] = T(static_cast<real_t<T>>(2 * n + static_cast<index_t>(k % 7)));
       for (std::size_t i = 0; i < j; ++i) a[j * order + i] = a[i * order + j];
     }
-  Array<T> batch(backend, count * size);
-  std::size_t filled = std::min(once.size(), batch.size());
-  EXPECT_EQ(cudaMemcpy(batch.data(), once.data(), filled * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
-  while (filled < batch.size()) {
-    const std::size_t more = std::min(filled, batch.size() - filled);
-    EXPECT_EQ(cudaMemcpy(batch.data() + filled, batch.data(), more * sizeof(T), cudaMemcpyDeviceToDevice), cudaSuccess);
-    filled += more;
-  }
-  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  return batch;
+  return repeated(backend, once, count * size);
 }
 
 template <class V>
@@ -48,17 +54,16 @@ struct Outputs {
   Array<T> matrices;
   Array<index_t> ipiv;
   Array<int> info;
-  Array<T> tau;
+  Array<T> vectors;  ///< one a matrix: tau, or a right-hand side
 };
 
 template <Scalar T, class Operation>
 Outputs<T> outputs_of(const Backend& backend, Operation operation, index_t n, std::size_t count) {
-  const std::size_t vectors = count * static_cast<std::size_t>(n);
-  Outputs<T> out{periodic_batch<T>(backend, n, count), Array<index_t>(backend, vectors), Array<int>(backend, count),
-                 Array<T>(backend, vectors)};
+  const auto order = static_cast<std::size_t>(n), size = count * order;
+  Outputs<T> out{periodic_batch<T>(backend, n, count), Array<index_t>(backend, size), Array<int>(backend, count),
+                 repeated(backend, random_vector<T>(period_of(n) * order, 72), size)};
   out.ipiv.zero();
   out.info.zero();
-  out.tau.zero();
   operation(MatrixBatchView<T>::strided(out.matrices.data(), n, n, n, static_cast<offset_t>(n) * n,
                                         static_cast<offset_t>(count), MemorySpace::device),
             out);
@@ -76,7 +81,7 @@ void expect_periodic(const Backend& backend, const char* name, Operation operati
   const auto matrices = once.matrices.to_host();
   const auto ipiv = once.ipiv.to_host();
   const auto info = once.info.to_host();
-  const auto tau = once.tau.to_host();
+  const auto vectors = once.vectors.to_host();
   EXPECT_FALSE(same_bits(matrices, periodic_batch<T>(backend, n, period).to_host()));
   const std::size_t last = count / period;  // the last one is a part
   for (const std::size_t repeat : {std::size_t{1}, std::min(65536 / period, last), last / 2, last - 1, last}) {
@@ -88,7 +93,7 @@ void expect_periodic(const Backend& backend, const char* name, Operation operati
     EXPECT_TRUE(equal(matrices, all.matrices.data(), size)) << "repeat " << repeat;
     EXPECT_TRUE(equal(ipiv, all.ipiv.data(), order)) << "repeat " << repeat;
     EXPECT_TRUE(equal(info, all.info.data(), 1)) << "repeat " << repeat;
-    EXPECT_TRUE(equal(tau, all.tau.data(), order)) << "repeat " << repeat;
+    EXPECT_TRUE(equal(vectors, all.vectors.data(), order)) << "repeat " << repeat;
   }
 }
 
@@ -105,13 +110,48 @@ void expect_periodic_operations(index_t n, std::size_t count) {
       backend, "potrf", [&](auto a, auto& out) { batched::potrf<T>(backend, Triangle::upper, a, out.info.data()); }, n,
       count);
   expect_periodic<T>(
-      backend, "geqrf", [&](auto a, auto& out) { batched::geqrf<T>(backend, a, out.tau.data()); }, n, count);
+      backend, "geqrf", [&](auto a, auto& out) { batched::geqrf<T>(backend, a, out.vectors.data()); }, n, count);
+}
+
+template <Scalar T>
+void expect_periodic_solves(index_t n, std::size_t count) {
+  using batched::Op, batched::SpdStorage, batched::Triangle;
+  const Backend backend = Backend::cuda();
+  const auto right = [](const auto& a, auto& out) {
+    return MatrixBatchView<T>::strided(out.vectors.data(), a.rows, 1, a.rows, a.rows, a.count, a.space);
+  };
+  expect_periodic<T>(
+      backend, "spd_inverse",
+      [&](auto a, auto& out) {
+        batched::spd_inverse<T>(backend, Triangle::lower, a, a, SpdStorage::full, out.info.data());
+      },
+      n, count);
+  expect_periodic<T>(
+      backend, "getrs",
+      [&](auto a, auto& out) {
+        batched::getrf<T>(backend, a, out.ipiv.data(), out.info.data());
+        batched::getrs<T>(backend, Op::none, a, out.ipiv.data(), right(a, out));
+      },
+      n, count);
+  expect_periodic<T>(
+      backend, "potrs",
+      [&](auto a, auto& out) {
+        batched::potrf<T>(backend, Triangle::lower, a, out.info.data());
+        batched::potrs<T>(backend, Triangle::lower, a, right(a, out));
+      },
+      n, count);
 }
 
 TEST_F(BatchedLongTest, MoreThanAMillionMatrices) {
   constexpr std::size_t count = (1 << 20) + 1;
   for (const index_t n : {3, 8, 11, 16}) expect_periodic_operations<double>(n, count);
   expect_periodic_operations<std::complex<float>>(7, count);
+}
+
+TEST_F(BatchedLongTest, MoreThanAMillionSystems) {
+  constexpr std::size_t count = (1 << 20) + 1;
+  for (const index_t n : {2, 3, 8}) expect_periodic_solves<double>(n, count);
+  expect_periodic_solves<std::complex<float>>(7, count);
 }
 
 TEST_F(BatchedLongTest, ElementsBeyond32BitIndices) {
