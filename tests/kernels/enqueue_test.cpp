@@ -1,6 +1,7 @@
 #include "tests/kernels/counting_resource.hpp"
 #include "tests/kernels/systems.hpp"
 
+#include <blockjacobi/batched.hpp>
 #include <blockjacobi/solver.hpp>
 
 #include <cuda_runtime.h>
@@ -210,6 +211,112 @@ TYPED_TEST(UserGraphTest, DirectStepsAllocateNothing) {
     expect_nothing(1000, [&] { system.solve_by_cg(); });
     expect_nothing(100, [&] { system.solve_by_gmres(); });
     system.expect_converged();
+  }
+}
+
+/// Batches of one order for all functions of batched.hpp but those that take workspace.
+template <Scalar T>
+class EnqueuedBatches {
+ public:
+  EnqueuedBatches(const Backend& backend, index_t n)
+      : backend_(backend),
+        n_(n),
+        a_(backend, matrices(n)),
+        b_(backend, random_vector<T>(vectors(), 82)),
+        results_(backend, std::vector<T>(8 * a_.size())),
+        right_(backend, std::vector<T>(2 * vectors())),
+        tau_(backend, std::vector<T>(vectors())),
+        ipiv_(backend, std::vector<index_t>(vectors())),
+        rank_(backend, std::vector<index_t>(number)),
+        info_(backend, std::vector<int>(number)) {}
+
+  void run() {
+    using batched::Op, batched::SpdStorage, batched::Triangle;
+    int* const info = info_.data();
+    const auto a = view(a_.data());
+    batched::inverse(backend_, a, result(0), info);
+    batched::spd_inverse(backend_, Triangle::lower, a, result(1), SpdStorage::full, info);
+    batched::getrf(backend_, copied(2), ipiv_.data(), info);
+    batched::getrs(backend_, Op::transpose, result(2), ipiv_.data(), right(0));
+    batched::getri(backend_, result(2), ipiv_.data(), result(3), info);
+    batched::potrf(backend_, Triangle::upper, copied(4), info);
+    batched::potrs(backend_, Triangle::upper, result(4), right(1));
+    batched::potri(backend_, Triangle::upper, result(4), info);
+    batched::geqrf(backend_, copied(5), tau_.data());
+    if (n_ > 32) return;
+    batched::spd_inverse(backend_, Triangle::lower, a, result(6), SpdStorage::packed, info);
+    batched::pseudo_inverse(backend_, a, result(7), 0, rank_.data());
+  }
+
+  void clear() {
+    results_.zero();
+    right_.zero();
+    tau_.zero();
+  }
+  std::vector<T> results() const {
+    std::vector<T> all = results_.to_host();
+    for (const Array<T>* more : {&right_, &tau_}) {
+      const std::vector<T> values = more->to_host();
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  }
+
+ private:
+  static constexpr offset_t count = 40;
+  static constexpr std::size_t number = count;
+
+  /// Hermitian, with a diagonal that dominates.
+  static std::vector<T> matrices(index_t n) {
+    const auto order = static_cast<std::size_t>(n), size = order * order;
+    std::vector<T> all = random_vector<T>(number * size, 81);
+    for (std::size_t k = 0; k < number; ++k) {
+      T* const a = all.data() + k * size;
+      for (std::size_t j = 0; j < order; ++j) {
+        for (std::size_t i = 0; i < j; ++i) a[j * order + i] = a[i * order + j] = T(std::real(a[i * order + j]));
+        a[j * order + j] = T(static_cast<real_t<T>>(4 * n));
+      }
+    }
+    return all;
+  }
+
+  std::size_t vectors() const { return number * static_cast<std::size_t>(n_); }
+  MatrixBatchView<T> view(T* data, index_t columns) const {
+    return MatrixBatchView<T>::strided(data, n_, columns, n_, offset_t{n_} * columns, count, MemorySpace::device);
+  }
+  MatrixBatchView<T> view(T* data) const { return view(data, n_); }
+  MatrixBatchView<T> result(std::size_t place) const { return view(results_.data() + place * a_.size()); }
+  MatrixBatchView<T> copied(std::size_t place) const {
+    backend_.impl().copy(result(place).data, a_.data(), a_.bytes());
+    return result(place);
+  }
+  MatrixBatchView<T> right(std::size_t place) const {
+    T* const data = right_.data() + place * vectors();
+    backend_.impl().copy(data, b_.data(), b_.bytes());
+    return view(data, 1);
+  }
+
+  Backend backend_;
+  index_t n_;
+  Array<T> a_, b_, results_, right_, tau_;
+  Array<index_t> ipiv_, rank_;
+  Array<int> info_;
+};
+
+/// Also above order 32, where packed inverses and pseudo-inverses are left out.
+TYPED_TEST(UserGraphTest, BatchedFunctionsAreEnqueuedAndAllocateNothing) {
+  using T = TypeParam;
+  for (const index_t n : {2, 5, 16, 32, 33, 70, 130}) {
+    SCOPED_TRACE(n);
+    const UsersStream stream;
+    EnqueuedBatches<T> batches(stream.backend(), n);
+    expect_no_allocation(stream, 20, [&] { batches.run(); });
+    const std::vector<T> direct = batches.results();
+    batches.clear();
+    EXPECT_FALSE(same_bits(batches.results(), direct));
+    const UsersGraph graph(stream, [&] { batches.run(); });
+    graph.launch();
+    EXPECT_TRUE(same_bits(batches.results(), direct));
   }
 }
 
