@@ -214,8 +214,8 @@ BLOCKJACOBI_EXPORT void geqrf(const Backend& backend, MatrixBatchView<T> a, std:
 /// `rtol`: r counts the |r_jj| > rtol |r_11|; rtol <= 0 takes N eps. InvalidArgument unless rtol < 1.
 /// `rank`: one a matrix; r, or -1 if A has NaN or Inf: x is filled with quiet NaN then. Rank 0 gives X = 0.
 ///
-/// ||X - B^+|| <= c(N) eps cond(B) ||X||, cond(B) the ratio of the largest singular value to the r-th, for the B of rank
-/// r that is A but for the rows of R behind the r-th: ||A - B|| <= sqrt(N - r) rtol ||A|| in the Frobenius norm
+/// ||X - B^+|| <= c(N) eps cond(B) ||X||, cond(B) the ratio of the largest singular value to the r-th, for the B of
+/// rank r that is A but for the rows of R behind the r-th: ||A - B|| <= sqrt(N - r) rtol ||A|| in the Frobenius norm
 /// (P.-A. Wedin, "Perturbation theory for pseudo-inverses", 1973). With r = N that is the inverse.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void pseudo_inverse(const Backend& backend, std::type_identity_t<MatrixBatchView<const T>> a,
