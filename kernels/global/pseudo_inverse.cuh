@@ -1,6 +1,5 @@
 #pragma once
 
-#include "kernels/global/blocked.hpp"
 #include "kernels/global/tile_batch.cuh"
 #include "kernels/subwarp/tile_pseudo_inverse.cuh"
 
@@ -32,9 +31,8 @@ struct PseudoInverse {
 
 template <class C>
 void pseudo_inverse(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, double rtol, index_t* rank,
-                    const MatrixBatchView<C>& work, CUstream_st* stream) {
+                    CUstream_st* stream) {
   launch_tiles(PseudoInverse<C>{a, x, rtol, rank}, "pseudo_inverse", stream);
-  if (a.rows > largest_tiny_order) pseudo_inverse_blocked(a, x, rtol, rank, work, stream);
 }
 
 }  // namespace blockjacobi::kernels

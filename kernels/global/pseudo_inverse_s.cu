@@ -3,6 +3,6 @@
 namespace blockjacobi::kernels {
 
 template void pseudo_inverse(const MatrixBatchView<const float>&, const MatrixBatchView<float>&, double, index_t*,
-                             const MatrixBatchView<float>&, CUstream_st*);
+                             CUstream_st*);
 
 }  // namespace blockjacobi::kernels

@@ -3,7 +3,6 @@
 namespace blockjacobi::kernels {
 
 template void pseudo_inverse(const MatrixBatchView<const detail::Complex<double>>&,
-                             const MatrixBatchView<detail::Complex<double>>&, double, index_t*,
-                             const MatrixBatchView<detail::Complex<double>>&, CUstream_st*);
+                             const MatrixBatchView<detail::Complex<double>>&, double, index_t*, CUstream_st*);
 
 }  // namespace blockjacobi::kernels
