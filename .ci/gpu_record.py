@@ -124,8 +124,8 @@ def run_shard(program, folder, shard):
     """One share of the tests of a program; where its XML went, and its status."""
     xml = folder / f"{program.name}.{shard}.xml"
     # why two: with all cores each, the shares' threads of the host backend wait for each other
-    environment = dict({"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}, **os.environ,
-                       GTEST_TOTAL_SHARDS=str(SHARDS), GTEST_SHARD_INDEX=str(shard))
+    environment = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", **os.environ,
+                   "GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard)}
     answer = subprocess.run([program, f"--gtest_output=xml:{xml}", "--gtest_brief=1"], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, errors="replace", env=environment, check=False)
     print(answer.stdout, end="", flush=True)
