@@ -107,9 +107,15 @@ class Records:
             self.of.setdefault((record["system"], record["solver"]), {})[record["column"]] = record["report"]
 
     def systems(self):
-        """Those that were measured whole."""
-        return [{"name": name, "solver": solver} for (name, solver), reports in self.of.items()
-                if all(column in reports for column in ["suggest", *BLOCKS])]  # fmt: skip
+        """Those that were measured whole; says what others lack."""
+        whole = []
+        for (name, solver), reports in self.of.items():
+            missing = [column for column in ["suggest", *BLOCKS] if column not in reports]
+            if missing:
+                print(f"suggest_table: {name} left out: no record of {', '.join(missing)}", file=sys.stderr)
+            else:
+                whole.append({"name": name, "solver": solver})
+        return whole
 
     def report(self, system, name):
         report = self.of[system["name"], system["solver"]][name]
