@@ -22,7 +22,7 @@ class Study:
     title: str
     varied: str  # key of the records
     varied_in_words: str
-    unit: str  # "copy": percent of its bandwidth; "tflops"
+    unit: str  # "copy": percent of its bandwidth; "tflops"; "gflops"
     operations: dict  # in words
     sweep: tuple  # operation and design of which all numbers are shown
     designs: dict  # in words
@@ -139,4 +139,38 @@ BLOCKED = Study(
     ],
 )
 
-STUDIES = [TINY, BLOCKED]
+UPDATES = {f"{kind}_{width}": f"{words} of {width} columns" for kind, words in
+           (("trailing", "update right of and below the first panel"), ("panel", "update of the panel in the middle"))
+           for width in (16, 32)}
+ON_HOST = {"lu": "LU on the host", "cholesky": "Cholesky on the host", "qr": "QR on the host"}
+
+CONCURRENCY = Study(
+    title="Many matrices at once against one after the other",
+    varied="streams",
+    varied_in_words="streams",
+    unit="gflops",
+    operations={**UPDATES, **ON_HOST},
+    sweep=("trailing_16", "cublas_streams"),
+    designs={
+        "cublas_streams": "cuBLAS, a call each, on streams",
+        "cublas_batched": "cuBLAS, batched",
+        "cublas_strided_batched": "cuBLAS, strided batched",
+        "lapack_all_cores": "LAPACK, all cores on one matrix",
+        "lapack_one_core": "LAPACK, one core a matrix",
+        "blockjacobi": "this library, one core a matrix",
+    },
+    findings=[
+        *(Finding("4.6", f"streams against batched, {words}", "up to 1.2, by the shape",
+                  operation, ("cublas_batched", None), ("cublas_streams", None), {"s": 1.2, "d": 1.2})
+          for operation, words in UPDATES.items()),
+        *(Finding("4.7", f"one core a matrix against all on one, LAPACK, {words}", "2 to 2.5",
+                  operation, ("lapack_all_cores", None), ("lapack_one_core", None), {"s": 2, "d": 2})
+          for operation, words in ON_HOST.items()),
+        *(Finding("", f"this library against LAPACK, one core a matrix, {words}", "-",
+                  operation, ("lapack_one_core", None), ("blockjacobi", None), {}, claim="")
+          for operation, words in ON_HOST.items()),
+    ],
+)
+
+# By what is varied; the first of which a record has something.
+STUDIES = [TINY, BLOCKED, CONCURRENCY]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Design variants out of a record of `ablation_getrf` or `ablation_blocked`, beside the findings of the papers that
-they are from (ablation_studies.py).
+"""Design variants out of a record of `ablation_getrf`, `ablation_blocked` or `ablation_concurrency`, beside the
+findings of the papers that they are from (ablation_studies.py).
 
 usage: ablation_table.py RECORD.json [--output TABLE.md] [--plot PLOT.svg]
 
@@ -22,6 +22,7 @@ import record_head
 from ablation_studies import STUDIES
 
 NAMES = {"s": "single", "d": "double"}
+SPEEDS = {"copy": "percent of the copy bandwidth", "tflops": "Tflop/s", "gflops": "Gflop/s"}
 # What a factor must exceed to count as a gain at all, and how far below the paper's it may be.
 GAIN, TOLERANCE = 1.05, 0.95
 
@@ -38,7 +39,7 @@ class Record:
             varied = r.get(study.varied, 0)
             self.times[key][varied] = r["time_ms"]
             self.speeds[(*key, varied)] = (100 * r["fraction_of_copy"] if study.unit == "copy"
-                                           else r["flops"] / r["time_ms"] * 1e-9)
+                                           else r["flops"] / r["time_ms"] * (1e-9 if study.unit == "tflops" else 1e-6))
         self.scalars = [s for s in "sd" if any(key[1] == s for key in self.times)]
         self.orders = sorted({key[2] for key in self.times})
 
@@ -115,7 +116,7 @@ def findings_table(record):
 
 
 def designs_table(record, operation, scalar):
-    digits = 1 if record.study.unit == "copy" else 2
+    digits = 2 if record.study.unit == "tflops" else 1
     lines = [markdown_row([f"{operation}, {scalar}", *(f"N={n}" for n in record.orders)]),
              markdown_row(["---"] + ["--:"] * len(record.orders))]
     for design, name in record.study.designs.items():
@@ -135,25 +136,28 @@ def sweep_table(record, scalar):
              markdown_row(["---"] + ["--:"] * len(counts))]
     for n in record.orders:
         times = [record.time(operation, scalar, n, design, m) for m in counts]
-        lines.append(markdown_row([f"N={n}", *(f"{times[0] / t:.2f}" if times[0] and t else "" for t in times)]))
+        if any(times):
+            lines.append(markdown_row([f"N={n}", *(f"{times[0] / t:.2f}" if times[0] and t else "" for t in times)]))
     return lines
 
 
-def speed_in_words(study):
-    return "Percent of the copy bandwidth" if study.unit == "copy" else "Tflop/s"
+def machine_of(header):
+    """With what the host works, where it does."""
+    return f"; host: {header['processor']}, LAPACK: {header['lapack']}" if "lapack" in header else ""
 
 
 def report(header, record):
     study = record.study
     least = min(m for key, times in record.times.items() if key[3] == study.sweep[1] for m in times)
     lines = [f"# {study.title}", "",
-             f"{record_head.of(header)}; "
+             f"{record_head.of(header)}{machine_of(header)}; "
              "written by `ablation_table.py`, which says what the columns mean.", "",
              "## Findings of the papers", "", *findings_table(record), "",
-             f"## {speed_in_words(study)}, with the best number of {study.varied_in_words} in parentheses"]
+             f"## {SPEEDS[study.unit].capitalize()}, with the best number of {study.varied_in_words} in parentheses"]
     for operation in study.operations:
         for scalar in record.scalars:
-            lines += ["", *designs_table(record, operation, scalar)]
+            table = designs_table(record, operation, scalar)
+            lines += ["", *table] if len(table) > 2 else []
     lines += ["", f"## Times as fast as with {least}, by the number of {study.varied_in_words}"]
     for scalar in record.scalars:
         lines += ["", *sweep_table(record, scalar)]
@@ -162,7 +166,6 @@ def report(header, record):
 
 def draw_designs(axes, record, operation, scalar):
     study, dashed = record.study, ("lazy", "right", "explicit")
-    speed = "% of copy bandwidth" if study.unit == "copy" else "Tflop/s"
     for design, name in study.designs.items():
         best = {n: record.best(operation, scalar, n, design) for n in record.orders}
         best = {n: b[1] for n, b in best.items() if b}
@@ -170,7 +173,7 @@ def draw_designs(axes, record, operation, scalar):
             own = design == "blockjacobi"
             axes.plot(list(best), list(best.values()), label=name, marker="o", markersize=3, linewidth=2 if own else 1,
                       color="black" if own else None, linestyle="--" if any(d in design for d in dashed) else "-")
-    axes.set(title=f"{study.operations[operation]}, {NAMES[scalar]}", xlabel="N", ylabel=speed,
+    axes.set(title=f"{study.operations[operation]}, {NAMES[scalar]}", xlabel="N", ylabel=SPEEDS[study.unit],
              xticks=[n for n in record.orders if n % 4 == 0])
     axes.set_ylim(bottom=0, top=100 if study.unit == "copy" else None)
     axes.legend(fontsize=6)
@@ -202,7 +205,7 @@ def plot(header, record, path):
     rows = len(record.scalars)
     figure, axes = plt.subplots(rows, 3, figsize=(15, 4.5 * rows), squeeze=False, layout="constrained")
     for row, scalar in zip(axes, record.scalars):
-        first, second = record.study.operations
+        first, second, *_ = record.study.operations
         draw_designs(row[0], record, first, scalar)
         draw_sweep(row[1], record, scalar)
         draw_designs(row[2], record, second, scalar)

@@ -2,11 +2,11 @@
 /// JSON.
 ///
 ///   batched OUT.json [--orders 1-32,33,64] [--complex-orders 4,8,16] [--peer-orders 4,8,12] [--scalars sdcz]
-///           [--operations inverse,lu,cholesky,spd_inverse,qr,extract_invert]
+///           [--operations inverse,lu,cholesky,spd_inverse,qr,getrs,potrs,extract_invert]
 ///           [--gigabytes 2] [--batch COUNT] [--sources-sha256 HASH]
 ///
 /// Up to order 32 a call moves --gigabytes; above it takes 10 000 matrices, from 256 on 2 000, unless --batch says
-/// otherwise. spd_inverse and extract_invert are left out above 32.
+/// otherwise. extract_invert is left out above 32. getrs and potrs solve for 1, 16 and N right-hand sides.
 /// Matrices are random and dense, so that rows move at almost every step; those for Cholesky are random too, but for a
 /// dominant diagonal. Inputs are restored outside the timed part. Times are medians.
 #include "batched/device.hpp"
@@ -14,6 +14,7 @@
 #include "batched/orders.hpp"
 #include "batched/report.hpp"
 #include "batched/setup.hpp"
+#include "batched/solves.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -30,7 +31,8 @@ struct Options {
                    complex_orders = "4,8,16,24,32,64,128,190",
                    peer_orders = "4,8,12,16,20,24,28,32,33,40,48,64,77,96,128,160,190,256,333,512";
   std::string scalars = "sdcz", sources;
-  std::vector<std::string> operations{"inverse", "lu", "cholesky", "spd_inverse", "qr", "extract_invert"};
+  std::vector<std::string> operations{"inverse", "lu",    "cholesky", "spd_inverse",
+                                      "qr",      "getrs", "potrs",    "extract_invert"};
   double gigabytes = 2.0;
   std::size_t batch = 0;
 };
@@ -45,10 +47,12 @@ void run(const Options& options, Device& device, Report& report) {
         if (n <= 32) report.add(measure_setup<T>(device, n, options.gigabytes));
         continue;
       }
-      if (operation == "spd_inverse" && n > 32) continue;
-      Case<T> problem(device, operation, n, options.batch, options.gigabytes);
       const bool with_peers = std::find(peers.begin(), peers.end(), n) != peers.end();
-      for (const Measurement& m : problem.measure(with_peers)) report.add(m);
+      const bool solves = operation == "getrs" || operation == "potrs";
+      for (const Measurement& m :
+           solves ? Solves<T>(device, operation, n, options.batch, options.gigabytes).measure(with_peers)
+                  : Case<T>(device, operation, n, options.batch, options.gigabytes).measure(with_peers))
+        report.add(m);
     }
 }
 
@@ -60,7 +64,8 @@ int main(int argc, char** argv) {
   app.add_option("OUT", options.out, "JSON file")->required();
   app.add_option("--orders", options.orders, "orders, as 1-8,16")->capture_default_str();
   app.add_option("--scalars", options.scalars, "letters out of sdcz")->capture_default_str();
-  app.add_option("--operations", options.operations, "inverse, lu, cholesky, spd_inverse, qr, extract_invert")
+  app.add_option("--operations", options.operations,
+                 "inverse, lu, cholesky, spd_inverse, qr, getrs, potrs, extract_invert")
       ->delimiter(',');
   app.add_option("--complex-orders", options.complex_orders, "orders of c and z")->capture_default_str();
   app.add_option("--peer-orders", options.peer_orders, "orders at which cuBLAS and cuSOLVER run too; 0 is none")

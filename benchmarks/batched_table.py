@@ -3,7 +3,7 @@
 
 usage: batched_table.py RECORD.json... [--given given/h200.tsv] [--operations lu,qr] [--output TABLE.md]
 
-One row an order: time, percent of the copy bandwidth of the same run, how many times faster than the best of cuBLAS and
+One row an order, for solves an order and a number of right-hand sides: time, percent of the copy bandwidth of the same run, how many times faster than the best of cuBLAS and
 cuSOLVER in the same run, than MAGMA and than Ginkgo (given figures, see the head of the file), and the target LAND: the
 percentage that the row must reach; the inverse of a matrix alone must not be slower than cuSOLVER's. Times of MAGMA and
 Ginkgo between measured orders are interpolated linearly in log(time a matrix). Ends with 1 if more than a tenth of the
@@ -121,15 +121,20 @@ def land(row, peers):
     return None
 
 
+def columns_of(record):
+    """Right-hand sides; 1 for what has none."""
+    return record.get("columns", 1)
+
+
 def key_of(record):
-    return record["operation"], record["scalar"], record["n"], is_single(record)
+    return record["operation"], record["scalar"], record["n"], columns_of(record), is_single(record)
 
 
 def collect(records, given):
     measured = collections.defaultdict(dict)
     for record in records:
         measured[key_of(record)][record["implementation"]] = record
-    for (operation, scalar, n, single), found in sorted(measured.items(), key=lambda k: (
+    for (operation, scalar, n, _, single), found in sorted(measured.items(), key=lambda k: (
             k[0][0], "sdcz".index(k[0][1]), *k[0][2:])):  # fmt: skip
         if "blockjacobi" not in found:
             continue
@@ -154,10 +159,15 @@ def verdict(percent, target, slower):
 def targets(rows):
     """By operation, scalar and order. Orders without a measured peer below them count as the smallest with one."""
     found = {key_of(row): land(row, peers) for row, peers in rows}
-    for (operation, scalar, n, single), target in found.items():
+    for (operation, scalar, n, *rest), target in found.items():
         if target is None and n < 4:
-            found[operation, scalar, n, single] = found.get((operation, scalar, 4, single))
+            found[operation, scalar, n, *rest] = found.get((operation, scalar, 4, *rest))
     return found
+
+
+def order_in_words(row):
+    """With the number of right-hand sides, if there are several."""
+    return f"{row['n']} x {columns_of(row)}" if columns_of(row) > 1 else str(row["n"])
 
 
 def short(percent):
@@ -181,10 +191,10 @@ def table(rows):
         judged += target is not None
         slow += word == "**slower**"
         if word in ("**under**", "**slower**"):
-            gaps.append(f"- {heading[0]}, {heading[1]}, {row['n']}{' alone' if is_single(row) else ''}: {short(percent)} of "
+            gaps.append(f"- {heading[0]}, {heading[1]}, {order_in_words(row)}{' alone' if is_single(row) else ''}: {short(percent)} of "
                         + ("no target" if target is None else short(target)) + ("; slower" if "slower" in word else ""))
         cells = [f"{t / own:.1f}" if t else "-" for t in times]
-        lines.append(f"| {row['n']} | {row['batch']} | {row['time_ms']:.3f} | {short(percent)} | " + " | ".join(cells)
+        lines.append(f"| {order_in_words(row)} | {row['batch']} | {row['time_ms']:.3f} | {short(percent)} | " + " | ".join(cells)
                      + f" | "
                      + ("-" if target is None else f"{target:.0f}" if target >= 1 else short(target)) + f" | {word} |")
     summary = f"{judged} rows with a target, {len(gaps) - slow} under it, {slow} slower than the best peer"

@@ -8,10 +8,10 @@
 /// place its input is copied back before every call; the time and the energy of a copy are measured on their own, and
 /// taken off. What the rest of the machine draws is not in it.
 #include "batched/device.hpp"
+#include "batched/host_case.hpp"
 #include "batched/operations.hpp"
 #include "batched/report.hpp"
 #include "energy/counters.hpp"
-#include "energy/host_case.hpp"
 #include "energy/loop.hpp"
 
 #include <CLI/CLI.hpp>
@@ -81,7 +81,8 @@ class GpuLoops {
 
 /// Without counters there is nothing to repeat; the record then says that there is no figure.
 void run_host(const std::string& operation, int n, double seconds, std::optional<HostEnergy>& energy, Report& report) {
-  HostCase problem(blockjacobi::Backend::host(), operation, n);
+  const auto count = static_cast<std::size_t>(std::max(1, (1 << 23) / (n * n)));  // 64 MB
+  HostCase<double> problem(blockjacobi::Backend::host(), operation, n, count);
   Measurement m{operation, "blockjacobi host", 'd', n, problem.count, {NAN, NAN, NAN}, NAN, NAN, NAN};
   if (!energy) {
     m.energy = {NAN, NAN};

@@ -5,14 +5,15 @@
 #
 # PROGRAMS  folder of the built programs (build/cuda/benchmarks)
 # OUT       folder that the records are written to
-# RECORD    batched, setup, blocked, preconditioner, solve, suggest, ablation_tiny, ablation_blocked, energy
+# RECORD    batched, setup, blocked, preconditioner, solve, suggest, ablation_tiny, ablation_blocked,
+#           ablation_concurrency, energy
 #   BLOCKJACOBI_MATRICES  folder of NAME.mtx.gz and MANIFEST.tsv, for solve and suggest
 #   SOURCES_SHA256        hash of the sources, where this is no git repository (.ci/sources_sha256.py)
 # Ends with 1 if a program failed; the others run all the same.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 if [[ $# -lt 3 || ! -d "$1" ]]; then
-  sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 programs=$1 out=$2
@@ -51,8 +52,10 @@ batched() {
 }
 setup() { record batched setup --operations extract_invert $tiny; }
 blocked() {
-  record batched blocked --operations lu,inverse,cholesky,qr $large &&
-    record batched single --operations lu,inverse --orders 512 --batch 1 && join blocked single
+  record batched blocked --operations lu,inverse,cholesky,qr,spd_inverse $large &&
+    record batched single --operations lu,inverse --orders 512 --batch 1 && join blocked single &&
+    record batched solves --operations getrs,potrs --orders 64,128,256,512 --complex-orders 64,128 &&
+    join blocked solves
 }
 preconditioner() { record preconditioner preconditioner; }
 solve() {
@@ -66,11 +69,16 @@ solve() {
 suggest() { "$programs/suggest" "$out/suggest.jsonl" --matrices "$BLOCKJACOBI_MATRICES"; }
 ablation_tiny() { record ablation_getrf ablation_tiny; }
 ablation_blocked() { record ablation_blocked ablation_blocked --scalars sd --repetitions 3; }
+ablation_concurrency() {
+  # OpenBLAS takes its oldest kernels on processors newer than itself.
+  if grep -q avx512dq /proc/cpuinfo; then export OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-SkylakeX}; fi
+  record ablation_concurrency ablation_concurrency
+}
 energy() { record energy energy; }
 
 for name in "$@"; do
   case $name in
-    batched | setup | blocked | preconditioner | ablation_tiny | ablation_blocked | energy) ;;
+    batched | setup | blocked | preconditioner | ablation_tiny | ablation_blocked | ablation_concurrency | energy) ;;
     solve | suggest)
       [[ -d "${BLOCKJACOBI_MATRICES:-}" ]] ||
         { echo "make_records.sh: BLOCKJACOBI_MATRICES names no folder, which $name needs" >&2 && exit 2; }

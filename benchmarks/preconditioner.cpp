@@ -97,8 +97,10 @@ int main(int argc, char** argv) {
     run<double>(options, device, report);
     run<std::complex<float>>(options, device, report);
     run<std::complex<double>>(options, device, report);
-    if (options.has("detect"))
-      for (const int max_size : {8, 32}) report.add(measure_detect(device, 8, max_size, 8'000'000));
+    if (options.has("detect")) {
+      for (const int max_size : {8, 32}) report.add(measure_detect(device, 8, {.max_size = max_size}, 8'000'000));
+      report.add(measure_detect(device, 8, {.merge = blockjacobi::Merge::coupled}, 8'000'000));
+    }
     report.write(options.out);
     report.print_table(std::cout);
   } catch (const std::exception& error) {

@@ -41,6 +41,8 @@ def judge(records, r):
     if r["operation"] == "detect":
         times = GINKGO_DETECT_MS / r["time_ms"]
         return f"{times:.0f}x Ginkgo", "50x", times >= 50
+    if r["operation"] == "detect_coupled":
+        return f"{percent:.1f} %", "", None
     if r["operation"] == "refresh":
         given = GINKGO_SETUP_NS.get((r["scalar"], r["n"]))
         if given is None:

@@ -4,7 +4,7 @@
 #   none  host only
 set(BLOCKJACOBI_GPU "auto" CACHE STRING "GPU backend: auto, cuda or none")
 set_property(CACHE BLOCKJACOBI_GPU PROPERTY STRINGS auto cuda none)
-# C++20 without defects in nvcc's own front end, and redux.sync and cluster launches.
+# C++20 without defects in nvcc's own front end, redux.sync, and bulk copies to shared memory.
 set(BLOCKJACOBI_MINIMUM_CUDA 12.4)
 
 # Sets the result to the path of nvcc, or to an empty string.

@@ -115,9 +115,9 @@ void bsr_fill(const detail::BsrSources& sources, const C* values, C* elements, C
 template <class C>
 void subtract_from(index_t n, const C* b, C* r, CUstream_st* stream);
 
-/// x += u.
+/// x += u, unless `condition` points to 0; it may be null.
 template <class C>
-void add(index_t n, const C* u, C* x, CUstream_st* stream);
+void add(index_t n, const C* u, C* x, const int* condition, CUstream_st* stream);
 
 /// *norm = ||x||.
 template <class C>
@@ -285,5 +285,10 @@ void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmal
 template <class C, class B>
 void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, const detail::GmresState* state,
                    C* u, CUstream_st* stream);
+
+/// ||u||^2, gmres_check_correction.
+template <class C>
+void gmres_check(index_t n, const C* u, detail::GmresState* state, const ReductionWorkspace& workspace,
+                 CUstream_st* stream);
 
 }  // namespace blockjacobi::kernels

@@ -31,6 +31,17 @@ std::size_t merge_scratch_bytes(index_t rows, index_t max_size);
 void merge_greedily(index_t rows, index_t max_size, const std::uint32_t* starts, std::uint32_t* merged, void* scratch,
                     CUstream_st* stream);
 
+/// lengths[i] = rows of the block that Merge::coupled makes if it begins one at row i, for each row i of `starts`. The
+/// pattern is valid and its rows are sorted. Scratch: coupling_scratch_bytes().
+std::size_t coupling_scratch_bytes(index_t rows);
+template <class C, Offset O>
+void measure_coupled(const CsrView<const C, O>& matrix, index_t max_size, double threshold, const std::uint32_t* starts,
+                     std::uint16_t* lengths, void* scratch, CUstream_st* stream);
+
+/// As merge_greedily(), with blocks of these lengths.
+void merge_coupled(index_t rows, index_t max_size, const std::uint32_t* starts, const std::uint16_t* lengths,
+                   std::uint32_t* merged, void* scratch, CUstream_st* stream);
+
 /// Zero before check_pattern(), which adds.
 struct PatternCounts {
   unsigned long long fingerprint;

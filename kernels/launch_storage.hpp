@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/shared/apply_tiles.hpp"
 #include "core/shared/position_map.hpp"
 #include "core/shared/singular_rule.hpp"
 #include "core/shared/storage_format.hpp"
@@ -7,6 +8,7 @@
 #include <blockjacobi/views.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 struct CUstream_st;
@@ -49,7 +51,8 @@ void choose_formats(const InvertedBlocks<C>& blocks, double accuracy, detail::Fo
 /// Where stored blocks go; members as in StoredBlocksView and StorageStatusView.
 struct StoreTarget {
   std::byte* data;
-  detail::StoredSlot* slots;
+  const detail::StoredSlot* slots;
+  std::int16_t* exponents;
   const index_t* place;
   detail::Format format;
   const detail::Format* formats;
@@ -85,8 +88,18 @@ struct ApplyColumns {
 template <class C>
 void apply_columns(const BlockBatchView<const C>& inverse, const ApplyColumns<C>& arguments, CUstream_st* stream);
 template <class C>
-void apply_columns(const std::byte* data, const detail::StoredSlot* slots, std::span<const detail::StoredGroup> groups,
-                   const ApplyColumns<C>& arguments, CUstream_st* stream);
+void apply_columns(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
+                   std::span<const detail::StoredGroup> groups, const ApplyColumns<C>& arguments, CUstream_st* stream);
+
+/// Of tiles with which apply_tiled() is faster for such blocks than apply_columns(); none if it is not.
+template <class C>
+std::optional<detail::TileLimits> tile_limits(std::span<const BlockGroup> groups);
+
+/// apply_columns() with Op::none for one column whose elements follow each other in memory, by tiles within
+/// tile_limits(). A row is summed up from its first column to the last, whatever the tiles and the device.
+template <class C>
+void apply_tiled(const BlockBatchView<const C>& inverse, const detail::ApplyTilesView& tiles,
+                 const ApplyColumns<C>& arguments, CUstream_st* stream);
 
 /// extended = the values with the entry of l1 block-Jacobi behind each row.
 template <class C>

@@ -96,6 +96,73 @@ double lu_error(const WideMatrix<T>& a, const WideMatrix<T>& factors, const std:
 /// The larger of two errors; infinite if one is NaN.
 inline double worse_error(double a, double b) { return std::isnan(a) || std::isnan(b) ? INFINITY : std::max(a, b); }
 
+template <class T>
+Wide<T> conjugate(const Wide<T>& value) {
+  if constexpr (blockjacobi::is_complex<T>)
+    return std::conj(value);
+  else
+    return value;
+}
+
+/// ||A - L L^H|| / (N eps ||A||) in the infinity norm; `factor` as potrf leaves the lower triangle.
+template <class T>
+double cholesky_error(const WideMatrix<T>& a, const WideMatrix<T>& factor) {
+  const int n = a.n();
+  WideMatrix<T> left(n), right(n);
+  for (int j = 0; j < n; ++j)
+    for (int i = j; i < n; ++i) {
+      left(i, j) = factor(i, j);
+      right(j, i) = conjugate<T>(factor(i, j));
+    }
+  const long double unit = n * static_cast<long double>(std::numeric_limits<blockjacobi::real_t<T>>::epsilon());
+  return static_cast<double>((left * right - a).infinity_norm() / (unit * a.infinity_norm()));
+}
+
+/// ||A - Q R|| / (N eps ||A||) in the infinity norm, with Q applied as the product of its reflectors; `factors` and
+/// `tau` as geqrf leaves them.
+template <class T>
+double qr_error(const WideMatrix<T>& a, const WideMatrix<T>& factors, const std::vector<T>& tau) {
+  const int n = a.n();
+  WideMatrix<T> product(n);
+  for_each_column(n, [&](int j) {
+    for (int i = 0; i <= j; ++i) product(i, j) = factors(i, j);
+    for (int r = n - 1; r >= 0; --r) {
+      Wide<T> dot = product(r, j);
+      for (int i = r + 1; i < n; ++i) dot += conjugate<T>(factors(i, r)) * product(i, j);
+      dot *= Wide<T>(tau[static_cast<std::size_t>(r)]);
+      product(r, j) -= dot;
+      for (int i = r + 1; i < n; ++i) product(i, j) -= factors(i, r) * dot;
+    }
+  });
+  const long double unit = n * static_cast<long double>(std::numeric_limits<blockjacobi::real_t<T>>::epsilon());
+  return static_cast<double>((product - a).infinity_norm() / (unit * a.infinity_norm()));
+}
+
+/// The largest of ||A x - b|| / (N eps ||A|| ||x||) in the infinity norm over `columns` right-hand sides.
+template <class T>
+double solve_error(const WideMatrix<T>& a, const std::vector<T>& x, const std::vector<T>& b, int columns) {
+  const auto n = static_cast<std::size_t>(a.n());
+  const long double unit = a.n() * static_cast<long double>(std::numeric_limits<blockjacobi::real_t<T>>::epsilon());
+  const long double norm = a.infinity_norm();
+  std::vector<double> errors(static_cast<std::size_t>(columns));
+  for_each_column(columns, [&](int j) {
+    const std::size_t first = static_cast<std::size_t>(j) * n;
+    std::vector<Wide<T>> residual(b.data() + first, b.data() + first + n);
+    long double size = 0;
+    for (int k = 0; k < a.n(); ++k) {
+      const Wide<T> value(x[first + static_cast<std::size_t>(k)]);
+      for (int i = 0; i < a.n(); ++i) residual[static_cast<std::size_t>(i)] -= a(i, k) * value;
+      size = std::max<long double>(size, std::abs(value));
+    }
+    double largest = 0;
+    for (const Wide<T>& r : residual) largest = worse_error(largest, static_cast<double>(std::abs(r)));
+    errors[static_cast<std::size_t>(j)] = static_cast<double>(largest / (unit * norm * size));
+  });
+  double worst = 0;
+  for (const double error : errors) worst = worse_error(worst, error);
+  return worst;
+}
+
 /// Uniform in [-1/2, 1/2], the parts of complex numbers each.
 template <class T>
 std::vector<T> random_values(std::size_t count) {
@@ -109,6 +176,27 @@ std::vector<T> random_values(std::size_t count) {
       value = T(re, uniform(generator));
     } else {
       value = uniform(generator);
+    }
+  }
+  return values;
+}
+
+/// Hermitian matrices of order n back to back, random but for 2 N on the diagonal.
+template <class T>
+std::vector<T> random_positive_definite(int order) {
+  const auto n = static_cast<std::size_t>(order);
+  const std::size_t count = std::max<std::size_t>(1, (1 << 21) / (n * n));
+  std::vector<T> values = random_values<T>(count * n * n);
+  for (std::size_t k = 0; k < count; ++k) {
+    T* a = values.data() + k * n * n;
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = 0; i < j; ++i) {
+        if constexpr (blockjacobi::is_complex<T>)
+          a[j + i * n] = std::conj(a[i + j * n]);
+        else
+          a[j + i * n] = a[i + j * n];
+      }
+      a[j + j * n] = T(static_cast<blockjacobi::real_t<T>>(2 * order));
     }
   }
   return values;

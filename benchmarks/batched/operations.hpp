@@ -16,29 +16,29 @@ struct Way {
   std::function<void()> run;
 };
 
+/// As many matrices as move `gigabytes` up to order 32, and what is usual above.
+inline std::size_t usual_batch(int n, double bytes_of_one, double gigabytes) {
+  if (n > 32) return n <= 200 ? 10000 : 2000;
+  return std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(gigabytes * 1e9 / bytes_of_one)));
+}
+
 /// One operation on one order: inputs, work, and what shows that the result is right.
 template <class T>
 class Case {
-  using Real = blockjacobi::real_t<T>;
-
  public:
-  /// `batch` matrices; if it is 0, as many as move `gigabytes` up to order 32 and what is usual above.
+  /// `batch` matrices; if it is 0, the usual number.
   Case(Device& device, const std::string& operation, int n, std::size_t batch, double gigabytes)
       : device_(device),
         operation_(operation),
         n_(n),
-        batch_(batch > 0 ? batch
-               : n <= 32
-                   ? std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(gigabytes * 1e9 / bytes_of_one())))
-               : n <= 200 ? 10000
-                          : 2000),
+        batch_(batch > 0 ? batch : usual_batch(n, bytes_of_one(), gigabytes)),
         original_(batch_ * size()),
         a_(batch_ * size()),
         x_(operation == "inverse" || operation == "spd_inverse" ? batch_ * size() : 0),
         vectors_(batch_ * static_cast<std::size_t>(n)),
         ipiv_(batch_ * static_cast<std::size_t>(n)),
         info_(batch_) {
-    original_.fill(operation == "cholesky" || operation == "spd_inverse" ? positive_definite()
+    original_.fill(operation == "cholesky" || operation == "spd_inverse" ? random_positive_definite<T>(n)
                                                                          : random_values<T>(1 << 22));
     a_.restore(original_);
   }
@@ -107,26 +107,6 @@ class Case {
     return complex * cube * n * n * n;
   }
 
-  /// Random and Hermitian, with 2 N on the diagonal.
-  std::vector<T> positive_definite() const {
-    const std::size_t count = std::max<std::size_t>(1, (1 << 21) / size());
-    std::vector<T> values = random_values<T>(count * size());
-    const auto n = static_cast<std::size_t>(n_);
-    for (std::size_t k = 0; k < count; ++k) {
-      T* a = values.data() + k * size();
-      for (std::size_t j = 0; j < n; ++j) {
-        for (std::size_t i = 0; i < j; ++i) {
-          if constexpr (blockjacobi::is_complex<T>)
-            a[j + i * n] = std::conj(a[i + j * n]);
-          else
-            a[j + i * n] = a[i + j * n];
-        }
-        a[j + j * n] = T(static_cast<Real>(2 * n_));
-      }
-    }
-    return values;
-  }
-
   blockjacobi::MatrixBatchView<T> view(const Buffer<T>& buffer) const {
     return blockjacobi::MatrixBatchView<T>::strided(
         buffer.data(), n_, n_, n_, static_cast<blockjacobi::offset_t>(size()),
@@ -166,47 +146,13 @@ class Case {
   }
 
   double error_of(std::size_t k) const {
+    const auto n = static_cast<std::size_t>(n_);
     const WideMatrix<T> a(original_.sample(k * size(), size()).data(), n_);
-    const long double unit = n_ * static_cast<long double>(std::numeric_limits<Real>::epsilon());
-    if (operation_ == "inverse" || operation_ == "spd_inverse") {
-      const WideMatrix<T> x(x_.sample(k * size(), size()).data(), n_);
-      return inverse_error(a, x);
-    }
+    if (operation_ == "inverse" || operation_ == "spd_inverse")
+      return inverse_error(a, WideMatrix<T>(x_.sample(k * size(), size()).data(), n_));
     const WideMatrix<T> f(a_.sample(k * size(), size()).data(), n_);
-    if (operation_ == "qr") return static_cast<double>(qr_error(a, f, k) / (unit * a.infinity_norm()));
-    if (operation_ == "lu")
-      return lu_error(a, f, ipiv_.sample(k * static_cast<std::size_t>(n_), static_cast<std::size_t>(n_)));
-    WideMatrix<T> left(n_), right(n_);
-    for (int j = 0; j < n_; ++j)
-      for (int i = 0; i < n_; ++i) {
-        left(i, j) = i >= j ? f(i, j) : Wide<T>(0);
-        right(j, i) = conjugate(left(i, j));
-      }
-    return static_cast<double>((left * right - a).infinity_norm() / (unit * a.infinity_norm()));
-  }
-
-  /// ||A - Q R|| with Q applied as the product of its reflectors.
-  long double qr_error(const WideMatrix<T>& a, const WideMatrix<T>& f, std::size_t k) const {
-    const auto tau = vectors_.sample(k * static_cast<std::size_t>(n_), static_cast<std::size_t>(n_));
-    WideMatrix<T> product(n_);
-    for (int j = 0; j < n_; ++j)
-      for (int i = 0; i <= j; ++i) product(i, j) = f(i, j);
-    for (int r = n_ - 1; r >= 0; --r)
-      for (int j = 0; j < n_; ++j) {
-        Wide<T> dot = product(r, j);
-        for (int i = r + 1; i < n_; ++i) dot += conjugate(f(i, r)) * product(i, j);
-        dot *= Wide<T>(tau[static_cast<std::size_t>(r)]);
-        product(r, j) -= dot;
-        for (int i = r + 1; i < n_; ++i) product(i, j) -= f(i, r) * dot;
-      }
-    return (product - a).infinity_norm();
-  }
-
-  static Wide<T> conjugate(const Wide<T>& value) {
-    if constexpr (blockjacobi::is_complex<T>)
-      return std::conj(value);
-    else
-      return value;
+    if (operation_ == "qr") return qr_error(a, f, vectors_.sample(k * n, n));
+    return operation_ == "lu" ? lu_error(a, f, ipiv_.sample(k * n, n)) : cholesky_error(a, f);
   }
 
   Device& device_;

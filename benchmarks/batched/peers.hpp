@@ -71,33 +71,41 @@ template <>
 struct Functions<float> {
   static constexpr auto getrf = cublasSgetrfBatched;
   static constexpr auto getri = cublasSgetriBatched;
+  static constexpr auto getrs = cublasSgetrsBatched;
   static constexpr auto matinv = cublasSmatinvBatched;
   static constexpr auto geqrf = cublasSgeqrfBatched;
   static constexpr auto potrf = cusolverDnSpotrfBatched;
+  static constexpr auto potrs = cusolverDnSpotrsBatched;
 };
 template <>
 struct Functions<double> {
   static constexpr auto getrf = cublasDgetrfBatched;
   static constexpr auto getri = cublasDgetriBatched;
+  static constexpr auto getrs = cublasDgetrsBatched;
   static constexpr auto matinv = cublasDmatinvBatched;
   static constexpr auto geqrf = cublasDgeqrfBatched;
   static constexpr auto potrf = cusolverDnDpotrfBatched;
+  static constexpr auto potrs = cusolverDnDpotrsBatched;
 };
 template <>
 struct Functions<std::complex<float>> {
   static constexpr auto getrf = cublasCgetrfBatched;
   static constexpr auto getri = cublasCgetriBatched;
+  static constexpr auto getrs = cublasCgetrsBatched;
   static constexpr auto matinv = cublasCmatinvBatched;
   static constexpr auto geqrf = cublasCgeqrfBatched;
   static constexpr auto potrf = cusolverDnCpotrfBatched;
+  static constexpr auto potrs = cusolverDnCpotrsBatched;
 };
 template <>
 struct Functions<std::complex<double>> {
   static constexpr auto getrf = cublasZgetrfBatched;
   static constexpr auto getri = cublasZgetriBatched;
+  static constexpr auto getrs = cublasZgetrsBatched;
   static constexpr auto matinv = cublasZmatinvBatched;
   static constexpr auto geqrf = cublasZgeqrfBatched;
   static constexpr auto potrf = cusolverDnZpotrfBatched;
+  static constexpr auto potrs = cusolverDnZpotrsBatched;
 };
 
 template <class T>

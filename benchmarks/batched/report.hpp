@@ -20,8 +20,12 @@ class Report {
 
   void add(const Measurement& m) { measurements_.push_back(m); }
 
+  /// Something about the machine, beside the GPU and the sources.
+  void add_to_head(const std::string& key, const std::string& value) { machine_[key] = value; }
+
   void write(const std::string& path) const {
     nlohmann::ordered_json json = record_header(copy_gbps_, read_gbps_, sources_);
+    json.update(machine_);
     for (const Measurement& m : measurements_) json["records"].push_back(record(m));
     std::ofstream file(path);
     file << json.dump(1) << '\n';
@@ -38,7 +42,7 @@ class Report {
       double peer = 0;
       for (const Measurement& other : measurements_)
         if (other.implementation != m.implementation && other.operation == m.operation && other.n == m.n &&
-            other.scalar == m.scalar && (peer == 0 || other.time.median < peer))
+            other.scalar == m.scalar && other.columns == m.columns && (peer == 0 || other.time.median < peer))
           peer = other.time.median;
       out << std::left << std::setw(13) << m.operation << std::setw(7) << m.scalar << std::right << std::setw(3) << m.n
           << std::setprecision(3) << std::setw(8) << m.time.median << std::setprecision(1) << std::setw(8)
@@ -89,6 +93,10 @@ class Report {
     if (!m.partition.empty()) json["partition"] = m.partition;
     if (m.transposed) json["op"] = "transpose";
     if (m.columns > 1) json["columns"] = m.columns;
+    if (m.rows > 0) json["rows"] = m.rows;
+    if (m.inner > 0) json["inner"] = m.inner;
+    if (m.streams > 0) json["streams"] = m.streams;
+    if (m.cores > 0) json["cores"] = m.cores;
     if (m.energy) {
       json["energy_j"] = number(m.energy->joules);
       json["power_w"] = number(m.energy->watts);
@@ -103,6 +111,7 @@ class Report {
 
   double copy_gbps_, read_gbps_;
   std::string sources_;
+  nlohmann::ordered_json machine_ = nlohmann::ordered_json::object();
   std::vector<Measurement> measurements_;
 };
 

@@ -52,6 +52,12 @@ struct Time {
   double median, p25, p75;  // ms
 };
 
+inline Time quartiles(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const std::size_t n = times.size();
+  return {times[n / 2], times[n / 4], times[3 * n / 4]};
+}
+
 /// Times work on a stream of the GPU, whose copy bandwidth it finds first.
 class Timer {
  public:
@@ -81,9 +87,7 @@ class Timer {
       check(cudaEventElapsedTime(&ms, begin_, end_));
       if (i >= 0) times.push_back(static_cast<double>(ms));
     }
-    std::sort(times.begin(), times.end());
-    const std::size_t n = times.size();
-    return {times[n / 2], times[n / 4], times[3 * n / 4]};
+    return quartiles(std::move(times));
   }
 
   double copy_gbps = 0;    ///< bytes read plus written of a device-to-device copy of 4 GiB

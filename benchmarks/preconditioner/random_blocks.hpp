@@ -6,6 +6,7 @@
 #include "batched/accuracy.hpp"
 #include "batched/timer.hpp"
 #include "core/shared/compute_type.hpp"
+#include "precond/apply_tiles.hpp"
 #include "precond/stored_blocks.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
@@ -69,12 +70,15 @@ class RandomBlocks {
                     ? blockjacobi::detail::StoredLayout{}
                     : make_stored_layout(layout_, std::span(&format, 1), sizeof(blockjacobi::real_t<T>), parts)),
         slots_(static_cast<std::size_t>(format == Format::full ? layout_.blocks() : 0)),
-        stored_slots_(stored_.slots.size()) {
+        stored_slots_(stored_.slots.size()),
+        exponents_(stored_.slots.size()),
+        tiles_(backend, tiles_of(backend, format, layout_)) {
     memory.fill(format);
     if (format == Format::full)
       slots_.fill({layout_.slots().begin(), layout_.slots().end()});
     else
       stored_slots_.fill(stored_.slots);
+    exponents_.fill(std::vector<std::int16_t>(stored_.slots.size()));
   }
 
   blockjacobi::index_t rows() const { return layout_.rows(); }
@@ -86,14 +90,15 @@ class RandomBlocks {
 
   /// z = op(X) r for `columns` vectors, column-major.
   void apply(blockjacobi::Op op, int columns) {
-    if (format_ == Format::full && columns == 1)
+    if (format_ == Format::full && columns == 1 && tiles_.empty())
       return blockjacobi::detail::block_ops<T>(backend_).apply(full_view(), op, memory_.r().data(), memory_.z().data());
     auto& ops = blockjacobi::detail::storage_ops<T>(backend_);
     const blockjacobi::detail::ColumnsView<const T> r{memory_.r().data(), 1, rows(), columns};
     const blockjacobi::detail::ColumnsView<T> z{memory_.z().data(), 1, rows(), columns};
-    if (format_ == Format::full) return ops.apply(full_view(), op, T(1), r, T(0), z);
-    ops.apply(blockjacobi::detail::StoredBlocksView{memory_.blocks(), stored_slots_.data(), stored_.groups, nullptr,
-                                                    format_, nullptr, rows()},
+    if (format_ == Format::full && tiles_.empty()) return ops.apply(full_view(), op, T(1), r, T(0), z);
+    if (format_ == Format::full) return ops.apply_tiled(full_view(), tiles_.view(), op, T(1), r, T(0), z);
+    ops.apply(blockjacobi::detail::StoredBlocksView{memory_.blocks(), stored_slots_.data(), exponents_.data(),
+                                                    stored_.groups, nullptr, format_, nullptr, rows()},
               op, T(1), r, T(0), z);
   }
 
@@ -112,6 +117,12 @@ class RandomBlocks {
 
  private:
   static constexpr int parts = sizeof(T) / sizeof(blockjacobi::real_t<T>);
+
+  static blockjacobi::detail::ApplyTiles tiles_of(const blockjacobi::Backend& backend, Format format,
+                                                  const blockjacobi::BlockLayout& layout) {
+    if (format != Format::full) return {};
+    return make_apply_tiles(layout, blockjacobi::detail::storage_ops<T>(backend).tile_limits(layout.groups()));
+  }
 
   struct Place {
     std::size_t start;  // bytes
@@ -181,6 +192,8 @@ class RandomBlocks {
   blockjacobi::detail::StoredLayout stored_;
   Buffer<blockjacobi::BlockSlot> slots_;
   Buffer<blockjacobi::detail::StoredSlot> stored_slots_;
+  Buffer<std::int16_t> exponents_;
+  blockjacobi::detail::BackendTiles tiles_;
 };
 
 }  // namespace bench

@@ -45,23 +45,26 @@ struct MatrixBatchView {
 /// Dense linear algebra on batches of small matrices, with LAPACK's meaning of every array.
 ///
 /// What holds for all functions:
-///  - Arrays (matrices, pointer arrays, orders, ipiv, tau, info, rank) lie in the memory space of the backend. Work is
-///    enqueued on its stream; a call neither waits nor, but for pseudo_inverse on the host, allocates. On the host the
-///    work is done on return. On a host backend several threads may call them at once, for different outputs; a CUDA
-///    backend serves one thread at a time, threads with a backend (and stream) of their own do not disturb each other.
-///  - Matrices are of order 0..max_block_size on the host and for getrf, getri, inverse, potrf and geqrf on CUDA, of
-///    order 0..32 for the other functions there; square but for geqrf and right-hand sides, and disjoint from each
-///    other. Elements between the rows and the leading dimension are neither read nor written.
+///  - Arrays (matrices, pointer arrays, orders, ipiv, tau, info, rank) lie in the memory space of the backend. Work
+///    is enqueued on its stream; a call does not wait, and allocates nothing but the workspace of pseudo_inverse and,
+///    on CUDA in stream order, of packed results of spd_inverse, above order 32. On the host the work is done on
+///    return. On a host backend several threads may call them at once, for different outputs; a CUDA backend serves
+///    one thread at a time, threads with a backend (and stream) of their own do not disturb each other.
+///  - Matrices are of order 0..max_block_size; square but for geqrf and right-hand sides, and disjoint from each other.
+///    Elements between the rows and the leading dimension are neither read nor written.
 ///  - An input and an output may be the same storage (same data or pointers, stride, and ld unless there is only one
 ///    column) where a function says so, else they must be disjoint: one behind the other, or interleaved at the same
 ///    stride and ld. Pointer arrays may point anywhere else, which is the caller's promise.
+///  - Every array needs the alignment of its elements, no more: for std::complex that of the real type.
 ///  - Where an input and an output both are square batches, the orders are the input's; the output's `orders` must be
-///    null or the same array.
+///    null or the same array. Entries of ipiv and tau behind the first orders[k] of matrix k are unspecified.
 ///  - Misuse throws InvalidArgument with the numbers before any work: sizes out of range, ld < rows, a stride at which
 ///    matrices overlap, null pointers to arrays that are not empty, an operand in another memory space, shapes that do
 ///    not fit, matrices that overlap other matrices of the call, values that are no enumerators. That ipiv, tau, info
 ///    and rank overlap neither each other nor a matrix is the caller's promise. The entries of `orders` and `pointers`
 ///    are checked on the host only, those of `ipiv` nowhere: getri and getrs take what getrf wrote.
+///  - A failing call of CUDA throws CudaError; workspace that is not to be had throws std::bad_alloc on the host, on
+///    CUDA CudaError or what the MemoryResource of the backend throws.
 ///  - Numerical outcomes are values: info[k] (or rank[k]) of matrix k. Matrices do not influence each other: NaN, Inf
 ///    and singular ones leave their neighbours' results as they are, bit for bit.
 ///  - NaN or Inf in a matrix never ends in an inverse that looks like one: info is not 0, or the inverse has NaN or Inf
@@ -98,7 +101,8 @@ using blockjacobi::Op;
 /// Where A has NaN or Inf, so has the result; nothing is promised about ipiv and info but that ipiv holds rows of the
 /// matrix.
 ///
-/// ||P A - L U|| is of the order of N eps ||A|| unless the elements grow; |l_ij| <= 1 up to rounding.
+/// ||P A - L U|| is of the order of N eps ||A|| unless the elements grow. Up to rounding |l_ij| <= 1, for complex T
+/// |l_ij| <= sqrt(2), since the pivot is the largest by |Re| + |Im|.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void getrf(const Backend& backend, MatrixBatchView<T> a, index_t* ipiv, int* info);
 
@@ -113,8 +117,9 @@ template <Scalar T>
 BLOCKJACOBI_EXPORT void getri(const Backend& backend, std::type_identity_t<MatrixBatchView<const T>> lu,
                               const index_t* ipiv, MatrixBatchView<T> x, int* info);
 
-/// Inverse in one pass: X = A^-1 by Gauss-Jordan elimination with partial pivoting, each matrix read and written once
-/// (Abdelfattah et al. 2017). Which of nearly equal pivots is taken is not specified.
+/// Inverse in one pass: X = A^-1 by Gauss-Jordan elimination with partial pivoting (Abdelfattah et al. 2017). On CUDA
+/// matrices up to order 96, complex ones up to 60, are read and written once; of larger ones the panels go to memory
+/// and back. Which of nearly equal pivots is taken is not specified.
 ///
 /// `a`: square. `x`: of the shape of a; may be a's storage.
 /// `info`: one a matrix; 0, or the number (1-based) of the first pivot that is exactly zero: x is filled with quiet NaN
@@ -167,7 +172,8 @@ BLOCKJACOBI_EXPORT void potri(const Backend& backend, Triangle triangle, MatrixB
 /// `a`: square; only its `triangle` is read. `x`: of the order of a; may be a's storage.
 /// SpdStorage::full: x is exactly symmetric (Hermitian). SpdStorage::packed: the first N (N + 1) / 2 elements of each
 /// matrix of x hold the same triangle of the inverse in LAPACK's packed form; x.ld is not used, x.stride is at least
-/// that many elements of the largest order, nothing behind them is written.
+/// that many elements of the largest order, nothing behind them is written. On CUDA orders above 32 take workspace for
+/// packed results as pseudo_inverse does.
 /// `info`: one a matrix, as potrf; where it is not 0 all elements of the result are quiet NaN. Where the triangle has
 /// Inf and info is 0 the result has NaN.
 ///
@@ -203,10 +209,14 @@ BLOCKJACOBI_EXPORT void geqrf(const Backend& backend, MatrixBatchView<T> a, std:
 /// Householder transformations", 1965; G. H. Golub, C. F. Van Loan, "Matrix computations", section 5.5; LAPACK's
 /// gelsy).
 ///
-/// `a`: square. `x`: of the shape of a; may be a's storage. On the host, orders above 32 allocate N^2 elements of
-/// workspace a thread.
+/// `a`: square. `x`: of the shape of a; may be a's storage. Orders above 32 allocate N^2 elements of workspace for
+/// each matrix that is at work at the same time: one a thread on the host, on CUDA 132, or more of small ones.
 /// `rtol`: r counts the |r_jj| > rtol |r_11|; rtol <= 0 takes N eps. InvalidArgument unless rtol < 1.
 /// `rank`: one a matrix; r, or -1 if A has NaN or Inf: x is filled with quiet NaN then. Rank 0 gives X = 0.
+///
+/// ||X - B^+|| <= c(N) eps cond(B) ||X||, cond(B) the ratio of the largest singular value to the r-th, for the B of
+/// rank r that is A but for the rows of R behind the r-th: ||A - B|| <= sqrt(N - r) rtol ||A|| in the Frobenius norm
+/// (P.-A. Wedin, "Perturbation theory for pseudo-inverses", 1973). With r = N that is the inverse.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void pseudo_inverse(const Backend& backend, std::type_identity_t<MatrixBatchView<const T>> a,
                                        MatrixBatchView<T> x, double rtol, index_t* rank);

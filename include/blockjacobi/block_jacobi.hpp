@@ -154,7 +154,8 @@ struct BlockJacobiReport {
 ///
 /// Everything is bitwise reproducible on the same device. refresh() and apply() allocate nothing, synchronize nothing
 /// and can be captured in a CUDA graph. Thread safety: apply() and the queries may be called from several threads on a
-/// host backend; refresh() excludes every other call.
+/// host backend, from one at a time on CUDA; refresh(), rebuild(), pivot_growth() and report() of a matrix exclude
+/// every other call.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT BlockJacobi {
  public:
@@ -197,7 +198,9 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
 
   /// The same as a new construction with these values, without the analysis of the pattern: chooses the formats of
   /// adaptive storage anew and allocates what they take, waits, and throws as refresh() and the constructor. Where the
-  /// memory for it is missing, the object waits for its next refresh() as after analyze().
+  /// memory for it is missing, the object waits for its next refresh() as after analyze(). With adaptive storage the
+  /// inverses then lie elsewhere: CUDA graphs with a refresh(), apply() or solve of this object that were captured
+  /// before must not be launched again, capture them anew. With any other storage they remain valid.
   void rebuild(const T* values, offset_t nnz, MemorySpace space);
 
   /// z = op(M^-1) r. Enqueued. r and z are rows() long, in the backend's space, and do not overlap; InvalidArgument
@@ -272,11 +275,12 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   std::size_t bytes() const noexcept;
   /// Bytes of the inverses alone, before anything is allocated; an upper bound for Storage::adaptive.
   [[nodiscard]] static std::size_t storage_bytes(const BlockPartition& partition, Storage storage = Storage::full);
-  /// What bytes() of an object with this pattern and the default options will be, without allocating on a backend;
-  /// O(nnz) on the host. The view lies on the host, its values are not read. Throws InvalidArgument as the constructor.
+  /// What bytes() of an object with this pattern and the default options will be, without allocating on a backend, up
+  /// to 32 bytes a block that a device may take more; O(nnz) on the host. The view lies on the host, its values are not
+  /// read. Throws InvalidArgument as the constructor.
   template <Offset O>
   [[nodiscard]] static std::size_t required_bytes(const CsrView<T, O>& pattern, const BlockPartition& partition);
-  /// The same on that backend with these options; an upper bound for Storage::adaptive.
+  /// The same on that backend, exactly, with these options; an upper bound for Storage::adaptive.
   template <Offset O>
   [[nodiscard]] static std::size_t required_bytes(const Backend& backend, const CsrView<T, O>& pattern,
                                                   const BlockPartition& partition, const BlockJacobiOptions& options);

@@ -75,8 +75,9 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   /// decision. A diagonal matrix stays 1 x 1; a row with zeros on its diagonal joins whatever it is coupled to. NaN
   /// couples nothing. For theta see benchmarks/results/README.md.
   ///
-  /// The view lies on the host or on the backend's device; for Merge::coupled a matrix on the device is copied to the
-  /// host. O(nnz) for sorted rows; waits. Throws as above, for a tolerance or coupling out of range, and for a matrix
+  /// The view lies on the host or on the backend's device, where Merge::coupled takes scratch of about 15 bytes a row;
+  /// a matrix whose rows are not sorted, or with duplicates, is copied to the host for it. O(nnz) for sorted rows;
+  /// waits. Throws as above, for a tolerance or coupling out of range, and for a matrix
   /// without values where Merge::coupled needs them.
   template <Scalar T, Offset O>
   [[nodiscard]] static BlockPartition detect(const Backend& backend, const CsrView<T, O>& matrix,

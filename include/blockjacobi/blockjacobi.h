@@ -158,7 +158,8 @@ BJ_API bj_status bj_partition_offsets(const bj_partition* partition, int32_t* of
 /* The preconditioner M = diag(A_11, ..., A_kk). */
 
 /* The bytes that an object with this pattern will hold in the backend's memory in full storage, without shift,
- * pseudo-inverse or l1, before anything is allocated there. The pattern lies on the host. */
+ * pseudo-inverse or l1, before anything is allocated there; a device may take up to 32 bytes a block more. The pattern
+ * lies on the host. */
 BJ_API bj_status bj_block_jacobi_bytes(const bj_csr* pattern, const bj_partition* partition, size_t* bytes);
 /* Analyses the pattern and inverts the blocks. With matrix->values null only the former: bj_block_jacobi_refresh then
  * brings the values. The matrix lies on the host or on the backend's device and is not referenced afterwards. */
@@ -183,6 +184,9 @@ BJ_API bj_status bj_block_jacobi_create_with(const bj_backend* backend, const bj
 BJ_API bj_status bj_block_jacobi_destroy(bj_block_jacobi* M);
 /* Inverts the blocks for new values of the same pattern, in the order of the matrix given to create. */
 BJ_API bj_status bj_block_jacobi_refresh(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space);
+/* The same for the values of `matrix`, which lies in the backend's space, after a comparison of its pattern with that
+ * of create: BJ_INVALID_ARGUMENT if they differ. Waits. */
+BJ_API bj_status bj_block_jacobi_refresh_matrix(bj_block_jacobi* M, const bj_csr* matrix);
 /* z = op(M^-1) r; both have `size` = rows elements and do not overlap. */
 BJ_API bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const void* r, void* z, int32_t size,
                                        bj_space space);
@@ -191,11 +195,23 @@ BJ_API bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const
 BJ_API bj_status bj_block_jacobi_apply_columns(const bj_block_jacobi* M, bj_op op, const void* alpha, const void* r,
                                                int64_t ldr, const void* beta, void* z, int64_t ldz, int32_t rows,
                                                int32_t columns, int32_t row_major, bj_space space);
-/* The formats of adaptive storage chosen anew; the same as refresh else. Waits, and fails as create does. */
+/* The formats of adaptive storage chosen anew, after which graphs captured with M before are no longer valid; the same
+ * as refresh else. Waits, and fails as create does. */
 BJ_API bj_status bj_block_jacobi_rebuild(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space);
 /* One number a block, to host memory: 0 inverted; k in 1..N: pivot k is exactly zero; N + 1: singular to working
  * precision; -(1 + i + j N): element (i, j) is NaN or Inf. */
 BJ_API bj_status bj_block_jacobi_info(const bj_block_jacobi* M, int32_t* info);
+/* Reciprocal condition number of each equilibrated block, real numbers in the precision of M's scalar, to host memory:
+ * 0 after a zero pivot, NaN for a block with NaN or Inf. */
+BJ_API bj_status bj_block_jacobi_rcond(const bj_block_jacobi* M, void* rcond);
+/* Where the two lie in the backend's memory, as long as M exists; written by refresh and rebuild in the order of the
+ * stream. These do not wait. */
+BJ_API bj_status bj_block_jacobi_info_view(const bj_block_jacobi* M, const int32_t** info);
+BJ_API bj_status bj_block_jacobi_rcond_view(const bj_block_jacobi* M, const void** rcond);
+/* Pivot growth max |u_ij| / max |b_ij| of each equilibrated block, real numbers as above, to host memory. Values as for
+ * refresh; M keeps no matrix. Excludes every other call on M. */
+BJ_API bj_status bj_block_jacobi_pivot_growth(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space,
+                                              void* growth);
 
 /* What set-up found. */
 typedef struct bj_block_jacobi_report {
@@ -211,6 +227,11 @@ typedef struct bj_block_jacobi_report {
                               Hermitian; adaptive, beyond the accuracy */
   double min_rcond;        /* the smallest reciprocal condition number of the blocks that were inverted */
   double entries_inside;   /* entries inside the blocks / entries */
+  /* What bj_block_jacobi_get_report_with finds from the matrix; NaN, NaN and -1 else. */
+  double captured;          /* the weight inside the blocks / the weight, without the diagonal */
+  double max_growth;        /* the largest pivot growth of the blocks without NaN and Inf; NaN if there is none */
+  int32_t max_growth_block; /* its block number, or -1 */
+  int32_t reserved;
 } bj_block_jacobi_report;
 
 BJ_API bj_status bj_block_jacobi_get_report(const bj_block_jacobi* M, bj_block_jacobi_report* report);
@@ -218,6 +239,15 @@ BJ_API bj_status bj_block_jacobi_get_report(const bj_block_jacobi* M, bj_block_j
 BJ_API bj_status bj_block_jacobi_json(const bj_block_jacobi* M, char* buffer, size_t size, size_t* length);
 /* A few lines; names the first ten blocks that could not be inverted. */
 BJ_API bj_status bj_block_jacobi_text(const bj_block_jacobi* M, char* buffer, size_t size, size_t* length);
+
+/* The same with what takes the matrix of the last set-up, on the host or on the backend's device; M keeps none. Exclude
+ * every other call on M. */
+BJ_API bj_status bj_block_jacobi_get_report_with(bj_block_jacobi* M, const bj_csr* matrix,
+                                                 bj_block_jacobi_report* report);
+BJ_API bj_status bj_block_jacobi_json_with(bj_block_jacobi* M, const bj_csr* matrix, char* buffer, size_t size,
+                                           size_t* length);
+BJ_API bj_status bj_block_jacobi_text_with(bj_block_jacobi* M, const bj_csr* matrix, char* buffer, size_t size,
+                                           size_t* length);
 
 /* Operators: the matrix of a linear system. */
 

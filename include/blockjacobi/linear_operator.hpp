@@ -19,7 +19,9 @@ using VectorFunction = std::function<void(VectorView<const T> x, VectorView<T> y
 /// synchronize or allocate, and enqueues the same work each time.
 enum class Capture { no, yes };
 
-/// The square matrix of a linear system, as a product with vectors. Copies share the same operator.
+/// The square matrix of a linear system, as a product with vectors. Copies share the same operator. Thread safety: on a
+/// host backend several threads may call apply() at once and solve with it, provided that a user's function allows
+/// that; on CUDA one at a time. What changes the matrix (its values, BsrMatrix::refresh) excludes every other use.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT LinearOperator {
  public:

@@ -11,8 +11,8 @@ enum class MemorySpace { host, device };
 
 constexpr const char* to_string(MemorySpace space) noexcept { return space == MemorySpace::host ? "host" : "device"; }
 
-/// User's allocator for device memory. A CUDA Backend calls it at construction of objects only, never in refresh,
-/// apply or solver steps. Calls come from the thread that uses the backend.
+/// User's allocator for device memory. A CUDA Backend calls it at construction of objects and for the workspace that
+/// batched.hpp names, never in refresh, apply or solver steps. Calls come from the thread that uses the backend.
 class MemoryResource {
  public:
   virtual ~MemoryResource() = default;

@@ -77,7 +77,8 @@ struct SolveReport {
 [[nodiscard]] BLOCKJACOBI_EXPORT std::string to_text(const SolveReport& report);
 
 /// z = M^-1 r for the solvers: a BlockJacobi (referred to, so that it must outlive this object), a user's function, or
-/// nothing.
+/// nothing. Copies share the function. Thread safety: on a host backend several threads may solve with it at once,
+/// provided that a user's function allows that; on CUDA one at a time. A BlockJacobi's refresh() excludes every solve.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT Preconditioner {
  public:
@@ -105,7 +106,8 @@ class BLOCKJACOBI_EXPORT Preconditioner {
 /// stop change nothing. The recurrence residual is replaced by b - A x where it claims convergence that the recomputed
 /// residual does not show. For b = 0 the result is x = 0. Norms are sums of squares in double, so ||b|| must lie within
 /// 1e-140 .. 1e140 (or be 0): other systems end with nan_or_inf, scale them first. Ends with indefinite_matrix for p^H
-/// A p < 0, indefinite_preconditioner for r^H M^-1 r < 0, breakdown where one of them is 0. Memory: 4 vectors (3
+/// A p < 0, indefinite_preconditioner for r^H M^-1 r < 0, breakdown where one of them is 0. With nan_or_inf x is the
+/// last iterate that was finite. Memory: 4 vectors (3
 /// without M, 5 for small systems on CUDA). Two runs on one device give the same bits. Throws InvalidArgument for
 /// lengths, spaces, backends or options that do not fit, before any launch.
 template <Scalar T>
@@ -137,8 +139,8 @@ template <Scalar T>
 
 /// Damped Richardson iteration x += relaxation M^-1 (b - A x), a smoother and a test of M: it converges if every
 /// eigenvalue of I - relaxation M^-1 A lies within the unit circle. r is b - A x in every iteration, never a
-/// recurrence; divergence ends with max_iterations or nan_or_inf. Memory: 2 vectors (1 without M). Otherwise as cg().
-/// Throws also unless relaxation > 0 is finite.
+/// recurrence; divergence ends with max_iterations or nan_or_inf, and then x may not be finite. Memory: 2 vectors (1
+/// without M). Otherwise as cg(). Throws also unless relaxation > 0 is finite.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport richardson(const LinearOperator<T>& A,
                                                         const std::type_identity_t<Preconditioner<T>>& M,
@@ -149,8 +151,9 @@ template <Scalar T>
 /// Right-preconditioned restarted GMRES(m) (Saad and Schultz, 1986) for general A: minimizes ||b - A x|| over
 /// x0 + M^-1 K_m(A M^-1, r0), with twice-applied classical Gram-Schmidt. Otherwise as cg(), but the stop flag is read,
 /// and with that the stream waited for, as every cycle begins and after every 16 inner iterations on CUDA: three times
-/// a cycle for m = 30. iterations counts inner iterations. Memory: m + 3 vectors and m^2 + 5 m scalars, m =
-/// min(restart, max_iterations, rows). Throws also for restart < 1.
+/// a cycle for m = 30. iterations counts inner iterations. x changes at the end of a cycle, and not at all where the
+/// correction is not finite. Memory: m + 3 vectors and m^2 + 5 m scalars, m = min(restart, max_iterations, rows).
+/// Throws also for restart < 1.
 ///
 /// With BasisPrecision::single and a working precision of double, the basis is stored in single precision (Aliaga,
 /// Anzt, Gruetzmacher, Quintana-Orti and Tomas, 2022), which halves most of the memory and of its traffic. A cycle then
@@ -181,6 +184,8 @@ class BLOCKJACOBI_EXPORT CgWorkspace {
   /// fit as cg(), for user functions with Capture::no, and for max_seconds or progress, which nobody could ask.
   CgWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
               const SolveOptions& options = {});
+  /// A temporary would be gone before the first solve.
+  CgWorkspace(const LinearOperator<T>& A, BlockJacobi<T>&& M, const SolveOptions& options = {}) = delete;
   CgWorkspace(CgWorkspace&&) noexcept;
   CgWorkspace& operator=(CgWorkspace&&) noexcept;
   ~CgWorkspace();
@@ -197,6 +202,7 @@ class BLOCKJACOBI_EXPORT GmresWorkspace {
  public:
   GmresWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
                  const SolveOptions& options = {});
+  GmresWorkspace(const LinearOperator<T>& A, BlockJacobi<T>&& M, const SolveOptions& options = {}) = delete;
   GmresWorkspace(GmresWorkspace&&) noexcept;
   GmresWorkspace& operator=(GmresWorkspace&&) noexcept;
   ~GmresWorkspace();

@@ -79,11 +79,12 @@ struct Suggestion {
 /// What the probes cost: before each the cost model says what checks, transfer, set-up, and products outside of the
 /// iterations will take, and the probe gets as many iterations as then fit into probe_share of the shortest time to
 /// solution that is predicted at that moment, less what the first one cost. If not even one fits, that probe is left
-/// out, and what is known so far decides. Hence probe_cost <= probe_budget, and the probes never take more than
-/// probe_share of what the longer of two solves is predicted to take: one with the 170 iterations and one with those
-/// that the first probe predicts. What it cannot promise is that a system which converges in far fewer pays no more
-/// than its share: the first probe has to find that out, by at least one iteration. probe_seconds is the time it took.
-/// What comes before the probes (the partitions, and captured in one pass over the matrix) is not in it.
+/// out, the second with the first, and what is known so far decides. Hence probe_cost <= probe_budget, and the probes
+/// never take more than probe_share of what the longer of two solves is predicted to take: one with the 170 iterations
+/// and one with those that the first probe predicts. What it cannot promise is that a system which converges in far
+/// fewer pays no more than its share: the first probe has to find that out, by at least one iteration. probe_seconds is
+/// the time it took. What comes before the probes (the partitions, and captured in one pass over the matrix) is not in
+/// it.
 ///
 /// METIS is no candidate: on most systems the partition alone takes longer than a whole solve; it pays where many
 /// solves with one pattern follow. Coupled blocks, whose partition is made by the host, are none on CUDA for the same
@@ -91,7 +92,7 @@ struct Suggestion {
 ///
 /// The same matrix on the same backend with the same number of host threads gives the same recommendation. Waits; not
 /// capturable. Throws InvalidArgument for a matrix that is not square, for rtol outside (0, 1), probe_share outside
-/// [0, 1], restart < 1, or a negative bandwidth or latency.
+/// [0, 1], restart < 1, a negative bandwidth or latency, or a method or policy that is none.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT Suggestion suggest(const Backend& backend, const CsrMatrix<T>& matrix,
                                                     const SuggestOptions& options = {});

@@ -311,7 +311,9 @@ struct BlockCholesky {
     for (int v = 0; v < Tile::values; ++v) {
       const int column = first_column + 4 * v;
       const double column_root = Warp::broadcast(root, Tile::lane_of_row(column));
-      tile.set(v, row >= column ? column_root * x[v] : Wide{});
+      // why: the products of a complex number and its conjugate leave rounding errors in the imaginary part
+      const Wide l = row == column ? detail::from_real<Wide>(detail::real_part(x[v])) : x[v];
+      tile.set(v, row >= column ? column_root * l : Wide{});
       inverse.set(v, root * w[v]);
     }
     if constexpr (exact)

@@ -29,9 +29,9 @@ class BlockPseudoInverse {
 
   /// The rank counts |r_jj| > rtol |r_11|, at most largest_rank; columns behind it are not factored: reflectors made
   /// of rounding errors of rounding errors overflow in single precision. Calls store(i, j, x_ij) once for every
-  /// element.
+  /// element. Returns the rank.
   template <class Store>
-  __device__ void run(Real rtol, int largest_rank, Store store) {
+  __device__ int run(Real rtol, int largest_rank, Store store) {
     for (int j = thread(); j < n_; j += threads()) scratch_.permutation[j] = j;
     __syncthreads();
     factor(rtol, largest_rank);
@@ -41,6 +41,7 @@ class BlockPseudoInverse {
       for (int i = lanes_.rank; i < n_; i += 32) store(scratch_.permutation[i], j, y_[i]);
       lanes_.sync();
     }
+    return rank_;
   }
 
  private:

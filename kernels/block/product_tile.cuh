@@ -55,6 +55,17 @@ struct ProductTile {
       }
   }
 
+  /// An element of B.
+  __device__ static void put(double* b, int row, int column, C x) {
+    double* const to = b + row * stride + (column & ~7) + 2 * (column & 3) + (column >> 2 & 1);
+    if constexpr (is_complex) {
+      to[0] = static_cast<double>(x.re);
+      to[W * stride] = static_cast<double>(x.im);
+    } else {
+      to[0] = static_cast<double>(x);
+    }
+  }
+
   /// Adds the product of `depth` columns of P, the first at `columns`, and as many rows of B. Of P the first `existing`
   /// registers' rows are there; what becomes of the others has no meaning.
   __device__ void add(const C* columns, int column_ld, int existing, const double* b) {

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include "kernels/subwarp/copy_barrier.cuh"
 
 namespace blockjacobi::kernels {
 
@@ -14,9 +13,7 @@ __host__ __device__ constexpr unsigned staging_bytes(unsigned bytes) { return (b
 class Staging {
  public:
   __device__ void begin() {
-    if (threadIdx.x != 0) return;
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address()) : "memory");
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    if (threadIdx.x == 0) barrier_.initialize();
   }
 
   /// `from` has an even address, and the bytes before it down to the last multiple of 16 can be read. Returns where the
@@ -26,11 +23,8 @@ class Staging {
     const std::byte* const source = static_cast<const std::byte*>(from) - shift;
     const unsigned whole = (shift + bytes) / 16 * 16;
     if (threadIdx.x == 0 && whole > 0) {
-      const auto to = static_cast<unsigned>(__cvta_generic_to_shared(area));
-      asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(whole) : "memory");
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-                   "l"(source), "r"(whole), "r"(address())
-                   : "memory");
+      barrier_.expect(whole);
+      barrier_.copy(source, whole, area);
     }
     // What is left of the last 16 bytes; what follows it may not be readable.
     const unsigned rest = whole + 2 * threadIdx.x;
@@ -40,22 +34,13 @@ class Staging {
   }
 
   __device__ void end() {
-    if (threadIdx.x == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
+    if (threadIdx.x == 0) barrier_.arrive();
   }
 
-  __device__ void wait() {
-    unsigned done = 0;
-    while (done == 0)
-      asm volatile("{\n .reg .pred p;\n mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n selp.u32 %0, 1, 0, p;\n}"
-                   : "=r"(done)
-                   : "r"(address())
-                   : "memory");
-  }
+  __device__ void wait() { barrier_.wait(0); }
 
  private:
-  __device__ unsigned address() { return static_cast<unsigned>(__cvta_generic_to_shared(&barrier_)); }
-
-  std::uint64_t barrier_;
+  CopyBarrier barrier_;
 };
 
 }  // namespace blockjacobi::kernels

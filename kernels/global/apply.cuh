@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/check.hpp"
+#include "kernels/global/apply_direct.cuh"
 #include "kernels/global/apply_staged.cuh"
 #include "kernels/global/apply_wide.cuh"
 #include "kernels/global/apply_wide_narrow.cuh"
@@ -40,6 +41,7 @@ class Apply {
       : blocks_(blocks), arguments_(arguments), stream_(stream) {}
 
   void operator()(Groups groups) const {
+    if (direct(groups)) return;
     offset_t lower = 0;
     for (const int upper : staged_apply_bounds) {
       staged(groups, lower, upper);
@@ -58,6 +60,32 @@ class Apply {
     return staging_bytes(static_cast<unsigned>(blocks * block_bytes(n))) +
            K * staging_bytes(static_cast<unsigned>(blocks * vector_bytes(n) / K)) +
            static_cast<unsigned>(blocks * sizeof(index_t));
+  }
+
+  /// Blocks that are all of one order for which there is such a kernel; returns whether there is.
+  bool direct(Groups groups) const {
+    if (groups.size() != 1 || arguments_.op != Op::none) return false;
+    [[maybe_unused]] const detail::StoredGroup& group = groups.front();
+    if constexpr (K > 1 && real && format == detail::Format::full)
+      if (group.size == 8) return launch_direct<8>(apply_order8_kernel<C, Blocks>, "apply_order8_kernel", group);
+    if constexpr (K == 1 && std::is_same_v<C, double> && detail::is_narrow(format)) {
+      constexpr const char* name = "apply_narrow_columns_kernel";
+      constexpr int lanes = direct_apply_narrow_lanes;
+      if (group.size == 8) return launch_direct<lanes>(apply_narrow_columns_kernel<format, 8, Blocks>, name, group);
+      if constexpr (in_16_bits)
+        if (group.size == 12) return launch_direct<lanes>(apply_narrow_columns_kernel<format, 12, Blocks>, name, group);
+    }
+    return false;
+  }
+
+  template <int lanes, class Kernel>
+  bool launch_direct(Kernel* kernel, const char* name, const detail::StoredGroup& group) const {
+    constexpr int blocks = direct_apply_threads / lanes;
+    if (group.count == 0) return true;
+    const ApplyGroup work{group.start, group.first_slot, group.first_row, group.count, 0, group.size, blocks};
+    kernel<<<(group.count - 1) / blocks + 1, direct_apply_threads, 0, stream_>>>(work, blocks_, arguments_);
+    check_launch(name);
+    return true;
   }
 
   void staged(Groups groups, offset_t lower, offset_t upper) const {

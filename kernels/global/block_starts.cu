@@ -99,22 +99,36 @@ struct TileStarts {
   }
 };
 
+/// The merged blocks are as long as they can be.
+struct FittingBlocks {
+  index_t max_size;
+  __device__ int end(const TileStarts& tile, int row) const { return tile.end_of_block(row, max_size); }
+};
+/// The merged block that begins at row i has lengths[i] rows, max_size at most.
+struct GivenBlocks {
+  index_t max_size;
+  const std::uint16_t* lengths;
+  __device__ int end(const TileStarts&, int row) const { return row + lengths[offset_t{blockIdx.x} * tile_rows + row]; }
+};
+
 // Where the merged blocks of a tile begin depends on the first of them alone, which lies in the first max_size rows: a
 // tile is a map from the first merged start in it to the first one behind it. These maps are composed as in a scan.
 
 /// exits[tile][e]: rows from the end of the tile to the first merged start behind it, if e is the first in it.
+template <class Blocks>
 __global__ void __launch_bounds__(max_block_size)
-    tile_exits_kernel(const index_t rows, const index_t max_size, const std::uint32_t* const starts,
+    tile_exits_kernel(const index_t rows, const Blocks blocks, const std::uint32_t* const starts,
                       std::uint16_t* const exits) {
   __shared__ TileStarts tile;
   tile.load(rows, starts);
   const int entry = static_cast<int>(threadIdx.x);
-  if (entry >= max_size) return;
+  if (entry >= blocks.max_size) return;
   const offset_t own_rows = min(offset_t{tile_rows}, rows - offset_t{blockIdx.x} * tile_rows);
   int row = entry;
   if (entry < own_rows && tile.has(entry))
-    while (row < own_rows) row = tile.end_of_block(row, max_size);
-  exits[offset_t{blockIdx.x} * max_size + entry] = static_cast<std::uint16_t>(row >= tile_rows ? row - tile_rows : 0);
+    while (row < own_rows) row = blocks.end(tile, row);
+  exits[offset_t{blockIdx.x} * blocks.max_size + entry] =
+      static_cast<std::uint16_t>(row >= tile_rows ? row - tile_rows : 0);
 }
 
 /// Maps that are composed at a time.
@@ -144,8 +158,9 @@ __global__ void distribute_kernel(const index_t maps, const index_t max_size, co
 }
 
 /// A thread walks through its tile.
+template <class Blocks>
 __global__ void __launch_bounds__(tile_words)
-    mark_merged_kernel(const index_t rows, const index_t max_size, const std::uint32_t* const starts,
+    mark_merged_kernel(const index_t rows, const Blocks blocks, const std::uint32_t* const starts,
                        const std::uint16_t* const entries, std::uint32_t* const merged) {
   __shared__ TileStarts tile;
   __shared__ std::uint32_t marks[tile_words];
@@ -153,8 +168,7 @@ __global__ void __launch_bounds__(tile_words)
   tile.load(rows, starts);
   const offset_t own_rows = min(offset_t{tile_rows}, rows - offset_t{blockIdx.x} * tile_rows);
   if (threadIdx.x == 0)
-    for (int row = entries[blockIdx.x]; row < own_rows; row = tile.end_of_block(row, max_size))
-      marks[row / 32] |= 1u << row % 32;
+    for (int row = entries[blockIdx.x]; row < own_rows; row = blocks.end(tile, row)) marks[row / 32] |= 1u << row % 32;
   __syncthreads();
   const offset_t word = offset_t{blockIdx.x} * tile_words + threadIdx.x;
   if (word * 32 < rows) merged[word] = marks[threadIdx.x];
@@ -165,6 +179,38 @@ std::vector<index_t> levels_of(index_t rows) {
   std::vector<index_t> levels{tiles_of(rows)};
   while (levels.back() > 1) levels.push_back((levels.back() + composed - 1) / composed);
   return levels;
+}
+
+template <class Blocks>
+void merge(index_t rows, const Blocks& blocks, const std::uint32_t* starts, std::uint32_t* merged, void* scratch,
+           CUstream_st* stream) {
+  const index_t max_size = blocks.max_size;
+  const std::vector<index_t> levels = levels_of(rows);
+  std::vector<std::uint16_t*> exits, entries;
+  auto* next = static_cast<std::uint16_t*>(scratch);
+  for (const index_t count : levels) {
+    exits.push_back(next);
+    entries.push_back(next + offset_t{count} * max_size);
+    next = entries.back() + count;
+  }
+  const auto tiles = static_cast<unsigned>(levels[0]);
+  const auto threads = static_cast<unsigned>((max_size + 31) / 32 * 32);
+  tile_exits_kernel<<<tiles, threads, 0, stream>>>(rows, blocks, starts, exits[0]);
+  check_launch("tile_exits_kernel");
+  const std::size_t top = levels.size() - 1;
+  for (std::size_t l = 0; l < top; ++l) {
+    compose_kernel<<<static_cast<unsigned>(levels[l + 1]), threads, 0, stream>>>(levels[l], max_size, exits[l],
+                                                                                 exits[l + 1]);
+    check_launch("compose_kernel");
+  }
+  check(cudaMemsetAsync(entries[top], 0, sizeof(std::uint16_t), stream), "cudaMemsetAsync(entries)");
+  for (std::size_t l = top; l-- > 0;) {
+    const auto groups = static_cast<unsigned>((levels[l + 1] + 127) / 128);
+    distribute_kernel<<<groups, 128, 0, stream>>>(levels[l], max_size, exits[l], entries[l + 1], entries[l]);
+    check_launch("distribute_kernel");
+  }
+  mark_merged_kernel<<<tiles, tile_words, 0, stream>>>(rows, blocks, starts, entries[0], merged);
+  check_launch("mark_merged_kernel");
 }
 
 }  // namespace
@@ -188,32 +234,12 @@ std::size_t merge_scratch_bytes(index_t rows, index_t max_size) {
 
 void merge_greedily(index_t rows, index_t max_size, const std::uint32_t* starts, std::uint32_t* merged, void* scratch,
                     CUstream_st* stream) {
-  const std::vector<index_t> levels = levels_of(rows);
-  std::vector<std::uint16_t*> exits, entries;
-  auto* next = static_cast<std::uint16_t*>(scratch);
-  for (const index_t count : levels) {
-    exits.push_back(next);
-    entries.push_back(next + offset_t{count} * max_size);
-    next = entries.back() + count;
-  }
-  const auto tiles = static_cast<unsigned>(levels[0]);
-  const auto threads = static_cast<unsigned>((max_size + 31) / 32 * 32);
-  tile_exits_kernel<<<tiles, threads, 0, stream>>>(rows, max_size, starts, exits[0]);
-  check_launch("tile_exits_kernel");
-  const std::size_t top = levels.size() - 1;
-  for (std::size_t l = 0; l < top; ++l) {
-    compose_kernel<<<static_cast<unsigned>(levels[l + 1]), threads, 0, stream>>>(levels[l], max_size, exits[l],
-                                                                                 exits[l + 1]);
-    check_launch("compose_kernel");
-  }
-  check(cudaMemsetAsync(entries[top], 0, sizeof(std::uint16_t), stream), "cudaMemsetAsync(entries)");
-  for (std::size_t l = top; l-- > 0;) {
-    const auto blocks = static_cast<unsigned>((levels[l + 1] + 127) / 128);
-    distribute_kernel<<<blocks, 128, 0, stream>>>(levels[l], max_size, exits[l], entries[l + 1], entries[l]);
-    check_launch("distribute_kernel");
-  }
-  mark_merged_kernel<<<tiles, tile_words, 0, stream>>>(rows, max_size, starts, entries[0], merged);
-  check_launch("mark_merged_kernel");
+  merge(rows, FittingBlocks{max_size}, starts, merged, scratch, stream);
+}
+
+void merge_coupled(index_t rows, index_t max_size, const std::uint32_t* starts, const std::uint16_t* lengths,
+                   std::uint32_t* merged, void* scratch, CUstream_st* stream) {
+  merge(rows, GivenBlocks{max_size, lengths}, starts, merged, scratch, stream);
 }
 
 }  // namespace blockjacobi::kernels

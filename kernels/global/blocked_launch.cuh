@@ -13,10 +13,6 @@ namespace blockjacobi::kernels {
 template <class C>
 inline constexpr int scalar_words = static_cast<int>(sizeof(C) / 4);
 
-/// Panels of the blocked algorithms for C.
-template <class C>
-inline constexpr int panel_width = blocked_panel(scalar_words<C>);
-
 /// Bytes, such that what follows is aligned for all.
 __host__ __device__ constexpr std::size_t aligned_bytes(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 
@@ -43,6 +39,33 @@ void launch_blocked(void (*kernel)(Parameters...), const char* name, int rows, o
         "cudaFuncSetAttribute");
   kernel<<<static_cast<unsigned>(count), static_cast<unsigned>(threads_for_rows(rows)), bytes, stream>>>(arguments...);
   check_launch(name);
+}
+
+/// The same with a cluster of `blocks` thread blocks for each matrix, if the device needs no more than `turns` turns of
+/// clusters for all of them; returns whether it does.
+template <class... Parameters, class... Arguments>
+bool launch_clusters(void (*kernel)(Parameters...), const char* name, int rows, offset_t count, int blocks, int turns,
+                     std::size_t bytes, CUstream_st* stream, Arguments... arguments) {
+  const std::size_t limit = shared_memory_limit();
+  if (bytes > limit) return false;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limit)),
+        "cudaFuncSetAttribute");
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "cudaFuncSetAttribute");
+  cudaLaunchAttribute shape{};
+  shape.id = cudaLaunchAttributeClusterDimension;
+  shape.val.clusterDim = {static_cast<unsigned>(blocks), 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(count * blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads_for_rows(rows)));
+  config.dynamicSmemBytes = bytes;
+  config.stream = stream;
+  config.attrs = &shape;
+  config.numAttrs = 1;
+  int at_a_time = 0;
+  check(cudaOccupancyMaxActiveClusters(&at_a_time, kernel, &config), "cudaOccupancyMaxActiveClusters");
+  if (count > static_cast<offset_t>(at_a_time) * turns) return false;
+  check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), name);
+  return true;
 }
 
 }  // namespace blockjacobi::kernels

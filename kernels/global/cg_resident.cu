@@ -5,6 +5,7 @@
 #include "kernels/block/staged_state.cuh"
 #include "kernels/global/block_tasks.cuh"
 #include "kernels/global/csr_rows.cuh"
+#include "kernels/global/device_attribute.hpp"
 #include "kernels/global/vector.cuh"
 
 // Iterations of CG in one launch, for systems that live in L2: a thread block keeps its rows of the matrix in shared
@@ -291,13 +292,6 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) cg_resident_kernel
 /// As large as cg_resident_kernel at its largest.
 __global__ void __launch_bounds__(resident_policy.threads, 1) resident_probe_kernel() {}
 
-int attribute(cudaDeviceAttr name) {
-  int device = 0, value = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&value, name, device), "cudaDeviceGetAttribute");
-  return value;
-}
-
 template <class Kernel>
 cudaError_t launch_resident(Kernel kernel, int blocks, void** arguments, CUstream_st* stream) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, resident_shared_bytes),
@@ -324,10 +318,11 @@ std::size_t exchange_bytes() noexcept { return 2 * sizeof(ExchangeSlot) * reside
 template <class C>
 bool cg_can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
                    CUstream_st* stream) {
-  if (matrix.rows == 0 || !are_tiny(inverse) || attribute(cudaDevAttrCooperativeLaunch) == 0) return false;
-  const int blocks = attribute(cudaDevAttrMultiProcessorCount);
+  if (matrix.rows == 0 || !are_tiny(inverse) || device_attribute(cudaDevAttrCooperativeLaunch) == 0) return false;
+  const int blocks = device_attribute(cudaDevAttrMultiProcessorCount);
   if (blocks > resident_policy.threads) return false;
-  if (attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) < resident_shared_bytes + resident_static_bytes) return false;
+  if (device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) < resident_shared_bytes + resident_static_bytes)
+    return false;
   constexpr offset_t entries_per_block = resident_entry_bytes / (sizeof(C) + sizeof(int));
   return matrix.rows <= resident_rows_per_block * blocks && matrix.nnz <= entries_per_block * blocks &&
          fits_stream(blocks, stream);
@@ -346,7 +341,7 @@ void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<co
                                  iterations,
                                  shared_bytes > 0 ? shared_bytes : resident_shared_bytes};
   void* pointers[] = {&arguments};
-  check(launch_resident(cg_resident_kernel<C>, attribute(cudaDevAttrMultiProcessorCount), pointers, stream),
+  check(launch_resident(cg_resident_kernel<C>, device_attribute(cudaDevAttrMultiProcessorCount), pointers, stream),
         "cg_resident_kernel");
 }
 

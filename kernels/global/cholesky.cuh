@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/global/blocked.hpp"
 #include "kernels/global/tile_batch.cuh"
 #include "kernels/subwarp/tile_cholesky.cuh"
 #include "kernels/subwarp/tile_solve.cuh"
@@ -91,18 +92,22 @@ struct CholeskySolve {
 template <class C>
 void potri(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
   launch_tiles(CholeskyInverse<C>{a, triangle, info}, "potri", stream);
+  if (a.rows > largest_tiny_order) potri_blocked(triangle, a, info, stream);
 }
 
 template <class C>
 void spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
-                 batched::SpdStorage storage, int* info, CUstream_st* stream) {
+                 batched::SpdStorage storage, int* info, const MatrixBatchView<C>& work, CUstream_st* stream) {
   launch_tiles(SpdInverse<C>{a, x, triangle, storage, info}, "spd_inverse", stream);
+  if (a.rows > largest_tiny_order) spd_inverse_blocked(triangle, a, x, storage, info, work, stream);
 }
 
 template <class C>
 void potrs(batched::Triangle triangle, const MatrixBatchView<const C>& cholesky, const MatrixBatchView<C>& b,
            CUstream_st* stream) {
-  if (b.cols > 0) launch_tiles(CholeskySolve<C>{cholesky, b, triangle}, "potrs", stream);
+  if (b.cols == 0) return;
+  launch_tiles(CholeskySolve<C>{cholesky, b, triangle}, "potrs", stream);
+  if (cholesky.rows > largest_tiny_order) potrs_blocked(triangle, cholesky, b, stream);
 }
 
 }  // namespace blockjacobi::kernels

@@ -4,7 +4,7 @@ namespace blockjacobi::kernels {
 
 template void potri(batched::Triangle, const MatrixBatchView<double>&, int*, CUstream_st*);
 template void spd_inverse(batched::Triangle, const MatrixBatchView<const double>&, const MatrixBatchView<double>&,
-                          batched::SpdStorage, int*, CUstream_st*);
+                          batched::SpdStorage, int*, const MatrixBatchView<double>&, CUstream_st*);
 template void potrs(batched::Triangle, const MatrixBatchView<const double>&, const MatrixBatchView<double>&,
                     CUstream_st*);
 

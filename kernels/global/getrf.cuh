@@ -6,6 +6,7 @@
 #include "kernels/subwarp/careful_lu.cuh"
 #include "kernels/subwarp/row_lu.cuh"
 #include "kernels/subwarp/thread_tile.cuh"
+#include "kernels/subwarp/warp_stage.cuh"
 
 namespace blockjacobi::kernels {
 
@@ -80,10 +81,9 @@ __global__ void __launch_bounds__(32 * lu_policy<N, C>.warps, lu_policy<N, C>.re
 }
 
 /// A warp a thread block: the matrices stay in shared memory.
-template <int N, class C>
-__global__ void __launch_bounds__(32, block_lu_resident(words_of<C>, N))
+template <int N, int lanes, class C>
+__global__ void __launch_bounds__(32, block_lu_resident(words_of<C>, detail::Arithmetic<C>::is_complex, N))
     getrf_block_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
-  constexpr int lanes = block_lanes;
   using Tile = BlockTile<C, N, lanes>;
   extern __shared__ __align__(16) unsigned char shared[];
   const auto team = Team<lanes>::current();
@@ -172,6 +172,28 @@ __global__ void __launch_bounds__(straight_threads)
   });
 }
 
+/// A matrix a lane, through shuffles.
+template <int N, class C>
+__global__ void __launch_bounds__(warp_design_threads)
+    getrf_warp_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
+  using Stage = WarpStage<C, N>;
+  const auto share = WarpShare::of(a.count);
+  if (share.count <= 0) return;
+  Stage stage;
+  stage.fetch(a[share.first].data, share.count);
+  ThreadTile<C, N> tile;
+  stage.load(tile.x);
+  int interchange[N];
+  const int outcome = tile.factorize(interchange);
+  if (Stage::own() < share.count) {
+    const offset_t k = share.first + Stage::own();
+    store_interchanges(interchange, ipiv + k * N);
+    info[k] = outcome;
+  }
+  stage.store(tile.x);
+  stage.flush(a[share.first].data, share.count);
+}
+
 template <int N, class C>
 __global__ void __launch_bounds__(thread_design_threads, thread_design_blocks<N, C>)
     getrf_thread_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
@@ -218,6 +240,9 @@ void launch_getrf_packed(const MatrixBatchView<C>& a, index_t* ipiv, int* info, 
   if constexpr (lu_straight(words_of<C>, N)) {
     getrf_straight_kernel<N, C>
         <<<grid_for(a.count, straight_tile<N>, "getrf"), straight_threads, 0, stream>>>(batch, ipiv, info);
+  } else if constexpr (by_warp(words_of<C>, N)) {
+    getrf_warp_kernel<N, C>
+        <<<grid_for(a.count, warp_design_threads, "getrf"), warp_design_threads, 0, stream>>>(batch, ipiv, info);
   } else if constexpr (lu_by_thread(words_of<C>, complex, N)) {
     constexpr std::size_t interchanges = static_cast<std::size_t>(thread_design_threads) * N * sizeof(index_t);
     constexpr std::size_t bytes = std::max(ThreadStage<C, N, thread_design_threads>::shared_bytes, interchanges);
@@ -225,10 +250,10 @@ void launch_getrf_packed(const MatrixBatchView<C>& a, index_t* ipiv, int* info, 
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, thread_design_threads, "getrf"), thread_design_threads, bytes, stream>>>(batch, ipiv,
                                                                                                         info);
-  } else if constexpr (lu_by_blocks(words_of<C>, complex, N)) {
-    constexpr int teams = Team<block_lanes>::per_warp;
-    constexpr std::size_t bytes = static_cast<std::size_t>(teams) * BlockTile<C, N, block_lanes>::bytes;
-    auto* kernel = getrf_block_kernel<N, C>;
+  } else if constexpr (lu_by_blocks(words_of<C>, complex, N) > 0) {
+    constexpr int lanes = lu_by_blocks(words_of<C>, complex, N), teams = Team<lanes>::per_warp;
+    constexpr std::size_t bytes = static_cast<std::size_t>(teams) * BlockTile<C, N, lanes>::bytes;
+    auto* kernel = getrf_block_kernel<N, lanes, C>;
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, teams, "getrf"), 32, bytes, stream>>>(batch, ipiv, info);
   } else {

@@ -46,6 +46,7 @@ __global__ void __launch_bounds__(Threads) getrf_left_kernel(const MatrixBatchVi
 
 template <class C, bool far>
 void getrf_left(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
+  static_assert(LeftLu<C, far>::bytes(far ? largest_blocked_order : largest_near_lu_order) <= largest_shared_bytes);
   auto* kernel = getrf_left_kernel<C, far, lu_threads(detail::Arithmetic<C>::is_complex, far)>;
   if constexpr (std::is_same_v<C, double>)
     if (is_roomy_lu(a.rows)) kernel = getrf_left_kernel<C, far, roomy_lu_threads>;

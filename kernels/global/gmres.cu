@@ -237,6 +237,16 @@ __global__ void __launch_bounds__(vector_policy.threads)
   u[i] = sum;
 }
 
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    gmres_check_kernel(index_t n, const C* u, detail::GmresState* state, const ReductionWorkspace workspace) {
+  __shared__ GridSum<1>::Scratch scratch;
+  double sum[1] = {0.0};
+  for_each_element(n, [&](offset_t i) { accumulate_square(sum[0], u[i]); });
+  if (!GridSum<1>::run(sum, workspace.partials, workspace.tickets, scratch)) return;
+  if (threadIdx.x == 0) detail::gmres_check_correction(*state, sum[0]);
+}
+
 /// h[k] = v_k^H w, k < columns, in launches of at most basis_policy.groups groups of columns.
 template <class C, class B>
 void project(Projection<C, B> a, const detail::GmresState* state, const ReductionWorkspace& workspace,
@@ -341,6 +351,13 @@ void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& 
   check_launch("gmres_combine_kernel");
 }
 
+template <class C>
+void gmres_check(index_t n, const C* u, detail::GmresState* state, const ReductionWorkspace& workspace,
+                 CUstream_st* stream) {
+  gmres_check_kernel<<<reduction_blocks(n), vector_policy.threads, 0, stream>>>(n, u, state, workspace);
+  check_launch("gmres_check_kernel");
+}
+
 #define BLOCKJACOBI_INSTANTIATE(C, B)                                                                                 \
   template void gmres_begin(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, detail::GmresState*,              \
                             const ReductionWorkspace&, CUstream_st*);                                                 \
@@ -355,5 +372,12 @@ BLOCKJACOBI_INSTANTIATE(detail::Complex<float>, detail::Complex<float>);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<double>, detail::Complex<double>);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<double>, detail::Complex<float>);
 #undef BLOCKJACOBI_INSTANTIATE
+
+template void gmres_check(index_t, const float*, detail::GmresState*, const ReductionWorkspace&, CUstream_st*);
+template void gmres_check(index_t, const double*, detail::GmresState*, const ReductionWorkspace&, CUstream_st*);
+template void gmres_check(index_t, const detail::Complex<float>*, detail::GmresState*, const ReductionWorkspace&,
+                          CUstream_st*);
+template void gmres_check(index_t, const detail::Complex<double>*, detail::GmresState*, const ReductionWorkspace&,
+                          CUstream_st*);
 
 }  // namespace blockjacobi::kernels

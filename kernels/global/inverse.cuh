@@ -6,6 +6,7 @@
 #include "kernels/subwarp/careful_inverse.cuh"
 #include "kernels/subwarp/row_inverse.cuh"
 #include "kernels/subwarp/thread_tile.cuh"
+#include "kernels/subwarp/warp_stage.cuh"
 
 namespace blockjacobi::kernels {
 
@@ -143,6 +144,24 @@ __global__ void __launch_bounds__(32 * inverse_policy<N, C>.warps, inverse_polic
   }
 }
 
+/// The inverse of one matrix in its thread, its columns in place by selection; NaN if there is none. Returns info.
+template <int N, class C>
+__device__ int invert_in_thread(ThreadTile<C, N>& tile, C (&inverse)[N][N]) {
+  int order[N];
+  const int info = tile.invert(order);
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      C element = quiet_nan<C>();
+#pragma unroll
+      for (int from = 0; from < N; ++from)
+        if (info == 0 && order[from] == j) element = tile.x[i][from];
+      inverse[i][j] = element;
+    }
+  return info;
+}
+
 template <int N, class C>
 __global__ void __launch_bounds__(straight_threads)
     inverse_straight_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
@@ -150,22 +169,28 @@ __global__ void __launch_bounds__(straight_threads)
   ThreadTile<C, N> tile[straight_matrices<N>];
   for_each_straight<N>(a.count, [&](int m, offset_t k) { Stage::load(a[k].data, tile[m].x); });
   for_each_straight<N>(a.count, [&](int m, offset_t k) {
-    int order[N];
-    const int outcome = tile[m].invert(order);
     C inverse[N][N];
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-#pragma unroll
-      for (int j = 0; j < N; ++j) {
-        C element = quiet_nan<C>();
-#pragma unroll
-        for (int from = 0; from < N; ++from)
-          if (outcome == 0 && order[from] == j) element = tile[m].x[i][from];
-        inverse[i][j] = element;
-      }
+    info[k] = invert_in_thread(tile[m], inverse);
     Stage::store(inverse, x[k].data);
-    info[k] = outcome;
   });
+}
+
+/// A matrix a lane, through shuffles.
+template <int N, class C>
+__global__ void __launch_bounds__(warp_design_threads)
+    inverse_warp_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+  using Stage = WarpStage<C, N>;
+  const auto share = WarpShare::of(a.count);
+  if (share.count <= 0) return;
+  Stage stage;
+  stage.fetch(a[share.first].data, share.count);
+  ThreadTile<C, N> tile;
+  stage.load(tile.x);
+  C inverse[N][N];
+  const int outcome = invert_in_thread(tile, inverse);
+  if (Stage::own() < share.count) info[share.first + Stage::own()] = outcome;
+  stage.store(inverse);
+  stage.flush(x[share.first].data, share.count);
 }
 
 template <int N, class C>
@@ -200,6 +225,9 @@ void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchV
   if constexpr (inverse_straight(words_of<C>, N)) {
     inverse_straight_kernel<N, C>
         <<<grid_for(a.count, straight_tile<N>, "inverse"), straight_threads, 0, stream>>>(source, target, info);
+  } else if constexpr (by_warp(words_of<C>, N)) {
+    inverse_warp_kernel<N, C>
+        <<<grid_for(a.count, warp_design_threads, "inverse"), warp_design_threads, 0, stream>>>(source, target, info);
   } else if constexpr (inverse_by_thread(words_of<C>, complex, N)) {
     constexpr std::size_t bytes = ThreadStage<C, N, thread_design_threads>::shared_bytes;
     auto* kernel = inverse_thread_kernel<N, C>;
@@ -207,8 +235,9 @@ void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchV
     kernel<<<grid_for(a.count, thread_design_threads, "inverse"), thread_design_threads, bytes, stream>>>(source,
                                                                                                           target, info);
   } else if constexpr (inverse_by_blocks(words_of<C>, complex, N)) {
-    constexpr int teams = Team<block_lanes>::per_warp;
-    constexpr std::size_t bytes = static_cast<std::size_t>(teams) * BlockTile<C, N, block_lanes>::bytes;
+    using Inverse = BlockInverse<C, N>;
+    constexpr int teams = Team<Inverse::lanes>::per_warp;
+    constexpr std::size_t bytes = static_cast<std::size_t>(teams) * Inverse::Tile::bytes;
     auto* kernel = inverse_block_kernel<N, C>;
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, teams, "inverse"), 32, bytes, stream>>>(source, target, info);

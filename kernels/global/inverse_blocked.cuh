@@ -2,7 +2,11 @@
 
 #include "kernels/block/block_gauss_jordan.cuh"
 #include "kernels/block/block_lu_inverse.cuh"
+#include "kernels/block/cluster_gauss_jordan.cuh"
+#include "kernels/block/permute_columns.cuh"
 #include "kernels/global/blocked_launch.cuh"
+
+#include <algorithm>
 
 namespace blockjacobi::kernels {
 
@@ -13,28 +17,15 @@ __device__ void fill_matrix(const detail::MatrixRef<C>& x, C value) {
     for (int i = static_cast<int>(threadIdx.x) % 32; i < x.rows; i += 32) x(i, j) = value;
 }
 
-/// Which row of A is at each position after getrf's interchanges; by one thread.
-__device__ inline void apply_interchanges(const index_t* ipiv, int n, int* source_row) {
-  for (int i = 0; i < n; ++i) source_row[i] = i;
-  for (int i = 0; i < n; ++i) {
-    const int p = ipiv[i] - 1, row = source_row[p];
-    source_row[p] = source_row[i];
-    source_row[i] = row;
+/// Where getrf's interchanges, counted from 1, bring row `row`.
+__device__ inline int interchanged(int row, const int* ipiv, int n) {
+  int place = row;
+#pragma unroll 4
+  for (int k = 0; k < n; ++k) {
+    const int pivot = ipiv[k] - 1;
+    place = place == k ? pivot : place == pivot ? k : place;
   }
-}
-
-/// Column j becomes column place[j], in place, H rows at a time through `buffer` of H x n elements; H divides 32.
-template <int H, class C>
-__device__ void permute_columns(const detail::MatrixRef<C>& x, const int* place, C* buffer) {
-  const int row = static_cast<int>(threadIdx.x) % H, group = static_cast<int>(threadIdx.x) / H;
-  const int groups = static_cast<int>(blockDim.x) / H;
-  for (int first = 0; first < x.rows; first += H) {
-    const bool exists = first + row < x.rows;
-    for (int j = group; j < x.cols && exists; j += groups) buffer[j * H + row] = x(first + row, j);
-    __syncthreads();
-    for (int j = group; j < x.cols && exists; j += groups) x(first + row, place[j]) = buffer[j * H + row];
-    __syncthreads();
-  }
+  return place;
 }
 
 /// By Gauss-Jordan elimination, one matrix a thread block of at most Threads threads. Blocks thread blocks a
@@ -51,52 +42,90 @@ __global__ void __launch_bounds__(Threads, Blocks)
   if (n <= largest_tiny_order) return;
   const auto inverse = detail::matrix_of(x, k, n, n);
   const auto layout = Elimination::Layout::of(n, policy);
-  const auto outcome = Elimination(shared, n, layout).template run_in<Place>(matrix, inverse);
+  const auto outcome = Elimination{shared, n, layout}.template run_in<Place>(matrix, inverse);
   if (!outcome.regular) fill_matrix(inverse, quiet_nan<C>());
   if (threadIdx.x == 0) info[k] = outcome.info;
 }
 
-/// The inverse from the factors of getrf: the block's threads copy them to x if they are elsewhere, and look for what
-/// has no inverse.
-template <class C>
-__global__ void __launch_bounds__(uncached_threads, 1)
+/// The same, one matrix a cluster.
+template <class C, int W>
+__global__ void __launch_bounds__(largest_blocked_order, 1)
+    inverse_cluster_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, int* info) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  const auto cluster = cooperative_groups::this_cluster();
+  const offset_t k = blockIdx.x / cluster.num_blocks();
+  const auto matrix = detail::matrix_of(a, k);
+  const int n = matrix.rows;
+  if (n <= largest_tiny_order) return;
+  const auto inverse = detail::matrix_of(x, k, n, n);
+  const auto outcome = ClusterGaussJordan<C, W>(shared, n).run(matrix, inverse);
+  if (cluster.block_rank() != 0) return;
+  if (!outcome.regular) fill_matrix(inverse, quiet_nan<C>());
+  if (threadIdx.x == 0) info[k] = outcome.info;
+}
+
+/// Shared memory of the inversion from the factors, before what BlockLuInverse has.
+struct GetriLayout {
+  int* column;      ///< n: of x, for each of U
+  int* source_row;  ///< n: which row of A is at each position
+  int* zero;        ///< first zero of the diagonal of U (1-based), or INT_MAX
+  int* non_finite;
+  unsigned char* scratch;
+
+  __host__ __device__ static constexpr std::size_t bytes(int n) {
+    return aligned_bytes(static_cast<std::size_t>(2 * n + 2) * sizeof(int));
+  }
+  __device__ GetriLayout(unsigned char* shared, int n)
+      : column(reinterpret_cast<int*>(shared)),
+        source_row(column + n),
+        zero(source_row + n),
+        non_finite(zero + 1),
+        scratch(shared + bytes(n)) {}
+};
+
+/// The inverse from the factors of getrf, one matrix a thread block with a thread for each row; looks for what has no
+/// inverse first.
+template <class C, int W, int Threads, int Blocks>
+__global__ void __launch_bounds__(Threads, Blocks)
     getri_blocked_kernel(const MatrixBatchView<const C> lu, const index_t* ipiv, const MatrixBatchView<C> x,
-                         int* info) {
-  using FromLu = BlockLuInverse<C, panel_width<C>>;
+                         const int stages, int* info) {
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;
   const auto factors = detail::matrix_of(lu, k);
   const int n = factors.rows, thread = static_cast<int>(threadIdx.x);
   if (n <= largest_tiny_order) return;
   const auto inverse = detail::matrix_of(x, k, n, n);
-  int* const source_row = reinterpret_cast<int*>(shared);
-  int &zero = source_row[n], &non_finite = source_row[n + 1];
+  const GetriLayout memory(shared, n);
+  if (thread < n) memory.column[thread] = ipiv[k * lu.rows + thread];
   if (thread == 0) {
-    zero = INT_MAX;
-    non_finite = 0;
+    *memory.zero = INT_MAX;
+    *memory.non_finite = 0;
   }
   __syncthreads();
-  if (thread < n && detail::is_zero(factors(thread, thread))) atomicMin(&zero, thread + 1);
+  if (thread < n && detail::is_zero(factors(thread, thread))) atomicMin(memory.zero, thread + 1);
   bool finite = true;
   for (int j = thread / 32; j < n; j += static_cast<int>(blockDim.x) / 32)
+#pragma unroll 4
     for (int i = thread % 32; i < n; i += 32) {
-      const C value = factors(i, j);
-      finite = finite && detail::finite(value);
-      inverse(i, j) = value;
+      const C value = factors(i, j);  // not only while all are finite, so that loads overlap
+      finite = detail::finite(value) && finite;
     }
-  if (!finite) atomicOr(&non_finite, 1);
-
-  unsigned char* const scratch = shared + aligned_bytes(static_cast<std::size_t>(n + 2) * sizeof(int));
-  if (thread == 0) apply_interchanges(ipiv + k * lu.rows, n, source_row);
+  if (!finite) atomicOr(memory.non_finite, 1);
+  if (thread < n) memory.source_row[interchanged(thread, memory.column, n)] = thread;
   __syncthreads();
-  const bool regular = zero == INT_MAX && non_finite == 0;
-  if (regular) {
-    FromLu(inverse, scratch).run();
-    permute_columns<panel_width<C>>(inverse, source_row, reinterpret_cast<C*>(scratch));
-  } else {
-    fill_matrix(inverse, quiet_nan<C>());
-  }
+  const int zero = *memory.zero;
   if (thread == 0) info[k] = zero == INT_MAX ? 0 : zero;
+  if (zero != INT_MAX || *memory.non_finite != 0) return fill_matrix(inverse, quiet_nan<C>());
+
+  const bool in_place = factors.data == inverse.data;
+  if (thread < n) memory.column[thread] = in_place ? thread : memory.source_row[thread];
+  __syncthreads();
+  const BlockLuInverse<C, W> from_lu(factors, inverse, memory.column, memory.scratch, stages);
+  from_lu.run();
+  if (in_place)
+    permute_columns(
+        inverse, [&](int j) { return memory.source_row[j]; }, reinterpret_cast<C*>(memory.scratch),
+        from_lu.staged_elements(n) * static_cast<int>(sizeof(double) / sizeof(float)) / scalar_words<C>);
 }
 
 template <class C, GaussJordanPlace Place, int Threads, int Blocks>
@@ -109,15 +138,32 @@ void inverse_blocked_in(const MatrixBatchView<const C>& a, const MatrixBatchView
                  Elimination::bytes(a.rows, Elimination::Layout::of(a.rows, policy)), stream, a, x, policy, info);
 }
 
+/// By a cluster for each of few matrices; returns whether the device has room for that.
+template <class C>
+bool inverse_by_clusters(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                         CUstream_st* stream) {
+  constexpr int width = gauss_jordan_width(scalar_words<C>, detail::Arithmetic<C>::is_complex);
+  using Elimination = ClusterGaussJordan<C, width>;
+  if (a.rows < least_cluster_order) return false;
+  for (const ClusterPolicy& policy : cluster_policies) {
+    if (a.count > policy.matrices || (policy.turns > 1 && a.rows <= largest_one_turn_order)) continue;
+    const int blocks = std::min(policy.blocks, Elimination::panels(a.rows));
+    if (launch_clusters(inverse_cluster_kernel<C, width>, "inverse_clusters", a.rows, a.count, blocks, policy.turns,
+                        Elimination::bytes(a.rows, blocks), stream, a, x, info))
+      return true;
+  }
+  return false;
+}
+
 template <class C>
 void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream) {
   using enum GaussJordanPlace;
   constexpr int words = scalar_words<C>, n_whole = largest_whole_order(words);
   constexpr bool is_complex = detail::Arithmetic<C>::is_complex;
   constexpr OrderRange range = resident_orders(words, is_complex);
-  using Elimination = BlockGaussJordan<C, gauss_jordan_width(words, is_complex)>;
-  static_assert(range.largest <= Elimination::most_resident_panels * Elimination::outer);
   constexpr int few = 64, more = threads_for_rows(range.largest);
+  using Resident = ResidentGaussJordan<C, gauss_jordan_width(words, is_complex), more / 32>;
+  static_assert(range.largest <= Resident::most_panels * Resident::Layout::outer);
   if (a.rows >= range.least && a.rows <= range.largest) {
     if constexpr (range.least <= few)
       if (a.rows <= few)
@@ -128,18 +174,32 @@ void inverse_blocked(const MatrixBatchView<const C>& a, const MatrixBatchView<C>
     if (a.rows <= n_whole)
       return inverse_blocked_in<C, whole, threads_for_rows(n_whole), whole_blocks(words, is_complex)>(a, x, info,
                                                                                                       stream);
+  if constexpr (!is_complex)
+    if (inverse_by_clusters(a, x, info, stream)) return;
   if (a.rows <= largest_four_warp_order)
     inverse_blocked_in<C, streamed, largest_four_warp_order, 4>(a, x, info, stream);
   else
     inverse_blocked_in<C, streamed, largest_blocked_order, 1>(a, x, info, stream);
 }
 
+template <class C, int W, int Threads, int Blocks>
+void getri_blocked_in(const MatrixBatchView<const C>& lu, const index_t* ipiv, const MatrixBatchView<C>& x, int* info,
+                      CUstream_st* stream) {
+  const int n = lu.rows, stages = getri_stages(scalar_words<C>, detail::Arithmetic<C>::is_complex, n);
+  launch_blocked(getri_blocked_kernel<C, W, Threads, Blocks>, "getri_blocked", n, lu.count,
+                 GetriLayout::bytes(n) + BlockLuInverse<C, W>::scratch_bytes(n, stages), stream, lu, ipiv, x, stages,
+                 info);
+}
+
 template <class C>
 void getri_blocked(const MatrixBatchView<const C>& lu, const index_t* ipiv, const MatrixBatchView<C>& x, int* info,
                    CUstream_st* stream) {
-  const std::size_t bytes = aligned_bytes(static_cast<std::size_t>(lu.rows + 2) * sizeof(int)) +
-                            BlockLuInverse<C, panel_width<C>>::scratch_bytes(lu.rows);
-  launch_blocked(getri_blocked_kernel<C>, "getri_blocked", lu.rows, lu.count, bytes, stream, lu, ipiv, x, info);
+  if constexpr (detail::Arithmetic<C>::is_complex)
+    getri_blocked_in<C, 16, largest_blocked_order, 1>(lu, ipiv, x, info, stream);
+  else if (lu.rows <= largest_four_warp_order)
+    getri_blocked_in<C, 16, largest_four_warp_order, narrow_getri_blocks>(lu, ipiv, x, info, stream);
+  else
+    getri_blocked_in<C, 32, largest_blocked_order, 1>(lu, ipiv, x, info, stream);
 }
 
 }  // namespace blockjacobi::kernels

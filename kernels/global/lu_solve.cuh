@@ -87,7 +87,9 @@ void getri(const MatrixBatchView<const C>& lu, const index_t* ipiv, const Matrix
 template <class C>
 void getrs(batched::Op op, const MatrixBatchView<const C>& lu, const index_t* ipiv, const MatrixBatchView<C>& b,
            CUstream_st* stream) {
-  if (b.cols > 0) launch_tiles(LuSolve<C>{lu, ipiv, b, op}, "getrs", stream);
+  if (b.cols == 0) return;
+  launch_tiles(LuSolve<C>{lu, ipiv, b, op}, "getrs", stream);
+  if (lu.rows > largest_tiny_order) getrs_blocked(op, lu, ipiv, b, stream);
 }
 
 }  // namespace blockjacobi::kernels

@@ -2,6 +2,7 @@
 #include "core/shared/fingerprint.hpp"
 #include "kernels/check.hpp"
 #include "kernels/global/block_tasks.cuh"
+#include "kernels/global/sorted_row.cuh"
 #include "kernels/launch_partition.hpp"
 #include "kernels/subwarp/lanes.cuh"
 
@@ -53,19 +54,6 @@ __global__ void __launch_bounds__(map_threads)
   if (faulty) counts->faults = 1;
 }
 
-template <class O>
-__device__ offset_t first_not_below(const CsrView<const void, O>& pattern, offset_t low, offset_t high,
-                                    offset_t column) {
-  while (low < high) {
-    const offset_t middle = (low + high) / 2;
-    if (pattern.columns[middle] < column)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 /// The part of a sorted row inside of its block: entries first .. last - 1.
 struct RowPart {
   offset_t first = 0;
@@ -78,10 +66,10 @@ __device__ RowPart part_of(const CsrView<const void, O>& pattern, const OwnRow& 
   const auto base = static_cast<offset_t>(pattern.base);
   const offset_t begin = own.row - own.rank + base, end = begin + own.order;
   const offset_t row_end = pattern.row_offsets[own.row + 1] - base;
-  const offset_t first = first_not_below(pattern, pattern.row_offsets[own.row] - base, row_end, begin);
+  const offset_t first = first_not_below(pattern.columns, pattern.row_offsets[own.row] - base, row_end, begin);
   const offset_t most = min(first + own.order, row_end);
   if (first < most && pattern.columns[most - 1] < end) return {first, most};
-  return {first, first_not_below(pattern, first, most, end)};
+  return {first, first_not_below(pattern.columns, first, most, end)};
 }
 
 template <class O>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/global/blocked.hpp"
 #include "kernels/global/tile_batch.cuh"
 #include "kernels/subwarp/tile_pseudo_inverse.cuh"
 
@@ -31,8 +32,9 @@ struct PseudoInverse {
 
 template <class C>
 void pseudo_inverse(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, double rtol, index_t* rank,
-                    CUstream_st* stream) {
+                    const MatrixBatchView<C>& work, CUstream_st* stream) {
   launch_tiles(PseudoInverse<C>{a, x, rtol, rank}, "pseudo_inverse", stream);
+  if (a.rows > largest_tiny_order) pseudo_inverse_blocked(a, x, rtol, rank, work, stream);
 }
 
 }  // namespace blockjacobi::kernels

@@ -3,6 +3,7 @@
 namespace blockjacobi::kernels {
 
 template void pseudo_inverse(const MatrixBatchView<const detail::Complex<float>>&,
-                             const MatrixBatchView<detail::Complex<float>>&, double, index_t*, CUstream_st*);
+                             const MatrixBatchView<detail::Complex<float>>&, double, index_t*,
+                             const MatrixBatchView<detail::Complex<float>>&, CUstream_st*);
 
 }  // namespace blockjacobi::kernels

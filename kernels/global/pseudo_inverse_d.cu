@@ -3,6 +3,6 @@
 namespace blockjacobi::kernels {
 
 template void pseudo_inverse(const MatrixBatchView<const double>&, const MatrixBatchView<double>&, double, index_t*,
-                             CUstream_st*);
+                             const MatrixBatchView<double>&, CUstream_st*);
 
 }  // namespace blockjacobi::kernels

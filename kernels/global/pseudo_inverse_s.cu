@@ -3,6 +3,6 @@
 namespace blockjacobi::kernels {
 
 template void pseudo_inverse(const MatrixBatchView<const float>&, const MatrixBatchView<float>&, double, index_t*,
-                             CUstream_st*);
+                             const MatrixBatchView<float>&, CUstream_st*);
 
 }  // namespace blockjacobi::kernels

@@ -118,11 +118,11 @@ __global__ void __launch_bounds__(repair_threads, 1)
       if (hermitian) take_hermitian_scales(block);
       BlockPseudoInverse<C> pseudo_inverse(own, n, vectors, pseudo_scratch);
       bool all_finite = true;
-      pseudo_inverse.run(detail::singular_threshold<R>(n), n - 1, [&](int i, int j, C x) {
+      static_cast<void>(pseudo_inverse.run(detail::singular_threshold<R>(n), n - 1, [&](int i, int j, C x) {
         x = detail::scale_by_power(x, block.column_exponent[i] + block.row_exponent[j]);
         all_finite = all_finite && detail::finite(x);
         stored[i + static_cast<offset_t>(j) * n] = x;
-      });
+      }));
       finite = __syncthreads_and(all_finite) != 0;
     }
     if (!finite) store_scalar_jacobi(LargeBlock<C>(stored, n, 1, rest, scratch), arguments, s);

@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(largest_blocked_order, 1)
   if (bad == INT_MAX)
     outcome = block.solve([&] {
       const auto layout = Elimination::Layout::of(n, policy);
-      const Elimination elimination(shared + aligned_bytes(large_shared_bytes<C>(n, 0)), n, layout);
+      const Elimination elimination{shared + aligned_bytes(large_shared_bytes<C>(n, 0)), n, layout};
       const auto result = elimination.run({stored, n, n, n}, {stored, n, n, n});
       __syncthreads();
       return result;

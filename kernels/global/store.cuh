@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(storage_threads(max_block_size))
     const offset_t s = range.first + m;
     const BlockSlot slot = blocks.slots[s];
     const int info = blocks.info[slot.block];
-    detail::StoredSlot* const place = target.slots + (target.place != nullptr ? target.place[s] : s);
+    const offset_t place = target.place != nullptr ? target.place[s] : s;
     const detail::Format format = target.formats != nullptr ? target.formats[s] : target.format;
     const BlockConversion<C> block = conversion_of(blocks, slot, work, range.largest, scratch);
     const R largest = block.largest_part();
@@ -184,9 +184,9 @@ __global__ void __launch_bounds__(storage_threads(max_block_size))
         suits = static_cast<double>(block.residual(format, largest)) < target.accuracy;
       }
     }
-    block.store(format, exponent, target.data + place->start);
+    block.store(format, exponent, target.data + target.slots[place].start);
     if (threadIdx.x == 0) {
-      place->exponent = static_cast<std::int16_t>(exponent);
+      target.exponents[place] = static_cast<std::int16_t>(exponent);
       if (!suits) {
         atomicAdd(target.unsuited, 1);
         atomicMax(target.first_from_end, target.blocks - slot.block);

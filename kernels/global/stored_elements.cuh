@@ -19,6 +19,7 @@ struct FullBlocks {
 struct StoredBlocks {
   const std::byte* data;
   const detail::StoredSlot* slots;
+  const std::int16_t* exponents;
   __device__ index_t first_row(offset_t slot) const { return slots[slot].first_row; }
 };
 
@@ -28,7 +29,7 @@ __device__ int exponent_of(const Blocks& blocks, offset_t slot) {
   if constexpr (format == detail::Format::full || format == detail::Format::packed)
     return 0;
   else
-    return blocks.slots[slot].exponent;
+    return blocks.exponents[slot];
 }
 
 /// A number of a narrow format as a double. Its bits, moved to where a double has them, are those of the number times a

@@ -112,6 +112,18 @@ __device__ void for_each_straight(offset_t count, Visit visit) {
   }
 }
 
+/// The matrices of this warp where each of its lanes has one: those from `first` on, 32 or as many as the batch still
+/// has; none where `count` is not positive.
+struct WarpShare {
+  offset_t first;
+  int count;
+
+  __device__ static WarpShare of(offset_t batch) {
+    const offset_t first = static_cast<offset_t>(blockIdx.x) * warp_design_threads + threadIdx.x / 32 * 32;
+    return {first, static_cast<int>(min(offset_t{32}, batch - first))};
+  }
+};
+
 template <int N>
 inline constexpr int lu_phase_columns = lu_phase(N);
 

@@ -12,9 +12,10 @@ __global__ void __launch_bounds__(vector_policy.threads) subtract_from_kernel(in
 }
 
 template <class C>
-__global__ void __launch_bounds__(vector_policy.threads) add_kernel(index_t n, const C* u, C* x) {
+__global__ void __launch_bounds__(vector_policy.threads) add_kernel(index_t n, const C* u, C* x, const int* condition) {
   const offset_t i = own_element();
-  if (i < n) x[i] += u[i];
+  if (i >= n || (condition != nullptr && *condition == 0)) return;
+  x[i] += u[i];
 }
 
 template <class C>
@@ -41,9 +42,9 @@ void subtract_from(index_t n, const C* b, C* r, CUstream_st* stream) {
 }
 
 template <class C>
-void add(index_t n, const C* u, C* x, CUstream_st* stream) {
+void add(index_t n, const C* u, C* x, const int* condition, CUstream_st* stream) {
   if (n == 0) return;
-  add_kernel<<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, u, x);
+  add_kernel<<<elementwise_blocks(n), vector_policy.threads, 0, stream>>>(n, u, x, condition);
   check_launch("add_kernel");
 }
 
@@ -53,9 +54,9 @@ void norm(index_t n, const C* x, double* norm, const ReductionWorkspace& workspa
   check_launch("norm_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                  \
-  template void subtract_from(index_t, const C*, C*, CUstream_st*); \
-  template void add(index_t, const C*, C*, CUstream_st*);           \
+#define BLOCKJACOBI_INSTANTIATE(C)                                    \
+  template void subtract_from(index_t, const C*, C*, CUstream_st*);   \
+  template void add(index_t, const C*, C*, const int*, CUstream_st*); \
   template void norm(index_t, const C*, double*, const ReductionWorkspace&, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

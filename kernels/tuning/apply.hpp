@@ -22,6 +22,18 @@ inline constexpr int staged_apply_bounds[] = {14 * 1024, 36 * 1024, staged_apply
 /// Shared memory of a thread block, vectors included, at most: 90340 bytes, with 8 columns of order 135 in z.
 inline constexpr unsigned staged_apply_most_shared = 96 * 1024;
 
+/// Orders in random sequence: tiles of blocks in the order of the matrix, of which every warp of a grid that stays has
+/// `stages` under way. Up to 32 in s with 2 tiles of 4.5 / 6 / 8 KB: 91 / 91 / 87 % of the copy bandwidth, with 3 of
+/// 4.5 / 6 KB 78 / 69, where orders one after the other reach 72. A block of order 32 in d or c takes 8 KB, so that as
+/// few warps as with 8 KB in s would be left, against 86 without.
+constexpr int tiled_apply_bytes(int element_bytes) { return element_bytes == 4 ? 4608 : 0; }  // 0: not in use
+inline constexpr int tiled_apply_threads = 128;
+inline constexpr int tiled_apply_stages = 2;
+inline constexpr int tiled_apply_rows = 128;
+inline constexpr int tiled_apply_largest = 32;
+/// Every block is a copy of its own: fewer bytes each than with orders up to 32, which have 1.4 KB, are not measured.
+inline constexpr int tiled_apply_least_mean_bytes = 1024;
+
 /// Larger blocks: a thread block computes up to wide_apply_rows rows of one product; its warps share the columns. (With
 /// 128 rows, in single precision at 160 / 190 / 256 / 333 / 512: 74 / 80 / 94 / 86 / 95 % of the copy bandwidth against
 /// 94 / 96 / 101 / 95 / 103.)
@@ -29,6 +41,12 @@ inline constexpr int wide_apply_threads = 256;
 inline constexpr int wide_apply_rows = 64;
 /// The same of blocks in 16 bits, where a lane has 8 rows.
 inline constexpr int narrow_apply_rows = 128;
+
+/// Products straight from global memory; lanes that have a block of a narrow format together. At 8 with 2 / 4 / 8
+/// lanes: bf16 95 / 103 / 97 % of the copy bandwidth, fp32 87 / 104 / 104; at 12 with 2 / 4 lanes 83 / 101 and 76 / 89,
+/// where fp32 in a tile reaches 102.
+inline constexpr int direct_apply_threads = 256;
+inline constexpr int direct_apply_narrow_lanes = 4;
 
 /// Columns of a block of vectors that one pass over a block serves.
 inline constexpr int apply_columns_at_once = 8;

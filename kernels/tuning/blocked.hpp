@@ -7,8 +7,8 @@ namespace blockjacobi::kernels {
 /// Largest order that a thread block factorizes; up to largest_tiny_order lanes of a warp do.
 inline constexpr int largest_blocked_order = 512;
 
-/// Columns of a panel, `words` of 4 bytes a scalar: a row of it stays in the registers of a thread.
-constexpr int blocked_panel(int words) { return words == 4 ? 8 : 16; }
+/// Shared memory that a thread block may have on an H200, beside what the system takes.
+inline constexpr std::size_t largest_shared_bytes = 227 << 10;
 
 /// A panel of the QR factorization: its width in tiles of 8 columns, the height of what a warp has of it in tiles of 8
 /// rows, the most warps of a thread block, which bounds the registers, and how many times 16 reflectors ahead come to
@@ -32,12 +32,9 @@ constexpr QrShape qr_shape(int words, bool complex, int m) {
     return m > 256 && m <= 384 ? QrShape{2, 6, 16, 2} : QrShape{4, 8, 8, 2};
   }
   if (m <= 64) return m <= 40 ? QrShape{2, 5, 12, 1} : m <= 48 ? QrShape{2, 6, 12, 1} : QrShape{2, 8, 8, 1};
-  if (m <= 96 || (m > 160 && m <= 192)) return {2, 6, 12, 1};
-  return m <= 256 ? QrShape{2, 4, 16, 1} : m <= 384 ? QrShape{2, 6, 16, 0} : QrShape{4, 8, 8, 2};
+  if (m <= 96 || (m > 160 && m <= 192) || (m > 256 && m <= 288)) return {2, 6, 12, 1};
+  return m <= 256 ? QrShape{2, 4, 16, 1} : m <= 384 ? QrShape{2, 8, 12, 0} : QrShape{4, 8, 8, 2};
 }
-
-/// Threads of a thread block with a thread for each row, at most.
-inline constexpr int uncached_threads = 512;
 
 /// The blocks of the Cholesky factorization, and the warps that share them.
 struct CholeskyPolicy {
@@ -67,8 +64,16 @@ constexpr int cholesky_blocks(int words, bool complex, int rows, int columns) {
   return columns == 4 ? 3 : 2;
 }
 
-/// Up to this order the matrices that an H200 factorizes at once stay in its L2 cache; above it the LU factorization
-/// asks for their columns ahead of time.
+/// The inverse from the Cholesky factorization takes panels of 4 tiles of order 8 in real arithmetic above this order,
+/// of 2 else. By counts, not by time: wide panels read less of the matrices, of which an H200 has more at work than its
+/// cache holds; narrow ones are fewer rows behind the last of small matrices.
+inline constexpr int largest_narrow_potri_order = 96;
+/// Warps that share a matrix, at most, with two rows of tiles each; with 16 registers spill.
+inline constexpr int potri_warps = 12;
+inline constexpr int copy_triangle_threads = 256;
+
+/// Above this order, by time on an H200, the LU factorization asks for columns ahead of time, as of matrices that leave
+/// the L2 cache between two panels.
 inline constexpr int largest_near_lu_order = 256;
 /// What the registers of the kernels for the others are bounded by: with fewer of them complex products spill.
 constexpr int lu_threads(bool complex, bool far) { return complex && !far ? 384 : 512; }
@@ -78,8 +83,8 @@ constexpr bool is_roomy_lu(int n) { return (n > 160 && n <= 192) || (n > largest
 
 /// Rows of a panel of the LU factorization in shared memory that a thread has in its registers, at most.
 constexpr int lu_rows(int words) { return words == 1 ? 3 : 2; }
-/// Up to this order the whole matrix is in shared memory. By time on an H200, which holds several of them there: from
-/// 56 on in fp64 and 96 in fp32 panels from left to right are faster.
+/// Up to this order the whole matrix is in shared memory, where a multiprocessor of an H200 holds several of them.
+/// Above it, by time, panels from left to right are faster.
 constexpr int largest_shared_lu_order(int words, bool complex) { return complex ? 48 : words == 1 ? 88 : 48; }
 /// Warps that share it.
 inline constexpr int most_shared_lu_warps = 3;
@@ -113,5 +118,38 @@ constexpr int whole_blocks(int words, bool complex) { return complex || words ==
 constexpr int resident_blocks(bool complex, int threads) { return threads > 64 ? 4 : complex ? 6 : 8; }
 /// In several panels up to this order, among four warps, steps are shorter.
 inline constexpr int largest_four_warp_order = 128;
+
+/// Real matrices from this order on, if they are few, are inverted by a cluster of thread blocks each, by time on an
+/// H200.
+inline constexpr int least_cluster_order = 97;
+/// Thread blocks of a cluster, no more than the matrix has panels, for at most so many matrices and so many turns of
+/// clusters that the device needs for all of them.
+struct ClusterPolicy {
+  int blocks, matrices, turns;
+};
+/// The first that is possible. Beyond 14 matrices 8 thread blocks for each would have to share multiprocessors; 16 are
+/// for matrices that 8 have no memory for.
+inline constexpr ClusterPolicy cluster_policies[] = {{8, 14, 1}, {4, 64, 1}, {4, 64, 2}, {8, 32, 2}, {16, 14, 2}};
+/// Up to this order a second turn costs more than it saves.
+inline constexpr int largest_one_turn_order = 300;
+
+/// The inversion from the LU factorization takes panels of 16 columns in real arithmetic up to the same order, with
+/// this many thread blocks a multiprocessor, and of 32 above; of 16 in complex arithmetic, which is not measured yet.
+inline constexpr int narrow_getri_blocks = 6;
+/// Pieces of the matrix that each of its warps has under way, as many as are faster and leave shared memory for the
+/// rest.
+constexpr int getri_stages(int words, bool complex, int n) {
+  if (complex) return words == 2 ? 3 : n <= 480 ? 2 : 1;
+  return n > largest_four_warp_order && (words == 1 || n <= 224) ? 3 : 2;
+}
+
+/// What the registers of solves are bounded by: those that keep more right-hand sides in registers would spill with
+/// more threads.
+constexpr int solve_threads(int n) { return n <= 384 ? 384 : 512; }
+/// Tiles of 8 right-hand sides that a thread block solves for at once: with more of them the factors are read less
+/// often. Not measured yet.
+constexpr int solve_tiles(bool complex, int n, int columns) {
+  return complex || solve_threads(n) == 512 || columns <= 16 ? 2 : 4;
+}
 
 }  // namespace blockjacobi::kernels

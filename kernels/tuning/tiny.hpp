@@ -81,35 +81,39 @@ constexpr TinyPolicy setup_team(int words, bool complex, int n) {
 /// Threads of a thread block where each has a matrix.
 constexpr int thread_design_threads = 64;
 
-/// Orders whose matrices go straight between global memory and registers: a thread reads 32 bytes at most, so that
-/// there is little to rearrange in shared memory, and no barrier to wait at.
+/// Orders whose matrices go straight between global memory and registers: a thread reads 16 bytes at most, so that
+/// there is nothing to rearrange, and no barrier to wait at.
 constexpr bool inverse_straight(int words, int n) { return n == 1 || (n == 2 && words == 1); }
-constexpr bool lu_straight(int words, int n) { return n == 1 || (n == 2 && words == 2); }
+constexpr bool lu_straight(int, int n) { return n == 1; }
 constexpr int straight_threads = 256;
 
 /// Matrices of such a thread, for enough bytes under way.
 template <int N>
 inline constexpr int straight_matrices = N == 1 ? 4 : 2;
 
+/// Orders at which the lanes of a warp, which has no barrier to wait at either, have a matrix each and rearrange them
+/// by shuffles. A second matrix a lane, for more bytes under way, costs more than it hides.
+constexpr bool by_warp(int words, int n) { return n == 2 ? words >= 2 : n == 4 && words <= 2; }
+constexpr int warp_design_threads = 128;
+
 /// Thread blocks of it that a multiprocessor shall hold: 200 registers serve a matrix of 128 words.
 constexpr int blocks_of_thread_design(int words, int n) { return words * n * n <= 128 ? 5 : 1; }
 
-/// Orders at which a matrix stays in shared memory and goes through the registers by panels.
-constexpr bool lu_by_blocks(int words, bool complex, int n) {
-  if (complex) return false;
-  if (words == 1) return n == 16 || n == 19 || n == 20 || n >= 23;
-  return n == 14 || n == 16 || n >= 18;
+/// Lanes of a team where a matrix stays in shared memory and goes through the registers by panels; 0 at other orders.
+/// Sixteen leave room for more warps where matrices are large.
+constexpr int lu_by_blocks(int words, bool complex, int n) {
+  if (complex && words == 4) return n < 13 ? 0 : n <= 24 ? 8 : 16;
+  if (complex) return n >= 25 && n % 2 != 0 ? 16 : n == 12 || n == 14 || n == 16 || n >= 18 ? 8 : 0;
+  const bool pays = words == 1 ? n == 16 || n == 19 || n == 20 || n >= 23 : n == 14 || n == 16 || n >= 18;
+  return pays ? 8 : 0;
 }
 constexpr bool inverse_by_blocks(int words, bool complex, int n) {
   return words == 2 && !complex && (n == 24 || n == 32);
 }
 
-/// Lanes of a team there.
-constexpr int block_lanes = 8;
-
 /// Thread blocks of it that a multiprocessor shall hold; 0 leaves the registers to the compiler, which takes too few
 /// for the large ones.
-constexpr int block_lu_resident(int words, int n) { return words == 2 && n > 24 ? 1 : 0; }
+constexpr int block_lu_resident(int words, bool complex, int n) { return complex || (words == 2 && n > 24) ? 1 : 0; }
 
 /// Columns of a phase of its panels.
 constexpr int block_lu_phase = 4;

@@ -10,7 +10,7 @@ namespace blockjacobi::detail {
 /// memory and not null where they hold anything, count > 0. ld is resolved unless the matrices differ in order: 0
 /// occurs only together with `orders` (see matrix_of). The orders of an output are those of its input; `orders` of a
 /// right-hand side is null. An input is the storage of the output or disjoint from it. Orders 0 occur. Every call is
-/// enqueued and allocates nothing. InvalidArgument for orders that the backend does not have.
+/// enqueued. InvalidArgument for orders that the backend does not have.
 template <Scalar T>
 class BatchedOps {
  public:

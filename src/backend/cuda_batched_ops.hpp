@@ -33,7 +33,7 @@ class CudaBatchedOps final : public BatchedOps<T> {
   }
   void getrs(batched::Op op, const MatrixBatchView<const T>& lu, const index_t* ipiv,
              const MatrixBatchView<T>& b) override {
-    enqueue("getrs", kernels::largest_tiny_batched_order, lu,
+    enqueue("getrs", kernels::largest_batched_order, lu,
             [&](CUstream_st* stream) { kernels::getrs(op, cast(lu), ipiv, cast(b), stream); });
   }
 
@@ -42,17 +42,19 @@ class CudaBatchedOps final : public BatchedOps<T> {
             [&](CUstream_st* stream) { kernels::potrf(triangle, cast(a), info, stream); });
   }
   void potri(batched::Triangle triangle, const MatrixBatchView<T>& a, int* info) override {
-    enqueue("potri", kernels::largest_tiny_batched_order, a,
+    enqueue("potri", kernels::largest_batched_order, a,
             [&](CUstream_st* stream) { kernels::potri(triangle, cast(a), info, stream); });
   }
   void spd_inverse(batched::Triangle triangle, const MatrixBatchView<const T>& a, const MatrixBatchView<T>& x,
                    batched::SpdStorage storage, int* info) override {
-    enqueue("spd_inverse", kernels::largest_tiny_batched_order, a,
-            [&](CUstream_st* stream) { kernels::spd_inverse(triangle, cast(a), cast(x), storage, info, stream); });
+    const Scratch scratch(context_, storage == batched::SpdStorage::packed ? a.rows : 0, a.count);
+    enqueue("spd_inverse", kernels::largest_batched_order, a, [&](CUstream_st* stream) {
+      kernels::spd_inverse(triangle, cast(a), cast(x), storage, info, scratch.view, stream);
+    });
   }
   void potrs(batched::Triangle triangle, const MatrixBatchView<const T>& cholesky,
              const MatrixBatchView<T>& b) override {
-    enqueue("potrs", kernels::largest_tiny_batched_order, cholesky,
+    enqueue("potrs", kernels::largest_batched_order, cholesky,
             [&](CUstream_st* stream) { kernels::potrs(triangle, cast(cholesky), cast(b), stream); });
   }
 
@@ -62,11 +64,27 @@ class CudaBatchedOps final : public BatchedOps<T> {
   }
   void pseudo_inverse(const MatrixBatchView<const T>& a, const MatrixBatchView<T>& x, double rtol,
                       index_t* rank) override {
-    enqueue("pseudo_inverse", kernels::largest_tiny_batched_order, a,
-            [&](CUstream_st* stream) { kernels::pseudo_inverse(cast(a), cast(x), rtol, rank, stream); });
+    const Scratch scratch(context_, a.rows, a.count);
+    enqueue("pseudo_inverse", kernels::largest_batched_order, a,
+            [&](CUstream_st* stream) { kernels::pseudo_inverse(cast(a), cast(x), rtol, rank, scratch.view, stream); });
   }
 
  private:
+  /// Scratch matrices in stream order, until the work that is enqueued in its life is done; none for tiny orders.
+  struct Scratch {
+    CudaMemory memory;
+    MatrixBatchView<C> view;
+
+    Scratch(CudaContext& context, index_t order, offset_t count) {
+      if (order <= kernels::largest_tiny_batched_order) return;
+      const offset_t elements = offset_t{order} * order;
+      const offset_t matrices = kernels::matrices_in_scratch(order, count, sizeof(C));
+      memory = CudaMemory(context, static_cast<std::size_t>(matrices * elements) * sizeof(C));
+      view = MatrixBatchView<C>::strided(static_cast<C*>(memory.data()), order, order, order, elements, matrices,
+                                         MemorySpace::device);
+    }
+  };
+
   static MatrixBatchView<C> cast(const MatrixBatchView<T>& view) { return batch_cast<C>(view); }
   static MatrixBatchView<const C> cast(const MatrixBatchView<const T>& view) { return batch_cast<const C>(view); }
 

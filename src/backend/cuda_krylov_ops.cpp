@@ -91,9 +91,9 @@ void CudaKrylovOps<T>::norm(index_t n, const T* x, double* norm) {
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::add(index_t n, const T* u, T* x) {
+void CudaKrylovOps<T>::add(index_t n, const T* u, T* x, const int* condition) {
   const DeviceGuard guard(context_.device());
-  kernels::add(n, compute_cast(u), compute_cast(x), context_.stream());
+  kernels::add(n, compute_cast(u), compute_cast(x), condition, context_.stream());
 }
 
 template <Scalar T>
@@ -233,6 +233,12 @@ void CudaKrylovOps<T>::gmres_combine(const GmresVectors<T>& v, const GmresSmall<
   const DeviceGuard guard(context_.device());
   with_basis(
       v, [&](const auto& basis) { kernels::gmres_combine(basis, small, state, compute_cast(v.u), context_.stream()); });
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::gmres_check(index_t n, const T* u, GmresState* state) {
+  const DeviceGuard guard(context_.device());
+  kernels::gmres_check(n, compute_cast(u), state, context_.reductions(), context_.stream());
 }
 
 template class CudaKrylovOps<float>;

@@ -21,6 +21,57 @@ std::vector<index_t> offsets_of(const std::vector<std::uint32_t>& starts, index_
   return offsets;
 }
 
+/// Rows at which blocks begin.
+class RowSet {
+ public:
+  RowSet(CudaContext& context, index_t rows)
+      : context_(context), rows_(rows), memory_(context, kernels::row_set_words(rows) * sizeof(std::uint32_t)) {}
+  std::uint32_t* words() const { return static_cast<std::uint32_t*>(memory_.data()); }
+  /// Of the blocks; waits.
+  std::vector<index_t> offsets() const {
+    std::vector<std::uint32_t> found(kernels::row_set_words(rows_));
+    check(cudaMemcpyAsync(found.data(), words(), found.size() * sizeof(std::uint32_t), cudaMemcpyDeviceToHost,
+                          context_.stream()),
+          "cudaMemcpyAsync(block starts)");
+    context_.synchronize();
+    return offsets_of(found, rows_);
+  }
+
+ private:
+  CudaContext& context_;
+  index_t rows_;
+  CudaMemory memory_;
+};
+
+template <Offset O>
+void find_supervariables(CudaContext& context, const CsrView<const void, O>& pattern, const SupervariableRule& rule,
+                         const RowSet& starts, const RowSet& scratch) {
+  const CudaMemory cuts(context, kernels::run_scratch_words(pattern.rows) * sizeof(index_t));
+  kernels::find_run_starts(pattern, rule.tolerance, starts.words(), scratch.words(), context.stream());
+  kernels::cut_runs(pattern.rows, rule.max_size, starts.words(), static_cast<index_t*>(cuts.data()), context.stream());
+}
+
+template <class C, Offset O>
+CsrView<const C, O> typed(const CsrView<const void, O>& m) {
+  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, static_cast<const C*>(m.values), m.base, m.space};
+}
+
+template <Offset O>
+void measure_coupled(CudaContext& context, const CsrView<const void, O>& matrix, ScalarType scalar,
+                     const CouplingRule& rule, const RowSet& starts, std::uint16_t* lengths) {
+  const CudaMemory scratch(context, kernels::coupling_scratch_bytes(matrix.rows));
+  const auto measure = [&](const auto& view) {
+    kernels::measure_coupled(view, rule.supervariables.max_size, rule.threshold, starts.words(), lengths,
+                             scratch.data(), context.stream());
+  };
+  switch (scalar) {
+    case ScalarType::s: return measure(typed<float>(matrix));
+    case ScalarType::d: return measure(typed<double>(matrix));
+    case ScalarType::c: return measure(typed<Complex<float>>(matrix));
+    case ScalarType::z: return measure(typed<Complex<double>>(matrix));
+  }
+}
+
 /// A number of the kernels, on its way to the host.
 template <class Counts>
 class DeviceCounts {
@@ -53,24 +104,31 @@ template <Offset O>
 std::vector<index_t> CudaPartitionOps::detect(const CsrView<const void, O>& pattern, const SupervariableRule& rule) {
   if (pattern.rows == 0) return {0};
   const DeviceGuard guard(context_.device());
-  CUstream_st* const stream = context_.stream();
-  std::vector<std::uint32_t> found(kernels::row_set_words(pattern.rows));
-  const std::size_t bytes = found.size() * sizeof(std::uint32_t);
-  const CudaMemory starts(context_, bytes), second(context_, bytes);
-  const CudaMemory scratch(context_, kernels::run_scratch_words(pattern.rows) * sizeof(index_t));
-  auto* const rows = static_cast<std::uint32_t*>(starts.data());
-  auto* result = rows;
-  kernels::find_run_starts(pattern, rule.tolerance, rows, static_cast<std::uint32_t*>(second.data()), stream);
-  kernels::cut_runs(pattern.rows, rule.max_size, rows, static_cast<index_t*>(scratch.data()), stream);
-  CudaMemory merging;
-  if (rule.merge_greedily) {
-    merging = CudaMemory(context_, kernels::merge_scratch_bytes(pattern.rows, rule.max_size));
-    result = static_cast<std::uint32_t*>(second.data());
-    kernels::merge_greedily(pattern.rows, rule.max_size, rows, result, merging.data(), stream);
-  }
-  check(cudaMemcpyAsync(found.data(), result, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync(block starts)");
-  context_.synchronize();
-  return offsets_of(found, pattern.rows);
+  const RowSet starts(context_, pattern.rows), second(context_, pattern.rows);
+  find_supervariables(context_, pattern, rule, starts, second);
+  if (!rule.merge_greedily) return starts.offsets();
+  const CudaMemory scratch(context_, kernels::merge_scratch_bytes(pattern.rows, rule.max_size));
+  kernels::merge_greedily(pattern.rows, rule.max_size, starts.words(), second.words(), scratch.data(),
+                          context_.stream());
+  return second.offsets();
+}
+
+template <Offset O>
+std::optional<std::vector<index_t>> CudaPartitionOps::detect_coupled(const CsrView<const void, O>& matrix,
+                                                                     ScalarType scalar, const CouplingRule& rule) {
+  const index_t rows = matrix.rows, max_size = rule.supervariables.max_size;
+  if (rows == 0) return std::vector<index_t>{0};
+  const PatternCheck check = inspect_pattern(matrix);
+  if (!check.is_valid || !check.is_sorted) return std::nullopt;
+  const DeviceGuard guard(context_.device());
+  const RowSet starts(context_, rows), second(context_, rows);
+  find_supervariables(context_, matrix, rule.supervariables, starts, second);
+  const CudaMemory lengths(context_, static_cast<std::size_t>(rows) * sizeof(std::uint16_t));
+  auto* const length = static_cast<std::uint16_t*>(lengths.data());
+  measure_coupled(context_, matrix, scalar, rule, starts, length);
+  const CudaMemory scratch(context_, kernels::merge_scratch_bytes(rows, max_size));
+  kernels::merge_coupled(rows, max_size, starts.words(), length, second.words(), scratch.data(), context_.stream());
+  return second.offsets();
 }
 
 template <Offset O>

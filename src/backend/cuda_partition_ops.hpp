@@ -6,7 +6,8 @@
 
 namespace blockjacobi::detail {
 
-/// Detection by the kernels of kernels/global/run_starts.cu and block_starts.cu; block starts come to the host as bits.
+/// Detection by the kernels of kernels/global/run_starts.cu, coupling.cu and block_starts.cu; block starts come to the
+/// host as bits.
 /// Position maps by those of kernels/global/position_map.cu.
 class CudaPartitionOps final : public PartitionOps {
  public:
@@ -15,6 +16,14 @@ class CudaPartitionOps final : public PartitionOps {
                                      const SupervariableRule& rule) override;
   std::vector<index_t> block_offsets(const CsrView<const void, std::int64_t>& pattern,
                                      const SupervariableRule& rule) override;
+  std::optional<std::vector<index_t>> coupled_offsets(const CsrView<const void, std::int32_t>& matrix,
+                                                      ScalarType scalar, const CouplingRule& rule) override {
+    return detect_coupled(matrix, scalar, rule);
+  }
+  std::optional<std::vector<index_t>> coupled_offsets(const CsrView<const void, std::int64_t>& matrix,
+                                                      ScalarType scalar, const CouplingRule& rule) override {
+    return detect_coupled(matrix, scalar, rule);
+  }
 
   index_t largest_mapped() const override { return kernels::largest_mapped_order; }
   PatternCheck inspect(const CsrView<const void, std::int32_t>& pattern) override { return inspect_pattern(pattern); }
@@ -39,6 +48,9 @@ class CudaPartitionOps final : public PartitionOps {
  private:
   template <Offset O>
   std::vector<index_t> detect(const CsrView<const void, O>& pattern, const SupervariableRule& rule);
+  template <Offset O>
+  std::optional<std::vector<index_t>> detect_coupled(const CsrView<const void, O>& matrix, ScalarType scalar,
+                                                     const CouplingRule& rule);
   template <Offset O>
   PatternCheck inspect_pattern(const CsrView<const void, O>& pattern);
   template <Offset O>

@@ -45,9 +45,9 @@ class CudaStorageOps final : public StorageOps<T> {
              double accuracy, const BlockStatusView<T>& status, const StorageStatusView& unsuited,
              const Scratch<T>& scratch) override {
     const DeviceGuard guard(context_.device());
-    const kernels::StoreTarget target{stored.data,    stored.slots, stored.place,      stored.format,
-                                      stored.formats, accuracy,     unsuited.unsuited, unsuited.first_from_end,
-                                      unsuited.blocks};
+    const kernels::StoreTarget target{
+        stored.data, stored.slots,      stored.exponents,        stored.place,   stored.format, stored.formats,
+        accuracy,    unsuited.unsuited, unsuited.first_from_end, unsuited.blocks};
     kernels::store_blocks(blocks_of(values, map, work, status), target, work.groups, scratch_of(scratch),
                           context_.stream());
   }
@@ -69,19 +69,31 @@ class CudaStorageOps final : public StorageOps<T> {
   void apply(const BlockBatchView<const T>& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
              const ColumnsView<T>& z) override {
     const DeviceGuard guard(context_.device());
-    const BlockBatchView<const C> view{
-        compute_cast(inverse.data), inverse.slots, inverse.groups, inverse.blocks, inverse.rows, inverse.space};
-    kernels::apply_columns(view, arguments_of(op, alpha, r, beta, z), context_.stream());
+    kernels::apply_columns(compute_view(inverse), arguments_of(op, alpha, r, beta, z), context_.stream());
   }
 
   void apply(const StoredBlocksView& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
              const ColumnsView<T>& z) override {
     const DeviceGuard guard(context_.device());
-    kernels::apply_columns(inverse.data, inverse.slots, inverse.groups, arguments_of(op, alpha, r, beta, z),
-                           context_.stream());
+    kernels::apply_columns(inverse.data, inverse.slots, inverse.exponents, inverse.groups,
+                           arguments_of(op, alpha, r, beta, z), context_.stream());
+  }
+
+  std::optional<TileLimits> tile_limits(std::span<const BlockGroup> groups) const override {
+    return kernels::tile_limits<C>(groups);
+  }
+
+  void apply_tiled(const BlockBatchView<const T>& inverse, const ApplyTilesView& tiles, Op op, T alpha,
+                   const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) override {
+    if (op != Op::none || r.count != 1 || r.row_stride != 1) return apply(inverse, op, alpha, r, beta, z);
+    const DeviceGuard guard(context_.device());
+    kernels::apply_tiled(compute_view(inverse), tiles, arguments_of(op, alpha, r, beta, z), context_.stream());
   }
 
  private:
+  static BlockBatchView<const C> compute_view(const BlockBatchView<const T>& blocks) {
+    return {compute_cast(blocks.data), blocks.slots, blocks.groups, blocks.blocks, blocks.rows, blocks.space};
+  }
   static kernels::ScratchView<C> scratch_of(const Scratch<T>& scratch) {
     return {compute_cast(scratch.data), scratch.size};
   }

@@ -168,7 +168,8 @@ void HostKrylovOps<T>::norm(index_t n, const T* x, double* norm) {
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::add(index_t n, const T* u_, T* x_) {
+void HostKrylovOps<T>::add(index_t n, const T* u_, T* x_, const int* condition) {
+  if (condition != nullptr && *condition == 0) return;
   const C* u = compute_cast(u_);
   C* x = compute_cast(x_);
   for_rows(n, threads_, [=](index_t i) { x[i] += u[i]; });
@@ -356,6 +357,11 @@ void HostKrylovOps<T>::gmres_combine(const GmresVectors<T>& v, const GmresSmall<
     add_columns(compute_cast(v.low_basis));
   else
     add_columns(compute_cast(v.basis));
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::gmres_check(index_t n, const T* u, GmresState* state) {
+  gmres_check_correction(*state, squared_norm(n, threads_, compute_cast(u)));
 }
 
 template class HostKrylovOps<float>;

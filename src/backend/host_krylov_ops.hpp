@@ -19,9 +19,10 @@ class HostKrylovOps final : public KrylovOps<T> {
   void bsr_fill(const BsrSources& sources, const T* values, T* elements) override;
   int batch() const override { return 1; }
 
+  const SolveControl* visible(const SolveControl* state) const override { return state; }
   void residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) override;
   void norm(index_t n, const T* x, double* norm) override;
-  void add(index_t n, const T* u, T* x) override;
+  void add(index_t n, const T* u, T* x, const int* condition) override;
   void begin_solve(index_t n, const T* b, const T* r, T* x, const StoppingRule& rule, const int* failure,
                    SolveControl* control) override;
   void end_solve(index_t n, const T* r, const SolveControl* control, SolveStatus* status) override;
@@ -45,6 +46,7 @@ class HostKrylovOps final : public KrylovOps<T> {
   void gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
   void gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j, GmresState* state) override;
   void gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
+  void gmres_check(index_t n, const T* u, GmresState* state) override;
 
  private:
   int threads_;

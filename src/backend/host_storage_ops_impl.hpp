@@ -86,7 +86,7 @@ void HostStorageOps<T>::store(const T* values, const PositionMapView& map, const
                               const StoredBlocksView& stored, double accuracy, const BlockStatusView<T>& status,
                               const StorageStatusView& unsuited, const Scratch<T>& scratch) {
   for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, T* own) {
-    StoredSlot& place = stored.slots[stored.place != nullptr ? stored.place[s] : s];
+    const offset_t place = stored.place != nullptr ? stored.place[s] : s;
     const Format format = stored.formats != nullptr ? stored.formats[s] : stored.format;
     const auto* const x = compute_cast(work.data) + slot.start;
     auto* const a = compute_cast(own);
@@ -101,7 +101,8 @@ void HostStorageOps<T>::store(const T* values, const PositionMapView& map, const
         suits = stored_residual(format, x, slot.size, a) < accuracy;
       }
     }
-    place.exponent = static_cast<std::int16_t>(encode_block(format, x, slot.size, stored.data + place.start));
+    stored.exponents[place] =
+        static_cast<std::int16_t>(encode_block(format, x, slot.size, stored.data + stored.slots[place].start));
     if (suits) return;
 #pragma omp critical(blockjacobi_unsuited)
     {
@@ -193,8 +194,8 @@ void HostStorageOps<T>::apply(const StoredBlocksView& inverse, Op op, T alpha, c
       inverse.groups, inverse.rows, threads_, op, alpha, r, beta, z,
       [](const StoredGroup& group) { return group.format; },
       [&](const StoredGroup& group, index_t b) {
-        const StoredSlot& slot = inverse.slots[group.first_slot + b];
-        return BlockSource{inverse.data + slot.start, slot.first_row, slot.exponent};
+        const index_t s = group.first_slot + b;
+        return BlockSource{inverse.data + inverse.slots[s].start, inverse.slots[s].first_row, inverse.exponents[s]};
       });
 }
 

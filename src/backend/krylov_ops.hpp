@@ -72,12 +72,16 @@ class KrylovOps {
   /// Iterations worth enqueueing before the stop flag is read; 1 where reading it is free. At most history_capacity.
   virtual int batch() const = 0;
 
+  /// The state, where it can be read at any time without waiting, so that phases which would do nothing need not be
+  /// enqueued; else null.
+  virtual const SolveControl* visible(const SolveControl*) const { return nullptr; }
+
   /// r = b - A x.
   virtual void residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) = 0;
   /// *norm = ||x||, in backend memory.
   virtual void norm(index_t n, const T* x, double* norm) = 0;
-  /// x += u.
-  virtual void add(index_t n, const T* u, T* x) = 0;
+  /// x += u, unless `condition`, in backend memory, points to 0; it may be null.
+  virtual void add(index_t n, const T* u, T* x, const int* condition) = 0;
   /// The sums over b and r = b - A x, detail::begin_solve() on the control, and x = 0 if b = 0. `failure` as in
   /// PreconditionerImpl.
   virtual void begin_solve(index_t n, const T* b, const T* r, T* x, const StoppingRule& rule, const int* failure,
@@ -128,6 +132,8 @@ class KrylovOps {
                                    GmresState* state) = 0;
   /// y = R^-1 g, u = V y; runs also after cycle_stop.
   virtual void gmres_combine(const GmresVectors<T>& v, const GmresSmall<compute_t<T>>& small, GmresState* state) = 0;
+  /// ||u||^2, gmres_check_correction; runs also after cycle_stop.
+  virtual void gmres_check(index_t n, const T* u, GmresState* state) = 0;
 };
 
 }  // namespace blockjacobi::detail

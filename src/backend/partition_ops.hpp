@@ -4,6 +4,7 @@
 
 #include <blockjacobi/views.hpp>
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,12 @@ struct SupervariableRule {
   index_t max_size = 32;
   double tolerance = 0.0;
   bool merge_greedily = true;
+};
+
+/// Which of the neighbours are merged by their values; see BlockPartition::detect.
+struct CouplingRule {
+  SupervariableRule supervariables;
+  double threshold = 0.0;
 };
 
 /// A pattern as a whole.
@@ -38,8 +45,7 @@ struct MapExtent {
   bool narrow = true;
 };
 
-/// What a backend does with sparsity patterns in its memory. Its results have a number a block and go to the host;
-/// values come to the host as well so far (coupling.hpp).
+/// What a backend does with sparsity patterns in its memory. Its results have a number a block and go to the host.
 class PartitionOps {
  public:
   virtual ~PartitionOps() = default;
@@ -49,6 +55,16 @@ class PartitionOps {
                                              const SupervariableRule& rule) = 0;
   virtual std::vector<index_t> block_offsets(const CsrView<const void, std::int64_t>& pattern,
                                              const SupervariableRule& rule) = 0;
+  /// Block pointers by Merge::coupled, as merge_coupled() of partition/agglomerate.hpp gives them; the matrix has
+  /// values of that scalar. None where the host does it, from a copy: if rows are not sorted or have duplicates. Waits.
+  virtual std::optional<std::vector<index_t>> coupled_offsets(const CsrView<const void, std::int32_t>&, ScalarType,
+                                                              const CouplingRule&) {
+    return std::nullopt;
+  }
+  virtual std::optional<std::vector<index_t>> coupled_offsets(const CsrView<const void, std::int64_t>&, ScalarType,
+                                                              const CouplingRule&) {
+    return std::nullopt;
+  }
 
   /// Orders up to which measure_map() and fill_map() take blocks; 0 where the host does it all, from a copy.
   virtual index_t largest_mapped() const { return 0; }

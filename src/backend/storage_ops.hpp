@@ -1,9 +1,11 @@
 #pragma once
 
 #include "backend/block_ops.hpp"
+#include "core/shared/apply_tiles.hpp"
 #include "core/shared/storage_format.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 namespace blockjacobi::detail {
@@ -19,6 +21,7 @@ struct Scratch {
 struct StoredBlocksView {
   std::byte* data = nullptr;
   StoredSlot* slots = nullptr;          ///< by format, then by order, then as at set-up
+  std::int16_t* exponents = nullptr;    ///< of the slots: all that an apply of blocks in sequence needs of them
   std::span<const StoredGroup> groups;  ///< on the host
   const index_t* place = nullptr;       ///< slot of BlockLayout -> slot here; null if they are the same
   Format format = Format::full;         ///< of all blocks, unless
@@ -96,6 +99,14 @@ class StorageOps {
                      const ColumnsView<T>& z) = 0;
   virtual void apply(const StoredBlocksView& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
                      const ColumnsView<T>& z) = 0;
+
+  /// Of the tiles that make apply_tiled() of such blocks faster than apply(); none if nothing does.
+  virtual std::optional<TileLimits> tile_limits(std::span<const BlockGroup>) const { return std::nullopt; }
+  /// apply() of blocks that were dealt out to tiles within tile_limits(), which it uses where it can.
+  virtual void apply_tiled(const BlockBatchView<const T>& inverse, const ApplyTilesView&, Op op, T alpha,
+                           const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) {
+    apply(inverse, op, alpha, r, beta, z);
+  }
 };
 
 }  // namespace blockjacobi::detail

@@ -57,8 +57,11 @@ bool apart(offset_t distance, offset_t ld, offset_t stride, offset_t count, cons
 }  // namespace
 
 template <Scalar T>
-void BatchedChecks<T>::array(const char* name, const void* data, offset_t size) const {
-  if (size > 0 && data == nullptr) fail(name, "null pointer, {} elements", size);
+void BatchedChecks<T>::array(const char* name, const void* data, offset_t each, offset_t count) const {
+  if (each == 0 || count == 0) return;
+  if (count > std::numeric_limits<std::ptrdiff_t>::max() / each)
+    fail(name, "{} elements for each of {} matrices exceed the address space", each, count);
+  if (data == nullptr) fail(name, "null pointer, {} elements", each * count);
 }
 
 template <Scalar T>
@@ -97,6 +100,8 @@ void BatchedChecks<T>::storage(const char* name, const View& a, offset_t extent)
     fail(name, "null pointer, {} matrices of {} x {}", a.count, a.rows, a.cols);
   constexpr offset_t largest = std::numeric_limits<std::ptrdiff_t>::max() / static_cast<offset_t>(sizeof(T));
   if (extent > largest) fail(name, "matrices of {} elements exceed the address space", extent);
+  if (a.pointers != nullptr && a.count > std::numeric_limits<std::ptrdiff_t>::max() / offset_t{sizeof(T*)})
+    fail(name, "{} pointers exceed the address space", a.count);
   if (a.pointers != nullptr || a.count == 1) return;
   if (a.stride < extent)
     fail(name, "stride is {}, must be at least the {} elements that a matrix of {} x {} spans", a.stride, extent,

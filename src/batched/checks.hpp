@@ -33,8 +33,8 @@ class BatchedChecks {
   void packed_output(const View& a, const View& x) const;
   /// Right-hand sides b of the systems with the matrices `a`, which are called `name`; disjoint from them.
   void right_hand_sides(const char* name, const View& a, const View& b) const;
-  /// An array of `size` elements.
-  void array(const char* name, const void* data, offset_t size) const;
+  /// An array of `each` elements for every one of `count` matrices.
+  void array(const char* name, const void* data, offset_t each, offset_t count) const;
   void relative_tolerance(double rtol) const;
   /// One of the enumerators, which count from 0 to `last`.
   template <class Enum>

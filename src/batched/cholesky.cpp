@@ -9,7 +9,7 @@ void potrf(const Backend& backend, Triangle triangle, MatrixBatchView<T> a, int*
   const BatchedChecks<T> check("potrf", backend);
   check.enumerator("triangle", triangle, Triangle::upper);
   check.square("a", a);
-  check.array("info", info, a.count);
+  check.array("info", info, 1, a.count);
   if (a.count > 0) batched_ops<T>(backend).potrf(triangle, resolved(a), info);
 }
 
@@ -18,7 +18,7 @@ void potri(const Backend& backend, Triangle triangle, MatrixBatchView<T> a, int*
   const BatchedChecks<T> check("potri", backend);
   check.enumerator("triangle", triangle, Triangle::upper);
   check.square("a", a);
-  check.array("info", info, a.count);
+  check.array("info", info, 1, a.count);
   if (a.count > 0) batched_ops<T>(backend).potri(triangle, resolved(a), info);
 }
 
@@ -33,7 +33,7 @@ void spd_inverse(const Backend& backend, Triangle triangle, std::type_identity_t
     check.packed_output(a, x);
   else
     check.output(a, x);
-  check.array("info", info, a.count);
+  check.array("info", info, 1, a.count);
   if (a.count > 0) batched_ops<T>(backend).spd_inverse(triangle, resolved(a), resolved_output(a, x), storage, info);
 }
 

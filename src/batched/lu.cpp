@@ -8,8 +8,8 @@ template <Scalar T>
 void getrf(const Backend& backend, MatrixBatchView<T> a, index_t* ipiv, int* info) {
   const BatchedChecks<T> check("getrf", backend);
   check.square("a", a);
-  check.array("ipiv", ipiv, a.rows * a.count);
-  check.array("info", info, a.count);
+  check.array("ipiv", ipiv, a.rows, a.count);
+  check.array("info", info, 1, a.count);
   if (a.count > 0) batched_ops<T>(backend).getrf(resolved(a), ipiv, info);
 }
 
@@ -19,8 +19,8 @@ void getri(const Backend& backend, std::type_identity_t<MatrixBatchView<const T>
   const BatchedChecks<T> check("getri", backend);
   check.square("lu", lu);
   check.output(lu, x);
-  check.array("ipiv", ipiv, lu.rows * lu.count);
-  check.array("info", info, lu.count);
+  check.array("ipiv", ipiv, lu.rows, lu.count);
+  check.array("info", info, 1, lu.count);
   if (lu.count > 0) batched_ops<T>(backend).getri(resolved(lu), ipiv, resolved_output(lu, x), info);
 }
 
@@ -30,7 +30,7 @@ void inverse(const Backend& backend, std::type_identity_t<MatrixBatchView<const 
   const BatchedChecks<T> check("inverse", backend);
   check.square("a", a);
   check.output(a, x);
-  check.array("info", info, a.count);
+  check.array("info", info, 1, a.count);
   if (a.count > 0) batched_ops<T>(backend).inverse(resolved(a), resolved_output(a, x), info);
 }
 
@@ -41,7 +41,7 @@ void getrs(const Backend& backend, Op op, std::type_identity_t<MatrixBatchView<c
   check.enumerator("op", op, Op::conjugate_transpose);
   check.square("lu", lu);
   check.right_hand_sides("lu", lu, b);
-  check.array("ipiv", ipiv, lu.rows * lu.count);
+  check.array("ipiv", ipiv, lu.rows, lu.count);
   if (lu.count > 0 && b.cols > 0) batched_ops<T>(backend).getrs(op, resolved(lu), ipiv, resolved(b));
 }
 

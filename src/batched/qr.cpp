@@ -10,7 +10,7 @@ template <Scalar T>
 void geqrf(const Backend& backend, MatrixBatchView<T> a, std::type_identity_t<T>* tau) {
   const BatchedChecks<T> check("geqrf", backend);
   check.matrices("a", a);
-  check.array("tau", tau, std::min(a.rows, a.cols) * a.count);
+  check.array("tau", tau, std::min(a.rows, a.cols), a.count);
   if (a.count > 0) batched_ops<T>(backend).geqrf(resolved(a), tau);
 }
 
@@ -20,7 +20,7 @@ void pseudo_inverse(const Backend& backend, std::type_identity_t<MatrixBatchView
   const BatchedChecks<T> check("pseudo_inverse", backend);
   check.square("a", a);
   check.output(a, x);
-  check.array("rank", rank, a.count);
+  check.array("rank", rank, 1, a.count);
   check.relative_tolerance(rtol);
   if (a.count > 0) batched_ops<T>(backend).pseudo_inverse(resolved(a), resolved_output(a, x), rtol, rank);
 }

@@ -3,10 +3,54 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 using namespace blockjacobi;
 using capi::guarded;
 using capi::required;
+
+namespace {
+
+BlockJacobiReport report_of(const bj_block_jacobi* M) {
+  return std::visit([](const auto& m) { return m.report(); }, required(M, "M")->value);
+}
+
+/// Calls f with what M holds and the view of a matrix of the same scalar.
+template <class F>
+decltype(auto) with_matrix(bj_block_jacobi* M, const bj_csr* matrix, F&& f) {
+  required(M, "M");
+  return capi::with_csr(matrix, [&]<class T, class O>(const CsrView<T, O>& view) {
+    if (auto* m = std::get_if<BlockJacobi<T>>(&M->value)) return f(*m, view);
+    const char own = std::visit([]<class U>(const BlockJacobi<U>&) { return to_char(scalar_type<U>); }, M->value);
+    throw InvalidArgument(fmt::format("the matrix has scalar {}, M {}", to_char(scalar_type<T>), own));
+  });
+}
+
+BlockJacobiReport report_with(bj_block_jacobi* M, const bj_csr* matrix) {
+  return with_matrix(M, matrix, [](auto& m, const auto& view) { return m.report(view); });
+}
+
+bj_block_jacobi_report numbers_of(const BlockJacobiReport& found) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  bj_block_jacobi_report result{};
+  result.bytes = static_cast<std::int64_t>(found.bytes);
+  result.rows = found.rows;
+  result.blocks = found.blocks;
+  result.scalar = static_cast<bj_scalar>(found.scalar);
+  result.singular = static_cast<bj_singular>(found.policy);
+  result.singular_blocks = found.singular_blocks;
+  result.non_finite_blocks = found.non_finite_blocks;
+  result.min_rcond_block = found.min_rcond_block;
+  result.unsuited_blocks = found.unsuited_blocks;
+  result.min_rcond = found.min_rcond;
+  result.entries_inside = found.entries_inside;
+  result.captured = found.captured.value_or(unknown);
+  result.max_growth = found.max_growth.value_or(unknown);
+  result.max_growth_block = found.max_growth_block;
+  return result;
+}
+
+}  // namespace
 
 bj_status bj_block_jacobi_bytes(const bj_csr* pattern, const bj_partition* partition, std::size_t* bytes) {
   return guarded("bj_block_jacobi_bytes", [&] {
@@ -73,6 +117,11 @@ bj_status bj_block_jacobi_refresh(bj_block_jacobi* M, const void* values, std::i
   });
 }
 
+bj_status bj_block_jacobi_refresh_matrix(bj_block_jacobi* M, const bj_csr* matrix) {
+  return guarded("bj_block_jacobi_refresh_matrix",
+                 [&] { with_matrix(M, matrix, [](auto& m, const auto& view) { m.refresh(view); }); });
+}
+
 bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const void* r, void* z, std::int32_t size,
                                 bj_space space) {
   return guarded("bj_block_jacobi_apply", [&] {
@@ -121,36 +170,67 @@ bj_status bj_block_jacobi_info(const bj_block_jacobi* M, std::int32_t* info) {
   });
 }
 
-bj_status bj_block_jacobi_get_report(const bj_block_jacobi* M, bj_block_jacobi_report* report) {
-  return guarded("bj_block_jacobi_get_report", [&] {
-    required(report, "report");
-    const BlockJacobiReport found = std::visit([](const auto& m) { return m.report(); }, required(M, "M")->value);
-    bj_block_jacobi_report result{};
-    result.bytes = static_cast<std::int64_t>(found.bytes);
-    result.rows = found.rows;
-    result.blocks = found.blocks;
-    result.scalar = static_cast<bj_scalar>(found.scalar);
-    result.singular = static_cast<bj_singular>(found.policy);
-    result.singular_blocks = found.singular_blocks;
-    result.non_finite_blocks = found.non_finite_blocks;
-    result.min_rcond_block = found.min_rcond_block;
-    result.unsuited_blocks = found.unsuited_blocks;
-    result.min_rcond = found.min_rcond;
-    result.entries_inside = found.entries_inside;
-    *report = result;
+bj_status bj_block_jacobi_rcond(const bj_block_jacobi* M, void* rcond) {
+  return guarded("bj_block_jacobi_rcond", [&] {
+    required(rcond, "rcond");
+    std::visit([&]<class T>(const BlockJacobi<T>& m) { std::ranges::copy(m.rcond(), static_cast<real_t<T>*>(rcond)); },
+               required(M, "M")->value);
   });
+}
+
+bj_status bj_block_jacobi_info_view(const bj_block_jacobi* M, const std::int32_t** info) {
+  return guarded("bj_block_jacobi_info_view", [&] {
+    required(info, "info");
+    *info = std::visit([](const auto& m) { return m.info_view().data; }, required(M, "M")->value);
+  });
+}
+
+bj_status bj_block_jacobi_rcond_view(const bj_block_jacobi* M, const void** rcond) {
+  return guarded("bj_block_jacobi_rcond_view", [&] {
+    required(rcond, "rcond");
+    *rcond = std::visit([](const auto& m) -> const void* { return m.rcond_view().data; }, required(M, "M")->value);
+  });
+}
+
+bj_status bj_block_jacobi_pivot_growth(bj_block_jacobi* M, const void* values, std::int64_t nnz, bj_space space,
+                                       void* growth) {
+  return guarded("bj_block_jacobi_pivot_growth", [&] {
+    required(growth, "growth");
+    const MemorySpace where = capi::space_of(space);
+    std::visit(
+        [&]<class T>(BlockJacobi<T>& m) {
+          std::ranges::copy(m.pivot_growth(static_cast<const T*>(values), nnz, where).to_host(),
+                            static_cast<real_t<T>*>(growth));
+        },
+        required(M, "M")->value);
+  });
+}
+
+bj_status bj_block_jacobi_get_report(const bj_block_jacobi* M, bj_block_jacobi_report* report) {
+  return guarded("bj_block_jacobi_get_report", [&] { *required(report, "report") = numbers_of(report_of(M)); });
 }
 
 bj_status bj_block_jacobi_json(const bj_block_jacobi* M, char* buffer, std::size_t size, std::size_t* length) {
-  return guarded("bj_block_jacobi_json", [&] {
-    const std::string text = std::visit([](const auto& m) { return to_json(m.report()); }, required(M, "M")->value);
-    capi::copy_text(text, buffer, size, length);
-  });
+  return guarded("bj_block_jacobi_json", [&] { capi::copy_text(to_json(report_of(M)), buffer, size, length); });
 }
 
 bj_status bj_block_jacobi_text(const bj_block_jacobi* M, char* buffer, std::size_t size, std::size_t* length) {
-  return guarded("bj_block_jacobi_text", [&] {
-    const std::string text = std::visit([](const auto& m) { return to_text(m.report()); }, required(M, "M")->value);
-    capi::copy_text(text, buffer, size, length);
-  });
+  return guarded("bj_block_jacobi_text", [&] { capi::copy_text(to_text(report_of(M)), buffer, size, length); });
+}
+
+bj_status bj_block_jacobi_get_report_with(bj_block_jacobi* M, const bj_csr* matrix, bj_block_jacobi_report* report) {
+  return guarded("bj_block_jacobi_get_report_with",
+                 [&] { *required(report, "report") = numbers_of(report_with(M, matrix)); });
+}
+
+bj_status bj_block_jacobi_json_with(bj_block_jacobi* M, const bj_csr* matrix, char* buffer, std::size_t size,
+                                    std::size_t* length) {
+  return guarded("bj_block_jacobi_json_with",
+                 [&] { capi::copy_text(to_json(report_with(M, matrix)), buffer, size, length); });
+}
+
+bj_status bj_block_jacobi_text_with(bj_block_jacobi* M, const bj_csr* matrix, char* buffer, std::size_t size,
+                                    std::size_t* length) {
+  return guarded("bj_block_jacobi_text_with",
+                 [&] { capi::copy_text(to_text(report_with(M, matrix)), buffer, size, length); });
 }

@@ -67,12 +67,29 @@ class HostCopy {
   CsrView<T, O> view_;
 };
 
-/// `host` is the same matrix in host memory.
 template <Scalar T, Offset O>
-std::vector<index_t> merge_coupled(const CsrView<T, O>& host, const std::vector<index_t>& offsets,
+CsrView<const void, O> untyped(const CsrView<T, O>& m) {
+  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, m.values, m.base, m.space};
+}
+
+/// The matrix lies on the host.
+template <Scalar T, Offset O>
+std::vector<index_t> merge_coupled(const CsrView<T, O>& matrix, const std::vector<index_t>& offsets,
                                    const DetectOptions& o) {
-  const auto last = detail::last_coupled(host, offsets, o.max_size, o.coupling);
+  const auto last = detail::last_coupled(matrix, offsets, o.max_size, o.coupling);
   return detail::merge_coupled(offsets, last, o.max_size);
+}
+
+/// The matrix lies in the memory of the backend.
+template <Scalar T, Offset O>
+std::vector<index_t> offsets_in_backend(detail::BackendImpl& backend, const CsrView<T, O>& matrix,
+                                        const DetectOptions& o) {
+  detail::PartitionOps& ops = backend.partition_ops();
+  const detail::SupervariableRule rule{o.max_size, o.tolerance, o.merge == Merge::greedy};
+  if (o.merge != Merge::coupled) return ops.block_offsets(pattern_of(matrix), rule);
+  auto offsets = ops.coupled_offsets(untyped(matrix), scalar_type<T>, {rule, o.coupling});
+  if (offsets) return std::move(*offsets);
+  return merge_coupled(HostCopy<T, O>(backend, matrix).view(), ops.block_offsets(pattern_of(matrix), rule), o);
 }
 
 }  // namespace
@@ -128,11 +145,7 @@ BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O
                                           to_string(matrix.space), backend.description()));
   detail::require_arrays("BlockPartition::detect", matrix);
   require_matrix(matrix, options);
-  detail::BackendImpl& impl = backend.impl();
-  auto offsets = impl.partition_ops().block_offsets(
-      pattern_of(matrix), {options.max_size, options.tolerance, options.merge == Merge::greedy});
-  if (options.merge == Merge::coupled) offsets = merge_coupled(HostCopy<T, O>(impl, matrix).view(), offsets, options);
-  return BlockPartition(std::move(offsets));
+  return BlockPartition(offsets_in_backend(backend.impl(), matrix, options));
 }
 
 template <Scalar T, Offset O>

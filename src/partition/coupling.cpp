@@ -1,5 +1,7 @@
 #include "partition/coupling.hpp"
 
+#include "core/shared/compute_type.hpp"
+#include "core/shared/coupling.hpp"
 #include "partition/canonical.hpp"
 
 #include <algorithm>
@@ -15,10 +17,11 @@ namespace {
 template <Scalar T, Offset O, class Visit>
 void for_each_near_entry(const CsrView<T, O>& m, index_t max_size, Visit&& visit) {
   const O base = static_cast<O>(m.base);
+  const auto* const values = compute_cast(m.values);
   for (index_t row = 0; row < m.rows; ++row)
     for (O k = m.row_offsets[row] - base; k < m.row_offsets[row + offset_t{1}] - base; ++k) {
       const index_t column = m.columns[k] - static_cast<index_t>(m.base);
-      if (std::abs(row - column) < max_size) visit(row, column, static_cast<double>(std::abs(m.values[k])));
+      if (std::abs(row - column) < max_size) visit(row, column, magnitude(values[k]));
     }
 }
 
@@ -41,7 +44,7 @@ std::vector<index_t> last_coupled(const CsrView<T, O>& matrix, std::span<const i
   const std::vector<index_t> block_of = block_of_rows(offsets);
   const auto block = [&](index_t row) { return static_cast<std::size_t>(block_of[static_cast<std::size_t>(row)]); };
 
-  std::vector<double> root(offsets.size() - 1, 0.0);  // sqrt |A_II|: the product of two can not overflow
+  std::vector<double> root(offsets.size() - 1, 0.0);  // sqrt |A_II|
   for_each_near_entry(matrix, max_size, [&](index_t row, index_t column, double value) {
     if (block(row) == block(column)) root[block(row)] = std::max(root[block(row)], value);
   });
@@ -51,8 +54,7 @@ std::vector<index_t> last_coupled(const CsrView<T, O>& matrix, std::span<const i
   for_each_near_entry(matrix, max_size, [&](index_t row, index_t column, double value) {
     const std::size_t low = std::min(block(row), block(column)), high = std::max(block(row), block(column));
     if (low == high || offsets[high + 1] - offsets[low] > max_size) return;
-    if (value > 0.0 && value >= threshold * root[low] * root[high])
-      last[high] = std::max(last[high], static_cast<index_t>(low));
+    if (couples(value, root[low], root[high], threshold)) last[high] = std::max(last[high], static_cast<index_t>(low));
   });
   return last;
 }

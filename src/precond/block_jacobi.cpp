@@ -3,7 +3,6 @@
 #include "backend/host_pattern.hpp"
 #include "core/message.hpp"
 #include "precond/block_jacobi_impl.hpp"
-#include "precond/fingerprint.hpp"
 #include "suggest/captured.hpp"
 
 #include <omp.h>
@@ -25,11 +24,6 @@ void require_square_of(const CsrView<T, O>& matrix, const BlockPartition& partit
   if (partition.rows() != matrix.rows)
     throw InvalidArgument(
         detail::message("BlockJacobi: the partition has {} rows, the matrix {}", partition.rows(), matrix.rows));
-}
-
-template <Scalar T, Offset O>
-CsrView<const void, O> pattern_of(const CsrView<T, O>& matrix) {
-  return {matrix.rows, matrix.cols, matrix.nnz, matrix.row_offsets, matrix.columns, nullptr, matrix.base, matrix.space};
 }
 
 void require_options(const BlockJacobiOptions& options) {
@@ -60,65 +54,14 @@ CsrMatrix<T> copy_on_host(const char* function, const Backend& backend, const Cs
   return CsrMatrix<T>::from_view(view);
 }
 
-int host_threads(const Backend& backend) {
-  return backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
-}
-
-/// Validates a host pattern; reads the values nowhere.
-template <Offset O>
-detail::Analysis analyze_on_host(const Backend& backend, const CsrView<const void, O>& pattern, BlockLayout layout,
-                                 const BlockJacobiOptions& options) {
-  const int threads = host_threads(backend);
-  const std::uint64_t fingerprint = options.check_pattern ? detail::host_fingerprint(pattern, threads) : 0;
-  std::optional<detail::L1Pattern> l1;
-  if (options.l1) l1.emplace(pattern);
-  const detail::PositionMap map = l1 ? detail::build_position_map(l1->view(), layout, threads)
-                                     : detail::build_position_map(pattern, layout, threads);
-  return {std::move(layout), pattern.nnz, fingerprint, {backend, map}, std::move(l1)};
-}
-
-/// A pattern in the memory of the backend; takes the layout. None if the backend leaves it to the host, which has the
-/// words for a pattern that is not valid; the layout stays then.
-template <Offset O>
-std::optional<detail::Analysis> analyze_in_backend(const Backend& backend, const CsrView<const void, O>& pattern,
-                                                   BlockLayout& layout, const BlockJacobiOptions& options) {
-  detail::PartitionOps& ops = backend.impl().partition_ops();
-  if (pattern.space != backend.memory_space() || options.l1 || layout.blocks() == 0) return std::nullopt;
-  if (layout.groups().back().size > ops.largest_mapped()) return std::nullopt;
-  const detail::PatternCheck check = ops.inspect(pattern);
-  if (!check.is_valid || !check.is_sorted) return std::nullopt;
-
-  Array<BlockSlot> slots(backend, layout.groups().size() > 1 ? static_cast<std::size_t>(layout.blocks()) : 0);
-  slots.copy_from_host(layout.slots().data());
-  const detail::BlockTable blocks{layout.groups(), slots.data(), layout.blocks(), layout.rows()};
-  detail::BackendMap map(backend, layout.blocks());
-  const detail::MapExtent extent = ops.measure_map(pattern, blocks, map.slots.data());
-  map.entries = extent.entries;
-  if (extent.words > 0) {
-    const auto words = static_cast<std::size_t>(extent.words);
-    if (extent.narrow)
-      map.narrow = Array<std::uint32_t>(backend, words);
-    else
-      map.wide = Array<std::uint64_t>(backend, words);
-    ops.fill_map(pattern, blocks, map.slots.data(), extent.narrow ? map.narrow.data() : nullptr, map.wide.data());
-  }
-  return detail::Analysis{std::move(layout), pattern.nnz, check.fingerprint, std::move(map), std::nullopt};
-}
-
 template <Scalar T, Offset O>
 std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_unmeasured(const Backend& backend, const CsrView<T, O>& matrix,
                                                                const BlockPartition& partition,
                                                                const BlockJacobiOptions& options) {
   require_square_of(matrix, partition);
   require_options(options);
-  BlockLayout layout(partition, sizeof(T));
-  auto found = analyze_in_backend(backend, pattern_of(matrix), layout, options);
-  if (!found) {
-    const detail::HostPattern<T, O> host("BlockJacobi", backend, matrix);
-    validate(host.view());
-    found.emplace(analyze_on_host(backend, pattern_of(host.view()), std::move(layout), options));
-  }
-  return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, std::move(*found));
+  return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options,
+                                                      detail::analyze(backend, matrix, partition, options));
 }
 
 template <Scalar T, Offset O>
@@ -274,7 +217,7 @@ void BlockJacobi<T>::refresh(const CsrView<T, O>& matrix) {
   require_values("BlockJacobi::refresh", matrix.values, matrix.nnz, matrix.space);
   if (!impl_->options.check_pattern)
     throw InvalidArgument("BlockJacobi::refresh: check_pattern was off, there is nothing to compare the pattern with");
-  if (detail::storage_ops<T>(impl_->backend).fingerprint(pattern_of(matrix)) != impl_->fingerprint)
+  if (detail::storage_ops<T>(impl_->backend).fingerprint(detail::pattern_of(matrix)) != impl_->fingerprint)
     throw InvalidArgument(
         "BlockJacobi::refresh: the pattern is not the one given at construction, though it has the "
         "same number of rows and entries");
@@ -410,7 +353,7 @@ BlockJacobiReport BlockJacobi<T>::report(const CsrView<T, O>& matrix) {
                                           matrix.values == nullptr ? " without values" : "", nnz()));
   BlockJacobiReport report = this->report();
   const CsrMatrix<T> host = copy_on_host("BlockJacobi::report", backend(), matrix);
-  report.captured = detail::captured_weights(host, {&partition()}, host_threads(backend()))[0];
+  report.captured = detail::captured_weights(host, {&partition()}, detail::host_threads(backend()))[0];
   const auto growth =
       with_values(backend(), matrix, [&](const T* values) { return impl_->pivot_growth(values).to_host(); });
   for (index_t b = 0; b < report.blocks; ++b) {
@@ -486,7 +429,6 @@ void require_host_pattern(const CsrView<T, O>& pattern, const BlockPartition& pa
 template <Scalar T>
 template <Offset O>
 std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>& pattern, const BlockPartition& partition) {
-  // Full storage takes the same on every backend.
   return required_bytes(Backend::host(1), pattern, partition, BlockJacobiOptions{});
 }
 
@@ -498,9 +440,9 @@ std::size_t BlockJacobi<T>::required_bytes(const Backend& backend, const CsrView
   require_options(options);
   const BlockLayout layout(partition, sizeof(T));
   const int threads = omp_get_max_threads();
-  const auto map = options.l1
-                       ? detail::measure_position_map(detail::L1Pattern(pattern_of(pattern)).view(), layout, threads)
-                       : detail::measure_position_map(pattern_of(pattern), layout, threads);
+  const auto map =
+      options.l1 ? detail::measure_position_map(detail::L1Pattern(detail::pattern_of(pattern)).view(), layout, threads)
+                 : detail::measure_position_map(detail::pattern_of(pattern), layout, threads);
   return detail::required_bytes<T>(backend, layout, options, map, pattern.nnz);
 }
 

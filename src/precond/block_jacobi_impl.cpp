@@ -26,6 +26,12 @@ std::size_t scratch_size(const Backend& backend, const BlockLayout& layout, cons
   return static_cast<std::size_t>(storage_ops<T>(backend).scratch_size(layout.groups().back().size, layout.blocks()));
 }
 
+template <Scalar T>
+ApplyTiles make_tiles(const Backend& backend, const BlockLayout& layout, const BlockJacobiOptions& options) {
+  if (format_of<T>(options.storage) != Format::full) return {};
+  return make_apply_tiles(layout, storage_ops<T>(backend).tile_limits(layout.groups()));
+}
+
 template <class T>
 std::string to_text(T value) {
   if constexpr (is_complex<T>)
@@ -48,6 +54,7 @@ BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartitio
       inverse(backend_,
               format_of<T>(options_.storage) == Format::full ? std::move(analysis.layout) : BlockLayout({}, sizeof(T))),
       stored(make_stored<T>(backend_, analysis.layout, options_)),
+      tiles(backend_, make_tiles<T>(backend_, layout(), options_)),
       position_map(std::move(analysis.map)),
       info(backend_, static_cast<std::size_t>(partition_.blocks())),
       rcond(backend_, static_cast<std::size_t>(partition_.blocks())),
@@ -130,14 +137,15 @@ Array<real_t<T>> BlockJacobiImpl<T>::pivot_growth(const T* values) {
 
 template <Scalar T>
 void BlockJacobiImpl<T>::apply(Op op, const T* r, T* z) const {
-  if (!stored) return block_ops<T>(backend).apply(inverse.view(), op, r, z);
+  if (!stored && tiles.empty()) return block_ops<T>(backend).apply(inverse.view(), op, r, z);
   apply(op, T(1), {r, 1, 0, 1}, T(0), {z, 1, 0, 1});
 }
 
 template <Scalar T>
 void BlockJacobiImpl<T>::apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const {
   if (stored) return storage_ops<T>(backend).apply(stored->view(), op, alpha, r, beta, z);
-  storage_ops<T>(backend).apply(inverse.view(), op, alpha, r, beta, z);
+  if (tiles.empty()) return storage_ops<T>(backend).apply(inverse.view(), op, alpha, r, beta, z);
+  storage_ops<T>(backend).apply_tiled(inverse.view(), tiles.view(), op, alpha, r, beta, z);
 }
 
 template <Scalar T>
@@ -183,8 +191,8 @@ std::string BlockJacobiImpl<T>::describe_asymmetry(index_t block, const T* value
 
 template <Scalar T>
 std::size_t BlockJacobiImpl<T>::bytes() const {
-  return inverse.bytes() + (stored ? stored->bytes() : 0) + position_map.bytes() + info.bytes() + rcond.bytes() +
-         defects.bytes() + l1.bytes() + scratch.bytes();
+  return inverse.bytes() + (stored ? stored->bytes() : 0) + tiles.bytes() + position_map.bytes() + info.bytes() +
+         rcond.bytes() + defects.bytes() + l1.bytes() + scratch.bytes();
 }
 
 template <Scalar T>
@@ -195,7 +203,8 @@ std::size_t required_bytes(const Backend& backend, const BlockLayout& layout, co
   const std::size_t inverses =
       format == Format::full ? static_cast<std::size_t>(layout.size()) * sizeof(T) + blocks * sizeof(BlockSlot)
                              : StoredBlocks<T>::bytes_bound(layout, format, storage_ops<T>(backend).chunk_bytes());
-  return inverses + (blocks + 1) * sizeof(MapSlot) +
+  const std::size_t tiles = BackendTiles::required_bytes(make_tiles<T>(backend, layout, options));
+  return inverses + tiles + (blocks + 1) * sizeof(MapSlot) +
          static_cast<std::size_t>(map.words) * (map.narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) +
          blocks * (sizeof(int) + sizeof(real_t<T>)) + sizeof(int) +
          (options.l1 ? L1Values<T>::required_bytes(layout.rows(), nnz) : 0) +

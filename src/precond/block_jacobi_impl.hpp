@@ -1,8 +1,8 @@
 #pragma once
 
 #include "backend/backend_impl.hpp"
-#include "precond/l1_values.hpp"
-#include "precond/position_map.hpp"
+#include "precond/analysis.hpp"
+#include "precond/apply_tiles.hpp"
 #include "precond/stored_blocks.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
@@ -11,15 +11,6 @@
 #include <optional>
 
 namespace blockjacobi::detail {
-
-/// What pattern analysis found.
-struct Analysis {
-  BlockLayout layout;
-  offset_t nnz;
-  std::uint64_t fingerprint;
-  BackendMap map;
-  std::optional<L1Pattern> l1;
-};
 
 /// The format of all blocks; none if each has its own.
 template <Scalar T>
@@ -96,6 +87,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   std::uint64_t fingerprint;
   BlockBatch<T> inverse;                  ///< without blocks where they are stored otherwise
   std::optional<StoredBlocks<T>> stored;  ///< in other formats than full
+  BackendTiles tiles;                     ///< of the full ones, if they are applied that way
   BackendMap position_map;
   Array<int> info;
   Array<real_t<T>> rcond;

@@ -39,7 +39,7 @@ StoredLayout make_stored_layout(const BlockLayout& layout, std::span<const Forma
       stored.groups.push_back({format_of(s), slot.size, 0, p, -1, end});
     }
     ++stored.groups.back().count;
-    stored.slots[index(p)] = {end, slot.first_row, static_cast<std::int16_t>(slot.size), 0};
+    stored.slots[index(p)] = {end, slot.first_row, slot.size};
     stored.place[index(s)] = p;
     end += format_block_bytes(format_of(s), slot.size, real_bytes, parts);
   }
@@ -96,6 +96,7 @@ StoredBlocks<T>::StoredBlocks(const Backend& backend, const BlockLayout& layout,
       work_(backend, 0),
       data_(backend, 0),
       slots_(backend, 0),
+      exponents_(backend, layout.slots().size()),
       place_(backend, 0),
       formats_(backend, format ? 0 : layout.slots().size()),
       unsuited_(backend, 2) {
@@ -103,6 +104,7 @@ StoredBlocks<T>::StoredBlocks(const Backend& backend, const BlockLayout& layout,
   setup_slots_.copy_from_host(chunks.slots.data());
   work_ = Array<T>(backend, index(chunks.size));
   chunks_ = std::move(chunks.groups);
+  exponents_.zero();
   unsuited_.zero();
   if (format) allocate(layout, std::span(&*format, 1));
 }
@@ -129,16 +131,20 @@ BlockBatchView<T> StoredBlocks<T>::chunk(const std::vector<BlockGroup>& groups) 
 
 template <Scalar T>
 StoredBlocksView StoredBlocks<T>::view() const {
-  return {data_.data(),  slots_.data(),
-          groups_,       is_adaptive() ? place_.data() : nullptr,
-          format_,       is_adaptive() ? formats_.data() : nullptr,
+  return {data_.data(),
+          slots_.data(),
+          exponents_.data(),
+          groups_,
+          is_adaptive() ? place_.data() : nullptr,
+          format_,
+          is_adaptive() ? formats_.data() : nullptr,
           layout_.rows()};
 }
 
 template <Scalar T>
 std::size_t StoredBlocks<T>::bytes() const {
-  return setup_slots_.bytes() + work_.bytes() + data_.bytes() + slots_.bytes() + place_.bytes() + formats_.bytes() +
-         unsuited_.bytes();
+  return setup_slots_.bytes() + work_.bytes() + data_.bytes() + slots_.bytes() + exponents_.bytes() + place_.bytes() +
+         formats_.bytes() + unsuited_.bytes();
 }
 
 template <Scalar T>
@@ -153,15 +159,18 @@ std::size_t StoredBlocks<T>::bytes_bound(const BlockLayout& layout, std::optiona
                                          std::size_t chunk_bytes) {
   const auto blocks = static_cast<std::size_t>(layout.blocks());
   const std::size_t work = index(make_setup_chunks(layout, sizeof(T), chunk_bytes).size) * sizeof(T);
-  return inverse_bytes_bound<T>(layout, format) + work + blocks * (sizeof(BlockSlot) + sizeof(StoredSlot)) +
-         2 * sizeof(int) + (format ? 0 : blocks * (sizeof(index_t) + sizeof(Format)));
+  return inverse_bytes_bound<T>(layout, format) + work +
+         blocks * (sizeof(BlockSlot) + sizeof(StoredSlot) + sizeof(std::int16_t)) + 2 * sizeof(int) +
+         (format ? 0 : blocks * (sizeof(index_t) + sizeof(Format)));
 }
 
 template <Scalar T>
 std::vector<T> StoredBlocks<T>::block(offset_t slot) const {
   const index_t p = is_adaptive() ? place_.to_host()[index(slot)] : static_cast<index_t>(slot);
   StoredSlot stored;
+  std::int16_t exponent = 0;
   backend_.impl().copy_to_host(&stored, slots_.data() + p, sizeof(stored));
+  backend_.impl().copy_to_host(&exponent, exponents_.data() + p, sizeof(exponent));
   const auto group = std::ranges::find_if(groups_, [p](const StoredGroup& g) { return p < g.first_slot + g.count; });
   const int n = stored.size, parts = is_complex<T> ? 2 : 1;
   std::vector<std::byte> bytes(index(format_block_bytes(group->format, n, sizeof(real_t<T>), parts)));
@@ -169,7 +178,7 @@ std::vector<T> StoredBlocks<T>::block(offset_t slot) const {
   std::vector<T> widened(index(n) * index(n));
   auto* const x = compute_cast(widened.data());
   if (group->format != Format::packed) {
-    decode_columns(group->format, bytes.data(), n, stored.exponent, 0, n, x);
+    decode_columns(group->format, bytes.data(), n, exponent, 0, n, x);
     return widened;
   }
   const auto* const triangle = reinterpret_cast<const compute_t<T>*>(bytes.data());

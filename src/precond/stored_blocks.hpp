@@ -90,6 +90,7 @@ class StoredBlocks {
   std::vector<StoredGroup> groups_;
   Array<std::byte> data_;
   Array<StoredSlot> slots_;
+  Array<std::int16_t> exponents_;
   Array<index_t> place_;  ///< these two are empty unless formats differ
   Array<Format> formats_;
   Array<int> unsuited_;

@@ -50,8 +50,12 @@ class GmresCycle {
 
   void begin() { parts_.ops.gmres_begin(vectors_, arrays_, state_.get()); }
 
+  /// Whether it is known, without waiting, that the solve has ended.
+  bool has_ended() const { return seen() != nullptr && seen()->stop != 0; }
+
   /// Inner iteration j.
   void step(int j) {
+    if (seen() != nullptr && gmres_is_idle(*seen())) return;
     const T* v = low_ ? vectors_.v : column(j);
     if (parts_.M != nullptr) {
       parts_.M->apply(v, preconditioned(j));
@@ -61,8 +65,9 @@ class GmresCycle {
     parts_.ops.gmres_orthogonalize(vectors_, arrays_, j, state_.get());
   }
 
-  /// x += M^-1 V y.
+  /// x += M^-1 V y, unless that is not finite.
   void correct(T* x) {
+    if (seen() != nullptr && seen()->columns == 0) return;
     GmresVectors<T> directions = vectors_;
     if (flexible_) directions.basis = preconditioned_.data();
     parts_.ops.gmres_combine(directions, arrays_, state_.get());
@@ -71,7 +76,8 @@ class GmresCycle {
       parts_.M->apply(u_.data(), preconditioned_.data());
       correction = preconditioned_.data();
     }
-    parts_.ops.add(parts_.rows(), correction, x);
+    parts_.ops.gmres_check(parts_.rows(), correction, state_.get());
+    parts_.ops.add(parts_.rows(), correction, x, &state_.get()->columns);
   }
 
  private:
@@ -80,6 +86,7 @@ class GmresCycle {
     return std::max(1, std::min({parts.options.restart, parts.options.max_iterations, parts.rows()}));
   }
 
+  const GmresState* seen() const { return static_cast<const GmresState*>(parts_.ops.visible(state_.get())); }
   std::size_t count() const { return static_cast<std::size_t>(restart_); }
   T* column(int j) const { return basis_.data() + static_cast<std::size_t>(j) * parts_.size(); }
   /// M^-1 v_j.
@@ -123,12 +130,13 @@ class EnqueuedGmres final : public Enqueued<T> {
     ops.begin_solve(n, b, cycle_.first(), x, stopping_rule(options, enqueued_margin),
                     M != nullptr ? M->failure() : nullptr, cycle_.state());
     cycle_.begin();
-    for (index_t done = 0; done < options.max_iterations; done += cycle_.restart()) {
-      const int steps = std::min(cycle_.restart(), options.max_iterations - done);
+    for (index_t left = options.max_iterations; left > 0 && !cycle_.has_ended();) {
+      const int steps = std::min(cycle_.restart(), left);
       for (int j = 0; j < steps; ++j) cycle_.step(j);
       cycle_.correct(x);
       ops.residual(A, b, x, cycle_.first());
       cycle_.begin();
+      left -= steps;
     }
     ops.residual(A, b, x, cycle_.scratch());
     ops.end_solve(n, cycle_.scratch(), cycle_.state(), status);

@@ -139,7 +139,10 @@ void enqueue_recurrence(const SolverParts<T>& parts, Recurrence<T>& solver, cons
   parts.ops.begin_solve(n, b, solver.r(), x, stopping_rule(parts.options, enqueued_margin),
                         parts.M != nullptr ? parts.M->failure() : nullptr, solver.control());
   solver.start();
-  solver.iterate_times(parts.options.max_iterations);
+  if (const SolveControl* const seen = parts.ops.visible(solver.control()))
+    for (index_t i = 0; i < parts.options.max_iterations && seen->stop == 0; ++i) solver.iterate();
+  else
+    solver.iterate_times(parts.options.max_iterations);
   parts.ops.residual(parts.A, b, x, solver.scratch());
   parts.ops.end_solve(n, solver.scratch(), solver.control(), status);
 }

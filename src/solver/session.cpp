@@ -10,6 +10,8 @@ void require_options(const char* solver, const SolveOptions& o) {
     throw InvalidArgument(message("{}: rtol is {}, atol is {}, must be >= 0", solver, o.rtol, o.atol));
   if (o.max_iterations < 0)
     throw InvalidArgument(message("{}: max_iterations is {}, must be >= 0", solver, o.max_iterations));
+  require_enumerator(solver, "relative_to", o.relative_to, RelativeTo::initial_residual);
+  require_enumerator(solver, "basis", o.basis, BasisPrecision::single);
   if (!(o.max_seconds >= 0.0))
     throw InvalidArgument(message("{}: max_seconds is {}, must be >= 0", solver, o.max_seconds));
 }

@@ -10,6 +10,9 @@ namespace {
 // the parallel regions of an iteration, and a core's rate in the inversion.
 constexpr double host_bandwidth = 20e9, host_latency = 5e-6, host_flops = 3e9;
 constexpr int host_bandwidth_threads = 3;
+// What the first probe does on the host before it iterates, a random vector and the checks of the matrix: once, for
+// each row, and for each entry.
+constexpr double host_probe_latency = 40e-6, host_probe_row_seconds = 20e-9, host_probe_entry_seconds = 1.2e-9;
 // CUDA: measured on an H200 over the systems of benchmarks/results/suggest-h200.md, most of which are in its cache, and
 // of benchmarks/results/h200/solve.json. An iteration of CG takes 9.5 us and one of GMRES 25 us however small the
 // system is, and more for each row of a block; blocks of more than 32 rows are not applied by the kernels of the
@@ -57,7 +60,8 @@ double CostModel::setup_seconds(const BlockPartition& blocks, double passes) con
 
 ProbeCost CostModel::diagonal_probe(const BlockPartition& rows_alone) const {
   const double iteration = iteration_seconds(rows_alone);
-  return {probe_latency + rows * probe_row_seconds + nnz * probe_entry_seconds + 3.0 * iteration, iteration};
+  const double checks = host_probe_latency + rows * host_probe_row_seconds + nnz * host_probe_entry_seconds;
+  return {checks + 3.0 * iteration, iteration};
 }
 
 ProbeCost CostModel::probe(const BlockCandidate& candidate) const {

@@ -26,9 +26,6 @@ struct CostModel {
   double setup_latency = 0.0, block_seconds = 0.0;
   /// Partition: once, and for each entry in each of its passes.
   double partition_latency = 0.0, entry_seconds = 0.0;
-  /// What the first probe does on the host before it iterates, a random vector and the checks of the matrix: once, for
-  /// each row, and for each entry.
-  double probe_latency = 40e-6, probe_row_seconds = 20e-9, probe_entry_seconds = 1.2e-9;
   /// The matrix from the host to where the probe is: once, and for each byte.
   double transfer_latency = 0.0, transfer_seconds = 0.0;
   /// If a block is larger than that: what an iteration takes more, and the set-up, once and for each entry.

@@ -1,5 +1,6 @@
 #include <blockjacobi/suggest.hpp>
 
+#include "backend/require.hpp"
 #include "core/message.hpp"
 #include "suggest/captured.hpp"
 #include "suggest/cost_model.hpp"
@@ -29,6 +30,8 @@ void require_arguments(const CsrMatrix<T>& matrix, const SuggestOptions& o) {
   if (matrix.rows() != matrix.cols())
     throw InvalidArgument(
         detail::message("suggest: the matrix is {} x {}, must be square", matrix.rows(), matrix.cols()));
+  detail::require_enumerator("suggest", "method", o.method, Method::gmres);
+  detail::require_enumerator("suggest", "singular", o.singular, SingularPolicy::pseudo_inverse);
   if (!(o.rtol > 0.0 && o.rtol < 1.0))
     throw InvalidArgument(detail::message("suggest: rtol is {}, must be between 0 and 1", o.rtol));
   if (!(o.probe_share >= 0.0 && o.probe_share <= 1.0))
@@ -121,7 +124,7 @@ class Study {
     return detail::cost_model(host_, matrix_.rows(), matrix_.nnz(), sizeof(T), options);
   }
 
-  /// Scalar Jacobi, and the choice that could take its place.
+  /// Scalar Jacobi, and the choice that could take its place; alone the latter would say too little.
   void probe_two() {
     const auto start = std::chrono::steady_clock::now();
     std::vector<T> b;
@@ -130,12 +133,11 @@ class Study {
       b = random_right_hand_side(A);
       return detail::probe_diagonal(A, matrix_, b, options_, most);
     });
+    if (!scalar().probed) return;
     rival_ = rival();
     BlockCandidate& other = candidates()[rival_];
-    probe(other, cost_.probe(other), [&](index_t most) {
-      if (b.empty()) b = random_right_hand_side(LinearOperator<T>(host_, matrix_));
-      return detail::probe_blocks(backend_, matrix_, other.blocks, b, options_, most);
-    });
+    probe(other, cost_.probe(other),
+          [&](index_t most) { return detail::probe_blocks(backend_, matrix_, other.blocks, b, options_, most); });
     suggestion_.probe_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 

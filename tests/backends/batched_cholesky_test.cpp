@@ -65,7 +65,7 @@ TYPED_TEST(BatchedOnBackend, CholeskyAndItsInverse) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(201);
-  for (const index_t n : batched_orders<TypeParam>())
+  for (const index_t n : all_batched_orders())
     for (const Triangle triangle : triangles) {
       const auto matrices = spd_matrices<T>(n, random);
       const TestBatch<T> a(backend, only_triangles(triangle, matrices), {.padding = n % 3});
@@ -104,9 +104,17 @@ TYPED_TEST(BatchedOnBackend, CholeskyOfLargeMatrices) {
       EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
       EXPECT_TRUE(a.padding_untouched());
       const auto factors = a.matrices();
-      for (std::size_t k = 0; k < matrices.size(); ++k)
-        EXPECT_LE(cholesky_error(triangle, matrices[k].matrix, factors[k]), accuracy)
-            << matrices[k].name << ", order " << n;
+      batched::potri(backend, triangle, a.view(), info.data());
+      EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
+      EXPECT_TRUE(a.padding_untouched());
+      const auto inverses = a.matrices();
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
+        EXPECT_LE(cholesky_error(triangle, matrices[k].matrix, factors[k]), accuracy);
+        if (n <= 200 || k == 0) {
+          EXPECT_LE(inverse_error<T>(matrices[k].matrix, completed(triangle, inverses[k])), accuracy);
+        }
+      }
     }
 }
 
@@ -135,7 +143,13 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyOfTinyAndLargeMatrices) {
     EXPECT_EQ(info.to_host(), expected);
     EXPECT_TRUE(a.padding_untouched());
     const auto factors = a.matrices();
+    batched::potri(backend, triangle, a.view(), info.data());
+    EXPECT_TRUE(a.padding_untouched());
+    const auto inverses = a.matrices();
     for (std::size_t k = 0; k < matrices.size(); ++k) {
+      if (expected[k] == 0) {
+        EXPECT_LE(inverse_error<T>(matrices[k].matrix, completed(triangle, inverses[k])), accuracy) << "matrix " << k;
+      }
       const index_t j = expected[k] == 0 ? matrices[k].matrix.rows() : expected[k] - 1;  // the order of the factor
       if (j == 0) continue;
       const Dense<T> leading = matrices[k].matrix.topLeftCorner(j, j), factor = factors[k].topLeftCorner(j, j);
@@ -160,11 +174,63 @@ Dense<T> unpacked(Triangle triangle, const T* packed, index_t n) {
   return full;
 }
 
+/// Full and packed, in another place and in that of the input.
+template <Scalar T>
+void expect_spd_inverses(const Backend& backend, Triangle triangle, const std::vector<NamedMatrix<T>>& matrices,
+                         const BatchForm& form, const std::vector<bool>& places = {false, true}) {
+  const auto input = only_triangles(triangle, matrices);
+  for (const SpdStorage storage : {SpdStorage::full, SpdStorage::packed})
+    for (const bool in_place : places) {
+      const TestBatch<T> a(backend, input, form), other(backend, TestBatch<T>::nan_like(input), {.pointers = true});
+      const TestBatch<T>& x = in_place ? a : other;
+      Array<int> info(backend, matrices.size());
+      batched::spd_inverse(backend, triangle, a.view(), x.view_for(a), storage, info.data());
+      EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
+      if (storage == SpdStorage::full) {
+        EXPECT_TRUE(x.padding_untouched());
+      }
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        const Dense<T>& a_k = matrices[k].matrix;
+        SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(a_k.rows()));
+        const Dense<T> inverse = storage == SpdStorage::full
+                                     ? x.matrices()[k]
+                                     : unpacked(triangle, x.elements(k).data(), static_cast<index_t>(a_k.rows()));
+        EXPECT_TRUE(hermitian(inverse));
+        EXPECT_LE(inverse_error<T>(a_k, inverse), accuracy);
+      }
+    }
+}
+
+TYPED_TEST(BatchedOnBackend, SpdInversesOfLargeMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(210);
+  for (const index_t n : large_orders)
+    for (const Triangle triangle : triangles) {
+      if (n > 200 && (n % 2 == 0) != (triangle == Triangle::lower)) continue;  // evaluating them takes long
+      const auto matrices = spd_matrices<T>(n, random);
+      expect_spd_inverses<T>(this->make_backend(), triangle, {matrices[static_cast<std::size_t>(n) % matrices.size()]},
+                             {.padding = n % 3}, {n % 4 == 0});
+    }
+}
+
+/// Tiny and large matrices in one batch.
+TYPED_TEST(BatchedOnBackend, SmallSpdInversesOfTinyAndLargeMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(211);
+  for (const index_t largest : {77, 101})
+    for (const Triangle triangle : triangles) {
+      std::vector<NamedMatrix<T>> matrices;
+      for (const index_t n : {40, 7, largest, 33, 32, 64}) matrices.push_back(spd_matrices<T>(n, random)[0]);
+      expect_spd_inverses(this->make_backend(), triangle, matrices, {.padding = 1, .pointers = true, .orders = true});
+      expect_spd_inverses(this->make_backend(), triangle, matrices, {.packed = true, .orders = true});
+    }
+}
+
 TYPED_TEST(BatchedOnBackend, SpdInversesFull) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(202);
-  for (const index_t n : batched_orders<TypeParam>())
+  for (const index_t n : all_batched_orders())
     for (const Triangle triangle : triangles) {
       const bool in_place = (n % 2 == 0) == (triangle == Triangle::upper);
       const auto matrices = spd_matrices<T>(n, random);
@@ -189,7 +255,7 @@ TYPED_TEST(BatchedOnBackend, SpdInversesPacked) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(203);
-  for (const index_t n : batched_orders<TypeParam>())
+  for (const index_t n : all_batched_orders())
     for (const Triangle triangle : triangles) {
       const auto matrices = spd_matrices<T>(n, random);
       const auto input = only_triangles(triangle, matrices);
@@ -303,23 +369,21 @@ void expect_first_indefinite_minor(const Backend& backend, const std::vector<ind
 }
 
 TYPED_TEST(BatchedOnBackend, SmallCholeskyNamesTheFirstIndefiniteMinor) {
-  std::vector<index_t> orders = few_batched_orders();
-  if (TypeParam::kind == BackendKind::cuda) std::erase_if(orders, [](index_t n) { return n > 32; });
-  expect_first_indefinite_minor<typename TypeParam::Scalar>(this->make_backend(), orders);
+  expect_first_indefinite_minor<typename TypeParam::Scalar>(this->make_backend(), few_batched_orders());
 }
 
 TYPED_TEST(BatchedOnBackend, CholeskyOfEveryOrderNamesTheFirstIndefiniteMinor) {
-  expect_first_indefinite_minor<typename TypeParam::Scalar>(this->make_backend(), batched_orders<TypeParam>());
+  expect_first_indefinite_minor<typename TypeParam::Scalar>(this->make_backend(), all_batched_orders());
 }
 
 /// Inf does not vanish in an inverse.
-TYPED_TEST(BatchedOnBackend, SmallSpdInversesOfInfiniteMatricesAreNotFinite) {
-  using T = typename TypeParam::Scalar;
-  const Backend backend = this->make_backend();
+template <Scalar T>
+void expect_spd_inverses_of_infinite_matrices(const Backend& backend, const std::vector<index_t>& orders,
+                                              index_t largest) {
   Random random(207);
-  for (const index_t n : batched_orders<TypeParam>())
+  for (const index_t n : orders)
     for (const Triangle triangle : triangles) {
-      if (n > 64) continue;
+      if (n > largest) continue;
       std::vector<Dense<T>> matrices;
       for (const auto& [i, j] : {std::pair{0, 0}, {n / 2, n / 2}, {n - 1, n - 1}, {n - 1, 0}, {n - 1, n / 2}}) {
         matrices.push_back(spd_matrices<T>(n, random)[0].matrix);
@@ -344,11 +408,21 @@ TYPED_TEST(BatchedOnBackend, SmallSpdInversesOfInfiniteMatricesAreNotFinite) {
     }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallCholeskyOfEveryOrder) {
+TYPED_TEST(BatchedOnBackend, SmallSpdInversesOfInfiniteMatricesAreNotFinite) {
   using T = typename TypeParam::Scalar;
-  const Backend backend = this->make_backend();
+  expect_spd_inverses_of_infinite_matrices<T>(this->make_backend(), few_batched_orders(), 33);
+}
+
+TYPED_TEST(BatchedOnBackend, SpdInversesOfInfiniteMatricesOfEveryOrderAreNotFinite) {
+  using T = typename TypeParam::Scalar;
+  expect_spd_inverses_of_infinite_matrices<T>(this->make_backend(), all_batched_orders(), 64);
+}
+
+template <Scalar T>
+void expect_cholesky_of_many_matrices(const Backend& backend, const std::vector<index_t>& orders) {
   Random random(207);
-  for (index_t n = 1; n <= 32; ++n) {
+  for (const index_t n : orders) {
+    if (n > 32) continue;
     std::vector<NamedMatrix<T>> matrices;  // several warps and a part of one
     for (int i = 0; i < 9; ++i)
       for (auto& m : spd_matrices<T>(n, random)) matrices.push_back(std::move(m));
@@ -366,6 +440,14 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyOfEveryOrder) {
               << matrices[k].name << ", order " << n << ", padding " << padding;
       }
   }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallCholeskyOfManyMatrices) {
+  expect_cholesky_of_many_matrices<typename TypeParam::Scalar>(this->make_backend(), few_batched_orders());
+}
+
+TYPED_TEST(BatchedOnBackend, CholeskyOfManyMatricesOfEveryOrder) {
+  expect_cholesky_of_many_matrices<typename TypeParam::Scalar>(this->make_backend(), all_batched_orders());
 }
 
 TYPED_TEST(BatchedOnBackend, SmallCholeskyFactorsUpToTheIndefiniteMinor) {
@@ -402,6 +484,26 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyFactorsUpToTheIndefiniteMinor) {
   }
 }
 
+TYPED_TEST(BatchedOnBackend, TwoRunsOfCholeskyGiveTheSameBits) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(212);
+  for (const index_t n : {5, 16, 29, 75})
+    for (const Triangle triangle : triangles) {
+      std::vector<Dense<T>> matrices;
+      for (int i = 0; i < 25; ++i)
+        for (const auto& m : spd_matrices<T>(n, random)) matrices.push_back(m.matrix);
+      const auto factors = [&] {
+        const TestBatch<T> a(backend, matrices);
+        Array<int> info(backend, matrices.size());
+        batched::potrf(backend, triangle, a.view(), info.data());
+        return a.matrices();
+      };
+      const auto one = factors(), two = factors();
+      for (std::size_t k = 0; k < matrices.size(); ++k) EXPECT_TRUE(same_bits(one[k], two[k])) << "order " << n;
+    }
+}
+
 TYPED_TEST(BatchedOnBackend, SmallCholeskyOfSubnormalMatrices) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
@@ -429,43 +531,83 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyOfSubnormalMatrices) {
 TYPED_TEST(BatchedOnBackend, SmallInverseFromASingularCholeskyFactor) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
+  for (const index_t n : {6, 45, 101})
+    for (const Triangle triangle : triangles) {
+      Dense<T> singular = Dense<T>::Identity(n, n);
+      singular(3, 3) = singular(n - 1, n - 1) = T(0);
+      const TestBatch<T> a(backend, {Dense<T>::Identity(n, n), only_triangle(triangle, singular)});
+      Array<int> info(backend, 2);
+      batched::potri(backend, triangle, a.view(), info.data());
+      EXPECT_EQ(info.to_host(), (std::vector<int>{0, 4}));
+      EXPECT_EQ(a.matrices()[0], Dense<T>(Dense<T>::Identity(n, n)));
+      EXPECT_TRUE(all_nan(a.matrices()[1]));
+    }
+}
+
+/// ||A X - B|| / (N eps ||A|| ||X||).
+template <Scalar T>
+double solve_error(const Dense<T>& a, const Dense<T>& x, const Dense<T>& b) {
+  const WideDense<T> wide_a = widened(a), wide_x = widened(x);
+  return scaled_error<T>(wide_a * wide_x - widened(b), a.rows(), infinity_norm(wide_a) * infinity_norm(wide_x));
+}
+
+template <Scalar T>
+void expect_solves(const Backend& backend, index_t n, index_t columns, Random& random) {
   for (const Triangle triangle : triangles) {
-    Dense<T> singular = Dense<T>::Identity(6, 6);
-    singular(3, 3) = T(0);
-    const TestBatch<T> a(backend, {Dense<T>::Identity(6, 6), only_triangle(triangle, singular)});
-    Array<int> info(backend, 2);
-    batched::potri(backend, triangle, a.view(), info.data());
-    EXPECT_EQ(info.to_host(), (std::vector<int>{0, 4}));
-    EXPECT_EQ(a.matrices()[0], Dense<T>(Dense<T>::Identity(6, 6)));
-    EXPECT_TRUE(all_nan(a.matrices()[1]));
+    const auto matrices = spd_matrices<T>(n, random);
+    const TestBatch<T> a(backend, only_triangles(triangle, matrices));
+    std::vector<Dense<T>> right;
+    for (std::size_t k = 0; k < matrices.size(); ++k) right.push_back(uniform_random<T>(n, columns, random));
+    const TestBatch<T> b(backend, right, {.padding = 1});
+    Array<int> info(backend, matrices.size());
+    batched::potrf(backend, triangle, a.view(), info.data());
+    batched::potrs(backend, triangle, a.view(), b.view());
+    EXPECT_TRUE(b.padding_untouched());
+    const auto x = b.matrices();
+    for (std::size_t k = 0; k < matrices.size(); ++k)
+      EXPECT_LE(solve_error(matrices[k].matrix, x[k], right[k]), accuracy) << matrices[k].name << ", order " << n;
   }
 }
 
 TYPED_TEST(BatchedOnBackend, SolvesFromCholesky) {
+  Random random(206);
+  for (const index_t n : all_batched_orders())
+    for (const index_t columns : {1, 5})
+      expect_solves<typename TypeParam::Scalar>(this->make_backend(), n, columns, random);
+}
+
+TYPED_TEST(BatchedOnBackend, SolvesManyRightHandSidesFromCholesky) {
+  Random random(207);
+  for (const index_t n : {33, 96, 190, 256, 333, 512})
+    expect_solves<typename TypeParam::Scalar>(this->make_backend(), n, 37, random);
+}
+
+TYPED_TEST(BatchedOnBackend, SmallSolvesFromCholeskyOfMixedOrder) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
-  Random random(206);
-  for (const index_t n : batched_orders<TypeParam>())
-    for (const Triangle triangle : triangles)
-      for (const index_t columns : {1, 5}) {
-        const auto matrices = spd_matrices<T>(n, random);
-        const TestBatch<T> a(backend, only_triangles(triangle, matrices));
-        std::vector<Dense<T>> right;
-        for (std::size_t k = 0; k < matrices.size(); ++k) right.push_back(uniform_random<T>(n, columns, random));
-        const TestBatch<T> b(backend, right, {.padding = 1});
-        Array<int> info(backend, matrices.size());
-        batched::potrf(backend, triangle, a.view(), info.data());
-        batched::potrs(backend, triangle, a.view(), b.view());
-        EXPECT_TRUE(b.padding_untouched());
-        const auto x = b.matrices();
-        for (std::size_t k = 0; k < matrices.size(); ++k) {
-          const WideDense<T> wide_a = widened(matrices[k].matrix), wide_x = widened(x[k]);
-          EXPECT_LE(
-              scaled_error<T>(wide_a * wide_x - widened(right[k]), n, infinity_norm(wide_a) * infinity_norm(wide_x)),
-              accuracy)
-              << matrices[k].name << ", order " << n;
-        }
+  Random random(208);
+  for (const Triangle triangle : triangles)
+    for (const index_t columns : {2, 20}) {
+      std::vector<NamedMatrix<T>> matrices;
+      std::vector<Dense<T>> right;
+      for (const index_t n : {5, 33, 70, 1, 32}) {
+        matrices.push_back(spd_matrices<T>(n, random)[0]);
+        right.push_back(uniform_random<T>(70, columns, random));
       }
+      const TestBatch<T> a(backend, only_triangles(triangle, matrices), {.orders = true});
+      const TestBatch<T> b(backend, right, {.padding = 1});
+      Array<int> info(backend, matrices.size());
+      batched::potrf(backend, triangle, a.view(), info.data());
+      batched::potrs(backend, triangle, a.view(), b.view());
+      EXPECT_TRUE(b.padding_untouched());
+      const auto x = b.matrices();
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        const auto& matrix = matrices[k].matrix;
+        const auto n = matrix.rows();
+        EXPECT_TRUE(same_bits<T>(x[k].bottomRows(70 - n), right[k].bottomRows(70 - n)));
+        EXPECT_LE(solve_error<T>(matrix, x[k].topRows(n), right[k].topRows(n)), accuracy) << "order " << n;
+      }
+    }
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TYPED_TEST(BatchedOnBackend, SolvesFromLu) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(108);
-  for (const index_t n : batched_orders<TypeParam>())
+  for (const index_t n : all_batched_orders())
     for (const index_t columns : {1, 5}) {
       const auto matrices = hard_matrices<T>(n, random);
       const auto a = without_names(matrices);
@@ -44,28 +44,73 @@ TYPED_TEST(BatchedOnBackend, SolvesFromLu) {
     }
 }
 
+/// Of random matrices, for every op.
+template <Scalar T>
+void expect_solves(const Backend& backend, index_t n, index_t columns, std::size_t count, Random& random) {
+  std::vector<Dense<T>> a, right;
+  for (std::size_t k = 0; k < count; ++k) {
+    a.push_back(random_dense<T>(n, random));
+    right.push_back(uniform_random<T>(n, columns, random));
+  }
+  const TestBatch<T> lu(backend, a, {.padding = 1});
+  Array<index_t> ipiv(backend, static_cast<std::size_t>(n) * count);
+  Array<int> info(backend, count);
+  batched::getrf(backend, lu.view(), ipiv.data(), info.data());
+  for (const auto op : {batched::Op::none, batched::Op::transpose, batched::Op::conjugate_transpose}) {
+    const TestBatch<T> b(backend, right, {.padding = 3, .pointers = true});
+    batched::getrs(backend, op, lu.view(), ipiv.data(), b.view());
+    EXPECT_TRUE(b.padding_untouched());
+    const auto x = b.matrices();
+    for (std::size_t k = 0; k < count; ++k)
+      EXPECT_LE(solve_error(op, a[k], x[k], right[k]), accuracy)
+          << "order " << n << ", " << columns << " right-hand sides, op " << static_cast<int>(op);
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, SolvesManyRightHandSidesFromLu) {
+  Random random(110);
+  for (const index_t n : {33, 48, 64, 77, 96, 128, 190, 256, 333, 512})
+    for (const index_t columns : {1, 40})
+      expect_solves<typename TypeParam::Scalar>(this->make_backend(), n, columns, 2, random);
+}
+
+TYPED_TEST(BatchedOnBackend, SmallSolvesAboveOrder32FromLu) {
+  Random random(111);
+  for (const index_t columns : {3, 35})
+    expect_solves<typename TypeParam::Scalar>(this->make_backend(), 77, columns, 2, random);
+}
+
+/// From 385 on CUDA has other kernels.
+TYPED_TEST(BatchedOnBackend, SmallSolveOfALargeMatrixFromLu) {
+  Random random(112);
+  expect_solves<typename TypeParam::Scalar>(this->make_backend(), 420, 3, 1, random);
+}
+
 /// With an order each, only the first rows of a right-hand side take part.
 TYPED_TEST(BatchedOnBackend, SmallSolvesOfMixedOrder) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(109);
-  std::vector<Dense<T>> a, right;
-  for (const index_t n : {3, 17, 0, 1, 32, 8}) {
-    a.push_back(random_dense<T>(n, random));
-    right.push_back(uniform_random<T>(32, 2, random));
-  }
-  const TestBatch<T> lu(backend, a, {.padding = 1, .pointers = true, .orders = true});
-  Array<index_t> ipiv(backend, 32 * a.size());
-  Array<int> info(backend, a.size());
-  batched::getrf(backend, lu.view(), ipiv.data(), info.data());
-  const TestBatch<T> b(backend, right);
-  batched::getrs(backend, batched::Op::transpose, lu.view(), ipiv.data(), b.view());
-  const auto x = b.matrices();
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    const auto n = a[k].rows();
-    EXPECT_TRUE(same_bits<T>(x[k].bottomRows(32 - n), right[k].bottomRows(32 - n)));
-    EXPECT_LE(solve_error<T>(batched::Op::transpose, a[k], x[k].topRows(n), right[k].topRows(n)), accuracy);
-  }
+  for (const index_t largest : {32, 70})
+    for (const auto op : {batched::Op::none, batched::Op::transpose, batched::Op::conjugate_transpose}) {
+      std::vector<Dense<T>> a, right;
+      for (const index_t n : {3, 17, 0, 1, largest, 8, std::min(largest, 33)}) {
+        a.push_back(random_dense<T>(n, random));
+        right.push_back(uniform_random<T>(largest, 2, random));
+      }
+      const TestBatch<T> lu(backend, a, {.padding = 1, .pointers = true, .orders = true});
+      Array<index_t> ipiv(backend, static_cast<std::size_t>(largest) * a.size());
+      Array<int> info(backend, a.size());
+      batched::getrf(backend, lu.view(), ipiv.data(), info.data());
+      const TestBatch<T> b(backend, right);
+      batched::getrs(backend, op, lu.view(), ipiv.data(), b.view());
+      const auto x = b.matrices();
+      for (std::size_t k = 0; k < a.size(); ++k) {
+        const auto n = a[k].rows();
+        EXPECT_TRUE(same_bits<T>(x[k].bottomRows(largest - n), right[k].bottomRows(largest - n)));
+        EXPECT_LE(solve_error<T>(op, a[k], x[k].topRows(n), right[k].topRows(n)), accuracy) << "order " << n;
+      }
+    }
 }
 
 }  // namespace

@@ -147,14 +147,15 @@ TYPED_TEST(BatchedOnBackend, SmallLuInEveryFormOfBatch) {
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallLuOfSingularMatricesGoesOn) {
-  using T = typename TypeParam::Scalar;
+/// The first `count` kinds of singular matrices.
+template <Scalar T>
+void expect_lu_of_singular(const Backend& backend, const std::vector<index_t>& orders, std::size_t count) {
   Random random(103);
-  for (const index_t n : all_batched_orders()) {
-    if (n > 77) continue;
-    const auto matrices = singular_matrices<T>(n, random);
+  for (const index_t n : orders) {
+    auto matrices = singular_matrices<T>(n, random);
+    matrices.resize(std::min(count, matrices.size()));
     for (const BatchForm& form : forms_of_order(n)) {
-      const auto factors = factored(this->make_backend(), matrices, form);
+      const auto factors = factored(backend, matrices, form);
       for (std::size_t k = 0; k < matrices.size(); ++k) {
         SCOPED_TRACE("matrix " + std::to_string(k) + ", order " + std::to_string(n));
         EXPECT_EQ(factors.info[k], reference_lu(matrices[k]).info);
@@ -166,6 +167,20 @@ TYPED_TEST(BatchedOnBackend, SmallLuOfSingularMatricesGoesOn) {
       }
     }
   }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallLuOfSingularMatricesGoesOn) {
+  using T = typename TypeParam::Scalar;
+  std::vector<index_t> tiny(32);
+  std::iota(tiny.begin(), tiny.end(), 1);
+  expect_lu_of_singular<T>(this->make_backend(), tiny, 6);
+  expect_lu_of_singular<T>(this->make_backend(), {33, 97}, 3);
+}
+
+TYPED_TEST(BatchedOnBackend, LuOfEveryKindOfSingularMatrixGoesOn) {
+  auto orders = all_batched_orders();
+  std::erase_if(orders, [](index_t n) { return n > 128; });
+  expect_lu_of_singular<typename TypeParam::Scalar>(this->make_backend(), orders, 6);
 }
 
 TYPED_TEST(BatchedOnBackend, SmallLuTakesTheFirstOfEqualPivots) {
@@ -212,24 +227,63 @@ TYPED_TEST(BatchedOnBackend, SmallLuTellsNearlyEqualPivotsApart) {
   }
 }
 
-/// Batches that fill the last warp in part, with a singular matrix among the others, which do not feel it.
+/// `count` matrices, a singular one among the others, which do not feel it.
+template <Scalar T>
+void expect_lu_beside_a_singular_one(const Backend& backend, index_t n, std::size_t count, Random& random) {
+  std::vector<NamedMatrix<T>> matrices;
+  for (std::size_t k = 0; k < count; ++k) matrices.push_back({"random", uniform_random<T>(n, n, random)});
+  const std::size_t singular = count / 2;
+  matrices[singular].matrix.col(n / 2).setZero();
+  const auto factors = factored(backend, without_names(matrices));
+  for (std::size_t k = 0; k < count; ++k) {
+    if (k == singular)
+      EXPECT_EQ(factors.info[k], static_cast<int>(n / 2) + 1) << count << " matrices of order " << n;
+    else
+      expect_lu(matrices[k], factors, k);
+  }
+}
+
+/// Batches that fill the last warp in part.
 TYPED_TEST(BatchedOnBackend, SmallLuOfFewMatricesWithASingularOne) {
   using T = typename TypeParam::Scalar;
   Random random(115);
-  for (const index_t n : {9, 13, 17, 18, 24})
-    for (std::size_t count = 1; count <= 11; ++count) {
-      std::vector<NamedMatrix<T>> matrices;
-      for (std::size_t k = 0; k < count; ++k) matrices.push_back({"random", uniform_random<T>(n, n, random)});
-      const std::size_t singular = count / 2;
-      matrices[singular].matrix.col(n / 2).setZero();
-      const auto factors = factored(this->make_backend(), without_names(matrices));
-      for (std::size_t k = 0; k < count; ++k) {
-        if (k == singular)
-          EXPECT_EQ(factors.info[k], static_cast<int>(n / 2) + 1) << count << " matrices of order " << n;
-        else
-          expect_lu(matrices[k], factors, k);
-      }
+  for (const index_t n : {9, 13, 17, 18, 20, 24, 32})
+    for (std::size_t count = 1; count <= 11; ++count)
+      expect_lu_beside_a_singular_one<T>(this->make_backend(), n, count, random);
+}
+
+/// The same where a warp has a matrix a lane, or two.
+TYPED_TEST(BatchedOnBackend, SmallLuOfTinyMatricesWithASingularOne) {
+  using T = typename TypeParam::Scalar;
+  Random random(119);
+  for (const index_t n : {1, 2, 3, 4})
+    for (const std::size_t count : {1U, 31U, 32U, 33U, 65U, 129U, 289U})
+      expect_lu_beside_a_singular_one<T>(this->make_backend(), n, count, random);
+}
+
+/// Singular but for rounding in single precision.
+TYPED_TEST(BatchedOnBackend, SmallLuOfHilbertMatrices) {
+  using T = typename TypeParam::Scalar;
+  for (const index_t n : {5, 6, 7, 8}) {
+    const NamedMatrix<T> a{"Hilbert", hilbert<T>(n)};
+    for (const BatchForm& form : forms_of_order(n)) {
+      const auto factors = factored(this->make_backend(), std::vector<Dense<T>>(3, a.matrix), form);
+      for (std::size_t k = 0; k < 3; ++k) expect_lu(a, factors, k);
     }
+  }
+}
+
+TYPED_TEST(BatchedOnBackend, TwoRunsOfLuGiveTheSameBits) {
+  using T = typename TypeParam::Scalar;
+  Random random(120);
+  for (const index_t n : {5, 16, 29, 75}) {
+    std::vector<Dense<T>> a;
+    for (int k = 0; k < 100; ++k) a.push_back(uniform_random<T>(n, n, random));
+    const auto one = factored(this->make_backend(), a), two = factored(this->make_backend(), a);
+    EXPECT_EQ(one.ipiv, two.ipiv);
+    EXPECT_EQ(one.info, two.info);
+    for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(same_bits(one.lu[k], two.lu[k])) << "order " << n;
+  }
 }
 
 }  // namespace

@@ -76,7 +76,22 @@ TYPED_TEST(BatchedOnBackend, SmallMisuseOfOneOperand) {
   EXPECT_EQ(spoilt([&](auto& v) { v.space = other; }),
             "batched::getrf: a: lies on the " + std::string(to_string(other)) + ", the backend (" +
                 m.backend.description() + ") computes on the " + to_string(m.view.space));
-  if (TypeParam::kind == BackendKind::cuda) return;
+  EXPECT_EQ(spoilt([&](auto& v) {
+              v.data = nullptr;
+              v.pointers = pointers;
+              v.count = offset_t{1} << 60;
+            }),
+            "batched::getrf: a: 1152921504606846976 pointers exceed the address space");
+  if (TypeParam::kind == BackendKind::cuda) {  // where the pointers are not read
+    EXPECT_EQ(spoilt([&](auto& v) {
+                v.data = nullptr;
+                v.pointers = pointers;
+                v.rows = v.cols = v.ld = 16;
+                v.count = offset_t{1} << 59;
+              }),
+              "batched::getrf: ipiv: 16 elements for each of 576460752303423488 matrices exceed the address space");
+    return;
+  }
   const std::vector<index_t> orders{4, 5, 0};
   EXPECT_EQ(spoilt([&](auto& v) { v.orders = orders.data(); }),
             "batched::getrf: a: order of matrix 1 is 5, must be in 0..4");
@@ -134,6 +149,18 @@ TYPED_TEST(BatchedOnBackend, SmallMisuseOfOutputs) {
   EXPECT_EQ(spoilt([&](auto& v) { v.data = m.view.data + 16; }),
             "batched::inverse: x: overlaps the input in part: starts " + bytes(16) + " bytes from it and spans " +
                 bytes(48) + " bytes, the input " + bytes(48));
+  MatrixBatchView<T> shifted = m.output;
+  shifted.data = m.view.data + 16;
+  const std::string in_part = "overlaps the input in part: starts " + bytes(16) + " bytes from it and spans " +
+                              bytes(48) + " bytes, the input " + bytes(48);
+  EXPECT_EQ(message_of([&] { batched::getri(m.backend, m.view, m.ipiv.data(), shifted, m.info.data()); }),
+            "batched::getri: x: " + in_part);
+  EXPECT_EQ(message_of([&] { batched::pseudo_inverse(m.backend, m.view, shifted, 0, m.info.data()); }),
+            "batched::pseudo_inverse: x: " + in_part);
+  EXPECT_EQ(message_of([&] {
+              batched::spd_inverse(m.backend, Triangle::lower, m.view, shifted, SpdStorage::full, m.info.data());
+            }),
+            "batched::spd_inverse: x: " + in_part);
   EXPECT_EQ(spoilt([&](auto& v) {
               v.data = m.view.data - 4;
               v.stride = 17;
@@ -183,7 +210,22 @@ TYPED_TEST(BatchedOnBackend, SmallMisuseOfRightHandSidesAndArrays) {
   EXPECT_NE(spoilt([&](auto& b) { b.data = m.view.data + 8; }), "no InvalidArgument");
   EXPECT_EQ(spoilt([](auto& b) { b.stride = 7; }),
             "batched::getrs: b: stride is 7, must be at least the 8 elements that a matrix of 4 x 2 spans");
+  EXPECT_EQ(spoilt([](auto& b) { b.ld = 3; }),
+            "batched::getrs: b: leading dimension is 3, must be at least the 4 rows, or 0");
+  EXPECT_EQ(spoilt([](auto& b) { b.cols = -1; }), "batched::getrs: b: 3 matrices of 4 x -1, none may be negative");
+  EXPECT_EQ(spoilt([](auto& b) { b.data = nullptr; }), "batched::getrs: b: null pointer, 3 matrices of 4 x 2");
+  EXPECT_EQ(spoilt([](auto& b) { b.cols = b.ld = std::numeric_limits<index_t>::max(); }),
+            "batched::getrs: b: matrices of 4611686011984936966 elements exceed the address space");
+  const MemorySpace other = m.view.space == MemorySpace::host ? MemorySpace::device : MemorySpace::host;
+  EXPECT_EQ(spoilt([&](auto& b) { b.space = other; }),
+            "batched::getrs: b: lies on the " + std::string(to_string(other)) + ", the backend (" +
+                m.backend.description() + ") computes on the " + to_string(m.view.space));
+  EXPECT_EQ(message_of([&] { batched::potrs(m.backend, Triangle::lower, m.view, m.view); }),
+            "batched::potrs: b: is the storage of cholesky");
   MatrixBatchView<T> b = m.rhs;
+  b.data = m.view.data + 8;
+  EXPECT_NE(message_of([&] { batched::potrs(m.backend, Triangle::lower, m.view, b); }), "no InvalidArgument");
+  b = m.rhs;
   b.rows = 5;
   b.ld = 5;
   EXPECT_EQ(message_of([&] { batched::potrs(m.backend, Triangle::upper, m.view, b); }),

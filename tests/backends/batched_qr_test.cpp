@@ -99,8 +99,7 @@ TYPED_TEST(BatchedOnBackend, QrOfLargeMatrices) {
   using T = typename TypeParam::Scalar;
   Random random(306);
   for (const index_t n : large_orders) {
-    auto matrices = hard_matrices<T>(n, random);
-    matrices.erase(matrices.begin() + 2, matrices.end() - 2);
+    const auto matrices = hard_matrices<T>(n, random);
     const auto factors = factored(this->make_backend(), without_names(matrices), {.padding = n % 3});
     EXPECT_TRUE(factors.padding_untouched);
     for (std::size_t k = 0; k < matrices.size(); ++k) {
@@ -137,13 +136,13 @@ void equilibrate_columns(Wide& a, Wide& b) {
 
 /// Columns whose squares overflow or underflow, alone and beside columns near 1, and elements below the diagonal whose
 /// squares vanish. The error is small in every column.
-TYPED_TEST(BatchedOnBackend, SmallQrWhereSquaresLeaveTheRange) {
-  using T = typename TypeParam::Scalar;
+template <Scalar T, class Forms>
+void expect_qr_out_of_range(const Backend& backend, const std::vector<index_t>& orders, Forms forms_of) {
   using R = real_t<T>;
   const bool wide = std::is_same_v<R, double>;
   const R huge = static_cast<R>(wide ? 1e290 : 1e30), tiny = static_cast<R>(wide ? 1e-280 : 1e-30);
   Random random(305);
-  for (const index_t n : {1, 2, 5, 8, 11, 16, 19, 24, 27, 32, 37, 45, 70}) {
+  for (const index_t n : orders) {
     const Dense<T> plain = uniform_random<T>(n, n, random);
     std::vector<NamedMatrix<T>> matrices{{"huge", plain * T(huge)}, {"plain", plain}, {"tiny", plain * T(tiny)}};
     Dense<T> first = plain, last = plain, alternating = plain, tails = plain, zeros = plain;
@@ -158,8 +157,8 @@ TYPED_TEST(BatchedOnBackend, SmallQrWhereSquaresLeaveTheRange) {
                                      {"alternating columns", alternating},
                                      {"tiny below the diagonal", tails},
                                      {"upper triangular, zero column", zeros}});
-    for (const BatchForm& form : batch_forms) {
-      const auto factors = factored(this->make_backend(), without_names(matrices), form);
+    for (const BatchForm& form : forms_of(n)) {
+      const auto factors = factored(backend, without_names(matrices), form);
       for (std::size_t k = 0; k < matrices.size(); ++k) {
         SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
         const WideDense<T> q = orthogonal_factor(factors.qr[k], factors.tau[k]);
@@ -171,6 +170,16 @@ TYPED_TEST(BatchedOnBackend, SmallQrWhereSquaresLeaveTheRange) {
       }
     }
   }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallQrWhereSquaresLeaveTheRange) {
+  expect_qr_out_of_range<typename TypeParam::Scalar>(this->make_backend(), {1, 2, 5, 8, 11, 16, 19, 24, 27, 32, 37, 45},
+                                                     &forms_of_order);
+}
+
+TYPED_TEST(BatchedOnBackend, QrWhereSquaresLeaveTheRangeInEveryFormOfBatch) {
+  expect_qr_out_of_range<typename TypeParam::Scalar>(this->make_backend(), {5, 16, 27, 32, 37, 45, 70},
+                                                     [](index_t) { return batch_forms; });
 }
 
 TYPED_TEST(BatchedOnBackend, SmallQrOfRectangles) {
@@ -194,7 +203,7 @@ TYPED_TEST(BatchedOnBackend, SmallQrOfRectangles) {
 TYPED_TEST(BatchedOnBackend, SmallQrOfTallMatrices) {
   using T = typename TypeParam::Scalar;
   Random random(306);
-  for (const index_t m : {48, 60, 91, 120, 150, 181, 250, 333, 400}) {
+  for (const index_t m : {48, 60, 91, 120, 150, 181, 250, 277, 333, 400}) {
     const std::vector<NamedMatrix<T>> matrices{{"tall", uniform_random<T>(m, 40, random)}};
     const auto factors = factored(this->make_backend(), without_names(matrices), BatchForm{});
     expect_qr(matrices[0], factors.qr[0], factors.tau[0]);
@@ -261,6 +270,18 @@ TYPED_TEST(BatchedOnBackend, QrInEveryFormOfBatchBesideNonFinite) {
   expect_undisturbed_qr<typename TypeParam::Scalar>(this->make_backend(), batch_forms);
 }
 
+TYPED_TEST(BatchedOnBackend, TwoRunsOfQrGiveTheSameBits) {
+  using T = typename TypeParam::Scalar;
+  Random random(310);
+  for (const index_t n : {5, 16, 29, 75}) {
+    std::vector<Dense<T>> a;
+    for (int k = 0; k < 100; ++k) a.push_back(uniform_random<T>(n, n, random));
+    const auto one = factored(this->make_backend(), a), two = factored(this->make_backend(), a);
+    EXPECT_EQ(one.tau, two.tau);
+    for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(same_bits(one.qr[k], two.qr[k])) << "order " << n;
+  }
+}
+
 template <Scalar T>
 struct PseudoInverses {
   std::vector<Dense<T>> x;
@@ -301,7 +322,7 @@ TYPED_TEST(BatchedOnBackend, PseudoInversesOfEveryRank) {
   using T = typename TypeParam::Scalar;
   const double rtol = 1000 * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon());
   Random random(305);
-  for (const index_t n : batched_orders<TypeParam>()) {
+  for (const index_t n : all_batched_orders()) {
     if (n > 77) continue;
     std::vector<Dense<T>> matrices;
     std::vector<index_t> ranks;
@@ -327,14 +348,40 @@ TYPED_TEST(BatchedOnBackend, PseudoInversesOfEveryRank) {
   }
 }
 
+template <Scalar T>
+void expect_inverses_by_pseudo_inverse(const Backend& backend, index_t n, Random& random) {
+  std::vector<Dense<T>> a{random_dense<T>(n, random)};
+  if (n <= 200) a.push_back(permutation_matrix<T>(n, random));
+  const auto result = pseudo_inverses(backend, a, 0, false);
+  EXPECT_EQ(result.rank, std::vector<index_t>(a.size(), n));
+  for (std::size_t k = 0; k < a.size(); ++k) EXPECT_LE(inverse_error<T>(a[k], result.x[k]), accuracy) << n;
+}
+
 TYPED_TEST(BatchedOnBackend, SmallPseudoInverseOfARegularMatrixIsItsInverse) {
-  using T = typename TypeParam::Scalar;
   Random random(306);
-  for (const index_t n : batched_orders<TypeParam>()) {
-    const std::vector<Dense<T>> a{random_dense<T>(n, random), permutation_matrix<T>(n, random)};
-    const auto result = pseudo_inverses(this->make_backend(), a, 0, false);
-    EXPECT_EQ(result.rank, (std::vector<index_t>{n, n}));
-    for (std::size_t k = 0; k < a.size(); ++k) EXPECT_LE(inverse_error<T>(a[k], result.x[k]), accuracy) << n;
+  for (const index_t n : few_batched_orders())
+    if (n <= 33) expect_inverses_by_pseudo_inverse<typename TypeParam::Scalar>(this->make_backend(), n, random);
+}
+
+TYPED_TEST(BatchedOnBackend, PseudoInversesOfRegularMatricesOfEveryOrder) {
+  Random random(306);
+  for (const index_t n : all_batched_orders())
+    if (n <= 64) expect_inverses_by_pseudo_inverse<typename TypeParam::Scalar>(this->make_backend(), n, random);
+}
+
+TYPED_TEST(BatchedOnBackend, PseudoInversesOfLargeMatrices) {
+  using T = typename TypeParam::Scalar;
+  const double rtol = 1000 * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon());
+  Random random(309);
+  for (const index_t n : large_orders) {
+    SCOPED_TRACE("order " + std::to_string(n));
+    expect_inverses_by_pseudo_inverse<T>(this->make_backend(), n, random);
+    if (n > 128) continue;  // evaluating them takes long
+    const std::vector<Dense<T>> a{of_rank<T>(n, 2 * n / 3, random), of_rank<T>(n, n / 5, random)};
+    const auto result = pseudo_inverses(this->make_backend(), a, rtol, true, {.padding = 1});
+    EXPECT_TRUE(result.padding_untouched);
+    EXPECT_EQ(result.rank, (std::vector<index_t>{2 * n / 3, n / 5}));
+    for (std::size_t k = 0; k < a.size(); ++k) expect_pseudo_inverse(a[k], result.x[k]);
   }
 }
 
@@ -356,28 +403,43 @@ TYPED_TEST(BatchedOnBackend, SmallPseudoInverseByDefaultAndByTheGivenTolerance) 
       << truncated.x[0];
 }
 
+/// Every second of five matrices is not finite. Without an order each all have the order `other`.
+template <Scalar T>
+void expect_pseudo_inverses_beside_nan(const Backend& backend, const BatchForm& form, bool in_place, index_t other,
+                                       Random& random) {
+  using R = real_t<T>;
+  std::vector<Dense<T>> matrices;
+  for (const index_t n : {6, 10, other, 32, 17}) matrices.push_back(random_dense<T>(form.orders ? n : other, random));
+  matrices[1](0, 1) = T(std::numeric_limits<R>::quiet_NaN());
+  matrices[3](1, 0) = T(std::numeric_limits<R>::infinity());
+  const auto result = pseudo_inverses(backend, matrices, 0, in_place, form);
+  EXPECT_TRUE(result.padding_untouched);
+  for (std::size_t k = 0; k < matrices.size(); ++k) {
+    if (k % 2 == 1) {
+      EXPECT_EQ(result.rank[k], -1);
+      EXPECT_TRUE(all_nan(result.x[k]));
+    } else {
+      EXPECT_EQ(result.rank[k], matrices[k].rows());
+      EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy);
+    }
+  }
+}
+
 TYPED_TEST(BatchedOnBackend, SmallPseudoInversesInEveryFormOfBatchBesideNan) {
   using T = typename TypeParam::Scalar;
-  using R = real_t<T>;
   Random random(307);
   for (const BatchForm& form : batch_forms)
-    for (const bool in_place : {false, true}) {
-      std::vector<Dense<T>> matrices;
-      for (const index_t n : {6, 10, 2, 32, 17}) matrices.push_back(random_dense<T>(form.orders ? n : 10, random));
-      matrices[1](0, 1) = T(std::numeric_limits<R>::quiet_NaN());
-      matrices[3](1, 0) = T(std::numeric_limits<R>::infinity());
-      const auto result = pseudo_inverses(this->make_backend(), matrices, 0, in_place, form);
-      EXPECT_TRUE(result.padding_untouched);
-      for (std::size_t k = 0; k < matrices.size(); ++k) {
-        if (k % 2 == 1) {
-          EXPECT_EQ(result.rank[k], -1);
-          EXPECT_TRUE(all_nan(result.x[k]));
-        } else {
-          EXPECT_EQ(result.rank[k], matrices[k].rows());
-          EXPECT_LE(inverse_error<T>(matrices[k], result.x[k]), accuracy);
-        }
-      }
-    }
+    expect_pseudo_inverses_beside_nan<T>(this->make_backend(), form, form.padding > 0, 10, random);
+  expect_pseudo_inverses_beside_nan<T>(this->make_backend(), batch_forms[4], false, 33, random);
+}
+
+TYPED_TEST(BatchedOnBackend, PseudoInversesOfTinyAndLargeMatricesInEveryFormOfBatchBesideNan) {
+  using T = typename TypeParam::Scalar;
+  Random random(307);
+  for (const BatchForm& form : batch_forms)
+    for (const index_t other : {10, 45})
+      for (const bool in_place : {false, true})
+        expect_pseudo_inverses_beside_nan<T>(this->make_backend(), form, in_place, other, random);
 }
 
 }  // namespace

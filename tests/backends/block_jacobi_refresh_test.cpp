@@ -113,5 +113,41 @@ TYPED_TEST(BlockJacobiOnBackend, SmallRefreshWithASingularBlockEndsTheNextSolve)
   }
 }
 
+TYPED_TEST(BlockJacobiOnBackend, SmallRefreshNoticesAnotherPattern) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const std::vector<std::int32_t> offsets{0, 2, 4, 5};
+  const std::vector<index_t> columns{0, 1, 0, 1, 2};
+  const std::vector<T> values{T(2), T(1), T(0), T(2), T(4)};
+  const CsrView<T, std::int32_t> matrix{3, 3, 5, offsets.data(), columns.data(), values.data()};
+  BlockJacobi<T> m(backend, matrix, BlockPartition::from_offsets({0, 2, 3}));
+  const auto refresh = [&](std::vector<offset_t> rows, std::vector<index_t> cols, index_t base) {
+    for (offset_t& offset : rows) offset += base;
+    for (index_t& column : cols) column += base;
+    const Array<offset_t> o(backend, rows);
+    const Array<index_t> c(backend, cols);
+    const Array<T> v(backend, std::vector<T>{T(8), T(0), T(0), T(8), T(8)});
+    m.refresh(CsrView<T>{3, 3, 5, o.data(), c.data(), v.data(), static_cast<IndexBase>(base), backend.memory_space()});
+  };
+  refresh({0, 2, 4, 5}, {0, 1, 0, 1, 2}, 1);  // the same but for the base and the width of the offsets
+  EXPECT_EQ(m.inverse_block(1)[0], T(0.125));
+  const std::string other =
+      "BlockJacobi::refresh: the pattern is not the one given at construction, though it has the "
+      "same number of rows and entries";
+  EXPECT_EQ(message_of([&] { refresh({0, 2, 4, 5}, {0, 1, 1, 0, 2}, 0); }), other);
+  EXPECT_EQ(message_of([&] { refresh({0, 1, 4, 5}, {0, 1, 0, 1, 2}, 0); }), other);
+  CsrView<T, std::int32_t> wrong = matrix;
+  wrong.rows = wrong.cols = 2;
+  EXPECT_EQ(message_of([&] { m.refresh(wrong); }), "BlockJacobi::refresh: the matrix is 2 x 2, the pattern 3 x 3");
+
+  BlockJacobiOptions unchecked;
+  unchecked.check_pattern = false;
+  m = BlockJacobi<T>(backend, matrix, BlockPartition::from_offsets({0, 2, 3}), unchecked);
+  EXPECT_EQ(message_of([&] {
+              refresh({0, 2, 4, 5}, {0, 1, 0, 1, 2}, 0);
+            }),
+            "BlockJacobi::refresh: check_pattern was off, there is nothing to compare the pattern with");
+}
+
 }  // namespace
 }  // namespace blockjacobi::test

@@ -70,6 +70,46 @@ TYPED_TEST(BlockJacobiOnBackend, SmallAppliesEveryOrderAndItsTransposes) {
   }
 }
 
+/// What a device may have tables of its own for.
+TYPED_TEST(BlockJacobiOnBackend, SmallAppliesOrdersInRandomSequence) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  Random random(16);
+  BlockDiagonal<T> a, b;
+  for (const index_t n : {32, 17, 31, 5, 29, 32, 1, 24, 17, 30, 29, 5, 31, 2, 32, 24, 30, 1, 2, 31}) {
+    a.blocks.push_back(random_dense<T>(n, random));
+    b.blocks.push_back(random_dense<T>(n, random));
+  }
+  const CsrMatrix<T> first = a.matrix(), second = b.matrix();
+  BlockJacobi<T> m(backend, first, a.partition());
+  EXPECT_EQ(m.bytes(), BlockJacobi<T>::required_bytes(backend, first.view(), a.partition(), BlockJacobiOptions{}));
+  EXPECT_LE(m.bytes(), BlockJacobi<T>::required_bytes(first.view(), a.partition()) + 32 * a.blocks.size());
+
+  std::vector<T> r(static_cast<std::size_t>(m.rows()));
+  for (T& value : r) value = random.scalar<T>();
+  const auto expect_products = [&] {
+    const std::vector<T> z = this->applied(m, backend, r);
+    EXPECT_TRUE(same_bits(z, this->applied(m, backend, r)));
+    Array<T> scaled(backend, r);
+    const Array<T> input(backend, r);
+    m.apply(T(-2), input.view(), T(0.5), scaled.view());
+    const std::vector<T> y = scaled.to_host();
+    for (index_t block = 0; block < m.partition().blocks(); ++block) {
+      const index_t row = m.partition().first_row(block), n = m.partition().block_size(block);
+      const Dense<T> x = stored_inverse(m, block);
+      const Eigen::Map<const Dense<T>> in(r.data() + row, n, 1), out(z.data() + row, n, 1), other(y.data() + row, n, 1);
+      const auto bound =
+          8 * static_cast<real_t<T>>(n) * std::numeric_limits<real_t<T>>::epsilon() * (x.norm() + 1) * in.norm();
+      EXPECT_LE((x * in - out).norm(), bound) << "block " << block;
+      EXPECT_LE((T(-2) * (x * in) + T(0.5) * in - other).norm(), bound) << "block " << block;
+    }
+  };
+  expect_products();
+  const Array<T> values(backend, {second.values().begin(), second.values().end()});
+  m.refresh(values.data(), second.nnz(), backend.memory_space());
+  expect_products();
+}
+
 TYPED_TEST(BlockJacobiLargeBatch, BatchesPastSixtyFiveThousandBlocks) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();

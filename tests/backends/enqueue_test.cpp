@@ -92,8 +92,8 @@ void expect_status(const System<T>& s, const SolveOptions& options, const SolveR
 /// Records refresh and solve once, and replays them with new values and right-hand sides, after which `s` has its old
 /// ones. `make(A, M, options)` gives the workspace, `enqueue` and `solve` are the two forms of one method.
 template <Scalar T, class Make, class Enqueue, class Solve>
-void expect_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& options, Make make, Enqueue enqueue,
-                   Solve solve) {
+void expect_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& options, int rounds, Make make,
+                   Enqueue enqueue, Solve solve) {
   auto workspace = make(parts.A, parts.M, options);
   const std::vector<T> start = random_vector<T>(s.matrix.rows(), 42), b = s.b.to_host();
   const std::vector<T> original(s.matrix.values().begin(), s.matrix.values().end());
@@ -104,7 +104,7 @@ void expect_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& opti
       },
       true);
   std::vector<T> previous;
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     SCOPED_TRACE(round);
     if (round > 0) {
       std::vector<T> values(s.matrix.values().begin(), s.matrix.values().end());
@@ -130,12 +130,12 @@ void expect_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& opti
     double difference = 0.0;
     for (std::size_t i = 0; i < x.size(); ++i) difference = std::max(difference, double(std::abs(x[i] - y[i])));
     EXPECT_LE(difference, 100 * options.rtol * norm(y));
-    // The same replay gives the same bits.
-    s.x.copy_from_host(start.data());
-    recording->replay();
-    const std::vector<T> again = s.x.to_host();
-    EXPECT_EQ(std::memcmp(x.data(), again.data(), x.size() * sizeof(T)), 0);
   }
+  // The same replay gives the same bits.
+  s.x.copy_from_host(start.data());
+  recording->replay();
+  const std::vector<T> again = s.x.to_host();
+  EXPECT_EQ(std::memcmp(previous.data(), again.data(), again.size() * sizeof(T)), 0);
   s.set(original);
   s.b.copy_from_host(b.data());
 }
@@ -158,14 +158,14 @@ auto solve_gmres() {
 }
 
 template <Scalar T>
-void expect_cg_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& options) {
+void expect_cg_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& options, int rounds = 3) {
   SCOPED_TRACE("cg");
-  expect_replay(s, parts, options, make_cg<T>(), &cg_enqueue<T>, solve_cg<T>());
+  expect_replay(s, parts, options, rounds, make_cg<T>(), &cg_enqueue<T>, solve_cg<T>());
 }
 template <Scalar T>
-void expect_gmres_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& options) {
+void expect_gmres_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& options, int rounds = 3) {
   SCOPED_TRACE("gmres");
-  expect_replay(s, parts, options, make_gmres<T>(), &gmres_enqueue<T>, solve_gmres<T>());
+  expect_replay(s, parts, options, rounds, make_gmres<T>(), &gmres_enqueue<T>, solve_gmres<T>());
 }
 
 /// Far enough above what rounding adds to the residual of the recurrence, with or without a preconditioner.
@@ -205,19 +205,33 @@ TYPED_TEST(EnqueuedSolveOnBackend, RecordedGmresSeesNewValues) {
   }
 }
 
+/// On a grid of m x m.
+template <Scalar T>
+void expect_recorded_solves(const Backend& backend, index_t m, SolveOptions options, int rounds) {
+  for (const BasisPrecision basis : {BasisPrecision::working, BasisPrecision::single}) {
+    System<T> s(backend, grid_matrix<T>(m), 3);
+    options.basis = basis;
+    expect_gmres_replay(s, Parts<T>(s), options, rounds);
+    if (basis == BasisPrecision::single) continue;
+    expect_cg_replay(s, Parts<T>(s), options, rounds);
+    expect_cg_replay(s, without_preconditioner(s), options, rounds);
+  }
+}
+
 TYPED_TEST(EnqueuedSolveOnBackend, SmallRecordedSolvesSeeNewValues) {
   using T = typename TypeParam::Scalar;
-  for (const BasisPrecision basis : {BasisPrecision::working, BasisPrecision::single}) {
-    System<T> s(this->make_backend(), grid_matrix<T>(4), 3);
-    auto options = replay_options<T>();
-    options.basis = basis;
-    options.restart = 8;
-    options.max_iterations = 24;
-    expect_gmres_replay(s, Parts<T>(s), options);
-    if (basis == BasisPrecision::single) continue;
-    expect_cg_replay(s, Parts<T>(s), options);
-    expect_cg_replay(s, without_preconditioner(s), options);
-  }
+  auto options = options_for<T>(1e-4);
+  options.restart = 5;
+  options.max_iterations = 10;
+  expect_recorded_solves<T>(this->make_backend(), 3, options, 2);
+}
+
+TYPED_TEST(EnqueuedSolveOnBackend, RecordedSolvesOfAFewUnknownsSeeNewValues) {
+  using T = typename TypeParam::Scalar;
+  auto options = replay_options<T>();
+  options.restart = 8;
+  options.max_iterations = 24;
+  expect_recorded_solves<T>(this->make_backend(), 4, options, 3);
 }
 
 /// More rows than the thread blocks of the resident kernel take.
@@ -283,12 +297,11 @@ TYPED_TEST(EnqueuedSolveOnBackend, RecordedSolvesWithUsersFunctions) {
   expect_replays_of_phases(s, parts, 80);
 }
 
-/// A cyclic shift of the unknowns keeps the residual of GMRES up until the basis spans all of them: every column of a
-/// cycle is computed, whatever its length.
-TYPED_TEST(EnqueuedSolveOnBackend, SmallCyclesOfEveryLength) {
-  using T = typename TypeParam::Scalar;
-  const Backend backend = this->make_backend();
-  for (const index_t n : {7, 12, 20, 30, 40})
+/// A cyclic shift of n unknowns keeps the residual of GMRES up until the basis spans all of them: every column of a
+/// cycle is computed. Of the enqueued solve `spare` more.
+template <Scalar T>
+void expect_cycles(const Backend& backend, const std::vector<index_t>& lengths, index_t spare) {
+  for (const index_t n : lengths)
     for (const BasisPrecision basis : {BasisPrecision::working, BasisPrecision::single}) {
       SCOPED_TRACE(::testing::Message() << n << " unknowns, basis " << static_cast<int>(basis));
       std::vector<Triplet<T>> entries;
@@ -300,7 +313,7 @@ TYPED_TEST(EnqueuedSolveOnBackend, SmallCyclesOfEveryLength) {
       auto options = options_for<T>();
       options.basis = basis;
       options.restart = n;
-      options.max_iterations = 2 * n;
+      options.max_iterations = n + spare;
       const SolveReport report = gmres(A, Preconditioner<T>(), b, x, options);
       expect_solved(report, a, b, x, options.rtol);
       EXPECT_EQ(report.iterations, n);
@@ -314,6 +327,16 @@ TYPED_TEST(EnqueuedSolveOnBackend, SmallCyclesOfEveryLength) {
       EXPECT_EQ(status.to_host()[0].iterations, n);
       EXPECT_LE(residual(a, b, solution.to_host()), options.rtol);
     }
+}
+
+/// On CUDA the first 32 columns, 16 complex ones, have kernels of their own by their number.
+TYPED_TEST(EnqueuedSolveOnBackend, SmallCyclesOfManyColumns) {
+  using T = typename TypeParam::Scalar;
+  expect_cycles<T>(this->make_backend(), {is_complex<T> ? 18 : 34}, 1);
+}
+
+TYPED_TEST(EnqueuedSolveOnBackend, CyclesOfEveryLength) {
+  expect_cycles<typename TypeParam::Scalar>(this->make_backend(), {7, 12, 20, 30, 40}, 40);
 }
 
 /// The recurrences go below what the precision can show of b - A x, and that is said, not convergence.
@@ -385,6 +408,93 @@ TYPED_TEST(EnqueuedSolveOnBackend, NothingChangesAfterTheStop) {
     EXPECT_EQ(s.outcome().iterations, status.iterations - 1);
     EXPECT_NE(s.outcome().recurrence_residual, status.recurrence_residual);
   }
+}
+
+TYPED_TEST(EnqueuedSolveOnBackend, ATargetOutOfReachKeepsTheSolution) {
+  using T = typename TypeParam::Scalar;
+  System<T> s(this->make_backend(), grid_matrix<T>(10), 5);
+  SolveOptions options;
+  options.rtol = 0.0;
+  options.max_iterations = 3000;
+  CgWorkspace<T> workspace(s.A, s.M, options);
+  cg_enqueue(workspace, s.b.view(), s.x.view(), s.status.data());
+  EXPECT_NE(s.outcome().reason, StopReason::nan_or_inf);
+  EXPECT_LE(residual(s.matrix, s.b.to_host(), s.x.to_host()),
+            100 * std::numeric_limits<real_t<T>>::epsilon() * norm(s.b.to_host()));
+}
+
+/// From its second application on the preconditioner gives NaN.
+TYPED_TEST(EnqueuedSolveOnBackend, SmallNaNOfThePreconditionerDoesNotReachTheSolution) {
+  using T = typename TypeParam::Scalar;
+  System<T> s(this->make_backend(), grid_matrix<T>(4), 2);
+  const Array<T> nan(s.backend, std::vector<T>(16, T(std::numeric_limits<real_t<T>>::quiet_NaN())));
+  auto options = options_for<T>();
+  options.restart = 3;
+  options.max_iterations = 9;
+  for (const bool by_cg : {true, false}) {
+    SCOPED_TRACE(by_cg ? "cg" : "gmres");
+    int calls = 0;
+    const auto spoilt = [&](VectorView<const T> r, VectorView<T> z) {
+      if (calls++ < 1) return s.M.apply(r, z);
+      s.backend.impl().copy(z.data, nan.data(), 16 * sizeof(T));
+    };
+    const Preconditioner<T> M(s.backend, 16, spoilt, Capture::yes);
+    s.x.zero();
+    if (by_cg) {
+      CgWorkspace<T> workspace(s.A, M, options);
+      cg_enqueue(workspace, s.b.view(), s.x.view(), s.status.data());
+    } else {
+      GmresWorkspace<T> workspace(s.A, M, options);
+      gmres_enqueue(workspace, s.b.view(), s.x.view(), s.status.data());
+    }
+    const SolveStatus status = s.outcome();
+    EXPECT_EQ(status.reason, StopReason::nan_or_inf) << to_string(status.reason);
+    EXPECT_TRUE(std::isfinite(status.true_residual));
+    EXPECT_NEAR(residual(s.matrix, s.b.to_host(), s.x.to_host()), status.true_residual / status.rhs_norm, 1e-5);
+  }
+}
+
+/// Where the state can be read without waiting, neither matrix nor preconditioner is applied after the stop, whatever
+/// the limit is.
+TYPED_TEST(EnqueuedSolveOnBackend, TheHostComputesNothingAfterTheStop) {
+  using T = typename TypeParam::Scalar;
+  if (TypeParam::kind != BackendKind::host) GTEST_SKIP() << "CUDA enqueues every iteration";
+  System<T> s(this->make_backend(), grid_matrix<T>(10), 5);
+  int products = 0, applications = 0;
+  const LinearOperator<T> A(
+      s.backend, 100, [&](VectorView<const T> x, VectorView<T> y) { ++products, s.A.apply(x, y); }, Capture::yes);
+  const Preconditioner<T> M(
+      s.backend, 100, [&](VectorView<const T> r, VectorView<T> z) { ++applications, s.M.apply(r, z); }, Capture::yes);
+  auto options = options_for<T>();
+  options.restart = 10;
+  options.max_iterations = std::numeric_limits<index_t>::max();
+  CgWorkspace<T> by_cg(A, M, options);
+  cg_enqueue(by_cg, s.b.view(), s.x.view(), s.status.data());
+  const SolveStatus first = s.outcome();
+  EXPECT_EQ(first.reason, StopReason::converged);
+  EXPECT_LE(products, first.iterations + 2);
+  EXPECT_LE(applications, first.iterations + 1);
+
+  products = applications = 0;
+  s.x.zero();
+  GmresWorkspace<T> workspace(A, M, options);
+  gmres_enqueue(workspace, s.b.view(), s.x.view(), s.status.data());
+  const SolveStatus status = s.outcome();
+  EXPECT_EQ(status.reason, StopReason::converged);
+  // A residual before and after each cycle, and one at the end; a correction for each cycle.
+  const int cycles = (status.iterations + 9) / 10;
+  EXPECT_LE(products, status.iterations + cycles + 3);
+  EXPECT_LE(applications, status.iterations + cycles + 1);
+}
+
+/// What a workspace refers to must outlive it.
+TYPED_TEST(EnqueuedSolveOnBackend, TakesNoTemporaryPreconditioner) {
+  using T = typename TypeParam::Scalar;
+  using A = const LinearOperator<T>&;
+  static_assert(std::is_constructible_v<CgWorkspace<T>, A, const BlockJacobi<T>&>);
+  static_assert(!std::is_constructible_v<CgWorkspace<T>, A, BlockJacobi<T>>);
+  static_assert(std::is_constructible_v<GmresWorkspace<T>, A, const BlockJacobi<T>&>);
+  static_assert(!std::is_constructible_v<GmresWorkspace<T>, A, BlockJacobi<T>>);
 }
 
 TYPED_TEST(EnqueuedSolveOnBackend, Reasons) {

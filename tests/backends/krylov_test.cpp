@@ -1,3 +1,4 @@
+#include "backend/backend_impl.hpp"
 #include "backends/systems.hpp"
 #include "support/backends.hpp"
 #include "support/messages.hpp"
@@ -79,11 +80,11 @@ void expect_all_methods_solve(const Backend& backend, const std::vector<index_t>
 }
 
 TYPED_TEST(KrylovOnBackend, SmallEveryMethodOnOneAndAFewUnknowns) {
-  expect_all_methods_solve<typename TypeParam::Scalar>(this->make_backend(), {1, 3});
+  expect_all_methods_solve<typename TypeParam::Scalar>(this->make_backend(), {1, 2});
 }
 
 TYPED_TEST(KrylovOnBackend, EveryMethodOnAFewUnknowns) {
-  expect_all_methods_solve<typename TypeParam::Scalar>(this->make_backend(), {2, 6});
+  expect_all_methods_solve<typename TypeParam::Scalar>(this->make_backend(), {3, 6});
 }
 
 TYPED_TEST(KrylovOnBackend, TwoRunsGiveTheSameBits) {
@@ -235,6 +236,38 @@ TYPED_TEST(KrylovOnBackend, SmallBadNumbersEndEveryMethod) {
   }
 }
 
+/// A preconditioner that gives NaN from some application on.
+TYPED_TEST(KrylovOnBackend, SmallNaNOfThePreconditionerDoesNotReachTheSolution) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(4);
+  const index_t n = a.rows();
+  const LinearOperator<T> A(backend, a);
+  const BlockJacobi<T> m(backend, a, BlockPartition::uniform(n, 2));
+  const Array<T> nan(backend,
+                     std::vector<T>(static_cast<std::size_t>(n), T(std::numeric_limits<real_t<T>>::quiet_NaN())));
+  const std::vector<T> b = random_vector<T>(n, 31), start = random_vector<T>(n, 32);
+  auto options = options_for<T>(std::is_same_v<real_t<T>, double> ? 1e-13 : 1e-6);
+  options.restart = 3;
+  for (const Method<T>& method : methods<T>())
+    for (const int good : {0, 1, 2, 3, 5}) {  // the fourth is that of the first correction of GMRES(3)
+      SCOPED_TRACE(::testing::Message() << method.name << ", " << good << " applications");
+      if (method.solve == &richardson<T>) continue;
+      int calls = 0;
+      const Preconditioner<T> spoilt(backend, n, [&](VectorView<const T> r, VectorView<T> z) {
+        if (calls++ < good) return m.apply(r, z);
+        backend.impl().copy(z.data, nan.data(), static_cast<std::size_t>(n) * sizeof(T));
+      });
+      std::vector<T> x = start;
+      const SolveReport report = method.solve(A, spoilt, b, x, options);
+      EXPECT_EQ(report.reason, StopReason::nan_or_inf) << to_text(report);
+      EXPECT_TRUE(std::isfinite(report.true_residual));
+      EXPECT_NEAR(residual(a, b, x), report.relative_residual(), 1e-5 * report.relative_residual());
+      if (method.hermitian || method.solve == &bicgstab<T>) continue;
+      EXPECT_LE(report.true_residual, 1.00001 * report.initial_residual);
+    }
+}
+
 TYPED_TEST(KrylovOnBackend, SmallBreakdowns) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
@@ -318,6 +351,29 @@ TYPED_TEST(KrylovOnBackend, NoMethodClaimsWhatTheResidualDoesNotShow) {
 }
 
 /// Every second application is scaled. The directions of a flexible method are the same for it, up to their lengths.
+/// The recurrence goes on until its scalars have no reciprocals.
+TYPED_TEST(KrylovOnBackend, ATargetOutOfReachKeepsTheSolution) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(10);
+  const BlockJacobi<T> m(backend, a, BlockPartition::uniform(a.rows(), 5));
+  const std::vector<T> b = random_vector<T>(a.rows(), 28);
+  SolveOptions options;
+  options.rtol = 0.0;
+  options.max_iterations = 3000;
+  options.relaxation = 0.2;
+  for (const Method<T>& method : methods<T>())
+    for (const bool preconditioned : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << method.name << (preconditioned ? ", preconditioned" : ""));
+      std::vector<T> x(b.size());
+      const SolveReport report = method.solve(
+          LinearOperator<T>(backend, a), preconditioned ? Preconditioner<T>(m) : Preconditioner<T>(), b, x, options);
+      EXPECT_FALSE(report.converged());
+      EXPECT_NE(report.reason, StopReason::nan_or_inf);
+      EXPECT_LE(residual(a, b, x), 100 * std::numeric_limits<real_t<T>>::epsilon() * norm(b));
+    }
+}
+
 TYPED_TEST(KrylovOnBackend, FlexibleMethodsTakeAPreconditionerThatChanges) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();

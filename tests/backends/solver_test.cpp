@@ -357,6 +357,12 @@ TYPED_TEST(SolverOnBackend, MisuseThrowsWithTheNumbers) {
   options.max_seconds = -3.0;
   EXPECT_EQ(cg_message(options), "cg: max_seconds is -3, must be >= 0");
   options = {};
+  options.relative_to = static_cast<RelativeTo>(2);
+  EXPECT_EQ(cg_message(options), "cg: relative_to is 2, no enumerator");
+  options = {};
+  options.basis = static_cast<BasisPrecision>(-1);
+  EXPECT_EQ(message_of([&] { (void)gmres(A, none, b, x, options); }), "gmres: basis is -1, no enumerator");
+  options = {};
   options.restart = 0;
   EXPECT_EQ(message_of([&] { (void)gmres(A, none, b, x, options); }), "gmres: restart is 0, must be >= 1");
   const BlockJacobi<T> small(backend, grid_matrix<T>(2), BlockPartition::uniform(4, 2));
@@ -388,6 +394,10 @@ TYPED_TEST(SolverOnBackend, MisuseThrowsWithTheNumbers) {
   if (backend.memory_space() == MemorySpace::host) {
     EXPECT_EQ(message_of([&] { (void)cg(A, none, VectorView<const T>(b.data(), 9, foreign), x); }).substr(0, 27),
               "cg: b: lies on the device, ");
+    broken = a.view();
+    broken.space = foreign;
+    EXPECT_EQ(message_of([&] { LinearOperator<T>(backend, broken); }),
+              "LinearOperator: the matrix lies on the device, the backend is " + backend.description());
   }
   Array<T> in(backend, 9), out(backend, 8);
   EXPECT_EQ(message_of([&] { A.apply(in.view(), out.view()); }), "LinearOperator::apply: y: length is 8, must be 9");

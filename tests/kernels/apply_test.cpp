@@ -1,5 +1,6 @@
 #include "backend/host_convert.hpp"
 #include "backend/storage_ops.hpp"
+#include "precond/apply_tiles.hpp"
 #include "precond/stored_blocks.hpp"
 #include "tests/kernels/blocks.hpp"
 
@@ -110,23 +111,28 @@ class StoredNumbers {
     const std::vector<R> numbers = random_vector<R>(static_cast<std::size_t>(count), 31);
     detail::encode_parts(format == Format::packed ? Format::full : format, numbers.data(), count, 0, bytes_.data());
     const bool scaled = format != Format::full && format != Format::packed;
-    for (detail::StoredSlot& slot : stored_.slots) {
-      slot.exponent = scaled ? 3 : 0;
+    for (const detail::StoredSlot& slot : stored_.slots) {
+      exponents_.push_back(static_cast<std::int16_t>(scaled ? 3 - static_cast<int>(exponents_.size() % 5) : 0));
       if (format == Format::packed) make_hermitian(slot);
     }
   }
   index_t rows() const { return rows_; }
+  /// Leaves the rows of the blocks to the slots.
+  void forget_sequence() {
+    for (detail::StoredGroup& group : stored_.groups) group.first_row = -1;
+  }
 
   /// alpha op(X) R + beta Z, column-major.
   std::vector<T> product(const Backend& backend, Op op, const std::vector<T>& r, index_t columns, T alpha, T beta) {
     Array<std::byte> data(backend, bytes_);
     Array<detail::StoredSlot> slots(backend, stored_.slots);
+    Array<std::int16_t> exponents(backend, exponents_);
     const Array<T> input(backend, r);
     Array<T> output(backend, r);
-    detail::storage_ops<T>(backend).apply(
-        detail::StoredBlocksView{data.data(), slots.data(), stored_.groups, nullptr, format_, nullptr, rows_}, op,
-        alpha, detail::ColumnsView<const T>{input.data(), 1, rows_, columns}, beta,
-        detail::ColumnsView<T>{output.data(), 1, rows_, columns});
+    detail::storage_ops<T>(backend).apply(detail::StoredBlocksView{data.data(), slots.data(), exponents.data(),
+                                                                   stored_.groups, nullptr, format_, nullptr, rows_},
+                                          op, alpha, detail::ColumnsView<const T>{input.data(), 1, rows_, columns},
+                                          beta, detail::ColumnsView<T>{output.data(), 1, rows_, columns});
     return output.to_host();
   }
 
@@ -143,6 +149,7 @@ class StoredNumbers {
 
   Format format_;
   detail::StoredLayout stored_;
+  std::vector<std::int16_t> exponents_;
   std::vector<std::byte> bytes_;
   index_t rows_ = 0;
 };
@@ -168,15 +175,37 @@ TYPED_TEST(ApplyTest, SmallWideBlocksInEveryFormat) {
   }
 }
 
-/// Several columns of full blocks, against one column at a time.
-TYPED_TEST(ApplyTest, SmallWideBlocksTimesColumns) {
+/// Narrow blocks all of one small order, against the host, with their rows in sequence and by slots.
+TYPED_TEST(ApplyTest, SmallBlocksAlikeInNarrowFormats) {
   using T = TypeParam;
+  for (const Format format : {Format::fp32, Format::bf16, Format::fp16}) {
+    if (format == Format::fp32 && sizeof(real_t<T>) == sizeof(float)) continue;  // that is the full one
+    for (const index_t n : {8, 12})
+      for (const std::size_t count : {1u, 63u, 64u, 130u})
+        for (const bool by_slots : {false, true}) {
+          SCOPED_TRACE(::testing::Message() << "format " << static_cast<int>(format) << ", " << count
+                                            << " blocks of order " << n << (by_slots ? ", by slots" : ""));
+          StoredNumbers<T> blocks(std::vector<index_t>(count, n), format);
+          if (by_slots) blocks.forget_sequence();
+          const auto r = random_vector<T>(static_cast<std::size_t>(blocks.rows()), 33);
+          for (const T beta : {T(0), T(0.25)}) {
+            const std::vector<T> found = blocks.product(Backend::cuda(), Op::none, r, 1, T(-1.5), beta);
+            const std::vector<T> expected = blocks.product(Backend::host(1), Op::none, r, 1, T(-1.5), beta);
+            for (std::size_t i = 0; i < r.size(); ++i)
+              ASSERT_LE(std::abs(found[i] - expected[i]), 16 * 12 * 12 * epsilon<T>) << "element " << i;
+          }
+        }
+  }
+}
+
+/// Several columns of full blocks, against one column at a time.
+template <Scalar T>
+void expect_columns(const BlockPartition& partition, index_t columns) {
   const Backend backend = Backend::cuda();
-  const auto partition = BlockPartition::from_offsets({0, 260, 262, 452, 964, 1100});
   BlockBatch<T> batch(backend, partition);
   const auto values = random_vector<T>(static_cast<std::size_t>(batch.layout().size()), 41);
   backend.impl().copy_from_host(batch.view().data, values.data(), values.size() * sizeof(T));
-  const index_t n = partition.rows(), columns = 9;
+  const index_t n = partition.rows();
   const Array<T> r(backend, random_vector<T>(static_cast<std::size_t>(n * columns), 42));
   Array<T> one_by_one(backend, r.size()), together(backend, r.size());
   for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose}) {
@@ -192,7 +221,168 @@ TYPED_TEST(ApplyTest, SmallWideBlocksTimesColumns) {
   }
 }
 
+TYPED_TEST(ApplyTest, SmallWideBlocksTimesColumns) {
+  expect_columns<TypeParam>(BlockPartition::from_offsets({0, 260, 262, 452, 964, 1100}), 9);
+}
+
+TYPED_TEST(ApplyTest, SmallBlocksOfOrder8TimesColumns) {
+  for (const index_t count : {1, 31, 32, 133})
+    for (const index_t columns : {2, 8, 9, 17}) {
+      SCOPED_TRACE(::testing::Message() << count << " blocks, " << columns << " columns");
+      expect_columns<TypeParam>(BlockPartition::uniform(8 * count, 8), columns);
+    }
+}
+
 TYPED_TEST(ApplyTest, SmallNoBlocks) { expect_products<TypeParam>({}); }
+
+/// Those that the backend wants for blocks in random sequence, if it uses tiles for this scalar at all.
+template <Scalar T>
+std::optional<detail::TileLimits> some_tile_limits() {
+  const BlockLayout layout(BlockPartition::from_offsets({0, 32, 63, 95, 126}), sizeof(T));
+  return detail::storage_ops<T>(Backend::cuda()).tile_limits(layout.groups());
+}
+
+struct TiledCase {
+  Op op = Op::none;
+  index_t columns = 1;
+  std::size_t skip_r = 0, skip_z = 0;  ///< elements off the alignment of allocations
+  index_t row_stride = 1;              ///< of z
+  double alpha = 1, beta = 0;
+};
+
+/// Products by tiles against those without. Nothing is read or written beside the vectors.
+template <Scalar T>
+void expect_tiled(const std::vector<index_t>& sizes, const TiledCase& c,
+                  const std::optional<detail::TileLimits>& limits = some_tile_limits<T>()) {
+  const Backend backend = Backend::cuda();
+  std::vector<index_t> offsets{0};
+  for (const index_t size : sizes) offsets.push_back(offsets.back() + size);
+  BlockBatch<T> batch(backend, BlockPartition::from_offsets(offsets));
+  const auto values = random_vector<T>(static_cast<std::size_t>(batch.layout().size()), 51);
+  if (!values.empty()) backend.impl().copy_from_host(batch.view().data, values.data(), values.size() * sizeof(T));
+  const detail::BackendTiles tiles(backend, make_apply_tiles(batch.layout(), limits));
+  const auto view = std::as_const(batch).view();
+  const T nan = std::numeric_limits<real_t<T>>::quiet_NaN();
+
+  const index_t rows = offsets.back();
+  std::vector<T> r(c.skip_r, nan);
+  for (const T& x : random_vector<T>(static_cast<std::size_t>(rows * c.columns), 52)) r.push_back(x);
+  const Array<T> input(backend, r);
+  const auto z_size = c.skip_z + static_cast<std::size_t>(rows * c.columns * c.row_stride) + 1;
+  const std::vector<T> before = c.beta == 0 ? std::vector<T>(z_size, nan) : random_vector<T>(z_size, 53);
+  const detail::ColumnsView<const T> from{input.data() + c.skip_r, 1, rows, c.columns};
+  const auto product = [&](auto apply) {
+    Array<T> output(backend, before);
+    apply(detail::ColumnsView<T>{output.data() + c.skip_z, c.row_stride, offset_t{rows} * c.row_stride, c.columns});
+    return output.to_host();
+  };
+  const T alpha(static_cast<real_t<T>>(c.alpha)), beta(static_cast<real_t<T>>(c.beta));
+  auto& ops = detail::storage_ops<T>(backend);
+  const auto tiled = [&](const detail::ColumnsView<T>& z) {
+    ops.apply_tiled(view, tiles.view(), c.op, alpha, from, beta, z);
+  };
+  const std::vector<T> found = product(tiled);
+  const std::vector<T> expected =
+      product([&](const detail::ColumnsView<T>& z) { ops.apply(view, c.op, alpha, from, beta, z); });
+  EXPECT_TRUE(same_bits(found, product(tiled)));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (std::isnan(std::abs(expected[i]))) {
+      ASSERT_TRUE(std::isnan(std::abs(found[i]))) << "element " << i;
+      continue;
+    }
+    ASSERT_LE(std::abs(found[i] - expected[i]), 4 * 32 * epsilon<T>) << "element " << i;
+  }
+}
+
+std::vector<index_t> random_orders(index_t largest, std::size_t count) {
+  std::mt19937 generator(54);
+  std::uniform_int_distribution<index_t> order(1, largest);
+  std::vector<index_t> orders(count);
+  for (index_t& n : orders) n = order(generator);
+  return orders;
+}
+
+#define SKIP_WITHOUT_TILES \
+  if (!some_tile_limits<TypeParam>()) GTEST_SKIP() << "no tiles for this scalar"
+
+TYPED_TEST(ApplyTest, SmallTiledOrdersInRandomSequence) {
+  SKIP_WITHOUT_TILES;
+  for (const std::size_t count : {2u, 3u, 32u, 33u, 100u, 1001u}) {
+    SCOPED_TRACE(::testing::Message() << count << " blocks");
+    expect_tiled<TypeParam>(random_orders(32, count), {});
+  }
+}
+
+TYPED_TEST(ApplyTest, SmallTiledEveryOrder) {
+  SKIP_WITHOUT_TILES;
+  std::vector<index_t> sizes;
+  for (index_t n = 1; n <= 32; ++n) {
+    sizes.push_back(n);
+    sizes.push_back(33 - n);
+  }
+  expect_tiled<TypeParam>(sizes, {});
+  for (const index_t n : {1, 2, 3, 4, 5, 16, 31, 32})
+    for (const std::size_t count : {1u, 31u, 32u, 33u, 129u}) {
+      SCOPED_TRACE(::testing::Message() << count << " blocks of order " << n);
+      expect_tiled<TypeParam>(std::vector<index_t>(count, n), {});
+    }
+}
+
+TYPED_TEST(ApplyTest, SmallTiledOffTheAlignment) {
+  SKIP_WITHOUT_TILES;
+  // The last block in memory and the last rows end off the boundaries of 16 bytes.
+  for (const index_t last : {1, 2, 3, 4, 29, 30, 31})
+    for (const std::size_t skip : {0u, 1u, 2u, 3u}) {
+      SCOPED_TRACE(::testing::Message() << "last order " << last << ", " << skip << " elements off");
+      expect_tiled<TypeParam>({31, 5, 2, 31, 7, 1, 30, 4, last}, {.skip_r = skip, .skip_z = 3 - skip});
+      expect_tiled<TypeParam>({last}, {.skip_r = skip, .skip_z = skip});
+    }
+}
+
+TYPED_TEST(ApplyTest, SmallTiledWithFactorsAndStride) {
+  SKIP_WITHOUT_TILES;
+  const std::vector<index_t> sizes = random_orders(32, 150);
+  for (const double beta : {0.0, 0.25})
+    for (const index_t stride : {1, 3})
+      expect_tiled<TypeParam>(sizes, {.row_stride = stride, .alpha = -1.5, .beta = beta});
+}
+
+/// What tiles are not made for is computed without them.
+TYPED_TEST(ApplyTest, SmallTiledTransposedOrTimesColumns) {
+  SKIP_WITHOUT_TILES;
+  const std::vector<index_t> sizes = random_orders(32, 150);
+  for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose})
+    for (const index_t columns : {1, 3}) expect_tiled<TypeParam>(sizes, {.op = op, .columns = columns});
+}
+
+/// More tiles than there are warps, some turns of the ring.
+TYPED_TEST(ApplyTest, SmallTiledInTurns) {
+  SKIP_WITHOUT_TILES;
+  auto limits = some_tile_limits<TypeParam>();
+  limits->blocks = 1;
+  expect_tiled<TypeParam>(random_orders(5, 15001), {}, limits);
+}
+
+TYPED_TEST(ApplyTest, TiledInTurns) {
+  SKIP_WITHOUT_TILES;
+  expect_tiled<TypeParam>(random_orders(32, 60001), {});
+}
+
+/// Tiles are for orders in random sequence that make large enough copies.
+TYPED_TEST(ApplyTest, SmallTilesWhereTheyPay) {
+  SKIP_WITHOUT_TILES;
+  const auto limits_of = [](const std::vector<index_t>& offsets) {
+    const BlockLayout layout(BlockPartition::from_offsets(offsets), sizeof(TypeParam));
+    return detail::storage_ops<TypeParam>(Backend::cuda()).tile_limits(layout.groups());
+  };
+  EXPECT_FALSE(limits_of({0}));
+  EXPECT_FALSE(limits_of({0, 32}));
+  EXPECT_FALSE(limits_of({0, 32, 64, 96}));       // all alike
+  EXPECT_FALSE(limits_of({0, 32, 64, 95, 126}));  // one order after the other
+  EXPECT_FALSE(limits_of({0, 33, 65, 98, 130}));  // too large
+  EXPECT_FALSE(limits_of({0, 3, 5, 8, 10}));      // too small
+}
+#undef SKIP_WITHOUT_TILES
 
 }  // namespace
 }  // namespace blockjacobi::test

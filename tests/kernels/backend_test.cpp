@@ -103,7 +103,7 @@ TEST_F(CudaBackendTest, SmallLegacyDefaultStreamRunsRecordingsDirectly) {
   const auto recording = backend.impl().record(
       [&] {
         ++calls;
-        detail::krylov_ops<float>(backend).add(10, u.data(), x.data());
+        detail::krylov_ops<float>(backend).add(10, u.data(), x.data(), nullptr);
       },
       true);
   EXPECT_EQ(calls, 0);
@@ -127,7 +127,7 @@ TEST_F(CudaBackendTest, SmallExceptionEndsTheCapture) {
   Array<float> x(backend, std::vector<float>(10, 1.0f));
   EXPECT_THROW(static_cast<void>(backend.impl().record(
                    [&] {
-                     detail::krylov_ops<float>(backend).add(10, x.data(), x.data());
+                     detail::krylov_ops<float>(backend).add(10, x.data(), x.data(), nullptr);
                      throw InvalidArgument("from the body");
                    },
                    true)),

@@ -9,30 +9,98 @@ template <class T>
 class BatchedAlignmentTest : public TypedDeviceTest<T> {};
 TYPED_TEST_SUITE(BatchedAlignmentTest, Scalars);
 
-/// std::complex asks for the alignment of its parts only.
+/// Tiny ones, and of every way in which a thread block has larger ones in its memory.
+constexpr index_t orders[] = {5, 16, 32, 33, 48, 70, 101};
+
+/// Hermitian, with a diagonal that dominates.
+template <Scalar T>
+std::vector<T> dominant_matrix(index_t n, unsigned seed) {
+  const auto order = static_cast<std::size_t>(n);
+  std::vector<T> a = random_vector<T>(order * order, seed);
+  for (std::size_t j = 0; j < order; ++j) {
+    a[j * order + j] = T(static_cast<real_t<T>>(4 * n));
+    for (std::size_t i = 0; i < j; ++i) {
+      if constexpr (is_complex<T>)
+        a[j * order + i] = std::conj(a[i * order + j]);
+      else
+        a[j * order + i] = a[i * order + j];
+    }
+  }
+  return a;
+}
+
+/// A matrix one real number behind where the device's memory is aligned.
+template <Scalar T>
+class OffAlignment {
+ public:
+  OffAlignment(const Backend& backend, const std::vector<T>& a) : memory_(backend, behind_one(a)) {}
+
+  T* data() { return reinterpret_cast<T*>(memory_.data() + 1); }
+  std::vector<T> to_host() const {
+    const auto parts = memory_.to_host();
+    std::vector<T> a((parts.size() - 1) * sizeof(real_t<T>) / sizeof(T));
+    std::memcpy(static_cast<void*>(a.data()), parts.data() + 1, a.size() * sizeof(T));
+    return a;
+  }
+
+ private:
+  static std::vector<real_t<T>> behind_one(const std::vector<T>& a) {
+    const auto* const parts = reinterpret_cast<const real_t<T>*>(a.data());
+    std::vector<real_t<T>> result(1);
+    result.insert(result.end(), parts, parts + a.size() * sizeof(T) / sizeof(real_t<T>));
+    return result;
+  }
+
+  Array<real_t<T>> memory_;
+};
+
+/// call(a, info) of a dominant matrix, in place, aligned and not. std::complex asks for the alignment of its parts
+/// only.
+template <Scalar T, class Call>
+void expect_equal_off_alignment(const Backend& backend, Call call) {
+  for (const index_t n : orders) {
+    const std::vector<T> a = dominant_matrix<T>(n, 116);
+    Array<T> aligned(backend, a);
+    OffAlignment<T> off(backend, a);
+    Array<int> info(backend, std::vector<int>(2));
+    const auto batch = [&](T* data) {
+      return MatrixBatchView<T>::strided(data, n, n, n, static_cast<offset_t>(n) * n, 1, MemorySpace::device);
+    };
+    call(batch(aligned.data()), info.data());
+    call(batch(off.data()), info.data() + 1);
+    EXPECT_EQ(info.to_host(), (std::vector<int>{0, 0})) << "order " << n;
+    // Up to order 32 a batch that is not aligned has kernels of its own.
+    const double bound = n > 32 ? 0 : 1000 * n * epsilon<T>;
+    EXPECT_LE(relative_difference(off.to_host(), aligned.to_host()), bound) << "order " << n;
+    EXPECT_FALSE(same_bits(aligned.to_host(), a)) << "order " << n;
+  }
+}
+
 TYPED_TEST(BatchedAlignmentTest, SmallInversesOffTheAlignmentOfComplexNumbers) {
   using T = TypeParam;
-  using R = real_t<T>;
   const Backend backend = Backend::cuda();
-  for (const index_t n : {5, 16, 32, 33, 48}) {
-    const auto size = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
-    const std::vector<T> a = random_vector<T>(size, 116);
-    const auto* const parts = reinterpret_cast<const R*>(a.data());
-    std::vector<R> shifted(1);
-    shifted.insert(shifted.end(), parts, parts + size * sizeof(T) / sizeof(R));
-    const Array<T> aligned(backend, a);
-    const Array<R> off(backend, shifted);
-    Array<T> x(backend, size), y(backend, size);
-    Array<int> info(backend, 2);
-    const auto batch = [&](T* data) {
-      return MatrixBatchView<T>::strided(data, n, n, n, static_cast<offset_t>(size), 1, MemorySpace::device);
-    };
-    batched::inverse<T>(backend, batch(aligned.data()), batch(x.data()), info.data());
-    batched::inverse<T>(backend, batch(reinterpret_cast<T*>(off.data() + 1)), batch(y.data()), info.data() + 1);
-    EXPECT_EQ(info.to_host(), (std::vector<int>{0, 0}));
-    // Up to order 32 a batch that is not aligned has kernels of its own.
-    EXPECT_LE(relative_difference(y.to_host(), x.to_host()), n > 32 ? 0 : 1000 * n * epsilon<T>) << "order " << n;
-  }
+  expect_equal_off_alignment<T>(backend, [&](auto a, int* info) { batched::inverse<T>(backend, a, a, info); });
+}
+
+TYPED_TEST(BatchedAlignmentTest, SmallLuOffTheAlignmentOfComplexNumbers) {
+  using T = TypeParam;
+  const Backend backend = Backend::cuda();
+  Array<index_t> ipiv(backend, 512);
+  expect_equal_off_alignment<T>(backend, [&](auto a, int* info) { batched::getrf<T>(backend, a, ipiv.data(), info); });
+}
+
+TYPED_TEST(BatchedAlignmentTest, SmallCholeskyOffTheAlignmentOfComplexNumbers) {
+  using T = TypeParam;
+  const Backend backend = Backend::cuda();
+  for (const auto triangle : {batched::Triangle::lower, batched::Triangle::upper})
+    expect_equal_off_alignment<T>(backend, [&](auto a, int* info) { batched::potrf<T>(backend, triangle, a, info); });
+}
+
+TYPED_TEST(BatchedAlignmentTest, SmallQrOffTheAlignmentOfComplexNumbers) {
+  using T = TypeParam;
+  const Backend backend = Backend::cuda();
+  Array<T> tau(backend, 512);
+  expect_equal_off_alignment<T>(backend, [&](auto a, int*) { batched::geqrf<T>(backend, a, tau.data()); });
 }
 
 }  // namespace

@@ -9,12 +9,29 @@ namespace {
 
 class BatchedLongTest : public DeviceTest {};
 
-constexpr std::size_t period = 1021;  // prime, so that equal matrices meet every place in a thread block
+/// Of the batch, prime, so that equal matrices meet every place in a thread block; of large matrices, which have one to
+/// themselves, a few will do.
+constexpr std::size_t period_of(index_t n) { return n <= 64 ? 1021 : 13; }
 
-/// `period` random Hermitian matrices with a dominant diagonal, again and again up to `count`.
+/// `once` again and again up to `size` elements.
+template <Scalar T>
+Array<T> repeated(const Backend& backend, const std::vector<T>& once, std::size_t size) {
+  Array<T> all(backend, size);
+  std::size_t filled = std::min(once.size(), size);
+  EXPECT_EQ(cudaMemcpy(all.data(), once.data(), filled * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+  while (filled < size) {
+    const std::size_t more = std::min(filled, size - filled);
+    EXPECT_EQ(cudaMemcpy(all.data() + filled, all.data(), more * sizeof(T), cudaMemcpyDeviceToDevice), cudaSuccess);
+    filled += more;
+  }
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  return all;
+}
+
+/// Random Hermitian matrices with a dominant diagonal, a period of them again and again up to `count`.
 template <Scalar T>
 Array<T> periodic_batch(const Backend& backend, index_t n, std::size_t count) {
-  const auto order = static_cast<std::size_t>(n), size = order * order;
+  const auto order = static_cast<std::size_t>(n), size = order * order, period = period_of(n);
   std::vector<T> once = random_vector<T>(period * size, 71);
   for (std::size_t k = 0; k < period; ++k)
     for (std::size_t j = 0; j < order; ++j) {
@@ -22,16 +39,7 @@ Array<T> periodic_batch(const Backend& backend, index_t n, std::size_t count) {
       a[j * order + j] = T(static_cast<real_t<T>>(2 * n + static_cast<index_t>(k % 7)));
       for (std::size_t i = 0; i < j; ++i) a[j * order + i] = a[i * order + j];
     }
-  Array<T> batch(backend, count * size);
-  std::size_t filled = std::min(once.size(), batch.size());
-  EXPECT_EQ(cudaMemcpy(batch.data(), once.data(), filled * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
-  while (filled < batch.size()) {
-    const std::size_t more = std::min(filled, batch.size() - filled);
-    EXPECT_EQ(cudaMemcpy(batch.data() + filled, batch.data(), more * sizeof(T), cudaMemcpyDeviceToDevice), cudaSuccess);
-    filled += more;
-  }
-  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  return batch;
+  return repeated(backend, once, count * size);
 }
 
 template <class V>
@@ -46,17 +54,16 @@ struct Outputs {
   Array<T> matrices;
   Array<index_t> ipiv;
   Array<int> info;
-  Array<T> tau;
+  Array<T> vectors;  ///< one a matrix: tau, or a right-hand side
 };
 
 template <Scalar T, class Operation>
 Outputs<T> outputs_of(const Backend& backend, Operation operation, index_t n, std::size_t count) {
-  const std::size_t vectors = count * static_cast<std::size_t>(n);
-  Outputs<T> out{periodic_batch<T>(backend, n, count), Array<index_t>(backend, vectors), Array<int>(backend, count),
-                 Array<T>(backend, vectors)};
+  const auto order = static_cast<std::size_t>(n), size = count * order;
+  Outputs<T> out{periodic_batch<T>(backend, n, count), Array<index_t>(backend, size), Array<int>(backend, count),
+                 repeated(backend, random_vector<T>(period_of(n) * order, 72), size)};
   out.ipiv.zero();
   out.info.zero();
-  out.tau.zero();
   operation(MatrixBatchView<T>::strided(out.matrices.data(), n, n, n, static_cast<offset_t>(n) * n,
                                         static_cast<offset_t>(count), MemorySpace::device),
             out);
@@ -68,16 +75,16 @@ Outputs<T> outputs_of(const Backend& backend, Operation operation, index_t n, st
 template <Scalar T, class Operation>
 void expect_periodic(const Backend& backend, const char* name, Operation operation, index_t n, std::size_t count) {
   SCOPED_TRACE(::testing::Message() << name << ", " << count << " matrices of order " << n);
-  const auto order = static_cast<std::size_t>(n), size = order * order;
+  const auto order = static_cast<std::size_t>(n), size = order * order, period = period_of(n);
   const Outputs<T> once = outputs_of<T>(backend, operation, n, period),
                    all = outputs_of<T>(backend, operation, n, count);
   const auto matrices = once.matrices.to_host();
   const auto ipiv = once.ipiv.to_host();
   const auto info = once.info.to_host();
-  const auto tau = once.tau.to_host();
+  const auto vectors = once.vectors.to_host();
   EXPECT_FALSE(same_bits(matrices, periodic_batch<T>(backend, n, period).to_host()));
   const std::size_t last = count / period;  // the last one is a part
-  for (const std::size_t repeat : {std::size_t{1}, 65536 / period, last / 2, last - 1, last}) {
+  for (const std::size_t repeat : {std::size_t{1}, std::min(65536 / period, last), last / 2, last - 1, last}) {
     const std::size_t first = repeat * period, here = std::min(period, count - first);
     const auto equal = [&](const auto& expected, const auto* device, std::size_t each) {
       const auto found = download(device + first * each, here * each);
@@ -86,7 +93,7 @@ void expect_periodic(const Backend& backend, const char* name, Operation operati
     EXPECT_TRUE(equal(matrices, all.matrices.data(), size)) << "repeat " << repeat;
     EXPECT_TRUE(equal(ipiv, all.ipiv.data(), order)) << "repeat " << repeat;
     EXPECT_TRUE(equal(info, all.info.data(), 1)) << "repeat " << repeat;
-    EXPECT_TRUE(equal(tau, all.tau.data(), order)) << "repeat " << repeat;
+    EXPECT_TRUE(equal(vectors, all.vectors.data(), order)) << "repeat " << repeat;
   }
 }
 
@@ -103,7 +110,36 @@ void expect_periodic_operations(index_t n, std::size_t count) {
       backend, "potrf", [&](auto a, auto& out) { batched::potrf<T>(backend, Triangle::upper, a, out.info.data()); }, n,
       count);
   expect_periodic<T>(
-      backend, "geqrf", [&](auto a, auto& out) { batched::geqrf<T>(backend, a, out.tau.data()); }, n, count);
+      backend, "geqrf", [&](auto a, auto& out) { batched::geqrf<T>(backend, a, out.vectors.data()); }, n, count);
+}
+
+template <Scalar T>
+void expect_periodic_solves(index_t n, std::size_t count) {
+  using batched::Op, batched::SpdStorage, batched::Triangle;
+  const Backend backend = Backend::cuda();
+  const auto right = [](const auto& a, auto& out) {
+    return MatrixBatchView<T>::strided(out.vectors.data(), a.rows, 1, a.rows, a.rows, a.count, a.space);
+  };
+  expect_periodic<T>(
+      backend, "spd_inverse",
+      [&](auto a, auto& out) {
+        batched::spd_inverse<T>(backend, Triangle::lower, a, a, SpdStorage::full, out.info.data());
+      },
+      n, count);
+  expect_periodic<T>(
+      backend, "getrs",
+      [&](auto a, auto& out) {
+        batched::getrf<T>(backend, a, out.ipiv.data(), out.info.data());
+        batched::getrs<T>(backend, Op::none, a, out.ipiv.data(), right(a, out));
+      },
+      n, count);
+  expect_periodic<T>(
+      backend, "potrs",
+      [&](auto a, auto& out) {
+        batched::potrf<T>(backend, Triangle::lower, a, out.info.data());
+        batched::potrs<T>(backend, Triangle::lower, a, right(a, out));
+      },
+      n, count);
 }
 
 TEST_F(BatchedLongTest, MoreThanAMillionMatrices) {
@@ -112,10 +148,29 @@ TEST_F(BatchedLongTest, MoreThanAMillionMatrices) {
   expect_periodic_operations<std::complex<float>>(7, count);
 }
 
+TEST_F(BatchedLongTest, MoreThanAMillionSystems) {
+  constexpr std::size_t count = (1 << 20) + 1;
+  for (const index_t n : {2, 3, 8}) expect_periodic_solves<double>(n, count);
+  expect_periodic_solves<std::complex<float>>(7, count);
+}
+
 TEST_F(BatchedLongTest, ElementsBeyond32BitIndices) {
   expect_periodic_operations<float>(4, (std::size_t{1} << 27) + 5);
   expect_periodic_operations<float>(12, (std::size_t{1} << 31) / 144 + 77);
   expect_periodic_operations<float>(32, (std::size_t{1} << 21) + 3);
+}
+
+/// More than a grid's y or z could count, a thread block each.
+TEST_F(BatchedLongTest, ThreadBlocksForManyMatrices) { expect_periodic_operations<double>(33, 70000); }
+
+TEST_F(BatchedLongTest, ElementsOfLargeMatricesBeyond32BitIndices) {
+  constexpr index_t n = 512;
+  constexpr std::size_t count = 8200;
+  static_assert(count * n * n > std::size_t{1} << 31);
+  std::size_t available = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&available, &total), cudaSuccess);
+  if (available < 2 * count * n * n * sizeof(float)) GTEST_SKIP() << available << " bytes of device memory";
+  expect_periodic_operations<float>(n, count);
 }
 
 }  // namespace

@@ -315,6 +315,11 @@ void expect_resident_iterations(const System<T>& a, Way way) {
 }
 
 TYPED_TEST(CgPhasesTest, SmallResidentIterationsMatchThePhases) {
+  expect_resident_iterations(laplacian<TypeParam>(17), Way::uniform_blocks);
+  expect_resident_iterations(long_rows<TypeParam>(200), Way::mixed_blocks);
+}
+
+TYPED_TEST(CgPhasesTest, ResidentIterationsOfManySystemsMatchThePhases) {
   for (const Way way : {Way::uniform_blocks, Way::mixed_blocks}) {
     for (const index_t m : {17, 40}) expect_resident_iterations(laplacian<TypeParam>(m), way);
     for (const index_t length : {20, 200}) expect_resident_iterations(long_rows<TypeParam>(length), way);
@@ -396,7 +401,10 @@ void expect_vector_operations(std::size_t n) {
   for (const T value : x) sum += std::norm(std::complex<double>(value));
   EXPECT_NEAR(norm.to_host()[0], std::sqrt(sum), 1e-12 * std::sqrt(sum));
 
-  ops.add(static_cast<index_t>(n), device_u.data(), device_x.data());
+  const Array<int> no(backend, std::vector<int>{0}), yes(backend, std::vector<int>{3});
+  ops.add(static_cast<index_t>(n), device_u.data(), device_x.data(), no.data());
+  EXPECT_TRUE(same_bits(device_x.to_host(), x));
+  ops.add(static_cast<index_t>(n), device_u.data(), device_x.data(), yes.data());
   std::vector<T> expected(n);
   for (std::size_t i = 0; i < n; ++i) expected[i] = x[i] + u[i];
   EXPECT_TRUE(same_bits(device_x.to_host(), expected));

@@ -1,12 +1,12 @@
 #include "tests/kernels/counting_resource.hpp"
 #include "tests/kernels/systems.hpp"
 
+#include <blockjacobi/batched.hpp>
 #include <blockjacobi/solver.hpp>
 
 #include <cuda_runtime.h>
 
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <new>
 #include <utility>
@@ -72,6 +72,48 @@ class UsersStream {
   std::shared_ptr<CountingResource> resource_ = std::make_shared<CountingResource>();
 };
 
+/// As users record work: in global capture mode, which refuses every call that could wait. Replays take no memory.
+class UsersGraph {
+ public:
+  template <class Work>
+  UsersGraph(const UsersStream& stream, Work work) : stream_(stream.get()) {
+    const int allocations = stream.allocations();
+    cudaGraph_t graph = nullptr;
+    ok(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
+    work();
+    ok(cudaStreamEndCapture(stream_, &graph));
+    EXPECT_EQ(stream.allocations(), allocations);
+    expect_only_work(graph);
+    ok(cudaGraphInstantiate(&executable_, graph, 0));
+    ok(cudaGraphDestroy(graph));
+  }
+  ~UsersGraph() { static_cast<void>(cudaGraphExecDestroy(executable_)); }
+  UsersGraph(const UsersGraph&) = delete;
+  UsersGraph& operator=(const UsersGraph&) = delete;
+
+  void launch() const { ok(cudaGraphLaunch(executable_, stream_)); }
+
+ private:
+  cudaStream_t stream_;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+/// Without a graph, so that the library's own code runs every time: nothing comes from the user's allocator, nothing
+/// from another of the device, nothing from the host's.
+template <class Step>
+void expect_no_allocation(const UsersStream& stream, int steps, Step step) {
+  step();  // loads the kernels
+  ok(cudaStreamSynchronize(stream.get()));
+  const int allocations = stream.allocations();
+  const std::uint64_t before = reserved_memory();
+  const long on_host = host_allocations;
+  for (int i = 0; i < steps; ++i) step();
+  EXPECT_EQ(host_allocations, on_host);
+  ok(cudaStreamSynchronize(stream.get()));
+  EXPECT_EQ(reserved_memory(), before);
+  EXPECT_EQ(stream.allocations(), allocations);
+}
+
 /// A system with all that refresh and solve in a stream need.
 template <Scalar T>
 class Enqueued {
@@ -127,40 +169,28 @@ template <class T>
 class UserGraphTest : public TypedDeviceTest<T> {};
 TYPED_TEST_SUITE(UserGraphTest, Scalars);
 
-/// As users do it: a stream of their own in global capture mode, which refuses every call that could wait; then a
-/// thousand replays, which take no memory.
+/// A thousand replays.
 TYPED_TEST(UserGraphTest, RefreshAndSolveInTheUsersGraph) {
   using T = TypeParam;
   const UsersStream stream;
   Enqueued<T> system(stream.backend(), 12, BasisPrecision::working);
-  const int allocations = stream.allocations();
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  ok(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal));
-  system.clear();
-  system.refresh();
-  system.solve_by_cg();
-  system.solve_by_gmres();
-  ok(cudaStreamEndCapture(stream.get(), &graph));
-  EXPECT_EQ(stream.allocations(), allocations);
-  expect_only_work(graph);
-  ok(cudaGraphInstantiate(&executable, graph, 0));
-
-  ok(cudaGraphLaunch(executable, stream.get()));
+  const UsersGraph graph(stream, [&] {
+    system.clear();
+    system.refresh();
+    system.solve_by_cg();
+    system.solve_by_gmres();
+  });
+  graph.launch();
   const auto first = system.of_cg(), first_gmres = system.of_gmres();
   system.expect_converged();
   const std::uint64_t before = reserved_memory();
-  for (int i = 0; i < 1000; ++i) ok(cudaGraphLaunch(executable, stream.get()));
+  for (int i = 0; i < 1000; ++i) graph.launch();
   ok(cudaStreamSynchronize(stream.get()));
   EXPECT_EQ(reserved_memory(), before);
   EXPECT_TRUE(same_bits(system.of_cg(), first));
   EXPECT_TRUE(same_bits(system.of_gmres(), first_gmres));
-  ok(cudaGraphExecDestroy(executable));
-  ok(cudaGraphDestroy(graph));
 }
 
-/// Without a graph, so that the library's own code runs every time: nothing comes from the user's allocator, nothing
-/// from another of the device, nothing from the host's.
 TYPED_TEST(UserGraphTest, DirectStepsAllocateNothing) {
   using T = TypeParam;
   const std::pair<index_t, BasisPrecision> variants[] = {{12, BasisPrecision::working},  // CG in one launch
@@ -171,26 +201,167 @@ TYPED_TEST(UserGraphTest, DirectStepsAllocateNothing) {
     const long before_construction = host_allocations;
     Enqueued<T> system(stream.backend(), block, basis);
     EXPECT_GT(host_allocations, before_construction) << "operator new is not counted";
-    const auto expect_nothing = [&](int steps, const std::function<void()>& solve) {
-      const auto step = [&] {
+    const auto expect_nothing = [&](int steps, auto solve) {
+      expect_no_allocation(stream, steps, [&] {
         system.clear();
         system.refresh();
         solve();
-      };
-      step();  // loads the kernels
-      ok(cudaStreamSynchronize(stream.get()));
-      const int allocations = stream.allocations();
-      const std::uint64_t before = reserved_memory();
-      const long on_host = host_allocations;
-      for (int i = 0; i < steps; ++i) step();
-      EXPECT_EQ(host_allocations, on_host);
-      ok(cudaStreamSynchronize(stream.get()));
-      EXPECT_EQ(reserved_memory(), before);
-      EXPECT_EQ(stream.allocations(), allocations);
+      });
     };
     expect_nothing(1000, [&] { system.solve_by_cg(); });
     expect_nothing(100, [&] { system.solve_by_gmres(); });
     system.expect_converged();
+  }
+}
+
+/// Batches of one order for all functions of batched.hpp but those that take workspace.
+template <Scalar T>
+class EnqueuedBatches {
+ public:
+  EnqueuedBatches(const Backend& backend, index_t n)
+      : backend_(backend),
+        n_(n),
+        a_(backend, matrices(n)),
+        b_(backend, random_vector<T>(vectors(), 82)),
+        results_(backend, std::vector<T>(8 * a_.size())),
+        right_(backend, std::vector<T>(2 * vectors())),
+        tau_(backend, std::vector<T>(vectors())),
+        ipiv_(backend, std::vector<index_t>(vectors())),
+        rank_(backend, std::vector<index_t>(number)),
+        info_(backend, std::vector<int>(number)) {}
+
+  void run() {
+    using batched::Op, batched::SpdStorage, batched::Triangle;
+    int* const info = info_.data();
+    const auto a = view(a_.data());
+    batched::inverse(backend_, a, result(0), info);
+    batched::spd_inverse(backend_, Triangle::lower, a, result(1), SpdStorage::full, info);
+    batched::getrf(backend_, copied(2), ipiv_.data(), info);
+    batched::getrs(backend_, Op::transpose, result(2), ipiv_.data(), right(0));
+    batched::getri(backend_, result(2), ipiv_.data(), result(3), info);
+    batched::potrf(backend_, Triangle::upper, copied(4), info);
+    batched::potrs(backend_, Triangle::upper, result(4), right(1));
+    batched::potri(backend_, Triangle::upper, result(4), info);
+    batched::geqrf(backend_, copied(5), tau_.data());
+    if (n_ > 32) return;
+    batched::spd_inverse(backend_, Triangle::lower, a, result(6), SpdStorage::packed, info);
+    batched::pseudo_inverse(backend_, a, result(7), 0, rank_.data());
+  }
+
+  void clear() {
+    results_.zero();
+    right_.zero();
+    tau_.zero();
+  }
+  std::vector<T> results() const {
+    std::vector<T> all = results_.to_host();
+    for (const Array<T>* more : {&right_, &tau_}) {
+      const std::vector<T> values = more->to_host();
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  }
+
+ private:
+  static constexpr offset_t count = 40;
+  static constexpr std::size_t number = count;
+
+  /// Hermitian, with a diagonal that dominates.
+  static std::vector<T> matrices(index_t n) {
+    const auto order = static_cast<std::size_t>(n), size = order * order;
+    std::vector<T> all = random_vector<T>(number * size, 81);
+    for (std::size_t k = 0; k < number; ++k) {
+      T* const a = all.data() + k * size;
+      for (std::size_t j = 0; j < order; ++j) {
+        for (std::size_t i = 0; i < j; ++i) a[j * order + i] = a[i * order + j] = T(std::real(a[i * order + j]));
+        a[j * order + j] = T(static_cast<real_t<T>>(4 * n));
+      }
+    }
+    return all;
+  }
+
+  std::size_t vectors() const { return number * static_cast<std::size_t>(n_); }
+  MatrixBatchView<T> view(T* data, index_t columns) const {
+    return MatrixBatchView<T>::strided(data, n_, columns, n_, offset_t{n_} * columns, count, MemorySpace::device);
+  }
+  MatrixBatchView<T> view(T* data) const { return view(data, n_); }
+  MatrixBatchView<T> result(std::size_t place) const { return view(results_.data() + place * a_.size()); }
+  MatrixBatchView<T> copied(std::size_t place) const {
+    backend_.impl().copy(result(place).data, a_.data(), a_.bytes());
+    return result(place);
+  }
+  MatrixBatchView<T> right(std::size_t place) const {
+    T* const data = right_.data() + place * vectors();
+    backend_.impl().copy(data, b_.data(), b_.bytes());
+    return view(data, 1);
+  }
+
+  Backend backend_;
+  index_t n_;
+  Array<T> a_, b_, results_, right_, tau_;
+  Array<index_t> ipiv_, rank_;
+  Array<int> info_;
+};
+
+/// Also above order 32, where packed inverses and pseudo-inverses are left out.
+TYPED_TEST(UserGraphTest, BatchedFunctionsAreEnqueuedAndAllocateNothing) {
+  using T = TypeParam;
+  for (const index_t n : {2, 5, 16, 32, 33, 70, 130}) {
+    SCOPED_TRACE(n);
+    const UsersStream stream;
+    EnqueuedBatches<T> batches(stream.backend(), n);
+    expect_no_allocation(stream, 20, [&] { batches.run(); });
+    const std::vector<T> direct = batches.results();
+    batches.clear();
+    EXPECT_FALSE(same_bits(batches.results(), direct));
+    const UsersGraph graph(stream, [&] { batches.run(); });
+    graph.launch();
+    EXPECT_TRUE(same_bits(batches.results(), direct));
+  }
+}
+
+template <Scalar T>
+std::vector<std::vector<T>> inverses_of(const BlockJacobi<T>& m) {
+  std::vector<std::vector<T>> blocks;
+  for (index_t b = 0; b < m.partition().blocks(); ++b) blocks.push_back(m.inverse_block(b));
+  return blocks;
+}
+
+/// Every storage, l1 and repair, with values whose blocks become singular: the same bits in a graph and without.
+TYPED_TEST(UserGraphTest, RefreshOfSingularBlocksInEveryStorage) {
+  using T = TypeParam;
+  std::vector<BlockJacobiOptions> variants;
+  for (const SingularPolicy policy : {SingularPolicy::shift, SingularPolicy::pseudo_inverse}) {
+    for (const Storage storage : {Storage::full, Storage::packed, Storage::fp16, Storage::adaptive})
+      variants.push_back({policy, storage});
+    variants.push_back({.singular = policy, .l1 = true});
+  }
+  const System<T> regular = laplacian<T>(12);
+  const auto partition = BlockPartition::from_offsets({0, 3, 35, 50, 98, 144});
+  std::vector<T> singular = regular.values;
+  for (const std::size_t row : {1u, 34u, 50u, 143u})  // of all blocks but one
+    std::fill(singular.begin() + regular.offsets[row], singular.begin() + regular.offsets[row + 1], T(0));
+  for (const BlockJacobiOptions& options : variants) {
+    SCOPED_TRACE(std::string(to_string(options.singular)) + ", " + to_string(options.storage) +
+                 (options.l1 ? ", l1" : ""));
+    const UsersStream stream;
+    const Backend backend = stream.backend();
+    const DeviceSystem<T, std::int32_t> system(backend, regular);
+    Array<T> values(backend, regular.values);
+    BlockJacobi<T> m(backend, system.view(), partition, options);
+    const auto refresh = [&] { m.refresh(values.data(), system.view().nnz, MemorySpace::device); };
+    const UsersGraph graph(stream, refresh);
+    values.copy_from_host(singular.data());
+    graph.launch();
+    EXPECT_EQ(m.defects(), 4);
+    const auto repaired = inverses_of(m);
+    values.copy_from_host(regular.values.data());
+    graph.launch();
+    EXPECT_EQ(m.defects(), 0);
+    values.copy_from_host(singular.data());
+    expect_no_allocation(stream, 20, refresh);
+    EXPECT_EQ(m.defects(), 4);
+    EXPECT_EQ(inverses_of(m), repaired);
   }
 }
 

@@ -73,7 +73,7 @@ class Cycle {
   double corrected_residual() {
     Array<T> x(backend_, x_.to_host()), r(backend_, size());
     Array<double> norm(backend_, 1);
-    ops().add(n_, u_.data(), x.data());
+    ops().add(n_, u_.data(), x.data(), nullptr);
     ops().residual(*product_, b_.data(), x.data(), r.data());
     ops().norm(n_, r.data(), norm.data());
     return norm.to_host()[0];

@@ -90,6 +90,13 @@ class TestBatch {
     return result;
   }
 
+  /// What lies from the first element of matrix k on, as many as it has.
+  std::vector<T> elements(std::size_t k) const {
+    const std::vector<T> host = storage_.to_host();
+    const auto first = host.begin() + static_cast<std::ptrdiff_t>(start(k));
+    return {first, first + static_cast<std::ptrdiff_t>(shapes_[k].first) * shapes_[k].second};
+  }
+
   /// Every element between the matrices is what it was, bit for bit.
   bool padding_untouched() const {
     std::vector<T> host = storage_.to_host();
@@ -158,14 +165,6 @@ inline std::vector<index_t> few_batched_orders() { return {1, 2, 3, 4, 7, 8, 12,
 inline std::vector<BatchForm> forms_of_order(index_t n) {
   if (n > 32) return {BatchForm{}};
   return {BatchForm{}, batch_forms[1], batch_forms[4]};
-}
-
-/// The same for functions that CUDA has up to order 32.
-template <class Case>
-std::vector<index_t> batched_orders() {
-  std::vector<index_t> orders = all_batched_orders();
-  if (Case::kind == BackendKind::cuda) std::erase_if(orders, [](index_t n) { return n > 32; });
-  return orders;
 }
 
 template <Scalar T>

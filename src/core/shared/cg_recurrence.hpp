@@ -44,16 +44,29 @@ BLOCKJACOBI_HD inline bool cg_has_curvature(CgState<T>& s) {
   return s.stop == 0;
 }
 
-/// After q = A p and pq = p^H q: the step length, 0 if there is no more step.
+/// The step length numerator / p^H A p; 0 if there is no more step, or none that the numbers have room for: with a
+/// target that cannot be reached p^H A p becomes smaller than any number whose reciprocal is finite.
+template <class T>
+BLOCKJACOBI_HD inline void cg_set_step(CgState<T>& s, accumulator_t<T> numerator) {
+  s.alpha = from_real<T>(0);
+  if (s.stop != 0 || !cg_has_curvature(s)) return;
+  const T alpha = narrow<T>((1.0 / real_part(s.pq)) * numerator);
+  if (finite(alpha))
+    s.alpha = alpha;
+  else
+    s.stop = static_cast<int>(StopReason::breakdown);
+}
+
+/// After q = A p and pq = p^H q.
 template <class T>
 BLOCKJACOBI_HD inline void cg_step_length(CgState<T>& s) {
-  s.alpha = s.stop == 0 && cg_has_curvature(s) ? narrow<T>((1.0 / real_part(s.pq)) * s.rho) : from_real<T>(0);
+  cg_set_step(s, s.rho);
 }
 
 /// The same of flexible CG, with pr = p^H r: minimizes along p whatever the preconditioner did.
 template <class T>
 BLOCKJACOBI_HD inline void fcg_step_length(CgState<T>& s) {
-  s.alpha = s.stop == 0 && cg_has_curvature(s) ? narrow<T>((1.0 / real_part(s.pq)) * s.pr) : from_real<T>(0);
+  cg_set_step(s, s.pr);
 }
 
 /// After the update of x and r and the dots: the outcome of the iteration. True if there is a direction to go on in,
@@ -67,23 +80,28 @@ BLOCKJACOBI_HD inline bool cg_end_iteration(CgState<T>& s) {
   return may_go_on(s);
 }
 
+/// The next direction: z + beta p, or z after a residual that was just computed. A factor out of range is a breakdown,
+/// and z is where a converged solve may go on.
+template <class T>
+BLOCKJACOBI_HD inline void cg_set_direction(CgState<T>& s, T beta) {
+  const bool usable = s.fresh == 0 && finite(beta);
+  if (s.stop == 0 && s.fresh == 0 && !usable) s.stop = static_cast<int>(StopReason::breakdown);
+  s.beta = usable ? beta : from_real<T>(0);
+  s.rho = s.rho_new;
+  s.fresh = 0;
+}
+
 /// After the update of x and r and the dots rr and rho_new: the outcome of the iteration and the direction factor.
 template <class T>
 BLOCKJACOBI_HD inline void cg_direction_factor(CgState<T>& s) {
-  if (s.stop != 0 || !cg_end_iteration(s)) return;
-  s.beta = s.fresh != 0 ? from_real<T>(0) : narrow<T>((1.0 / real_part(s.rho)) * s.rho_new);
-  s.rho = s.rho_new;
-  s.fresh = 0;
+  if (s.stop == 0 && cg_end_iteration(s)) cg_set_direction(s, narrow<T>((1.0 / real_part(s.rho)) * s.rho_new));
 }
 
 /// The same of flexible CG with qz = q^H z: the next direction z + beta p is A-orthogonal to p by construction. This is
 /// the factor of Polak and Ribiere, z^H (r - r_old) / rho_old, since r - r_old = -alpha q.
 template <class T>
 BLOCKJACOBI_HD inline void fcg_direction_factor(CgState<T>& s) {
-  if (s.stop != 0 || !cg_end_iteration(s)) return;
-  s.beta = s.fresh != 0 ? from_real<T>(0) : narrow<T>((-1.0 / real_part(s.pq)) * s.qz);
-  s.rho = s.rho_new;
-  s.fresh = 0;
+  if (s.stop == 0 && cg_end_iteration(s)) cg_set_direction(s, narrow<T>((-1.0 / real_part(s.pq)) * s.qz));
 }
 
 }  // namespace blockjacobi::detail

@@ -15,7 +15,7 @@ struct GmresState : SolveControl {
   int broken;   ///< a StopReason the cycle met; takes effect unless the corrected x has converged
   int claimed;  ///< the cycle ended because the recurrence claimed what it can reach
   int misses;   ///< consecutive claims that the true residual did not follow
-  int columns;  ///< k: columns of the least-squares problem solved in this cycle
+  int columns;  ///< k: columns of the least-squares problem solved in this cycle; 0: no correction of x
 };
 
 /// Whether the phases of a cycle have nothing to do.
@@ -118,6 +118,13 @@ BLOCKJACOBI_HD inline void gmres_solve_triangular(const GmresState& s, const Gmr
     for (int k = i + 1; k < s.columns; ++k) sum -= small.h[i + static_cast<long>(k) * (m + 1)] * small.y[k];
     small.y[i] = reciprocal(small.h[i + static_cast<long>(i) * (m + 1)]) * sum;
   }
+}
+
+/// Before x += u with ||u||^2 = uu: a correction that is not finite is left out and ends the solve.
+BLOCKJACOBI_HD inline void gmres_check_correction(GmresState& s, double uu) {
+  if (finite(uu)) return;
+  s.columns = 0;
+  s.broken = static_cast<int>(StopReason::nan_or_inf);
 }
 
 }  // namespace blockjacobi::detail

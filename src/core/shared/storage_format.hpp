@@ -20,10 +20,9 @@ enum class Format : std::uint8_t {
 
 /// Place of one stored block.
 struct StoredSlot {
-  offset_t start;         ///< first byte
-  index_t first_row;      ///< of the matrix
-  std::int16_t size;      ///< order
-  std::int16_t exponent;  ///< e
+  offset_t start;     ///< first byte
+  index_t first_row;  ///< of the matrix
+  index_t size;       ///< order
 };
 
 /// Stored blocks of one format and order; consecutive slots, the first byte a multiple of 128.

@@ -142,6 +142,89 @@ void singular_blocks(const bj_backend* backend) {
   bj_partition_destroy(partition);
 }
 
+void what_was_found(const bj_backend* backend) {
+  /* [1 4; 2 4], where elimination of the equilibrated block grows nothing, and [3], beside a coupling of 1. */
+  const int32_t offsets[4] = {0, 3, 5, 6}, cols[6] = {0, 1, 2, 0, 1, 2}, blocks[3] = {0, 2, 3};
+  const int32_t other[6] = {0, 1, 2, 1, 0, 2};
+  const double values[6] = {1, 4, 1, 2, 4, 3}, bad[6] = {1, 4, 1, 2, 4, NAN};
+  bj_csr matrix = matrix_of(BJ_D, values, 0), wrong;
+  bj_partition* partition = NULL;
+  bj_block_jacobi* M = NULL;
+  bj_block_jacobi_report report;
+  double rcond[2] = {-1, -1}, growth[2] = {-1, -1};
+  const int32_t* info = NULL;
+  const void* view = NULL;
+  char text[1024];
+  matrix.rows = 3;
+  matrix.cols = 3;
+  matrix.nnz = 6;
+  matrix.row_offsets = offsets;
+  matrix.columns = cols;
+  OK(bj_partition_create_offsets(blocks, 2, &partition));
+  OK(bj_block_jacobi_create(backend, &matrix, partition, BJ_SINGULAR_IDENTITY, &M));
+  OK(bj_block_jacobi_rcond(M, rcond));
+  CHECK(rcond[0] > 0.05 && rcond[0] < 1 && rcond[1] == 1);
+  OK(bj_block_jacobi_info_view(M, &info));
+  OK(bj_block_jacobi_rcond_view(M, &view));
+  CHECK(info[0] == 0 && info[1] == 0 && ((const double*)view)[0] == rcond[0]);
+  OK(bj_block_jacobi_pivot_growth(M, values, 6, BJ_HOST, growth));
+  CHECK(growth[0] >= 0.5 && growth[0] <= 2 && growth[1] == 1);
+
+  OK(bj_block_jacobi_get_report(M, &report));
+  CHECK(isnan(report.captured) && isnan(report.max_growth) && report.max_growth_block == -1);
+  OK(bj_block_jacobi_get_report_with(M, &matrix, &report));
+  CHECK(report.captured > 0.5 && report.captured < 1 && report.max_growth >= 1 && report.min_rcond == rcond[0]);
+  CHECK(report.max_growth_block == (growth[0] >= 1 ? 0 : 1));
+  OK(bj_block_jacobi_json_with(M, &matrix, text, sizeof(text), NULL));
+  CHECK(strstr(text, "\"captured\": 0.") != NULL);
+  OK(bj_block_jacobi_text_with(M, &matrix, text, sizeof(text), NULL));
+  CHECK(strstr(text, "captured weight") != NULL);
+  OK(bj_block_jacobi_text(M, text, sizeof(text), NULL));
+  CHECK(strstr(text, "captured weight") == NULL);
+  OK(bj_block_jacobi_refresh(M, bad, 6, BJ_HOST));
+  CHECK(info[1] == -1);
+  OK(bj_block_jacobi_refresh_matrix(M, &matrix));
+  CHECK(info[1] == 0);
+  wrong = matrix;
+  wrong.columns = other;
+  FAILS(
+      bj_block_jacobi_refresh_matrix(M, &wrong), BJ_INVALID_ARGUMENT,
+      "bj_block_jacobi_refresh_matrix: BlockJacobi::refresh: the pattern is not the one given at construction, though "
+      "it has the same number of rows and entries");
+  CHECK(bj_block_jacobi_refresh_matrix(NULL, &matrix) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_block_jacobi_refresh_matrix(M, NULL) == BJ_INVALID_ARGUMENT);
+  OK(bj_block_jacobi_refresh(M, bad, 6, BJ_HOST));
+  OK(bj_block_jacobi_rcond(M, rcond));
+  CHECK(isnan(rcond[1]));
+
+  wrong = matrix;
+  wrong.scalar = BJ_S;
+  FAILS(bj_block_jacobi_get_report_with(M, &wrong, &report), BJ_INVALID_ARGUMENT,
+        "bj_block_jacobi_get_report_with: the matrix has scalar s, M d");
+  wrong = matrix;
+  wrong.nnz = 5;
+  CHECK(bj_block_jacobi_get_report_with(M, &wrong, &report) == BJ_INVALID_ARGUMENT);
+  FAILS(bj_block_jacobi_get_report_with(M, NULL, &report), BJ_INVALID_ARGUMENT,
+        "bj_block_jacobi_get_report_with: the matrix is a null pointer");
+  CHECK(bj_block_jacobi_get_report_with(NULL, &matrix, &report) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_block_jacobi_get_report_with(M, &matrix, NULL) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_block_jacobi_json_with(NULL, &matrix, text, sizeof(text), NULL) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_block_jacobi_text_with(M, NULL, text, sizeof(text), NULL) == BJ_INVALID_ARGUMENT);
+  FAILS(bj_block_jacobi_pivot_growth(M, values, 5, BJ_HOST, growth), BJ_INVALID_ARGUMENT,
+        "bj_block_jacobi_pivot_growth: BlockJacobi::pivot_growth: 5 values, the pattern has 6");
+  CHECK(bj_block_jacobi_pivot_growth(M, values, 6, BJ_HOST, NULL) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_block_jacobi_pivot_growth(M, values, 6, 2, growth) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_block_jacobi_pivot_growth(NULL, values, 6, BJ_HOST, growth) == BJ_INVALID_ARGUMENT);
+  FAILS(bj_block_jacobi_rcond(M, NULL), BJ_INVALID_ARGUMENT, "bj_block_jacobi_rcond: rcond is a null pointer");
+  CHECK(bj_block_jacobi_rcond(NULL, rcond) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_block_jacobi_info_view(M, NULL) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_block_jacobi_info_view(NULL, &info) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_block_jacobi_rcond_view(M, NULL) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_block_jacobi_rcond_view(NULL, &view) == BJ_INVALID_ARGUMENT);
+  bj_block_jacobi_destroy(M);
+  bj_partition_destroy(partition);
+}
+
 void options_of_block_jacobi(const bj_backend* backend) {
   /* [1 2; 2 4] and [4]. */
   const int32_t offsets[4] = {0, 2, 4, 5}, cols[5] = {0, 1, 0, 1, 2}, blocks[3] = {0, 2, 3};

@@ -22,6 +22,7 @@ int main(void) {
   }
   misuse_of_block_jacobi(backend);
   singular_blocks(backend);
+  what_was_found(backend);
   options_of_block_jacobi(backend);
   misuse_of_solvers(backend);
   bj_backend_destroy(backend);

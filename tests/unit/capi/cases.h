@@ -10,5 +10,6 @@ void partitions(const bj_backend* backend);
 void solve(const bj_backend* backend, bj_scalar scalar, int from_1);
 void misuse_of_block_jacobi(const bj_backend* backend);
 void singular_blocks(const bj_backend* backend);
+void what_was_found(const bj_backend* backend);
 void options_of_block_jacobi(const bj_backend* backend);
 void misuse_of_solvers(const bj_backend* backend);

@@ -181,6 +181,12 @@ TEST(Suggest, WhatTheFirstProbeLeavesNothingForIsNotProbed) {
   EXPECT_FALSE(s.candidates.back().probed) << to_text(s);
 }
 
+TEST(Suggest, WithoutTheFirstProbeThereIsNoSecond) {
+  const Suggestion s = suggest(Backend::host(1), banded(3000, -1.0, -1.0, 25), {.probe_share = 1e-9});
+  for (const BlockCandidate& c : s.candidates) EXPECT_FALSE(c.probed) << to_text(s);
+  EXPECT_EQ(s.probe_cost, 0.0);
+}
+
 TEST(Suggest, OnADeviceThereAreNoCoupledBlocks) {
   if (!Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
   const Suggestion s = suggest(Backend::cuda(), banded(3000, -1.0, -1.0, 25));
@@ -235,6 +241,10 @@ TEST(Suggest, RefusesWhatItCannotUse) {
   EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.restart = 0}); }), "suggest: restart is 0, must be >= 1");
   EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.bandwidth = -1.0}); }),
             "suggest: bandwidth is -1, latency is 0, must be >= 0");
+  EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.method = static_cast<Method>(2)}); }),
+            "suggest: method is 2, no enumerator");
+  EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.singular = static_cast<SingularPolicy>(9)}); }),
+            "suggest: singular is 9, no enumerator");
 }
 
 }  // namespace

@@ -1,0 +1,187 @@
+#include "kernels/check.hpp"
+#include "kernels/global/apply_direct.cuh"
+#include "kernels/global/device_attribute.hpp"
+#include "kernels/global/tiny_batch.cuh"
+#include "kernels/subwarp/copy_barrier.cuh"
+
+#include <algorithm>
+
+namespace blockjacobi::kernels {
+
+namespace {
+
+using detail::ApplyTile;
+using detail::StoredSlot;
+
+constexpr int most_blocks = 32;  // a lane fetches a block
+constexpr int warps = tiled_apply_threads / 32;
+
+/// The blocks of a batch, dealt out to tiles, and how far memory can be read.
+struct TiledBlocks {
+  const std::byte* data;
+  const std::byte* end;
+  detail::ApplyTilesView tiles;
+  index_t rows;
+};
+
+/// Where a block of a tile begins.
+struct alignas(8) TileEntry {
+  int byte;
+  std::int16_t row;
+  std::int16_t order;
+};
+
+/// A tile in shared memory.
+template <class C>
+struct alignas(16) TileArea {
+  std::byte blocks[tiled_apply_bytes(sizeof(C))];
+  std::byte r[detail::tile_bytes(tiled_apply_rows * sizeof(C))];
+  TileEntry entries[most_blocks];
+};
+
+/// Sends for a tile, of which every lane has a block, if there are as many.
+template <class C>
+__device__ void fetch(const TiledBlocks& x, const C* r, const ApplyTile& tile, const StoredSlot& block, int lane,
+                      TileArea<C>& area, CopyBarrier& arrived) {
+  const bool exists = lane < tile.blocks;
+  const int bytes = exists ? block.size * block.size * static_cast<int>(sizeof(C)) : 0;
+  const int room = exists ? detail::tile_bytes(bytes) : 0;
+  int end = room;
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const int before = __shfl_up_sync(~0u, end, distance);
+    if (lane >= distance) end += before;
+  }
+  std::byte* const place = area.blocks + (end - room);
+  const CopyUnits from(x.data + block.start, bytes, x.end);
+  const CopyUnits vector(r + tile.first_row, tile.rows * sizeof(C), r + x.rows);
+  const unsigned all = __reduce_add_sync(~0u, exists ? from.whole() : 0u) + vector.whole();
+  // Rows of blocks that are not there are never reached.
+  area.entries[lane] = {end - room + static_cast<int>(from.shift()),
+                        static_cast<std::int16_t>(exists ? block.first_row - tile.first_row : INT16_MAX),
+                        static_cast<std::int16_t>(block.size)};
+  if (exists) from.store_rest<C>(place);
+  if (lane == 0) {
+    vector.store_rest<C>(area.r);
+    arrived.expect(all);
+    arrived.arrive();
+    arrived.copy(vector.source(), vector.whole(), area.r);
+  }
+  __syncwarp();
+  if (exists) arrived.copy(from.source(), from.whole(), place);
+}
+
+/// A lane a row of the tile, from the first column to the last.
+template <class C>
+__device__ void multiply(const TileArea<C>& area, const ApplyTile& tile, int lane, const ApplyColumns<C>& arguments) {
+  const auto shift = reinterpret_cast<std::uintptr_t>(arguments.r.data + tile.first_row) % 16;
+  const C* const r = reinterpret_cast<const C*>(area.r + shift);
+  for (int row = lane; row < tile.rows; row += 32) {
+    int b = 0;
+#pragma unroll
+    for (int half = most_blocks / 2; half > 0; half /= 2)
+      if (area.entries[b + half].row <= row) b += half;
+    const TileEntry block = area.entries[b];
+    const C* const x = reinterpret_cast<const C*>(area.blocks + block.byte) + (row - block.row);
+    const C* const v = r + block.row;
+    C sum{};
+#pragma unroll 4
+    for (int j = 0; j < block.order; ++j) sum += x[j * block.order] * v[j];
+    store_product(arguments, sum, arguments.z.data[(tile.first_row + row) * arguments.z.row_stride]);
+  }
+}
+
+/// z = alpha X r + beta z, the rows of r one after the other. Every warp has a ring of tiles of its own, the copies of
+/// which are under way while it computes; nothing waits for other warps.
+template <class C>
+__global__ void __launch_bounds__(tiled_apply_threads)
+    apply_tiled_kernel(const TiledBlocks x, const ApplyColumns<C> arguments) {
+  constexpr int stages = tiled_apply_stages;
+  extern __shared__ __align__(16) std::byte shared[];
+  __shared__ CopyBarrier barriers[warps][stages];
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  TileArea<C>* const areas = reinterpret_cast<TileArea<C>*>(shared) + warp * stages;
+  CopyBarrier* const arrived = barriers[warp];
+  const int step = static_cast<int>(gridDim.x) * warps, first = static_cast<int>(blockIdx.x) * warps + warp;
+  const int count = x.tiles.count;
+  const auto tile_of = [&](int t) { return x.tiles.tiles[min(t, count - 1)]; };
+  const auto block_of = [&](const ApplyTile& tile) {
+    return x.tiles.blocks[tile.first_block + min(lane, tile.blocks - 1)];
+  };
+  const C* const r = arguments.r.data;
+
+  if (lane == 0)
+    for (int stage = 0; stage < stages; ++stage) arrived[stage].initialize();
+  __syncwarp();
+  for (int stage = 0; stage < stages; ++stage) {
+    if (first + stage * step >= count) break;
+    const ApplyTile tile = tile_of(first + stage * step);
+    fetch(x, r, tile, block_of(tile), lane, areas[stage], arrived[stage]);
+  }
+  int stage = 0;
+  unsigned parity = 0;
+  for (int t = first; t < count; t += step) {
+    const ApplyTile tile = tile_of(t), next = tile_of(t + stages * step);
+    const StoredSlot block = block_of(next);  // there when the product is done
+    arrived[stage].wait(parity);
+    multiply(areas[stage], tile, lane, arguments);
+    __syncwarp();
+    if (t + stages * step < count) fetch(x, r, next, block, lane, areas[stage], arrived[stage]);
+    if (++stage == stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+}
+
+}  // namespace
+
+template <class C>
+std::optional<detail::TileLimits> tile_limits(std::span<const BlockGroup> groups) {
+  constexpr int bytes = tiled_apply_bytes(sizeof(C));
+  if (bytes == 0 || groups.empty() || groups.back().size > tiled_apply_largest) return std::nullopt;
+  offset_t blocks = 0, all = 0, in_sequence = 0;
+  for (const BlockGroup& group : groups) {
+    const offset_t own = offset_t{group.count} * group.size * group.size * static_cast<offset_t>(sizeof(C));
+    blocks += group.count;
+    all += own;
+    if (group.first_row >= 0) in_sequence += own;
+  }
+  // Orders one after the other have their vectors in one piece without tiles.
+  if (2 * in_sequence > all || all < tiled_apply_least_mean_bytes * blocks) return std::nullopt;
+  return detail::TileLimits{bytes, most_blocks, tiled_apply_rows};
+}
+
+template <class C>
+void apply_tiled(const BlockBatchView<const C>& inverse, const detail::ApplyTilesView& tiles,
+                 const ApplyColumns<C>& arguments, CUstream_st* stream) {
+  if constexpr (constexpr int bytes = tiled_apply_bytes(sizeof(C)); bytes > 0) {
+    static_assert(detail::tile_bytes(tiled_apply_largest * tiled_apply_largest * sizeof(C)) <= bytes);
+    if (tiles.count == 0) return;
+    const BlockGroup& last = inverse.groups.back();
+    const C* const end = inverse.data + last.start + offset_t{last.count} * last.size * last.size;
+    const TiledBlocks x{reinterpret_cast<const std::byte*>(inverse.data), reinterpret_cast<const std::byte*>(end),
+                        tiles, inverse.rows};
+    constexpr unsigned shared = warps * tiled_apply_stages * sizeof(TileArea<C>);
+    const auto kernel = apply_tiled_kernel<C>;
+    allow_shared_memory(kernel, shared);
+    int resident = 0;  // thread blocks a multiprocessor
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, tiled_apply_threads, shared),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    const int most = std::max(1, resident) * device_attribute(cudaDevAttrMultiProcessorCount);
+    kernel<<<std::min((tiles.count - 1) / warps + 1, most), tiled_apply_threads, shared, stream>>>(x, arguments);
+    check_launch("apply_tiled_kernel");
+  }
+}
+
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                                 \
+  template std::optional<detail::TileLimits> tile_limits<C>(std::span<const BlockGroup>);                          \
+  template void apply_tiled(const BlockBatchView<const C>&, const detail::ApplyTilesView&, const ApplyColumns<C>&, \
+                            CUstream_st*)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,10 @@
+#include "kernels/global/potri_blocked.cuh"
+
+namespace blockjacobi::kernels {
+
+template void potri_blocked(batched::Triangle, const MatrixBatchView<detail::Complex<float>>&, int*, CUstream_st*);
+template void spd_inverse_blocked(batched::Triangle, const MatrixBatchView<const detail::Complex<float>>&,
+                                  const MatrixBatchView<detail::Complex<float>>&, batched::SpdStorage, int*,
+                                  const MatrixBatchView<detail::Complex<float>>&, CUstream_st*);
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,96 @@
+#include "support/backends.hpp"
+#include "support/dense.hpp"
+
+namespace blockjacobi::test {
+namespace {
+
+template <class Case>
+class L1OnBackend : public BackendTest<Case> {};
+TYPED_TEST_SUITE(L1OnBackend, BackendCases, BackendCaseName);
+
+TYPED_TEST(L1OnBackend, SmallAddsTheRowSumsOutsideTheBlocks) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  const Backend backend = this->make_backend();
+  Random random(51);
+  const index_t n = 90;
+  Dense<T> a = Dense<T>::Zero(n, n);
+  for (index_t i = 0; i < n; ++i) {
+    for (int k = 0; k < 12; ++k) a(i, random.index(n)) = random.scalar<T>();
+    a(i, i) = T(i % 7 == 0 ? -6 : 9);
+  }
+  a(5, 5) = T(0);  // no entry: the sum alone
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  std::vector<T> values;
+  for (index_t i = 0; i < n; ++i) {
+    for (index_t j = n - 1; j >= 0; --j)
+      if (a(i, j) != T(0)) {
+        columns.push_back(j);
+        values.push_back(a(i, j));
+      }
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  const CsrView<T, offset_t> matrix{n, n, offsets.back(), offsets.data(), columns.data(), values.data()};
+  const BlockPartition partition = BlockPartition::from_offsets({0, 5, 13, 53, n});
+  BlockJacobiOptions options;
+  options.l1 = true;
+  BlockJacobi<T> m(backend, matrix, partition, options);
+  const auto expect = [&](const Dense<T>& whole) {
+    for (index_t b = 0; b < partition.blocks(); ++b) {
+      const index_t first = partition.first_row(b), size = partition.block_size(b);
+      Dense<T> block = whole.block(first, first, size, size);
+      for (index_t i = 0; i < size; ++i) {
+        const R outside = whole.row(first + i).cwiseAbs().sum() - block.row(i).cwiseAbs().sum();
+        block(i, i) += std::real(whole(first + i, first + i)) < 0 ? T(-outside) : T(outside);
+      }
+      EXPECT_LE(inverse_error<T>(block, stored_inverse(m, b)), 20.0) << "block " << b;
+    }
+  };
+  expect(a);
+  EXPECT_EQ(m.bytes(), BlockJacobi<T>::required_bytes(backend, matrix, partition, options));
+  const BlockJacobi<T> without(backend, matrix, partition, {SingularPolicy::identity});
+  EXPECT_DOUBLE_EQ(m.report().entries_inside, without.report().entries_inside);
+  for (T& value : values) value *= T(2);
+  const Array<T> doubled(backend, values);
+  m.refresh(doubled.data(), matrix.nnz, backend.memory_space());
+  expect(Dense<T>(a * T(2)));
+}
+
+/// The diagonal element that info() names took its NaN from an entry outside of the block.
+TYPED_TEST(L1OnBackend, SmallNamesTheEntryThatIsNotFinite) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  const Backend backend = this->make_backend();
+  const T nan(std::numeric_limits<R>::quiet_NaN()), infinity(std::numeric_limits<R>::infinity()),
+      largest(std::numeric_limits<R>::max());
+  // Blocks {0, 1}, {2, 3}, {4, 5}, {6, 7}; the sum of row 6 overflows.
+  const std::vector<std::int32_t> offsets{0, 1, 5, 7, 8, 9, 10, 13, 14};
+  const std::vector<index_t> columns{0, 1, 0, 7, 3, 2, 3, 3, 4, 5, 6, 0, 1, 7};
+  const std::vector<T> values{T(1), T(1), T(1), -infinity, nan,     T(1),    nan,
+                              T(1), T(1), T(1), T(1),      largest, largest, T(1)};
+  const CsrView<T, std::int32_t> matrix{8, 8, 14, offsets.data(), columns.data(), values.data()};
+  BlockJacobiOptions options;
+  options.l1 = true;
+  const BlockPartition partition = BlockPartition::uniform(8, 2);
+  EXPECT_THROW(
+      try { BlockJacobi<T>(backend, matrix, partition, options); } catch (const SingularBlock& e) {
+        EXPECT_STREQ(
+            e.what(),
+            "BlockJacobi: block 0 (rows 0..1): element (1, 7) of the matrix is NaN or Inf (and 2 more blocks)");
+        throw;
+      },
+      SingularBlock);
+  options.singular = SingularPolicy::identity;
+  const BlockJacobi<T> m(backend, matrix, partition, options);
+  EXPECT_EQ(m.info(), (std::vector<int>{-4, -3, 0, -1}));
+  const BlockJacobiReport report = m.report();
+  ASSERT_EQ(report.defects.size(), 3u);
+  EXPECT_EQ(report.defects[0].outside, 7);
+  EXPECT_EQ(report.defects[1].outside, -1);
+  EXPECT_EQ(report.defects[2].outside, -1) << "no entry is NaN or Inf, their sum is";
+  EXPECT_EQ(describe(report.defects[1]), "block 1 (rows 2..3): element (2, 3) of the matrix is NaN or Inf");
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
