@@ -47,8 +47,7 @@ matrices() {
 }
 
 batched() {
-  record batched batched --operations lu,inverse,cholesky,qr,spd_inverse $tiny &&
-    record batched batched_peers --operations lu,inverse,cholesky,qr --scalars sd --orders 1-3 --peer-orders 1-3
+  record batched batched --operations lu,inverse,cholesky,qr,spd_inverse $tiny --peer-orders 1-4,8,12,16,20,24,28,32
 }
 setup() { record batched setup --operations extract_invert $tiny; }
 blocked() {

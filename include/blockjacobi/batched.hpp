@@ -119,7 +119,8 @@ BLOCKJACOBI_EXPORT void getri(const Backend& backend, std::type_identity_t<Matri
 
 /// Inverse in one pass: X = A^-1 by Gauss-Jordan elimination with partial pivoting (Abdelfattah et al. 2017). On CUDA
 /// matrices up to order 96, complex ones up to 60, are read and written once; of larger ones the panels go to memory
-/// and back. Which of nearly equal pivots is taken is not specified.
+/// and back, or, of real ones in a batch of up to 64, to several multiprocessors: the same matrix may have other
+/// rounding errors in a larger batch. Which of nearly equal pivots is taken is not specified.
 ///
 /// `a`: square. `x`: of the shape of a; may be a's storage.
 /// `info`: one a matrix; 0, or the number (1-based) of the first pivot that is exactly zero: x is filled with quiet NaN

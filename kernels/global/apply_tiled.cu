@@ -27,9 +27,10 @@ struct TiledBlocks {
 /// Where a block of a tile begins.
 struct alignas(8) TileEntry {
   int byte;
-  std::int16_t row;
-  std::int16_t order;
+  unsigned order : 8;
+  int row : 24;
 };
+constexpr int no_row = (1 << 23) - 1;
 
 /// A tile in shared memory.
 template <class C>
@@ -57,9 +58,8 @@ __device__ void fetch(const TiledBlocks& x, const C* r, const ApplyTile& tile, c
   const CopyUnits vector(r + tile.first_row, tile.rows * sizeof(C), r + x.rows);
   const unsigned all = __reduce_add_sync(~0u, exists ? from.whole() : 0u) + vector.whole();
   // Rows of blocks that are not there are never reached.
-  area.entries[lane] = {end - room + static_cast<int>(from.shift()),
-                        static_cast<std::int16_t>(exists ? block.first_row - tile.first_row : INT16_MAX),
-                        static_cast<std::int16_t>(block.size)};
+  area.entries[lane] = {end - room + static_cast<int>(from.shift()), static_cast<unsigned>(block.size),
+                        exists ? block.first_row - tile.first_row : no_row};
   if (exists) from.store_rest<C>(place);
   if (lane == 0) {
     vector.store_rest<C>(area.r);
@@ -76,18 +76,20 @@ template <class C>
 __device__ void multiply(const TileArea<C>& area, const ApplyTile& tile, int lane, const ApplyColumns<C>& arguments) {
   const auto shift = reinterpret_cast<std::uintptr_t>(arguments.r.data + tile.first_row) % 16;
   const C* const r = reinterpret_cast<const C*>(area.r + shift);
+  C* const z = arguments.z.data + tile.first_row;
   for (int row = lane; row < tile.rows; row += 32) {
     int b = 0;
 #pragma unroll
     for (int half = most_blocks / 2; half > 0; half /= 2)
       if (area.entries[b + half].row <= row) b += half;
     const TileEntry block = area.entries[b];
-    const C* const x = reinterpret_cast<const C*>(area.blocks + block.byte) + (row - block.row);
-    const C* const v = r + block.row;
+    const int order = static_cast<int>(block.order);
+    const C* x = reinterpret_cast<const C*>(area.blocks + block.byte) + (row - block.row);
+    const C* v = r + block.row;
     C sum{};
 #pragma unroll 4
-    for (int j = 0; j < block.order; ++j) sum += x[j * block.order] * v[j];
-    store_product(arguments, sum, arguments.z.data[(tile.first_row + row) * arguments.z.row_stride]);
+    for (int j = 0; j < order; ++j, x += order, ++v) sum += *x * *v;
+    store_product(arguments, sum, z[row]);
   }
 }
 

@@ -76,12 +76,18 @@ template <Scalar T, class Operation>
 void expect_periodic(const Backend& backend, const char* name, Operation operation, index_t n, std::size_t count) {
   SCOPED_TRACE(::testing::Message() << name << ", " << count << " matrices of order " << n);
   const auto order = static_cast<std::size_t>(n), size = order * order, period = period_of(n);
-  const Outputs<T> once = outputs_of<T>(backend, operation, n, period),
+  // why not one period: a few large matrices are inverted by clusters of thread blocks, with other rounding errors
+  const Outputs<T> few = outputs_of<T>(backend, operation, n, std::min(8 * period, count)),
                    all = outputs_of<T>(backend, operation, n, count);
-  const auto matrices = once.matrices.to_host();
-  const auto ipiv = once.ipiv.to_host();
-  const auto info = once.info.to_host();
-  const auto vectors = once.vectors.to_host();
+  const auto first_period = [&](const auto& values, std::size_t each) {
+    auto found = values.to_host();
+    found.resize(period * each);
+    return found;
+  };
+  const auto matrices = first_period(few.matrices, size);
+  const auto ipiv = first_period(few.ipiv, order);
+  const auto info = first_period(few.info, 1);
+  const auto vectors = first_period(few.vectors, order);
   EXPECT_FALSE(same_bits(matrices, periodic_batch<T>(backend, n, period).to_host()));
   const std::size_t last = count / period;  // the last one is a part
   for (const std::size_t repeat : {std::size_t{1}, std::min(65536 / period, last), last / 2, last - 1, last}) {
