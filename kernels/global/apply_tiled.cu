@@ -15,6 +15,8 @@ using detail::StoredSlot;
 
 constexpr int most_blocks = 32;  // a lane fetches a block
 constexpr int warps = tiled_apply_threads / 32;
+constexpr int words_of_rows = tiled_apply_rows / 32;
+static_assert(words_of_rows * 32 == tiled_apply_rows);
 
 /// The blocks of a batch, dealt out to tiles, and how far memory can be read.
 struct TiledBlocks {
@@ -30,15 +32,27 @@ struct alignas(8) TileEntry {
   unsigned order : 8;
   int row : 24;
 };
-constexpr int no_row = (1 << 23) - 1;
 
 /// A tile in shared memory.
 template <class C>
 struct alignas(16) TileArea {
   std::byte blocks[tiled_apply_bytes(sizeof(C))];
   std::byte r[detail::tile_bytes(tiled_apply_rows * sizeof(C))];
+  ApplyTile tile;
+  unsigned begins[words_of_rows];  ///< a bit for every row, set where a block begins
   TileEntry entries[most_blocks];
 };
+
+/// In lane w the rows 32 w .. 32 w + 31, one bit each, among those that the lanes name.
+__device__ unsigned rows_as_bits(int row, int lane) {
+  unsigned own = 0;
+#pragma unroll
+  for (int w = 0; w < words_of_rows; ++w) {
+    const unsigned bits = __reduce_or_sync(~0u, row / 32 == w ? 1u << row % 32 : 0u);
+    if (lane == w) own = bits;
+  }
+  return own;
+}
 
 /// Sends for a tile, of which every lane has a block, if there are as many.
 template <class C>
@@ -57,11 +71,13 @@ __device__ void fetch(const TiledBlocks& x, const C* r, const ApplyTile& tile, c
   const CopyUnits from(x.data + block.start, bytes, x.end);
   const CopyUnits vector(r + tile.first_row, tile.rows * sizeof(C), r + x.rows);
   const unsigned all = __reduce_add_sync(~0u, exists ? from.whole() : 0u) + vector.whole();
-  // Rows of blocks that are not there are never reached.
-  area.entries[lane] = {end - room + static_cast<int>(from.shift()), static_cast<unsigned>(block.size),
-                        exists ? block.first_row - tile.first_row : no_row};
+  const int row = exists ? block.first_row - tile.first_row : tiled_apply_rows;
+  const unsigned begins = rows_as_bits(row, lane);
+  if (lane < words_of_rows) area.begins[lane] = begins;
+  area.entries[lane] = {end - room + static_cast<int>(from.shift()), static_cast<unsigned>(block.size), row};
   if (exists) from.store_rest<C>(place);
   if (lane == 0) {
+    area.tile = tile;
     vector.store_rest<C>(area.r);
     arrived.expect(all);
     arrived.arrive();
@@ -73,23 +89,27 @@ __device__ void fetch(const TiledBlocks& x, const C* r, const ApplyTile& tile, c
 
 /// A lane a row of the tile, from the first column to the last.
 template <class C>
-__device__ void multiply(const TileArea<C>& area, const ApplyTile& tile, int lane, const ApplyColumns<C>& arguments) {
+__device__ void multiply(const TileArea<C>& area, int lane, const ApplyColumns<C>& arguments) {
+  const ApplyTile tile = area.tile;
   const auto shift = reinterpret_cast<std::uintptr_t>(arguments.r.data + tile.first_row) % 16;
   const C* const r = reinterpret_cast<const C*>(area.r + shift);
   C* const z = arguments.z.data + tile.first_row;
-  for (int row = lane; row < tile.rows; row += 32) {
-    int b = 0;
-#pragma unroll
-    for (int half = most_blocks / 2; half > 0; half /= 2)
-      if (area.entries[b + half].row <= row) b += half;
-    const TileEntry block = area.entries[b];
-    const int order = static_cast<int>(block.order);
-    const C* x = reinterpret_cast<const C*>(area.blocks + block.byte) + (row - block.row);
-    const C* v = r + block.row;
-    C sum{};
+  const unsigned rows_so_far = ~0u >> (31 - lane);
+  int last = -1;  // block of the rows before
+  for (int first = 0; first < tile.rows; first += 32) {
+    const unsigned begins = area.begins[first / 32];
+    const int row = first + lane;
+    if (row < tile.rows) {
+      const TileEntry block = area.entries[last + __popc(begins & rows_so_far)];
+      const int order = static_cast<int>(block.order);
+      const C* x = reinterpret_cast<const C*>(area.blocks + block.byte) + (row - block.row);
+      const C* v = r + block.row;
+      C sum{};
 #pragma unroll 4
-    for (int j = 0; j < order; ++j, x += order, ++v) sum += *x * *v;
-    store_product(arguments, sum, z[row]);
+      for (int j = 0; j < order; ++j, x += order, ++v) sum += *x * *v;
+      store_product(arguments, sum, z[row]);
+    }
+    last += __popc(begins);
   }
 }
 
@@ -122,13 +142,16 @@ __global__ void __launch_bounds__(tiled_apply_threads)
   }
   int stage = 0;
   unsigned parity = 0;
+  ApplyTile next = tile_of(first + stages * step);
   for (int t = first; t < count; t += step) {
-    const ApplyTile tile = tile_of(t), next = tile_of(t + stages * step);
-    const StoredSlot block = block_of(next);  // there when the product is done
+    // Asked for a turn ahead, both are there when the product is done.
+    const StoredSlot block = block_of(next);
+    const ApplyTile after = tile_of(t + (stages + 1) * step);
     arrived[stage].wait(parity);
-    multiply(areas[stage], tile, lane, arguments);
+    multiply(areas[stage], lane, arguments);
     __syncwarp();
     if (t + stages * step < count) fetch(x, r, next, block, lane, areas[stage], arrived[stage]);
+    next = after;
     if (++stage == stages) {
       stage = 0;
       parity ^= 1;
