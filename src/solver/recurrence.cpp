@@ -35,6 +35,7 @@ class Run {
       if (reason != StopReason::converged && reason != StopReason::breakdown) return end(reason);
       const double found = session_.true_residual(solver_.scratch());
       if (found <= session_.target()) return end(StopReason::converged, found);
+      if (host_.iteration >= host_.max_iterations) return end(StopReason::max_iterations, found);
       if (!(reason == StopReason::converged && go_on(found)) && !begin_anew(found))
         return end(reason == StopReason::converged ? StopReason::stagnation : reason, found);
     }

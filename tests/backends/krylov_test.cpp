@@ -350,7 +350,29 @@ TYPED_TEST(KrylovOnBackend, NoMethodClaimsWhatTheResidualDoesNotShow) {
   }
 }
 
-/// Every second application is scaled. The directions of a flexible method are the same for it, up to their lengths.
+/// Also where a claim of convergence is followed up.
+TYPED_TEST(KrylovOnBackend, NoMethodExceedsItsLimit) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(12);
+  const LinearOperator<T> A(backend, a);
+  const BlockJacobi<T> m(backend, a, BlockPartition::uniform(a.rows(), 7));
+  const std::vector<T> b = random_vector<T>(a.rows(), 33);
+  auto options = options_for<T>(static_cast<double>(std::numeric_limits<real_t<T>>::epsilon()));
+  for (const Method<T>& method : methods<T>())
+    for (index_t limit = 1; limit <= 70; ++limit) {
+      SCOPED_TRACE(::testing::Message() << method.name << ", " << limit);
+      options.max_iterations = limit;
+      std::vector<T> x(b.size());
+      const SolveReport report = method.solve(A, m, b, x, options);
+      EXPECT_LE(report.iterations, limit) << to_text(report);
+      EXPECT_EQ(report.history.size(), static_cast<std::size_t>(report.iterations) + 1);
+      if (report.reason == StopReason::max_iterations) {
+        EXPECT_EQ(report.iterations, limit);
+      }
+    }
+}
+
 /// The recurrence goes on until its scalars have no reciprocals.
 TYPED_TEST(KrylovOnBackend, ATargetOutOfReachKeepsTheSolution) {
   using T = typename TypeParam::Scalar;
@@ -374,6 +396,7 @@ TYPED_TEST(KrylovOnBackend, ATargetOutOfReachKeepsTheSolution) {
     }
 }
 
+/// Every second application is scaled. The directions of a flexible method are the same for it, up to their lengths.
 TYPED_TEST(KrylovOnBackend, FlexibleMethodsTakeAPreconditionerThatChanges) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
