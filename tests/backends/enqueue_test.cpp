@@ -573,6 +573,17 @@ TYPED_TEST(EnqueuedSolveOnBackend, SmallMisuseThrowsWithTheNumbers) {
               called + ": b: length is 8, must be 9");
     EXPECT_EQ(message_of([&] { enqueue(ready, std::as_const(s.b).view(), shorter.view(), s.status.data()); }),
               called + ": x: length is 8, must be 9");
+    const bool on_host = backend.memory_space() == MemorySpace::host;
+    const MemorySpace elsewhere = on_host ? MemorySpace::device : MemorySpace::host;
+    const std::string lies = std::string(": lies on the ") + to_string(elsewhere) + ", ";
+    const VectorView<const T> foreign_b(s.b.data(), 9, elsewhere);
+    const VectorView<T> foreign_x(s.x.data(), 9, elsewhere);
+    EXPECT_EQ(message_of([&] { enqueue(ready, foreign_b, s.x.view(), s.status.data()); }).find(called + ": b" + lies),
+              0u);
+    EXPECT_EQ(message_of([&] {
+                enqueue(ready, std::as_const(s.b).view(), foreign_x, s.status.data());
+              }).find(called + ": x" + lies),
+              0u);
     EXPECT_EQ(message_of([&] { enqueue(ready, std::as_const(s.x).view(), s.x.view(), s.status.data()); }),
               called + ": input and output overlap");
     EXPECT_EQ(message_of([&] { enqueue(ready, std::as_const(s.b).view(), s.x.view(), nullptr); }),

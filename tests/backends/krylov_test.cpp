@@ -220,6 +220,8 @@ TYPED_TEST(KrylovOnBackend, SmallBadNumbersEndEveryMethod) {
     x.assign(4, T(0));
     EXPECT_EQ(method.solve(LinearOperator<T>(backend, good), {}, infinite, x, {}).reason, StopReason::nan_or_inf);
     x.assign(4, T(5));
+    x[3] = bad.values()[2];
+    EXPECT_EQ(method.solve(LinearOperator<T>(backend, good), {}, b, x, {}).reason, StopReason::nan_or_inf);
     const SolveReport zero = method.solve(LinearOperator<T>(backend, good), {}, std::vector<T>(4), x, {});
     EXPECT_EQ(zero.reason, StopReason::converged);
     EXPECT_EQ(zero.true_residual, 0.0);
@@ -233,6 +235,60 @@ TYPED_TEST(KrylovOnBackend, SmallBadNumbersEndEveryMethod) {
     x.assign(4, T(5));
     EXPECT_EQ(method.solve(LinearOperator<T>(backend, good), m, b, x, {}).reason, StopReason::singular_block);
     EXPECT_EQ(x, std::vector<T>(4, T(5)));
+  }
+}
+
+TYPED_TEST(KrylovOnBackend, AnExactInitialGuessNeedsNoIteration) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = diagonal<T>({1, 2, 3, 4});
+  const std::vector<T> b{T(1), T(2), T(3), T(4)}, solution(4, T(1));
+  for (const Method<T>& method : methods<T>())
+    for (const RelativeTo relative_to : {RelativeTo::rhs, RelativeTo::initial_residual}) {
+      SCOPED_TRACE(method.name);
+      SolveOptions options;
+      options.rtol = relative_to == RelativeTo::rhs ? 0.0 : 1e-8;
+      options.relative_to = relative_to;
+      std::vector<T> x = solution;
+      const SolveReport report = method.solve(LinearOperator<T>(backend, a), {}, b, x, options);
+      EXPECT_EQ(report.reason, StopReason::converged);
+      EXPECT_EQ(report.iterations, 0);
+      EXPECT_EQ(report.history, std::vector<double>{0.0});
+      EXPECT_EQ(x, solution);
+    }
+}
+
+/// Of a function or the callback; the backend can be used afterwards.
+TYPED_TEST(KrylovOnBackend, ExceptionsOfTheUserComeThrough) {
+  using T = typename TypeParam::Scalar;
+  struct Mine {};
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(8);
+  const index_t n = a.rows();
+  const LinearOperator<T> A(backend, a);
+  const BlockJacobi<T> m(backend, a, BlockPartition::uniform(n, 4));
+  const std::vector<T> b = random_vector<T>(n, 34);
+  for (const Method<T>& method : methods<T>()) {
+    SCOPED_TRACE(method.name);
+    auto options = options_for<T>();
+    std::vector<T> x(b.size());
+    int calls = 0;
+    const auto third_throws = [&calls](const auto& inner) {
+      return [&](VectorView<const T> in, VectorView<T> out) {
+        if (++calls == 3) throw Mine();
+        inner.apply(in, out);
+      };
+    };
+    const LinearOperator<T> product(backend, n, third_throws(A));
+    EXPECT_THROW((void)method.solve(product, m, b, x, options), Mine);
+    calls = 0;
+    const Preconditioner<T> solve(backend, n, third_throws(m));
+    EXPECT_THROW((void)method.solve(A, solve, b, x, options), Mine);
+    options.progress = [](const SolveProgress& p) { return p.iteration < 2 ? true : throw Mine(); };
+    EXPECT_THROW((void)method.solve(A, m, b, x, options), Mine);
+    options.progress = nullptr;
+    x.assign(b.size(), T(0));
+    expect_solved(method.solve(A, m, b, x, options), a, b, x, options.rtol);
   }
 }
 
