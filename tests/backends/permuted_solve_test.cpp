@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <map>
 
 namespace blockjacobi::test {
 namespace {
@@ -90,6 +92,93 @@ TYPED_TEST(SmallPermutedSolve, RefreshTakesThePermutedValues) {
   const BlockJacobi<T> fresh(backend, PermutedMatrix<T>(matrix, permutation).view(), blocks);
   for (index_t block = 0; block < blocks.blocks(); ++block)
     EXPECT_EQ(M.inverse_block(block), fresh.inverse_block(block));
+}
+
+template <class Case>
+class PermutedSolve : public BackendTest<Case> {};
+TYPED_TEST_SUITE(PermutedSolve, BackendCases, BackendCaseName);
+
+/// A user's labels for a system with 3 unknowns a node: a node that has no label gives its own to the nodes without one
+/// that are coupled most to those which have it, until they are `most`.
+template <Scalar T>
+std::vector<index_t> labels_of_nodes(const CsrMatrix<T>& matrix, index_t most) {
+  const auto a = matrix.view();
+  const index_t nodes = a.rows / 3;
+  std::vector<std::map<index_t, double>> strength(static_cast<std::size_t>(nodes));
+  for (index_t i = 0; i < a.rows; ++i)
+    for (offset_t k = a.row_offsets[i]; k < a.row_offsets[i + 1]; ++k)
+      strength[static_cast<std::size_t>(i / 3)][a.columns[k] / 3] += static_cast<double>(std::abs(a.values[k]));
+  std::vector<index_t> label_of(static_cast<std::size_t>(nodes), -1);
+  for (index_t label = 0; label < nodes; ++label) {
+    if (label_of[static_cast<std::size_t>(label)] >= 0) continue;
+    std::map<index_t, double> candidates;
+    index_t next = label;
+    for (index_t taken = 1;; ++taken) {
+      label_of[static_cast<std::size_t>(next)] = label;
+      candidates.erase(next);
+      for (const auto& [node, weight] : strength[static_cast<std::size_t>(next)])
+        if (label_of[static_cast<std::size_t>(node)] < 0) candidates[node] += weight;
+      if (taken == most || candidates.empty()) break;
+      next = std::ranges::max_element(candidates, {}, [](const auto& candidate) { return candidate.second; })->first;
+    }
+  }
+  std::vector<index_t> labels;
+  for (index_t i = 0; i < a.rows; ++i) labels.push_back(label_of[static_cast<std::size_t>(i / 3)]);
+  return labels;
+}
+
+/// ||b - A x|| / ||b||, in double.
+template <Scalar T>
+double relative_residual(const CsrMatrix<T>& matrix, const std::vector<T>& x, const std::vector<T>& b) {
+  using Wide = std::complex<double>;
+  const auto a = matrix.view();
+  double residual = 0.0, norm = 0.0;
+  for (index_t i = 0; i < a.rows; ++i) {
+    Wide r(b[static_cast<std::size_t>(i)]);
+    norm += std::norm(r);
+    for (offset_t k = a.row_offsets[i]; k < a.row_offsets[i + 1]; ++k)
+      r -= Wide(a.values[k]) * Wide(x[static_cast<std::size_t>(a.columns[k])]);
+    residual += std::norm(r);
+  }
+  return std::sqrt(residual / norm);
+}
+
+/// Elasticity with 3 unknowns a node, in which the nodes that are coupled most are no neighbours.
+TYPED_TEST(PermutedSolve, LabelsOfRealSystems) {
+  using T = typename TestFixture::Value;
+  const char* folder = std::getenv("BLOCKJACOBI_MATRICES");
+  if (folder == nullptr) GTEST_SKIP() << "BLOCKJACOBI_MATRICES does not name a folder with real matrices";
+  const Backend backend = TestFixture::make_backend();
+  SolveOptions options;
+  options.rtol = sizeof(real_t<T>) == 4 ? 1e-3 : 1e-8;
+  Random random(8);
+  for (const char* name : {"hypre_beam_tet_dof2475", "ml_elasticity1"}) {
+    SCOPED_TRACE(name);
+    const auto matrix = read_matrix_market<T>(std::string(folder) + "/" + name + ".mtx.gz");
+    std::vector<T> b(static_cast<std::size_t>(matrix.rows())), x(b.size());
+    for (T& element : b) element = random.scalar<T>();
+
+    const auto [permutation, blocks] = BlockPartition::from_labels(labels_of_nodes(matrix, 10));
+    EXPECT_FALSE(permutation.is_identity());
+    EXPECT_EQ(blocks.largest_block(), 30);
+    const PermutedMatrix<T> permuted(matrix, permutation);
+    const LinearOperator<T> A(backend, permuted.view());
+    const BlockJacobi<T> M(backend, permuted.view(), blocks);
+    std::vector<T> y = permutation.to_permuted(x);
+    const SolveReport report = cg(A, M, permutation.to_permuted(b), y, options);
+    x = permutation.to_original(y);
+    EXPECT_TRUE(report.converged()) << to_text(report);
+    EXPECT_LE(relative_residual(matrix, x, b), 1.1 * options.rtol);
+
+    const LinearOperator<T> plain(backend, matrix);
+    for (const index_t size : {1, 30}) {
+      const BlockJacobi<T> neighbours(backend, matrix, BlockPartition::uniform(matrix.rows(), size));
+      std::vector<T> z(x.size());
+      const SolveReport other = cg(plain, neighbours, b, z, options);
+      EXPECT_TRUE(other.converged()) << to_text(other);
+      EXPECT_LT(report.iterations, (size == 1 ? 0.8 : 1.0) * other.iterations) << "uniform " << size;
+    }
+  }
 }
 
 /// A device's matrix is partitioned as the host's.
