@@ -113,6 +113,29 @@ TYPED_TEST(BlockJacobiOnBackend, SmallRefreshWithASingularBlockEndsTheNextSolve)
   }
 }
 
+/// The reason names the block, though the residual is NaN as well.
+TYPED_TEST(BlockJacobiOnBackend, SmallRefreshWithNanEndsTheNextSolve) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  BlockDiagonal<T> good{{Dense<T>::Ones(2, 2), Dense<T>::Identity(3, 3)}};
+  good.blocks[0](0, 0) = T(2);
+  CsrMatrix<T> matrix = good.matrix();
+  BlockJacobi<T> m(backend, matrix, good.partition());
+  matrix.values()[0] = T(std::numeric_limits<real_t<T>>::quiet_NaN());
+  const Array<T> values(backend, {matrix.values().begin(), matrix.values().end()});
+  m.refresh(values.data(), matrix.nnz(), backend.memory_space());
+
+  const LinearOperator<T> A(backend, matrix);
+  const std::vector<T> b(5, T(1));
+  std::vector<T> x(5, T(0));
+  for (const auto& [solve, name] : {std::pair{&cg<T>, "cg"}, std::pair{&bicgstab<T>, "bicgstab"},
+                                    std::pair{&gmres<T>, "gmres"}, std::pair{&richardson<T>, "richardson"}}) {
+    const SolveReport report = solve(A, m, b, x, SolveOptions{});
+    EXPECT_EQ(report.reason, StopReason::singular_block) << name;
+    EXPECT_EQ(x, std::vector<T>(5, T(0))) << name;
+  }
+}
+
 TYPED_TEST(BlockJacobiOnBackend, SmallRefreshNoticesAnotherPattern) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();

@@ -97,8 +97,8 @@ BLOCKJACOBI_HD inline bool may_go_on(const SolveControl& s) {
 
 /// What the recomputed ||b - A x|| makes of the reason a solve stopped for.
 BLOCKJACOBI_HD inline StopReason final_reason(StopReason reason, double true_residual, double target) {
-  if (!finite(true_residual)) return StopReason::nan_or_inf;
-  if (reason == StopReason::singular_block || reason == StopReason::nan_or_inf) return reason;
+  if (reason == StopReason::singular_block) return reason;  // of blocks with NaN, too, which b - A x has then as well
+  if (!finite(true_residual) || reason == StopReason::nan_or_inf) return StopReason::nan_or_inf;
   if (true_residual <= target) return StopReason::converged;
   return reason == StopReason::converged ? StopReason::stagnation : reason;
 }
