@@ -57,6 +57,34 @@ TYPED_TEST(L1OnBackend, SmallAddsTheRowSumsOutsideTheBlocks) {
   expect(Dense<T>(a * T(2)));
 }
 
+/// Blocks that leave out most of what couples the rows: iterations with their inverses diverge, with l1 they converge.
+TYPED_TEST(L1OnBackend, SmallSmoothsWithoutDamping) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const index_t n = 12;
+  std::vector<Triplet<T>> entries;
+  for (index_t i = 0; i < n; ++i)
+    for (index_t j = 0; j < n; ++j) {
+      T value(real_t<T>(i == j ? 1 : 0.5));  // eigenvalues 1 / 2 and 13 / 2
+      if constexpr (is_complex<T>) value *= std::polar(real_t<T>(1), real_t<T>(i - j));
+      entries.push_back({i, j, value});
+    }
+  const auto matrix = CsrMatrix<T>::from_triplets(n, n, entries);
+  const LinearOperator<T> A(backend, matrix);
+  const std::vector<T> b{T(1), T(2), T(-1), T(0), T(3), T(1), T(1), T(-2), T(1), T(4), T(0), T(1)};
+  SolveOptions options;
+  options.rtol = 1e-4;
+  options.max_iterations = 200;
+  for (const index_t size : {1, 3, 5}) {
+    const BlockPartition blocks = BlockPartition::uniform(n, size);
+    for (const bool l1 : {false, true}) {
+      const BlockJacobi<T> M(backend, matrix, blocks, {.l1 = l1});
+      std::vector<T> x(b.size());
+      EXPECT_EQ(richardson(A, M, b, x, options).converged(), l1) << "blocks of " << size;
+    }
+  }
+}
+
 /// The diagonal element that info() names took its NaN from an entry outside of the block.
 TYPED_TEST(L1OnBackend, SmallNamesTheEntryThatIsNotFinite) {
   using T = typename TypeParam::Scalar;
