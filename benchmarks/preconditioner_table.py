@@ -5,7 +5,9 @@ usage: preconditioner_table.py RECORD.json [--output TABLE.md]
 
 Products with full inverses: percent of the copy bandwidth of the same run. Other storage, transposed and 8 columns: time
 a block against one product with the full fp64 (or, in s, full) inverse of the same order. Refresh and detection:
-against Ginkgo's times on the same machine (benchmarks/given). Ends with 1 if more than a tenth of the rows miss their target.
+against Ginkgo's times on the same machine. Beside single products how many times faster than the products of cuBLAS and
+MAGMA and than Ginkgo's block-Jacobi (benchmarks/given), those between measured orders interpolated linearly in log(time
+a block). Ends with 1 if more than a tenth of the rows miss their target.
 """
 
 import argparse
@@ -13,8 +15,10 @@ import json
 import pathlib
 import sys
 
+import batched_table
 import record_head
 
+PEERS = {"cublas": "cuBLAS", "magma": "MAGMA", "ginkgo": "Ginkgo"}
 GINKGO_DETECT_MS = 475.0  # 1 M blocks of order 8
 # Set-up, ns a block: ms for 1 M blocks of order 8, 500 k of 16, 200 k of 32.
 GINKGO_SETUP_NS = {("d", 8): 2300.0 / 1e3, ("d", 16): 4860.0 / 500, ("d", 32): 11800.0 / 200,
@@ -72,7 +76,20 @@ def heading_of(r):
                      ([f"{r['columns']} columns"] if "columns" in r else []))
 
 
-def table(records):
+def times_as_fast(given, rows):
+    """Columns of a group of single products with full inverses of one order: [(head, texts)], those with a time."""
+    kind = rows[0]["operation"], rows[0]["storage"], rows[0].get("partition")  # of all of them, as columns
+    if kind != ("gemv", "full", "uniform") or "columns" in rows[0]:
+        return []
+    columns = []
+    for name, head in PEERS.items():
+        times = [given.ns("gemv_transposed" if "op" in r else "gemv", name, r["scalar"], r["n"]) for r in rows]
+        if any(times):
+            columns.append((f"x {head}", [f"{t / ns(r):.3g}" if t else "" for t, r in zip(times, rows)]))
+    return columns
+
+
+def table(records, given):
     groups = {}
     for r in records:
         groups.setdefault((heading_of(r), r["scalar"]), []).append(r)
@@ -80,15 +97,18 @@ def table(records):
     lines = []
     for (heading, scalar), rows in sorted(groups.items(), key=lambda g: (g[0][0] != "full, uniform", g[0][0],
                                                                         "sdcz".index(g[0][1]))):
-        lines += ["", f"### {heading}, {scalar}", "", "| N | blocks | ms | % of copy | | LAND | |",
-                  "| --: | --: | --: | --: | --: | --: | --- |"]
-        for r in rows:
+        peers = times_as_fast(given, rows)
+        heads = "".join(f" {head} |" for head, _ in peers)
+        lines += ["", f"### {heading}, {scalar}", "", f"| N | blocks | ms | % of copy | |{heads} LAND | |",
+                  f"| --: | --: | --: | --: | --: |{' --: |' * len(peers)} --: | --- |"]
+        for k, r in enumerate(rows):
             value, target, met = judge(records, r)
+            beside = "".join(f" {texts[k]} |" for _, texts in peers)
             judged += met is not None
             missed += met is False
             label = r["n"] if r["operation"] == "gemv" or not r.get("partition") else f"{r['n']}, {r['partition']}"
             lines.append(f"| {label} | {r['batch']} | {r['time_ms']:.3f} | {100 * r['fraction_of_copy']:.1f} | "
-                         f"{'' if value.endswith('%') else value} | {target} | "
+                         f"{'' if value.endswith('%') else value} |{beside} {target} | "
                          f"{'' if met is None else 'ok' if met else '**under**'} |")
     return [f"{judged} rows with a target, {missed} under it", *lines], missed <= judged / 10
 
@@ -97,10 +117,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("record", type=pathlib.Path)
     parser.add_argument("--output", type=pathlib.Path, help="standard output without it")
+    parser.add_argument("--given", type=pathlib.Path, default=batched_table.HERE / "given" / "h200.tsv")
     options = parser.parse_args()
     with open(options.record, encoding="utf-8") as file:
         record = json.load(file)
-    lines, passed = table(record["records"])
+    lines, passed = table(record["records"], batched_table.Given(options.given))
     head = record_head.of(record) + "; "
     text = head + "\n".join(lines) + "\n"
     if options.output:
