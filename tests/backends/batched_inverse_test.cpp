@@ -127,6 +127,27 @@ TYPED_TEST(BatchedOnBackend, InversesOfFewAndOfManyByPanels) {
   expect_inverses_by_panels<T>(this->make_backend(), 97, false, 0, 70);
 }
 
+/// With the kernels for many matrices of such orders.
+TYPED_TEST(BatchedOnBackend, SmallInversesByPanelsAmongMany) {
+  using T = typename TypeParam::Scalar;
+  Random random(121);
+  for (const auto& [n, in_place] : {std::pair<index_t, bool>{97, true}, {132, true}, {132, false}}) {
+    SCOPED_TRACE("order " + std::to_string(n) + (in_place ? ", in place" : ""));
+    std::vector<Dense<T>> matrices;
+    for (int k = 0; k < 3; ++k) matrices.push_back(uniform_random<T>(n, n, random));
+    matrices[1].col(n - 2).setZero();
+    const auto result =
+        inverted(this->make_backend(), among_many(matrices), InverseBy::fused, in_place, {.orders = true});
+    EXPECT_TRUE(result.padding_untouched);
+    std::vector<int> expected(result.info.size());
+    expected[1] = static_cast<int>(n) - 1;
+    EXPECT_EQ(result.info, expected);
+    EXPECT_LE(inverse_error<T>(matrices[0], result.x[0]), accuracy);
+    EXPECT_TRUE(all_nan(result.x[1]));
+    EXPECT_LE(inverse_error<T>(matrices[2], result.x[2]), accuracy);
+  }
+}
+
 /// As expect_lu_beside_a_singular_one().
 template <Scalar T>
 void expect_inverses_beside_a_singular_one(const Backend& backend, index_t n, std::size_t count, Random& random) {

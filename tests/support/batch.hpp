@@ -148,6 +148,14 @@ class TestBatch {
   Array<index_t> orders_;
 };
 
+/// The matrices, and so many of order 0 behind them that on CUDA a thread block has each, where of few matrices several
+/// have one. The form of their batch has `orders`.
+template <Scalar T>
+std::vector<Dense<T>> among_many(std::vector<Dense<T>> matrices) {
+  matrices.resize(70, Dense<T>(0, 0));
+  return matrices;
+}
+
 /// Every order with kernels of its own and some above, for functions that every backend has for large matrices too.
 inline std::vector<index_t> all_batched_orders() {
   std::vector<index_t> orders(32);
