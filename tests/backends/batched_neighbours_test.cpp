@@ -21,10 +21,11 @@ struct Outputs {
   std::vector<T> tau;
 };
 
-/// Those of call(a, outputs), in place.
+/// Those of call(a, outputs), in place; among many, or not.
 template <Scalar T, class Call>
-Outputs<T> outputs_of(const Backend& backend, const std::vector<Dense<T>>& matrices, Call call) {
-  const TestBatch<T> batch(backend, matrices);
+Outputs<T> outputs_of(const Backend& backend, std::vector<Dense<T>> matrices, Call call, bool many) {
+  if (many) matrices = among_many(std::move(matrices));
+  const TestBatch<T> batch(backend, matrices, {.orders = many});
   const std::size_t vectors = static_cast<std::size_t>(batch.view().rows) * matrices.size();
   Array<int> info(backend, std::vector<int>(matrices.size()));
   Array<index_t> ipiv(backend, std::vector<index_t>(vectors));
@@ -43,14 +44,14 @@ bool same_part(const std::vector<V>& one, std::size_t k, const std::vector<V>& o
 /// `regular` matrices get the same bits alone and with a `troubled` one between any two of them.
 template <Scalar T, class Call>
 void expect_undisturbed(const Backend& backend, const std::vector<Dense<T>>& regular,
-                        const std::vector<Dense<T>>& troubled, Call call) {
+                        const std::vector<Dense<T>>& troubled, Call call, bool many = false) {
   std::vector<Dense<T>> mixed{regular[0]};
   for (std::size_t k = 0; k < troubled.size(); ++k) {
     mixed.push_back(troubled[k]);
     mixed.push_back(regular[k + 1]);
   }
   const auto n = static_cast<index_t>(regular[0].rows());
-  const Outputs<T> expected = outputs_of(backend, regular, call), found = outputs_of(backend, mixed, call);
+  const Outputs<T> expected = outputs_of(backend, regular, call, many), found = outputs_of(backend, mixed, call, many);
   for (std::size_t k = 0; k < regular.size(); ++k) {
     EXPECT_EQ(found.info[2 * k], 0);
     EXPECT_TRUE(same_bits(found.matrices[2 * k], expected.matrices[k])) << "matrix " << k << " of order " << n;
@@ -79,7 +80,7 @@ std::vector<Dense<T>> non_finite(const Dense<T>& a) {
 }
 
 template <Scalar T, class Call>
-void expect_general_undisturbed(const Backend& backend, Call call) {
+void expect_general_undisturbed(const Backend& backend, Call call, bool many = false) {
   Random random(501);
   for (const index_t n : thread_block_orders) {
     std::vector<Dense<T>> troubled = non_finite(random_dense<T>(n, random));
@@ -88,7 +89,7 @@ void expect_general_undisturbed(const Backend& backend, Call call) {
     troubled.back().col(n / 2).setZero();
     std::vector<Dense<T>> regular;
     for (std::size_t k = 0; k <= troubled.size(); ++k) regular.push_back(random_dense<T>(n, random));
-    expect_undisturbed(backend, regular, troubled, call);
+    expect_undisturbed(backend, regular, troubled, call, many);
   }
 }
 
@@ -108,6 +109,14 @@ TYPED_TEST(BatchedOnBackend, InversesOfLargeMatricesBesideSingularOnesAndNan) {
     batched::getrf(backend, a, ipiv, info);
     batched::getri(backend, a, ipiv, a, info);
   });
+}
+
+/// Also where on CUDA several thread blocks have one of few.
+TYPED_TEST(BatchedOnBackend, InversesAmongManyBesideSingularOnesAndNan) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  expect_general_undisturbed<T>(
+      backend, [&](const auto& a, int* info, index_t*, T*) { batched::inverse(backend, a, a, info); }, true);
 }
 
 TYPED_TEST(BatchedOnBackend, QrOfLargeMatricesBesideSingularOnesAndNan) {
