@@ -52,26 +52,93 @@ TYPED_TEST(BatchedOnBackend, LuOfLargeHardMatrices) {
   }
 }
 
+/// min(||A X v - v||, ||X A v - v||) / (N eps ||A|| ||X|| ||v||) for vectors v.
+template <Scalar T>
+double inverse_error_on_vectors(const Dense<T>& matrix, const Dense<T>& inverse, const WideDense<T>& v) {
+  const WideDense<T> a = widened(matrix), x = widened(inverse);
+  const long double norm = static_cast<long double>(a.norm()) * x.norm();
+  const WideDense<T> right = v - a * WideDense<T>(x * v), left = v - x * WideDense<T>(a * v);
+  return std::min(error_on_vectors<T>(right, v, norm), error_on_vectors<T>(left, v, norm));
+}
+
+/// In place, in one pass or from the factors.
+template <Scalar T>
+void invert(const Backend& backend, const TestBatch<T>& batch, bool from_factors, Array<int>& info) {
+  if (!from_factors) return batched::inverse(backend, batch.view(), batch.view(), info.data());
+  Array<index_t> ipiv(backend, static_cast<std::size_t>(batch.view().rows) * info.size());
+  batched::getrf(backend, batch.view(), ipiv.data(), info.data());
+  batched::getri(backend, batch.view(), ipiv.data(), batch.view(), info.data());
+}
+
+template <Scalar T>
+void expect_inverses_of_hard_matrices(const Backend& backend, index_t n, bool from_factors, bool many, Random& random) {
+  const auto matrices = hard_matrices<T>(n, random);
+  const auto input = many ? among_many(without_names(matrices)) : without_names(matrices);
+  const TestBatch<T> batch(backend, input, {.padding = n % 3, .orders = many});
+  Array<int> info(backend, input.size());
+  invert(backend, batch, from_factors, info);
+  EXPECT_TRUE(batch.padding_untouched());
+  EXPECT_EQ(info.to_host(), std::vector<int>(input.size(), 0));
+  const auto inverses = batch.matrices();
+  const WideDense<T> v = random_vectors<T>(n, random);
+  for (std::size_t k = 0; k < matrices.size(); ++k)
+    EXPECT_LE(inverse_error_on_vectors(matrices[k].matrix, inverses[k], v), accuracy)
+        << matrices[k].name << ", order " << n << (from_factors ? ", getri" : "") << (many ? ", among many" : "");
+}
+
 TYPED_TEST(BatchedOnBackend, InversesOfLargeHardMatrices) {
-  using T = typename TypeParam::Scalar;
-  const Backend backend = this->make_backend();
   Random random(512);
-  for (const index_t n : hard_orders) {
-    const auto matrices = hard_matrices<T>(n, random);
-    const TestBatch<T> batch(backend, without_names(matrices), {.padding = n % 3});
+  for (const index_t n : hard_orders)
+    for (const bool from_factors : {false, true})
+      expect_inverses_of_hard_matrices<typename TypeParam::Scalar>(this->make_backend(), n, from_factors, false,
+                                                                   random);
+}
+
+/// Of complex matrices a thread block has each anyway.
+TYPED_TEST(BatchedOnBackend, InversesOfHardMatricesAmongMany) {
+  using T = typename TypeParam::Scalar;
+  Random random(514);
+  for (const index_t n : {97, 128, 160, 190, 256, 333, 512}) {
+    if (is_complex<T> && n > 128) continue;
+    expect_inverses_of_hard_matrices<T>(this->make_backend(), n, false, true, random);
+  }
+}
+
+/// Zero, and with a column of zeros; every way to an inverse names the first zero pivot.
+template <Scalar T>
+void expect_singular(const Backend& backend, index_t n, bool many, Random& random) {
+  std::vector<Dense<T>> matrices{Dense<T>::Zero(n, n)};
+  std::vector<int> expected{1};
+  for (const index_t zero : {0, n / 2, n - 1}) {
+    matrices.push_back(uniform_random<T>(n, n, random));
+    matrices.back().col(zero).setZero();
+    expected.push_back(static_cast<int>(zero) + 1);
+  }
+  const std::size_t singular = matrices.size();
+  if (many) matrices = among_many(matrices);
+  expected.resize(matrices.size());
+  for (const bool from_factors : {false, true}) {
+    SCOPED_TRACE("order " + std::to_string(n) + (from_factors ? ", getri" : "") + (many ? ", among many" : ""));
+    const TestBatch<T> batch(backend, matrices, {.orders = many});
     Array<int> info(backend, matrices.size());
-    batched::inverse(backend, batch.view(), batch.view(), info.data());
-    EXPECT_TRUE(batch.padding_untouched());
-    EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
+    invert(backend, batch, from_factors, info);
+    EXPECT_EQ(info.to_host(), expected);
     const auto inverses = batch.matrices();
-    const WideDense<T> v = random_vectors<T>(n, random);
-    for (std::size_t k = 0; k < matrices.size(); ++k) {
-      const WideDense<T> a = widened(matrices[k].matrix), x = widened(inverses[k]);
-      const long double norm = static_cast<long double>(a.norm()) * x.norm();
-      const WideDense<T> right = v - a * WideDense<T>(x * v), left = v - x * WideDense<T>(a * v);
-      EXPECT_LE(std::min(error_on_vectors<T>(right, v, norm), error_on_vectors<T>(left, v, norm)), accuracy)
-          << matrices[k].name << ", order " << n;
-    }
+    for (std::size_t k = 0; k < singular; ++k) EXPECT_TRUE(all_nan(inverses[k])) << "matrix " << k;
+  }
+  const TestBatch<T> batch(backend, matrices, {.orders = many});
+  Array<index_t> ipiv(backend, static_cast<std::size_t>(n) * matrices.size());
+  Array<int> info(backend, matrices.size());
+  batched::getrf(backend, batch.view(), ipiv.data(), info.data());
+  EXPECT_EQ(info.to_host(), expected) << "order " << n;
+}
+
+TYPED_TEST(BatchedOnBackend, InversesOfLargeSingularMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(515);
+  for (const index_t n : {160, 333, 512}) {
+    expect_singular<T>(this->make_backend(), n, false, random);
+    if (!is_complex<T>) expect_singular<T>(this->make_backend(), n, true, random);
   }
 }
 
@@ -97,6 +164,17 @@ TYPED_TEST(BatchedOnBackend, CholeskyOfLargeHardMatrices) {
         lower = WideDense<T>(lower.template triangularView<Eigen::Lower>());
         const WideDense<T> found = lower * WideDense<T>(lower.adjoint() * x);
         EXPECT_LE(error_on_vectors<T>(a * x - found, x, a.norm()), accuracy) << matrices[k].name << ", order " << n;
+      }
+      batched::potri(backend, triangle, batch.view(), info.data());
+      EXPECT_EQ(info.to_host(), std::vector<int>(matrices.size(), 0));
+      EXPECT_TRUE(batch.padding_untouched());
+      const auto inverses = batch.matrices();
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        const Dense<T>& stored = inverses[k];
+        const Dense<T> full = triangle == Triangle::lower ? Dense<T>(stored.template selfadjointView<Eigen::Lower>())
+                                                          : Dense<T>(stored.template selfadjointView<Eigen::Upper>());
+        EXPECT_LE(inverse_error_on_vectors(matrices[k].matrix, full, x), accuracy)
+            << matrices[k].name << ", order " << n << ", potri";
       }
     }
   }
