@@ -578,8 +578,7 @@ TYPED_TEST(BatchedOnBackend, SolvesFromCholesky) {
 
 TYPED_TEST(BatchedOnBackend, SolvesManyRightHandSidesFromCholesky) {
   Random random(207);
-  for (const index_t n : {33, 96, 190, 256, 333, 512})
-    expect_solves<typename TypeParam::Scalar>(this->make_backend(), n, 37, random);
+  for (const index_t n : large_orders) expect_solves<typename TypeParam::Scalar>(this->make_backend(), n, 37, random);
 }
 
 TYPED_TEST(BatchedOnBackend, SmallSolvesFromCholeskyOfMixedOrder) {

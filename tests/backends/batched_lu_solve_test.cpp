@@ -1,5 +1,6 @@
 #include "support/batch.hpp"
 #include "support/hard_matrices.hpp"
+#include "support/shapes.hpp"
 
 namespace blockjacobi::test {
 namespace {
@@ -69,7 +70,7 @@ void expect_solves(const Backend& backend, index_t n, index_t columns, std::size
 
 TYPED_TEST(BatchedOnBackend, SolvesManyRightHandSidesFromLu) {
   Random random(110);
-  for (const index_t n : {33, 48, 64, 77, 96, 128, 190, 256, 333, 512})
+  for (const index_t n : large_orders)
     for (const index_t columns : {1, 40})
       expect_solves<typename TypeParam::Scalar>(this->make_backend(), n, columns, 2, random);
 }
