@@ -133,6 +133,13 @@ void expect_periodic_solves(index_t n, std::size_t count) {
       },
       n, count);
   expect_periodic<T>(
+      backend, "getri",
+      [&](auto a, auto& out) {
+        batched::getrf<T>(backend, a, out.ipiv.data(), out.info.data());
+        batched::getri<T>(backend, a, out.ipiv.data(), a, out.info.data());
+      },
+      n, count);
+  expect_periodic<T>(
       backend, "getrs",
       [&](auto a, auto& out) {
         batched::getrf<T>(backend, a, out.ipiv.data(), out.info.data());
@@ -167,7 +174,10 @@ TEST_F(BatchedLongTest, ElementsBeyond32BitIndices) {
 }
 
 /// More than a grid's y or z could count, a thread block each.
-TEST_F(BatchedLongTest, ThreadBlocksForManyMatrices) { expect_periodic_operations<double>(33, 70000); }
+TEST_F(BatchedLongTest, ThreadBlocksForManyMatrices) {
+  expect_periodic_operations<double>(33, 70000);
+  expect_periodic_solves<double>(33, 70000);
+}
 
 TEST_F(BatchedLongTest, ElementsOfLargeMatricesBeyond32BitIndices) {
   constexpr index_t n = 512;
