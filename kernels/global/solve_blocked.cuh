@@ -19,7 +19,7 @@ struct SolveSteps {
   }
 };
 
-/// The row that getrf's interchanges bring to the place of row i.
+/// Where getrf's interchanges bring row i.
 __device__ inline int place_after_interchanges(const index_t* ipiv, int n, int i) {
   int place = i;
 #pragma unroll 8
