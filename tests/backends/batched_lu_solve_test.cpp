@@ -88,11 +88,10 @@ TYPED_TEST(BatchedOnBackend, SmallSolveOfALargeMatrixFromLu) {
 }
 
 /// With an order each, only the first rows of a right-hand side take part.
-TYPED_TEST(BatchedOnBackend, SmallSolvesOfMixedOrder) {
-  using T = typename TypeParam::Scalar;
-  const Backend backend = this->make_backend();
+template <Scalar T>
+void expect_solves_of_mixed_order(const Backend& backend, const std::vector<index_t>& bounds) {
   Random random(109);
-  for (const index_t largest : {32, 70})
+  for (const index_t largest : bounds)
     for (const auto op : {batched::Op::none, batched::Op::transpose, batched::Op::conjugate_transpose}) {
       std::vector<Dense<T>> a, right;
       for (const index_t n : {3, 17, 0, 1, largest, 8, std::min(largest, 33)}) {
@@ -112,6 +111,14 @@ TYPED_TEST(BatchedOnBackend, SmallSolvesOfMixedOrder) {
         EXPECT_LE(solve_error<T>(op, a[k], x[k].topRows(n), right[k].topRows(n)), accuracy) << "order " << n;
       }
     }
+}
+
+TYPED_TEST(BatchedOnBackend, SmallSolvesOfMixedOrder) {
+  expect_solves_of_mixed_order<typename TypeParam::Scalar>(this->make_backend(), {32, 70});
+}
+
+TYPED_TEST(BatchedOnBackend, SolvesOfMixedLargeOrder) {
+  expect_solves_of_mixed_order<typename TypeParam::Scalar>(this->make_backend(), {200, 420});
 }
 
 }  // namespace

@@ -224,6 +224,22 @@ TYPED_TEST(BatchedOnBackend, SmallQrOfMixedOrder) {
   }
 }
 
+TYPED_TEST(BatchedOnBackend, QrOfMixedLargeOrders) {
+  using T = typename TypeParam::Scalar;
+  Random random(311);
+  for (const index_t largest : {130, 300, 512}) {
+    std::vector<Dense<T>> matrices;
+    for (const index_t n : {7, 0, 33, largest, 1, 100, 32, 64, 129})
+      matrices.push_back(uniform_random<T>(n, n, random));
+    const auto factors = factored(this->make_backend(), matrices, {.padding = 1, .orders = true});
+    EXPECT_TRUE(factors.padding_untouched);
+    for (std::size_t k = 0; k < matrices.size(); ++k) {
+      SCOPED_TRACE("order " + std::to_string(matrices[k].rows()) + " of up to " + std::to_string(largest));
+      if (matrices[k].size() > 0) expect_qr_on_vectors(matrices[k], factors.qr[k], factors.tau[k], random);
+    }
+  }
+}
+
 /// LAPACK's conventions: H = I where nothing is to be annihilated, else beta has the sign opposite to Re(alpha).
 TYPED_TEST(BatchedOnBackend, SmallQrHasLapacksConventions) {
   using T = typename TypeParam::Scalar;
