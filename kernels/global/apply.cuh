@@ -96,16 +96,19 @@ class Apply {
     // All orders of a launch get the shared memory of the one that takes most: small ones must not take more than
     // others.
     const bool mixed = std::ranges::count_if(groups, is_mine) > 1;
-    const offset_t most_bytes = staged_apply_bytes(K, detail::format_part_bytes(format, sizeof(R)), sizeof(C), mixed);
+    constexpr int part_bytes = detail::format_part_bytes(format, sizeof(R));
     const int most_rows = mixed ? staged_apply_mixed_rows : staged_apply_rows;
     // Blocks that a thread block has room for; 0 outside of the bounds.
     const auto room = [&](const detail::StoredGroup& group) -> offset_t {
       if (!is_mine(group)) return 0;
-      const offset_t fit = std::min<offset_t>(most_bytes / (block_bytes(group.size) + vector_bytes(group.size)),
+      const offset_t each = block_bytes(group.size) + vector_bytes(group.size);
+      const bool medium = format == detail::Format::full && is_medium_order(group.size);
+      const offset_t fit = std::min<offset_t>(staged_apply_bytes(K, part_bytes, sizeof(C), mixed, medium) / each,
                                               std::max(1, most_rows / group.size));
       // What a thread block writes had better be whole sectors of 32 bytes.
       const offset_t even = 32 / std::gcd(group.size * static_cast<int>(sizeof(C)), 32);
-      return std::max<offset_t>(1, fit >= even ? fit / even * even : fit);
+      if (fit >= even) return fit / even * even;
+      return K == 1 && !mixed && even * each <= staged_apply_whole_sector_bytes ? even : std::max<offset_t>(1, fit);
     };
     offset_t full_tiles = 0;
     for (const detail::StoredGroup& group : groups)

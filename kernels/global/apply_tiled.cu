@@ -93,7 +93,7 @@ __device__ void multiply(const TileArea<C>& area, int lane, const ApplyColumns<C
   const ApplyTile tile = area.tile;
   const auto shift = reinterpret_cast<std::uintptr_t>(arguments.r.data + tile.first_row) % 16;
   const C* const r = reinterpret_cast<const C*>(area.r + shift);
-  C* const z = arguments.z.data + tile.first_row;
+  C* const z = arguments.z.data + tile.first_row * arguments.z.row_stride;
   const unsigned rows_so_far = ~0u >> (31 - lane);
   int last = -1;  // block of the rows before
   for (int first = 0; first < tile.rows; first += 32) {
@@ -107,7 +107,7 @@ __device__ void multiply(const TileArea<C>& area, int lane, const ApplyColumns<C
       C sum{};
 #pragma unroll 4
       for (int j = 0; j < order; ++j, x += order, ++v) sum += *x * *v;
-      store_product(arguments, sum, z[row]);
+      store_product(arguments, sum, z[row * arguments.z.row_stride]);
     }
     last += __popc(begins);
   }

@@ -6,11 +6,17 @@ namespace blockjacobi::kernels {
 /// staged_apply_bytes() (their vectors included); bounds of block bytes that share a launch.
 inline constexpr int staged_apply_threads = 128;
 /// Orders in random sequence up to 32 (128), d with 16 / 24 / 32 KB: 84 / 86 / 79 % (81 / 82 / 78) of the copy
-/// bandwidth, s 70 / 68 / 60 (79 / 80 / 73).
-constexpr int staged_apply_bytes(int columns, int part_bytes, int element_bytes, bool mixed) {
+/// bandwidth, s 70 / 68 / 60 (79 / 80 / 73). Alone, in full, with 12 / 14 / 16 KB: order 24 in d 102 / 102 / 98, 28 in
+/// s 92 / 98 / 98, 12 in d 103 / 99 / 102.
+constexpr int staged_apply_bytes(int columns, int part_bytes, int element_bytes, bool mixed, bool medium_order) {
   if (columns > 1 || part_bytes <= 2) return 28 * 1024;
-  return (mixed && element_bytes >= 8 ? 24 : 16) * 1024;
+  if (mixed) return (element_bytes >= 8 ? 24 : 16) * 1024;
+  return (medium_order ? 14 : 16) * 1024;
 }
+constexpr bool is_medium_order(int n) { return n >= 16 && n <= 32; }
+/// Where only more blocks write whole sectors, up to this many bytes: 23 / 25 / 27 / 29 / 31 in d 101 each instead of
+/// 96 to 97, in s alike.
+inline constexpr int staged_apply_whole_sector_bytes = 36 * 1024;
 /// Rows of a thread block. Tiles of order 1 need more shared memory than others, which has all orders of a launch wait:
 /// without a limit 77 (81) in d and 63 (78) in s.
 inline constexpr int staged_apply_rows = 4096;
