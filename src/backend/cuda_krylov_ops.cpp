@@ -36,7 +36,7 @@ const RowsCsr<T>* own_rows(const OperatorImpl<T>& A) {
 template <Scalar T>
 std::optional<BlockBatchView<const compute_t<T>>> tiny_blocks(const PreconditionerImpl<T>* M) {
   const auto blocks = M != nullptr ? M->blocks() : std::nullopt;
-  if (!blocks || !kernels::are_tiny(*blocks)) return std::nullopt;
+  if (!blocks || !kernels::are_tiny(blocks->groups)) return std::nullopt;
   return BlockBatchView<const compute_t<T>>{
       compute_cast(blocks->data), blocks->slots, blocks->groups, blocks->blocks, blocks->rows, blocks->space};
 }
