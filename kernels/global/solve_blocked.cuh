@@ -3,6 +3,7 @@
 #include "kernels/block/block_solve.cuh"
 #include "kernels/block/interchanged_rows.cuh"
 #include "kernels/global/blocked_launch.cuh"
+#include "kernels/global/solve_few.cuh"
 #include "kernels/global/solve_steps.cuh"
 
 namespace blockjacobi::kernels {
@@ -52,6 +53,7 @@ void launch_solve(const MatrixBatchView<const C>& factors, const index_t* ipiv, 
 template <class C>
 void solve_blocked(const MatrixBatchView<const C>& factors, const index_t* ipiv, const MatrixBatchView<C>& b,
                    const SolveSteps& steps, const char* name, CUstream_st* stream) {
+  if (b.cols <= most_few_columns) return solve_few(factors, ipiv, b, steps, name, stream);
   constexpr int roomy = solve_threads(0), most = solve_threads(largest_blocked_order);
   const auto launch = [&]<int T, int Threads>() { launch_solve<C, T, Threads>(factors, ipiv, b, steps, name, stream); };
   if constexpr (detail::Arithmetic<C>::is_complex) {
