@@ -37,7 +37,7 @@ TINY = Study(
     operations={"lu": "LU", "inverse": "inversion"},
     sweep=("lu", "1d_registers_lazy"),
     designs={
-    "2d_shared_eager": "2D, shared, eager",
+        "2d_shared_eager": "2D, shared, eager",
         "2d_shared_lazy": "2D, shared, lazy",
         "1d_shared_eager_serial_search": "1D, shared, eager, serial search",
         "1d_shared_eager": "1D, shared, eager",
