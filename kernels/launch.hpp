@@ -158,10 +158,7 @@ void cg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const Redu
                     CUstream_st* stream);
 
 /// Whether cg_update() takes these blocks.
-template <class C>
-bool are_tiny(const BlockBatchView<const C>& blocks) {
-  return blocks.groups.empty() || blocks.groups.back().size <= 32;
-}
+inline bool are_tiny(std::span<const BlockGroup> groups) { return groups.empty() || groups.back().size <= 32; }
 
 /// r -= alpha q, z = X r block by block for orders up to 32, rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
 template <class C>
@@ -172,6 +169,9 @@ void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, de
 template <class C>
 void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                      CUstream_st* stream);
+
+/// Whether cg_resident() takes such blocks, beside a matrix that suits it.
+bool blocks_can_reside(std::span<const BlockGroup> groups, index_t rows);
 
 /// Whether cg_resident() takes this system, small enough for the caches and orders up to 32, on this stream, which may
 /// have a part of the device only. Not during a capture.

@@ -65,6 +65,19 @@ template <class C>
 void store_blocks(const InvertedBlocks<C>& blocks, const StoreTarget& target, std::span<const BlockGroup> groups,
                   const ScratchView<C>& scratch, CUstream_st* stream);
 
+/// Where stored blocks lie; members as in StoredBlocksView.
+struct StoreSource {
+  const std::byte* data;
+  const detail::StoredSlot* slots;
+  const std::int16_t* exponents;
+  const index_t* place;
+  detail::Format format;
+  const detail::Format* formats;
+};
+/// The way back: the blocks as apply_columns() has them, rounded as they are, each at its place in `full`.
+template <class C>
+void widen_blocks(const StoreSource& source, const BlockBatchView<C>& full, CUstream_st* stream);
+
 void count_defects(const int* info, index_t blocks, int* defects, CUstream_st* stream);
 
 /// Element (i, k) of a block of vectors is data[i row_stride + k column_stride].

@@ -1,26 +1,11 @@
 #pragma once
 
-#include "core/shared/matrix_batch.hpp"
+#include "kernels/block/triangular_factor.cuh"
 #include "kernels/subwarp/arithmetic.cuh"
 #include "kernels/subwarp/team.cuh"
 #include "kernels/subwarp/tensor_tile.cuh"
 
 namespace blockjacobi::kernels {
-
-/// A triangle of a matrix as it stands, transposed or conjugate transposed: element (i, k) is at data[i * row + k *
-/// column].
-template <class C>
-struct TriangularFactor {
-  const C* data;
-  offset_t row, column;
-  bool conjugate;
-  bool unit;  ///< its diagonal is one and not stored
-
-  __host__ __device__ static TriangularFactor of(const detail::MatrixRef<const C>& a, Op op, bool unit) {
-    return op == Op::none ? TriangularFactor{a.data, 1, a.ld, false, unit}
-                          : TriangularFactor{a.data, a.ld, 1, op == Op::conjugate_transpose, unit};
-  }
-};
 
 /// Solution of triangular systems of order n with 8 T right-hand sides by a thread block, a warp for 32 rows, in fp64
 /// on the tensor cores. The right-hand sides stay in registers, their transpose in tiles over the warps.
@@ -57,8 +42,8 @@ struct BlockSolve {
     StoredTile inverse[down];  ///< of the tiles on its diagonal
   };
   struct Shared {
-    Solution solution[2];      ///< of this step and the last
-    int row[32 * most_warps];  ///< for the caller
+    Solution solution[2];                  ///< of this step and the last
+    alignas(16) int row[32 * most_warps];  ///< for the caller
   };
   /// Blocks on the diagonal that are in shared memory at once, at most.
   static constexpr int most_diagonals = Tile::is_complex ? 13 : most_warps;

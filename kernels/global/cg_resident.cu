@@ -315,17 +315,22 @@ bool fits_stream(int blocks, CUstream_st* stream) {
 
 std::size_t exchange_bytes() noexcept { return 2 * sizeof(ExchangeSlot) * resident_policy.threads; }
 
-template <class C>
-bool cg_can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
-                   CUstream_st* stream) {
-  if (matrix.rows == 0 || !are_tiny(inverse) || device_attribute(cudaDevAttrCooperativeLaunch) == 0) return false;
+bool blocks_can_reside(std::span<const BlockGroup> groups, index_t rows) {
+  if (rows == 0 || !are_tiny(groups) || device_attribute(cudaDevAttrCooperativeLaunch) == 0) return false;
   const int blocks = device_attribute(cudaDevAttrMultiProcessorCount);
   if (blocks > resident_policy.threads) return false;
   if (device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) < resident_shared_bytes + resident_static_bytes)
     return false;
+  return rows <= resident_rows_per_block * blocks;
+}
+
+template <class C>
+bool cg_can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
+                   CUstream_st* stream) {
+  if (!blocks_can_reside(inverse.groups, matrix.rows)) return false;
+  const int blocks = device_attribute(cudaDevAttrMultiProcessorCount);
   constexpr offset_t entries_per_block = resident_entry_bytes / (sizeof(C) + sizeof(int));
-  return matrix.rows <= resident_rows_per_block * blocks && matrix.nnz <= entries_per_block * blocks &&
-         fits_stream(blocks, stream);
+  return matrix.nnz <= entries_per_block * blocks && fits_stream(blocks, stream);
 }
 
 template <class C>

@@ -1,34 +1,12 @@
 #pragma once
 
 #include "kernels/block/block_solve.cuh"
+#include "kernels/block/interchanged_rows.cuh"
 #include "kernels/global/blocked_launch.cuh"
+#include "kernels/global/solve_few.cuh"
+#include "kernels/global/solve_steps.cuh"
 
 namespace blockjacobi::kernels {
-
-/// The two triangles of a factorization in the order in which they are solved for, a lower one first.
-struct SolveSteps {
-  Op lower, upper;  ///< what they are of the stored ones
-  bool unit_lower, unit_upper;
-
-  static SolveSteps of_lu(Op op) {
-    return op == Op::none ? SolveSteps{op, op, true, false} : SolveSteps{op, op, false, true};
-  }
-  static SolveSteps of_cholesky(batched::Triangle triangle) {
-    if (triangle == batched::Triangle::lower) return {Op::none, Op::conjugate_transpose, false, false};
-    return {Op::conjugate_transpose, Op::none, false, false};
-  }
-};
-
-/// Where getrf's interchanges bring row i.
-__device__ inline int place_after_interchanges(const index_t* ipiv, int n, int i) {
-  int place = i;
-#pragma unroll 8
-  for (int k = 0; k < n; ++k) {
-    const int pivot = ipiv[k] - 1;
-    place = place == k ? pivot : place == pivot ? k : place;
-  }
-  return place;
-}
 
 /// A thread block for one of every `chunks` groups of 8 T right-hand sides of one matrix. Rows are interchanged when
 /// they are read, or for transposes when they are written; ipiv is null if they are not.
@@ -44,11 +22,10 @@ __global__ void __launch_bounds__(Threads)
   if (n <= largest_tiny_order || thread >= threads_for_rows(n)) return;
   const Solve solve{*reinterpret_cast<typename Solve::Shared*>(shared), n};
   int* const row = solve.shared.row;
-  if (thread < n) row[ipiv != nullptr ? place_after_interchanges(ipiv + k * factors.rows, n, thread) : thread] = thread;
-  __syncthreads();
+  find_interchanged_rows(ipiv != nullptr ? ipiv + k * factors.rows : nullptr, n, row);
   const auto lower = TriangularFactor<C>::of(matrix, steps.lower, steps.unit_lower);
   const auto upper = TriangularFactor<C>::of(matrix, steps.upper, steps.unit_upper);
-  const bool at_first = steps.lower == Op::none;
+  const bool at_first = steps.interchanges_first();
   const offset_t stride = offset_t{Solve::width} * chunks;
 #pragma unroll 1
   for (offset_t first = Solve::width * (blockIdx.x % chunks); first < b.cols; first += stride) {
@@ -76,6 +53,7 @@ void launch_solve(const MatrixBatchView<const C>& factors, const index_t* ipiv, 
 template <class C>
 void solve_blocked(const MatrixBatchView<const C>& factors, const index_t* ipiv, const MatrixBatchView<C>& b,
                    const SolveSteps& steps, const char* name, CUstream_st* stream) {
+  if (b.cols <= most_few_columns) return solve_few(factors, ipiv, b, steps, name, stream);
   constexpr int roomy = solve_threads(0), most = solve_threads(largest_blocked_order);
   const auto launch = [&]<int T, int Threads>() { launch_solve<C, T, Threads>(factors, ipiv, b, steps, name, stream); };
   if constexpr (detail::Arithmetic<C>::is_complex) {

@@ -143,7 +143,17 @@ constexpr int getri_stages(int words, bool complex, int n) {
   return n > largest_four_warp_order && (words == 1 || n <= 224) ? 3 : 2;
 }
 
-/// What the registers of solves are bounded by: those that keep more right-hand sides in registers would spill with
+/// Up to so many right-hand sides are solved for by substitution, with the factor on its way far ahead; more of them by
+/// products on the tensor cores. Not measured yet.
+inline constexpr int most_few_columns = 4;
+/// What each warp has of its rows of the factor in shared memory or on its way there: pieces of so many bytes a row.
+/// Not measured yet.
+inline constexpr int few_row_bytes = 64, few_pieces = 3;
+/// Thread blocks of the largest order that a multiprocessor shall hold, which bounds the registers: one where more
+/// would spill more than a word or two.
+constexpr int few_blocks(int words, int columns) { return words < 4 && words * columns <= 4 ? 2 : 1; }
+
+/// What the registers of the others are bounded by: those that keep more right-hand sides in registers would spill with
 /// more threads.
 constexpr int solve_threads(int n) { return n <= 384 ? 384 : 512; }
 /// Tiles of 8 right-hand sides that a thread block solves for at once: with more of them the factors are read less

@@ -32,11 +32,10 @@ const RowsCsr<T>* own_rows(const OperatorImpl<T>& A) {
   return dynamic_cast<const RowsCsr<T>*>(&A.core());
 }
 
-/// The blocks of M, if it is nothing else and a warp takes each of them.
+/// The blocks, if a warp takes each of them.
 template <Scalar T>
-std::optional<BlockBatchView<const compute_t<T>>> tiny_blocks(const PreconditionerImpl<T>* M) {
-  const auto blocks = M != nullptr ? M->blocks() : std::nullopt;
-  if (!blocks || !kernels::are_tiny(*blocks)) return std::nullopt;
+std::optional<BlockBatchView<const compute_t<T>>> tiny(const std::optional<BlockBatchView<const T>>& blocks) {
+  if (!blocks || !kernels::are_tiny(blocks->groups)) return std::nullopt;
   return BlockBatchView<const compute_t<T>>{
       compute_cast(blocks->data), blocks->slots, blocks->groups, blocks->blocks, blocks->rows, blocks->space};
 }
@@ -124,7 +123,7 @@ void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors
   const DeviceGuard guard(context_.device());
   if (M == nullptr)
     return kernels::cg_plain_update(compute_vectors(v), state, context_.reductions(), context_.stream());
-  if (const auto inverse = tiny_blocks(M))
+  if (const auto inverse = tiny(M->blocks()))
     return kernels::cg_update(*inverse, compute_vectors(v), state, context_.reductions(), context_.stream());
   kernels::cg_residual(compute_vectors(v), state, context_.stream());
   M->apply(v.r, v.z);
@@ -139,9 +138,10 @@ void CudaKrylovOps<T>::cg_direction(const CgVectors<T>& v, CgState<C>* state) {
 
 template <Scalar T>
 bool CudaKrylovOps<T>::cg_can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
+  if (M == nullptr) return false;
   const DeviceGuard guard(context_.device());
   const auto* const rows = own_rows(A);
-  const auto inverse = tiny_blocks(M);
+  const auto inverse = tiny(M->full_blocks());
   return rows != nullptr && inverse && kernels::cg_can_reside(rows->matrix(), *inverse, context_.stream());
 }
 
@@ -149,8 +149,8 @@ template <Scalar T>
 void CudaKrylovOps<T>::cg_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const CgVectors<T>& v,
                                      T* spare, int count, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::cg_resident(own_rows(A)->matrix(), *tiny_blocks(M), compute_vectors(v), compute_cast(spare), count, state,
-                       context_.reductions(), context_.stream());
+  kernels::cg_resident(own_rows(A)->matrix(), *tiny(M->full_blocks()), compute_vectors(v), compute_cast(spare), count,
+                       state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>

@@ -11,7 +11,7 @@
 
 namespace blockjacobi::detail {
 
-/// Inverses after their set-up, by the kernels of kernels/global/{repair,store,apply_columns,pattern}.
+/// Inverses after their set-up, by the kernels of kernels/global/{repair,store,widen,apply_columns,pattern}.
 template <Scalar T>
 class CudaStorageOps final : public StorageOps<T> {
   using C = compute_t<T>;
@@ -50,6 +50,18 @@ class CudaStorageOps final : public StorageOps<T> {
         accuracy,    unsuited.unsuited, unsuited.first_from_end, unsuited.blocks};
     kernels::store_blocks(blocks_of(values, map, work, status), target, work.groups, scratch_of(scratch),
                           context_.stream());
+  }
+
+  bool are_read_in_full(std::span<const BlockGroup> groups, index_t rows) const override {
+    const DeviceGuard guard(context_.device());
+    return kernels::blocks_can_reside(groups, rows);
+  }
+
+  void widen(const StoredBlocksView& stored, const BlockBatchView<T>& full) override {
+    const DeviceGuard guard(context_.device());
+    kernels::widen_blocks<C>({stored.data, stored.slots, stored.exponents, stored.place, stored.format, stored.formats},
+                             {compute_cast(full.data), full.slots, full.groups, full.blocks, full.rows, full.space},
+                             context_.stream());
   }
 
   void count_defects(const int* info, index_t blocks, int* defects) override {

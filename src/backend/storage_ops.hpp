@@ -84,6 +84,11 @@ class StorageOps {
                      const StoredBlocksView& stored, double accuracy, const BlockStatusView<T>& status,
                      const StorageStatusView& unsuited, const Scratch<T>& scratch) = 0;
 
+  /// Whether a solver has a better way with such blocks if it finds them in full, whatever their storage.
+  virtual bool are_read_in_full(std::span<const BlockGroup>, index_t /*rows*/) const { return false; }
+  /// Writes the stored blocks, as apply() has them, to `full`, which has all of them; where are_read_in_full().
+  virtual void widen(const StoredBlocksView&, const BlockBatchView<T>& /*full*/) {}
+
   /// *defects = how many of `blocks` have info != 0.
   virtual void count_defects(const int* info, index_t blocks, int* defects) = 0;
 

@@ -68,6 +68,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
     if (stored) return std::nullopt;
     return inverse.view();
   }
+  std::optional<BlockBatchView<const T>> full_blocks() const override { return stored ? stored->full() : blocks(); }
   /// The inverse of a block as apply has it.
   std::vector<T> inverse_block(index_t block) const;
   /// Element (i, j) and its counterpart, the first that makes a block not Hermitian, from values in backend memory.

@@ -92,6 +92,7 @@ StoredBlocks<T>::StoredBlocks(const Backend& backend, const BlockLayout& layout,
       layout_(layout),
       format_(format.value_or(Format::full)),
       accuracy_(accuracy),
+      keeps_full_(false),
       setup_slots_(backend, layout.slots().size()),
       work_(backend, 0),
       data_(backend, 0),
@@ -104,6 +105,7 @@ StoredBlocks<T>::StoredBlocks(const Backend& backend, const BlockLayout& layout,
   setup_slots_.copy_from_host(chunks.slots.data());
   work_ = Array<T>(backend, index(chunks.size));
   chunks_ = std::move(chunks.groups);
+  keeps_full_ = chunks_.size() == 1 && storage_ops<T>(backend).are_read_in_full(layout.groups(), layout.rows());
   exponents_.zero();
   unsuited_.zero();
   if (format) allocate(layout, std::span(&*format, 1));
@@ -125,7 +127,7 @@ void StoredBlocks<T>::allocate(const BlockLayout& layout, std::span<const Format
 }
 
 template <Scalar T>
-BlockBatchView<T> StoredBlocks<T>::chunk(const std::vector<BlockGroup>& groups) {
+BlockBatchView<T> StoredBlocks<T>::chunk(const std::vector<BlockGroup>& groups) const {
   return {work_.data(), setup_slots_.data(), groups, layout_.blocks(), layout_.rows(), backend_.memory_space()};
 }
 
@@ -139,6 +141,12 @@ StoredBlocksView StoredBlocks<T>::view() const {
           format_,
           is_adaptive() ? formats_.data() : nullptr,
           layout_.rows()};
+}
+
+template <Scalar T>
+std::optional<BlockBatchView<const T>> StoredBlocks<T>::full() const {
+  if (!keeps_full_) return std::nullopt;
+  return chunk(chunks_.front());
 }
 
 template <Scalar T>

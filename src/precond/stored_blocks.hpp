@@ -35,7 +35,8 @@ template <Scalar T>
 std::size_t inverse_bytes_bound(const BlockLayout& layout, std::optional<Format> format);
 
 /// Inverses in other formats than the full one. They are computed chunk by chunk in full precision in work space that
-/// stays in a cache, and converted from there.
+/// stays in a cache, and converted from there. Where they are few and a solver reads them in full, the work space is
+/// where it finds them, rounded as they are stored.
 template <Scalar T>
 class StoredBlocks {
  public:
@@ -58,6 +59,8 @@ class StoredBlocks {
                   const Scratch<T>& scratch, SetUp set_up);
 
   StoredBlocksView view() const;
+  /// The blocks as the apply has them, if they are there in full.
+  std::optional<BlockBatchView<const T>> full() const;
   std::size_t bytes() const;
   const BlockLayout& layout() const { return layout_; }
   std::size_t inverse_bytes() const { return data_.bytes(); }
@@ -78,13 +81,14 @@ class StoredBlocks {
   StoredBlocks(const Backend& backend, const BlockLayout& layout, std::optional<Format> format, double accuracy);
   void allocate(const BlockLayout& layout, std::span<const Format> formats);
   StorageStatusView status_view() { return {unsuited_.data(), unsuited_.data() + 1, layout_.blocks()}; }
-  BlockBatchView<T> chunk(const std::vector<BlockGroup>& groups);
+  BlockBatchView<T> chunk(const std::vector<BlockGroup>& groups) const;
 
   Backend backend_;
   BlockLayout layout_;
   Format format_;
   double accuracy_;
   std::vector<std::vector<BlockGroup>> chunks_;
+  bool keeps_full_;
   Array<BlockSlot> setup_slots_;
   Array<T> work_;
   std::vector<StoredGroup> groups_;
@@ -107,6 +111,7 @@ void StoredBlocks<T>::fill(const T* values, const PositionMapView& map, const Bl
     set_up(work);
     ops.store(values, map, work, view(), check ? accuracy_ : 0.0, status, status_view(), scratch);
   }
+  if (keeps_full_) ops.widen(view(), chunk(chunks_.front()));
 }
 
 template <Scalar T>

@@ -572,8 +572,14 @@ void expect_solves(const Backend& backend, index_t n, index_t columns, Random& r
 TYPED_TEST(BatchedOnBackend, SolvesFromCholesky) {
   Random random(206);
   for (const index_t n : all_batched_orders())
-    for (const index_t columns : {1, 5})
+    for (const index_t columns : {1, 4, 5})
       expect_solves<typename TypeParam::Scalar>(this->make_backend(), n, columns, random);
+}
+
+TYPED_TEST(BatchedOnBackend, SmallSolvesAboveOrder32FromCholesky) {
+  Random random(209);
+  for (const index_t columns : {1, 2, 3, 6})
+    expect_solves<typename TypeParam::Scalar>(this->make_backend(), 45, columns, random);
 }
 
 TYPED_TEST(BatchedOnBackend, SolvesManyRightHandSidesFromCholesky) {
@@ -586,7 +592,7 @@ TYPED_TEST(BatchedOnBackend, SmallSolvesFromCholeskyOfMixedOrder) {
   const Backend backend = this->make_backend();
   Random random(208);
   for (const Triangle triangle : triangles)
-    for (const index_t columns : {2, 20}) {
+    for (const index_t columns : {1, 2, 20}) {
       std::vector<NamedMatrix<T>> matrices;
       std::vector<Dense<T>> right;
       for (const index_t n : {5, 33, 70, 1, 32}) {

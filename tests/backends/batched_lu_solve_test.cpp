@@ -22,7 +22,7 @@ TYPED_TEST(BatchedOnBackend, SolvesFromLu) {
   const Backend backend = this->make_backend();
   Random random(108);
   for (const index_t n : all_batched_orders())
-    for (const index_t columns : {1, 5}) {
+    for (const index_t columns : {1, 4, 5}) {
       const auto matrices = hard_matrices<T>(n, random);
       const auto a = without_names(matrices);
       const TestBatch<T> lu(backend, a);
@@ -75,28 +75,60 @@ TYPED_TEST(BatchedOnBackend, SolvesManyRightHandSidesFromLu) {
       expect_solves<typename TypeParam::Scalar>(this->make_backend(), n, columns, 2, random);
 }
 
+TYPED_TEST(BatchedOnBackend, SolvesFewRightHandSidesFromLu) {
+  Random random(113);
+  for (const index_t n : large_orders)
+    for (const index_t columns : {2, 3})
+      expect_solves<typename TypeParam::Scalar>(this->make_backend(), n, columns, 1, random);
+}
+
+/// Up to 4 right-hand sides CUDA has other kernels.
 TYPED_TEST(BatchedOnBackend, SmallSolvesAboveOrder32FromLu) {
   Random random(111);
-  for (const index_t columns : {3, 35})
+  for (const index_t columns : {1, 3, 5, 35})
     expect_solves<typename TypeParam::Scalar>(this->make_backend(), 77, columns, 2, random);
 }
 
 /// From 385 on CUDA has other kernels.
 TYPED_TEST(BatchedOnBackend, SmallSolveOfALargeMatrixFromLu) {
   Random random(112);
-  expect_solves<typename TypeParam::Scalar>(this->make_backend(), 420, 3, 1, random);
+  for (const index_t columns : {1, 5})
+    expect_solves<typename TypeParam::Scalar>(this->make_backend(), 420, columns, 1, random);
+}
+
+TYPED_TEST(BatchedOnBackend, SmallSolvesFromASingularLu) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for (const index_t n : {6, 45, 101})
+    for (const index_t columns : {1, 4, 5}) {
+      Dense<T> singular = Dense<T>::Identity(n, n);
+      singular(3, 3) = T(0);
+      const TestBatch<T> lu(backend, {Dense<T>::Identity(n, n), singular});
+      std::vector<index_t> places;
+      for (int k = 0; k < 2; ++k)
+        for (index_t i = 1; i <= n; ++i) places.push_back(i);
+      const Array<index_t> ipiv(backend, places);
+      const Dense<T> ones = Dense<T>::Ones(n, columns);
+      for (const auto op : {batched::Op::none, batched::Op::transpose, batched::Op::conjugate_transpose}) {
+        const TestBatch<T> b(backend, {ones, ones});
+        batched::getrs(backend, op, lu.view(), ipiv.data(), b.view());
+        const auto x = b.matrices();
+        EXPECT_EQ(x[0], ones);
+        for (index_t j = 0; j < columns; ++j) EXPECT_FALSE(std::isfinite(std::abs(x[1](3, j)))) << "order " << n;
+      }
+    }
 }
 
 /// With an order each, only the first rows of a right-hand side take part.
 template <Scalar T>
-void expect_solves_of_mixed_order(const Backend& backend, const std::vector<index_t>& bounds) {
+void expect_solves_of_mixed_order(const Backend& backend, const std::vector<index_t>& bounds, index_t columns) {
   Random random(109);
   for (const index_t largest : bounds)
     for (const auto op : {batched::Op::none, batched::Op::transpose, batched::Op::conjugate_transpose}) {
       std::vector<Dense<T>> a, right;
       for (const index_t n : {3, 17, 0, 1, largest, 8, std::min(largest, 33)}) {
         a.push_back(random_dense<T>(n, random));
-        right.push_back(uniform_random<T>(largest, 2, random));
+        right.push_back(uniform_random<T>(largest, columns, random));
       }
       const TestBatch<T> lu(backend, a, {.padding = 1, .pointers = true, .orders = true});
       Array<index_t> ipiv(backend, static_cast<std::size_t>(largest) * a.size());
@@ -114,11 +146,13 @@ void expect_solves_of_mixed_order(const Backend& backend, const std::vector<inde
 }
 
 TYPED_TEST(BatchedOnBackend, SmallSolvesOfMixedOrder) {
-  expect_solves_of_mixed_order<typename TypeParam::Scalar>(this->make_backend(), {32, 70});
+  for (const index_t columns : {1, 2, 6})
+    expect_solves_of_mixed_order<typename TypeParam::Scalar>(this->make_backend(), {32, 70}, columns);
 }
 
 TYPED_TEST(BatchedOnBackend, SolvesOfMixedLargeOrder) {
-  expect_solves_of_mixed_order<typename TypeParam::Scalar>(this->make_backend(), {200, 420});
+  for (const index_t columns : {1, 6})
+    expect_solves_of_mixed_order<typename TypeParam::Scalar>(this->make_backend(), {200, 420}, columns);
 }
 
 }  // namespace

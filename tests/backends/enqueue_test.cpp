@@ -17,9 +17,10 @@ TYPED_TEST_SUITE(EnqueuedSolveOnBackend, BackendCases, BackendCaseName);
 template <Scalar T>
 class System {
  public:
-  System(const Backend& backend_, const CsrMatrix<T>& matrix_, index_t block)
+  System(const Backend& backend_, const CsrMatrix<T>& matrix_, index_t block, const BlockJacobiOptions& blocks_ = {})
       : backend(backend_),
         matrix(matrix_),
+        blocks(blocks_),
         offsets(backend, {matrix.row_offsets().begin(), matrix.row_offsets().end()}),
         columns(backend, {matrix.columns().begin(), matrix.columns().end()}),
         values(backend, {matrix.values().begin(), matrix.values().end()}),
@@ -27,7 +28,7 @@ class System {
         x(backend, std::vector<T>(static_cast<std::size_t>(matrix.rows()))),
         status(backend, 1),
         A(backend, view()),
-        M(backend, view(), BlockPartition::uniform(matrix.rows(), block)) {}
+        M(backend, view(), BlockPartition::uniform(matrix.rows(), block), blocks) {}
 
   CsrView<T, offset_t> view() const {
     return {matrix.rows(),  matrix.cols(), matrix.nnz(),    offsets.data(),
@@ -43,6 +44,7 @@ class System {
 
   Backend backend;
   CsrMatrix<T> matrix;
+  BlockJacobiOptions blocks;
   Array<offset_t> offsets;
   Array<index_t> columns;
   Array<T> values, b, x;
@@ -123,7 +125,7 @@ void expect_replay(System<T>& s, const Parts<T>& parts, const SolveOptions& opti
     EXPECT_NE(x, previous);
     previous = x;
     std::vector<T> y = start;
-    const BlockJacobi<T> fresh(s.backend, s.matrix, s.M.partition());
+    const BlockJacobi<T> fresh(s.backend, s.matrix, s.M.partition(), s.blocks);
     const Preconditioner<T> M = parts.M.impl() != nullptr ? Preconditioner<T>(fresh) : Preconditioner<T>();
     const SolveReport expected = solve(parts.A, M, s.b.to_host(), y, options);
     expect_status(s, options, expected);
@@ -191,6 +193,19 @@ TYPED_TEST(EnqueuedSolveOnBackend, RecordedCgSeesNewValues) {
   auto options = options_for<T>();
   options.max_iterations = 80;
   expect_cg_replay(s, Parts<T>(s), options);
+}
+
+TYPED_TEST(EnqueuedSolveOnBackend, RecordedCgInOtherStorageSeesNewValues) {
+  using T = typename TypeParam::Scalar;
+  for (const Storage storage : {Storage::packed, Storage::fp32, Storage::bf16, Storage::fp16, Storage::adaptive}) {
+    SCOPED_TRACE(to_string(storage));
+    BlockJacobiOptions blocks;
+    blocks.storage = storage;
+    System<T> s(this->make_backend(), grid_matrix<T>(14), 7, blocks);
+    auto options = options_for<T>();
+    options.max_iterations = 80;
+    expect_cg_replay(s, Parts<T>(s), options);
+  }
 }
 
 TYPED_TEST(EnqueuedSolveOnBackend, RecordedGmresSeesNewValues) {

@@ -103,5 +103,45 @@ TYPED_TEST(BatchedAlignmentTest, SmallQrOffTheAlignmentOfComplexNumbers) {
   expect_equal_off_alignment<T>(backend, [&](auto a, int*) { batched::geqrf<T>(backend, a, tau.data()); });
 }
 
+/// solve(factor, right-hand sides, ipiv), of a dominant matrix's factors from factorize(a, ipiv, info).
+template <Scalar T, class Factorize, class Solve>
+void expect_equal_solves_off_alignment(const Backend& backend, Factorize factorize, Solve solve) {
+  for (const index_t n : orders)
+    for (const index_t columns : {1, 3}) {
+      const std::vector<T> right = random_vector<T>(static_cast<std::size_t>(n * columns), 117);
+      Array<T> factor(backend, dominant_matrix<T>(n, 116)), aligned(backend, right);
+      Array<index_t> ipiv(backend, 512);
+      Array<int> info(backend, 1);
+      const auto batch = [&](T* data, index_t cols) {
+        return MatrixBatchView<T>::strided(data, n, cols, n, static_cast<offset_t>(n) * cols, 1, MemorySpace::device);
+      };
+      factorize(batch(factor.data(), n), ipiv.data(), info.data());
+      OffAlignment<T> off_factor(backend, factor.to_host()), off(backend, right);
+      solve(batch(factor.data(), n), batch(aligned.data(), columns), ipiv.data());
+      solve(batch(off_factor.data(), n), batch(off.data(), columns), ipiv.data());
+      const double bound = n > 32 ? 0 : 1000 * n * epsilon<T>;
+      EXPECT_LE(relative_difference(off.to_host(), aligned.to_host()), bound) << "order " << n;
+      EXPECT_FALSE(same_bits(aligned.to_host(), right)) << "order " << n;
+    }
+}
+
+TYPED_TEST(BatchedAlignmentTest, SmallSolvesFromLuOffTheAlignmentOfComplexNumbers) {
+  using T = TypeParam;
+  const Backend backend = Backend::cuda();
+  for (const auto op : {batched::Op::none, batched::Op::conjugate_transpose})
+    expect_equal_solves_off_alignment<T>(
+        backend, [&](auto a, index_t* ipiv, int* info) { batched::getrf<T>(backend, a, ipiv, info); },
+        [&](auto a, auto b, const index_t* ipiv) { batched::getrs<T>(backend, op, a, ipiv, b); });
+}
+
+TYPED_TEST(BatchedAlignmentTest, SmallSolvesFromCholeskyOffTheAlignmentOfComplexNumbers) {
+  using T = TypeParam;
+  const Backend backend = Backend::cuda();
+  for (const auto triangle : {batched::Triangle::lower, batched::Triangle::upper})
+    expect_equal_solves_off_alignment<T>(
+        backend, [&](auto a, index_t*, int* info) { batched::potrf<T>(backend, triangle, a, info); },
+        [&](auto a, auto b, const index_t*) { batched::potrs<T>(backend, triangle, a, b); });
+}
+
 }  // namespace
 }  // namespace blockjacobi::test

@@ -19,10 +19,12 @@ struct Outcome {
   bool resides;
 };
 
-Outcome solve(const Backend& backend, const System<double>& a, int repetitions = 1) {
+Outcome solve(const Backend& backend, const System<double>& a, int repetitions = 1, Storage storage = Storage::full) {
   const DeviceSystem<double, std::int32_t> system(backend, a);
   const LinearOperator<double> A(backend, system.view());
-  const BlockJacobi<double> M(backend, system.view(), BlockPartition::uniform(a.rows, 8));
+  BlockJacobiOptions blocks;
+  blocks.storage = storage;
+  const BlockJacobi<double> M(backend, system.view(), BlockPartition::uniform(a.rows, 8), blocks);
   const Array<double> b(backend, random_vector<double>(static_cast<std::size_t>(a.rows), 7));
   Array<double> x(backend, b.size());
   SolveOptions options;
@@ -48,6 +50,20 @@ TEST_F(ResidentTest, SolvesAtTheSameTimeOnTwoStreams) {
   for (const Outcome* outcome : {&first, &second}) {
     EXPECT_EQ(outcome->report.iterations, alone.report.iterations);
     EXPECT_TRUE(same_bits(outcome->x, alone.x));
+  }
+}
+
+TEST_F(ResidentTest, SolvesInEveryStorage) {
+  const auto a = laplacian<double>(120);
+  const Outcome full = solve(Backend::cuda(), a);
+  for (const Storage storage : {Storage::packed, Storage::fp32, Storage::bf16, Storage::fp16, Storage::adaptive}) {
+    SCOPED_TRACE(to_string(storage));
+    const Outcome found = solve(Backend::cuda(), a, 2, storage), again = solve(Backend::cuda(), a, 1, storage);
+    EXPECT_EQ(found.resides, full.resides);
+    EXPECT_EQ(found.report.reason, StopReason::converged);
+    EXPECT_NEAR(found.report.iterations, full.report.iterations, 2);
+    EXPECT_LE(relative_difference(found.x, full.x), 1e-8);
+    EXPECT_TRUE(same_bits(found.x, again.x));
   }
 }
 
