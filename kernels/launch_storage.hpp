@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/shared/apply_tiles.hpp"
+#include "core/shared/cg_recurrence.hpp"
 #include "core/shared/position_map.hpp"
 #include "core/shared/singular_rule.hpp"
 #include "core/shared/storage_format.hpp"
@@ -16,8 +17,12 @@ struct CUstream_st;
 /// The launchers of what happens to the inverses of BlockJacobi after setup_blocks(); conventions as in launch.hpp.
 namespace blockjacobi::kernels {
 
+// launch.hpp
 template <class C>
-struct SetupArguments;  // launch.hpp
+struct SetupArguments;
+template <class C>
+struct CgVectors;
+struct ReductionWorkspace;
 
 /// Elements that repair_blocks() and the launchers with `scratch` need for blocks of order up to `largest`.
 template <class C>
@@ -103,6 +108,15 @@ void apply_columns(const BlockBatchView<const C>& inverse, const ApplyColumns<C>
 template <class C>
 void apply_columns(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
                    std::span<const detail::StoredGroup> groups, const ApplyColumns<C>& arguments, CUstream_st* stream);
+
+/// Whether cg_update() takes these blocks.
+bool are_tiny_of_one_narrow_format(std::span<const detail::StoredGroup> groups);
+
+/// r -= alpha q, z = X r for stored blocks, rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
+template <class C>
+void cg_update(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
+               std::span<const detail::StoredGroup> groups, const CgVectors<C>& v, detail::CgState<C>* state,
+               const ReductionWorkspace& workspace, CUstream_st* stream);
 
 /// Of tiles with which apply_tiled() is faster for such blocks than apply_columns(); none if it is not.
 template <class C>

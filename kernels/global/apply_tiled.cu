@@ -190,10 +190,11 @@ void apply_tiled(const BlockBatchView<const C>& inverse, const detail::ApplyTile
     constexpr unsigned shared = warps * tiled_apply_stages * sizeof(TileArea<C>);
     const auto kernel = apply_tiled_kernel<C>;
     allow_shared_memory(kernel, shared);
-    int resident = 0;  // thread blocks a multiprocessor
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, tiled_apply_threads, shared),
-          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-    const int most = std::max(1, resident) * device_attribute(cudaDevAttrMultiProcessorCount);
+    // As many thread blocks as shared memory has room for; any other number would do, but slower.
+    const int own = static_cast<int>(shared + sizeof(CopyBarrier) * warps * tiled_apply_stages) +
+                    device_attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+    const int resident = std::max(1, device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / own);
+    const int most = resident * device_attribute(cudaDevAttrMultiProcessorCount);
     kernel<<<std::min((tiles.count - 1) / warps + 1, most), tiled_apply_threads, shared, stream>>>(x, arguments);
     check_launch("apply_tiled_kernel");
   }

@@ -15,10 +15,11 @@ struct SlotRange {
   index_t largest = 0;
 };
 
-/// The slots of order lower < N <= upper.
-inline SlotRange slots_of_orders(std::span<const BlockGroup> groups, index_t lower, index_t upper) {
+/// The slots of order lower < N <= upper; groups of blocks as BlockGroup has them, in ascending order.
+template <class Group>
+SlotRange slots_of_orders(std::span<const Group> groups, index_t lower, index_t upper) {
   SlotRange range;
-  for (const BlockGroup& group : groups) {
+  for (const Group& group : groups) {
     if (group.size <= lower || group.size > upper || group.count == 0) continue;
     if (range.count == 0) {
       range.first = group.first_slot;

@@ -15,11 +15,13 @@ struct BlockClass {
 };
 inline constexpr int block_classes = 6;
 
-template <class C>
+/// `Data` is what the starts of the slots count.
+template <class Data, class Slot = BlockSlot>
 struct BlockTasks {
-  const C* inverse;
-  const BlockSlot* slots;
-  int order;  ///< of all blocks, which then need no slots; 0 if they differ
+  const Data* inverse;
+  const Slot* slots;
+  int order;        ///< of all blocks, which then need no slots; 0 if they differ
+  offset_t stride;  ///< from one of them to the next
   BlockClass classes[block_classes];
   offset_t warps;
 };
@@ -34,18 +36,21 @@ struct OwnRow {
   bool exists;
   offset_t slot;  ///< of its block
 
-  /// Element of X r, r having the element of this row (0 if there is none). The whole warp calls this.
+  /// Element of X r, r having the element of this row (0 if there is none); K columns of orders above 4 are on the way
+  /// at once. The whole warp calls this.
+  template <int K, class Elements, class C>
+  __device__ C product(const Elements& x, C r) const {
+    const int own = exists ? rank : -1;
+    return width <= 4 ? block_product<4>(x, order, own, r, width) : block_product<K>(x, order, own, r, width);
+  }
   template <class C>
   __device__ C product(const C* inverse, C r) const {
-    constexpr int columns = sizeof(C) > 8 ? 4 : 8;
-    const C* const x = inverse + start;
-    const int own = exists ? rank : -1;
-    return width <= 4 ? block_product<4>(x, order, own, r, width) : block_product<columns>(x, order, own, r, width);
+    return product<(sizeof(C) > 8 ? 4 : 8)>(PlainElements<C>{inverse + start}, r);
   }
 };
 
-template <class C>
-__device__ OwnRow own_row(const BlockTasks<C>& tasks, offset_t task) {
+template <class Data, class Slot>
+__device__ OwnRow own_row(const BlockTasks<Data, Slot>& tasks, offset_t task) {
   BlockClass own = tasks.classes[0];
 #pragma unroll
   for (int k = 1; k < block_classes; ++k)
@@ -54,10 +59,10 @@ __device__ OwnRow own_row(const BlockTasks<C>& tasks, offset_t task) {
   const int rank = lane & (own.width - 1);
   const offset_t member = (task - own.first_warp) * (32 / own.width) + lane / own.width;
   const bool exists = member < own.count;
-  BlockSlot slot{};
+  Slot slot{};
   if (tasks.order != 0) {
     slot.first_row = static_cast<index_t>(member) * tasks.order;
-    slot.start = member * tasks.order * tasks.order;
+    slot.start = member * tasks.stride;
     slot.size = exists ? tasks.order : 0;
   } else if (exists) {
     slot = tasks.slots[own.first_slot + member];
@@ -71,23 +76,30 @@ __device__ OwnRow own_row(const BlockTasks<C>& tasks, offset_t task) {
           own.first_slot + member};
 }
 
-template <class C>
-BlockTasks<C> tasks_of(const BlockBatchView<const C>& inverse) {
-  BlockTasks<C> tasks{inverse.data, inverse.slots, 0, {}, 0};
+/// Of groups of ascending order; unit(order) is the size of a block.
+template <class Data, class Slot, class Group, class Unit>
+BlockTasks<Data, Slot> make_tasks(const Data* inverse, const Slot* slots, std::span<const Group> groups, Unit unit) {
+  BlockTasks<Data, Slot> tasks{inverse, slots, 0, 0, {}, 0};
   int k = 0;
   index_t lower = 0;
   for (int width = 1; width <= largest_tiny_order; width *= 2, ++k) {
-    const SlotRange range = slots_of_orders(inverse.groups, lower, width);
+    const SlotRange range = slots_of_orders(groups, lower, width);
     tasks.classes[k] = {range.first, range.count, width, tasks.warps};
-    const int groups = 32 / width;
-    tasks.warps += (static_cast<offset_t>(range.count) + groups - 1) / groups;
+    const int at_once = 32 / width;
+    tasks.warps += (static_cast<offset_t>(range.count) + at_once - 1) / at_once;
     lower = width;
   }
-  if (inverse.groups.size() == 1) {
-    tasks.order = inverse.groups[0].size;
-    tasks.inverse += inverse.groups[0].start;
+  if (groups.size() == 1) {
+    tasks.order = groups[0].size;
+    tasks.stride = unit(tasks.order);
+    tasks.inverse += groups[0].start;
   }
   return tasks;
+}
+
+template <class C>
+BlockTasks<C> tasks_of(const BlockBatchView<const C>& inverse) {
+  return make_tasks(inverse.data, inverse.slots, inverse.groups, [](int n) { return offset_t{n} * n; });
 }
 
 }  // namespace blockjacobi::kernels

@@ -1,7 +1,5 @@
-#include "core/shared/cg_recurrence.hpp"
-#include "kernels/global/block_tasks.cuh"
+#include "kernels/global/cg_update.cuh"
 #include "kernels/global/csr_rows.cuh"
-#include "kernels/global/scalar_step.cuh"
 
 // The state is also written by an idle product, in which no thread reads alpha.
 
@@ -55,28 +53,6 @@ __global__ void __launch_bounds__(vector_policy.threads)
   if (i < v.n && state->stop == 0) v.r[i] -= state->alpha * v.q[i];
 }
 
-/// r^H z and ||r||^2 of the elements that a thread has seen.
-template <class C>
-struct UpdateSums {
-  static constexpr int width = sum_width<C>;
-  using Sum = GridSum<width + 1>;
-  double sums[width + 1] = {};
-
-  __device__ void add(C r, C z) {
-    accumulate_dot(sums, r, z);
-    accumulate_square(sums[width], r);
-  }
-  __device__ void finish(detail::CgState<C>* state, const ReductionWorkspace& workspace,
-                         typename Sum::Scratch& scratch) {
-    if (!Sum::run(sums, workspace.partials, workspace.tickets, scratch)) return;
-    scalar_step(state, [&](detail::CgState<C>& own) {
-      own.rho_new = to_accumulator<C>(sums);
-      own.rr = sums[width];
-      detail::cg_direction_factor(own);
-    });
-  }
-};
-
 /// r -= alpha q without a preconditioner, and the dots.
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
@@ -93,28 +69,19 @@ __global__ void __launch_bounds__(vector_policy.threads)
   sums.finish(state, workspace, scratch);
 }
 
+template <class C>
+struct FullRows {
+  const BlockTasks<C>& tasks;
+  __device__ OwnRow row(offset_t task) const { return own_row(tasks, task); }
+  __device__ C product(const OwnRow& own, C r) const { return own.product(tasks.inverse, r); }
+};
+
 /// r -= alpha q, z = M^-1 r and the dots, for M of blocks that fit a warp.
 template <class C>
 __global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.resident)
     cg_update_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, detail::CgState<C>* state,
                      const ReductionWorkspace workspace) {
-  constexpr int warps = cg_update_policy.threads / 32;
-  __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
-  if (state->stop != 0) return;
-  UpdateSums<C> sums;
-  const C alpha = state->alpha;
-  const offset_t stride = static_cast<offset_t>(gridDim.x) * warps;
-  for (offset_t task = static_cast<offset_t>(blockIdx.x) * warps + threadIdx.x / 32; task < tasks.warps;
-       task += stride) {
-    const OwnRow own = own_row(tasks, task);
-    const C r = own.exists ? v.r[own.row] - alpha * v.q[own.row] : C{};
-    const C z = own.product(tasks.inverse, r);
-    if (!own.exists) continue;
-    v.r[own.row] = r;  // after the product, the loads of which need not wait for it
-    v.z[own.row] = z;
-    sums.add(r, z);
-  }
-  sums.finish(state, workspace, scratch);
+  update_by_blocks(FullRows<C>{tasks}, tasks.warps, v, state, workspace);
 }
 
 template <class C>
@@ -220,10 +187,7 @@ template <class C>
 void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
-  constexpr offset_t warps = cg_update_policy.threads / 32;
-  const auto blocks =
-      static_cast<unsigned>(std::clamp<offset_t>((tasks.warps + warps - 1) / warps, 1, cg_update_policy.blocks()));
-  cg_update_kernel<<<blocks, cg_update_policy.threads, 0, stream>>>(tasks, v, state, workspace);
+  cg_update_kernel<<<update_blocks(tasks.warps), cg_update_policy.threads, 0, stream>>>(tasks, v, state, workspace);
   check_launch("cg_update_kernel");
 }
 

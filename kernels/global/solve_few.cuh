@@ -49,11 +49,11 @@ void launch_solve_few(const MatrixBatchView<const C>& factors, const index_t* ip
 template <class C>
 void solve_few(const MatrixBatchView<const C>& factors, const index_t* ipiv, const MatrixBatchView<C>& b,
                const SolveSteps& steps, const char* name, CUstream_st* stream) {
-  constexpr int row_bytes = few_row_bytes, pieces = few_pieces;
+  constexpr int words = scalar_words<C>, most = most_few_columns;
   if (b.cols == 1)
-    launch_solve_few<C, 1, row_bytes, pieces>(factors, ipiv, b, steps, name, stream);
+    launch_solve_few<C, 1, few_row_bytes(words, 1), few_pieces>(factors, ipiv, b, steps, name, stream);
   else
-    launch_solve_few<C, most_few_columns, row_bytes, pieces>(factors, ipiv, b, steps, name, stream);
+    launch_solve_few<C, most, few_row_bytes(words, most), few_pieces>(factors, ipiv, b, steps, name, stream);
 }
 
 }  // namespace blockjacobi::kernels

@@ -5,6 +5,7 @@
 #include <blockjacobi/views.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 namespace blockjacobi::kernels {
 
@@ -65,25 +66,45 @@ class StoredElements {
   using R = detail::arithmetic_real_t<C>;
   using Part = detail::StoredPart<format, R>;
   using Number = typename Part::type;
-  struct alignas(2 * sizeof(Number)) Pair {
-    Number re, im;
-  };
   static constexpr bool is_complex = detail::Arithmetic<C>::is_complex;
   static constexpr bool narrow = format != detail::Format::full && format != detail::Format::packed;
   // Single precision has no room for sums of numbers near the greatest of the format.
   static constexpr bool scales_sums = narrow && sizeof(R) == sizeof(double);
 
  public:
+  struct alignas(2 * sizeof(Number)) Pair {
+    Number re, im;
+  };
+  using Stored = std::conditional_t<is_complex, Pair, Number>;
+
   __device__ StoredElements(const std::byte* data, int exponent)
       : data_(data), factor_(narrow ? detail::power_of_two(R(), exponent) : R(1)) {}
 
-  __device__ C operator[](int e) const {
-    if constexpr (is_complex) {
-      const Pair pair = reinterpret_cast<const Pair*>(data_)[e];
-      return {element(pair.re), element(pair.im)};
-    } else {
-      return element(reinterpret_cast<const Number*>(data_)[e]);
-    }
+  __device__ C operator[](int e) const { return widened(load(e)); }
+  /// The two steps of it.
+  __device__ Stored load(int e) const { return reinterpret_cast<const Stored*>(data_)[e]; }
+  __device__ C widened(Stored stored) const {
+    if constexpr (is_complex)
+      return {element(stored.re), element(stored.im)};
+    else
+      return element(stored);
+  }
+
+  /// V elements side by side as they are stored, at an e that is a multiple of V.
+  template <int V>
+  struct alignas(V * sizeof(Stored)) Piece {
+    std::uint32_t words[V * sizeof(Stored) / 4];
+  };
+  template <int V>
+  __device__ Piece<V> load_piece(int e) const {
+    return reinterpret_cast<const Piece<V>*>(data_)[e / V];
+  }
+  template <int V>
+  __device__ C widened(const Piece<V>& piece, int v) const {
+    if constexpr (is_complex)
+      return {part(piece, 2 * v), part(piece, 2 * v + 1)};
+    else
+      return part(piece, v);
   }
 
   /// Elements e and, of real ones of two bytes, with an even e, e + 1.
@@ -121,9 +142,23 @@ class StoredElements {
     }
   }
 
+  template <int V>
+  __device__ R part(const Piece<V>& piece, int p) const {
+    static_assert(narrow);
+    if constexpr (sizeof(Number) == 4) {
+      return element(__uint_as_float(piece.words[p]));
+    } else {
+      const std::uint32_t pair = piece.words[p / 2];
+      if constexpr (scales_sums)
+        return widened_upper<format>(p % 2 == 0 ? pair << 16 : pair);
+      else
+        return element(static_cast<Number>(pair >> 16 * (p % 2)));
+    }
+  }
+
   __device__ R element(Number number) const {
     if constexpr (scales_sums)
-      return widened<format>(number);
+      return kernels::widened<format>(number);
     else if constexpr (narrow)
       return Part::decode(number) * factor_;
     else

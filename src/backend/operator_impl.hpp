@@ -1,6 +1,6 @@
 #pragma once
 
-#include <blockjacobi/views.hpp>
+#include "backend/storage_ops.hpp"
 
 #include <optional>
 
@@ -30,7 +30,9 @@ class PreconditionerImpl {
   virtual bool capturable() const = 0;
   /// The blocks, if apply() multiplies by them and does nothing else.
   virtual std::optional<BlockBatchView<const T>> blocks() const { return std::nullopt; }
-  /// The same where apply() reads the blocks in another storage, if they are there in full beside it.
+  /// The same of blocks in another storage than the full one.
+  virtual std::optional<StoredBlocksView> stored_blocks() const { return std::nullopt; }
+  /// blocks(), or where they are in another storage the same in full, if that is there beside it.
   virtual std::optional<BlockBatchView<const T>> full_blocks() const { return blocks(); }
   /// A number in backend memory, if there is one: not 0 when a solve must end with singular_block.
   virtual const int* failure() const { return nullptr; }

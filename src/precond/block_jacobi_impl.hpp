@@ -68,6 +68,10 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
     if (stored) return std::nullopt;
     return inverse.view();
   }
+  std::optional<StoredBlocksView> stored_blocks() const override {
+    if (!stored) return std::nullopt;
+    return stored->view();
+  }
   std::optional<BlockBatchView<const T>> full_blocks() const override { return stored ? stored->full() : blocks(); }
   /// The inverse of a block as apply has it.
   std::vector<T> inverse_block(index_t block) const;

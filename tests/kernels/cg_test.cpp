@@ -43,11 +43,26 @@ class Scaling final : public detail::PreconditionerImpl<T> {
   std::unique_ptr<detail::OperatorImpl<T>> product_;
 };
 
+/// Block-Jacobi that shows nothing but its apply.
+template <Scalar T>
+class ApplyOnly final : public detail::PreconditionerImpl<T> {
+ public:
+  explicit ApplyOnly(const detail::PreconditionerImpl<T>& blocks) : blocks_(blocks) {}
+  index_t rows() const override { return blocks_.rows(); }
+  void apply(const T* r, T* z) const override { blocks_.apply(r, z); }
+  bool capturable() const override { return true; }
+
+ private:
+  const detail::PreconditionerImpl<T>& blocks_;
+};
+
 /// What z = M^-1 r goes through: r itself, phases of their own, and the phase that takes the blocks along.
-enum class Way { plain, separate, uniform_blocks, mixed_blocks };
+enum class Way { plain, separate, uniform_blocks, blocks_of_8, blocks_of_12, mixed_blocks };
 
 template <Scalar T>
 BlockPartition partition(index_t rows, Way way) {
+  if (way == Way::blocks_of_8) return BlockPartition::uniform(rows, 8);
+  if (way == Way::blocks_of_12) return BlockPartition::uniform(rows, 12);
   if (way == Way::uniform_blocks) {
     for (index_t order = 32; order > 1; --order)
       if (rows % order == 0) return BlockPartition::uniform(rows, order);
@@ -80,7 +95,7 @@ class Recurrence {
         q_(backend, size()),
         state_(backend, std::vector<State>{detail::cg_initial_state<compute_t<T>>(target, max_iterations)}) {
     if (way == Way::separate) scaling_.emplace(backend, n_);
-    if (way == Way::uniform_blocks || way == Way::mixed_blocks)
+    if (way != Way::plain && way != Way::separate)
       blocks_.emplace(backend, system_.view(), partition<T>(n_, way), options);
     p_.zero();
     q_.zero();
@@ -94,6 +109,7 @@ class Recurrence {
     return {n_, x_.data(), r_.data(), preconditioner() != nullptr ? z_.data() : r_.data(), p_.data(), q_.data()};
   }
   const detail::PreconditionerImpl<T>* preconditioner() const {
+    if (apply_only_) return &*apply_only_;
     if (blocks_) return &blocks_->preconditioner();
     return scaling_ ? &*scaling_ : nullptr;
   }
@@ -105,6 +121,9 @@ class Recurrence {
     update();
     direction();
   }
+
+  /// From now on blocks are applied by a phase of their own.
+  void hide_blocks() { apply_only_.emplace(blocks_->preconditioner()); }
 
   /// Several iterations, in one launch where there is one for this system.
   bool resides() { return ops().cg_can_reside(*product_, preconditioner()); }
@@ -150,6 +169,7 @@ class Recurrence {
   std::unique_ptr<detail::OperatorImpl<T>> product_;
   std::optional<Scaling<T>> scaling_;
   std::optional<BlockJacobi<T>> blocks_;
+  std::optional<ApplyOnly<T>> apply_only_;
   Array<T> x_, b_, r_, z_, p_, q_;
   Array<State> state_;
 };
@@ -301,6 +321,46 @@ BlockJacobiOptions in(Storage storage) {
   return options;
 }
 
+/// The phase that takes blocks of any storage along, against the apply and its own phases.
+template <Scalar T>
+void expect_update_as_by_apply(const System<T>& a, Way way, Storage storage) {
+  SCOPED_TRACE(::testing::Message() << "n = " << a.rows << ", way " << static_cast<int>(way) << ", "
+                                    << to_string(storage));
+  Recurrence<T> together(Backend::cuda(), a, way, 0.0, 100, in(storage));
+  Recurrence<T> apart(Backend::cuda(), a, way, 0.0, 100, in(storage));
+  apart.hide_blocks();
+  const double tolerance = 1e4 * epsilon<T>;
+  for (int step = 0; step < 3; ++step) {
+    SCOPED_TRACE(step);
+    together.iterate();
+    apart.iterate();
+    ASSERT_LE(relative_difference(together.r(), apart.r()), tolerance);
+    ASSERT_LE(relative_difference(together.z(), apart.z()), tolerance);
+    expect_close("rr", together.state().rr, apart.state().rr, tolerance);
+    expect_close("rho", together.state().rho, apart.state().rho, tolerance);
+    ASSERT_LE(relative_difference(together.x(), apart.x()), tolerance);
+  }
+}
+
+constexpr Storage other_storages[] = {Storage::packed, Storage::fp32, Storage::bf16, Storage::fp16, Storage::adaptive};
+
+TYPED_TEST(CgPhasesTest, SmallUpdateWithBlocksInEveryStorage) {
+  for (const Storage storage : other_storages) {
+    // Orders 9, 16, 32, 24, 28, 17.
+    for (const index_t m : {3, 4, 8, 12, 14, 17})
+      expect_update_as_by_apply(laplacian<TypeParam>(m), Way::uniform_blocks, storage);
+    expect_update_as_by_apply(laplacian<TypeParam>(12), Way::blocks_of_8, storage);
+    expect_update_as_by_apply(laplacian<TypeParam>(12), Way::blocks_of_12, storage);
+    expect_update_as_by_apply(laplacian<TypeParam>(17), Way::mixed_blocks, storage);
+  }
+}
+
+TYPED_TEST(CgPhasesTest, UpdateWithBlocksInEveryStorageOnManyThreadBlocks) {
+  for (const Storage storage : other_storages)
+    for (const Way way : {Way::uniform_blocks, Way::blocks_of_8, Way::mixed_blocks})
+      expect_update_as_by_apply(laplacian<TypeParam>(700), way, storage);
+}
+
 template <Scalar T>
 void expect_resident_iterations(const System<T>& a, Way way, Storage storage = Storage::full) {
   SCOPED_TRACE(::testing::Message() << "n = " << a.rows << ", way " << static_cast<int>(way) << ", "
@@ -331,8 +391,6 @@ TYPED_TEST(CgPhasesTest, SmallResidentIterationsMatchThePhases) {
   expect_resident_iterations(laplacian<TypeParam>(17), Way::uniform_blocks);
   expect_resident_iterations(long_rows<TypeParam>(200), Way::mixed_blocks);
 }
-
-constexpr Storage other_storages[] = {Storage::packed, Storage::fp32, Storage::bf16, Storage::fp16, Storage::adaptive};
 
 TYPED_TEST(CgPhasesTest, SmallResidentIterationsInEveryStorage) {
   for (const Storage storage : other_storages)

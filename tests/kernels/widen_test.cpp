@@ -89,7 +89,8 @@ TYPED_TEST(WidenTest, NotWhereNobodyReadsThem) {
   options.storage = Storage::packed;
   const auto few = laplacian<TypeParam>(23), many = laplacian<TypeParam>(600);
   const DeviceSystem<TypeParam, std::int32_t> small(backend, few), large(backend, many);
-  EXPECT_FALSE(full_blocks(BlockJacobi<TypeParam>(backend, small.view(), mixed_orders(few.rows, 33), options)));
+  EXPECT_FALSE(
+      full_blocks(BlockJacobi<TypeParam>(backend, small.view(), BlockPartition::uniform(few.rows, 33), options)));
   EXPECT_FALSE(full_blocks(BlockJacobi<TypeParam>(backend, large.view(), mixed_orders(many.rows, 8), options)));
 }
 
