@@ -1,9 +1,8 @@
 #pragma once
 
 #include "support/backends.hpp"
+#include "support/bits.hpp"
 #include "support/dense.hpp"
-
-#include <cstring>
 
 namespace blockjacobi::test {
 
@@ -30,11 +29,6 @@ void expect_accurate(const BlockJacobi<T>& m, const BlockDiagonal<T>& a) {
     EXPECT_LE(inverse_error<T>(a.blocks[i], stored_inverse(m, b)), inverse_accuracy)
         << "block " << b << " of order " << a.blocks[i].rows();
   }
-}
-
-template <Scalar T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 }  // namespace blockjacobi::test

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/backend_impl.hpp"
+#include "support/bits.hpp"
 
 #include <blockjacobi/array.hpp>
 #include <blockjacobi/block_batch.hpp>
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -50,11 +50,6 @@ std::vector<T> random_vector(std::size_t size, unsigned seed) {
   std::vector<T> v(size);
   for (T& x : v) x = random_scalar<T>(generator);
   return v;
-}
-
-template <class V>
-bool same_bits(const std::vector<V>& a, const std::vector<V>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(V)) == 0);
 }
 
 /// max |a - b| / max |b|, or the absolute difference where b = 0; NaN if there is one.

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+namespace blockjacobi::test {
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+}  // namespace blockjacobi::test
