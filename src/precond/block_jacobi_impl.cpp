@@ -200,9 +200,9 @@ std::size_t required_bytes(const Backend& backend, const BlockLayout& layout, co
                            const PositionMapSize& map, offset_t nnz) {
   const auto blocks = static_cast<std::size_t>(layout.blocks());
   const std::optional<Format> format = format_of<T>(options.storage);
-  const std::size_t inverses =
-      format == Format::full ? static_cast<std::size_t>(layout.size()) * sizeof(T) + blocks * sizeof(BlockSlot)
-                             : StoredBlocks<T>::bytes_bound(layout, format, storage_ops<T>(backend).chunk_bytes());
+  const std::size_t inverses = format == Format::full
+                                   ? static_cast<std::size_t>(layout.size()) * sizeof(T) + blocks * sizeof(BlockSlot)
+                                   : StoredBlocks<T>::bytes_bound(backend, layout, format);
   const std::size_t tiles = BackendTiles::required_bytes(make_tiles<T>(backend, layout, options));
   return inverses + tiles + (blocks + 1) * sizeof(MapSlot) +
          static_cast<std::size_t>(map.words) * (map.narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) +

@@ -4,6 +4,7 @@
 #include "core/shared/compute_type.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace blockjacobi::detail {
@@ -78,6 +79,18 @@ SetupChunks make_setup_chunks(const BlockLayout& layout, std::size_t scalar_byte
 }
 
 template <Scalar T>
+bool StoredBlocks<T>::keeps_full(const Backend& backend, const BlockLayout& layout) {
+  return storage_ops<T>(backend).are_read_in_full(layout.groups(), layout.rows());
+}
+
+template <Scalar T>
+SetupChunks StoredBlocks<T>::chunks_of(const Backend& backend, const BlockLayout& layout) {
+  const std::size_t all = std::numeric_limits<std::size_t>::max();
+  return make_setup_chunks(layout, sizeof(T),
+                           keeps_full(backend, layout) ? all : storage_ops<T>(backend).chunk_bytes());
+}
+
+template <Scalar T>
 StoredBlocks<T>::StoredBlocks(const Backend& backend, const BlockLayout& layout, Format format)
     : StoredBlocks(backend, layout, format, 0.0) {}
 
@@ -92,7 +105,7 @@ StoredBlocks<T>::StoredBlocks(const Backend& backend, const BlockLayout& layout,
       layout_(layout),
       format_(format.value_or(Format::full)),
       accuracy_(accuracy),
-      keeps_full_(false),
+      keeps_full_(keeps_full(backend, layout)),
       setup_slots_(backend, layout.slots().size()),
       work_(backend, 0),
       data_(backend, 0),
@@ -101,11 +114,10 @@ StoredBlocks<T>::StoredBlocks(const Backend& backend, const BlockLayout& layout,
       place_(backend, 0),
       formats_(backend, format ? 0 : layout.slots().size()),
       unsuited_(backend, 2) {
-  SetupChunks chunks = make_setup_chunks(layout, sizeof(T), storage_ops<T>(backend).chunk_bytes());
+  SetupChunks chunks = chunks_of(backend, layout);
   setup_slots_.copy_from_host(chunks.slots.data());
   work_ = Array<T>(backend, index(chunks.size));
   chunks_ = std::move(chunks.groups);
-  keeps_full_ = chunks_.size() == 1 && storage_ops<T>(backend).are_read_in_full(layout.groups(), layout.rows());
   exponents_.zero();
   unsuited_.zero();
   if (format) allocate(layout, std::span(&*format, 1));
@@ -145,7 +157,7 @@ StoredBlocksView StoredBlocks<T>::view() const {
 
 template <Scalar T>
 std::optional<BlockBatchView<const T>> StoredBlocks<T>::full() const {
-  if (!keeps_full_) return std::nullopt;
+  if (!keeps_full_ || chunks_.empty()) return std::nullopt;
   return chunk(chunks_.front());
 }
 
@@ -163,10 +175,10 @@ std::size_t inverse_bytes_bound(const BlockLayout& layout, std::optional<Format>
 }
 
 template <Scalar T>
-std::size_t StoredBlocks<T>::bytes_bound(const BlockLayout& layout, std::optional<Format> format,
-                                         std::size_t chunk_bytes) {
+std::size_t StoredBlocks<T>::bytes_bound(const Backend& backend, const BlockLayout& layout,
+                                         std::optional<Format> format) {
   const auto blocks = static_cast<std::size_t>(layout.blocks());
-  const std::size_t work = index(make_setup_chunks(layout, sizeof(T), chunk_bytes).size) * sizeof(T);
+  const std::size_t work = index(chunks_of(backend, layout).size) * sizeof(T);
   return inverse_bytes_bound<T>(layout, format) + work +
          blocks * (sizeof(BlockSlot) + sizeof(StoredSlot) + sizeof(std::int16_t)) + 2 * sizeof(int) +
          (format ? 0 : blocks * (sizeof(index_t) + sizeof(Format)));

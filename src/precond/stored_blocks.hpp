@@ -65,7 +65,7 @@ class StoredBlocks {
   const BlockLayout& layout() const { return layout_; }
   std::size_t inverse_bytes() const { return data_.bytes(); }
   /// An upper bound of bytes() for that format (none: adaptive), before anything is allocated.
-  static std::size_t bytes_bound(const BlockLayout& layout, std::optional<Format> format, std::size_t chunk_bytes);
+  static std::size_t bytes_bound(const Backend& backend, const BlockLayout& layout, std::optional<Format> format);
   /// The block that the apply uses, widened, column-major. Waits.
   std::vector<T> block(offset_t slot) const;
   const std::vector<StoredGroup>& groups() const { return groups_; }
@@ -79,6 +79,9 @@ class StoredBlocks {
 
  private:
   StoredBlocks(const Backend& backend, const BlockLayout& layout, std::optional<Format> format, double accuracy);
+  /// Whether a solver reads them in full; then all are set up together.
+  static bool keeps_full(const Backend& backend, const BlockLayout& layout);
+  static SetupChunks chunks_of(const Backend& backend, const BlockLayout& layout);
   void allocate(const BlockLayout& layout, std::span<const Format> formats);
   StorageStatusView status_view() { return {unsuited_.data(), unsuited_.data() + 1, layout_.blocks()}; }
   BlockBatchView<T> chunk(const std::vector<BlockGroup>& groups) const;
@@ -111,7 +114,7 @@ void StoredBlocks<T>::fill(const T* values, const PositionMapView& map, const Bl
     set_up(work);
     ops.store(values, map, work, view(), check ? accuracy_ : 0.0, status, status_view(), scratch);
   }
-  if (keeps_full_) ops.widen(view(), chunk(chunks_.front()));
+  if (keeps_full_ && !chunks_.empty()) ops.widen(view(), chunk(chunks_.front()));
 }
 
 template <Scalar T>

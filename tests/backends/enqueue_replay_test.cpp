@@ -149,7 +149,8 @@ TYPED_TEST(EnqueuedSolveOnBackend, RecordedCgInOtherStorageSeesNewValues) {
     SCOPED_TRACE(to_string(storage));
     BlockJacobiOptions blocks;
     blocks.storage = storage;
-    System<T> s(this->make_backend(), grid_matrix<T>(14), 7, blocks);
+    System<T> s(this->make_backend(), grid_matrix<T>(14), 7, blocks), full(s.backend, s.matrix, 7);
+    EXPECT_EQ(resides(s.backend, Parts<T>(s)), resides(s.backend, Parts<T>(full)));
     auto options = options_for<T>();
     options.max_iterations = 80;
     expect_cg_replay(s, Parts<T>(s), options);

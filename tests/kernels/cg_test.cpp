@@ -448,6 +448,8 @@ System<T> uneven_rows() {
 
 TYPED_TEST(CgPhasesTest, ResidentIterationsWithMoreRowsThanThreads) {
   expect_resident_iterations(uneven_rows<TypeParam>(), Way::mixed_blocks);
+  // Inverses that are set up together, although they are more than others are at once.
+  expect_resident_iterations(uneven_rows<TypeParam>(), Way::uniform_blocks, Storage::packed);
 }
 
 TYPED_TEST(CgPhasesTest, SmallResidentIterationsEndWithTheStop) {
