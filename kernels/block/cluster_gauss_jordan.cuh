@@ -106,7 +106,6 @@ struct ClusterGaussJordan : GaussJordanSteps<C, W, largest_blocked_order / 32> {
   __device__ void eliminate_for_all(const detail::MatrixRef<C>& target, int first) const {
     const int width = min(outer, n - first);
     const int info = eliminate_panel(first, width);
-    __syncthreads();
     if (thread() == 0) keys.info = keys.non_finite != 0 ? -1 : info;
     store_panel(target, first, width);
   }

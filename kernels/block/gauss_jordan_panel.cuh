@@ -170,8 +170,15 @@ struct GaussJordanPanel {
                 [&](int c) { return state[first + c].pivot_row; });
   }
 
-  /// All steps of the panel; returns 0, or the step (1-based) whose pivot is exactly zero.
+  /// All steps of the panel, and a barrier; returns 0, or the step (1-based) whose pivot is exactly zero.
   __device__ int eliminate_panel(int first, int width) const {
+    const int info = eliminate_steps(first, width);
+    __syncthreads();
+    return info;
+  }
+
+ private:
+  __device__ int eliminate_steps(int first, int width) const {
 #pragma unroll 1
     for (int c = 0; c < width; c += W) {
       const int inner = min(W, width - c);
@@ -187,7 +194,6 @@ struct GaussJordanPanel {
     return 0;
   }
 
- private:
   /// The magnitude words of NaN and Inf are at least this.
   static constexpr unsigned non_finite_word = static_cast<unsigned>(ExponentField<Real>::top)
                                               << ExponentField<Real>::shift;

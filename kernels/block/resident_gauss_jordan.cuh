@@ -39,7 +39,6 @@ struct ResidentGaussJordan : GaussJordanPanel<C, W, MostWarps> {
 #pragma unroll 1
     for (int first = 0; first < n; first += outer) {
       const int info = here.eliminate_panel(first, min(outer, n - first));
-      __syncthreads();
       if (info != 0 || keys.non_finite != 0) return {info, false};
       here.transform(tile, first);
 #pragma unroll 1

@@ -38,7 +38,6 @@ struct StreamedGaussJordan : GaussJordanSteps<C, W, MostWarps> {
       put(tile, final);
       if (!final) {
         const int info = eliminate_panel(first, width);
-        __syncthreads();
         if (info != 0 || keys.non_finite != 0) return {info, false};
         if (!in_place && thread() < width) state[first + thread()].place = state[first + thread()].pivot_row;
       }

@@ -18,7 +18,6 @@ struct WholeGaussJordan : GaussJordanPanel<C, W, MostWarps> {
     start();
     load(source);
     const int info = eliminate_panel(0, n);
-    __syncthreads();
     if (info != 0 || keys.non_finite != 0) return {info, false};
     write_permuted(target);
     return {0, true};
