@@ -6,12 +6,13 @@
 
 namespace blockjacobi::kernels {
 
-/// Where getrf's interchanges bring row i; behind the last of them stand such that interchange nothing.
-__device__ inline int place_after_interchanges(const Vector16<index_t>* ipiv, int n, int i) {
+/// Where getrf's interchanges bring row i; they are aligned to 16 bytes, and behind the last of them stand such that
+/// interchange nothing, up to a multiple of 4.
+__device__ inline int place_after_interchanges(const index_t* ipiv, int n, int i) {
   int place = i + 1;
 #pragma unroll 4
   for (int first = 0; first < n; first += 4) {
-    const Vector16<index_t> four = ipiv[first / 4];
+    const Vector16<index_t> four = reinterpret_cast<const Vector16<index_t>*>(ipiv)[first / 4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int pivot = four.value[k], own = first + k + 1;
@@ -29,7 +30,7 @@ __device__ inline void find_interchanged_rows(const index_t* ipiv, int n, int* r
   rows[thread] = ipiv == nullptr ? thread : thread < n ? ipiv[thread] : thread + 1;
   __syncthreads();
   if (ipiv == nullptr) return;
-  const int place = place_after_interchanges(reinterpret_cast<const Vector16<index_t>*>(rows), n, thread);
+  const int place = place_after_interchanges(rows, n, thread);
   __syncthreads();  // all interchanges are read
   rows[place] = thread;
   __syncthreads();

@@ -3,6 +3,7 @@
 #include "kernels/block/block_gauss_jordan.cuh"
 #include "kernels/block/block_lu_inverse.cuh"
 #include "kernels/block/cluster_gauss_jordan.cuh"
+#include "kernels/block/interchanged_rows.cuh"
 #include "kernels/block/permute_columns.cuh"
 #include "kernels/global/blocked_launch.cuh"
 
@@ -15,17 +16,6 @@ template <class C>
 __device__ void fill_matrix(const detail::MatrixRef<C>& x, C value) {
   for (int j = static_cast<int>(threadIdx.x) / 32; j < x.cols; j += static_cast<int>(blockDim.x) / 32)
     for (int i = static_cast<int>(threadIdx.x) % 32; i < x.rows; i += 32) x(i, j) = value;
-}
-
-/// Where getrf's interchanges, counted from 1, bring row `row`.
-__device__ inline int interchanged(int row, const int* ipiv, int n) {
-  int place = row;
-#pragma unroll 4
-  for (int k = 0; k < n; ++k) {
-    const int pivot = ipiv[k] - 1;
-    place = place == k ? pivot : place == pivot ? k : place;
-  }
-  return place;
 }
 
 /// By Gauss-Jordan elimination, one matrix a thread block of at most Threads threads. Blocks thread blocks a
@@ -66,18 +56,18 @@ __global__ void __launch_bounds__(largest_blocked_order, 1)
 
 /// Shared memory of the inversion from the factors, before what BlockLuInverse has.
 struct GetriLayout {
-  int* column;      ///< n: of x, for each of U
+  int* column;      ///< n and up to 3 more: getrf's interchanges, then of x, for each of U
   int* source_row;  ///< n: which row of A is at each position
   int* zero;        ///< first zero of the diagonal of U (1-based), or INT_MAX
   int* non_finite;
   unsigned char* scratch;
 
   __host__ __device__ static constexpr std::size_t bytes(int n) {
-    return aligned_bytes(static_cast<std::size_t>(2 * n + 2) * sizeof(int));
+    return aligned_bytes(static_cast<std::size_t>(2 * n + 5) * sizeof(int));
   }
   __device__ GetriLayout(unsigned char* shared, int n)
       : column(reinterpret_cast<int*>(shared)),
-        source_row(column + n),
+        source_row(column + n + 3),
         zero(source_row + n),
         non_finite(zero + 1),
         scratch(shared + bytes(n)) {}
@@ -96,7 +86,8 @@ __global__ void __launch_bounds__(Threads, Blocks)
   if (n <= largest_tiny_order) return;
   const auto inverse = detail::matrix_of(x, k, n, n);
   const GetriLayout memory(shared, n);
-  if (thread < n) memory.column[thread] = ipiv[k * lu.rows + thread];
+  if (thread < (n + 3) / 4 * 4)
+    memory.column[thread] = thread < n ? ipiv[k * lu.rows + thread] : thread + 1;
   if (thread == 0) {
     *memory.zero = INT_MAX;
     *memory.non_finite = 0;
@@ -111,7 +102,7 @@ __global__ void __launch_bounds__(Threads, Blocks)
       finite = detail::finite(value) && finite;
     }
   if (!finite) atomicOr(memory.non_finite, 1);
-  if (thread < n) memory.source_row[interchanged(thread, memory.column, n)] = thread;
+  if (thread < n) memory.source_row[place_after_interchanges(memory.column, n, thread)] = thread;
   __syncthreads();
   const int zero = *memory.zero;
   if (thread == 0) info[k] = zero == INT_MAX ? 0 : zero;
