@@ -86,8 +86,7 @@ __global__ void __launch_bounds__(Threads, Blocks)
   if (n <= largest_tiny_order) return;
   const auto inverse = detail::matrix_of(x, k, n, n);
   const GetriLayout memory(shared, n);
-  if (thread < (n + 3) / 4 * 4)
-    memory.column[thread] = thread < n ? ipiv[k * lu.rows + thread] : thread + 1;
+  if (thread < (n + 3) / 4 * 4) memory.column[thread] = thread < n ? ipiv[k * lu.rows + thread] : thread + 1;
   if (thread == 0) {
     *memory.zero = INT_MAX;
     *memory.non_finite = 0;
