@@ -109,10 +109,11 @@ template <class C>
 void apply_columns(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
                    std::span<const detail::StoredGroup> groups, const ApplyColumns<C>& arguments, CUstream_st* stream);
 
-/// Whether cg_update() takes these blocks.
-bool are_tiny_of_one_narrow_format(std::span<const detail::StoredGroup> groups);
+/// Whether cg_update() takes these blocks: up to order 32 and all in one narrow format, in 16 bits also of one order
+/// that is a multiple of 4.
+bool cg_update_takes(std::span<const detail::StoredGroup> groups);
 
-/// r -= alpha q, z = X r for stored blocks, rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
+/// r -= alpha q, z = X r for blocks that cg_update_takes(), rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
 template <class C>
 void cg_update(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
                std::span<const detail::StoredGroup> groups, const CgVectors<C>& v, detail::CgState<C>* state,

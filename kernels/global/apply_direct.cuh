@@ -3,6 +3,7 @@
 #include "kernels/global/apply_plan.hpp"
 #include "kernels/global/stored_elements.cuh"
 #include "kernels/launch_storage.hpp"
+#include "kernels/subwarp/deal_out.cuh"
 #include "kernels/tuning/apply.hpp"
 
 namespace blockjacobi::kernels {
@@ -75,23 +76,6 @@ __global__ void __launch_bounds__(direct_apply_threads)
   }
 }
 
-/// Sums up s over `lanes` neighbours, with n / lanes of the sums left in each: the first in the first lane.
-template <int n, int lanes>
-__device__ void sum_and_deal_out(double (&s)[n], int rank) {
-  int count = n;
-#pragma unroll
-  for (int distance = lanes / 2; distance > 0; distance /= 2) {
-    count /= 2;
-    const bool upper = (rank & distance) != 0;
-#pragma unroll
-    for (int i = 0; i < n / 2; ++i) {
-      if (i >= count) break;
-      const double kept = upper ? s[i + count] : s[i], given = upper ? s[i] : s[i + count];
-      s[i] = kept + __shfl_xor_sync(~0u, given, distance);
-    }
-  }
-}
-
 /// z = alpha X r + beta z, X in a narrow format: a lane reads its columns of X as one piece, and the rows of z are
 /// dealt out as the columns were.
 template <detail::Format format, int n, class Blocks>
@@ -132,7 +116,7 @@ __global__ void __launch_bounds__(direct_apply_threads)
 #pragma unroll
       for (int i = 0; i < n; ++i) sum[i] += element(j * n + i) * r[j];
   }
-  sum_and_deal_out<n, lanes>(sum, block.rank);
+  sum_and_deal_out<lanes>(sum, block.rank);
   if (!block.exists) return;
   const double factor = detail::power_of_two(double(), exponent);
 #pragma unroll

@@ -1,6 +1,7 @@
 #include "kernels/global/cg_update.cuh"
 #include "kernels/global/stored_elements.cuh"
 #include "kernels/launch_storage.hpp"
+#include "kernels/subwarp/deal_out.cuh"
 
 namespace blockjacobi::kernels {
 
@@ -14,22 +15,8 @@ inline constexpr int pieces_at_once = cg_update_pieces(sizeof(C));
 template <class C>
 inline constexpr int columns_at_once = cg_update_columns(sizeof(C), detail::Arithmetic<C>::is_complex);
 
-/// Adds up s over the V lanes of a warp that are `distance` apart; lane v of them gets element v of the sum.
-template <int V, class C>
-__device__ C deal_out_sum(C (&s)[V], int v, int distance) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-  for (int half = V / 2; half > 0; half /= 2) {
-    const bool upper = (v & half) != 0;
-#pragma unroll
-    for (int i = 0; i < V / 2; ++i) {
-      if (i >= half) break;
-      const C kept = upper ? s[i + half] : s[i], given = upper ? s[i] : s[i + half];
-      s[i] = kept + broadcast_within(given, lane ^ (half * distance), 32);
-    }
-  }
-  return s[0];
-}
+/// Elements in 16 bits that a lane reads at least: one by one they are slower than an apply of its own.
+constexpr int narrow_piece = 4;
 
 /// Blocks of one order, a multiple of V, in pieces of V elements of a column: fewer loads and shuffles than with an
 /// element a lane. Of the `width` lanes that have a block, lane p + g width / V reads the rows V p .. V p + V - 1 of
@@ -41,7 +28,7 @@ struct PieceRows {
 
   __device__ OwnRow row(offset_t task) const {
     OwnRow own = own_row(tasks, task);
-    const int across = own.width / V, rank = V * (own.rank & (across - 1)) + own.rank / across;
+    const int lanes = own.width / V, rank = V * (own.rank & (lanes - 1)) + own.rank / lanes;
     own.row += rank - own.rank;
     own.rank = rank;
     own.exists = rank < own.order;
@@ -52,7 +39,7 @@ struct PieceRows {
     constexpr int K = pieces_at_once<C>;
     using Elements = StoredElements<C, format>;
     const Elements x(tasks.inverse + own.start, own.exists ? exponents[own.slot] : 0);
-    const int steps = tasks.order / V, across = own.width / V, g = own.rank % V;
+    const int steps = tasks.order / V, lanes = own.width / V, g = own.rank % V;
     C sum[V] = {};
     for (int first = 0; first < steps; first += K) {
       typename Elements::template Piece<V> pieces[K] = {};
@@ -62,13 +49,14 @@ struct PieceRows {
           pieces[k] = x.template load_piece<V>(own.rank - g + (V * (first + k) + g) * tasks.order);
 #pragma unroll
       for (int k = 0; k < K; ++k) {
-        const C factor = broadcast_within(r, first + k + g * across, own.width);
+        const C factor = broadcast_within(r, first + k + g * lanes, own.width);
         if (first + k >= steps) continue;
 #pragma unroll
         for (int v = 0; v < V; ++v) sum[v] += x.widened(pieces[k], v) * factor;
       }
     }
-    return x.scaled(deal_out_sum(sum, g, across));
+    sum_and_deal_out<V>(sum, g, lanes);
+    return x.scaled(sum[0]);
   }
 };
 
@@ -93,14 +81,16 @@ __global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.res
   update_by_blocks(PieceRows<C, format, V>{tasks, exponents}, tasks.warps, v, state, workspace);
 }
 
-/// Elements of a piece: up to 16 bytes that the order is a multiple of; 1 if there are none.
+/// Elements of a piece: 16 bytes if the order is a multiple of that, else 8 bytes of numbers in 16 bits, or, where
+/// those are not taken, one element.
 template <class C, Format format, class Use>
 void with_piece(int order, Use use) {
   constexpr int most = 16 / static_cast<int>(sizeof(typename StoredElements<C, format>::Stored));
   if (order > 0 && order % most == 0) return use(std::integral_constant<int, most>{});
-  if constexpr (most > 4)
-    if (order > 0 && order % 4 == 0) return use(std::integral_constant<int, 4>{});
-  use(std::integral_constant<int, 1>{});
+  if constexpr (format == Format::fp32)
+    use(std::integral_constant<int, 1>{});
+  else if constexpr (most > narrow_piece)
+    use(std::integral_constant<int, narrow_piece>{});
 }
 
 template <class C, Format format>
@@ -120,9 +110,13 @@ void launch_update(const std::byte* data, const detail::StoredSlot* slots, const
 
 }  // namespace
 
-bool are_tiny_of_one_narrow_format(std::span<const detail::StoredGroup> groups) {
+bool cg_update_takes(std::span<const detail::StoredGroup> groups) {
+  if (groups.empty()) return false;
+  const detail::StoredGroup& first = groups.front();
+  const bool in_pieces = groups.size() == 1 && first.size % narrow_piece == 0;
+  if (!detail::is_narrow(first.format) || (first.format != Format::fp32 && !in_pieces)) return false;
   return std::ranges::all_of(groups, [&](const detail::StoredGroup& group) {
-    return detail::is_narrow(group.format) && group.format == groups.front().format && group.size <= largest_tiny_order;
+    return group.format == first.format && group.size <= largest_tiny_order;
   });
 }
 
@@ -130,7 +124,7 @@ template <class C>
 void cg_update(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
                std::span<const detail::StoredGroup> groups, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream) {
-  const Format format = groups.empty() ? Format::bf16 : groups.front().format;
+  const Format format = groups.front().format;
   if (format == Format::bf16)
     return launch_update<C, Format::bf16>(data, slots, exponents, groups, v, state, workspace, stream);
   if (format == Format::fp16)
