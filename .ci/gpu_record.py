@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 
@@ -143,15 +144,22 @@ def run_tests(programs, folder):
     return outcome
 
 
-def sanitize_share(tool, program, names, share):
-    """One share of the named tests under one tool."""
+def sanitize_share(tool, program, names):
+    """The named tests under one tool; what came of them."""
     # why cuSPARSE is left out: racecheck reports hazards inside its own SpMV kernels, which are not ours to mend.
     command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(SANITIZER_ERROR_STATUS),
-               "--kernel-name-exclude", "kns=cusparse", str(program), f"--gtest_filter={':'.join(names[share::SHARDS])}"]
+               "--kernel-name-exclude", "kns=cusparse", str(program), f"--gtest_filter={':'.join(names)}"]
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                             check=False)
     print(*slowest_tests(answer.stdout), sep="\n", flush=True)
-    return answer
+    return {
+        "tests": names,
+        "status": answer.returncode,
+        "summary": sorted({text for _, text in SUMMARY.findall(answer.stdout)}),
+        "no_cuda_call": NO_CUDA_CALL in answer.stdout,
+        "clean": is_clean(answer),
+        "lines": shown_lines(answer.stdout),
+    }
 
 
 def slowest_tests(output, count=2):
@@ -185,24 +193,32 @@ def shown_lines(output, most=200):
     return lines[-most:]
 
 
-def sanitize(tool, program, pattern):
+def sanitize(tool, program, pattern, record):
     """Runs one tool over the tests that match, in shares side by side since the tools are slow; outcome and text. Tests
-    of kernels whose thread blocks wait for each other come last and alone: other programs on the GPU make them slow."""
+    of kernels whose thread blocks wait for each other come last and alone: other programs on the GPU make them slow.
+    Shares that an earlier run, which was stopped, found clean are not run again."""
     names = list_tests(program, pattern)
-    alone = [name for name in names if "Resident" in name]
-    shared = [name for name in names if name not in alone]
+    shares = record.clean_shares(tool, program.name)
+    done = {name for share in shares for name in share["tests"]}
+    alone = [name for name in names if "Resident" in name and name not in done]
+    shared = [name for name in names if "Resident" not in name and name not in done]
+
+    def run(tests):
+        share = sanitize_share(tool, program, tests)
+        record.add_share(tool, program.name, share)
+        return share
+
     with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
-        answers = list(pool.map(lambda share: sanitize_share(tool, program, shared, share),
-                                range(min(SHARDS, len(shared)))))
-    answers += [sanitize_share(tool, program, alone[i:i + 1], 0) for i in range(len(alone))]
+        shares += list(pool.map(run, (shared[i::SHARDS] for i in range(min(SHARDS, len(shared))))))
+    shares += [run([name]) for name in alone]
     result = {
         "tests": len(names),
-        "status": max(answer.returncode for answer in answers),
-        "summary": "; ".join(sorted({text for answer in answers for _, text in SUMMARY.findall(answer.stdout)})),
-        "no_cuda_call": all(NO_CUDA_CALL in answer.stdout for answer in answers),
-        "clean": all(is_clean(answer) for answer in answers),
+        "status": max(share["status"] for share in shares),
+        "summary": "; ".join(sorted({text for share in shares for text in share["summary"]})),
+        "no_cuda_call": all(share["no_cuda_call"] for share in shares),
+        "clean": all(share["clean"] for share in shares),
     }
-    shown = [line for answer in answers for line in shown_lines(answer.stdout)]
+    shown = [line for share in shares for line in share["lines"]]
     text = "\n".join([f"# {tool} {program.name} --gtest_filter={pattern}: {result['tests']} tests, "
                       f"status {result['status']}", *shown])
     return result, text
@@ -219,20 +235,21 @@ def run_sanitizer(tool, programs, pattern, record):
             continue
         print(f"== {tool} {program.name}", flush=True)
         begin = time.monotonic()
-        result, text = sanitize(tool, program, pattern)
+        result, text = sanitize(tool, program, pattern, record)
         print(text, f"== {tool} {program.name}: {time.monotonic() - begin:.0f} s", sep="\n", flush=True)
         record.add_sanitizer(tool, program.name, result, text, [other.name for other in wanted])
 
 
 class Record:
-    """The files of the record, written after every stage: a run that is stopped leaves what it found, and one of other
-    stages on the same sources goes on from there."""
+    """The files of the record, written after every stage and every share of a sanitizer's: a run that is stopped leaves
+    what it found, and one on the same sources goes on from there."""
 
     def __init__(self, folder, head):
         self.folder = folder
         self.path = folder / "gpu-record.json"
         self.values = self.earlier(head["sources_sha256"]) | head
         self.values.setdefault("sanitizers", {})
+        self.lock = threading.Lock()
 
     def earlier(self, sources):
         try:
@@ -260,7 +277,26 @@ class Record:
         programs = self.values["sanitizers"].get(tool, {}).get("programs", {})
         return programs.get(program, {}).get("clean", False)
 
+    def clean_shares(self, tool, program):
+        """Shares of a program that were clean before a run was stopped."""
+        return list(self.values.get("unfinished", {}).get(tool, {}).get(program, []))
+
+    def add_share(self, tool, program, share):
+        if not share["clean"]:
+            return
+        with self.lock:
+            self.values.setdefault("unfinished", {}).setdefault(tool, {}).setdefault(program, []).append(share)
+            self.write()
+
+    def forget_shares(self, tool, program):
+        """They are part of the program's outcome now."""
+        unfinished = self.values.get("unfinished", {})
+        unfinished.get(tool, {}).pop(program, None)
+        if not any(unfinished.values()):
+            self.values.pop("unfinished", None)
+
     def add_sanitizer(self, tool, program, result, text, wanted):
+        self.forget_shares(tool, program)
         programs = self.values["sanitizers"].get(tool, {}).get("programs", {}) | {program: result}
         checked = [found for found in programs.values() if not found["no_cuda_call"]]
         self.values["sanitizers"][tool] = {
