@@ -197,7 +197,7 @@ def table(rows):
                         + ("no target" if target is None else short(target)) + ("; slower" if "slower" in word else ""))
         cells = [f"{t / own:.1f}" if t else "-" for t in times]
         lines.append(f"| {order_in_words(row)} | {row['batch']} | {row['time_ms']:.3f} | {short(percent)} | " + " | ".join(cells)
-                     + f" | "
+                     + " | "
                      + ("-" if target is None else f"{target:.0f}" if target >= 1 else short(target)) + f" | {word} |")
     missed = len(gaps) - besides
     summary = f"{judged} rows with a target, {missed - slow} under it, {slow} slower than the best peer"

@@ -155,7 +155,8 @@ class Tables:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("record", type=pathlib.Path)
     parser.add_argument("--given", type=pathlib.Path, default=HERE / "given" / "h200_solves.tsv")
     parser.add_argument("--output", type=pathlib.Path)

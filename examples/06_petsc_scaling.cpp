@@ -5,9 +5,8 @@
 // problem (strong scaling). All that a PETSc program needs for it is the registration; the rest are PETSc's own
 // options. The blocks do not depend on the number of ranks, and so neither do the iterations: the program checks that.
 //
-//   -points 16     points along each edge of the cube that one rank has in the weak table; the strong one shares the
-//   cube
-//                  of the largest number of ranks
+//   -points 16     points along each edge of the cube that one rank has in the weak table; the strong table
+//                  shares the cube of the largest number of ranks
 //
 // sample run: mpirun --oversubscribe -n 4 06_petsc_scaling -points 8
 // sample run: mpirun --oversubscribe -n 2 06_petsc_scaling -points 8 -pc_blockjacobi_size 12 -ksp_view

@@ -1,6 +1,8 @@
-// Blocks of rows that are not neighbours. Two unknowns live on every node of a chain, u and v; all u are numbered
-// first, then all v, as many finite element codes do it. The strong coupling is that of u and v on the same node:
-// blocks of neighbours in the numbering miss it, blocks by label hold it.
+// Example 7: blocks of rows that are not neighbours.
+//
+// Two unknowns live on every node of a chain, u and v; all u are numbered first, then all v, as many finite element
+// codes do it. The strong coupling is that of u and v on the same node: blocks of neighbours in the numbering miss it,
+// blocks by label hold it.
 //
 // sample run: 07_blocks_by_labels
 // sample run: 07_blocks_by_labels 5000
@@ -34,6 +36,10 @@ CsrMatrix<double> two_fields(index_t nodes) {
 
 int main(int argc, char** argv) {
   const index_t nodes = argc > 1 ? std::atoi(argv[1]) : 1000;
+  if (nodes < 2) {
+    std::fprintf(stderr, "usage: 07_blocks_by_labels [NODES], at least 2\n");
+    return 2;
+  }
   const CsrMatrix<double> matrix = two_fields(nodes);
   const std::vector<double> b(static_cast<std::size_t>(matrix.rows()), 1.0);
   const Backend backend = Backend::host();

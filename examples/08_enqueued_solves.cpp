@@ -2,9 +2,8 @@
 //
 // Two substances diffuse on a grid and react with each other, in implicit Euler steps: a system with two unknowns a
 // node whose pattern never changes and whose values do. Everything a step needs is allocated beforehand:
-//   - BsrMatrix keeps the matrix in 2 x 2 node blocks, BlockJacobi its preconditioner; refresh() of either takes the
-//   new
-//     values where they lie;
+//   - BsrMatrix keeps the matrix in 2 x 2 node blocks, BlockJacobi its preconditioner; refresh() of either takes
+//     the new values where they lie;
 //   - cg_enqueue() solves with at most so many iterations and leaves the outcome in the backend's memory.
 // So a step enqueues work and returns. On CUDA the body of step() may be recorded in a graph of yours
 // (cudaStreamBeginCapture on the stream that was given to Backend::cuda) and replayed. The statuses are read once, at
