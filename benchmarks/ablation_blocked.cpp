@@ -1,8 +1,7 @@
 /// The design variants of batched LU and of the inversion after it above order 32, and the library's kernels after
 /// them, as records in JSON: width of the panels, left- or right-looking, interchange of rows, delayed or timely
-/// correction, resources of all panels or of each, levels of blocking. From three papers: LU and inversion of orders 33
-/// to 190 by blocked algorithms on a TITAN V; LU with several levels of blocking on a V100 (2019); one-sided
-/// factorizations of many small matrices (2015).
+/// correction, resources of all panels or of each, levels of blocking. From the inversion paper, the multi-level paper
+/// and the 2015 paper of results/README.md.
 ///
 ///   ablation_blocked OUT.json [--orders 64,128,256,512] [--scalars d] [--operations lu,getri] [--repetitions 5]
 ///                    [--matrices 2000] [--gigabytes 1] [--sources-sha256 HASH]

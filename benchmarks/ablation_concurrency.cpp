@@ -1,8 +1,7 @@
 /// Many matrices at once or one after the other, as records in JSON. On the GPU the rank-k updates of a blocked LU by
 /// cuBLAS: a call of gemm for each matrix on 1 to 32 streams, against one call for all (gemmBatched,
 /// gemmStridedBatched). On the host factorizations with one core a matrix, by the host backend and by LAPACK, against
-/// LAPACK with all cores on one matrix after the other. From the paper on one-sided factorizations of many small
-/// matrices (2015).
+/// LAPACK with all cores on one matrix after the other. From the 2015 paper of results/README.md.
 ///
 ///   ablation_concurrency OUT.json [--orders 64,128,256,512] [--widths 16,32] [--matrices 1000]
 ///                        [--host-orders 32,64,128,256,512] [--host-operations lu,cholesky,qr] [--threads 0]

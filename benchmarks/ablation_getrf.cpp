@@ -1,7 +1,6 @@
 /// The design variants of batched LU and inversion for tiny matrices, and the library's kernels after them, as records
 /// in JSON: threads in one or two dimensions, rows in shared memory or registers, eager or lazy interchange, matrices a
-/// thread block, inversion in one launch or four (A. Abdelfattah, A. Haidar, S. Tomov, J. Dongarra, "Factorization and
-/// inversion of a million matrices using GPUs: challenges and countermeasures", 2017).
+/// thread block, inversion in one launch or four. From the 2017 paper of results/README.md.
 ///
 ///   ablation_getrf OUT.json [--orders 4,8,12,16,17,20,24,28,32] [--scalars sd] [--operations lu,inverse]
 ///                  [--sweep 1-16] [--matrices 1,2,4,8,16] [--repetitions 5] [--gigabytes 1] [--sources-sha256 HASH]

@@ -1,4 +1,5 @@
-"""What the ablations study: the designs, and the findings of the papers that they are from."""
+"""What the ablations study: the designs, and the findings of the papers that they are from, by the short names of the
+papers in results/README.md."""
 
 import dataclasses
 import typing
@@ -6,9 +7,9 @@ import typing
 
 @dataclasses.dataclass
 class Finding:
-    number: str
+    source: str  # short name of the paper
     text: str
-    paper: str
+    paper: str  # what it says of the factor
     operation: str
     slow: tuple  # design, and what is varied (matrices a thread block, width of panels) if not the best
     fast: tuple
@@ -49,28 +50,28 @@ TINY = Study(
         "blockjacobi": "this library",
     },
     findings=[
-    Finding("1.2", "1D against 2D threads, as the paper: shared, eager, one matrix a thread block",
+        Finding("2017 paper", "1D against 2D threads, as the paper: shared, eager, one matrix a thread block",
                 "6 (s), 4 (d) or more", "lu", ("2d_shared_eager", 1), ("1d_shared_eager_serial_search", 1),
                 {"s": 6, "d": 4}),
-        Finding("1.2", "1D against 2D threads, shared, lazy, best number of matrices", "-",
+        Finding("2017 paper", "1D against 2D threads, shared, lazy, best number of matrices", "-",
                 "lu", ("2d_shared_lazy", None), ("1d_shared_lazy", None), {}, claim=""),
-        Finding("1.3", "registers against shared memory, as the paper: 1D, eager, one matrix a thread block",
+        Finding("2017 paper", "registers against shared memory, as the paper: 1D, eager, one matrix a thread block",
                 "1.6 (s), 1.7 (d) at the large end", "lu", ("1d_shared_eager_serial_search", 1),
                 ("1d_registers_eager", 1), {"s": 1.6, "d": 1.7}, (24, 32)),
-        Finding("1.3", "registers against shared memory, 1D, lazy, same search, best number of matrices", "-",
+        Finding("2017 paper", "registers against shared memory, 1D, lazy, same search, best number of matrices", "-",
                 "lu", ("1d_shared_lazy", None), ("1d_registers_lazy", None), {}, claim=""),
-        Finding("1.3", "butterfly against serial search, 1D, shared, eager, best number of matrices", "-",
+        Finding("2017 paper", "butterfly against serial search, 1D, shared, eager, best number of matrices", "-",
                 "lu", ("1d_shared_eager_serial_search", None), ("1d_shared_eager", None), {}, claim=""),
-        Finding("1.4", "best of 1..16 matrices a thread block against one, registers, eager, N <= 16", "2 to 3",
+        Finding("2017 paper", "best of 1..16 matrices a thread block against one, registers, eager, N <= 16", "2 to 3",
                 "lu", ("1d_registers_eager", 1), ("1d_registers_eager", None), {"s": 2, "d": 2}, (1, 16)),
-        Finding("1.4", "the same, N >= 17", "none", "lu", ("1d_registers_eager", 1), ("1d_registers_eager", None), {},
-                (17, 32), "none"),
-        Finding("1.5", "lazy against eager swap, 1D, registers, best number of matrices", "a gain, without a number",
-                "lu", ("1d_registers_eager", None), ("1d_registers_lazy", None), {}),
-        Finding("1.5", "lazy against eager swap, 1D, shared memory, best number of matrices", "-",
+        Finding("2017 paper", "the same, N >= 17", "none",
+                "lu", ("1d_registers_eager", 1), ("1d_registers_eager", None), {}, (17, 32), "none"),
+        Finding("2017 paper", "lazy against eager swap, 1D, registers, best number of matrices",
+                "a gain, without a number", "lu", ("1d_registers_eager", None), ("1d_registers_lazy", None), {}),
+        Finding("2017 paper", "lazy against eager swap, 1D, shared memory, best number of matrices", "-",
                 "lu", ("1d_shared_eager", None), ("1d_shared_lazy", None), {}, claim=""),
-        Finding("1.6", "inversion in one launch against four, best number of matrices", "a gain, without a number",
-                "inverse", ("separate", None), ("fused", None), {}),
+        Finding("2017 paper", "inversion in one launch against four, best number of matrices",
+                "a gain, without a number", "inverse", ("separate", None), ("fused", None), {}),
         Finding("", "this library against the paper's last LU: 1D, registers, lazy, best number of matrices", "-",
                 "lu", ("1d_registers_lazy", None), ("blockjacobi", None), {}, claim=""),
         Finding("", "this library against the paper's fused inversion, best number of matrices", "-",
@@ -102,33 +103,34 @@ BLOCKED = Study(
         "blockjacobi": "this library",
     },
     findings=[
-        Finding("2.1", "left- against right-looking, grouped swap, panels of 16", "a gain, without a number",
-                "lu", ("right_grouped", 16), ("left_grouped", 16), {}),
-        Finding("2.1", "the same, best width of each", "-",
+        Finding("inversion paper", "left- against right-looking, grouped swap, panels of 16",
+                "a gain, without a number", "lu", ("right_grouped", 16), ("left_grouped", 16), {}),
+        Finding("inversion paper", "the same, best width of each", "-",
                 "lu", ("right_grouped", None), ("left_grouped", None), {}, claim=""),
-        Finding("2.3, 2.4", "delayed against immediate swap, left-looking, panels of 16", "2 to 5",
+        Finding("inversion paper", "delayed against immediate swap, left-looking, panels of 16", "2 to 5",
                 "lu", ("left_immediate", 16), ("left_delayed", 16), {"s": 2, "d": 2}),
-        Finding("2.3", "of that: grouped against immediate swap", "-",
+        Finding("inversion paper", "of that: grouped against immediate swap", "-",
                 "lu", ("left_immediate", 16), ("left_grouped", 16), {}, claim=""),
-        Finding("2.4", "of that: delayed against grouped swap", "-",
+        Finding("inversion paper", "of that: delayed against grouped swap", "-",
                 "lu", ("left_grouped", 16), ("left_delayed", 16), {}, claim=""),
-        Finding("4.2", "parallel against immediate swap, right-looking, panels of 16", "1.8 at 512",
+        Finding("2015 paper", "parallel against immediate swap, right-looking, panels of 16", "1.8 at 512",
                 "lu", ("right_immediate", 16), ("right_delayed", 16), {"s": 1.8, "d": 1.8}),
-        Finding("2.5", "delayed against timely correction, panels of 8", "a gain, without a number",
+        Finding("inversion paper", "delayed against timely correction, panels of 8", "a gain, without a number",
                 "getri", ("timely", 8), ("delayed", 8), {}),
-        Finding("2.5", "the same, panels of 16", "a smaller one",
+        Finding("inversion paper", "the same, panels of 16", "a smaller one",
                 "getri", ("timely", 16), ("delayed", 16), {}),
-        Finding("2.6", "columns interchanged in the last copy against in place, panels of 16",
+        Finding("inversion paper", "columns interchanged in the last copy against in place, panels of 16",
                 "a gain, without a number", "getri", ("delayed_explicit", 16), ("delayed", 16), {}),
-        Finding("2.7", "dynamic against static resources, panels of 8", "up to 1.3",
+        Finding("inversion paper", "dynamic against static resources, panels of 8", "up to 1.3",
                 "getri", ("delayed", 8), ("delayed_dynamic", 8), {"s": 1.3, "d": 1.3}),
-        Finding("2.7", "the same, panels of 16", "up to 1.3",
+        Finding("inversion paper", "the same, panels of 16", "up to 1.3",
                 "getri", ("delayed", 16), ("delayed_dynamic", 16), {"s": 1.3, "d": 1.3}),
-        Finding("3.1", "column blocking against none, right-looking, panels of 16", "1.1 to 1.4 (panel alone)",
-                "lu", ("right_delayed_unblocked", 16), ("right_delayed_column", 16), {"s": 1.1, "d": 1.1}),
-        Finding("3.1", "panel against column blocking", "1.5 to 4.8 (panel alone)",
+        Finding("multi-level paper", "column blocking against none, right-looking, panels of 16",
+                "1.1 to 1.4 (panel alone)", "lu", ("right_delayed_unblocked", 16), ("right_delayed_column", 16),
+                {"s": 1.1, "d": 1.1}),
+        Finding("multi-level paper", "panel against column blocking", "1.5 to 4.8 (panel alone)",
                 "lu", ("right_delayed_column", 16), ("right_delayed", 16), {"s": 1.5, "d": 1.5}),
-        Finding("3.1", "matrix against panel blocking", "2 up to 32",
+        Finding("multi-level paper", "matrix against panel blocking", "2 up to 32",
                 "lu", ("right_delayed", 16), ("right_delayed_matrix", 16), {"s": 2, "d": 2}),
         Finding("", "this library against the left-looking LU with delayed swap, best width", "-",
                 "lu", ("left_delayed", None), ("blockjacobi", None), {}, claim=""),
@@ -160,10 +162,10 @@ CONCURRENCY = Study(
         "blockjacobi": "this library, one core a matrix",
     },
     findings=[
-        *(Finding("4.6", f"streams against batched, {words}", "up to 1.2, by the shape",
+        *(Finding("2015 paper", f"streams against batched, {words}", "up to 1.2, by the shape",
                   operation, ("cublas_batched", None), ("cublas_streams", None), {"s": 1.2, "d": 1.2})
           for operation, words in UPDATES.items()),
-        *(Finding("4.7", f"one core a matrix against all on one, LAPACK, {words}", "2 to 2.5",
+        *(Finding("2015 paper", f"one core a matrix against all on one, LAPACK, {words}", "2 to 2.5",
                   operation, ("lapack_all_cores", None), ("lapack_one_core", None), {"s": 2, "d": 2})
           for operation, words in ON_HOST.items()),
         *(Finding("", f"this library against LAPACK, one core a matrix, {words}", "-",

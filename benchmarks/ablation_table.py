@@ -4,11 +4,12 @@ findings of the papers that they are from (ablation_studies.py).
 
 usage: ablation_table.py RECORD.json [--output TABLE.md] [--plot PLOT.svg]
 
-A finding is a factor between the times of two designs, one row for each scalar. Where the number of matrices a thread
-block or the width of panels is free, the best of each design counts, unless the row says otherwise. The verdict is on
-the orders that the finding speaks of: `confirmed` where the factor reaches the paper's (within 5 %), or is a gain at
-all where the paper has no number; `weaker` where it is a gain, but less. A gain is more than 5 %. Rows that answer no
-finding have none. The plot needs matplotlib.
+A finding is a factor between the times of two designs, one row for each scalar; `from` is its paper, which
+results/README.md names in full, `paper` the factor that the paper has. Where the number of matrices a thread block or
+the width of panels is free, the best of each design counts, unless the row says otherwise. The verdict is on the orders
+that the finding speaks of: `confirmed` where the factor reaches the paper's (within 5 %), or is a gain at all where the
+paper has no number; `weaker` where it is a gain, but less. A gain is more than 5 %. Rows that answer no finding have
+none. The plot needs matplotlib.
 """
 
 import argparse
@@ -101,7 +102,7 @@ def markdown_row(cells):
 
 def findings_table(record):
     orders = [f"N={n}" for n in record.orders]
-    lines = [markdown_row(["item", "factor between", "paper", "", *orders, "mean", "verdict"]),
+    lines = [markdown_row(["from", "factor between", "paper", "", *orders, "mean", "verdict"]),
              markdown_row(["---"] * 4 + ["--:"] * (len(record.orders) + 1) + ["---"])]
     for finding in record.study.findings:
         for scalar in record.scalars:
@@ -109,7 +110,7 @@ def findings_table(record):
             if not found:
                 continue
             lines.append(markdown_row(
-                [finding.number, finding.text, finding.paper, scalar,
+                [finding.source, finding.text, finding.paper, scalar,
                  *(f"{found[n]:.2f}" if n in found else "" for n in record.orders),
                  f"{statistics.geometric_mean(found.values()):.2f}", verdict(finding, scalar, found)]))
     return lines
