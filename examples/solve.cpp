@@ -12,6 +12,7 @@
 #include "solve/linear_system.hpp"
 #include "solve/options.hpp"
 #include "solve/outcome.hpp"
+#include "solve/plot.hpp"
 #include "solve/progress.hpp"
 #include "solve/report.hpp"
 #include "solve/usage_error.hpp"
@@ -319,6 +320,7 @@ ExitStatus run(int argc, char** argv) {
     throw std::runtime_error("the standard output cannot be written");
   if (!options->json_file.empty()) write_json(options->json_file, outcome);
   if (!options->history_file.empty()) write_history(options->history_file, outcome);
+  if (!options->plot_file.empty()) write_plot(options->plot_file, outcome, options->rtol);
   return outcome.reason == blockjacobi::StopReason::converged ? converged : not_converged;
 }
 
