@@ -29,8 +29,8 @@ enum class SingularPolicy {
   /// B + S is at least 10 N eps. There always is one. Of a symmetric semidefinite block it makes a definite one.
   shift,
   /// C B^+ R, where B^+ is the Moore-Penrose inverse of B = R A C by QR with column pivoting. Its rank is the number of
-  /// |r_jj| > 10 N eps |r_11|, at most N - 1. R = C for a Hermitian A, whose inverse is
-  /// Hermitian, too, as far as a gap in the spectrum tells the rank.
+  /// |r_jj| > 10 N eps |r_11|, at most N - 1. For a Hermitian A it is R = C, and X is (C B^+ R + (C B^+ R)^H) / 2; it
+  /// may be indefinite where A is definite if no gap in the spectrum tells the rank (shift leaves it definite).
   pseudo_inverse
   // Under the last two, blocks with NaN or Inf and blocks whose result overflows get scalar_jacobi's diagonal.
 };
