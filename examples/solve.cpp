@@ -12,6 +12,7 @@
 #include "solve/linear_system.hpp"
 #include "solve/options.hpp"
 #include "solve/outcome.hpp"
+#include "solve/plot.hpp"
 #include "solve/progress.hpp"
 #include "solve/report.hpp"
 #include "solve/usage_error.hpp"
@@ -237,21 +238,24 @@ void warn_about_precision(const Options& options) {
 /// A x = b, all of it in the numbering in which `blocks` are contiguous.
 template <Scalar T>
 void set_up_and_solve(const Options& options, const Backend& backend, const blockjacobi::CsrView<T>& A,
-                      const BlockPartition& blocks, const std::vector<T>& right_hand_side, const std::vector<T>& guess,
-                      Outcome& outcome) {
+                      const blockjacobi::PermutedPartition& found, const std::vector<T>& right_hand_side,
+                      const std::vector<T>& guess, Outcome& outcome) {
   const blockjacobi::Array<T> b(backend, right_hand_side);
   blockjacobi::Array<T> x(backend, guess);
+  const bool renumbered = !found.permutation.is_identity();
   try {
     std::optional<BlockJacobi<T>> M;
     blockjacobi::BlockJacobiOptions block_options{options.singular, options.storage, options.accuracy, options.l1};
     block_options.profile = true;
-    outcome.setup_ms = milliseconds(backend, [&] { M.emplace(backend, A, blocks, block_options); });
+    outcome.setup_ms = milliseconds(backend, [&] { M.emplace(backend, A, found.blocks, block_options); });
     outcome.setup = M->report(A);
+    if (renumbered) outcome.setup = in_original_rows(std::move(*outcome.setup), found.permutation);
     print_setup(outcome);
     solve_with(options, backend, *M, A, b, x, outcome);
   } catch (const blockjacobi::SingularBlock& error) {
     outcome.reason = blockjacobi::StopReason::singular_block;
-    outcome.message = fmt::format("not converged: singular_block: {}", error.what());
+    outcome.message = fmt::format("not converged: singular_block: {}{}", error.what(),
+                                  renumbered ? "; rows have their new numbers" : "");
   }
 }
 
@@ -278,7 +282,7 @@ void run(const Options& options, Outcome& outcome) {
     outcome.blocks.renumbered = !found.permutation.is_identity();
     print_partition(outcome.blocks);
     const BackendMatrix<T> A(backend, permuted->view());
-    set_up_and_solve(options, backend, A.view(), found.blocks, found.permutation.to_permuted(b),
+    set_up_and_solve(options, backend, A.view(), found, found.permutation.to_permuted(b),
                      found.permutation.to_permuted(x), outcome);
     return;
   }
@@ -297,7 +301,8 @@ void run(const Options& options, Outcome& outcome) {
   outcome.blocks.suggestion = std::move(suggestion);
   if (outcome.blocks.suggestion) outcome.blocks.how = "suggested, " + outcome.blocks.suggestion->best().name;
   print_partition(outcome.blocks);
-  set_up_and_solve(options, backend, A.view(), blocks, b, x, outcome);
+  set_up_and_solve(options, backend, A.view(), {blockjacobi::Permutation::identity(matrix.rows()), blocks}, b, x,
+                   outcome);
 }
 
 void run(const Options& options, Outcome& outcome) {
@@ -319,6 +324,7 @@ ExitStatus run(int argc, char** argv) {
     throw std::runtime_error("the standard output cannot be written");
   if (!options->json_file.empty()) write_json(options->json_file, outcome);
   if (!options->history_file.empty()) write_history(options->history_file, outcome);
+  if (!options->plot_file.empty()) write_plot(options->plot_file, outcome, options->rtol);
   return outcome.reason == blockjacobi::StopReason::converged ? converged : not_converged;
 }
 

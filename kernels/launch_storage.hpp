@@ -109,8 +109,8 @@ template <class C>
 void apply_columns(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
                    std::span<const detail::StoredGroup> groups, const ApplyColumns<C>& arguments, CUstream_st* stream);
 
-/// Whether cg_update() takes these blocks: up to order 32 and all in one narrow format, in 16 bits also of one order
-/// that is a multiple of 4.
+/// Whether cg_update() takes these blocks: up to order 32, all in one narrow format and, if that has 16 bits, all of
+/// one order, a multiple of 4.
 bool cg_update_takes(std::span<const detail::StoredGroup> groups);
 
 /// r -= alpha q, z = X r for blocks that cg_update_takes(), rr = ||r||^2, rho_new = r^H z, cg_direction_factor.

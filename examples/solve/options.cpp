@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include "plot.hpp"
 #include "usage_error.hpp"
 
 #include <fmt/format.h>
@@ -161,8 +162,11 @@ void require_outputs_apart(const Options& options) {
   for (const auto* input : {&options.matrix, &options.block_file, &options.rhs_file, &options.x0_file}) {
     require_apart("--json", options.json_file, *input);
     require_apart("--history", options.history_file, *input);
+    require_apart("--plot", options.plot_file, *input);
   }
   require_apart("--history", options.history_file, options.json_file);
+  require_apart("--plot", options.plot_file, options.json_file);
+  require_apart("--plot", options.plot_file, options.history_file);
 }
 
 void check_numbers(const Options& options) {
@@ -207,12 +211,6 @@ Options interpret(const Words& words, bool threads_given, Options options) {
   options.scalar = choose(scalars(), words.scalar);
   options.singular = choose(singular_policies(), words.singular);
   options.storage = choose(storages(), words.storage);
-  if (!words.plot.empty())
-    throw UsageError(
-        fmt::format("--plot {}: this option is known, but not available in version {}; --history FILE.csv writes "
-                    "the residuals",
-                    words.plot, blockjacobi::version));
-
   options.blocks = block_source(words.blocks);
   if (options.blocks == Blocks::metis && !blockjacobi::BlockPartition::metis_available())
     throw UsageError("--blocks metis: this program was built without METIS (BLOCKJACOBI_METIS=metis asks for it)");
@@ -240,9 +238,12 @@ Options interpret(const Words& words, bool threads_given, Options options) {
   options.x0_file = words.x0;
   options.json_file = words.json;
   options.history_file = words.history;
+  options.plot_file = words.plot;
   if (!words.json.empty()) require_folder_of("--json", options.json_file);
   if (!words.history.empty()) require_folder_of("--history", options.history_file);
+  if (!words.plot.empty()) require_folder_of("--plot", options.plot_file);
   require_outputs_apart(options);
+  if (!words.plot.empty()) require_plotter(options.plot_file);
   return options;
 }
 
@@ -290,7 +291,7 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
       ->capture_default_str();
   app.add_option("--json", words.json, "write the whole report to this file");
   app.add_option("--history", words.history, "write iteration,residual to this .csv file");
-  app.add_option("--plot", words.plot, "not available yet");
+  app.add_option("--plot", words.plot, "draw the residuals to this .png file, by gnuplot");
   app.set_version_flag("--version", fmt::format("{} {}", program_name, blockjacobi::version));
 }
 

@@ -50,6 +50,7 @@ struct Options {
   double relaxation = 1.0;
   std::filesystem::path json_file;     ///< empty: none
   std::filesystem::path history_file;  ///< empty: none
+  std::filesystem::path plot_file;     ///< empty: none
 };
 
 /// Reads the command line. Prints and returns nothing for --help and --version; throws UsageError.

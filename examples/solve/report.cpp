@@ -106,12 +106,14 @@ nlohmann::json blocks_json(const Outcome& outcome) {
   json["min_rcond"] = setup.min_rcond;
   json["bytes"] = setup.bytes;
   json["defects"] = nlohmann::json::array();
-  for (const auto& defect : setup.defects)
+  for (const auto& defect : setup.defects) {
     json["defects"].push_back({{"block", defect.block},
                                {"first_row", defect.first_row},
                                {"rows", defect.size},
                                {"info", defect.info},
                                {"rcond", defect.rcond}});
+    if (!defect.original_rows.empty()) json["defects"].back()["original_rows"] = defect.original_rows;
+  }
   return json;
 }
 

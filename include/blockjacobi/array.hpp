@@ -43,7 +43,8 @@ class Array {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  /// `size` elements, uninitialized. Throws InvalidArgument if their bytes cannot be counted.
+  /// `size` elements, uninitialized. Throws InvalidArgument if their bytes cannot be counted; where there is no memory
+  /// for them std::bad_alloc on the host, on CUDA CudaError or what the MemoryResource of the backend throws.
   Array(Backend backend, std::size_t size) : buffer_(std::move(backend), bytes_of(size)), size_(size) {}
 
   /// Copies the vector to the backend; the vector may be changed at once.

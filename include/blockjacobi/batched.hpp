@@ -133,11 +133,11 @@ BLOCKJACOBI_EXPORT void inverse(const Backend& backend, std::type_identity_t<Mat
 
 /// Solves op(A) X = B in place for the columns of B, from the LU factorization (Haidar et al. 2015).
 ///
-/// `lu`, `ipiv`: from getrf, with info = 0; a zero u_jj gives Inf or NaN in its matrix, not always in zero columns.
+/// `lu`, `ipiv`: from getrf, with info = 0; where u_jj is zero, X has Inf or NaN; a zero column may stay zero.
 /// `b`: as many matrices as lu, lu.rows x right-hand sides, disjoint from lu; b.orders must be null, and with lu.orders
 /// only the first orders[k] rows of matrix k are read and written (b.ld = 0 means lu.rows).
 ///
-/// Each column solves op(A + E) x = b exactly for some E, |E| <= c(N) eps |P^T| |L| |U|; rounding varies with b.cols.
+/// Each column solves op(A + E) x = b exactly for some E, |E| <= c(N) eps |P^T| |L| |U|. Rounding depends on b.cols.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void getrs(const Backend& backend, Op op, std::type_identity_t<MatrixBatchView<const T>> lu,
                               const index_t* ipiv, MatrixBatchView<T> b);
@@ -188,7 +188,7 @@ BLOCKJACOBI_EXPORT void spd_inverse(const Backend& backend, Triangle triangle,
 ///
 /// `cholesky`: from potrf with the same triangle and info = 0; only the triangle is read. `b`: as in getrs.
 ///
-/// Each column solves (A + E) x = b exactly for some E, ||E|| <= c(N) eps ||A||.
+/// Each column solves (A + E) x = b exactly for some E, ||E|| <= c(N) eps ||A||. Rounding depends on b.cols.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void potrs(const Backend& backend, Triangle triangle,
                               std::type_identity_t<MatrixBatchView<const T>> cholesky, MatrixBatchView<T> b);

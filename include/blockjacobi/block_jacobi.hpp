@@ -29,7 +29,8 @@ enum class SingularPolicy {
   /// B + S is at least 10 N eps. There always is one. Of a symmetric semidefinite block it makes a definite one.
   shift,
   /// C B^+ R, where B^+ is the Moore-Penrose inverse of B = R A C by QR with column pivoting. Its rank is the number of
-  /// |r_jj| > 10 N eps |r_11|, at most N - 1. R = C for a Hermitian A, whose inverse thus remains Hermitian.
+  /// |r_jj| > 10 N eps |r_11|, at most N - 1. For a Hermitian A it is R = C, and X is (C B^+ R + (C B^+ R)^H) / 2; it
+  /// may be indefinite where A is definite if no gap in the spectrum tells the rank (shift leaves it definite).
   pseudo_inverse
   // Under the last two, blocks with NaN or Inf and blocks whose result overflows get scalar_jacobi's diagonal.
 };
@@ -49,7 +50,7 @@ enum class Storage {
   fp32,    ///< single precision; the same as full where that is the working precision
   bf16,    ///< 16 bits, 8 of them for the digits
   fp16,    ///< 16 bits, 11 of them for the digits
-  adaptive  ///< for each block the cheapest of fp16, bf16, fp32, full with ||I - A X|| < accuracy
+  adaptive  ///< for each block the cheapest of fp16, bf16, fp32 with ||I - A X|| < accuracy; full if none has that
 };
 
 struct BlockJacobiOptions {
@@ -94,6 +95,8 @@ struct BlockDefect {
   /// Under l1, if info names a diagonal element that took NaN or Inf from an entry of its row outside of the block: the
   /// column of the first such entry. -1 else.
   index_t outside = -1;
+  /// The rows as in_original_rows() names them; else empty.
+  std::vector<index_t> original_rows{};
 };
 
 /// What set-up found, as values on the host.
@@ -116,8 +119,8 @@ struct BlockJacobiReport {
   std::size_t inverse_bytes = 0;  ///< of the inverses alone
   /// Blocks that do not suit their format, and the first of them, -1 if there is none. fp32, bf16, fp16: a row or
   /// column of the inverse has non-zeros, but is stored as zeros alone, so that M^-1 is singular. packed, after a
-  /// refresh: not Hermitian. adaptive, after a refresh: ||I - A X|| is no longer below the accuracy or, of a block that
-  /// could not be inverted, what takes its place loses a row or column.
+  /// refresh: not Hermitian. adaptive, after a refresh: ||I - A X|| is no longer below the accuracy in a narrow format
+  /// or, of a block that could not be inverted, what takes its place loses a row or column.
   index_t unsuited_blocks = 0;
   index_t first_unsuited = -1;
   std::optional<SetupTimes> times;  ///< with BlockJacobiOptions::profile
@@ -128,7 +131,12 @@ struct BlockJacobiReport {
   index_t max_growth_block = -1;  ///< block number
 };
 
-/// One sentence: block, row range, and what is wrong with it, with the value.
+/// The report of a system that was renumbered, with the numbers that rows and columns had before where defects name
+/// them. Throws InvalidArgument unless the permutation has as many numbers as the report has rows.
+[[nodiscard]] BLOCKJACOBI_EXPORT BlockJacobiReport in_original_rows(BlockJacobiReport report,
+                                                                    const Permutation& permutation);
+
+/// One sentence: block, rows, and what is wrong with it, with the value.
 [[nodiscard]] BLOCKJACOBI_EXPORT std::string describe(const BlockDefect& defect);
 
 /// A few lines of text; lists the first ten defects and says how many more there are.

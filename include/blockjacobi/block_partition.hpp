@@ -126,7 +126,8 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   std::vector<index_t> offsets_{0};
 };
 
-/// Blocks of a renumbered system. The way of a solve, with b and x in the user's numbering:
+/// Blocks of a renumbered system. What is said of its rows, by reports and errors too, has their new numbers;
+/// in_original_rows() changes a report back. The way of a solve, with b and x in the user's numbering:
 ///
 ///     const auto [permutation, blocks] = BlockPartition::from_labels(labels);
 ///     const PermutedMatrix<double> B(matrix, permutation);

@@ -8,7 +8,7 @@
 
 namespace blockjacobi {
 
-// Three lanes: misuse throws InvalidArgument (or ParseError for files) before anything runs, a failing environment
+// Three kinds: misuse throws InvalidArgument (or ParseError for files) before anything runs, a failing environment
 // throws CudaError, BackendUnavailable or Unavailable, and numerical outcomes are values (info, SolveReport). The one
 // exception is SingularBlock, which SingularPolicy::fail asks for.
 

@@ -51,13 +51,13 @@ template <Scalar T>
 
 /// Writes coordinate format with the digits that read back bit for bit. A symmetry other than general writes the
 /// lower triangle and throws InvalidArgument, naming the first entry, if the matrix does not have it. A name ending in
-/// .gz is compressed. Throws Error if the file cannot be written.
+/// .gz is compressed. Throws Error if the file cannot be written, InvalidArgument, naming the entry, for NaN and Inf.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void write_matrix_market(const std::filesystem::path& path, const CsrMatrix<T>& matrix,
                                             MatrixMarketSymmetry symmetry = MatrixMarketSymmetry::general,
                                             const std::string& comment = {});
 
-/// Writes array format, general.
+/// Writes array format, general. Throws as above, and InvalidArgument unless there are rows * cols values.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void write_matrix_market(const std::filesystem::path& path, const DenseMatrix<T>& matrix,
                                             const std::string& comment = {});

@@ -181,7 +181,7 @@ template <Scalar T>
 class BLOCKJACOBI_EXPORT CgWorkspace {
  public:
   /// Of the options rtol, atol, relative_to and max_iterations count. Waits. Throws InvalidArgument for what does not
-  /// fit as cg(), for user functions with Capture::no, and for max_seconds or progress, which nobody could ask.
+  /// fit as cg(), for user functions with Capture::no, and for max_seconds or progress, which no host sees.
   CgWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
               const SolveOptions& options = {});
   /// A temporary would be gone before the first solve.

@@ -37,7 +37,7 @@ struct BlockCandidate {
   double setup_seconds = 0.0;      ///< predicted: partition, extraction, inversion, start of the solver
   double iteration_seconds = 0.0;  ///< predicted: bytes of an iteration / bandwidth + latency
   bool probed = false;
-  bool failed = false;           ///< the probe broke down or had a singular block: never recommended
+  bool failed = false;  ///< the probe broke down or had a singular block: never recommended; false if not probed
   index_t probe_iterations = 0;  ///< iterations of the probe
   double probe_reduction = 1.0;  ///< smallest ||r|| / ||b|| of the probe
   double iterations = 0.0;       ///< predicted; infinity if failed
@@ -92,7 +92,7 @@ struct Suggestion {
 ///
 /// The same matrix on the same backend with the same number of host threads gives the same recommendation. Waits; not
 /// capturable. Throws InvalidArgument for a matrix that is not square, for rtol outside (0, 1), probe_share outside
-/// [0, 1], restart < 1, a negative bandwidth or latency, or a method or policy that is none.
+/// [0, 1], restart < 1, a negative or infinite bandwidth or latency, or a method or policy that is none.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT Suggestion suggest(const Backend& backend, const CsrMatrix<T>& matrix,
                                                     const SuggestOptions& options = {});

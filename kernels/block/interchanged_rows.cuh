@@ -6,8 +6,8 @@
 
 namespace blockjacobi::kernels {
 
-/// Where getrf's interchanges bring row i; they are aligned to 16 bytes, and behind the last of them stand such that
-/// interchange nothing, up to a multiple of 4.
+/// The place to which getrf's n interchanges, counted from 1, bring row i. They are padded to a multiple of 4 by
+/// interchanges of a row with itself.
 __device__ inline int place_after_interchanges(const index_t* ipiv, int n, int i) {
   int place = i + 1;
 #pragma unroll 4

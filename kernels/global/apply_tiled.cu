@@ -190,7 +190,7 @@ void apply_tiled(const BlockBatchView<const C>& inverse, const detail::ApplyTile
     constexpr unsigned shared = warps * tiled_apply_stages * sizeof(TileArea<C>);
     const auto kernel = apply_tiled_kernel<C>;
     allow_shared_memory(kernel, shared);
-    // As many thread blocks as shared memory has room for; any other number would do, but slower.
+    // From shared memory, since asking for the occupancy would cost every application; any number is right.
     const int own = static_cast<int>(shared + sizeof(CopyBarrier) * warps * tiled_apply_stages) +
                     device_attribute(cudaDevAttrReservedSharedMemoryPerBlock);
     const int resident = std::max(1, device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / own);

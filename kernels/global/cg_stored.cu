@@ -13,10 +13,7 @@ using StoredTasks = BlockTasks<std::byte, detail::StoredSlot>;
 template <class C>
 inline constexpr int pieces_at_once = cg_update_pieces(sizeof(C));
 template <class C>
-inline constexpr int columns_at_once = cg_update_columns(sizeof(C), detail::Arithmetic<C>::is_complex);
-
-/// Elements in 16 bits that a lane reads at least: one by one they are slower than an apply of its own.
-constexpr int narrow_piece = 4;
+inline constexpr int columns_at_once = cg_update_columns(detail::Arithmetic<C>::is_complex);
 
 /// Blocks of one order, a multiple of V, in pieces of V elements of a column: fewer loads and shuffles than with an
 /// element a lane. Of the `width` lanes that have a block, lane p + g width / V reads the rows V p .. V p + V - 1 of
@@ -62,7 +59,7 @@ struct PieceRows {
 
 /// Blocks of any orders, an element a lane.
 template <class C, Format format>
-struct PieceRows<C, format, 1> {
+struct ElementRows {
   const StoredTasks& tasks;
   const std::int16_t* exponents;
 
@@ -73,24 +70,26 @@ struct PieceRows<C, format, 1> {
   }
 };
 
+template <class C, Format format, int V>
+using StoredRows = std::conditional_t<V == 1, ElementRows<C, format>, PieceRows<C, format, V>>;
+
 /// cg_update_kernel for blocks that are all in one narrow format.
 template <class C, Format format, int V>
 __global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.resident)
     cg_update_stored_kernel(const StoredTasks tasks, const std::int16_t* exponents, const CgVectors<C> v,
                             detail::CgState<C>* state, const ReductionWorkspace workspace) {
-  update_by_blocks(PieceRows<C, format, V>{tasks, exponents}, tasks.warps, v, state, workspace);
+  update_by_blocks(StoredRows<C, format, V>{tasks, exponents}, tasks.warps, v, state, workspace);
 }
 
-/// Elements of a piece: 16 bytes if the order is a multiple of that, else 8 bytes of numbers in 16 bits, or, where
-/// those are not taken, one element.
+/// Elements of a piece: 16 bytes if the order is a multiple of that, else 8 bytes in 16 bits, one element in fp32.
 template <class C, Format format, class Use>
 void with_piece(int order, Use use) {
   constexpr int most = 16 / static_cast<int>(sizeof(typename StoredElements<C, format>::Stored));
   if (order > 0 && order % most == 0) return use(std::integral_constant<int, most>{});
   if constexpr (format == Format::fp32)
     use(std::integral_constant<int, 1>{});
-  else if constexpr (most > narrow_piece)
-    use(std::integral_constant<int, narrow_piece>{});
+  else if constexpr (most > cg_update_narrow_piece)
+    use(std::integral_constant<int, cg_update_narrow_piece>{});
 }
 
 template <class C, Format format>
@@ -113,7 +112,7 @@ void launch_update(const std::byte* data, const detail::StoredSlot* slots, const
 bool cg_update_takes(std::span<const detail::StoredGroup> groups) {
   if (groups.empty()) return false;
   const detail::StoredGroup& first = groups.front();
-  const bool in_pieces = groups.size() == 1 && first.size % narrow_piece == 0;
+  const bool in_pieces = groups.size() == 1 && first.size % cg_update_narrow_piece == 0;
   if (!detail::is_narrow(first.format) || (first.format != Format::fp32 && !in_pieces)) return false;
   return std::ranges::all_of(groups, [&](const detail::StoredGroup& group) {
     return group.format == first.format && group.size <= largest_tiny_order;

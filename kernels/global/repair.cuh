@@ -73,7 +73,8 @@ __global__ void __launch_bounds__(repair_threads, 1)
   });
 }
 
-/// The same powers for rows and columns of a Hermitian block, whose pseudo-inverse is Hermitian then.
+/// The same powers for rows and columns of a Hermitian block, whose pseudo-inverse is Hermitian then, but for what
+/// leaving out small r_jj does: see make_hermitian().
 template <class C>
 __device__ void take_hermitian_scales(const LargeBlock<C>& block) {
   block.for_each_element([&](int i, int j) {
@@ -89,6 +90,20 @@ __device__ void take_hermitian_scales(const LargeBlock<C>& block) {
         detail::mean_exponent(block.row_exponent[i], block.column_exponent[i]);
   });
   __syncthreads();
+}
+
+/// x = (x + x^H) / 2, by the whole thread block.
+template <class C>
+__device__ void make_hermitian(C* x, int n) {
+  using R = detail::arithmetic_real_t<C>;
+  for (int e = static_cast<int>(threadIdx.x); e < n * n; e += static_cast<int>(blockDim.x)) {
+    const int i = e % n, j = e / n;
+    if (i < j) continue;
+    // Halves first, which cannot overflow.
+    const C mean = R(0.5) * x[e] + R(0.5) * detail::conj(x[j + i * n]);
+    x[e] = mean;
+    x[j + i * n] = detail::conj(mean);
+  }
 }
 
 template <class C>
@@ -124,6 +139,7 @@ __global__ void __launch_bounds__(repair_threads, 1)
         stored[i + static_cast<offset_t>(j) * n] = x;
       }));
       finite = __syncthreads_and(all_finite) != 0;
+      if (hermitian) make_hermitian(stored, n);
     }
     if (!finite) store_scalar_jacobi(LargeBlock<C>(stored, n, 1, rest, scratch), arguments, s);
   });

@@ -107,21 +107,16 @@ class StoredElements {
       return part(piece, v);
   }
 
-  /// Elements e and, of real ones of two bytes, with an even e, e + 1.
-  __device__ void load(int e, C (&elements)[1]) const { elements[0] = (*this)[e]; }
-  __device__ void load(int e, C (&elements)[2]) const {
-    static_assert(!is_complex && sizeof(Number) == 2);
-    const std::uint32_t both = reinterpret_cast<const std::uint32_t*>(data_)[e / 2];
-    widen_pair(both, elements[0], elements[1]);
-  }
-
-  /// Eight of them, with an e that is a multiple of 8.
-  __device__ void load(int e, C (&elements)[8]) const {
-    static_assert(!is_complex && sizeof(Number) == 2);
-    const uint4 all = reinterpret_cast<const uint4*>(data_)[e / 8];
-    const std::uint32_t pairs[4] = {all.x, all.y, all.z, all.w};
+  /// V elements from e on, a multiple of V.
+  template <int V>
+  __device__ void load(int e, C (&elements)[V]) const {
+    if constexpr (V == 1) {
+      elements[0] = (*this)[e];
+    } else {
+      const Piece<V> piece = load_piece<V>(e);
 #pragma unroll
-    for (int p = 0; p < 4; ++p) widen_pair(pairs[p], elements[2 * p], elements[2 * p + 1]);
+      for (int v = 0; v < V; ++v) elements[v] = widened(piece, v);
+    }
   }
 
   __device__ C scaled(C sum) const {
@@ -132,16 +127,6 @@ class StoredElements {
   }
 
  private:
-  __device__ void widen_pair(std::uint32_t pair, C& lower, C& upper) const {
-    if constexpr (scales_sums) {
-      lower = widened_upper<format>(pair << 16);
-      upper = widened_upper<format>(pair);
-    } else {
-      lower = element(static_cast<Number>(pair));
-      upper = element(static_cast<Number>(pair >> 16));
-    }
-  }
-
   template <int V>
   __device__ R part(const Piece<V>& piece, int p) const {
     static_assert(narrow);

@@ -48,7 +48,9 @@ inline constexpr ResidentPolicy cg_update_policy{256, 4};
 /// of 7-point 128^3 with blocks of 32 in fp32 / bf16: in pieces 0.181 / 0.156 ms, with 8 / 16 / 32 columns 0.191 /
 /// 0.185 / 0.227 and 0.178 / 0.175 / 0.197, where an apply of its own takes 0.195 / 0.166.
 constexpr int cg_update_pieces(int element_bytes) { return element_bytes > 8 ? 2 : 4; }
-constexpr int cg_update_columns(int element_bytes, bool complex) { return !complex ? 16 : element_bytes > 8 ? 4 : 8; }
+constexpr int cg_update_columns(bool complex) { return complex ? 4 : 16; }
+/// Elements in 16 bits that a piece has at least: with one a lane bf16 takes 0.175, more than with an apply of its own.
+inline constexpr int cg_update_narrow_piece = 4;
 
 /// CG in one launch: thread blocks of the one kernel, one on each multiprocessor, with as much shared memory as there
 /// is, and the systems for which it is taken: rows and the bytes of the entries, on average for a thread block.

@@ -51,11 +51,14 @@ class BlockRepair {
   bool invert_pseudo() {
     extract_block(values_, map_, slot_, n_, x_);
     find_scales();
-    if (is_hermitian()) take_hermitian_scales();
+    const bool hermitian = is_hermitian();
+    if (hermitian) take_hermitian_scales();
     scale_block();
     const MatrixRef<C> x{x_, n_, n_, n_};
     PseudoInverse<C>(n_, compute_cast(work_)).run({x_, n_, n_, n_}, singular_threshold<R>(n_), x, n_ - 1);
-    return undo_scaling();
+    const bool all_finite = undo_scaling();
+    if (hermitian) make_hermitian();
+    return all_finite;
   }
 
   /// Exponents that bring the largest element of each row, then of each column near 1.
@@ -81,7 +84,19 @@ class BlockRepair {
     return true;
   }
 
-  /// The same scales for rows and columns, so that the pseudo-inverse is Hermitian too.
+  /// X = (X + X^H) / 2.
+  void make_hermitian() const {
+    for_each_element([&](int i, int j) {
+      if (i < j) return;
+      // Halves first, which cannot overflow.
+      const C mean = R(0.5) * at(i, j) + R(0.5) * conj(at(j, i));
+      at(i, j) = mean;
+      at(j, i) = conj(mean);
+    });
+  }
+
+  /// The same scales for rows and columns, so that the pseudo-inverse is Hermitian too, but for what leaving out small
+  /// r_jj does.
   void take_hermitian_scales() {
     for (int i = 0; i < n_; ++i) row_[index(i)] = column_[index(i)] = mean_exponent(row_[index(i)], column_[index(i)]);
   }

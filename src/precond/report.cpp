@@ -2,6 +2,7 @@
 
 #include "core/message.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace blockjacobi {
@@ -51,6 +52,22 @@ std::string json_array(const Elements& elements, Text text) {
   return "[" + array + "]";
 }
 
+/// A block that is singular by its reciprocal condition has less: 10 N eps is at most 6e-4.
+constexpr double surely_regular = 1e-2;
+
+index_t row_number(const BlockDefect& d, index_t row) {
+  return d.original_rows.empty() ? d.first_row + row : d.original_rows[static_cast<std::size_t>(row)];
+}
+
+/// "4..7", or of rows that do not follow each other the first eight.
+std::string rows_of(const BlockDefect& d) {
+  if (d.original_rows.empty()) return detail::message("{}..{}", d.first_row, d.first_row + d.size - 1);
+  constexpr index_t most = 8;
+  std::string text;
+  for (index_t i = 0; i < std::min(d.size, most); ++i) text += (i > 0 ? ", " : "") + std::to_string(row_number(d, i));
+  return d.size > most ? text + detail::message(" and {} more", d.size - most) : text;
+}
+
 }  // namespace
 
 const char* to_string(SingularPolicy policy) noexcept {
@@ -76,15 +93,30 @@ const char* to_string(Storage storage) noexcept {
   return "unknown";
 }
 
+BlockJacobiReport in_original_rows(BlockJacobiReport report, const Permutation& permutation) {
+  if (permutation.size() != report.rows)
+    throw InvalidArgument(detail::message("in_original_rows: a permutation of {} numbers, a report of {} rows",
+                                          permutation.size(), report.rows));
+  const auto original = permutation.order();
+  for (BlockDefect& d : report.defects) {
+    const auto own = original.subspan(static_cast<std::size_t>(d.first_row), static_cast<std::size_t>(d.size));
+    d.original_rows.assign(own.begin(), own.end());
+    if (d.outside >= 0) d.outside = original[static_cast<std::size_t>(d.outside)];
+  }
+  return report;
+}
+
 std::string describe(const BlockDefect& d) {
-  const std::string where = detail::message("block {} (rows {}..{})", d.block, d.first_row, d.first_row + d.size - 1);
+  const std::string where = detail::message("block {} (rows {})", d.block, rows_of(d));
   if (d.info < 0) {
     const index_t element = -d.info - 1;
-    const index_t column = d.outside >= 0 ? d.outside : d.first_row + element / d.size;
-    return detail::message("{}: element ({}, {}) of the matrix is NaN or Inf", where, d.first_row + element % d.size,
+    const index_t column = d.outside >= 0 ? d.outside : row_number(d, element / d.size);
+    return detail::message("{}: element ({}, {}) of the matrix is NaN or Inf", where, row_number(d, element % d.size),
                            column);
   }
   if (d.info <= d.size) return detail::message("{}: pivot {} is exactly zero", where, d.info);
+  if (d.rcond > surely_regular)
+    return detail::message("{}: its inverse overflows, reciprocal condition {:.2e}", where, d.rcond);
   return detail::message("{}: singular to working precision, reciprocal condition {:.2e}", where, d.rcond);
 }
 
@@ -127,8 +159,12 @@ std::string to_json(const BlockJacobiReport& r) {
               : "null";
   const std::string defects = json_array(r.defects, [](const BlockDefect& d) {
     const std::string outside = d.outside >= 0 ? detail::message(R"(, "outside": {})", d.outside) : "";
-    return detail::message(R"({{"block": {}, "first_row": {}, "rows": {}, "info": {}, "rcond": {}{}}})", d.block,
-                           d.first_row, d.size, d.info, json_number(d.rcond), outside);
+    const std::string original =
+        d.original_rows.empty()
+            ? ""
+            : R"(, "original_rows": )" + json_array(d.original_rows, [](index_t row) { return std::to_string(row); });
+    return detail::message(R"({{"block": {}, "first_row": {}, "rows": {}, "info": {}, "rcond": {}{}{}}})", d.block,
+                           d.first_row, d.size, d.info, json_number(d.rcond), outside, original);
   });
   return detail::message(
       R"({{"scalar": "{}", "rows": {}, "blocks": {}, "sizes": {}, "entries_inside": {}, "bytes": {}, "storage": "{}", )"

@@ -37,9 +37,10 @@ void require_arguments(const CsrMatrix<T>& matrix, const SuggestOptions& o) {
   if (!(o.probe_share >= 0.0 && o.probe_share <= 1.0))
     throw InvalidArgument(detail::message("suggest: probe_share is {}, must be in [0, 1]", o.probe_share));
   if (o.restart < 1) throw InvalidArgument(detail::message("suggest: restart is {}, must be >= 1", o.restart));
-  if (!(o.bandwidth >= 0.0) || !(o.latency >= 0.0))
+  const auto is_amount = [](double value) { return value >= 0.0 && std::isfinite(value); };
+  if (!is_amount(o.bandwidth) || !is_amount(o.latency))
     throw InvalidArgument(
-        detail::message("suggest: bandwidth is {}, latency is {}, must be >= 0", o.bandwidth, o.latency));
+        detail::message("suggest: bandwidth is {}, latency is {}, must be finite and >= 0", o.bandwidth, o.latency));
 }
 
 /// Uniform in [-1, 1] (both parts), the same on every machine.

@@ -55,6 +55,13 @@ class BlockSources(SolveTest):
         self.assertLess(result.report["iterations"], plain.report["iterations"])
         self.assertAlmostEqual(result.report["rhs_norm"], plain.report["rhs_norm"], places=12)
 
+    def test_singular_blocks_have_the_rows_of_the_file(self):
+        entries = [(i, i, 1.0) for i in range(1, 7)] + [(1, 4, 1.0), (4, 1, 1.0)]
+        result = self.solve(self.matrix("pair.mtx", entries, 6), "--blocks",
+                            "labels:" + self.write("labels.txt", "0 1 2 0 1 2\n"))
+        self.assertIn("block 0 (rows 0, 3): pivot 2 is exactly zero", result.out)
+        self.assertEqual(result.report["blocks"]["defects"][0]["original_rows"], [0, 3])
+
     def test_x0_follows_the_numbering(self):
         write_vector(self.path("x0.mtx"), [float(i) for i in range(60)])
         write_vector(self.path("b.mtx"), [0.0] * 60)

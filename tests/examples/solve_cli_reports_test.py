@@ -2,6 +2,7 @@
 
 import csv
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -33,13 +34,27 @@ class Reports(SolveTest):
         self.assertEqual([int(i) for i, _ in rows], list(range(result.report["iterations"] + 1)))
         self.assertEqual([float(r) for _, r in rows], result.report["history"])
 
+    @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
+    def test_plot(self):
+        for name in ("residuals.png", "|it's a \"plot\".png"):
+            with self.subTest(name=name):
+                self.solve(self.laplace(), "--plot", self.path(name))
+                with open(self.path(name), "rb") as file:
+                    self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+
+    def test_plot_without_gnuplot(self):
+        run = subprocess.run([PROGRAM, self.laplace(), "--plot", self.path("residuals.png")], capture_output=True, text=True,
+                             check=False, env=os.environ | {"PATH": self.path("")})
+        self.assertEqual((run.returncode, run.stdout), (2, ""))
+        self.assertIn("gnuplot", run.stderr)
+
     def test_nothing_that_is_read_is_overwritten(self):
         matrix, both = self.laplace(), self.path("out")
         with open(matrix, "rb") as file:
             before = file.read()
         detour = os.path.join(os.path.dirname(matrix), ".", os.path.basename(matrix))
         for arguments in (["--json", matrix], ["--json", detour], ["--history", matrix], ["--history", detour],
-                          ["--json", both, "--history", both]):
+                          ["--plot", matrix], ["--json", both, "--history", both], ["--json", both, "--plot", both]):
             run = subprocess.run([PROGRAM, matrix, *arguments], capture_output=True, text=True, check=False)
             self.assertEqual((run.returncode, run.stdout), (2, ""))
             self.assertIn("would overwrite", run.stderr)
@@ -89,7 +104,7 @@ class Reports(SolveTest):
             self.assertIn("blockjacobi-solve", run.stdout)
 
     def test_reports_that_cannot_be_written_are_refused_before_the_solve(self):
-        for option in ("--json", "--history"):
+        for option in ("--json", "--history", "--plot"):
             run = subprocess.run(
                 [PROGRAM, self.laplace(), option, self.path("no/such/file")], capture_output=True, text=True, check=False)
             self.assertEqual((run.returncode, run.stdout), (2, ""))

@@ -15,6 +15,23 @@ TEST(BlockDefect, SaysWhatIsWrongAndWhere) {
             "block 0 (rows 0..3): element (1, 2) of the matrix is NaN or Inf");
   EXPECT_EQ(describe({1, 4, 4, -(1 + 1 + 1 * 4), 0.0, 9}),
             "block 1 (rows 4..7): element (5, 9) of the matrix is NaN or Inf");
+  EXPECT_EQ(describe({0, 0, 1, 2, 1.0}), "block 0 (rows 0..0): its inverse overflows, reciprocal condition 1.00e+00");
+}
+
+TEST(BlockDefect, NamesTheRowsOfTheUser) {
+  BlockJacobiReport report;
+  report.rows = 14;
+  report.defects = {{0, 0, 2, 1, 0.0}, {1, 2, 2, -(1 + 1 + 0 * 2), 0.0}, {2, 4, 10, 11, 1e-17}, {1, 2, 2, -1, 0.0, 13}};
+  const auto permutation = Permutation::from_order({0, 3, 1, 4, 13, 12, 11, 10, 9, 8, 7, 6, 5, 2});
+  report = in_original_rows(report, permutation);
+  EXPECT_EQ(describe(report.defects[0]), "block 0 (rows 0, 3): pivot 1 is exactly zero");
+  EXPECT_EQ(describe(report.defects[1]), "block 1 (rows 1, 4): element (4, 1) of the matrix is NaN or Inf");
+  EXPECT_EQ(describe(report.defects[2]),
+            "block 2 (rows 13, 12, 11, 10, 9, 8, 7, 6 and 2 more): singular to working precision, reciprocal condition "
+            "1.00e-17");
+  EXPECT_EQ(describe(report.defects[3]), "block 1 (rows 1, 4): element (1, 2) of the matrix is NaN or Inf");
+  EXPECT_NE(to_json(report).find(R"("original_rows": [0, 3])"), std::string::npos);
+  EXPECT_THROW((void)in_original_rows(report, Permutation::identity(3)), InvalidArgument);
 }
 
 TEST(BlockJacobiReport, TextNamesTheFirstTenDefectsAndCountsTheRest) {

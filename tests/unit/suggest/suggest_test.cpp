@@ -241,7 +241,9 @@ TEST(Suggest, RefusesWhatItCannotUse) {
             "suggest: probe_share is 2, must be in [0, 1]");
   EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.restart = 0}); }), "suggest: restart is 0, must be >= 1");
   EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.bandwidth = -1.0}); }),
-            "suggest: bandwidth is -1, latency is 0, must be >= 0");
+            "suggest: bandwidth is -1, latency is 0, must be finite and >= 0");
+  EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.latency = std::numeric_limits<double>::infinity()}); }),
+            "suggest: bandwidth is 0, latency is inf, must be finite and >= 0");
   EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.method = static_cast<Method>(2)}); }),
             "suggest: method is 2, no enumerator");
   EXPECT_EQ(message_of([&] { (void)suggest(host, a, {.singular = static_cast<SingularPolicy>(9)}); }),
