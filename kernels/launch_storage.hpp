@@ -4,11 +4,10 @@
 #include "core/shared/cg_recurrence.hpp"
 #include "core/shared/position_map.hpp"
 #include "core/shared/singular_rule.hpp"
-#include "core/shared/storage_format.hpp"
+#include "core/shared/stored_blocks_view.hpp"
 
 #include <blockjacobi/views.hpp>
 
-#include <cstddef>
 #include <optional>
 #include <span>
 
@@ -53,35 +52,19 @@ template <class C>
 void choose_formats(const InvertedBlocks<C>& blocks, double accuracy, detail::Format* formats,
                     std::span<const BlockGroup> groups, const ScratchView<C>& scratch, CUstream_st* stream);
 
-/// Where stored blocks go; members as in StoredBlocksView and StorageStatusView.
+/// Where stored blocks go, and what is counted on the way.
 struct StoreTarget {
-  std::byte* data;
-  const detail::StoredSlot* slots;
-  std::int16_t* exponents;
-  const index_t* place;
-  detail::Format format;
-  const detail::Format* formats;
+  detail::StoredBlocksView stored;
   double accuracy;
-  int* unsuited;
-  int* first_from_end;
-  index_t blocks;
+  detail::StorageStatusView status;
 };
 template <class C>
 void store_blocks(const InvertedBlocks<C>& blocks, const StoreTarget& target, std::span<const BlockGroup> groups,
                   const ScratchView<C>& scratch, CUstream_st* stream);
 
-/// Where stored blocks lie; members as in StoredBlocksView.
-struct StoreSource {
-  const std::byte* data;
-  const detail::StoredSlot* slots;
-  const std::int16_t* exponents;
-  const index_t* place;
-  detail::Format format;
-  const detail::Format* formats;
-};
 /// The way back: the blocks as apply_columns() has them, rounded as they are, each at its place in `full`.
 template <class C>
-void widen_blocks(const StoreSource& source, const BlockBatchView<C>& full, CUstream_st* stream);
+void widen_blocks(const detail::StoredBlocksView& stored, const BlockBatchView<C>& full, CUstream_st* stream);
 
 void count_defects(const int* info, index_t blocks, int* defects, CUstream_st* stream);
 
@@ -106,8 +89,7 @@ struct ApplyColumns {
 template <class C>
 void apply_columns(const BlockBatchView<const C>& inverse, const ApplyColumns<C>& arguments, CUstream_st* stream);
 template <class C>
-void apply_columns(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
-                   std::span<const detail::StoredGroup> groups, const ApplyColumns<C>& arguments, CUstream_st* stream);
+void apply_columns(const detail::StoredBlocksView& inverse, const ApplyColumns<C>& arguments, CUstream_st* stream);
 
 /// Whether cg_update() takes these blocks: up to order 32, all in one narrow format and, if that has 16 bits, all of
 /// one order, a multiple of 4.
@@ -115,8 +97,7 @@ bool cg_update_takes(std::span<const detail::StoredGroup> groups);
 
 /// r -= alpha q, z = X r for blocks that cg_update_takes(), rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
 template <class C>
-void cg_update(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
-               std::span<const detail::StoredGroup> groups, const CgVectors<C>& v, detail::CgState<C>* state,
+void cg_update(const detail::StoredBlocksView& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream);
 
 /// Of tiles with which apply_tiled() is faster for such blocks than apply_columns(); none if it is not.

@@ -24,18 +24,17 @@ void apply_stored(const StoredBlocks& blocks, std::span<const detail::StoredGrou
 }  // namespace
 
 template <class C>
-void apply_columns(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
-                   std::span<const detail::StoredGroup> groups, const ApplyColumns<C>& arguments, CUstream_st* stream) {
-  const StoredBlocks blocks{data, slots, exponents};
+void apply_columns(const detail::StoredBlocksView& inverse, const ApplyColumns<C>& arguments, CUstream_st* stream) {
+  const StoredBlocks blocks{inverse.data, inverse.slots, inverse.exponents};
+  const auto groups = inverse.groups;
   for (std::size_t first = 0, end = 0; first < groups.size(); first = end) {
     while (end < groups.size() && groups[end].format == groups[first].format) ++end;
     apply_stored(blocks, groups.subspan(first, end - first), arguments, stream);
   }
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                              \
-  template void apply_columns(const std::byte*, const detail::StoredSlot*, const std::int16_t*, \
-                              std::span<const detail::StoredGroup>, const ApplyColumns<C>&, CUstream_st*)
+#define BLOCKJACOBI_INSTANTIATE(C) \
+  template void apply_columns(const detail::StoredBlocksView&, const ApplyColumns<C>&, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);

@@ -93,16 +93,15 @@ void with_piece(int order, Use use) {
 }
 
 template <class C, Format format>
-void launch_update(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
-                   std::span<const detail::StoredGroup> groups, const CgVectors<C>& v, detail::CgState<C>* state,
+void launch_update(const detail::StoredBlocksView& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
                    const ReductionWorkspace& workspace, CUstream_st* stream) {
   using R = detail::arithmetic_real_t<C>;
-  const auto tasks = make_tasks(data, slots, groups, [](int n) {
+  const auto tasks = make_tasks(inverse.data, inverse.slots, inverse.groups, [](int n) {
     return detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R));
   });
   with_piece<C, format>(tasks.order, [&]<int V>(std::integral_constant<int, V>) {
-    cg_update_stored_kernel<C, format, V>
-        <<<update_blocks(tasks.warps), cg_update_policy.threads, 0, stream>>>(tasks, exponents, v, state, workspace);
+    cg_update_stored_kernel<C, format, V><<<update_blocks(tasks.warps), cg_update_policy.threads, 0, stream>>>(
+        tasks, inverse.exponents, v, state, workspace);
   });
   check_launch("cg_update_stored_kernel");
 }
@@ -120,22 +119,18 @@ bool cg_update_takes(std::span<const detail::StoredGroup> groups) {
 }
 
 template <class C>
-void cg_update(const std::byte* data, const detail::StoredSlot* slots, const std::int16_t* exponents,
-               std::span<const detail::StoredGroup> groups, const CgVectors<C>& v, detail::CgState<C>* state,
+void cg_update(const detail::StoredBlocksView& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream) {
-  const Format format = groups.front().format;
-  if (format == Format::bf16)
-    return launch_update<C, Format::bf16>(data, slots, exponents, groups, v, state, workspace, stream);
-  if (format == Format::fp16)
-    return launch_update<C, Format::fp16>(data, slots, exponents, groups, v, state, workspace, stream);
+  const Format format = inverse.groups.front().format;
+  if (format == Format::bf16) return launch_update<C, Format::bf16>(inverse, v, state, workspace, stream);
+  if (format == Format::fp16) return launch_update<C, Format::fp16>(inverse, v, state, workspace, stream);
   // fp32 is the full format of single precision.
   if constexpr (sizeof(detail::arithmetic_real_t<C>) > sizeof(float))
-    launch_update<C, Format::fp32>(data, slots, exponents, groups, v, state, workspace, stream);
+    launch_update<C, Format::fp32>(inverse, v, state, workspace, stream);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                                        \
-  template void cg_update(const std::byte*, const detail::StoredSlot*, const std::int16_t*,               \
-                          std::span<const detail::StoredGroup>, const CgVectors<C>&, detail::CgState<C>*, \
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                   \
+  template void cg_update(const detail::StoredBlocksView&, const CgVectors<C>&, detail::CgState<C>*, \
                           const ReductionWorkspace&, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

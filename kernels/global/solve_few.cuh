@@ -51,9 +51,10 @@ void solve_few(const MatrixBatchView<const C>& factors, const index_t* ipiv, con
                const SolveSteps& steps, const char* name, CUstream_st* stream) {
   constexpr int words = scalar_words<C>, most = most_few_columns;
   if (b.cols == 1)
-    launch_solve_few<C, 1, few_row_bytes(words, 1), few_pieces>(factors, ipiv, b, steps, name, stream);
+    launch_solve_few<C, 1, few_row_bytes(words, 1), few_pieces(words, 1)>(factors, ipiv, b, steps, name, stream);
   else
-    launch_solve_few<C, most, few_row_bytes(words, most), few_pieces>(factors, ipiv, b, steps, name, stream);
+    launch_solve_few<C, most, few_row_bytes(words, most), few_pieces(words, most)>(factors, ipiv, b, steps, name,
+                                                                                   stream);
 }
 
 }  // namespace blockjacobi::kernels

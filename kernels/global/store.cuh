@@ -164,12 +164,13 @@ __global__ void __launch_bounds__(storage_threads(max_block_size))
     store_kernel(const InvertedBlocks<C> blocks, const SlotRange range, const StoreTarget target, C* const work) {
   using R = detail::arithmetic_real_t<C>;
   __shared__ StoreScratch<C> scratch;
+  const detail::StoredBlocksView& stored = target.stored;
   for (offset_t m = blockIdx.x; m < range.count; m += gridDim.x) {
     const offset_t s = range.first + m;
     const BlockSlot slot = blocks.slots[s];
     const int info = blocks.info[slot.block];
-    const offset_t place = target.place != nullptr ? target.place[s] : s;
-    const detail::Format format = target.formats != nullptr ? target.formats[s] : target.format;
+    const offset_t place = stored.place != nullptr ? stored.place[s] : s;
+    const detail::Format format = stored.formats != nullptr ? stored.formats[s] : stored.format;
     const BlockConversion<C> block = conversion_of(blocks, slot, work, range.largest, scratch);
     const R largest = block.largest_part();
     const int exponent = detail::storage_exponent(format, largest);
@@ -184,12 +185,12 @@ __global__ void __launch_bounds__(storage_threads(max_block_size))
         suits = static_cast<double>(block.residual(format, largest)) < target.accuracy;
       }
     }
-    block.store(format, exponent, target.data + target.slots[place].start);
+    block.store(format, exponent, stored.data + stored.slots[place].start);
     if (threadIdx.x == 0) {
-      target.exponents[place] = static_cast<std::int16_t>(exponent);
+      stored.exponents[place] = static_cast<std::int16_t>(exponent);
       if (!suits) {
-        atomicAdd(target.unsuited, 1);
-        atomicMax(target.first_from_end, target.blocks - slot.block);
+        atomicAdd(target.status.unsuited, 1);
+        atomicMax(target.status.first_from_end, target.status.blocks - slot.block);
       }
     }
     __syncthreads();

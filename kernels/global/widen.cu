@@ -27,17 +27,17 @@ __device__ R number_of(const StoredElements<R, format>& block, int e, int n, int
 /// A warp a block.
 template <class R>
 __global__ void __launch_bounds__(widen_threads)
-    widen_kernel(const StoreSource source, R* const full, const BlockSlot* const slots, const index_t blocks,
-                 const int parts) {
+    widen_kernel(const detail::StoredBlocksView stored, R* const full, const BlockSlot* const slots,
+                 const index_t blocks, const int parts) {
   constexpr int warps = widen_threads / 32;
   const offset_t s = static_cast<offset_t>(blockIdx.x) * warps + threadIdx.x / 32;
   if (s >= blocks) return;
   const BlockSlot slot = slots[s];
-  const offset_t place = source.place != nullptr ? source.place[s] : s;
-  const Format format = source.formats != nullptr ? source.formats[s] : source.format;
+  const offset_t place = stored.place != nullptr ? stored.place[s] : s;
+  const Format format = stored.formats != nullptr ? stored.formats[s] : stored.format;
   R* const x = full + slot.start * parts;
   detail::with_format(format, [&]<Format f>(detail::FormatTag<f>) {
-    const StoredElements<R, f> block(source.data + source.slots[place].start, source.exponents[place]);
+    const StoredElements<R, f> block(stored.data + stored.slots[place].start, stored.exponents[place]);
     for (int e = static_cast<int>(threadIdx.x) % 32; e < slot.size * slot.size * parts; e += 32)
       x[e] = number_of(block, e, slot.size, parts);
   });
@@ -46,18 +46,20 @@ __global__ void __launch_bounds__(widen_threads)
 }  // namespace
 
 template <class C>
-void widen_blocks(const StoreSource& source, const BlockBatchView<C>& full, CUstream_st* stream) {
+void widen_blocks(const detail::StoredBlocksView& stored, const BlockBatchView<C>& full, CUstream_st* stream) {
   using R = detail::arithmetic_real_t<C>;
   constexpr int warps = widen_threads / 32;
   if (full.blocks == 0) return;
   widen_kernel<R><<<(full.blocks - 1) / warps + 1, widen_threads, 0, stream>>>(
-      source, reinterpret_cast<R*>(full.data), full.slots, full.blocks, sizeof(C) / sizeof(R));
+      stored, reinterpret_cast<R*>(full.data), full.slots, full.blocks, sizeof(C) / sizeof(R));
   check_launch("widen_kernel");
 }
 
-template void widen_blocks(const StoreSource&, const BlockBatchView<float>&, CUstream_st*);
-template void widen_blocks(const StoreSource&, const BlockBatchView<double>&, CUstream_st*);
-template void widen_blocks(const StoreSource&, const BlockBatchView<detail::Complex<float>>&, CUstream_st*);
-template void widen_blocks(const StoreSource&, const BlockBatchView<detail::Complex<double>>&, CUstream_st*);
+template void widen_blocks(const detail::StoredBlocksView&, const BlockBatchView<float>&, CUstream_st*);
+template void widen_blocks(const detail::StoredBlocksView&, const BlockBatchView<double>&, CUstream_st*);
+template void widen_blocks(const detail::StoredBlocksView&, const BlockBatchView<detail::Complex<float>>&,
+                           CUstream_st*);
+template void widen_blocks(const detail::StoredBlocksView&, const BlockBatchView<detail::Complex<double>>&,
+                           CUstream_st*);
 
 }  // namespace blockjacobi::kernels

@@ -150,9 +150,9 @@ inline constexpr int most_few_columns = 4;
 /// What each warp has of its rows of the factor in shared memory or on its way there: pieces of so many bytes a row.
 /// With 2 of 128 / 2 of 64 / 3 of 64 / 4 of 32 bytes getrs for one right-hand side takes 0.29 / 0.26 / 0.27 / 0.29 ms
 /// in s, 10 000 of order 128, and 1.53 / 1.20 / 1.26 / 1.31 in d, 2000 of order 512; for four there 2.09 / 2.36 / 2.26
-/// / 2.85.
+/// / 2.85. In z 2 of 64 / 3 of 64 bytes take 0.239 / 0.226 ms, 10 000 of order 64, and 0.82 / 0.76 of order 128.
 constexpr int few_row_bytes(int words, int columns) { return words * columns >= 8 ? 128 : 64; }
-inline constexpr int few_pieces = 2;
+constexpr int few_pieces(int words, int columns) { return words == 4 && columns == 1 ? 3 : 2; }
 /// Thread blocks of the largest order that a multiprocessor shall hold, which bounds the registers: one where more
 /// would spill more than a word or two.
 constexpr int few_blocks(int words, int columns) { return words < 4 && words * columns <= 4 ? 2 : 1; }

@@ -127,8 +127,7 @@ void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors
   if (const auto inverse = tiny(M->blocks()))
     return kernels::cg_update(*inverse, compute_vectors(v), state, context_.reductions(), context_.stream());
   if (const auto x = M->stored_blocks(); x && kernels::cg_update_takes(x->groups))
-    return kernels::cg_update(x->data, x->slots, x->exponents, x->groups, compute_vectors(v), state,
-                              context_.reductions(), context_.stream());
+    return kernels::cg_update(*x, compute_vectors(v), state, context_.reductions(), context_.stream());
   kernels::cg_residual(compute_vectors(v), state, context_.stream());
   M->apply(v.r, v.z);
   kernels::cg_direction_factor(compute_vectors(v), state, context_.reductions(), context_.stream());

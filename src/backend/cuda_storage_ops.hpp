@@ -45,11 +45,8 @@ class CudaStorageOps final : public StorageOps<T> {
              double accuracy, const BlockStatusView<T>& status, const StorageStatusView& unsuited,
              const Scratch<T>& scratch) override {
     const DeviceGuard guard(context_.device());
-    const kernels::StoreTarget target{
-        stored.data, stored.slots,      stored.exponents,        stored.place,   stored.format, stored.formats,
-        accuracy,    unsuited.unsuited, unsuited.first_from_end, unsuited.blocks};
-    kernels::store_blocks(blocks_of(values, map, work, status), target, work.groups, scratch_of(scratch),
-                          context_.stream());
+    kernels::store_blocks(blocks_of(values, map, work, status), {stored, accuracy, unsuited}, work.groups,
+                          scratch_of(scratch), context_.stream());
   }
 
   bool are_read_in_full(std::span<const BlockGroup> groups, index_t rows) const override {
@@ -59,7 +56,7 @@ class CudaStorageOps final : public StorageOps<T> {
 
   void widen(const StoredBlocksView& stored, const BlockBatchView<T>& full) override {
     const DeviceGuard guard(context_.device());
-    kernels::widen_blocks<C>({stored.data, stored.slots, stored.exponents, stored.place, stored.format, stored.formats},
+    kernels::widen_blocks<C>(stored,
                              {compute_cast(full.data), full.slots, full.groups, full.blocks, full.rows, full.space},
                              context_.stream());
   }
@@ -87,8 +84,7 @@ class CudaStorageOps final : public StorageOps<T> {
   void apply(const StoredBlocksView& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
              const ColumnsView<T>& z) override {
     const DeviceGuard guard(context_.device());
-    kernels::apply_columns(inverse.data, inverse.slots, inverse.exponents, inverse.groups,
-                           arguments_of(op, alpha, r, beta, z), context_.stream());
+    kernels::apply_columns(inverse, arguments_of(op, alpha, r, beta, z), context_.stream());
   }
 
   std::optional<TileLimits> tile_limits(std::span<const BlockGroup> groups) const override {

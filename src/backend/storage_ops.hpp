@@ -2,11 +2,12 @@
 
 #include "backend/block_ops.hpp"
 #include "core/shared/apply_tiles.hpp"
-#include "core/shared/storage_format.hpp"
+#include "core/shared/stored_blocks_view.hpp"
 
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <stdexcept>
 
 namespace blockjacobi::detail {
 
@@ -15,25 +16,6 @@ template <Scalar T>
 struct Scratch {
   T* data = nullptr;
   offset_t size = 0;
-};
-
-/// Inverses in a format other than the full one of BlockBatch, or in several.
-struct StoredBlocksView {
-  std::byte* data = nullptr;
-  StoredSlot* slots = nullptr;          ///< by format, then by order, then as at set-up
-  std::int16_t* exponents = nullptr;    ///< of the slots: all that an apply of blocks in sequence needs of them
-  std::span<const StoredGroup> groups;  ///< on the host
-  const index_t* place = nullptr;       ///< slot of BlockLayout -> slot here; null if they are the same
-  Format format = Format::full;         ///< of all blocks, unless
-  const Format* formats = nullptr;      ///< by slot of BlockLayout
-  index_t rows = 0;
-};
-
-/// Blocks that do not suit their format: not Hermitian, with a row or column lost, or less accurate than asked for.
-struct StorageStatusView {
-  int* unsuited = nullptr;        ///< one counter
-  int* first_from_end = nullptr;  ///< blocks - number of the first of them; 0 if there is none
-  index_t blocks = 0;
 };
 
 /// The columns of a block of vectors; element (i, k) is data[i row_stride + k column_stride].
@@ -87,7 +69,9 @@ class StorageOps {
   /// Whether a solver has a better way with such blocks if it finds them in full, whatever their storage.
   virtual bool are_read_in_full(std::span<const BlockGroup>, index_t /*rows*/) const { return false; }
   /// Writes the stored blocks, as apply() has them, to `full`, which has all of them; where are_read_in_full().
-  virtual void widen(const StoredBlocksView&, const BlockBatchView<T>& /*full*/) {}
+  virtual void widen(const StoredBlocksView&, const BlockBatchView<T>& /*full*/) {
+    throw std::logic_error("StorageOps: blocks that are read in full need a widen()");
+  }
 
   /// *defects = how many of `blocks` have info != 0.
   virtual void count_defects(const int* info, index_t blocks, int* defects) = 0;

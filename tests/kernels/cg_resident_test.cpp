@@ -1,0 +1,119 @@
+#include "tests/kernels/cg_recurrence.hpp"
+
+namespace blockjacobi::test {
+namespace {
+
+/// Iterations of CG in one launch, against their phases.
+template <class T>
+class CgResidentTest : public TypedDeviceTest<T> {};
+TYPED_TEST_SUITE(CgResidentTest, Scalars);
+
+template <Scalar T>
+void expect_resident_iterations(const System<T>& a, Way way, Storage storage = Storage::full) {
+  SCOPED_TRACE(::testing::Message() << "n = " << a.rows << ", way " << static_cast<int>(way) << ", "
+                                    << to_string(storage));
+  // A narrow format may round what two backends compute to different neighbours.
+  const Backend other = storage == Storage::full ? Backend::host() : Backend::cuda();
+  Recurrence<T> phases(other, a, way, 0.0, 100, in(storage)), device(Backend::cuda(), a, way, 0.0, 100, in(storage));
+  Recurrence<T> again(Backend::cuda(), a, way, 0.0, 100, in(storage));
+  ASSERT_EQ(device.resides(), Recurrence<T>(Backend::cuda(), a, way, 0.0, 100).resides());
+  if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
+  const double tolerance = 1e4 * epsilon<T>;
+  for (const int count : {1, 2, 3}) {
+    for (int i = 0; i < count; ++i) phases.iterate();
+    device.iterations(count);
+    again.iterations(count);
+    EXPECT_EQ(device.state().iteration, phases.state().iteration);
+    EXPECT_EQ(device.state().history_size, phases.state().history_size);
+    expect_close("rr", device.state().rr, phases.state().rr, tolerance);
+    EXPECT_LE(relative_difference(device.x(), phases.x()), tolerance);
+    EXPECT_LE(relative_difference(device.r(), phases.r()), tolerance);
+    EXPECT_LE(relative_difference(device.p(), phases.p()), tolerance);
+    EXPECT_TRUE(same_bits(device.x(), again.x()));
+    EXPECT_TRUE(same_bits(device.p(), again.p()));
+  }
+}
+
+TYPED_TEST(CgResidentTest, SmallMatchThePhases) {
+  expect_resident_iterations(laplacian<TypeParam>(17), Way::uniform_blocks);
+  expect_resident_iterations(long_rows<TypeParam>(200), Way::mixed_blocks);
+}
+
+TYPED_TEST(CgResidentTest, SmallInOtherStorage) {
+  // The others are read the same way, and ManySystemsMatchThePhases has them.
+  for (const Storage storage : {Storage::packed, Storage::adaptive})
+    expect_resident_iterations(laplacian<TypeParam>(17), Way::mixed_blocks, storage);
+}
+
+TYPED_TEST(CgResidentTest, ManySystemsMatchThePhases) {
+  for (const Way way : {Way::uniform_blocks, Way::mixed_blocks}) {
+    for (const index_t m : {17, 40}) expect_resident_iterations(laplacian<TypeParam>(m), way);
+    for (const index_t length : {20, 200}) expect_resident_iterations(long_rows<TypeParam>(length), way);
+    for (const Storage storage : other_storages) {
+      expect_resident_iterations(laplacian<TypeParam>(40), way, storage);
+      expect_resident_iterations(long_rows<TypeParam>(200), way, storage);
+    }
+  }
+}
+
+/// Entries and elements of the direction stay in L2 as far as they find no room.
+TYPED_TEST(CgResidentTest, SmallInLittleSharedMemory) {
+  const auto a = long_rows<TypeParam>(200);
+  Recurrence<TypeParam> plenty(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
+  if (!plenty.resides()) GTEST_SKIP() << "no cooperative launches";
+  plenty.iterations(4);
+  plenty.iterations(2);
+  // A thread block has about 800 entries and 200 elements: next to nothing fits, a part of the entries, of the
+  // elements.
+  for (const int held : {100, 600, 950}) {
+    SCOPED_TRACE(held);
+    const int bytes = 400 + held * static_cast<int>(sizeof(TypeParam) + sizeof(index_t));
+    Recurrence<TypeParam> little(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
+    little.iterations_within(4, bytes);
+    little.iterations_within(2, bytes);
+    EXPECT_EQ(little.state().iteration, 6);
+    expect_close("rr", little.state().rr, plenty.state().rr, 1e4 * epsilon<TypeParam>);
+    EXPECT_LE(relative_difference(little.x(), plenty.x()), 1e4 * epsilon<TypeParam>);
+    EXPECT_LE(relative_difference(little.p(), plenty.p()), 1e4 * epsilon<TypeParam>);
+  }
+}
+
+/// Hermitian; most rows have nothing but their diagonals, so that a thread block gets many of them, the others 60.
+template <Scalar T>
+System<T> uneven_rows() {
+  constexpr index_t short_rows = 45000;
+  System<T> a{60000, {0}, {}, {}};
+  for (index_t i = 0; i < a.rows; ++i) {
+    for (index_t j = i < short_rows ? i : std::max(short_rows, i - 30);
+         j <= (i < short_rows ? i : std::min(a.rows - 1, i + 30)); ++j) {
+      a.columns.push_back(j);
+      a.values.push_back(i == j ? T(real_t<T>(60 + i % 5)) : T(real_t<T>(-0.9)));
+    }
+    a.offsets.push_back(static_cast<std::int64_t>(a.columns.size()));
+  }
+  return a;
+}
+
+TYPED_TEST(CgResidentTest, MoreRowsThanThreads) {
+  expect_resident_iterations(uneven_rows<TypeParam>(), Way::mixed_blocks);
+  // Inverses that are set up together, although they are more than others are at once.
+  expect_resident_iterations(uneven_rows<TypeParam>(), Way::uniform_blocks, Storage::packed);
+}
+
+TYPED_TEST(CgResidentTest, SmallEndWithTheStop) {
+  Recurrence<TypeParam> phases(Backend::cuda(), laplacian<TypeParam>(20), Way::mixed_blocks, 0.0, 3);
+  Recurrence<TypeParam> device(Backend::cuda(), laplacian<TypeParam>(20), Way::mixed_blocks, 0.0, 3);
+  if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
+  for (int i = 0; i < 3; ++i) phases.iterate();
+  device.iterations(10);
+  EXPECT_EQ(device.state().stop, static_cast<int>(StopReason::max_iterations));
+  EXPECT_EQ(device.state().iteration, 3);
+  EXPECT_LE(relative_difference(device.x(), phases.x()), 1e4 * epsilon<TypeParam>);
+  const auto x = device.x(), p = device.p();
+  device.iterations(5);
+  EXPECT_TRUE(same_bits(device.x(), x));
+  EXPECT_TRUE(same_bits(device.p(), p));
+}
+
+}  // namespace
+}  // namespace blockjacobi::test

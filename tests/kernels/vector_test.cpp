@@ -1,0 +1,56 @@
+#include "tests/kernels/systems.hpp"
+
+namespace blockjacobi::test {
+namespace {
+
+template <class T>
+class VectorTest : public TypedDeviceTest<T> {};
+TYPED_TEST_SUITE(VectorTest, Scalars);
+
+template <Scalar T>
+void expect_vector_operations(std::size_t n) {
+  SCOPED_TRACE(n);
+  const Backend backend = Backend::cuda();
+  auto& ops = detail::krylov_ops<T>(backend);
+  const auto x = random_vector<T>(n, 51), u = random_vector<T>(n, 52);
+  Array<T> device_x(backend, x);
+  const Array<T> device_u(backend, u);
+  Array<double> norm(backend, std::vector<double>{-1.0});
+  ops.norm(static_cast<index_t>(n), device_x.data(), norm.data());
+  double sum = 0.0;
+  for (const T value : x) sum += std::norm(std::complex<double>(value));
+  EXPECT_NEAR(norm.to_host()[0], std::sqrt(sum), 1e-12 * std::sqrt(sum));
+
+  const Array<int> no(backend, std::vector<int>{0}), yes(backend, std::vector<int>{3});
+  ops.add(static_cast<index_t>(n), device_u.data(), device_x.data(), no.data());
+  EXPECT_TRUE(same_bits(device_x.to_host(), x));
+  ops.add(static_cast<index_t>(n), device_u.data(), device_x.data(), yes.data());
+  std::vector<T> expected(n);
+  for (std::size_t i = 0; i < n; ++i) expected[i] = x[i] + u[i];
+  EXPECT_TRUE(same_bits(device_x.to_host(), expected));
+}
+
+TYPED_TEST(VectorTest, SmallNormAndSum) {
+  for (const std::size_t n : {0u, 1u, 31u, 32u, 255u, 256u, 257u, 5000u}) expect_vector_operations<TypeParam>(n);
+}
+TYPED_TEST(VectorTest, LongNormAndSum) { expect_vector_operations<TypeParam>(3000001); }
+
+TYPED_TEST(VectorTest, SmallResidual) {
+  using T = TypeParam;
+  const Backend backend = Backend::cuda();
+  const auto a = convection_diffusion<T>(12);
+  const auto n = static_cast<std::size_t>(a.rows);
+  const auto b = random_vector<T>(n, 53), x = random_vector<T>(n, 54);
+  const auto residual_on = [&](const Backend& where) {
+    const DeviceSystem<T, std::int32_t> system(where, a);
+    const Array<T> device_b(where, b), device_x(where, x);
+    Array<T> r(where, n);
+    auto& ops = detail::krylov_ops<T>(where);
+    ops.residual(*ops.make_csr(system.view()), device_b.data(), device_x.data(), r.data());
+    return r.to_host();
+  };
+  EXPECT_LE(relative_difference(residual_on(backend), residual_on(Backend::host())), 100 * epsilon<T>);
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
