@@ -1,3 +1,4 @@
+#include "kernels/launch_storage.hpp"
 #include "tests/kernels/cg_recurrence.hpp"
 
 namespace blockjacobi::test {
