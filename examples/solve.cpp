@@ -235,7 +235,7 @@ void warn_about_precision(const Options& options) {
                      to_char(blockjacobi::scalar_type<T>), reachable));
 }
 
-/// A x = b, all of it in the numbering in which `blocks` are contiguous.
+/// A x = b, all of it in the numbering in which the blocks of `found` are contiguous.
 template <Scalar T>
 void set_up_and_solve(const Options& options, const Backend& backend, const blockjacobi::CsrView<T>& A,
                       const blockjacobi::PermutedPartition& found, const std::vector<T>& right_hand_side,

@@ -1,21 +1,27 @@
 #include "plot.hpp"
+#include "report.hpp"
 #include "usage_error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
 namespace solve {
 
 namespace {
 
-/// A string of gnuplot's in which nothing has a meaning but the quote.
+bool is_control(unsigned char c) { return c < ' ' || c == 127; }
+
+/// A string of gnuplot's in which nothing has a meaning but the quote and the end of the line.
 std::string quoted(const std::string& text) {
   std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("''") : std::string(1, c);
+  for (const char c : text) result += c == '\'' ? std::string("''") : std::string(1, is_control(c) ? '?' : c);
   return result + "'";
 }
 
@@ -32,13 +38,35 @@ std::string script(const std::filesystem::path& path, const Outcome& outcome, do
           fmt::format("{}, {}", std::filesystem::path(outcome.matrix).filename().string(), to_string(outcome.solver))));
   for (std::size_t i = 0; i < outcome.solve->history.size(); ++i)
     if (is_drawn(outcome.solve->history[i])) text += fmt::format("{} {}\n", i, outcome.solve->history[i]);
-  return text + fmt::format("end\nplot $residuals with lines title 'residual', {} with lines title 'target'\n",
-                            rtol * outcome.solve->rhs_norm);
+  text += "end\nplot $residuals with lines title 'residual'";
+  const double target = rtol * outcome.solve->rhs_norm;
+  return text + (is_drawn(target) ? fmt::format(", {} with lines title 'target'\n", target) : "\n");
+}
+
+/// Hands `text` to gnuplot, which may end before it has read all of it: an error then, no signal.
+void run_gnuplot(const std::string& text) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  if (std::FILE* const gnuplot = popen("gnuplot -d >/dev/null", "w")) {
+    std::fwrite(text.data(), 1, text.size(), gnuplot);
+    pclose(gnuplot);
+  }
+  std::signal(SIGPIPE, before);
+}
+
+/// Whether the last chunk of a PNG file is there: gnuplot does not tell when the disk is full.
+bool is_whole_png(const std::filesystem::path& path) {
+  constexpr std::array<char, 8> end{'I', 'E', 'N', 'D', '\xAE', '\x42', '\x60', '\x82'};
+  std::array<char, 8> found{};
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(-static_cast<std::streamoff>(found.size()), std::ios::end);
+  return file.read(found.data(), found.size()) && found == end;
 }
 
 }  // namespace
 
 void require_plotter(const std::filesystem::path& path) {
+  if (std::ranges::any_of(path.string(), is_control))
+    throw UsageError(fmt::format("--plot {}: gnuplot takes no name with a control character", path.string()));
   if (std::system("command -v gnuplot >/dev/null") != 0)
     throw UsageError(
         fmt::format("--plot {}: needs the program gnuplot, which is not in PATH (Debian: gnuplot-nox)", path.string()));
@@ -46,11 +74,10 @@ void require_plotter(const std::filesystem::path& path) {
 
 void write_plot(const std::filesystem::path& path, const Outcome& outcome, double rtol) {
   if (!outcome.solve || std::ranges::none_of(outcome.solve->history, is_drawn))
-    throw UsageError(fmt::format("--plot {}: there are no residuals to draw", path.string()));
-  const std::string text = script(path, outcome, rtol);
-  std::FILE* const gnuplot = popen("gnuplot", "w");
-  const bool written = gnuplot != nullptr && std::fwrite(text.data(), 1, text.size(), gnuplot) == text.size();
-  if (gnuplot == nullptr || pclose(gnuplot) != 0 || !written)
+    return warn(fmt::format("--plot {}: there are no residuals to draw, nothing is written", path.string()));
+  const bool is_open = std::ofstream(path, std::ios::binary).is_open();
+  if (is_open) run_gnuplot(script(path, outcome, rtol));
+  if (!is_open || !is_whole_png(path))
     throw UsageError(fmt::format("--plot: '{}' was not written whole", path.string()));
 }
 

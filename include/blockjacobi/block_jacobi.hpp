@@ -97,6 +97,8 @@ struct BlockDefect {
   index_t outside = -1;
   /// The rows as in_original_rows() names them; else empty.
   std::vector<index_t> original_rows{};
+  /// info > size, not for the reciprocal condition but because elements of the inverse overflow.
+  bool overflows = false;
 };
 
 /// What set-up found, as values on the host.
@@ -132,7 +134,8 @@ struct BlockJacobiReport {
 };
 
 /// The report of a system that was renumbered, with the numbers that rows and columns had before where defects name
-/// them. Throws InvalidArgument unless the permutation has as many numbers as the report has rows.
+/// them. Throws InvalidArgument unless the permutation has as many numbers as the report has rows, and if a defect has
+/// them already.
 [[nodiscard]] BLOCKJACOBI_EXPORT BlockJacobiReport in_original_rows(BlockJacobiReport report,
                                                                     const Permutation& permutation);
 

@@ -82,6 +82,7 @@ __global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.res
 }
 
 /// Elements of a piece: 16 bytes if the order is a multiple of that, else 8 bytes in 16 bits, one element in fp32.
+/// There is a piece for all that cg_update_takes().
 template <class C, Format format, class Use>
 void with_piece(int order, Use use) {
   constexpr int most = 16 / static_cast<int>(sizeof(typename StoredElements<C, format>::Stored));

@@ -73,8 +73,7 @@ __global__ void __launch_bounds__(repair_threads, 1)
   });
 }
 
-/// The same powers for rows and columns of a Hermitian block, whose pseudo-inverse is Hermitian then, but for what
-/// leaving out small r_jj does: see make_hermitian().
+/// The same powers for rows and columns of a Hermitian block, whose pseudo-inverse make_hermitian() completes then.
 template <class C>
 __device__ void take_hermitian_scales(const LargeBlock<C>& block) {
   block.for_each_element([&](int i, int j) {
@@ -92,15 +91,14 @@ __device__ void take_hermitian_scales(const LargeBlock<C>& block) {
   __syncthreads();
 }
 
-/// x = (x + x^H) / 2, by the whole thread block.
+/// x = (x + x^H) / 2, by the whole thread block: the pseudo-inverse of a Hermitian block with the same scales for rows
+/// and columns, but for rounding and for the small r_jj left out, whose rows and columns need not correspond.
 template <class C>
 __device__ void make_hermitian(C* x, int n) {
-  using R = detail::arithmetic_real_t<C>;
   for (int e = static_cast<int>(threadIdx.x); e < n * n; e += static_cast<int>(blockDim.x)) {
     const int i = e % n, j = e / n;
     if (i < j) continue;
-    // Halves first, which cannot overflow.
-    const C mean = R(0.5) * x[e] + R(0.5) * detail::conj(x[j + i * n]);
+    const C mean = detail::hermitian_mean(x[e], x[j + i * n]);
     x[e] = mean;
     x[j + i * n] = detail::conj(mean);
   }

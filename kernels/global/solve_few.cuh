@@ -40,10 +40,12 @@ __global__ void __launch_bounds__(threads_for_rows(largest_blocked_order), few_b
 template <class C, int R, int row_bytes, int pieces>
 void launch_solve_few(const MatrixBatchView<const C>& factors, const index_t* ipiv, const MatrixBatchView<C>& b,
                       const SolveSteps& steps, const char* name, CUstream_st* stream) {
-  const std::size_t bytes = BlockSubstitution<C, R, row_bytes, pieces>::bytes(factors.rows) +
-                            sizeof(int) * static_cast<std::size_t>(threads_for_rows(factors.rows));
-  launch_blocked(solve_few_kernel<C, R, row_bytes, pieces>, name, factors.rows, factors.count, bytes, stream, factors,
-                 ipiv, b, steps);
+  constexpr auto bytes_for = [](int n) {
+    return BlockSubstitution<C, R, row_bytes, pieces>::bytes(n) + sizeof(int) * static_cast<std::size_t>(n);
+  };
+  static_assert(bytes_for(threads_for_rows(largest_blocked_order)) <= largest_shared_bytes);
+  launch_blocked(solve_few_kernel<C, R, row_bytes, pieces>, name, factors.rows, factors.count,
+                 bytes_for(threads_for_rows(factors.rows)), stream, factors, ipiv, b, steps);
 }
 
 template <class C>

@@ -111,7 +111,7 @@ struct BlockConversion {
       C* const triangle = reinterpret_cast<C*>(to);
       for (int e = thread(); e < n * n; e += threads()) {
         const int i = e % n, j = e / n;
-        if (i > j) triangle[detail::packed_index(i, j, n)] = R(0.5) * x[e] + R(0.5) * detail::conj(x[j + i * n]);
+        if (i > j) triangle[detail::packed_index(i, j, n)] = detail::hermitian_mean(x[e], x[j + i * n]);
         if (i == j) triangle[detail::packed_index(i, j, n)] = detail::from_real<C>(detail::real_part(x[e]));
       }
       return;

@@ -11,7 +11,7 @@
 
 namespace blockjacobi::detail {
 
-/// Inverses after their set-up, by the kernels of kernels/global/{repair,store,widen,apply_columns,pattern}.
+/// Inverses after their set-up, by the kernels of kernels/global/{repair,store,widen,apply,pattern}.
 template <Scalar T>
 class CudaStorageOps final : public StorageOps<T> {
   using C = compute_t<T>;

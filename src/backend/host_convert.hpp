@@ -62,7 +62,7 @@ int encode_block(Format format, const C* x, int n, std::byte* to) {
     C* next = reinterpret_cast<C*>(to);
     for (int j = 0; j < n; ++j) {
       *next++ = from_real<C>(real_part(x[j * (n + 1)]));
-      for (int i = j + 1; i < n; ++i) *next++ = R(0.5) * x[i + j * n] + R(0.5) * conj(x[j + i * n]);
+      for (int i = j + 1; i < n; ++i) *next++ = hermitian_mean(x[i + j * n], x[j + i * n]);
     }
     return 0;
   }

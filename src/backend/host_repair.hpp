@@ -84,19 +84,18 @@ class BlockRepair {
     return true;
   }
 
-  /// X = (X + X^H) / 2.
+  /// X = (X + X^H) / 2: the pseudo-inverse of a Hermitian block with the same scales for rows and columns, but for
+  /// rounding and for the small r_jj left out, whose rows and columns need not correspond.
   void make_hermitian() const {
     for_each_element([&](int i, int j) {
       if (i < j) return;
-      // Halves first, which cannot overflow.
-      const C mean = R(0.5) * at(i, j) + R(0.5) * conj(at(j, i));
+      const C mean = hermitian_mean(at(i, j), at(j, i));
       at(i, j) = mean;
       at(j, i) = conj(mean);
     });
   }
 
-  /// The same scales for rows and columns, so that the pseudo-inverse is Hermitian too, but for what leaving out small
-  /// r_jj does.
+  /// The same scales for rows and columns of a Hermitian block; make_hermitian() completes its pseudo-inverse.
   void take_hermitian_scales() {
     for (int i = 0; i < n_; ++i) row_[index(i)] = column_[index(i)] = mean_exponent(row_[index(i)], column_[index(i)]);
   }

@@ -114,8 +114,10 @@ std::vector<BlockDefect> find_defects(const BlockPartition& partition, const std
   std::vector<BlockDefect> defects;
   for (index_t b = 0; b < partition.blocks(); ++b) {
     const auto i = static_cast<std::size_t>(b);
-    if (info[i] != 0)
-      defects.push_back({b, partition.first_row(b), partition.block_size(b), info[i], static_cast<double>(rcond[i])});
+    if (info[i] == 0) continue;
+    const index_t n = partition.block_size(b);
+    defects.push_back({b, partition.first_row(b), n, info[i], static_cast<double>(rcond[i])});
+    defects.back().overflows = info[i] > n && rcond[i] >= detail::singular_threshold<real_t<T>>(n);
   }
   return defects;
 }

@@ -52,9 +52,6 @@ std::string json_array(const Elements& elements, Text text) {
   return "[" + array + "]";
 }
 
-/// A block that is singular by its reciprocal condition has less: 10 N eps is at most 6e-4.
-constexpr double surely_regular = 1e-2;
-
 index_t row_number(const BlockDefect& d, index_t row) {
   return d.original_rows.empty() ? d.first_row + row : d.original_rows[static_cast<std::size_t>(row)];
 }
@@ -97,6 +94,8 @@ BlockJacobiReport in_original_rows(BlockJacobiReport report, const Permutation& 
   if (permutation.size() != report.rows)
     throw InvalidArgument(detail::message("in_original_rows: a permutation of {} numbers, a report of {} rows",
                                           permutation.size(), report.rows));
+  if (std::ranges::any_of(report.defects, [](const BlockDefect& d) { return !d.original_rows.empty(); }))
+    throw InvalidArgument("in_original_rows: the report names the original rows already");
   const auto original = permutation.order();
   for (BlockDefect& d : report.defects) {
     const auto own = original.subspan(static_cast<std::size_t>(d.first_row), static_cast<std::size_t>(d.size));
@@ -115,8 +114,7 @@ std::string describe(const BlockDefect& d) {
                            column);
   }
   if (d.info <= d.size) return detail::message("{}: pivot {} is exactly zero", where, d.info);
-  if (d.rcond > surely_regular)
-    return detail::message("{}: its inverse overflows, reciprocal condition {:.2e}", where, d.rcond);
+  if (d.overflows) return detail::message("{}: its inverse overflows, reciprocal condition {:.2e}", where, d.rcond);
   return detail::message("{}: singular to working precision, reciprocal condition {:.2e}", where, d.rcond);
 }
 
@@ -163,8 +161,9 @@ std::string to_json(const BlockJacobiReport& r) {
         d.original_rows.empty()
             ? ""
             : R"(, "original_rows": )" + json_array(d.original_rows, [](index_t row) { return std::to_string(row); });
-    return detail::message(R"({{"block": {}, "first_row": {}, "rows": {}, "info": {}, "rcond": {}{}{}}})", d.block,
-                           d.first_row, d.size, d.info, json_number(d.rcond), outside, original);
+    const std::string overflows = d.overflows ? R"(, "overflows": true)" : "";
+    return detail::message(R"({{"block": {}, "first_row": {}, "rows": {}, "info": {}, "rcond": {}{}{}{}}})", d.block,
+                           d.first_row, d.size, d.info, json_number(d.rcond), outside, original, overflows);
   });
   return detail::message(
       R"({{"scalar": "{}", "rows": {}, "blocks": {}, "sizes": {}, "entries_inside": {}, "bytes": {}, "storage": "{}", )"

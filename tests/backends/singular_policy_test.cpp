@@ -185,13 +185,16 @@ TYPED_TEST(SingularPolicyOnBackend, SmallPseudoInversesOfHermitianBlocksAreHermi
   for (const index_t n : {4, 6, 31, 33, 70}) {
     const Dense<T> q = Eigen::HouseholderQR<Dense<T>>(random_dense<T>(n, random)).householderQ();
     Eigen::Matrix<R, Eigen::Dynamic, 1> values(n);
-    for (index_t i = 0; i < n; ++i) values(i) = i < n / 2 ? R(1) : R(0.5) * R(n) * eps * R(1 + i % 7);
+    for (index_t i = 0; i < n; ++i) values(i) = std::pow(R(0.1) * R(n) * eps, R(i) / R(n - 1));
     const Dense<T> block = q * values.template cast<T>().asDiagonal() * q.adjoint();
     a.blocks.push_back((block + block.adjoint()) / T(2));
   }
   const BlockJacobi<T> m(this->make_backend(), a.matrix(), a.partition(), with(SingularPolicy::pseudo_inverse));
+  const BlockJacobiReport report = m.report();
+  ASSERT_EQ(report.defects.size(), a.blocks.size());
   for (std::size_t k = 0; k < a.blocks.size(); ++k) {
     EXPECT_GT(m.info()[k], 0) << "block " << k;
+    EXPECT_FALSE(report.defects[k].overflows) << "block " << k;
     const Dense<T> x = stored_inverse(m, static_cast<index_t>(k));
     EXPECT_EQ(x, Dense<T>(x.adjoint())) << "block " << k;
   }
@@ -207,6 +210,9 @@ TYPED_TEST(SingularPolicyOnBackend, SmallNanAndOverflowGetTheDiagonal) {
     for (const SingularPolicy policy : {SingularPolicy::shift, SingularPolicy::pseudo_inverse}) {
       const BlockJacobi<T> m(this->make_backend(), a.matrix(), a.partition(), with(policy));
       EXPECT_EQ(m.info(), (std::vector<int>{-2, static_cast<int>(n) + 1})) << to_string(policy);
+      const BlockJacobiReport report = m.report();
+      EXPECT_FALSE(report.defects[0].overflows);
+      EXPECT_TRUE(report.defects[1].overflows);
       Dense<T> wanted = Dense<T>::Identity(n, n) * T(0.25);
       EXPECT_EQ(stored_inverse(m, 0), wanted) << to_string(policy);
       wanted(1, 1) = T(1);

@@ -42,6 +42,23 @@ class Reports(SolveTest):
                 with open(self.path(name), "rb") as file:
                     self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
 
+    @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
+    def test_plot_that_cannot_be_drawn(self):
+        zeros = self.path("zeros.mtx")
+        with open(zeros, "w", encoding="ascii") as file:
+            file.write("%%MatrixMarket matrix array real general\n144 1\n" + 144 * "0\n")
+        run = subprocess.run([PROGRAM, self.laplace(), "--rhs", zeros, "--plot", self.path("none.png")],
+                             capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("no residuals to draw", run.stderr)
+        self.assertFalse(os.path.exists(self.path("none.png")))
+        for name, message in (("/dev/full", "was not written whole"), (self.path("a\nb.png"), "control character")):
+            with self.subTest(name=name):
+                run = subprocess.run([PROGRAM, self.laplace(), "--plot", name], capture_output=True, check=False)
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertIn(message.encode(), run.stderr)
+                self.assertNotIn(b"PNG", run.stdout)
+
     def test_plot_without_gnuplot(self):
         run = subprocess.run([PROGRAM, self.laplace(), "--plot", self.path("residuals.png")], capture_output=True, text=True,
                              check=False, env=os.environ | {"PATH": self.path("")})

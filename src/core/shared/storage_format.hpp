@@ -180,4 +180,11 @@ BLOCKJACOBI_HD inline bool is_hermitian_pair(C a_ij, C a_ji, C a_ii, C a_jj) {
   return abs1(a_ij - conj(a_ji)) <= tolerance * size;
 }
 
+/// (a_ij + conj(a_ji)) / 2, by halves, which cannot overflow.
+template <class C>
+BLOCKJACOBI_HD inline C hermitian_mean(C a_ij, C a_ji) {
+  using R = arithmetic_real_t<C>;
+  return R(0.5) * a_ij + R(0.5) * conj(a_ji);
+}
+
 }  // namespace blockjacobi::detail

@@ -15,7 +15,8 @@ TEST(BlockDefect, SaysWhatIsWrongAndWhere) {
             "block 0 (rows 0..3): element (1, 2) of the matrix is NaN or Inf");
   EXPECT_EQ(describe({1, 4, 4, -(1 + 1 + 1 * 4), 0.0, 9}),
             "block 1 (rows 4..7): element (5, 9) of the matrix is NaN or Inf");
-  EXPECT_EQ(describe({0, 0, 1, 2, 1.0}), "block 0 (rows 0..0): its inverse overflows, reciprocal condition 1.00e+00");
+  EXPECT_EQ(describe({0, 0, 1, 2, 1.0, -1, {}, true}),
+            "block 0 (rows 0..0): its inverse overflows, reciprocal condition 1.00e+00");
 }
 
 TEST(BlockDefect, NamesTheRowsOfTheUser) {
@@ -31,7 +32,8 @@ TEST(BlockDefect, NamesTheRowsOfTheUser) {
             "1.00e-17");
   EXPECT_EQ(describe(report.defects[3]), "block 1 (rows 1, 4): element (1, 2) of the matrix is NaN or Inf");
   EXPECT_NE(to_json(report).find(R"("original_rows": [0, 3])"), std::string::npos);
-  EXPECT_THROW((void)in_original_rows(report, Permutation::identity(3)), InvalidArgument);
+  EXPECT_THROW((void)in_original_rows(report, permutation), InvalidArgument) << "twice";
+  EXPECT_THROW((void)in_original_rows({}, Permutation::identity(3)), InvalidArgument);
 }
 
 TEST(BlockJacobiReport, TextNamesTheFirstTenDefectsAndCountsTheRest) {
