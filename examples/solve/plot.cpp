@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -16,7 +17,7 @@ namespace solve {
 
 namespace {
 
-bool is_control(unsigned char c) { return c < ' ' || c == 127; }
+bool is_control(char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }
 
 /// A string of gnuplot's in which nothing has a meaning but the quote and the end of the line.
 std::string quoted(const std::string& text) {
