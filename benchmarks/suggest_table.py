@@ -125,7 +125,7 @@ class Records:
 
 
 def measure(system, source):
-    """A row of the table, or None where no candidate converges."""
+    """A row of the table; without a recommendation where no candidate converges."""
     asked = source.report(system, "suggest")
     suggestion = asked["blocks"]["suggestion"]
     candidates = {c["name"]: c for c in suggestion["candidates"]}
@@ -148,7 +148,7 @@ def measure(system, source):
             "time": milliseconds(report) if converged else math.inf, "cost": 1e3 * cost if converged else math.inf,
         }  # fmt: skip
     if not any(results[name]["converged"] for name in candidates):
-        return None
+        return {"system": system, "results": results, "recommended": None}
     recommended = suggestion["recommended"]
     chosen = results[recommended]
     return {"system": system, "results": results, "candidates": list(candidates), "recommended": recommended,
@@ -212,17 +212,27 @@ def about_probes(rows, judge):
             f"factor of three on {sum(1 / 3 <= o <= 3 for o in off)} of {len(solved)}.")  # fmt: skip
 
 
-def write_markdown(path, rows, options):
+def about_left_out(left_out):
+    """The systems without a converging candidate, and what else converges on them."""
+    others = [f"{row['system']['name']} with {name} after {result['iterations']}"
+              for row in left_out for name, result in row["results"].items() if result["converged"]]  # fmt: skip
+    return (f"Left out, since no candidate converges: {', '.join(row['system']['name'] for row in left_out)}. Of them "
+            f"converge: {', '.join(others) or 'none with other blocks'}.")  # fmt: skip
+
+
+def write_markdown(path, rows, left_out, options):
     measure = "cost by the model of suggest" if options.judge == "cost" else "time of partition, set-up and solve"
     lines = [
         "# Choices of blocks, and what suggest recommends",
         "",
         f"Written by benchmarks/suggest_table.py; {options.backend} backend, random right-hand side, relative residual 1e-8, at "
         f"most {CAP} iterations, cg for positive (semi)definite systems, else gmres(30). Cells: iterations ({measure} against the best "
-        f"candidate, set-up included), `-` not converged, **bold** recommended. The first {len(rows[0]['candidates'])} columns are "
-        "the candidates of suggest. Systems on which no candidate converges are left out.",
+        f"candidate, set-up included, {WORST:.0f} at most), `-` not converged, **bold** recommended. The first "
+        f"{len(rows[0]['candidates'])} columns are the candidates of suggest.",
         "",
     ]
+    if left_out:
+        lines += [about_left_out(left_out), ""]
     if options.judge == "cost":
         lines += [sentence(rows, "cost"), ""]
     lines += [
@@ -297,20 +307,22 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     options.output.mkdir(parents=True, exist_ok=True)
-    rows = []
+    rows, left_out = [], []
     source = Records(options.records) if options.records else Programs(options)
     for system in source.systems():
         row = measure(system, source)
-        if row is None:
+        if row["recommended"] is None:
+            left_out.append(row)
             print(f"{system['name']:<36} no candidate converges", flush=True)
             continue
         rows.append(row)
         print(f"{system['name']:<36} {row['recommended']:<11} cost {ratio(row, row['recommended'], 'cost'):.2f} "
               f"time {ratio(row, row['recommended'], 'time'):.2f}", flush=True)  # fmt: skip
-        write_markdown(options.output / f"{options.name}.md", rows, options)
+        write_markdown(options.output / f"{options.name}.md", rows, left_out, options)
         write_tsv(options.output / f"{options.name}.tsv", rows)
     if not rows:
         return 1
+    write_markdown(options.output / f"{options.name}.md", rows, left_out, options)
     print(sentence(rows, options.judge))
     print(about_probes(rows, options.judge))
     return 0 if passes(rows, options.judge) else 1

@@ -235,6 +235,14 @@ void warn_about_precision(const Options& options) {
                      to_char(blockjacobi::scalar_type<T>), reachable));
 }
 
+/// The rows of a block as the user's matrix numbers them, the first eight of many.
+std::string rows_before(const blockjacobi::Permutation& permutation, const blockjacobi::SingularBlock& error) {
+  constexpr blockjacobi::index_t most = 8;
+  const auto first = permutation.order().begin() + error.first_row();
+  return fmt::format("; before renumbering rows {}{}", fmt::join(first, first + std::min(error.size(), most), ", "),
+                     error.size() > most ? fmt::format(" and {} more", error.size() - most) : "");
+}
+
 /// A x = b, all of it in the numbering in which the blocks of `found` are contiguous.
 template <Scalar T>
 void set_up_and_solve(const Options& options, const Backend& backend, const blockjacobi::CsrView<T>& A,
@@ -254,8 +262,8 @@ void set_up_and_solve(const Options& options, const Backend& backend, const bloc
     solve_with(options, backend, *M, A, b, x, outcome);
   } catch (const blockjacobi::SingularBlock& error) {
     outcome.reason = blockjacobi::StopReason::singular_block;
-    outcome.message = fmt::format("not converged: singular_block: {}{}", error.what(),
-                                  renumbered ? "; rows have their new numbers" : "");
+    outcome.message = fmt::format("not converged: singular_block: {}", error.what());
+    if (renumbered) outcome.message += rows_before(found.permutation, error);
   }
 }
 

@@ -176,7 +176,8 @@ void check_numbers(const Options& options) {
     throw UsageError(fmt::format("--max-iterations: {} is not positive", options.max_iterations));
   if (!(options.block_tolerance >= 0.0 && options.block_tolerance < 1.0))
     throw UsageError(fmt::format("--block-tolerance: {} is not in [0, 1)", options.block_tolerance));
-  if (!(options.coupling >= 0.0)) throw UsageError(fmt::format("--coupling: {} is negative", options.coupling));
+  if (!(options.coupling >= 0.0))
+    throw UsageError(fmt::format("--coupling: {} is no number from 0 on", options.coupling));
   if (options.restart < 1) throw UsageError(fmt::format("--restart: {} is not positive", options.restart));
   if (!(options.accuracy > 0.0)) throw UsageError(fmt::format("--accuracy: {} is not positive", options.accuracy));
   if (!(options.relaxation > 0.0) || !std::isfinite(options.relaxation))
