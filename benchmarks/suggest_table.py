@@ -314,15 +314,15 @@ def main():
         if row["recommended"] is None:
             left_out.append(row)
             print(f"{system['name']:<36} no candidate converges", flush=True)
-            continue
-        rows.append(row)
-        print(f"{system['name']:<36} {row['recommended']:<11} cost {ratio(row, row['recommended'], 'cost'):.2f} "
-              f"time {ratio(row, row['recommended'], 'time'):.2f}", flush=True)  # fmt: skip
-        write_markdown(options.output / f"{options.name}.md", rows, left_out, options)
-        write_tsv(options.output / f"{options.name}.tsv", rows)
+        else:
+            rows.append(row)
+            print(f"{system['name']:<36} {row['recommended']:<11} cost {ratio(row, row['recommended'], 'cost'):.2f} "
+                  f"time {ratio(row, row['recommended'], 'time'):.2f}", flush=True)  # fmt: skip
+        if rows:
+            write_markdown(options.output / f"{options.name}.md", rows, left_out, options)
+            write_tsv(options.output / f"{options.name}.tsv", rows)
     if not rows:
         return 1
-    write_markdown(options.output / f"{options.name}.md", rows, left_out, options)
     print(sentence(rows, options.judge))
     print(about_probes(rows, options.judge))
     return 0 if passes(rows, options.judge) else 1
