@@ -1,15 +1,18 @@
 # A thin front over CMake; everything it does can be done with cmake and ctest alone.
 #   make solve   build the library and the example solver, and solve a system of real size
 #   make test    build everything, run all tests
-#   make bench   build the benchmarks and time the Matrix Market files; benchmarks/results/README.md runs the others
+#   make fuzz    build the fuzzers with clang and sanitizers, and let them look for SECONDS in all
+#   make bench   build the benchmarks and time the Matrix Market files; benchmarks/run.py runs the others
+#   make docs    build the manual into build/docs/html: Sphinx from PyPI in a virtual environment of its own, doxygen
 #   make deps    install the packages of Debian or Ubuntu that are missing
 #   make format  format all sources
 #   make clean   remove the build folder
-# Variables: BUILD (folder), JOBS, GPU (auto, cuda, none), WERROR (ON, OFF), CMAKE_ARGS (passed to cmake).
+# Variables: SECONDS (60), BUILD (folder), JOBS, GPU (auto, cuda, none), WERROR (ON, OFF), CMAKE_ARGS (passed to cmake).
 
 BUILD ?= build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GPU ?= auto
+SECONDS ?= 60
 WERROR ?= OFF
 CMAKE_ARGS ?=
 
@@ -21,7 +24,7 @@ CONFIGURE = cmake -G Ninja -S . -DCMAKE_BUILD_TYPE=Release -DBLOCKJACOBI_GPU=$(G
 # Linear elasticity of a cube of random stiffness, 3 unknowns a node: 104 544 rows, 8 million entries.
 SOLVE_MATRIX = $(BUILD)/solve/elasticity.mtx
 
-.PHONY: solve test bench deps format clean
+.PHONY: solve test fuzz bench docs deps format clean
 
 solve: deps
 	$(CONFIGURE) -B $(BUILD)/solve -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_BENCHMARKS=OFF
@@ -34,10 +37,25 @@ test: deps
 	cmake --build $(BUILD)/test -j $(JOBS)
 	ctest --test-dir $(BUILD)/test -j $(JOBS) --output-on-failure
 
+fuzz:
+	@bash .ci/deps ci
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	python3 -B tests/fuzz/run.py build/fuzz --seconds $(SECONDS)
+
 bench: deps
 	$(CONFIGURE) -B $(BUILD)/bench -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_EXAMPLES=OFF
 	cmake --build $(BUILD)/bench -j $(JOBS)
 	cmake --build $(BUILD)/bench --target bench
+
+docs:
+	@bash .ci/deps docs
+	mkdir -p $(BUILD)/docs
+	python3 -m venv $(BUILD)/docs/venv
+	$(BUILD)/docs/venv/bin/python -m pip install -q --disable-pip-version-check -r docs/requirements.txt
+	BUILD=$(BUILD) doxygen docs/Doxyfile
+	$(BUILD)/docs/venv/bin/python -B docs/plots.py --check
+	BUILD=$(BUILD) $(BUILD)/docs/venv/bin/python -B -m sphinx -W --keep-going -q -b html docs $(BUILD)/docs/html
 
 deps:
 	@bash .ci/deps

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SUFFIXES = {".hpp", ".h", ".cpp", ".c", ".cu", ".cuh"}
+SUFFIXES = (".hpp", ".h", ".cpp", ".c", ".cu", ".cuh", ".cpp.in", ".cu.in")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 STANDARD = set(
@@ -28,13 +28,14 @@ STANDARD = set(
 CUDA = re.compile(r"^(cu[a-zA-Z_]*\.h|cuda[_a-zA-Z]*\.hp?p?|cuda_[a-z0-9_]+\.h|device_[a-z_]+\.h|cooperative_groups.*|"
                   r"(cub|cuda|thrust|cutlass|nvtx3)/.*|nvml\.h|nvToolsExt\.h|nvrtc\.h|mma\.h|vector_types\.h|cublas.*|"
                   r"cusparse.*|cusolver.*|curand.*)$")
-# Who cooperates, from one lane up. A folder sees itself and those before it.
-KERNEL_LAYERS = ("tuning", "subwarp", "block", "global")
-LAUNCHERS = ("kernels/launch.hpp", "kernels/launch_batched.hpp", "kernels/launch_partition.hpp",
-             "kernels/launch_storage.hpp")
-CUDA_ERRORS = "kernels/check.hpp"
+# A file of kernels/ sees its own layer and those before it.
+KERNEL_LAYERS = ("policies", "collectives", "device functions", "launch")
+LAUNCHERS = re.compile(r"^kernels/(\w+/)?launch(_\w+)?\.hpp$")
+CUDA_ERRORS = "kernels/launch/check.hpp"
 ADAPTED = {"include/blockjacobi/adapters/eigen.hpp": "Eigen/", "include/blockjacobi/adapters/petsc.h": "petsc"}
-USER_FOLDERS = ("examples/", "tests/package/", "matrices/")
+# Python's streams meet those of the library in one file.
+PYTHON_STREAMS = "python/src/streams_cuda.cpp"
+USER_FOLDERS = ("examples/", "tests/package/", "matrices/", "python/")
 
 
 def is_public(name):
@@ -42,9 +43,19 @@ def is_public(name):
 
 
 def kernel_layer(path):
-    """Rank of kernels/<layer>/...; None for other files."""
-    parts = path.split("/")
-    return KERNEL_LAYERS.index(parts[1]) if len(parts) > 2 and parts[1] in KERNEL_LAYERS else None
+    """Rank of a file of kernels/ among KERNEL_LAYERS: policies are kernels/*.hpp and kernels/<operation>/policy.hpp."""
+    _, *folders, name = path.split("/")
+    if name == "policy.hpp" or (not folders and name.endswith(".hpp")):
+        return 0
+    if folders == ["collectives"]:
+        return 1
+    is_launch = name.startswith("launch") or name.endswith(("_kernel.cuh", "_kernels.cuh", ".cu", ".cu.in"))
+    return 3 if folders == ["launch"] or is_launch else 2
+
+
+def is_plain(path):
+    """Whether a header of kernels/ is plain C++, for g++ as well: policies and the declarations of launchers."""
+    return path.startswith("kernels/") and (kernel_layer(path) == 0 or LAUNCHERS.match(path) is not None)
 
 
 def resolve(root, file, name):
@@ -66,23 +77,26 @@ def check_public(path, name, target):
 
 
 def check_kernels(path, name, target):
-    """kernels/ sees the layers below, launch.hpp and check.hpp (from global up), core/shared and include."""
-    if path in LAUNCHERS:
+    """kernels/ sees the layers below, core/shared and include; launchers' declarations from device functions up."""
+    if is_plain(path):
         if target is None:
-            return "launchers are declared in plain C++" if CUDA.match(name) or name not in STANDARD else None
+            return "policies and launchers' declarations are plain C++" if name not in STANDARD else None
+        if target.startswith("kernels/"):
+            return None if kernel_layer(target) == 0 else "policies and launchers' declarations see policies only"
         allowed = target.startswith(("include/", "src/core/shared/"))
-        return None if allowed else "launch.hpp sees include and src/core/shared only"
+        return None if allowed else "policies and launchers' declarations see include and src/core/shared only"
     if target is None:
         return None if CUDA.match(name) or name in STANDARD else "kernels see CUDA and the standard library only"
     if target.startswith("kernels/"):
         mine, theirs = kernel_layer(path), kernel_layer(target)
-        if mine is None:
-            return "no layer of kernels/: " + ", ".join(KERNEL_LAYERS)
-        if target in (*LAUNCHERS, CUDA_ERRORS):
-            return None if mine >= KERNEL_LAYERS.index("global") else f"only global sees {target}"
-        if theirs is None:
-            return f"{target} is in no layer of kernels/"
-        return None if theirs <= mine else f"{KERNEL_LAYERS[mine]} is below {KERNEL_LAYERS[theirs]}"
+        if LAUNCHERS.match(target):
+            return None if mine >= 2 else f"{KERNEL_LAYERS[mine]} are below the launchers"
+        if theirs > mine:
+            return f"{KERNEL_LAYERS[mine]} are below {KERNEL_LAYERS[theirs]}"
+        own, other = path.split("/")[1], target.split("/")[1]
+        if theirs == 3 and other not in (own, "launch"):
+            return f"the kernels of {other} are no concern of {own}"
+        return None
     if target.startswith(("include/", "src/core/shared/")):
         return None
     return "kernels see kernels, src/core/shared and include only"
@@ -104,8 +118,8 @@ def check_src(path, name, target):
         allowed = target.startswith(("include/", "src/core/shared/"))
         return None if allowed else "src/core/shared sees include and itself only"
     if target.startswith("kernels/"):
-        if target not in (*LAUNCHERS, CUDA_ERRORS):
-            return f"src sees nothing of kernels but {' and '.join(LAUNCHERS)} and {CUDA_ERRORS}"
+        if not is_plain(target) and target != CUDA_ERRORS:
+            return f"src sees nothing of kernels but policies, launchers' declarations and {CUDA_ERRORS}"
         return None if bridge else f"only src/backend/cuda_* sees {target}"
     return None if target.startswith(("include/", "src/")) else "src sees src and include only"
 
@@ -113,6 +127,8 @@ def check_src(path, name, target):
 def check_user(path, name, target):
     """What a user writes: public headers, and the files of the same folder."""
     own = next(folder for folder in USER_FOLDERS if path.startswith(folder))
+    if own == "python/" and CUDA.match(name) and path != PYTHON_STREAMS:
+        return f"of python/ only {PYTHON_STREAMS} sees CUDA headers"
     return None if target is None or target.startswith(("include/", own)) else "users see include only"
 
 
@@ -130,7 +146,7 @@ def violations(root):
     found = []
     for folder in ("include/", "kernels/", "src/", *USER_FOLDERS):
         for file in sorted((root / folder).rglob("*")):
-            if file.suffix not in SUFFIXES or not file.is_file():
+            if not file.name.endswith(SUFFIXES) or not file.is_file():
                 continue
             path = file.relative_to(root).as_posix()
             rule = rule_of(path)
@@ -181,21 +197,32 @@ SAMPLES = (
     ("src/backend/host_a.cpp", "<cusparse.h>", True),
     ("src/backend/cuda_a.cpp", "<cusparse.h>", False),
     ("src/backend/cuda_b.cpp", '"kernels/launch.hpp"', False),
-    ("src/backend/cuda_c.cpp", '"kernels/block/tile.cuh"', True),
-    ("src/backend/cuda_d.cpp", '"kernels/check.hpp"', False),
+    ("src/backend/cuda_c.cpp", '"kernels/lu/team.cuh"', True),
+    ("src/backend/cuda_d.cpp", '"kernels/launch/check.hpp"', False),
+    ("src/backend/cuda_e.cpp", '"kernels/lu/launch.hpp"', False),
+    ("src/backend/cuda_f.cpp", '"kernels/device.hpp"', False),
+    ("src/backend/host_b.cpp.in", '"kernels/lu/launch.hpp"', True),
     ("kernels/launch.hpp", "<blockjacobi/views.hpp>", False),
-    ("kernels/check.hpp", "<cuda_runtime_api.h>", False),
-    ("kernels/tuning/policy.hpp", "<cstdint>", False),
-    ("kernels/subwarp/lane.cuh", '"kernels/tuning/policy.hpp"', False),
-    ("kernels/subwarp/a.cuh", '"kernels/block/tile.cuh"', True),
-    ("kernels/subwarp/b.cuh", '"kernels/launch.hpp"', True),
-    ("kernels/block/tile.cuh", '"kernels/subwarp/lane.cuh"', False),
-    ("kernels/block/a.cuh", "<Eigen/Core>", True),
-    ("kernels/block/b.cuh", '"kernels/global/gemv.cu"', True),
-    ("kernels/global/gemv.cu", '"kernels/launch.hpp"', False),
-    ("kernels/global/a.cu", '"core/plain.hpp"', True),
-    ("kernels/global/b.cu", '"kernels/absent/a.cuh"', True),
-    ("kernels/absent/a.cuh", '"kernels/global/gemv.cu"', True),
+    ("kernels/device.hpp", "<cstdint>", False),
+    ("kernels/launch/check.hpp", "<cuda_runtime_api.h>", False),
+    ("kernels/lu/policy.hpp", '"kernels/device.hpp"', False),
+    ("kernels/qr/policy.hpp", "<cuda_runtime_api.h>", True),
+    ("kernels/setup/policy.hpp", '"kernels/collectives/lanes.cuh"', True),
+    ("kernels/lu/launch.hpp", '"kernels/device.hpp"', False),
+    ("kernels/qr/launch.hpp", '"kernels/collectives/lanes.cuh"', True),
+    ("kernels/collectives/lanes.cuh", '"kernels/lu/policy.hpp"', False),
+    ("kernels/collectives/a.cuh", '"kernels/lu/team.cuh"', True),
+    ("kernels/collectives/b.cuh", '"kernels/lu/launch.hpp"', True),
+    ("kernels/lu/team.cuh", '"kernels/collectives/lanes.cuh"', False),
+    ("kernels/lu/a.cuh", "<Eigen/Core>", True),
+    ("kernels/lu/b.cuh", '"kernels/lu/team_kernels.cuh"', True),
+    ("kernels/inverse/thread.cuh", '"kernels/lu/team.cuh"', False),
+    ("kernels/lu/team_kernels.cuh", '"kernels/lu/team.cuh"', False),
+    ("kernels/lu/launch.cuh", '"kernels/lu/team_kernels.cuh"', False),
+    ("kernels/lu/launch.cu.in", '"kernels/lu/launch.cuh"', False),
+    ("kernels/inverse/launch.cuh", '"kernels/lu/team_kernels.cuh"', True),
+    ("kernels/inverse/launch.cu.in", '"core/plain.hpp"', True),
+    ("kernels/lu/b.cu", '"kernels/absent/a.cuh"', True),
     ("examples/own.hpp", "<blockjacobi/views.hpp>", False),
     ("examples/a.cpp", '"own.hpp"', False),
     ("examples/b.cpp", '"core/shared/scalar.hpp"', True),
@@ -203,6 +230,12 @@ SAMPLES = (
     ("tests/support/shapes.hpp", '"core/plain.hpp"', False),
     ("tests/package/b.cpp", '"support/shapes.hpp"', True),
     ("matrices/a.cpp", '"core/plain.hpp"', True),
+    ("python/src/arrays.hpp", "<nanobind/ndarray.h>", False),
+    ("python/src/a.cpp", '"arrays.hpp"', False),
+    ("python/src/b.cpp", '"core/plain.hpp"', True),
+    ("python/src/c.cpp", '"kernels/launch.hpp"', True),
+    ("python/src/streams_cuda.cpp", "<cuda_runtime_api.h>", False),
+    ("python/src/d.cpp", "<cuda_runtime_api.h>", True),
 )
 
 

@@ -7,7 +7,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "kernels", "matrices", "examples", "benchmarks", "tests")
+FOLDERS = ("src", "kernels", "matrices", "examples", "benchmarks", "tests", "python")
 # Projects of their own, which name main.cpp themselves, and a program that such projects share.
 OWN_PROJECTS = ("examples/02_link_the_library/", "tests/package/")
 
@@ -22,7 +22,7 @@ def main():
     for folder in FOLDERS:
         for source in sorted((ROOT / folder).rglob("*.c*")):
             path = source.relative_to(ROOT).as_posix()
-            if source.suffix not in (".cpp", ".cu", ".c") or path.startswith(OWN_PROJECTS):
+            if not path.endswith((".cpp", ".cu", ".c", ".cpp.in", ".cu.in")) or path.startswith(OWN_PROJECTS):
                 continue
             # Lists of tests name the folder once and then the files.
             words = set(re.findall(r"[\w./-]+", list_of(source).read_text(encoding="utf-8")))

@@ -1,89 +1,223 @@
 #!/usr/bin/env python3
-"""The hash of the sources that a record of GPU tests speaks of.
+"""The hash of what a test or benchmark program is made of, and whether a record of GPU tests still speaks of this tree.
 
-Covers the files under git's control in include, src, kernels, tests and cmake and every CMakeLists.txt, but not the
-records themselves (tests/gpu-record*). Where the tree is no git repository, take the list of files along:
+A program is made of its own sources, of the objects of the library that the linker took, of all headers that these
+include, and of the rules of the CMake files that decide how they are compiled. Comments and white space do not count.
+cmake/build_hash.py writes the hash into the program when it is linked, with the commit and the names of the sources, so
+that a record says what ran and not what lay in the tree meanwhile; the same hash is computed here from the tree.
 
-  sources_sha256.py                        print the hash
-  sources_sha256.py --list                 print the names of the files, one a line
-  sources_sha256.py --files LIST           hash the files named in LIST
-  sources_sha256.py --check RECORD.json    say whether the record was made from these sources; status 1 if not
+  sources_sha256.py --check RECORD.json    say which programs of the record are stale; status 1 if any is
+  sources_sha256.py --of PROGRAM...        say what each program was built from; status 1 if that is not this tree
 """
 
 import argparse
+import functools
 import hashlib
 import json
+import os
 import pathlib
-import subprocess
+import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("include/", "src/", "kernels/", "tests/", "cmake/")
+import test_lists
+
+ROOT = test_lists.ROOT
+# Where an #include is looked for after the folder of the file that has it.
+INCLUDE_FOLDERS = ("include", "src", "", "tests", "benchmarks")
+# Files and commands that decide how the sources of the library are compiled; the lists of sources count where a program
+# is made of them.
+RULE_FILES = ("CMakeLists.txt", "cmake/BuildDefaults.cmake", "cmake/Gpu.cmake", "cmake/Targets.cmake",
+              "src/CMakeLists.txt", "kernels/CMakeLists.txt", "matrices/CMakeLists.txt")
+RULE_COMMANDS = {"add_compile_definitions", "add_compile_options", "set_property", "set_source_files_properties",
+                 "set_target_properties", "target_compile_definitions", "target_compile_features",
+                 "target_compile_options", "target_link_options"}
+PROGRAM_FILES = ("tests/CMakeLists.txt", "benchmarks/CMakeLists.txt")
+MARK = b'{"blockjacobi_build": 1'
+
+TOKEN = re.compile(
+    r"""(?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/|\\\n)
+      | (?P<newline>\n)
+      | (?P<code>(?:u8|[uUL])?R"(?P<fence>[^()\\\s]{0,16})\(.*?\)(?P=fence)"
+          | "(?:\\.|[^"\\\n])*"
+          | \.?\d(?:'\w|[eEpP][+-]|[\w.])*
+          | [A-Za-z_]\w*
+          | '(?:\\.|[^'\\\n])+'
+          | <<=|>>=|<=>|\.\.\.|->\*|::|->|\+\+|--|<<|>>|&&|\|\||[-+*/%&|^<>=!]=|\#\#|\S)""", re.DOTALL | re.VERBOSE)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+STATEMENT = re.compile(r"(\w+)\s*\(")
 
 
-def is_covered(path):
-    if path.startswith("tests/gpu-record"):
-        return False
-    return path.startswith(FOLDERS) or path.split("/")[-1] == "CMakeLists.txt"
+def code_of(text):
+    """C++ without comments, its tokens one space apart; only directives keep the ends of their lines."""
+    parts, is_directive, is_line_begin = [], False, True
+    for match in TOKEN.finditer(text):
+        if match.lastgroup == "newline":
+            if is_directive:
+                parts.append("\n")
+            is_directive, is_line_begin = False, True
+        elif match.lastgroup != "comment":
+            token = match.group("code")
+            is_directive = is_directive or (is_line_begin and token == "#")
+            is_line_begin = False
+            parts.append(token)
+    return " ".join(parts)
 
 
-def files_of_git():
-    """Names of the covered files, sorted by their bytes; None outside a git repository."""
-    try:
-        listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
+def statements(text):
+    """(command, words) of the statements of a CMake file, without comments."""
+    text = re.sub(r'("(?:\\.|[^"\\])*")|#[^\n]*', lambda match: match.group(1) or "", text)
+    position = 0
+    while match := STATEMENT.search(text, position):
+        depth, position = 1, match.end()
+        while depth > 0 and position < len(text):
+            depth += {"(": 1, ")": -1}.get(text[position], 0)
+            position += 1
+        yield match.group(1).lower(), text[match.end():position - 1].split()
+
+
+class Tree:
+    """Sources as they lie in a folder. Each is read once."""
+
+    def __init__(self, root=ROOT):
+        self.root = pathlib.Path(root)
+        self.closure_of_one = functools.lru_cache(None)(self._closure_of_one)
+        self.file_sha256 = functools.lru_cache(None)(self._file_sha256)
+
+    def exists(self, path):
+        return (self.root / path).is_file()
+
+    def read(self, path):
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def included_by(self, path, text=None):
+        """Files of the tree that a source includes."""
+        found = []
+        for name in INCLUDE.findall(self.read(path) if text is None else text):
+            for folder in (os.path.dirname(path), *INCLUDE_FOLDERS):
+                candidate = os.path.normpath(os.path.join(folder, name))
+                if not candidate.startswith("..") and self.exists(candidate):
+                    found.append(candidate)
+                    break
+        return found
+
+    def closure(self, sources):
+        """Sources and all that they include, as far as they are there."""
+        return sorted(set().union(*(self.closure_of_one(source) for source in sources)))
+
+    def _closure_of_one(self, source):
+        seen, todo = set(), [source]
+        while todo:
+            path = todo.pop()
+            if path not in seen:
+                seen.add(path)
+                if self.exists(path):
+                    todo += self.included_by(path)
+        return frozenset(seen)
+
+    def _file_sha256(self, path):
+        if not self.exists(path):
+            return "missing"
+        return hashlib.sha256(code_of(self.read(path)).encode("utf-8")).hexdigest()
+
+    def rules(self, program):
+        """The statements that decide how the program and the library are compiled, one a line."""
+        lines = []
+        for path in filter(self.exists, RULE_FILES):
+            lines += [" ".join([path, command, *words]) for command, words in statements(self.read(path))
+                      if command in RULE_COMMANDS]
+        for path in filter(self.exists, PROGRAM_FILES):
+            for command, words in statements(self.read(path)):
+                own = words and (words[0] == program or (words[0] == "${name}" and command in RULE_COMMANDS))
+                # how a test is started and what ctest calls it is no matter of what it is made of
+                if own and command not in ("add_test", "set_tests_properties"):
+                    lines.append(" ".join([path, command, *words]))
+        # Sources that CMake makes out of these are not in the tree.
+        templates = sorted(path.relative_to(self.root).as_posix() for folder in ("kernels", "src")
+                           for path in (self.root / folder).rglob("*.in"))
+        return lines + [f"{path} {self.file_sha256(path)}" for path in templates]
+
+    def program_sha256(self, program, sources):
+        total = hashlib.sha256()
+        for path in self.closure(sources):
+            total.update(f"{self.file_sha256(path)}  {path}\n".encode("utf-8"))
+        for line in self.rules(program):
+            total.update(f"{line}\n".encode("utf-8"))
+        return total.hexdigest()
+
+    def gpu_programs(self):
+        """Names of the test programs with cases for CUDA."""
+        labels = {"cuda", "${backend_labels}"}
+        return sorted(words[0] for command, words in statements(self.read("tests/CMakeLists.txt"))
+                      if command == "blockjacobi_add_tests" and labels & set(words))
+
+
+def built_from(binary):
+    """What cmake/build_hash.py wrote into a program: program, sha256, commit, sources. None if it wrote nothing."""
+    content = pathlib.Path(binary).read_bytes()
+    begin = content.rfind(MARK)
+    if begin < 0:
         return None
-    names = [name for name in listing.decode("utf-8").split("\0") if name]
-    return sorted((name for name in names if is_covered(name)), key=lambda name: name.encode("utf-8"))
+    return json.JSONDecoder().raw_decode(content[begin:].split(b"\n")[0].decode("utf-8"))[0]
 
 
-def files_of_list(path):
-    names = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
-    return sorted({name for name in names if name and is_covered(name)}, key=lambda name: name.encode("utf-8"))
+def is_stale(tree, program, entry):
+    known = entry.get("sha256") and entry.get("sources")
+    return not known or tree.program_sha256(program, entry["sources"]) != entry["sha256"]
 
 
-def hash_of(names, root=ROOT):
-    """SHA-256 over the lines "<SHA-256 of the content>  <name>"."""
-    total = hashlib.sha256()
-    for name in names:
-        content = hashlib.sha256((root / name).read_bytes()).hexdigest()
-        total.update(f"{content}  {name}\n".encode("utf-8"))
-    return total.hexdigest()
+def troubles(entry, tools):
+    """What keeps the record of a program that is to run under some tools from being good; see gpu_record.py for its
+    fields."""
+    found = [f"{entry['failed']} failed"] if entry.get("failed") else []
+    if entry.get("wrong_skips"):
+        found.append(f"{len(entry['wrong_skips'])} skips other than expected")
+    if not entry.get("passed"):
+        found.append("tests not run")
+    outcomes = entry.get("sanitizers", {})
+    found += [f"{tool} {'not clean' if tool in outcomes else 'not run'}" for tool in tools
+              if not outcomes.get(tool, {}).get("clean")]
+    return found
 
 
-def check(record, names):
+def check(record, tree):
     path = pathlib.Path(record)
-    if not path.exists():
-        print(f"{record}: does not exist; no GPU tests are on record")
-        return 1
-    recorded = json.loads(path.read_text(encoding="utf-8")).get("sources_sha256")
-    now = hash_of(names)
-    if recorded == now:
-        print(f"{record}: made from these sources ({now})")
-        return 0
-    print(f"{record}: STALE, made from other sources (record {recorded}, now {now})")
-    return 1
+    values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    entries = values.get("programs", {})
+    programs = sorted(set(entries) | set(tree.gpu_programs()))
+    stale = [name for name in programs if is_stale(tree, name, entries.get(name, {}))]
+    if stale:
+        print(f"{record}: {len(stale)} of {len(programs)} stale: {', '.join(stale)}: rerun these (.ci/gpu --stale)")
+    else:
+        print(f"{record}: all {len(programs)} programs were built from these sources")
+    tools = test_lists.sanitizers(tree.root)
+    wrong = {name: found for name in entries if (found := troubles(entries[name], tools.get(name, {})))}
+    for name, found in wrong.items():
+        print(f"{record}: {name}: {', '.join(found)}")
+    return 1 if stale or wrong else 0
+
+
+def show(binaries, tree):
+    status = 0
+    for binary in binaries:
+        build = built_from(binary)
+        if build is None:
+            print(f"{binary}: carries no hash")
+            status = 1
+            continue
+        fits = tree.program_sha256(build["program"], build["sources"]) == build["sha256"]
+        status = status if fits else 1
+        print(f"{binary}: {build['sha256']}, commit {build['commit']}, "
+              f"{'these sources' if fits else 'OTHER SOURCES than these'}")
+    return status
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="print the names of the files")
-    parser.add_argument("--files", metavar="LIST", help="take the names from LIST instead of git")
-    parser.add_argument("--check", metavar="RECORD", help="compare with a record")
+    wanted = parser.add_mutually_exclusive_group(required=True)
+    wanted.add_argument("--check", metavar="RECORD", help="compare a record with the tree")
+    wanted.add_argument("--of", metavar="PROGRAM", nargs="+", help="compare programs with the tree")
     arguments = parser.parse_args()
-
-    names = files_of_list(arguments.files) if arguments.files else files_of_git()
-    if not names:
-        reason = "names no file" if arguments.files else "no git repository with these sources; name them with --files"
-        print(f"sources_sha256: {arguments.files or ROOT}: {reason}", file=sys.stderr)
-        return 2
-    if arguments.list:
-        print("\n".join(names))
-        return 0
-    if arguments.check:
-        return check(arguments.check, names)
-    print(hash_of(names))
-    return 0
+    return check(arguments.check, Tree()) if arguments.check else show(arguments.of, Tree())
 
 
 if __name__ == "__main__":

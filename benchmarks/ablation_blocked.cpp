@@ -1,10 +1,10 @@
 /// The design variants of batched LU and of the inversion after it above order 32, and the library's kernels after
 /// them, as records in JSON: width of the panels, left- or right-looking, interchange of rows, delayed or timely
 /// correction, resources of all panels or of each, levels of blocking. From the inversion paper, the multi-level paper
-/// and the 2015 paper of results/README.md.
+/// and the 2015 paper of docs/kernels/diary/variants.md.
 ///
 ///   ablation_blocked OUT.json [--orders 64,128,256,512] [--scalars d] [--operations lu,getri] [--repetitions 5]
-///                    [--matrices 2000] [--gigabytes 1] [--sources-sha256 HASH]
+///                    [--matrices 2000] [--gigabytes 1]
 ///
 /// Matrices are random and dense, so that rows move at almost every step. Results are compared with the host backend's;
 /// a design that fails is left out of the record and ends the program with 1.
@@ -21,7 +21,7 @@ namespace {
 using namespace bench;
 
 struct Options {
-  std::string out, orders = "64,128,256,512", scalars = "d", sources;
+  std::string out, orders = "64,128,256,512", scalars = "d";
   std::vector<std::string> operations{"lu", "getri"};
   int repetitions = 5;
   std::size_t matrices = 2000;
@@ -58,11 +58,10 @@ int main(int argc, char** argv) {
   app.add_option("--repetitions", options.repetitions, "timed, of which the median counts")->capture_default_str();
   app.add_option("--matrices", options.matrices, "of a call, at least")->capture_default_str();
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call, at least")->capture_default_str();
-  app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
   try {
     const Timer timer;
-    Report report(timer, options.sources);
+    Report report(timer);
     const int wrong = run<float>(options, timer, report) + run<double>(options, timer, report);
     report.write(options.out);
     return wrong == 0 ? 0 : 1;

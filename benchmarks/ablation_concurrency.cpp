@@ -1,12 +1,12 @@
 /// Many matrices at once or one after the other, as records in JSON. On the GPU the rank-k updates of a blocked LU by
 /// cuBLAS: a call of gemm for each matrix on 1 to 32 streams, against one call for all (gemmBatched,
 /// gemmStridedBatched). On the host factorizations with one core a matrix, by the host backend and by LAPACK, against
-/// LAPACK with all cores on one matrix after the other. From the 2015 paper of results/README.md.
+/// LAPACK with all cores on one matrix after the other. From the 2015 paper of docs/kernels/diary/variants.md.
 ///
 ///   ablation_concurrency OUT.json [--orders 64,128,256,512] [--widths 16,32] [--matrices 1000]
 ///                        [--host-orders 32,64,128,256,512] [--host-operations lu,cholesky,qr] [--threads 0]
 ///                        [--seconds 0.05] [--lapack libopenblas.so.0,libmkl_rt.so.2,liblapack.so.3]
-///                        [--scalars sd] [--sources-sha256 HASH]
+///                        [--scalars sd]
 ///
 /// Orders 0 leave a part out. The LAPACK is the first of the libraries that is there; without one the host backend is
 /// alone. Without a GPU the host's part is printed, and there is no record. Matrices are random and dense. A result
@@ -25,8 +25,7 @@ namespace {
 using namespace bench;
 
 struct Options {
-  std::string out, orders = "64,128,256,512", widths = "16,32", host_orders = "32,64,128,256,512", scalars = "sd",
-                   sources;
+  std::string out, orders = "64,128,256,512", widths = "16,32", host_orders = "32,64,128,256,512", scalars = "sd";
   std::vector<std::string> host_operations{"lu", "cholesky", "qr"},
       lapack{"libopenblas.so.0", "libmkl_rt.so.2", "liblapack.so.3"};
   int matrices = 1000, threads = 0;
@@ -122,7 +121,6 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", options.seconds, "that a way on the host is repeated for")->capture_default_str();
   app.add_option("--lapack", options.lapack, "libraries, of which the first that is there is taken")->delimiter(',');
   app.add_option("--scalars", options.scalars, "letters out of sd")->capture_default_str();
-  app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
   try {
     const auto backend = blockjacobi::Backend::host(options.threads);
@@ -140,7 +138,7 @@ int main(int argc, char** argv) {
     if (device) {
       run_updates<float>(options, *device, results);
       run_updates<double>(options, *device, results);
-      Report report(*device, options.sources);
+      Report report(*device);
       report.add_to_head("processor", processor());
       report.add_to_head("lapack", lapack);
       for (const Measurement& m : results.right()) report.add(m);

@@ -1,9 +1,9 @@
 /// The design variants of batched LU and inversion for tiny matrices, and the library's kernels after them, as records
 /// in JSON: threads in one or two dimensions, rows in shared memory or registers, eager or lazy interchange, matrices a
-/// thread block, inversion in one launch or four. From the 2017 paper of results/README.md.
+/// thread block, inversion in one launch or four. From the 2017 paper of docs/kernels/diary/variants.md.
 ///
 ///   ablation_getrf OUT.json [--orders 4,8,12,16,17,20,24,28,32] [--scalars sd] [--operations lu,inverse]
-///                  [--sweep 1-16] [--matrices 1,2,4,8,16] [--repetitions 5] [--gigabytes 1] [--sources-sha256 HASH]
+///                  [--sweep 1-16] [--matrices 1,2,4,8,16] [--repetitions 5] [--gigabytes 1]
 ///
 /// Matrices are random and dense, so that rows move at almost every step. Every result is compared with the host
 /// backend's; a design that fails is left out of the record and ends the program with 1.
@@ -22,7 +22,6 @@ using namespace bench;
 
 struct Options {
   std::string out, orders = "4,8,12,16,17,20,24,28,32", scalars = "sd", sweep = "1-16", matrices = "1,2,4,8,16";
-  std::string sources;
   std::vector<std::string> operations{"lu", "inverse"};
   int repetitions = 5;
   double gigabytes = 1.0;
@@ -71,11 +70,10 @@ int main(int argc, char** argv) {
   app.add_option("--matrices", options.matrices, "matrices a thread block, other designs")->capture_default_str();
   app.add_option("--repetitions", options.repetitions, "timed, of which the median counts")->capture_default_str();
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
-  app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
   try {
     const Timer timer;
-    Report report(timer, options.sources);
+    Report report(timer);
     const int wrong = run<float>(options, timer, report) + run<double>(options, timer, report);
     report.write(options.out);
     return wrong == 0 ? 0 : 1;

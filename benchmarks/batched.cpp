@@ -3,7 +3,7 @@
 ///
 ///   batched OUT.json [--orders 1-32,33,64] [--complex-orders 4,8,16] [--peer-orders 4,8,12] [--scalars sdcz]
 ///           [--operations inverse,lu,cholesky,spd_inverse,qr,getrs,potrs,extract_invert]
-///           [--gigabytes 2] [--batch COUNT] [--sources-sha256 HASH]
+///           [--gigabytes 2] [--batch COUNT]
 ///
 /// Up to order 32 a call moves --gigabytes; above it takes 10 000 matrices, from 256 on 2 000, unless --batch says
 /// otherwise. extract_invert is left out above 32. getrs and potrs solve for 1, 16 and N right-hand sides.
@@ -30,7 +30,7 @@ struct Options {
   std::string out, orders = "1-32,33,40,48,64,77,96,128,160,190,256,333,512",
                    complex_orders = "4,8,16,24,32,64,128,190",
                    peer_orders = "4,8,12,16,20,24,28,32,33,40,48,64,77,96,128,160,190,256,333,512";
-  std::string scalars = "sdcz", sources;
+  std::string scalars = "sdcz";
   std::vector<std::string> operations{"inverse", "lu",    "cholesky", "spd_inverse",
                                       "qr",      "getrs", "potrs",    "extract_invert"};
   double gigabytes = 2.0;
@@ -72,11 +72,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
   app.add_option("--batch", options.batch, "matrices of a call; 0 lets the order decide")->capture_default_str();
-  app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
   try {
     Device device;
-    Report report(device, options.sources);
+    Report report(device);
     run<float>(options, device, report);
     run<double>(options, device, report);
     run<std::complex<float>>(options, device, report);

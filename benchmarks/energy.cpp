@@ -2,7 +2,7 @@
 /// host backend by RAPL where its counters can be read, as records in JSON.
 ///
 ///   energy OUT.json [--cases lu:32,lu:128,lu:512,inverse:32,inverse:512,cholesky:128,qr:128]
-///          [--seconds 3] [--no-host] [--sources-sha256 HASH]
+///          [--seconds 3] [--no-host]
 ///
 /// Matrices in double precision, batches as in `batched`. A call is repeated for that many seconds. Where it works in
 /// place its input is copied back before every call; the time and the energy of a copy are measured on their own, and
@@ -23,7 +23,7 @@ namespace {
 using namespace bench;
 
 struct Options {
-  std::string out, sources;
+  std::string out;
   std::vector<std::string> cases{"lu:32", "lu:128", "lu:512", "inverse:32", "inverse:512", "cholesky:128", "qr:128"};
   double seconds = 3;
   bool host = true;
@@ -107,11 +107,10 @@ int main(int argc, char** argv) {
   app.add_option("--cases", options.cases, "OPERATION:ORDER, of lu, inverse, cholesky, qr")->delimiter(',');
   app.add_option("--seconds", options.seconds, "of every loop")->capture_default_str();
   app.add_flag("!--no-host", options.host, "without the host backend");
-  app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
   try {
     Device device;
-    Report report(device, options.sources);
+    Report report(device);
     GpuLoops gpu(device, options.seconds);
     std::optional<HostEnergy> host_energy = HostEnergy::open();
     for (const std::string& text : options.cases) {

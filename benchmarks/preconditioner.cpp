@@ -3,7 +3,6 @@
 ///
 ///   preconditioner OUT.json [--operations gemv,storage,transposed,columns,mixed,refresh,detect] [--scalars sdcz]
 ///                  [--orders 1-32,33,40,...] [--complex-orders ...] [--storage-orders ...] [--gigabytes 2]
-///                  [--sources-sha256 HASH]
 ///
 /// The blocks are random numbers; every product is compared with one in extended precision on a few blocks. Times are
 /// medians.
@@ -25,7 +24,7 @@ using namespace bench;
 struct Options {
   std::string out, orders = "1-32,33,40,48,64,77,96,128,160,190,256,333,512", complex_orders = "4,8,16,24,32,64,128";
   std::string some_orders = "8,12,16,24,32,64,128,256", refresh_orders = "8,16,32";
-  std::string scalars = "sdcz", sources;
+  std::string scalars = "sdcz";
   std::vector<std::string> operations{"gemv", "storage", "transposed", "columns", "mixed", "refresh", "detect"};
   double gigabytes = 2.0;
 
@@ -88,11 +87,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--refresh-orders", options.refresh_orders, "orders of refresh")->capture_default_str();
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
-  app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
   try {
     Device device;
-    Report report(device, options.sources);
+    Report report(device);
     run<float>(options, device, report);
     run<double>(options, device, report);
     run<std::complex<float>>(options, device, report);

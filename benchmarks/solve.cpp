@@ -2,7 +2,7 @@
 /// given matrices, as records in JSON.
 ///
 ///   solve OUT.json [--systems "7-point 128^3","27-point 64^3 3-dof",...] [--cg FILE.mtx.gz ...] [--gmres FILE.mtx.gz
-///         ...] [--products FILE.mtx.gz ...] [--sources-sha256 HASH]
+///         ...] [--products FILE.mtx.gz ...]
 ///
 /// Time of an iteration: what 256 (GMRES: 240) iterations more cost in one solve, median of the solves. The floor is
 /// the bytes that an iteration must move at the speed of a copy: product 12 nnz + 20 n, application 8 sum N^2 + 16 n,
@@ -28,7 +28,7 @@ constexpr Storage reduced_storages[] = {Storage::packed, Storage::fp32, Storage:
                                         Storage::adaptive};
 
 struct Options {
-  std::string out, sources;
+  std::string out;
   std::vector<std::string> systems{"7-point 25^3", "7-point 128^3", "27-point 64^3 3-dof", "7-point 256^3"};
   std::vector<std::string> cg, gmres, products;
   int repetitions = 5;
@@ -60,15 +60,15 @@ class ModelBenchmark {
         system_(system),
         repetitions_(repetitions),
         matrix_(backend, matrices::stencil<double>(system.stencil)),
-        A_(backend, matrix_.view()),
+        A_(matrix_),
         b_(right_hand_side(A_, false)),
         x_(backend, b_.size()) {}
 
   void run(SolveReports& reports) {
     add_csr_products(reports, timer_, A_, matrix_, b_, x_, record("spmv", ""));
     for (const index_t block : system_.blocks) {
-      const BlockPartition partition = BlockPartition::uniform(matrix_.rows, block);
-      const BlockJacobi<double> M(backend_, matrix_.view(), partition);
+      const BlockPartition partition = BlockPartition::uniform(matrix_.rows(), block);
+      const BlockJacobi<double> M(matrix_, partition);
       reports.add(iteration("cg", M));
       reports.add(solve("cg", M));
       reports.add(unfused(M));
@@ -88,10 +88,10 @@ class ModelBenchmark {
   double product_bytes() const {
     if (!bsr_) return csr_product_bytes(matrix_);
     const double block = bsr_->block();
-    return static_cast<double>(bsr_->blocks()) * (8.0 * block * block + 4.0) + (4.0 / block + 16.0) * matrix_.rows;
+    return static_cast<double>(bsr_->blocks()) * (8.0 * block * block + 4.0) + (4.0 / block + 16.0) * matrix_.rows();
   }
   double iteration_bytes(const std::string& solver, const BlockJacobi<double>& M) const {
-    const double n = matrix_.rows;
+    const double n = matrix_.rows();
     const double apply = static_cast<double>(M.report().inverse_bytes) + 16.0 * n;
     return product_bytes() + apply +
            (solver == "cg" ? 64.0 * n : (low_basis_ ? 3.0 * 15.5 * 4.0 + 6.0 * 8.0 : (3.0 * 15.5 + 6.0) * 8.0) * n);
@@ -99,8 +99,8 @@ class ModelBenchmark {
   const LinearOperator<double>& A() const { return by_blocks_ ? *by_blocks_ : A_; }
   SolveRecord record(const std::string& operation, const std::string& implementation) const {
     SolveRecord r{operation, implementation, system_.name};
-    r.rows = matrix_.rows;
-    r.nnz = matrix_.nnz;
+    r.rows = matrix_.rows();
+    r.nnz = matrix_.nnz();
     if (implementation == "blockjacobi") r.storage = bsr_ ? "bsr" : low_basis_ ? "fp32 basis" : storage_;
     return r;
   }
@@ -116,7 +116,7 @@ class ModelBenchmark {
   /// CG with the inverses in every reduced storage.
   void reduced_storage(SolveReports& reports, const BlockPartition& partition) {
     for (const Storage storage : reduced_storages) {
-      const BlockJacobi<double> M(backend_, matrix_.view(), partition, {.storage = storage});
+      const BlockJacobi<double> M(matrix_, partition, {.storage = storage});
       storage_ = to_string(storage);
       reports.add(iteration("cg", M));
       reports.add(solve("cg", M));
@@ -126,14 +126,14 @@ class ModelBenchmark {
 
   /// Products and CG with the operator in block rows of the unknowns of a node.
   void block_rows(SolveReports& reports) {
-    bsr_.emplace(backend_, matrix_.view(), system_.stencil.unknowns);
+    bsr_.emplace(backend_, narrow_view(matrix_), system_.stencil.unknowns);
     by_blocks_.emplace(*bsr_);
     const auto& b = b_;
     SolveRecord product = record("spmv", "blockjacobi");
     product.floor_bytes = product_bytes();
     reports.add(product_record(timer_, product, backend_.stream(), [&] { by_blocks_->apply(b.view(), x_.view()); }));
-    const BlockPartition partition = BlockPartition::uniform(matrix_.rows, system_.blocks[1]);
-    const BlockJacobi<double> M(backend_, matrix_.view(), partition);
+    const BlockPartition partition = BlockPartition::uniform(matrix_.rows(), system_.blocks[1]);
+    const BlockJacobi<double> M(matrix_, partition);
     reports.add(iteration("cg", M));
     reports.add(solve("cg", M));
     by_blocks_.reset();
@@ -186,7 +186,7 @@ class ModelBenchmark {
     SolveRecord r = record("cg_iteration", "cusparse + cublas", "cg", M);
     r.floor_bytes = iteration_bytes("cg", M);
     r.iterations = 64;
-    const CusparseProduct product(matrix_, CUSPARSE_SPMV_CSR_ALG2, backend_.stream());
+    const CusparseProduct product(narrow_view(matrix_), CUSPARSE_SPMV_CSR_ALG2, backend_.stream());
     UnfusedCg peer(product, M);
     r.time_ms = 1e3 * seconds_of(16, r.iterations, repetitions_, [&](int iterations) {
                   backend_.synchronize();
@@ -202,7 +202,7 @@ class ModelBenchmark {
   const Timer& timer_;
   ModelSystem system_;
   int repetitions_;
-  DeviceMatrix<double> matrix_;
+  SparseMatrix<double> matrix_;
   LinearOperator<double> A_;
   Array<double> b_, x_;
   std::optional<BsrMatrix<double>> bsr_;  ///< while its rows are measured
@@ -222,12 +222,11 @@ int main(int argc, char** argv) {
   app.add_option("--gmres", options.gmres, "Matrix Market files to solve with GMRES(30), b = A*ones");
   app.add_option("--products", options.products, "Matrix Market files to time products with");
   app.add_option("--repetitions", options.repetitions, "solves of each kind")->capture_default_str();
-  app.add_option("--sources-sha256", options.sources, "hash of the sources, for the record");
   CLI11_PARSE(app, argc, argv);
   try {
     const Backend backend = Backend::cuda();
     const Timer timer;
-    SolveReports reports(timer.copy_gbps, options.sources);
+    SolveReports reports(timer.copy_gbps);
     // Written after each system, so that a run that is cut short leaves what it has.
     const auto whole = [&](const std::vector<std::string>& paths, const std::string& solver) {
       for (const std::string& path : paths) {

@@ -1,10 +1,10 @@
 /// Whole solves of given systems on the GPU with every choice of blocks, beside what suggest() recommends, as records
-/// for suggest_table.py --records, one JSON object a line.
+/// for run.py suggest, one JSON object a line.
 ///
 ///   suggest OUT.jsonl --matrices FOLDER [--only NAME ...] [--least-rows 1000] [--most-entries N] [--threads 16]
 ///           [--seconds 180] [--solve-seconds 1.5] [--repetitions 3] [--host]
 ///
-/// FOLDER holds NAME.mtx.gz and MANIFEST.tsv (see suggest_table.py). Files are read and METIS partitions made by
+/// FOLDER holds NAME.mtx.gz and MANIFEST.tsv (see tables/suggest.py). Files are read and METIS partitions made by
 /// threads of the host, in advance; the GPU solves one system after the other, each choice once for warming up, with
 /// few iterations, and then some times, of which the fastest counts: partition, set-up and solve, from CSR on the
 /// device (on the host for coupled and METIS blocks) to x on the device, b = A x with x random. The file grows with

@@ -1,4 +1,5 @@
-# What a build gets if its user does not say: Release, and ccache where it is installed. Never in somebody else's build.
+# What a build gets if its user does not say: Release, compile_commands.json, and ccache where it is installed. Never in
+# somebody else's build.
 if(NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
@@ -7,6 +8,9 @@ get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 if(NOT is_multi_config AND NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
+
+# For clang-tidy and editors, and for cmake/build_hash.py.
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(CCACHE_PROGRAM ccache)
 mark_as_advanced(CCACHE_PROGRAM)

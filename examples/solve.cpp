@@ -7,7 +7,6 @@
 // sample run: blockjacobi-solve matrices/small/laplace2d_32.mtx --solver bicgstab --block-size 16
 // sample run: blockjacobi-solve matrices/small/laplace2d_32.mtx --solver gmres --restart 50 --scalar s --rtol 1e-4
 
-#include "solve/backend_matrix.hpp"
 #include "solve/block_file.hpp"
 #include "solve/linear_system.hpp"
 #include "solve/options.hpp"
@@ -40,6 +39,7 @@ using blockjacobi::Backend;
 using blockjacobi::BlockJacobi;
 using blockjacobi::BlockPartition;
 using blockjacobi::ScalarType;
+using blockjacobi::SparseMatrix;
 
 namespace {
 
@@ -55,11 +55,18 @@ double milliseconds(const Backend& backend, Work&& work) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-Backend choose_backend(const Options& options) {
-  const bool cuda = options.backend ? *options.backend == blockjacobi::BackendKind::cuda : Backend::cuda_available();
-  if (!cuda) return Backend::host(options.threads);
-  if (options.threads > 0) warn("--threads has no effect on the cuda backend");
-  return Backend::cuda();
+/// With "auto" CUDA if it can be had; else the host, and why.
+Backend choose_backend(const Options& options, Outcome& outcome) {
+  if (options.backend == blockjacobi::BackendKind::host) return Backend::host(options.threads);
+  try {
+    Backend cuda = Backend::cuda();
+    if (options.threads > 0) warn("--threads has no effect on the cuda backend");
+    return cuda;
+  } catch (const blockjacobi::BackendUnavailable& error) {
+    if (options.backend) throw;
+    outcome.backend_because = error.what();
+    return Backend::host(options.threads);
+  }
 }
 
 ScalarType choose_scalar(const Options& options, const blockjacobi::MatrixMarketHeader& header) {
@@ -147,17 +154,20 @@ blockjacobi::DetectOptions detect_options(const Options& options) {
 
 /// Blocks of rows as they are numbered, of a matrix on the backend.
 template <Scalar T>
-BlockPartition partition(const Options& options, const Backend& backend, const blockjacobi::CsrView<T>& A) {
-  if (options.blocks == Blocks::uniform) return BlockPartition::uniform(A.rows, options.block_size);
-  if (options.blocks == Blocks::file) return read_block_file(options.block_file, A.rows);
-  return BlockPartition::detect(backend, A, detect_options(options));
+BlockPartition partition(const Options& options, const SparseMatrix<T>& A) {
+  if (options.blocks == Blocks::uniform) return BlockPartition::uniform(A.rows(), options.block_size);
+  if (options.blocks == Blocks::file) return read_block_file(options.block_file, A.rows());
+  return BlockPartition::detect(A, detect_options(options));
 }
 
-bool renumbers(Blocks blocks) { return blocks == Blocks::metis || blocks == Blocks::labels; }
+bool renumbers(Blocks blocks) {
+  return blocks == Blocks::clusters || blocks == Blocks::metis || blocks == Blocks::labels;
+}
 
 /// Blocks of rows that need not be neighbours.
 template <Scalar T>
 blockjacobi::PermutedPartition permuted_partition(const Options& options, const CsrMatrix<T>& A) {
+  if (options.blocks == Blocks::clusters) return BlockPartition::clusters(A, options.block_size);
   if (options.blocks == Blocks::metis) return BlockPartition::metis(A, options.block_size);
   return BlockPartition::from_labels(read_label_file(options.block_file, A.rows()));
 }
@@ -166,6 +176,7 @@ std::string how(const Options& options) {
   switch (options.blocks) {
     case Blocks::detect: return fmt::format("detect, at most {} rows", options.block_size);
     case Blocks::coupled: return fmt::format("coupled, at most {} rows", options.block_size);
+    case Blocks::clusters: return fmt::format("clusters, at most {} rows", options.block_size);
     case Blocks::metis: return fmt::format("metis, at most {} rows", options.block_size);
     case Blocks::uniform: return fmt::format("uniform, {} rows", options.block_size);
     case Blocks::suggest: return "suggest";
@@ -205,10 +216,8 @@ auto solver_function(Solver solver) {
 }
 
 template <Scalar T>
-void solve_with(const Options& options, const Backend& backend, const BlockJacobi<T>& M,
-                const blockjacobi::CsrView<T>& A, const blockjacobi::Array<T>& b, blockjacobi::Array<T>& x,
-                Outcome& outcome) {
-  const blockjacobi::LinearOperator<T> product(backend, A);
+void solve_with(const Options& options, const BlockJacobi<T>& M, const SparseMatrix<T>& A,
+                const blockjacobi::Array<T>& b, blockjacobi::Array<T>& x, Outcome& outcome) {
   ProgressLine line;
   blockjacobi::SolveOptions solve_options;
   solve_options.rtol = options.rtol;
@@ -219,8 +228,8 @@ void solve_with(const Options& options, const Backend& backend, const BlockJacob
     line.show(progress);
     return true;
   };
-  outcome.solve_ms = milliseconds(backend, [&] {
-    outcome.solve = solver_function<T>(outcome.solver)(product, M, b.view(), x.view(), solve_options);
+  outcome.solve_ms = milliseconds(A.backend(), [&] {
+    outcome.solve = solver_function<T>(outcome.solver)(A, M, b.view(), x.view(), solve_options);
   });
   line.finish();
   outcome.reason = outcome.solve->reason;
@@ -245,21 +254,20 @@ std::string rows_before(const blockjacobi::Permutation& permutation, const block
 
 /// A x = b, all of it in the numbering in which the blocks of `found` are contiguous.
 template <Scalar T>
-void set_up_and_solve(const Options& options, const Backend& backend, const blockjacobi::CsrView<T>& A,
-                      const blockjacobi::PermutedPartition& found, const std::vector<T>& right_hand_side,
-                      const std::vector<T>& guess, Outcome& outcome) {
-  const blockjacobi::Array<T> b(backend, right_hand_side);
-  blockjacobi::Array<T> x(backend, guess);
+void set_up_and_solve(const Options& options, const SparseMatrix<T>& A, const blockjacobi::PermutedPartition& found,
+                      const std::vector<T>& right_hand_side, const std::vector<T>& guess, Outcome& outcome) {
+  const blockjacobi::Array<T> b(A.backend(), right_hand_side);
+  blockjacobi::Array<T> x(A.backend(), guess);
   const bool renumbered = !found.permutation.is_identity();
   try {
     std::optional<BlockJacobi<T>> M;
     blockjacobi::BlockJacobiOptions block_options{options.singular, options.storage, options.accuracy, options.l1};
     block_options.profile = true;
-    outcome.setup_ms = milliseconds(backend, [&] { M.emplace(backend, A, found.blocks, block_options); });
+    outcome.setup_ms = milliseconds(A.backend(), [&] { M.emplace(A, found.blocks, block_options); });
     outcome.setup = M->report(A);
     if (renumbered) outcome.setup = in_original_rows(std::move(*outcome.setup), found.permutation);
     print_setup(outcome);
-    solve_with(options, backend, *M, A, b, x, outcome);
+    solve_with(options, *M, A, b, x, outcome);
   } catch (const blockjacobi::SingularBlock& error) {
     outcome.reason = blockjacobi::StopReason::singular_block;
     outcome.message = fmt::format("not converged: singular_block: {}", error.what());
@@ -270,7 +278,7 @@ void set_up_and_solve(const Options& options, const Backend& backend, const bloc
 /// The way from the file to the solution.
 template <Scalar T>
 void run(const Options& options, Outcome& outcome) {
-  const Backend backend = choose_backend(options);
+  const Backend backend = choose_backend(options, outcome);
   outcome.backend = backend.description();
   const auto matrix = read_matrix<T>(options, outcome.info);
   const std::vector<T> b = right_hand_side(options, matrix);
@@ -289,36 +297,56 @@ void run(const Options& options, Outcome& outcome) {
     outcome.blocks = describe(found.blocks, options, ms);
     outcome.blocks.renumbered = !found.permutation.is_identity();
     print_partition(outcome.blocks);
-    const BackendMatrix<T> A(backend, permuted->view());
-    set_up_and_solve(options, backend, A.view(), found, found.permutation.to_permuted(b),
-                     found.permutation.to_permuted(x), outcome);
+    const auto A = SparseMatrix<T>::adopt(backend, permuted->view());
+    set_up_and_solve(options, A, found, found.permutation.to_permuted(b), found.permutation.to_permuted(x), outcome);
     return;
   }
-  const BackendMatrix<T> A(backend, matrix.view());
+  const auto A = SparseMatrix<T>::adopt(backend, matrix);
   BlockPartition blocks;
   std::optional<blockjacobi::Suggestion> suggestion;
   const double ms = milliseconds(backend, [&] {
     if (options.blocks == Blocks::suggest) {
-      suggestion = blockjacobi::suggest(backend, matrix, suggest_options(options, outcome.solver));
+      suggestion = blockjacobi::suggest(A, suggest_options(options, outcome.solver));
       blocks = suggestion->best().blocks;
     } else {
-      blocks = partition(options, backend, A.view());
+      blocks = partition(options, A);
     }
   });
   outcome.blocks = describe(blocks, options, ms);
   outcome.blocks.suggestion = std::move(suggestion);
   if (outcome.blocks.suggestion) outcome.blocks.how = "suggested, " + outcome.blocks.suggestion->best().name;
   print_partition(outcome.blocks);
-  set_up_and_solve(options, backend, A.view(), {blockjacobi::Permutation::identity(matrix.rows()), blocks}, b, x,
-                   outcome);
+  set_up_and_solve(options, A, {blockjacobi::Permutation::identity(matrix.rows()), blocks}, b, x, outcome);
 }
 
-void run(const Options& options, Outcome& outcome) {
+void run_scalar(const Options& options, Outcome& outcome) {
   switch (outcome.scalar) {
     case ScalarType::s: return run<float>(options, outcome);
     case ScalarType::d: return run<double>(options, outcome);
     case ScalarType::c: return run<std::complex<float>>(options, outcome);
     case ScalarType::z: return run<std::complex<double>>(options, outcome);
+  }
+}
+
+/// What there was no memory for.
+std::string too_large(const Options& options, const Outcome& outcome) {
+  const auto& header = outcome.info.header;
+  const std::string entries =
+      outcome.info.nnz > 0 ? fmt::format("{}", outcome.info.nnz) : fmt::format("{} stored", header.entries);
+  const std::string vectors =
+      is_gmres(outcome.solver) ? fmt::format(" with restart {}", options.restart) : std::string();
+  return fmt::format("out of memory: {} has {} rows and {} entries; scalar {}, blocks {}, storage {}, {}{}",
+                     outcome.matrix, header.rows, entries, to_char(outcome.scalar), how(options),
+                     blockjacobi::to_string(options.storage), to_string(outcome.solver), vectors);
+}
+
+void run(const Options& options, Outcome& outcome) {
+  try {
+    run_scalar(options, outcome);
+  } catch (const std::bad_alloc&) {
+    throw std::runtime_error(too_large(options, outcome));
+  } catch (const std::length_error&) {  // of a vector that no machine holds
+    throw std::runtime_error(too_large(options, outcome));
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ablations/design.hpp"
-#include "kernels/global/tiny_batch.cuh"
+#include "kernels/launch/tiny_batch.cuh"
 
 #include <algorithm>
 

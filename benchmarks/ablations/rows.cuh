@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/subwarp/team.cuh"
+#include "kernels/collectives/team.cuh"
 
 #include <bit>
 

@@ -3,7 +3,8 @@
 #include "ablations/design.hpp"
 #include "ablations/host_reference.hpp"
 #include "batched/measurement.hpp"
-#include "kernels/launch_batched.hpp"
+#include "kernels/inverse/launch.hpp"
+#include "kernels/lu/launch.hpp"
 
 namespace bench {
 

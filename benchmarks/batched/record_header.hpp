@@ -22,8 +22,8 @@ inline std::string driver_version() {
   return version.empty() ? "unknown" : version;
 }
 
-/// What a file of records says of the machine and the sources, with room for the records.
-inline nlohmann::ordered_json record_header(double copy_gbps, double read_gbps, const std::string& sources) {
+/// What a file of records says of the machine, with room for the records; run.py adds which program measured them.
+inline nlohmann::ordered_json record_header(double copy_gbps, double read_gbps) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, 0));
   int clock_khz = 0;
@@ -38,7 +38,6 @@ inline nlohmann::ordered_json record_header(double copy_gbps, double read_gbps, 
           {"read_gbps", number(read_gbps)},
           {"sm_clock_mhz", clock_khz / 1000},
           {"date", date},
-          {"sources_sha256", sources},
           {"records", nlohmann::ordered_json::array()}};
 }
 

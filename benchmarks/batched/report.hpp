@@ -15,16 +15,15 @@ namespace bench {
 /// The records of a run: a JSON file and a table.
 class Report {
  public:
-  Report(const Timer& timer, std::string sources)
-      : copy_gbps_(timer.copy_gbps), read_gbps_(timer.read_gbps), sources_(std::move(sources)) {}
+  explicit Report(const Timer& timer) : copy_gbps_(timer.copy_gbps), read_gbps_(timer.read_gbps) {}
 
   void add(const Measurement& m) { measurements_.push_back(m); }
 
-  /// Something about the machine, beside the GPU and the sources.
+  /// Something about the machine, beside the GPU.
   void add_to_head(const std::string& key, const std::string& value) { machine_[key] = value; }
 
   void write(const std::string& path) const {
-    nlohmann::ordered_json json = record_header(copy_gbps_, read_gbps_, sources_);
+    nlohmann::ordered_json json = record_header(copy_gbps_, read_gbps_);
     json.update(machine_);
     for (const Measurement& m : measurements_) json["records"].push_back(record(m));
     std::ofstream file(path);
@@ -110,7 +109,6 @@ class Report {
   static double scalar_bytes(char scalar) { return scalar == 's' ? 4 : scalar == 'z' ? 16 : 8; }
 
   double copy_gbps_, read_gbps_;
-  std::string sources_;
   nlohmann::ordered_json machine_ = nlohmann::ordered_json::object();
   std::vector<Measurement> measurements_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "batched/timer.hpp"
-#include "device_matrix.hpp"
+#include "right_hand_side.hpp"
 
 #include <cublas_v2.h>
 #include <cusparse.h>
@@ -18,15 +18,15 @@ inline void check(cusparseStatus_t status) {
 /// y = A x by cuSPARSE after its preprocessing.
 class CusparseProduct {
  public:
-  CusparseProduct(const DeviceMatrix<double>& a, cusparseSpMVAlg_t algorithm, cudaStream_t stream)
+  CusparseProduct(const blockjacobi::CsrView<double, std::int32_t>& a, cusparseSpMVAlg_t algorithm, cudaStream_t stream)
       : algorithm_(algorithm), x_(static_cast<std::size_t>(a.rows)), y_(x_.bytes() / sizeof(double)) {
-    const auto view = a.view();
     check(cusparseCreate(&handle_));
     check(cusparseSetStream(handle_, stream));
-    check(cusparseCreateCsr(&matrix_, a.rows, a.rows, a.nnz, a.offsets.data(), a.columns.data(), a.values.data(),
-                            CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-    check(cusparseCreateDnVec(&input_, view.rows, x_.data(), CUDA_R_64F));
-    check(cusparseCreateDnVec(&output_, view.rows, y_.data(), CUDA_R_64F));
+    check(cusparseCreateCsr(&matrix_, a.rows, a.rows, a.nnz, const_cast<std::int32_t*>(a.row_offsets),
+                            const_cast<std::int32_t*>(a.columns), const_cast<double*>(a.values), CUSPARSE_INDEX_32I,
+                            CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+    check(cusparseCreateDnVec(&input_, a.rows, x_.data(), CUDA_R_64F));
+    check(cusparseCreateDnVec(&output_, a.rows, y_.data(), CUDA_R_64F));
     std::size_t bytes = 0;
     check(cusparseSpMV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, input_, &zero_, output_,
                                   CUDA_R_64F, algorithm_, &bytes));

@@ -10,8 +10,8 @@
 namespace bench {
 
 /// Of y = A x in CSR: values, columns, offsets, and both vectors.
-inline double csr_product_bytes(const DeviceMatrix<double>& matrix) {
-  return 12.0 * static_cast<double>(matrix.nnz) + 20.0 * matrix.rows;
+inline double csr_product_bytes(const blockjacobi::SparseMatrix<double>& matrix) {
+  return 12.0 * static_cast<double>(matrix.nnz()) + 20.0 * matrix.rows();
 }
 
 inline SolveRecord product_record(const Timer& timer, SolveRecord record, cudaStream_t stream,
@@ -26,28 +26,28 @@ inline SolveRecord product_record(const Timer& timer, SolveRecord record, cudaSt
 
 /// y = A x by the library and by cuSPARSE; `record` says of which matrix.
 inline void add_csr_products(SolveReports& reports, const Timer& timer, const blockjacobi::LinearOperator<double>& A,
-                             const DeviceMatrix<double>& matrix, const blockjacobi::Array<double>& x,
+                             const blockjacobi::SparseMatrix<double>& matrix, const blockjacobi::Array<double>& x,
                              blockjacobi::Array<double>& y, SolveRecord record) {
   cudaStream_t stream = A.backend().stream();
-  record.rows = matrix.rows;
-  record.nnz = matrix.nnz;
+  record.rows = matrix.rows();
+  record.nnz = matrix.nnz();
   record.floor_bytes = csr_product_bytes(matrix);
   const auto add = [&](const char* implementation, const std::function<void()>& product) {
     record.implementation = implementation;
     reports.add(product_record(timer, record, stream, product));
   };
   add("blockjacobi", [&] { A.apply(x.view(), y.view()); });
-  const CusparseProduct first(matrix, CUSPARSE_SPMV_CSR_ALG1, stream);
+  const CusparseProduct first(narrow_view(matrix), CUSPARSE_SPMV_CSR_ALG1, stream);
   add("cusparse alg1", [&] { first(x.data(), y.data()); });
-  const CusparseProduct second(matrix, CUSPARSE_SPMV_CSR_ALG2, stream);
+  const CusparseProduct second(narrow_view(matrix), CUSPARSE_SPMV_CSR_ALG2, stream);
   add("cusparse alg2", [&] { second(x.data(), y.data()); });
 }
 
 /// The same of a Matrix Market file.
 inline void add_products(SolveReports& reports, const Timer& timer, const blockjacobi::Backend& backend,
                          const std::string& path) {
-  const DeviceMatrix<double> matrix(backend, blockjacobi::read_matrix_market<double>(path));
-  const blockjacobi::LinearOperator<double> A(backend, matrix.view());
+  const blockjacobi::SparseMatrix<double> matrix(backend, blockjacobi::read_matrix_market<double>(path));
+  const blockjacobi::LinearOperator<double> A(matrix);
   const blockjacobi::Array<double> x = right_hand_side(A, false);
   blockjacobi::Array<double> y(backend, x.size());
   const std::string name = std::filesystem::path(path).filename().string();

@@ -24,7 +24,7 @@ struct SolveRecord {
 
 class SolveReports {
  public:
-  SolveReports(double copy_gbps, std::string sources) : copy_gbps_(copy_gbps), sources_(std::move(sources)) {}
+  explicit SolveReports(double copy_gbps) : copy_gbps_(copy_gbps) {}
 
   void add(const SolveRecord& r) {
     records_.push_back(r);
@@ -40,7 +40,7 @@ class SolveReports {
   }
 
   void write(const std::string& path) const {
-    nlohmann::ordered_json json = record_header(copy_gbps_, NAN, sources_);
+    nlohmann::ordered_json json = record_header(copy_gbps_, NAN);
     for (const SolveRecord& r : records_)
       json["records"].push_back({{"operation", r.operation},
                                  {"implementation", r.implementation},
@@ -69,7 +69,6 @@ class SolveReports {
   double fraction(const SolveRecord& r) const { return r.floor_bytes * 1e-6 / copy_gbps_ / r.time_ms; }
 
   double copy_gbps_;
-  std::string sources_;
   std::vector<SolveRecord> records_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device_matrix.hpp"
+#include "right_hand_side.hpp"
 #include "solve/record.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class WholeSolve {
         solver_(solver),
         host_(blockjacobi::read_matrix_market<double>(path)),
         matrix_(backend, host_),
-        b_(right_hand_side(blockjacobi::LinearOperator<double>(backend, matrix_.view()), true)) {
+        b_(right_hand_side(blockjacobi::LinearOperator<double>(matrix_), true)) {
     name_ = name_.substr(0, name_.find('.'));
     if (solver != "cg" && solver != "gmres") throw std::runtime_error("no such solver: " + solver);
   }
@@ -44,29 +44,31 @@ class WholeSolve {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   }
 
-  blockjacobi::BlockPartition partition(const std::string& blocks) const {
+  blockjacobi::BlockPartition partition(const blockjacobi::SparseMatrix<double>& A, const std::string& blocks) const {
     using blockjacobi::BlockPartition;
     if (blocks == "suggest") {
       blockjacobi::SuggestOptions options;
       options.method = solver_ == "cg" ? blockjacobi::Method::cg : blockjacobi::Method::gmres;
       return blockjacobi::suggest(backend_, host_, options).best().blocks;
     }
-    if (blocks == "1") return BlockPartition::uniform(matrix_.rows, 1);
-    return BlockPartition::detect(backend_, matrix_.view(), std::stoi(blocks));
+    if (blocks == "1") return BlockPartition::uniform(A.rows(), 1);
+    return BlockPartition::detect(A, std::stoi(blocks));
   }
 
   SolveRecord run(const std::string& blocks, blockjacobi::Storage storage) {
     using namespace blockjacobi;
     backend_.synchronize();
     const auto start = Clock::now();
-    const BlockPartition found = partition(blocks);
-    const BlockJacobi<double> M(backend_, matrix_.view(), found, {.storage = storage});
-    const LinearOperator<double> A(backend_, matrix_.view());
-    SolveRecord record{"krylov_solve", "blockjacobi", name_, blocks, solver_, matrix_.rows, matrix_.nnz};
+    // why: made anew, as every solve pays for the check of its pattern and the preparation of its product
+    const auto matrix = SparseMatrix<double>::adopt(backend_, narrow_view(matrix_));
+    const BlockPartition found = partition(matrix, blocks);
+    const BlockJacobi<double> M(matrix, found, {.storage = storage});
+    const LinearOperator<double> A(matrix);
+    SolveRecord record{"krylov_solve", "blockjacobi", name_, blocks, solver_, A.rows(), matrix.nnz()};
     record.storage = to_string(storage);
     record.setup_ms = ms_since(start);
     const auto begin = Clock::now();
-    Array<double> x(backend_, static_cast<std::size_t>(matrix_.rows));
+    Array<double> x(backend_, b_.size());
     x.zero();
     SolveOptions options;
     options.max_iterations = 20000;
@@ -85,7 +87,7 @@ class WholeSolve {
   blockjacobi::Backend backend_;
   std::string name_, solver_;
   blockjacobi::CsrMatrix<double> host_;
-  DeviceMatrix<double> matrix_;
+  blockjacobi::SparseMatrix<double> matrix_;
   blockjacobi::Array<double> b_;
 };
 

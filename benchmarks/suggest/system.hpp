@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device_matrix.hpp"
+#include "right_hand_side.hpp"
 #include "suggest/manifest.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
@@ -38,6 +38,7 @@ template <class T>
 class System final : public PreparedSystem {
   using Json = nlohmann::ordered_json;
   using Clock = std::chrono::steady_clock;
+  using Matrix = blockjacobi::SparseMatrix<T>;
 
  public:
   System(const ManifestRow& row, blockjacobi::CsrMatrix<T> matrix)
@@ -53,23 +54,22 @@ class System final : public PreparedSystem {
 
   void solve_all(const blockjacobi::Backend& backend, const Effort& effort, std::ostream& out) const override {
     using blockjacobi::BlockPartition;
-    const DeviceMatrix<T> A(backend, matrix_);
+    const Matrix A(backend, matrix_);
     write(out, "suggest", ask(backend, effort));
-    const auto measure_one = [&](const char* column, const DeviceMatrix<T>& matrix, const std::vector<T>& b,
-                                 double more_ms, const auto& partition) {
+    const auto measure_one = [&](const char* column, const Matrix& matrix, const std::vector<T>& b, double more_ms,
+                                 const auto& partition) {
       write(out, column, measure(backend, effort, matrix, b, more_ms, partition));
     };
-    measure_one("scalar", A, b_, 0.0, [&] { return BlockPartition::uniform(A.rows, 1); });
+    measure_one("scalar", A, b_, 0.0, [&] { return BlockPartition::uniform(A.rows(), 1); });
     for (const auto& [column, size] : {std::pair{"detect 8", 8}, {"detect 16", 16}, {"detect 32", 32}})
-      measure_one(column, A, b_, 0.0,
-                  [&backend, &A, size = size] { return BlockPartition::detect(backend, A.view(), size); });
+      measure_one(column, A, b_, 0.0, [&A, size = size] { return BlockPartition::detect(A, size); });
     for (const auto& [column, size] : {std::pair{"uniform 8", 8}, {"uniform 32", 32}, {"uniform 64", 64}})
-      measure_one(column, A, b_, 0.0, [&A, size = size] { return BlockPartition::uniform(A.rows, size); });
+      measure_one(column, A, b_, 0.0, [&A, size = size] { return BlockPartition::uniform(A.rows(), size); });
     measure_one("coupled 32", A, b_, 0.0, [&] {
       return BlockPartition::detect(matrix_, blockjacobi::DetectOptions{.merge = blockjacobi::Merge::coupled});
     });
     if (!permuted_) return;
-    const DeviceMatrix<T> B(backend, permuted_->view());
+    const Matrix B(backend, permuted_->view());
     measure_one("metis 32", B, metis_.permutation.to_permuted(b_), metis_ms_, [&] { return metis_.blocks; });
   }
 
@@ -119,7 +119,7 @@ class System final : public PreparedSystem {
   };
 
   template <class Partition>
-  Solve solve(const blockjacobi::Backend& backend, const DeviceMatrix<T>& matrix, const blockjacobi::Array<T>& b,
+  Solve solve(const blockjacobi::Backend& backend, const Matrix& matrix, const blockjacobi::Array<T>& b,
               const blockjacobi::SolveOptions& options, const Partition& partition) const {
     Solve result;
     backend.synchronize();
@@ -127,9 +127,10 @@ class System final : public PreparedSystem {
     result.blocks = partition();
     result.partition_ms = ms_since(start);
     start = Clock::now();
-    const blockjacobi::BlockJacobi<T> M(backend, matrix.view(), result.blocks,
-                                        {.singular = blockjacobi::SingularPolicy::scalar_jacobi});
-    const blockjacobi::LinearOperator<T> A(backend, matrix.view());
+    // why: made anew, as every solve pays for the check of its pattern and the preparation of its product
+    const auto fresh = Matrix::adopt(backend, narrow_view(matrix));
+    const blockjacobi::BlockJacobi<T> M(fresh, result.blocks, {.singular = blockjacobi::SingularPolicy::scalar_jacobi});
+    const blockjacobi::LinearOperator<T> A(fresh);
     backend.synchronize();
     result.setup_ms = ms_since(start);
     blockjacobi::Array<T> x(backend, b.size());
@@ -142,7 +143,7 @@ class System final : public PreparedSystem {
   }
 
   template <class Partition>
-  Json measure(const blockjacobi::Backend& backend, const Effort& effort, const DeviceMatrix<T>& matrix,
+  Json measure(const blockjacobi::Backend& backend, const Effort& effort, const Matrix& matrix,
                const std::vector<T>& right_hand_side, double more_ms, const Partition& partition) const {
     const blockjacobi::Array<T> b(backend, right_hand_side);
     blockjacobi::SolveOptions options;

@@ -48,9 +48,10 @@ int solve(index_t nodes) {
       blockjacobi::Backend::cuda_available() ? blockjacobi::Backend::cuda() : blockjacobi::Backend::host();
   std::printf("backend: %s\n", backend.description().c_str());
 
-  // 2. The system A x = b with a solution that we know: b = A x_known.
-  const auto matrix = chain(nodes);
-  const blockjacobi::LinearOperator<double> A(backend, matrix);
+  // 2. The system A x = b with a solution that we know: b = A x_known. The matrix goes to the backend once; product,
+  //    blocks and preconditioner take it from there.
+  const blockjacobi::SparseMatrix<double> matrix(backend, chain(nodes));
+  const blockjacobi::LinearOperator<double> A(matrix);
   std::vector<double> known(static_cast<std::size_t>(matrix.rows()));
   for (std::size_t i = 0; i < known.size(); ++i) known[i] = std::sin(static_cast<double>(i));
   blockjacobi::Array<double> x_known(backend, known);
@@ -62,7 +63,7 @@ int solve(index_t nodes) {
   const auto partition = blockjacobi::BlockPartition::uniform(matrix.rows(), 2);
 
   // 4. Set-up: extract the blocks and invert them. The default policy throws SingularBlock if one has no inverse.
-  const blockjacobi::BlockJacobi<double> M(backend, matrix, partition);
+  const blockjacobi::BlockJacobi<double> M(matrix, partition);
   std::printf("%s\n", to_text(M.report()).c_str());
 
   // 5. Solve. x holds the initial guess, here zero, and receives the solution.

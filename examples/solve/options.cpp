@@ -103,11 +103,9 @@ const Choice<Storage>& storages() {
 
 /// What --blocks names; a word that is none of these is a file of block pointers.
 Blocks block_source(const std::string& word) {
-  static const std::vector<std::pair<std::string, Blocks>> names{{"detect", Blocks::detect},
-                                                                 {"coupled", Blocks::coupled},
-                                                                 {"metis", Blocks::metis},
-                                                                 {"suggest", Blocks::suggest},
-                                                                 {"uniform", Blocks::uniform}};
+  static const std::vector<std::pair<std::string, Blocks>> names{
+      {"detect", Blocks::detect}, {"coupled", Blocks::coupled}, {"clusters", Blocks::clusters},
+      {"metis", Blocks::metis},   {"suggest", Blocks::suggest}, {"uniform", Blocks::uniform}};
   for (const auto& [name, source] : names)
     if (name == word) return source;
   return word.starts_with(labels_prefix) ? Blocks::labels : Blocks::file;
@@ -147,13 +145,20 @@ void require_folder_of(const char* option, const std::filesystem::path& path) {
     throw UsageError(fmt::format("{}: '{}' is a folder", option, path.string()));
 }
 
+/// Where writing to that name ends; a link may lead to a file that is not there yet.
+std::filesystem::path destination(const std::filesystem::path& name) {
+  constexpr int most_links = 40;  // of a chain that the system follows itself
+  std::error_code ignored;
+  auto path = std::filesystem::absolute(name, ignored);
+  for (int links = 0; links < most_links && std::filesystem::is_symlink(path, ignored); ++links)
+    path = path.parent_path() / std::filesystem::read_symlink(path, ignored);
+  return std::filesystem::weakly_canonical(path, ignored);
+}
+
 void require_apart(const char* option, const std::filesystem::path& file, const std::filesystem::path& other) {
   if (file.empty() || other.empty()) return;
   std::error_code ignored;
-  const auto resolved = [&](const std::filesystem::path& path) {
-    return std::filesystem::weakly_canonical(path, ignored);
-  };
-  if (resolved(file) == resolved(other) || std::filesystem::equivalent(file, other, ignored))
+  if (destination(file) == destination(other) || std::filesystem::equivalent(file, other, ignored))
     throw UsageError(fmt::format("{}: '{}' would overwrite '{}'", option, file.string(), other.string()));
 }
 
@@ -223,7 +228,7 @@ Options interpret(const Words& words, bool threads_given, Options options) {
 
   require_input_file("MATRIX", words.matrix);
   if (options.blocks == Blocks::file) {
-    require_input_file("--blocks", words.blocks, "none of detect, coupled, metis, suggest, uniform, and ");
+    require_input_file("--blocks", words.blocks, "none of detect, coupled, clusters, metis, suggest, uniform, and ");
     options.block_file = words.blocks;
   }
   if (options.blocks == Blocks::labels) {
@@ -254,13 +259,16 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
                  "auto: cg if the file says symmetric (real) or hermitian, else gmres; cg, fcg (flexible), bicgstab, "
                  "gmres, fgmres (flexible), richardson")
       ->capture_default_str();
-  app.add_option("--blocks", words.blocks,
-                 "detect (supervariables, merged as they fit), coupled (supervariables, merged where the values couple "
-                 "them), metis (strongly coupled rows wherever they stand), suggest (probes and chooses), uniform, a "
-                 "file of 0-based block pointers, or labels:FILE with a number for each row, equal in a block")
+  app.add_option(
+         "--blocks", words.blocks,
+         "detect (supervariables, merged as they fit), coupled (supervariables, merged where the values couple "
+         "them), clusters (strongly coupled rows wherever they stand), metis (the same, by METIS), suggest (probes and "
+         "chooses), uniform, a file of 0-based block pointers, or labels:FILE with a number for each row, equal in a "
+         "block")
       ->capture_default_str();
-  app.add_option("--block-size", words.block_size,
-                 "the largest block with detect, coupled and metis, the size with uniform, 1..512; auto is 32")
+  app.add_option(
+         "--block-size", words.block_size,
+         "the largest block with detect, coupled, clusters and metis, the size with uniform, 1..512; auto is 32")
       ->capture_default_str();
   app.add_option("--block-tolerance", options.block_tolerance,
                  "part of their entries in which two rows of a supervariable may differ")

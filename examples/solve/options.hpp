@@ -20,7 +20,7 @@ const char* to_string(Solver solver) noexcept;
 inline bool is_gmres(Solver solver) noexcept { return solver == Solver::gmres || solver == Solver::fgmres; }
 
 /// Where the diagonal blocks come from.
-enum class Blocks { detect, coupled, metis, suggest, uniform, labels, file };
+enum class Blocks { detect, coupled, clusters, metis, suggest, uniform, labels, file };
 
 /// Where the right-hand side comes from: A x with x uniform in [-1, 1], A * ones, or a file.
 enum class Rhs { random, ones, file };
@@ -31,7 +31,7 @@ struct Options {
   std::optional<Solver> solver;
   Blocks blocks = Blocks::detect;
   std::filesystem::path block_file;  ///< with Blocks::file and Blocks::labels
-  index_t block_size = 32;           ///< the size with uniform, the maximum with detect, coupled and metis
+  index_t block_size = 32;           ///< the size with uniform, the maximum with detect, coupled, clusters and metis
   double block_tolerance = 0.0;      ///< DetectOptions::tolerance
   double coupling = blockjacobi::DetectOptions{}.coupling;
   std::optional<blockjacobi::BackendKind> backend;

@@ -35,6 +35,7 @@ struct Outcome {
   MatrixInfo info;
   blockjacobi::ScalarType scalar = blockjacobi::ScalarType::d;
   std::string backend;
+  std::string backend_because;  ///< why "auto" took the host
   Solver solver = Solver::cg;
   std::string solver_because;  ///< why this one
   BlocksInfo blocks;

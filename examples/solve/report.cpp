@@ -138,7 +138,8 @@ void print_input(const Outcome& outcome) {
                             header.rows, header.cols, nnz, to_string(header.field), to_string(header.symmetry), seconds,
                             file_bytes / 1e6 / std::max(seconds, 1e-9), packed ? " of the packed file" : ""));
   print_labelled("scalar", fmt::format("{}", to_char(outcome.scalar)));
-  print_labelled("backend", outcome.backend);
+  const std::string because = outcome.backend_because.empty() ? "" : "\n" + outcome.backend_because;
+  print_labelled("backend", outcome.backend + because);
 }
 
 void print_solver(const Outcome& outcome, const Options& options) {
@@ -202,6 +203,7 @@ void write_json(const std::filesystem::path& path, const Outcome& outcome) {
                               {"symmetry", to_string(outcome.info.header.symmetry)},
                               {"scalar", std::string(1, to_char(outcome.scalar))},
                               {"backend", outcome.backend},
+                              {"backend_because", outcome.backend_because},
                               {"blocks", blocks_json(outcome)},
                               {"setup_ms", outcome.setup_ms},
                               {"solver", to_string(outcome.solver)},

@@ -14,7 +14,7 @@ namespace blockjacobi {
 
 namespace detail {
 
-/// Untyped memory of a backend, freed with it.
+/// Untyped memory of a backend, freed with it; none once it was moved from.
 class BLOCKJACOBI_EXPORT Buffer {
  public:
   Buffer(Backend backend, std::size_t bytes);
@@ -37,7 +37,8 @@ class BLOCKJACOBI_EXPORT Buffer {
 
 }  // namespace detail
 
-/// Owning array in a backend's memory. Copying is explicit (copy_from_host, to_host) because it may synchronize.
+/// Owning array in a backend's memory. Copying is explicit (copy_from_host, to_host) because it may synchronize. One
+/// that was moved from has no elements.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -45,7 +46,7 @@ class Array {
  public:
   /// `size` elements, uninitialized. Throws InvalidArgument if their bytes cannot be counted; where there is no memory
   /// for them std::bad_alloc on the host, on CUDA CudaError or what the MemoryResource of the backend throws.
-  Array(Backend backend, std::size_t size) : buffer_(std::move(backend), bytes_of(size)), size_(size) {}
+  Array(Backend backend, std::size_t size) : buffer_(std::move(backend), bytes_of(size)) {}
 
   /// Copies the vector to the backend; the vector may be changed at once.
   Array(Backend backend, const std::vector<T>& host) : Array(std::move(backend), host.size()) {
@@ -53,19 +54,19 @@ class Array {
   }
 
   T* data() const noexcept { return static_cast<T*>(buffer_.data()); }
-  std::size_t size() const noexcept { return size_; }
+  std::size_t size() const noexcept { return bytes() / sizeof(T); }
   std::size_t bytes() const noexcept { return buffer_.bytes(); }
   const Backend& backend() const noexcept { return buffer_.backend(); }
 
   /// Copies size() elements; the source may be changed when the call returns.
-  void copy_from_host(const T* source) { buffer_.copy_from_host(source, size_ * sizeof(T)); }
+  void copy_from_host(const T* source) { buffer_.copy_from_host(source, bytes()); }
 
   /// Copies size() elements and waits for them.
-  void copy_to_host(T* destination) const { buffer_.copy_to_host(destination, size_ * sizeof(T)); }
+  void copy_to_host(T* destination) const { buffer_.copy_to_host(destination, bytes()); }
 
   /// Waits for everything enqueued before it.
   std::vector<T> to_host() const {
-    std::vector<T> host(size_);
+    std::vector<T> host(size());
     copy_to_host(host.data());
     return host;
   }
@@ -84,12 +85,11 @@ class Array {
     return size * sizeof(T);
   }
   index_t view_size() const {
-    if (size_ > static_cast<std::size_t>(std::numeric_limits<index_t>::max()))
-      throw InvalidArgument("Array::view: " + std::to_string(size_) + " elements exceed a 32-bit vector view");
-    return static_cast<index_t>(size_);
+    if (size() > static_cast<std::size_t>(std::numeric_limits<index_t>::max()))
+      throw InvalidArgument("Array::view: " + std::to_string(size()) + " elements exceed a 32-bit vector view");
+    return static_cast<index_t>(size());
   }
   detail::Buffer buffer_;
-  std::size_t size_;
 };
 
 }  // namespace blockjacobi

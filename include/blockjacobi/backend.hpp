@@ -15,7 +15,7 @@ class BackendImpl;
 enum class BackendKind { host, cuda };
 
 /// Where and how to compute: CPU threads, or a CUDA device and stream. A value handle to shared state; copies are the
-/// same backend. There is no global state and no default backend.
+/// same backend, and so are objects that were moved from. There is no global state and no default backend.
 ///
 /// Thread safety: a host backend may be used from several threads at once; a CUDA backend from one thread at a time.
 /// A CUDA backend holds the scratch memory of the reductions of its solves, so that they must run one after the other,
@@ -41,6 +41,11 @@ class BLOCKJACOBI_EXPORT Backend {
 
   /// CUDA compiled in and at least one usable device. Never throws.
   [[nodiscard]] static bool cuda_available() noexcept;
+
+  /// A move copies: there is no backend without a state.
+  Backend(const Backend&) = default;
+  Backend& operator=(const Backend&) = default;
+  ~Backend() = default;
 
   BackendKind kind() const noexcept;
   /// The space in which this backend's arrays live.

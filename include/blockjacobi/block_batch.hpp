@@ -2,6 +2,7 @@
 
 #include <blockjacobi/array.hpp>
 #include <blockjacobi/block_partition.hpp>
+#include <blockjacobi/moved.hpp>
 
 #include <vector>
 
@@ -9,10 +10,18 @@ namespace blockjacobi {
 
 /// Where each block of a partition lies in packed storage: blocks grouped by order, each N x N column-major, back to
 /// back; only the start of a group is padded, to 128 bytes. Known before anything is allocated.
+/// One that was moved from has no blocks.
 class BLOCKJACOBI_EXPORT BlockLayout {
  public:
   /// `scalar_bytes`: size of one element, a divisor of 128.
   BlockLayout(const BlockPartition& partition, std::size_t scalar_bytes);
+
+  BlockLayout(const BlockLayout&) = default;
+  BlockLayout(BlockLayout&&) noexcept = default;
+  /// All of it or, where there is no memory, nothing.
+  BlockLayout& operator=(const BlockLayout& other) { return *this = BlockLayout(other); }
+  BlockLayout& operator=(BlockLayout&&) noexcept = default;
+  ~BlockLayout() = default;
 
   std::span<const BlockGroup> groups() const noexcept { return groups_; }
   /// One a block, sorted by order, then by block number.
@@ -27,12 +36,12 @@ class BLOCKJACOBI_EXPORT BlockLayout {
  private:
   std::vector<BlockGroup> groups_;
   std::vector<BlockSlot> slots_;
-  offset_t size_ = 0;
-  index_t rows_ = 0;
+  detail::ZeroOnceMoved<offset_t> size_;
+  detail::ZeroOnceMoved<index_t> rows_;
   std::size_t scalar_bytes_ = 0;
 };
 
-/// Owning batch of dense blocks in a backend's memory.
+/// Owning batch of dense blocks in a backend's memory. One that was moved from has no blocks.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT BlockBatch {
  public:

@@ -18,7 +18,8 @@ class PreconditionerImpl;
 }  // namespace detail
 
 /// What takes the place of the inverse of a block A that is singular or holds NaN or Inf. R and C are the powers of two
-/// that equilibrate the rows and columns of A, eps is LAPACK's epsilon('P').
+/// that equilibrate the rows and columns of A thoroughly, see BlockJacobi (R = C for a Hermitian A), eps is LAPACK's
+/// epsilon('P').
 enum class SingularPolicy {
   fail,           ///< construction throws SingularBlock; after a refresh the next solve ends with singular_block
   identity,       ///< I
@@ -29,7 +30,7 @@ enum class SingularPolicy {
   /// B + S is at least 10 N eps. There always is one. Of a symmetric semidefinite block it makes a definite one.
   shift,
   /// C B^+ R, where B^+ is the Moore-Penrose inverse of B = R A C by QR with column pivoting. Its rank is the number of
-  /// |r_jj| > 10 N eps |r_11|, at most N - 1. For a Hermitian A it is R = C, and X is (C B^+ R + (C B^+ R)^H) / 2; it
+  /// |r_jj| > 10 N eps |r_11|, at most N - 1. For a Hermitian A the result is (C B^+ R + (C B^+ R)^H) / 2; it
   /// may be indefinite where A is definite if no gap in the spectrum tells the rank (shift leaves it definite).
   pseudo_inverse
   // Under the last two, blocks with NaN or Inf and blocks whose result overflows get scalar_jacobi's diagonal.
@@ -154,22 +155,42 @@ struct BlockJacobiReport {
 /// Block-Jacobi preconditioner M = diag(A_11, ..., A_kk): keeps the explicit inverse of every diagonal block of a
 /// square sparse matrix and applies z = M^-1 r as a batched matrix-vector product.
 ///
-/// Construction analyses the pattern once (on the host, but for a sorted pattern in device memory with blocks of up to
-/// 32 rows and without l1) and then runs the numeric set-up: extract (missing entries are
+/// Construction analyses the pattern once (on CUDA on the device for a matrix that is canonical, with blocks of up to
+/// 32 rows and without l1; else on the host) and then runs the numeric set-up: extract (missing entries are
 /// zeros, duplicates are summed), equilibrate rows and columns by powers of two, invert by Gauss-Jordan elimination
 /// with partial pivoting, undo the scaling, store. (CUDA may choose among pivots that are nearly equal, and leave the
 /// columns as they are where that changes only the units of the inverse.) A block is singular if a pivot is exactly
-/// zero or the reciprocal condition number of the equilibrated block, 1 / (||B|| ||B^-1||) in the infinity norm, is
-/// below 10 N eps, or its inverse overflows. Such a block, and one that holds NaN or Inf, never passes silently: see
-/// SingularPolicy, info(), report().
+/// zero or the reciprocal condition number of the equilibrated block B = R A C, 1 / (||B|| ||B^-1||) in the infinity
+/// norm, is below 10 N eps, or its inverse overflows. Such a block, and one that holds NaN or Inf, never passes
+/// silently: see SingularPolicy, info(), report().
+///
+/// Equilibration takes two steps. First the largest element of every row, then that of every column becomes at least 1
+/// and less than 2. That is one choice of many, since largest elements do not determine R and C, and a bad one for
+/// sparse blocks of rows in very different units. So what it does not serve (a block that is singular after it; powers
+/// near the ends of the range; a pivot from row i in step k with (r_i / c_i) / (r_k / c_k) above 2^17, in single
+/// precision 2^8) is equilibrated again, thoroughly, such that the units of rows and columns do not matter: D A D and
+/// D1 A D2 are as regular as A for all diagonal D, D1, D2 that the range of the scalar holds.
+/// - Hermitian blocks whose elements are at most about sqrt(|a_ii a_jj|), all definite ones among them: r_i = c_i =
+///   2^-floor(log2(|a_ii|) / 2) (van der Sluis, Condition numbers and equilibration of matrices, 1969);
+/// - others: R and C such that the elements of the permutation with the largest product become 1 and no other larger
+///   (Olschowka, Neumaier, A new pivoting strategy for Gaussian elimination, 1996; Duff, Koster, On algorithms for
+///   permuting large entries to the diagonal of a sparse matrix, 2001), and the largest of the other elements of such a
+///   row and column alike (Osborne, On pre-conditioning of matrices, 1960); for Hermitian blocks the geometric means of
+///   r_i and c_i (Duff, Pralet, Strategies for scaling and pivoting for sparse symmetric indefinite problems, 2005);
+/// - blocks of which every permutation contains a zero, which are singular: as in the first step.
 ///
 /// Everything is bitwise reproducible on the same device. refresh() and apply() allocate nothing, synchronize nothing
 /// and can be captured in a CUDA graph. Thread safety: apply() and the queries may be called from several threads on a
 /// host backend, from one at a time on CUDA; refresh(), rebuild(), pivot_growth() and report() of a matrix exclude
-/// every other call.
+/// every other call. One that was moved from may be assigned to and destroyed; every other call throws InvalidArgument.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT BlockJacobi {
  public:
+  /// On the backend of the matrix, which is not referenced afterwards. Waits for the set-up. Throws InvalidArgument for
+  /// a matrix that is not square or does not have the partition's rows, for an accuracy that is not positive, and for a
+  /// block that is not Hermitian under Storage::packed; SingularBlock under SingularPolicy::fail.
+  BlockJacobi(const SparseMatrix<T>& matrix, const BlockPartition& partition, const BlockJacobiOptions& options = {});
+
   /// The view may lie on the host or on the backend's device and is not referenced afterwards. Waits for the set-up.
   /// Throws InvalidArgument for a matrix that is not square, fails validate() or does not have the partition's rows,
   /// for an accuracy that is not positive, and for a block that is not Hermitian under Storage::packed; SingularBlock
@@ -179,8 +200,7 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
               const BlockJacobiOptions& options = {});
 
   BlockJacobi(const Backend& backend, const CsrMatrix<T>& matrix, const BlockPartition& partition,
-              const BlockJacobiOptions& options = {})
-      : BlockJacobi(backend, matrix.view(), partition, options) {}
+              const BlockJacobiOptions& options = {});
 
   /// Pattern analysis and allocation alone; `pattern.values` is not read and may be null. The object waits for its
   /// first refresh(): until then all that needs the inverses (apply, queries, solves) throws InvalidArgument. Throws
@@ -188,6 +208,8 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   template <Offset O>
   [[nodiscard]] static BlockJacobi analyze(const Backend& backend, const CsrView<T, O>& pattern,
                                            const BlockPartition& partition, const BlockJacobiOptions& options = {});
+  [[nodiscard]] static BlockJacobi analyze(const SparseMatrix<T>& pattern, const BlockPartition& partition,
+                                           const BlockJacobiOptions& options = {});
 
   BlockJacobi(BlockJacobi&&) noexcept;
   BlockJacobi& operator=(BlockJacobi&&) noexcept;
@@ -206,6 +228,9 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   /// reads the pattern once and waits.
   template <Offset O>
   void refresh(const CsrView<T, O>& matrix);
+  /// The same for the values that a matrix of this backend has now; takes the fingerprint of a matrix once, and waits
+  /// for nothing after that.
+  void refresh(const SparseMatrix<T>& matrix);
 
   /// The same as a new construction with these values, without the analysis of the pattern: chooses the formats of
   /// adaptive storage anew and allocates what they take, waits, and throws as refresh() and the constructor. Where the
@@ -241,11 +266,11 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   VectorView<const int> info_view() const;
   VectorView<const real_t<T>> rcond_view() const;
 
-  /// Pivot growth of each block, by block number: max |u_ij| / max |b_ij|, where B = R A C is the equilibrated block
-  /// and P B = L U its LU factorization with partial pivoting (batched::getrf). It is the reciprocal of what LAPACK's
-  /// xGESVX calls reciprocal pivot growth, at most 2^(N-1) for real blocks, and tells how many digits elimination may
-  /// lose beyond those that the condition costs. 1 for a block of zeros; of the whole factorization for a singular
-  /// block; NaN for a block with NaN or Inf; Inf or NaN where the factorization overflows.
+  /// Pivot growth of each block, by block number: max |u_ij| / max |b_ij|, where B = R A C is the block after the first
+  /// step of equilibration and P B = L U its LU factorization with partial pivoting (batched::getrf). It is the
+  /// reciprocal of what LAPACK's xGESVX calls reciprocal pivot growth, at most 2^(N-1) for real blocks, and tells how
+  /// many digits elimination may lose beyond those that the condition costs. 1 for a block of zeros; of the whole
+  /// factorization for a singular block; NaN for a block with NaN or Inf; Inf or NaN where the factorization overflows.
   ///
   /// `values` as for refresh(), since the set-up does not look at growth and keeps no matrix; under l1 those of the
   /// last set-up, as its copy of them is written again. Otherwise nothing changes, and what the object was set up with
@@ -267,6 +292,7 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   template <Offset O>
   BlockJacobiReport report(const CsrView<T, O>& matrix);
   BlockJacobiReport report(const CsrMatrix<T>& matrix) { return report(matrix.view()); }
+  BlockJacobiReport report(const SparseMatrix<T>& matrix);
 
   /// The stored inverses; unspecified before the first refresh() of an object from analyze(). InvalidArgument unless
   /// the storage is full.
@@ -275,15 +301,15 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   /// narrow format. Waits.
   std::vector<T> inverse_block(index_t block) const;
 
-  const Backend& backend() const noexcept;
-  const BlockPartition& partition() const noexcept;
-  index_t rows() const noexcept;
+  const Backend& backend() const;
+  const BlockPartition& partition() const;
+  index_t rows() const;
   /// Stored entries of the matrix given at construction, the length refresh() expects.
-  offset_t nnz() const noexcept;
+  offset_t nnz() const;
   /// Bytes held in the backend's memory: inverses, block tables, position map, info, and the work space of other
   /// storage than full and of the policies shift and pseudo_inverse. That of other storage than full holds inverses in
   /// full precision on their way, all of them where they are few, so that a small system may take more than with full.
-  std::size_t bytes() const noexcept;
+  std::size_t bytes() const;
   /// Bytes of the inverses alone, before anything is allocated; an upper bound for Storage::adaptive.
   [[nodiscard]] static std::size_t storage_bytes(const BlockPartition& partition, Storage storage = Storage::full);
   /// What bytes() of an object with this pattern and the default options will be, without allocating on a backend, up
@@ -295,6 +321,9 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
   template <Offset O>
   [[nodiscard]] static std::size_t required_bytes(const Backend& backend, const CsrView<T, O>& pattern,
                                                   const BlockPartition& partition, const BlockJacobiOptions& options);
+  /// The same on the backend of the matrix; a pattern on a device is copied to the host.
+  [[nodiscard]] static std::size_t required_bytes(const SparseMatrix<T>& pattern, const BlockPartition& partition,
+                                                  const BlockJacobiOptions& options = {});
 
   /// For the solvers.
   const detail::PreconditionerImpl<T>& preconditioner() const;
@@ -302,11 +331,9 @@ class BLOCKJACOBI_EXPORT BlockJacobi {
  private:
   explicit BlockJacobi(std::unique_ptr<detail::BlockJacobiImpl<T>> impl) noexcept;
   const detail::BlockJacobiImpl<T>& set_up(const char* function) const;
-  template <Offset O>
-  void require_sizes(const char* function, const CsrView<T, O>& matrix) const;
   void require_values(const char* function, const T* values, offset_t nnz, MemorySpace space) const;
   void require_vectors(const VectorView<const T>& r, const VectorView<T>& z, Op op) const;
-  std::unique_ptr<detail::BlockJacobiImpl<T>> impl_;
+  detail::SoleOwner<detail::BlockJacobiImpl<T>> impl_;
 };
 
 }  // namespace blockjacobi

@@ -2,9 +2,12 @@
 
 #include <blockjacobi/backend.hpp>
 #include <blockjacobi/csr_matrix.hpp>
+#include <blockjacobi/moved.hpp>
 #include <blockjacobi/permutation.hpp>
+#include <blockjacobi/sparse_matrix.hpp>
 #include <blockjacobi/views.hpp>
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -29,7 +32,7 @@ struct DetectOptions {
 struct PermutedPartition;
 
 /// Splits the rows 0 .. rows - 1 into contiguous diagonal blocks of order 1 .. max_block_size. Immutable host object;
-/// safe to share between threads.
+/// safe to share between threads. One that was moved from has no rows.
 class BLOCKJACOBI_EXPORT BlockPartition {
  public:
   /// No rows.
@@ -38,6 +41,11 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   /// Blocks of `block_size` rows, the last one shorter if it does not divide rows.
   /// Throws InvalidArgument unless rows >= 0 and 1 <= block_size <= max_block_size.
   [[nodiscard]] static BlockPartition uniform(index_t rows, index_t block_size);
+
+  /// The blocks of the size that was stated with the matrix. Throws InvalidArgument if none was, or if the matrix is
+  /// not square.
+  template <Scalar T>
+  [[nodiscard]] static BlockPartition uniform(const SparseMatrix<T>& matrix);
 
   /// Block b covers rows offsets[b] .. offsets[b+1] - 1. Throws InvalidArgument naming the block and its rows unless
   /// offsets start at 0, increase strictly and no block exceeds max_block_size.
@@ -53,7 +61,12 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   [[nodiscard]] static BlockPartition detect(const CsrView<T, O>& matrix, index_t max_size = 32);
   template <Scalar T>
   [[nodiscard]] static BlockPartition detect(const CsrMatrix<T>& matrix, index_t max_size = 32) {
-    return detect(matrix.view(), max_size);
+    return detect(matrix, DetectOptions{.max_size = max_size});
+  }
+  /// The same where the matrix lies, without another check of it. Waits.
+  template <Scalar T>
+  [[nodiscard]] static BlockPartition detect(const SparseMatrix<T>& matrix, index_t max_size = 32) {
+    return detect(matrix, DetectOptions{.max_size = max_size});
   }
 
   /// The same for a view on the host or on the backend's device, where the pattern is trusted and stays: neighbouring
@@ -85,9 +98,9 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   template <Scalar T, Offset O>
   [[nodiscard]] static BlockPartition detect(const CsrView<T, O>& matrix, const DetectOptions& options);
   template <Scalar T>
-  [[nodiscard]] static BlockPartition detect(const CsrMatrix<T>& matrix, const DetectOptions& options) {
-    return detect(matrix.view(), options);
-  }
+  [[nodiscard]] static BlockPartition detect(const CsrMatrix<T>& matrix, const DetectOptions& options);
+  template <Scalar T>
+  [[nodiscard]] static BlockPartition detect(const SparseMatrix<T>& matrix, const DetectOptions& options);
 
   /// Blocks of rows that need not be neighbours: the rows with equal labels make one block, any numbers serve. In the
   /// new numbering blocks follow each other as their first rows did, and rows within a block keep their order. O(rows
@@ -99,31 +112,66 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   ///     w_ij = min(1, |a_ij| / sqrt(s_i s_j)) + min(1, |a_ji| / sqrt(s_i s_j)),
   /// s_i being |a_ii|, or the largest magnitude in row i if that is zero. Parts are about 0.9 max_size rows on average;
   /// those that exceed max_size are split, parts that do not hang together are taken apart, and small ones are
-  /// merged with the neighbours that they are coupled to most. The same input gives the same blocks. The view lies on
-  /// the host. Throws InvalidArgument as detect(), for a matrix without values and for more than 2^31 - 1 couplings,
-  /// and Unavailable if the library was built without METIS.
+  /// merged with the neighbours that they are coupled to most. The view lies on the host.
+  ///
+  /// METIS takes random numbers from the C library's rand(): calls from several threads wait for one another, start
+  /// from the same numbers each, so that the same input gives the same blocks, and the caller's own sequence goes on
+  /// behind as if nothing had been (with glibc; others lose it). A thread that draws from rand() or random() meanwhile
+  /// draws from METIS's numbers, and the blocks may then be others.
+  ///
+  /// Throws InvalidArgument as detect(), for a matrix without values and for more than 2^31 - 1 couplings, and
+  /// Unavailable if the library was built without METIS.
   template <Scalar T, Offset O>
   [[nodiscard]] static PermutedPartition metis(const CsrView<T, O>& matrix, index_t max_size = 32);
   template <Scalar T>
   [[nodiscard]] static PermutedPartition metis(const CsrMatrix<T>& matrix, index_t max_size = 32);
+  /// The same; a matrix on a device is copied to the host.
+  template <Scalar T>
+  [[nodiscard]] static PermutedPartition metis(const SparseMatrix<T>& matrix, index_t max_size = 32);
   /// Whether the library was built with METIS.
   [[nodiscard]] static bool metis_available() noexcept;
 
-  index_t rows() const noexcept { return offsets_.back(); }
-  index_t blocks() const noexcept { return static_cast<index_t>(offsets_.size() - 1); }
+  /// Blocks of strongly coupled rows wherever they stand, by repeated matching; as good as those of metis() and found
+  /// in a small part of its time. Rows of a node stay together: nodes are the supervariables, of at most 8 rows, or
+  /// `nodes`, blocks of consecutive rows (uniform(rows, 3) for three unknowns a node). Each pass pairs the nodes, and
+  /// then the clusters, I and J that ask for each other, each for the one with the greatest
+  ///     w_IJ^3 / (rows_I rows_J),   w_IJ = sum of w_ij over i in I and j in J, w_ij as of metis(),
+  /// of those that it fits together with in max_size rows. Rounds of moves follow, back from the clusters of each pass
+  /// to those before: what is tied more to a neighbouring cluster with room than to its own changes over (multilevel
+  /// scheme of Karypis and Kumar, 1998; matching by handshakes as of Manne and Bisseling, 2008). O(nnz) a pass, about
+  /// log2(max_size) + 2 of them, on all threads of OpenMP; the same blocks with any number of threads. The view lies on
+  /// the host. Throws InvalidArgument as metis(), and for nodes of other rows than the matrix or of more than max_size.
+  template <Scalar T, Offset O>
+  [[nodiscard]] static PermutedPartition clusters(const CsrView<T, O>& matrix, index_t max_size = 32);
+  template <Scalar T, Offset O>
+  [[nodiscard]] static PermutedPartition clusters(const CsrView<T, O>& matrix, const BlockPartition& nodes,
+                                                  index_t max_size = 32);
+  template <Scalar T>
+  [[nodiscard]] static PermutedPartition clusters(const CsrMatrix<T>& matrix, index_t max_size = 32);
+  template <Scalar T>
+  [[nodiscard]] static PermutedPartition clusters(const CsrMatrix<T>& matrix, const BlockPartition& nodes,
+                                                  index_t max_size = 32);
+  /// The same of all rows; a matrix on a device is copied to the host.
+  template <Scalar T>
+  [[nodiscard]] static PermutedPartition clusters(const SparseMatrix<T>& matrix, index_t max_size = 32);
+
+  index_t rows() const noexcept { return offsets().back(); }
+  index_t blocks() const noexcept { return static_cast<index_t>(offsets().size() - 1); }
   /// blocks() + 1.
-  std::span<const index_t> offsets() const noexcept { return offsets_; }
-  index_t first_row(index_t block) const { return offsets_[static_cast<std::size_t>(block)]; }
+  std::span<const index_t> offsets() const noexcept { return offsets_.view(); }
+  index_t first_row(index_t block) const { return offsets()[static_cast<std::size_t>(block)]; }
   index_t block_size(index_t block) const { return first_row(block + 1) - first_row(block); }
   /// 0 if there is no block.
   index_t largest_block() const noexcept;
-  PartitionView view() const noexcept { return {offsets_.data(), blocks(), rows(), MemorySpace::host}; }
+  PartitionView view() const noexcept { return {offsets().data(), blocks(), rows(), MemorySpace::host}; }
 
-  friend bool operator==(const BlockPartition&, const BlockPartition&) = default;
+  friend bool operator==(const BlockPartition& a, const BlockPartition& b) noexcept {
+    return std::ranges::equal(a.offsets(), b.offsets());
+  }
 
  private:
   explicit BlockPartition(std::vector<index_t> offsets) : offsets_(std::move(offsets)) {}
-  std::vector<index_t> offsets_{0};
+  detail::Offsets<index_t> offsets_;
 };
 
 /// Blocks of a renumbered system. What is said of its rows, by reports and errors too, has their new numbers;
@@ -145,6 +193,26 @@ struct PermutedPartition {
 template <Scalar T>
 PermutedPartition BlockPartition::metis(const CsrMatrix<T>& matrix, index_t max_size) {
   return metis(matrix.view(), max_size);
+}
+
+template <Scalar T>
+PermutedPartition BlockPartition::clusters(const CsrMatrix<T>& matrix, index_t max_size) {
+  return clusters(matrix.view(), max_size);
+}
+template <Scalar T>
+PermutedPartition BlockPartition::clusters(const CsrMatrix<T>& matrix, const BlockPartition& nodes, index_t max_size) {
+  return clusters(matrix.view(), nodes, max_size);
+}
+
+template <Scalar T>
+PermutedPartition BlockPartition::metis(const SparseMatrix<T>& matrix, index_t max_size) {
+  if (matrix.backend().memory_space() != MemorySpace::host) return metis(matrix.to_host(), max_size);
+  return std::visit([max_size](const auto& view) { return metis(view, max_size); }, matrix.view());
+}
+template <Scalar T>
+PermutedPartition BlockPartition::clusters(const SparseMatrix<T>& matrix, index_t max_size) {
+  if (matrix.backend().memory_space() != MemorySpace::host) return clusters(matrix.to_host(), max_size);
+  return std::visit([max_size](const auto& view) { return clusters(view, max_size); }, matrix.view());
 }
 
 }  // namespace blockjacobi

@@ -22,6 +22,7 @@
 #include <blockjacobi/permuted_matrix.hpp>
 #include <blockjacobi/solve_status.hpp>
 #include <blockjacobi/solver.hpp>
+#include <blockjacobi/sparse_matrix.hpp>
 #include <blockjacobi/stop_reason.hpp>
 #include <blockjacobi/suggest.hpp>
 #include <blockjacobi/types.hpp>

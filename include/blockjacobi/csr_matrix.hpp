@@ -1,12 +1,18 @@
 #pragma once
 
 #include <blockjacobi/export.hpp>
+#include <blockjacobi/moved.hpp>
 #include <blockjacobi/views.hpp>
 
 #include <span>
 #include <vector>
 
 namespace blockjacobi {
+
+namespace detail {
+template <Scalar T>
+class SparseMatrixImpl;
+}  // namespace detail
 
 /// One entry a(row, col) = value, 0-based.
 template <Scalar T>
@@ -17,7 +23,7 @@ struct Triplet {
 };
 
 /// Host matrix in compressed rows: base 0, columns strictly increasing within a row, no duplicates. Stored zeros are
-/// kept, since they belong to the pattern. Safe to read from several threads.
+/// kept, since they belong to the pattern. Safe to read from several threads. One that was moved from is 0 x 0.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT CsrMatrix {
  public:
@@ -35,24 +41,33 @@ class BLOCKJACOBI_EXPORT CsrMatrix {
   template <Offset O>
   [[nodiscard]] static CsrMatrix from_view(const CsrView<T, O>& view);
 
+  CsrMatrix(const CsrMatrix&) = default;
+  CsrMatrix(CsrMatrix&&) noexcept = default;
+  /// All of it or, where there is no memory, nothing.
+  CsrMatrix& operator=(const CsrMatrix& other) { return *this = CsrMatrix(other); }
+  CsrMatrix& operator=(CsrMatrix&&) noexcept = default;
+  ~CsrMatrix() = default;
+
   index_t rows() const noexcept { return rows_; }
   index_t cols() const noexcept { return cols_; }
   offset_t nnz() const noexcept { return static_cast<offset_t>(columns_.size()); }
-  std::span<const offset_t> row_offsets() const noexcept { return row_offsets_; }
+  std::span<const offset_t> row_offsets() const noexcept { return row_offsets_.view(); }
   std::span<const index_t> columns() const noexcept { return columns_; }
   std::span<const T> values() const noexcept { return values_; }
   /// Changes values, never the pattern.
   std::span<T> values() noexcept { return values_; }
 
   CsrView<T> view() const noexcept {
-    return {rows_,           cols_,          nnz(),           row_offsets_.data(),
+    return {rows_,           cols_,          nnz(),           row_offsets().data(),
             columns_.data(), values_.data(), IndexBase::zero, MemorySpace::host};
   }
 
  private:
-  index_t rows_ = 0;
-  index_t cols_ = 0;
-  std::vector<offset_t> row_offsets_{0};
+  /// Takes over arrays, and fills a matrix with what is canonical already.
+  friend class detail::SparseMatrixImpl<T>;
+  detail::ZeroOnceMoved<index_t> rows_;
+  detail::ZeroOnceMoved<index_t> cols_;
+  detail::Offsets<offset_t> row_offsets_;
   std::vector<index_t> columns_;
   std::vector<T> values_;
 };

@@ -3,6 +3,7 @@
 #include <blockjacobi/array.hpp>
 #include <blockjacobi/bsr_matrix.hpp>
 #include <blockjacobi/csr_matrix.hpp>
+#include <blockjacobi/sparse_matrix.hpp>
 
 #include <functional>
 #include <memory>
@@ -19,20 +20,27 @@ using VectorFunction = std::function<void(VectorView<const T> x, VectorView<T> y
 /// synchronize or allocate, and enqueues the same work each time.
 enum class Capture { no, yes };
 
-/// The square matrix of a linear system, as a product with vectors. Copies share the same operator. Thread safety: on a
+/// The square matrix of a linear system, as a product with vectors. Copies share the same operator, and so do
+/// objects that were moved from. Thread safety: on a
 /// host backend several threads may call apply() at once and solve with it, provided that a user's function allows
-/// that; on CUDA one at a time. What changes the matrix (its values, BsrMatrix::refresh) excludes every other use.
+/// that; on CUDA one at a time. What changes the matrix (its values, SparseMatrix::update_values, BsrMatrix::refresh)
+/// excludes every other use.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT LinearOperator {
  public:
+  /// CSR product with the arrays of the matrix, which the operator keeps: an update_values() is seen. All operators of
+  /// a matrix share what the first one prepares. Waits then. Throws InvalidArgument for a matrix that is not square.
+  LinearOperator(const SparseMatrix<T>& matrix);
+
   /// CSR product. A view in the backend's space is used in place, must outlive the operator, and later changes of its
-  /// values are seen; a host view with a CUDA backend is copied to the device. Rows may be unsorted and hold
-  /// duplicates. Throws InvalidArgument for a matrix that is not square or, on the host, fails validate().
+  /// values are seen; a host view with a CUDA backend is copied to the device, as by SparseMatrix. Rows may be unsorted
+  /// and hold duplicates. Throws InvalidArgument for a matrix that is not square or, on the host, fails validate().
   template <Offset O>
   LinearOperator(const Backend& backend, const CsrView<T, O>& matrix);
 
-  /// As above with matrix.view(): on the host the matrix must outlive the operator.
-  LinearOperator(const Backend& backend, const CsrMatrix<T>& matrix) : LinearOperator(backend, matrix.view()) {}
+  /// That of SparseMatrix::adopt(backend, matrix): on the host the matrix must outlive the operator.
+  LinearOperator(const Backend& backend, const CsrMatrix<T>& matrix)
+      : LinearOperator(SparseMatrix<T>::adopt(backend, matrix)) {}
   /// A temporary would be gone before the first product.
   LinearOperator(const Backend& backend, CsrMatrix<T>&& matrix) = delete;
 
@@ -42,8 +50,8 @@ class BLOCKJACOBI_EXPORT LinearOperator {
   /// y = A x by the user's function. Throws InvalidArgument for rows < 0 or an empty function.
   LinearOperator(const Backend& backend, index_t rows, VectorFunction<T> product, Capture capture = Capture::no);
 
+  /// A move copies: there is no operator without a product.
   LinearOperator(const LinearOperator&) = default;
-  LinearOperator(LinearOperator&&) noexcept = default;
   /// The old operator goes before its backend does.
   LinearOperator& operator=(LinearOperator other) noexcept {
     impl_.swap(other.impl_);

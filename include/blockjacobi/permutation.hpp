@@ -12,7 +12,7 @@
 namespace blockjacobi {
 
 /// A renumbering P of 0 .. size() - 1: what has the number order()[k] becomes number k. Immutable host object; safe to
-/// share between threads.
+/// share between threads. One that was moved from is of nothing.
 class BLOCKJACOBI_EXPORT Permutation {
  public:
   /// Of nothing.

@@ -13,7 +13,7 @@ struct SolveStatus {
   double initial_residual = 0.0;     ///< ||b - A x0||
   double target = 0.0;               ///< ||r|| that ends the solve
   double recurrence_residual = 0.0;  ///< ||r|| as the recurrence has it at the end
-  double true_residual = 0.0;        ///< ||b - A x||, recomputed at the end
+  double true_residual = 0.0;        ///< as SolveReport::true_residual
 };
 
 }  // namespace blockjacobi

@@ -57,8 +57,12 @@ struct SolveReport {
   double rhs_norm = 0.0;             ///< ||b||
   double initial_residual = 0.0;     ///< ||b - A x0||
   double recurrence_residual = 0.0;  ///< ||r|| as the recurrence has it at the end
-  double true_residual = 0.0;        ///< ||b - A x||, recomputed at the end
-  double seconds = 0.0;              ///< wall time of the call
+  /// ||b - A x||, recomputed at the end, which is what StopReason::converged goes by. On a host backend products and
+  /// sums with a matrix are taken in double, also for float: but for that rounding it is the residual of x. A user's
+  /// product, and every product on CUDA, is taken in the working precision: then ||b - A x|| in exact arithmetic may
+  /// be larger, by about eps (k + 1) || |b| + |A| |x| || for rows of k entries.
+  double true_residual = 0.0;
+  double seconds = 0.0;         ///< wall time of the call
   std::vector<double> history;  ///< ||r|| of the recurrence before and after each iteration: iterations + 1 values;
                                 ///< empty if the solve ended before the first residual (b = 0, singular_block)
 
@@ -77,8 +81,9 @@ struct SolveReport {
 [[nodiscard]] BLOCKJACOBI_EXPORT std::string to_text(const SolveReport& report);
 
 /// z = M^-1 r for the solvers: a BlockJacobi (referred to, so that it must outlive this object), a user's function, or
-/// nothing. Copies share the function. Thread safety: on a host backend several threads may solve with it at once,
-/// provided that a user's function allows that; on CUDA one at a time. A BlockJacobi's refresh() excludes every solve.
+/// nothing. Copies share the function, and so do objects that were moved from. Thread safety: on a host backend several
+/// threads may solve with it at once, provided that a user's function allows that; on CUDA one at a time. A
+/// BlockJacobi's refresh() excludes every solve.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT Preconditioner {
  public:
@@ -87,6 +92,11 @@ class BLOCKJACOBI_EXPORT Preconditioner {
   Preconditioner(const BlockJacobi<T>& block_jacobi);
   /// Throws InvalidArgument for rows < 0 or an empty function.
   Preconditioner(const Backend& backend, index_t rows, VectorFunction<T> solve, Capture capture = Capture::no);
+
+  /// A move copies: what was moved from must not pass for M = I.
+  Preconditioner(const Preconditioner&) = default;
+  Preconditioner& operator=(const Preconditioner&) = default;
+  ~Preconditioner() = default;
 
   /// nullptr for M = I.
   const detail::PreconditionerImpl<T>* impl() const noexcept { return impl_.get(); }
@@ -174,9 +184,59 @@ template <Scalar T>
                                                     std::type_identity_t<VectorView<T>> x,
                                                     const SolveOptions& options = {});
 
+namespace detail {
+template <class Matrix>
+struct ScalarOf;
+template <Scalar T>
+struct ScalarOf<SparseMatrix<T>> {
+  using type = T;
+};
+template <class Matrix>
+using scalar_of = typename ScalarOf<Matrix>::type;
+}  // namespace detail
+
+/// All of them for a SparseMatrix, as for a LinearOperator of it.
+template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
+[[nodiscard]] SolveReport cg(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
+                             std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
+                             const SolveOptions& options = {}) {
+  return cg(LinearOperator<T>(A), M, b, x, options);
+}
+template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
+[[nodiscard]] SolveReport fcg(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
+                              std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
+                              const SolveOptions& options = {}) {
+  return fcg(LinearOperator<T>(A), M, b, x, options);
+}
+template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
+[[nodiscard]] SolveReport bicgstab(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
+                                   std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
+                                   const SolveOptions& options = {}) {
+  return bicgstab(LinearOperator<T>(A), M, b, x, options);
+}
+template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
+[[nodiscard]] SolveReport richardson(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
+                                     std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
+                                     const SolveOptions& options = {}) {
+  return richardson(LinearOperator<T>(A), M, b, x, options);
+}
+template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
+[[nodiscard]] SolveReport gmres(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
+                                std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
+                                const SolveOptions& options = {}) {
+  return gmres(LinearOperator<T>(A), M, b, x, options);
+}
+template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
+[[nodiscard]] SolveReport fgmres(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
+                                 std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
+                                 const SolveOptions& options = {}) {
+  return fgmres(LinearOperator<T>(A), M, b, x, options);
+}
+
 /// All that cg_enqueue() needs, allocated beforehand: vectors, scalars, and the decision about every launch. Holds A
 /// and M; a BlockJacobi or a matrix that they refer to must outlive it. One solve at a time, and one on a CUDA backend,
-/// whose reductions all its workspaces share.
+/// whose reductions all its workspaces share. One that was moved from may be assigned to and destroyed; a solve with it
+/// throws InvalidArgument.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT CgWorkspace {
  public:
@@ -190,10 +250,10 @@ class BLOCKJACOBI_EXPORT CgWorkspace {
   CgWorkspace& operator=(CgWorkspace&&) noexcept;
   ~CgWorkspace();
 
-  detail::EnqueuedCg<T>& impl() noexcept { return *impl_; }
+  detail::EnqueuedCg<T>& impl() { return *impl_; }
 
  private:
-  std::unique_ptr<detail::EnqueuedCg<T>> impl_;
+  detail::SoleOwner<detail::EnqueuedCg<T>> impl_;
 };
 
 /// All that gmres_enqueue() needs; restart and basis count as well. Otherwise as CgWorkspace. Throws also as gmres().
@@ -207,10 +267,10 @@ class BLOCKJACOBI_EXPORT GmresWorkspace {
   GmresWorkspace& operator=(GmresWorkspace&&) noexcept;
   ~GmresWorkspace();
 
-  detail::EnqueuedGmres<T>& impl() noexcept { return *impl_; }
+  detail::EnqueuedGmres<T>& impl() { return *impl_; }
 
  private:
-  std::unique_ptr<detail::EnqueuedGmres<T>> impl_;
+  detail::SoleOwner<detail::EnqueuedGmres<T>> impl_;
 };
 
 /// cg() without a look at the outcome: enqueues max_iterations iterations on the backend's stream, of which those after

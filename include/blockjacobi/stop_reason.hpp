@@ -6,7 +6,7 @@ namespace blockjacobi {
 
 /// Why a solve ended. One list for every solver and interface.
 enum class StopReason : int {
-  converged = 1,              ///< ||b - A x|| <= rtol ||b|| (or ||b - A x0||, or atol), recomputed from x
+  converged = 1,              ///< SolveReport::true_residual <= rtol ||b|| (or ||b - A x0||, or atol)
   max_iterations,             ///< the limit was reached first
   breakdown,                  ///< a denominator of the recurrence is exactly zero
   indefinite_matrix,          ///< CG: p^H A p < 0

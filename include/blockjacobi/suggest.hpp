@@ -51,12 +51,16 @@ struct Suggestion {
   double probe_cost = 0.0;     ///< the same by the cost model; at most probe_budget
   double probe_budget = 0.0;   ///< probe_share of the time to solution that was predicted when the last probe began
 
-  const BlockCandidate& best() const { return candidates[recommended]; }
+  /// Throws InvalidArgument where there is none, in an object that was moved from.
+  const BlockCandidate& best() const {
+    if (recommended >= candidates.size()) throw InvalidArgument("Suggestion::best: there are no candidates");
+    return candidates[recommended];
+  }
   /// False: scalar Jacobi is predicted to be the fastest.
   bool blocks_pay() const noexcept { return recommended != 0; }
 };
 
-/// Which blocks to take for A, a matrix on the host.
+/// Which blocks to take for A, on its backend; one on a device is copied to the host for what the host does.
 ///
 /// Cost of an iteration, in words of the scalar (s bytes): the product nnz (1 + 4/s) + 8 (n + 1) / s + 2 n, the
 /// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres). Cost of the set-up: the matrix
@@ -93,6 +97,9 @@ struct Suggestion {
 /// The same matrix on the same backend with the same number of host threads gives the same recommendation. Waits; not
 /// capturable. Throws InvalidArgument for a matrix that is not square, for rtol outside (0, 1), probe_share outside
 /// [0, 1], restart < 1, a negative or infinite bandwidth or latency, or a method or policy that is none.
+template <Scalar T>
+[[nodiscard]] BLOCKJACOBI_EXPORT Suggestion suggest(const SparseMatrix<T>& matrix, const SuggestOptions& options = {});
+/// The same for a matrix on the host, which a device gets a copy of.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT Suggestion suggest(const Backend& backend, const CsrMatrix<T>& matrix,
                                                     const SuggestOptions& options = {});

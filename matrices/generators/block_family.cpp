@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstddef>
+#include <exception>
 
 namespace blockjacobi::matrices {
 
@@ -52,8 +53,17 @@ class BlockFamilyMatrix {
     block_of_row_.reserve(static_cast<std::size_t>(rows()));
     for (index_t block = 0; block < options.blocks; ++block)
       block_of_row_.insert(block_of_row_.end(), static_cast<std::size_t>(size(block)), block);
+    std::exception_ptr failure;  // none may leave the parallel region
 #pragma omp parallel for schedule(dynamic) if (rows() >= detail::parallel_rows)
-    for (index_t block = 0; block < options.blocks; ++block) make(block);
+    for (index_t block = 0; block < options.blocks; ++block) {
+      try {
+        make(block);
+      } catch (...) {
+#pragma omp critical(blockjacobi_block_family)
+        failure = std::current_exception();
+      }
+    }
+    if (failure) std::rethrow_exception(failure);
   }
 
   index_t rows() const { return offsets_.back(); }

@@ -7,7 +7,9 @@
 #include "backend/cuda_recording.hpp"
 #include "backend/cuda_snapshots.hpp"
 #include "backend/cuda_storage_ops.hpp"
+#include "backend/device_message.hpp"
 #include "core/message.hpp"
+#include "kernels/launch.hpp"
 
 #include <blockjacobi/error.hpp>
 
@@ -122,6 +124,12 @@ cudaError_t try_device(int device) {
   return static_cast<cudaError_t>(kernels::device_status());
 }
 
+DeviceName device_name(int device) {
+  cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) return {device, "", 0, 0};
+  return {device, properties.name, properties.major, properties.minor};
+}
+
 void require_device(int device) {
   int count = 0;
   const cudaError_t status = count_devices(count);
@@ -132,8 +140,8 @@ void require_device(int device) {
                                              count == 1 ? "is" : "are", count));
   const cudaError_t usable = try_device(device);
   if (usable != cudaSuccess)
-    throw BackendUnavailable(
-        detail::message("Backend::cuda: device {} cannot run this build's kernels: {}", device, reason(usable)));
+    throw BackendUnavailable(unusable_device(device_name(device), BLOCKJACOBI_CUDA_ARCHITECTURES,
+                                             usable == cudaErrorNoKernelImageForDevice, reason(usable)));
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 #include "backend/block_ops.hpp"
 #include "backend/cuda_context.hpp"
 #include "core/shared/compute_type.hpp"
-#include "kernels/launch_batched.hpp"
+#include "kernels/apply/launch.hpp"
+#include "kernels/lu/launch.hpp"
+#include "kernels/setup/launch.hpp"
 
 namespace blockjacobi::detail {
 
-/// Blocks by the kernels of kernels/global/{setup*,pivot_growth,getrf*,apply}.
+/// Blocks by kernels/setup, kernels/lu and kernels/apply.
 template <Scalar T>
 class CudaBlockOps final : public BlockOps<T> {
   using C = compute_t<T>;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/check.hpp"
+#include "kernels/launch/check.hpp"
 
 #include <cusparse.h>
 

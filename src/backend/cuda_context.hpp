@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/cuda_snapshots.hpp"
-#include "kernels/launch.hpp"
+#include "kernels/krylov/launch.hpp"
 
 #include <blockjacobi/memory.hpp>
 

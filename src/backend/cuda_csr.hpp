@@ -3,6 +3,7 @@
 #include "backend/cuda_context.hpp"
 #include "backend/operator_impl.hpp"
 #include "core/shared/compute_type.hpp"
+#include "kernels/krylov/launch_products.hpp"
 
 #include <memory>
 #include <utility>

@@ -1,7 +1,8 @@
 #include "backend/cuda_krylov_ops.hpp"
 
 #include "backend/cuda_csr.hpp"
-#include "kernels/launch_storage.hpp"
+#include "kernels/krylov/launch.hpp"
+#include "kernels/krylov/launch_products.hpp"
 
 #include <optional>
 
@@ -30,7 +31,7 @@ kernels::BicgstabVectors<compute_t<T>> compute_vectors(const BicgstabVectors<T>&
 /// The matrix, if its products are those of our own kernels.
 template <Scalar T>
 const RowsCsr<T>* own_rows(const OperatorImpl<T>& A) {
-  return dynamic_cast<const RowsCsr<T>*>(&A.core());
+  return dynamic_cast<const RowsCsr<T>*>(&A);
 }
 
 /// The blocks, if a warp takes each of them.

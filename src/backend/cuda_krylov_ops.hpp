@@ -5,7 +5,7 @@
 
 namespace blockjacobi::detail {
 
-/// Solver phases by cuSPARSE and the kernels of kernels/global/{vector,solve,cg,bicgstab,gmres,bsr}. Operators and
+/// Solver phases by cuSPARSE and kernels/krylov. Operators and
 /// preconditioners run on every call, also once the state has stopped; what they write is not used then.
 template <Scalar T>
 class CudaKrylovOps final : public KrylovOps<T> {

@@ -2,13 +2,11 @@
 
 #include "backend/cuda_context.hpp"
 #include "backend/partition_ops.hpp"
-#include "kernels/launch_partition.hpp"
+#include "kernels/partition/launch.hpp"
 
 namespace blockjacobi::detail {
 
-/// Detection by the kernels of kernels/global/run_starts.cu, coupling.cu and block_starts.cu; block starts come to the
-/// host as bits.
-/// Position maps by those of kernels/global/position_map.cu.
+/// Detection and position maps by kernels/partition; block starts come to the host as bits.
 class CudaPartitionOps final : public PartitionOps {
  public:
   explicit CudaPartitionOps(CudaContext& context) : context_(context) {}

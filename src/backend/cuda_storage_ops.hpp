@@ -4,14 +4,16 @@
 #include "backend/cuda_context.hpp"
 #include "backend/storage_ops.hpp"
 #include "core/shared/compute_type.hpp"
-#include "kernels/launch.hpp"
-#include "kernels/launch_storage.hpp"
+#include "kernels/apply/launch.hpp"
+#include "kernels/partition/launch.hpp"
+#include "kernels/setup/launch.hpp"
+#include "kernels/storage/launch.hpp"
 
 #include <cuda_runtime_api.h>
 
 namespace blockjacobi::detail {
 
-/// Inverses after their set-up, by the kernels of kernels/global/{repair,store,widen,apply,pattern}.
+/// Inverses after their set-up, by kernels/{setup,storage,apply,partition}.
 template <Scalar T>
 class CudaStorageOps final : public StorageOps<T> {
   using C = compute_t<T>;

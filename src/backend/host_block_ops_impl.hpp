@@ -2,6 +2,7 @@
 
 #include "backend/host_block_ops.hpp"
 
+#include "backend/host_equilibration.hpp"
 #include "backend/host_extract.hpp"
 #include "backend/host_fixed_size.hpp"
 #include "backend/host_invert.hpp"
@@ -54,14 +55,12 @@ class BlockSetup {
     rcond = std::numeric_limits<R>::quiet_NaN();
     if (info == 0) {
       equilibrate();
-      const R norm = infinity_norm();
-      rcond = 0;
-      info = invert();
-      if (info == 0) {
-        rcond = R(1) / (norm * infinity_norm());
-        if (!finite(rcond)) rcond = 0;
-        const bool overflow = !undo_scaling();
-        if (overflow || rcond < singular_threshold<R>(n())) info = info_ill_conditioned(n());
+      info = invert_scaled(rcond);
+      if (info != 0 || !scales_serve(compute_cast(values), map, slot)) {
+        extract_block(compute_cast(values), map, slot, n(), a_);
+        equilibrate_thoroughly(a_, n(), row_.data(), column_.data());
+        scale_elements();
+        info = invert_scaled(rcond);
       }
     }
     if (info != 0) store_fallback(fallback);
@@ -89,6 +88,7 @@ class BlockSetup {
     return 0;
   }
 
+  /// Rows first, then columns.
   void equilibrate() {
     std::array<R, capacity> largest;
     std::fill_n(largest.begin(), n(), R(0));
@@ -99,6 +99,48 @@ class BlockSetup {
       column_[index(j)] = equilibrating_exponent(column_exponent(j));
       for (int i = 0; i < n(); ++i) a_[at(i, j)] = scale_by_power(a_[at(i, j)], row_[index(i)] + column_[index(j)]);
     }
+  }
+
+  void scale_elements() {
+    for (int j = 0; j < n(); ++j)
+      for (int i = 0; i < n(); ++i) a_[at(i, j)] = scale_by_power(a_[at(i, j)], row_[index(i)] + column_[index(j)]);
+  }
+
+  /// Whether the powers of equilibrate() were good enough, once it is known where the pivots were found.
+  bool scales_serve(const C* values, const PositionMapView& map, offset_t slot) const {
+    int widest_row = 0, largest_column = 0;
+    std::array<int, capacity> origin;
+    for (int i = 0; i < n(); ++i) {
+      widest_row = std::max(widest_row, std::abs(row_[index(i)]));
+      largest_column = std::max(largest_column, column_[index(i)]);
+      origin[index(i)] = i;
+    }
+    if (!are_ordinary_scales<R>(widest_row, largest_column)) return false;
+    std::array<bool, capacity> misleads;
+    for (int k = 0; k < n(); ++k) {
+      std::swap(origin[index(k)], origin[index(pivots_[index(k)])]);
+      misleads[index(k)] = is_unlike(origin[index(k)], k);
+    }
+    const auto none_misleads = [&] {
+      return std::find(misleads.begin(), misleads.begin() + n(), true) == misleads.begin() + n();
+    };
+    if (none_misleads()) return true;
+    const auto look = [&](int k, int j, C element) {
+      const int exponent = magnitude_exponent(abs1(element)) + row_[index(k)] + column_[index(j)];
+      if (j == origin[index(k)] && has_counterpart<R>(exponent)) misleads[index(k)] = false;
+    };
+    const MapSlot& place = map.slots[slot];
+    if (place.row_stride != 0) {
+      const C* row = values + place.first_source;
+      for (int k = 0; k < n(); ++k, row += place.row_stride) look(k, origin[index(k)], row[origin[index(k)]]);
+    } else {
+      for_each_entry(map, slot, [&](index_t k, index_t j, offset_t source) { look(k, j, values[source]); });
+    }
+    return none_misleads();
+  }
+
+  bool is_unlike(int i, int k) const {
+    return exchanges_unlike_rows<R>(row_[index(i)], column_[index(i)], row_[index(k)], column_[index(k)]);
   }
 
   /// Of the largest element of column j after the scaling of the rows, which may itself underflow.
@@ -133,11 +175,21 @@ class BlockSetup {
     return largest;
   }
 
-  int invert() {
+  /// Inverts the block as it is scaled, and undoes that; `info` and `rcond` as BlockJacobi has them.
+  int invert_scaled(R& rcond) {
+    const R norm = infinity_norm();
+    rcond = 0;
+    if (const int info = eliminate(); info != 0) return info;
+    rcond = R(1) / (norm * infinity_norm());
+    if (!finite(rcond)) rcond = 0;
+    return undo_scaling() && rcond >= singular_threshold<R>(n()) ? 0 : info_ill_conditioned(n());
+  }
+
+  int eliminate() {
     if constexpr (N > 0)
-      return gauss_jordan(a_, std::integral_constant<int, N>{});
+      return gauss_jordan(a_, std::integral_constant<int, N>{}, pivots_.data());
     else
-      return blocked_gauss_jordan(stored_, order_);
+      return blocked_gauss_jordan(stored_, order_, order_, pivots_.data());
   }
 
   /// (R A C)^-1 = C^-1 A^-1 R^-1, so element (i, j) takes the scales of column i and row j. False if it overflows.
@@ -161,7 +213,7 @@ class BlockSetup {
   C* a_;
   int order_;
   std::array<C, capacity> diagonal_;
-  std::array<int, capacity> row_, column_;
+  std::array<int, capacity> row_, column_, pivots_;
 };
 
 /// z = X^T r for one block, or z = X^H r.

@@ -63,13 +63,17 @@ void interchange_inverse_columns(C* a, Order n, Ld ld, const int* pivots) {
 }
 
 /// In-place inversion of an n x n matrix without gaps in one panel; n may be a compile-time constant. Returns as
-/// gauss_jordan_panel().
+/// gauss_jordan_panel(). `pivots`: n elements; step k exchanged row k with row pivots[k].
 template <class C, class Order>
-int gauss_jordan(C* a, Order n) {
-  int pivots[capacity_of<Order, panel_width>];
+int gauss_jordan(C* a, Order n, int* pivots) {
   if (const int info = gauss_jordan_panel(a, n, n, 0, n, pivots); info != 0) return info;
   interchange_inverse_columns(a, n, n, pivots);
   return 0;
+}
+template <class C, class Order>
+int gauss_jordan(C* a, Order n) {
+  int pivots[capacity_of<Order, panel_width>];
+  return gauss_jordan(a, n, pivots);
 }
 
 /// Tiles of an update, small enough that Eigen keeps its packed copies of them on the stack: no allocation.
@@ -100,17 +104,21 @@ void take_panel(T* a, int n, int ld, int first, int width, const int* pivots, in
 /// other columns take at once. Gauss-Jordan rather than LU with triangular solves: its left and right residuals are
 /// alike, and CG needs the inverse of an SPD block nearly symmetric.
 template <Scalar T>
-int blocked_gauss_jordan(T* a, int n, int ld) {
-  std::array<int, max_block_size> pivots;
+int blocked_gauss_jordan(T* a, int n, int ld, int* pivots) {
   for (int first = 0; first < n; first += panel_width) {
     const int width = std::min(panel_width, n - first);
-    if (const int info = gauss_jordan_panel(compute_cast(a), n, ld, first, width, pivots.data()); info != 0)
-      return info;
-    take_panel(a, n, ld, first, width, pivots.data(), 0, first);
-    take_panel(a, n, ld, first, width, pivots.data(), first + width, n - first - width);
+    if (const int info = gauss_jordan_panel(compute_cast(a), n, ld, first, width, pivots); info != 0) return info;
+    take_panel(a, n, ld, first, width, pivots, 0, first);
+    take_panel(a, n, ld, first, width, pivots, first + width, n - first - width);
   }
-  interchange_inverse_columns(a, n, ld, pivots.data());
+  interchange_inverse_columns(a, n, ld, pivots);
   return 0;
+}
+
+template <Scalar T>
+int blocked_gauss_jordan(T* a, int n, int ld) {
+  std::array<int, max_block_size> pivots;
+  return blocked_gauss_jordan(a, n, ld, pivots.data());
 }
 
 template <Scalar T>

@@ -86,20 +86,20 @@ auto sum_terms(index_t n, int threads, F&& term) {
   });
 }
 
-/// y = A x with blocks of B rows; B = 0 for any number.
-template <index_t B, class C>
-void multiply_block_rows(const BsrView<C>& matrix, int threads, const C* x, C* y) {
+/// take(i, sum of to(a_ij) to(x_j)) for every row of a matrix with blocks of B rows; B = 0 for any number.
+template <index_t B, class C, class To, class Take>
+void sum_block_rows(const BsrView<C>& matrix, int threads, const C* x, To to, Take take) {
   const index_t b = B > 0 ? B : matrix.block;
 #pragma omp parallel for num_threads(threads) schedule(static) if (matrix.block_rows > 512)
   for (index_t row = 0; row < matrix.block_rows; ++row) {
-    std::array<C, static_cast<std::size_t>(B > 0 ? B : max_bsr_block)> sum{};
+    std::array<decltype(to(C{})), static_cast<std::size_t>(B > 0 ? B : max_bsr_block)> sum{};
     for (offset_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k) {
       const C* element = matrix.elements + k * b * b;
       const C* part = x + static_cast<offset_t>(matrix.columns[k]) * b;
       for (index_t j = 0; j < b; ++j, element += b)
-        for (index_t i = 0; i < b; ++i) sum[static_cast<std::size_t>(i)] += element[i] * part[j];
+        for (index_t i = 0; i < b; ++i) sum[static_cast<std::size_t>(i)] += to(element[i]) * to(part[j]);
     }
-    std::copy_n(sum.begin(), b, y + static_cast<offset_t>(row) * b);
+    for (index_t i = 0; i < b; ++i) take(static_cast<offset_t>(row) * b + i, sum[static_cast<std::size_t>(i)]);
   }
 }
 
@@ -132,14 +132,27 @@ void HostKrylovOps<T>::bsr_product(const BsrView<T>& m, const T* x_, T* y_) {
   const C* x = compute_cast(x_);
   C* y = compute_cast(y_);
   const BsrView<C> matrix{m.block_rows, m.block, m.row_offsets, m.columns, compute_cast(m.elements)};
+  const auto to = [](C a) { return a; };
+  const auto take = [y](offset_t i, C sum) { y[i] = sum; };
   switch (m.block) {
-    case 2: return multiply_block_rows<2>(matrix, threads_, x, y);
-    case 3: return multiply_block_rows<3>(matrix, threads_, x, y);
-    case 4: return multiply_block_rows<4>(matrix, threads_, x, y);
-    case 5: return multiply_block_rows<5>(matrix, threads_, x, y);
-    case 6: return multiply_block_rows<6>(matrix, threads_, x, y);
-    default: return multiply_block_rows<0>(matrix, threads_, x, y);
+    case 2: return sum_block_rows<2>(matrix, threads_, x, to, take);
+    case 3: return sum_block_rows<3>(matrix, threads_, x, to, take);
+    case 4: return sum_block_rows<4>(matrix, threads_, x, to, take);
+    case 5: return sum_block_rows<5>(matrix, threads_, x, to, take);
+    case 6: return sum_block_rows<6>(matrix, threads_, x, to, take);
+    default: return sum_block_rows<0>(matrix, threads_, x, to, take);
   }
+}
+
+template <Scalar T>
+bool HostKrylovOps<T>::bsr_residual(const BsrView<T>& m, const T* b_, const T* x, T* r_) {
+  const C* b = compute_cast(b_);
+  C* r = compute_cast(r_);
+  const BsrView<C> matrix{m.block_rows, m.block, m.row_offsets, m.columns, compute_cast(m.elements)};
+  sum_block_rows<0>(
+      matrix, threads_, compute_cast(x), [](C a) { return widen(a); },
+      [b, r](offset_t i, accumulator_t<C> sum) { r[i] = narrow<C>(widen(b[i]) - sum); });
+  return true;
 }
 
 template <Scalar T>
@@ -156,6 +169,7 @@ void HostKrylovOps<T>::bsr_fill(const BsrSources& sources, const T* values_, T* 
 
 template <Scalar T>
 void HostKrylovOps<T>::residual(const OperatorImpl<T>& A, const T* b_, const T* x, T* r_) {
+  if (A.residual(b_, x, r_)) return;
   A.apply(x, r_);
   const C* b = compute_cast(b_);
   C* r = compute_cast(r_);

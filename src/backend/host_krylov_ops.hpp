@@ -16,6 +16,7 @@ class HostKrylovOps final : public KrylovOps<T> {
   std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int32_t>& matrix) override;
   std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int64_t>& matrix) override;
   void bsr_product(const BsrView<T>& matrix, const T* x, T* y) override;
+  bool bsr_residual(const BsrView<T>& matrix, const T* b, const T* x, T* r) override;
   void bsr_fill(const BsrSources& sources, const T* values, T* elements) override;
   int batch() const override { return 1; }
 

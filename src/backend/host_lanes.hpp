@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/shared/equilibration.hpp"
 #include "core/shared/scalar.hpp"
-#include "core/shared/singular_rule.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@ inline constexpr int largest_lane_size = 8;
 
 /// Blocks of order N in the lanes of a vector: equilibration and Gauss-Jordan elimination without a branch. Blocks that
 /// are not as usual (NaN, Inf, zero pivots, elements so large or small that a scale needs more than one
-/// multiplication, ill-conditioned ones) are told, and are for others to invert. What a lane computes depends on its
-/// block alone.
+/// multiplication, pivots from rows of another scale, ill-conditioned ones) are told, and are for others to invert.
+/// What a lane computes depends on its block alone.
 template <class R, int N>
 class LaneInverse {
   static_assert(std::is_floating_point_v<R>);
@@ -75,6 +75,7 @@ class LaneInverse {
   static V larger(V x, V y) { return select(x > y, x, y); }
   /// Not 0 for NaN and Inf.
   static Mask not_finite(V x) { return (Mask)(x - x); }
+  static V inverse_power(V x) { return (V)(((2 * bias) << mantissa_bits) - (Mask)x); }
   /// The power of two that brings x into [1, 2), x being within the reach.
   static V equilibrating(V x) { return (V)(((2 * bias) << mantissa_bits) - ((Mask)x & exponent_bits)); }
 
@@ -112,6 +113,19 @@ class LaneInverse {
 #pragma GCC unroll 8
       for (int i = 0; i < N; ++i) a_[at(i, j)] *= column_[j];
     }
+    find_unlike_rows();
+  }
+
+  /// Rows between which exchanges_unlike_rows() may be true.
+  void find_unlike_rows() {
+    V least = row_[0] * inverse_power(column_[0]), largest = least;
+#pragma GCC unroll 8
+    for (int i = 1; i < N; ++i) {
+      const V ratio = row_[i] * inverse_power(column_[i]);
+      least = select(ratio < least, ratio, least);
+      largest = larger(ratio, largest);
+    }
+    unlike_ = largest > least * power(most_unlike<R>);
   }
 
   V infinity_norm() const {
@@ -171,7 +185,7 @@ class LaneInverse {
       best = select(better, candidate, best);
       pivot = select(better, splat(static_cast<R>(i)), pivot);
     }
-    unusual_ |= best == V{};
+    unusual_ |= (best == V{}) | (unlike_ & (pivot != splat(static_cast<R>(k))));
     pivot_[k] = pivot;
     if constexpr (!in_registers)
       for (int lane = 0; lane < lanes; ++lane) source_row_[k][lane] = static_cast<int>(pivot[lane]);
@@ -250,7 +264,7 @@ class LaneInverse {
   V a_[elements];
   V row_[order], column_[order], pivot_[order], rcond_;
   int source_row_[order][width], source_[order][width];
-  Mask unusual_;
+  Mask unusual_, unlike_;
 };
 
 }  // namespace blockjacobi::detail

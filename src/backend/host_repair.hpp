@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/host_equilibration.hpp"
 #include "backend/host_extract.hpp"
 #include "backend/host_invert.hpp"
 #include "backend/host_pseudo_inverse.hpp"
@@ -52,7 +53,6 @@ class BlockRepair {
     extract_block(values_, map_, slot_, n_, x_);
     find_scales();
     const bool hermitian = is_hermitian();
-    if (hermitian) take_hermitian_scales();
     scale_block();
     const MatrixRef<C> x{x_, n_, n_, n_};
     PseudoInverse<C>(n_, compute_cast(work_)).run({x_, n_, n_, n_}, singular_threshold<R>(n_), x, n_ - 1);
@@ -61,20 +61,10 @@ class BlockRepair {
     return all_finite;
   }
 
-  /// Exponents that bring the largest element of each row, then of each column near 1.
   void find_scales() {
-    std::array<R, max_block_size> largest;
-    std::fill_n(largest.begin(), n_, R(0));
-    for_each_element([&](int i, int j) { largest[index(i)] = std::max(largest[index(i)], abs1(at(i, j))); });
-    for (int i = 0; i < n_; ++i) {
-      row_is_zero_[index(i)] = largest[index(i)] == 0;
-      row_[index(i)] = equilibrating_exponent(largest[index(i)]);
-    }
-    for (int j = 0; j < n_; ++j) {
-      int exponent = no_exponent;
-      for (int i = 0; i < n_; ++i) exponent = std::max(exponent, magnitude_exponent(abs1(at(i, j))) + row_[index(i)]);
-      column_[index(j)] = equilibrating_exponent(exponent);
-    }
+    std::fill_n(row_is_zero_.begin(), n_, true);
+    for_each_element([&](int i, int j) { row_is_zero_[index(i)] = row_is_zero_[index(i)] && is_zero(at(i, j)); });
+    equilibrate_thoroughly(x_, n_, row_.data(), column_.data());
   }
 
   bool is_hermitian() const {
@@ -93,11 +83,6 @@ class BlockRepair {
       at(i, j) = mean;
       at(j, i) = conj(mean);
     });
-  }
-
-  /// The same scales for rows and columns of a Hermitian block; make_hermitian() completes its pseudo-inverse.
-  void take_hermitian_scales() {
-    for (int i = 0; i < n_; ++i) row_[index(i)] = column_[index(i)] = mean_exponent(row_[index(i)], column_[index(i)]);
   }
 
   void scale_block() const {

@@ -155,6 +155,17 @@ ColumnsView<C> columns_cast(const ColumnsView<T>& v) {
   return {compute_cast(v.data), v.row_stride, v.column_stride, v.count};
 }
 
+/// z = alpha op(X) r + beta z for the blocks of one group, dealt out to the threads of the team.
+// why: a function of its own, since clang 14 refuses what a lambda within the parallel region captures.
+template <class Apply, class Group, class FormatOf, class Source>
+void apply_group(Apply& apply, const Group& group, FormatOf& format_of, Source& source) {
+  with_fixed_size(group.size, [&](auto fixed) {
+#pragma omp for schedule(static) nowait
+    for (index_t b = 0; b < group.count; ++b)
+      apply.template run<fixed()>(format_of(group), group.size, source(group, b));
+  });
+}
+
 /// `source(group, b)` is the b-th block of a group.
 template <Scalar T, class Groups, class FormatOf, class Source>
 void apply_host_blocks(const Groups& groups, index_t rows, [[maybe_unused]] int threads, Op op, T alpha,
@@ -166,12 +177,7 @@ void apply_host_blocks(const Groups& groups, index_t rows, [[maybe_unused]] int 
 #pragma omp parallel num_threads(threads) if (work > smallest_parallel_apply)
     {
       BlockApply<C, o> apply(*compute_cast(&alpha), columns_cast<const C>(r), *compute_cast(&beta), columns_cast<C>(z));
-      for (const auto& group : groups)
-        with_fixed_size(group.size, [&](auto fixed) {
-#pragma omp for schedule(static) nowait
-          for (index_t b = 0; b < group.count; ++b)
-            apply.template run<fixed()>(format_of(group), group.size, source(group, b));
-        });
+      for (const auto& group : groups) apply_group(apply, group, format_of, source);
     }
   });
 }

@@ -66,6 +66,8 @@ class KrylovOps {
 
   /// y = A x in block rows.
   virtual void bsr_product(const BsrView<T>& matrix, const T* x, T* y) = 0;
+  /// OperatorImpl::residual() in block rows.
+  virtual bool bsr_residual(const BsrView<T>&, const T* /*b*/, const T* /*x*/, T* /*r*/) { return false; }
   /// elements[e] = sum of values[k] over the chain of sources of element e.
   virtual void bsr_fill(const BsrSources& sources, const T* values, T* elements) = 0;
 
@@ -76,7 +78,7 @@ class KrylovOps {
   /// enqueued; else null.
   virtual const SolveControl* visible(const SolveControl*) const { return nullptr; }
 
-  /// r = b - A x.
+  /// r = b - A x, by OperatorImpl::residual() where A has one.
   virtual void residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) = 0;
   /// *norm = ||x||, in backend memory.
   virtual void norm(index_t n, const T* x, double* norm) = 0;

@@ -14,10 +14,11 @@ class OperatorImpl {
   virtual index_t rows() const = 0;
   /// Enqueued; x and y do not overlap.
   virtual void apply(const T* x, T* y) const = 0;
+  /// r = b - A x with products and sums in double, whatever T is, rounded at the end; false, and nothing is done, where
+  /// A is known as a product alone. Enqueued; r overlaps neither b nor x.
+  virtual bool residual(const T* /*b*/, const T* /*x*/, T* /*r*/) const { return false; }
   /// apply() may be recorded in a graph and replayed.
   virtual bool capturable() const = 0;
-  /// What the backend made, for its own use, where this object only holds the arrays for it.
-  virtual const OperatorImpl& core() const { return *this; }
 };
 
 /// z = M^-1 r in backend memory.

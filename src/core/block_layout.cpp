@@ -24,15 +24,17 @@ BlockLayout::BlockLayout(const BlockPartition& partition, std::size_t scalar_byt
   const auto elements = static_cast<offset_t>(group_alignment / scalar_bytes);
   std::vector<std::size_t> group_of(count.size(), 0);
   index_t first_slot = 0;
+  offset_t end = 0;
   for (index_t size = 1; size <= max_block_size; ++size) {
     const index_t c = count[static_cast<std::size_t>(size)];
     if (c == 0) continue;
-    size_ = round_up(size_, elements);
+    end = round_up(end, elements);
     group_of[static_cast<std::size_t>(size)] = groups_.size();
-    groups_.push_back({size, c, first_slot, -1, size_});
+    groups_.push_back({size, c, first_slot, -1, end});
     first_slot += c;
-    size_ += static_cast<offset_t>(c) * size * size;
+    end += static_cast<offset_t>(c) * size * size;
   }
+  size_ = end;
 
   slots_.resize(static_cast<std::size_t>(partition.blocks()));
   std::vector<index_t> filled(groups_.size(), 0);

@@ -18,9 +18,10 @@ Buffer::Buffer(Buffer&& other) noexcept
     : backend_(other.backend_), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  std::swap(backend_, other.backend_);
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
+  Buffer taken(std::move(other));
+  std::swap(backend_, taken.backend_);
+  std::swap(data_, taken.data_);
+  std::swap(bytes_, taken.bytes_);
   return *this;
 }
 

@@ -1,89 +1,21 @@
 #include <blockjacobi/csr_matrix.hpp>
 
 #include "core/csr_assembly.hpp"
+#include "core/csr_pattern.hpp"
 #include "core/message.hpp"
 
 #include <blockjacobi/error.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <utility>
 
 namespace blockjacobi {
 
 namespace {
 
-void require_sizes(const char* function, index_t rows, index_t cols, offset_t nnz) {
-  if (rows < 0) throw InvalidArgument(detail::message("{}: rows is {}, must be >= 0", function, rows));
-  if (cols < 0) throw InvalidArgument(detail::message("{}: cols is {}, must be >= 0", function, cols));
-  if (nnz < 0) throw InvalidArgument(detail::message("{}: nnz is {}, must be >= 0", function, nnz));
-}
-
-template <Scalar T, Offset O>
-void require_offsets(const char* function, const CsrView<T, O>& view) {
-  const offset_t base = static_cast<offset_t>(view.base);
-  const O* offsets = view.row_offsets;
-  if (offsets == nullptr)
-    throw InvalidArgument(detail::message("{}: row_offsets is null, must hold rows + 1 = {} offsets", function,
-                                          static_cast<offset_t>(view.rows) + 1));
-  if (offsets[0] != base)
-    throw InvalidArgument(
-        detail::message("{}: row_offsets[0] is {}, must be {}, the base", function, offsets[0], base));
-  for (index_t row = 0; row < view.rows; ++row)
-    if (offsets[row + offset_t{1}] < offsets[row])
-      throw InvalidArgument(detail::message("{}: row {} starts at offset {} and ends at {}; offsets must not decrease",
-                                            function, row, offsets[row], offsets[row + offset_t{1}]));
-  if (offsets[view.rows] - base != view.nnz)
-    throw InvalidArgument(detail::message("{}: row_offsets[{}] is {}, must be nnz + base = {} + {}", function,
-                                          view.rows, offsets[view.rows], view.nnz, base));
-}
-
-/// The smallest and the largest of `count` columns; without a branch, for this looks at every entry of a matrix.
-std::pair<index_t, index_t> column_range(const index_t* columns, offset_t count) {
-  index_t least = std::numeric_limits<index_t>::max(), most = std::numeric_limits<index_t>::min();
-  for (offset_t k = 0; k < count; ++k) {
-    least = std::min(least, columns[k]);
-    most = std::max(most, columns[k]);
-  }
-  return {least, most};
-}
-
-/// The offsets are known to be good.
-template <Scalar T, Offset O>
-void require_columns(const char* function, const CsrView<T, O>& view) {
-  const offset_t base = static_cast<offset_t>(view.base);
-  if (view.nnz > 0 && view.columns == nullptr)
-    throw InvalidArgument(detail::message("{}: columns is null, must hold nnz = {} columns", function, view.nnz));
-  const auto [least, most] = column_range(view.columns, view.nnz);
-  if (view.nnz == 0 || (least >= base && most < view.cols + base)) return;
-  for (index_t row = 0; row < view.rows; ++row) {
-    const offset_t end = view.row_offsets[row + offset_t{1}] - base;
-    for (offset_t k = view.row_offsets[row] - base; k < end; ++k)
-      if (view.columns[k] < base || view.columns[k] >= view.cols + base)
-        throw InvalidArgument(detail::message("{}: row {} holds column {} (position {}), must be >= {} and < {}",
-                                              function, row, view.columns[k], k, base, view.cols + base));
-  }
-}
-
-template <Scalar T, Offset O>
-void require_csr(const char* function, const CsrView<T, O>& view) {
-  if (view.space != MemorySpace::host)
-    throw InvalidArgument(
-        detail::message("{}: the matrix lies on the {}, must be on the host", function, to_string(view.space)));
-  require_sizes(function, view.rows, view.cols, view.nnz);
-  require_offsets(function, view);
-  require_columns(function, view);
-}
-
 bool strictly_increasing(const index_t* first, const index_t* last) {
   return std::adjacent_find(first, last, [](index_t a, index_t b) { return a >= b; }) == last;
-}
-
-bool rows_are_canonical(const std::vector<offset_t>& offsets, const std::vector<index_t>& columns) {
-  for (std::size_t row = 0; row + 1 < offsets.size(); ++row)
-    if (!strictly_increasing(columns.data() + offsets[row], columns.data() + offsets[row + 1])) return false;
-  return true;
 }
 
 template <Scalar T>
@@ -136,25 +68,24 @@ void sort_and_sum(std::vector<offset_t>& offsets, std::vector<index_t>& columns,
 template <Scalar T>
 CsrMatrix<T>::CsrMatrix(index_t rows, index_t cols, std::vector<offset_t> row_offsets, std::vector<index_t> columns,
                         std::vector<T> values)
-    : rows_(rows),
-      cols_(cols),
-      row_offsets_(std::move(row_offsets)),
-      columns_(std::move(columns)),
-      values_(std::move(values)) {
-  require_sizes("CsrMatrix", rows, cols, nnz());
-  if (row_offsets_.size() != static_cast<std::size_t>(rows) + 1)
+    : rows_(rows), cols_(cols), columns_(std::move(columns)), values_(std::move(values)) {
+  detail::require_sizes("CsrMatrix", rows, cols, nnz());
+  if (row_offsets.size() != static_cast<std::size_t>(rows) + 1)
     throw InvalidArgument(detail::message("CsrMatrix: {} row offsets for {} rows, must be rows + 1 = {}",
-                                          row_offsets_.size(), rows, static_cast<offset_t>(rows) + 1));
+                                          row_offsets.size(), rows, static_cast<offset_t>(rows) + 1));
   if (values_.size() != columns_.size())
     throw InvalidArgument(
         detail::message("CsrMatrix: {} values for {} columns, must be as many", values_.size(), columns_.size()));
-  require_csr("CsrMatrix", view());
-  if (!rows_are_canonical(row_offsets_, columns_)) sort_and_sum(row_offsets_, columns_, values_);
+  const CsrView<T> given{
+      rows, cols, nnz(), row_offsets.data(), columns_.data(), values_.data(), IndexBase::zero, MemorySpace::host};
+  detail::require_valid("CsrMatrix", detail::pattern_of(given));
+  if (!detail::is_canonical(given)) sort_and_sum(row_offsets, columns_, values_);
+  row_offsets_ = std::move(row_offsets);
 }
 
 template <Scalar T>
 CsrMatrix<T> CsrMatrix<T>::from_triplets(index_t rows, index_t cols, std::span<const Triplet<T>> triplets) {
-  require_sizes("CsrMatrix::from_triplets", rows, cols, 0);
+  detail::require_sizes("CsrMatrix::from_triplets", rows, cols, 0);
   for (std::size_t k = 0; k < triplets.size(); ++k) {
     const Triplet<T>& t = triplets[k];
     if (t.row < 0 || t.row >= rows || t.col < 0 || t.col >= cols)
@@ -169,7 +100,7 @@ CsrMatrix<T> CsrMatrix<T>::from_triplets(index_t rows, index_t cols, std::span<c
 template <Scalar T>
 template <Offset O>
 CsrMatrix<T> CsrMatrix<T>::from_view(const CsrView<T, O>& view) {
-  require_csr("CsrMatrix::from_view", view);
+  detail::require_valid("CsrMatrix::from_view", detail::pattern_of(view));
   if (view.nnz > 0 && view.values == nullptr)
     throw InvalidArgument(detail::message("CsrMatrix::from_view: values is null, must hold nnz = {} values", view.nnz));
   const auto base = static_cast<index_t>(view.base);
@@ -184,7 +115,7 @@ CsrMatrix<T> CsrMatrix<T>::from_view(const CsrView<T, O>& view) {
 
 template <Scalar T, Offset O>
 void validate(const CsrView<T, O>& view) {
-  require_csr("validate", view);
+  detail::require_valid("validate", detail::pattern_of(view));
 }
 
 template class CsrMatrix<float>;

@@ -33,8 +33,8 @@ PermutedMatrix<T>::PermutedMatrix(const CsrView<T, O>& matrix, const Permutation
   const Permutation number = permutation.inverse();
   const offset_t base = static_cast<offset_t>(matrix.base);
   const auto nnz = static_cast<std::size_t>(matrix.nnz);
-  row_offsets_.reserve(static_cast<std::size_t>(rows_) + 1);
-  row_offsets_.push_back(0);
+  std::vector<offset_t> row_offsets{0};
+  row_offsets.reserve(static_cast<std::size_t>(rows_) + 1);
   columns_.reserve(nnz);
   value_map_.reserve(nnz);
   std::vector<std::pair<index_t, offset_t>> entries;  // (new column, position in A) of a row
@@ -48,8 +48,9 @@ PermutedMatrix<T>::PermutedMatrix(const CsrView<T, O>& matrix, const Permutation
       columns_.push_back(column);
       value_map_.push_back(position);
     }
-    row_offsets_.push_back(static_cast<offset_t>(columns_.size()));
+    row_offsets.push_back(static_cast<offset_t>(columns_.size()));
   }
+  row_offsets_ = std::move(row_offsets);
   values_.resize(nnz);
   if (nnz > 0) update({matrix.values, nnz});
 }

@@ -18,6 +18,7 @@ class FieldReader {
   explicit FieldReader(const std::filesystem::path& path) : lines_(path) {}
 
   const LineReader& lines() const noexcept { return lines_; }
+  LineReader& lines() noexcept { return lines_; }
 
   /// Goes to the next line, whatever it holds; false at the end of the file.
   bool next_line();

@@ -1,6 +1,7 @@
 #include "io/line_reader.hpp"
 
 #include "core/message.hpp"
+#include "io/gzip_name.hpp"
 
 #include <blockjacobi/error.hpp>
 
@@ -19,7 +20,8 @@ std::string_view without_carriage_return(std::string_view line) {
 
 }  // namespace
 
-LineReader::LineReader(const std::filesystem::path& path) : path_(path.string()), buffer_(buffer_capacity) {
+LineReader::LineReader(const std::filesystem::path& path)
+    : path_(path.string()), packed_(has_gzip_name(path)), buffer_(buffer_capacity) {
   try {
     source_ = open_byte_source(path);
   } catch (const Error& error) {
@@ -65,10 +67,16 @@ void LineReader::refill() {
   try {
     const std::size_t count = source_->read(buffer_.data() + end_, buffer_.size() - end_);
     end_ += count;
+    text_ += count;
     exhausted_ = count == 0;
   } catch (const Error& error) {
     fail_at(line, error.what());
   }
+  if (packed_ && text_ > text_limit_)
+    fail_at(line,
+            detail::message("the file unpacks to more than {} bytes of text, which its size line does not account "
+                            "for (MatrixMarketLimits::text_per_entry)",
+                            text_limit_));
 }
 
 void LineReader::fail_at(offset_t line, const std::string& message) const { throw ParseError(path_, line, message); }

@@ -4,7 +4,9 @@
 
 #include <blockjacobi/types.hpp>
 
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +24,10 @@ class LineReader {
   /// the line that needs bytes which cannot be read or unpacked; files are read a mebibyte ahead.
   bool next();
 
+  /// From now on next() throws ParseError at the line for which more than so many bytes of a packed file, counted from
+  /// its beginning, are unpacked.
+  void limit_packed_text(std::uintmax_t bytes) noexcept { text_limit_ = bytes; }
+
   /// The current line without LF or CR LF, valid until next().
   std::string_view line() const noexcept { return line_; }
   /// Of the current line, 1-based; 0 before the first next().
@@ -35,11 +41,14 @@ class LineReader {
   void refill();
 
   std::string path_;
+  bool packed_;
   std::unique_ptr<ByteSource> source_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;  ///< of what is not yet handed out
   std::size_t end_ = 0;    ///< of what was read
   bool exhausted_ = false;
+  std::uintmax_t text_ = 0;  ///< bytes read
+  std::uintmax_t text_limit_ = std::numeric_limits<std::uintmax_t>::max();
   std::string_view line_;
   offset_t number_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include "core/message.hpp"
 #include "io/gzip_name.hpp"
+#include "io/reading_limits.hpp"
 
 #include <algorithm>
 #include <system_error>
@@ -31,16 +32,26 @@ T read_value(FieldReader& in, MatrixMarketField field) {
   }
 }
 
-/// What may be reserved for `entries` without trusting the header: a hostile count must not allocate more than a file
-/// of this size can hold. Packed entries are taken to need a byte at least; if they need less, the arrays grow.
-std::size_t credible_entries(const std::filesystem::path& path, const MatrixMarketHeader& h) {
+/// Entries that a file of this size can hold, whatever it announces.
+struct CredibleEntries {
+  double most = 0;        ///< if they are packed as tightly as can be
+  std::size_t usual = 0;  ///< if packed ones take a byte at least; if they take less, the arrays grow
+};
+
+CredibleEntries credible_entries(const std::filesystem::path& path, const MatrixMarketHeader& h) {
+  constexpr std::uintmax_t most_text_of_a_byte = 1032;  // of zlib's format
   std::error_code ignored;
   const std::uintmax_t bytes = std::filesystem::file_size(path, ignored);
-  if (ignored) return 0;
-  const bool coordinate = h.format == MatrixMarketFormat::coordinate;
-  const std::uintmax_t shortest_line = has_gzip_name(path) ? 1 : (coordinate ? 4 : 2);
-  return static_cast<std::size_t>(
-      std::min<std::uintmax_t>(static_cast<std::uintmax_t>(h.entries), bytes / shortest_line + 1));
+  if (ignored) return {};
+  const auto announced = static_cast<std::uintmax_t>(h.entries);
+  const std::uintmax_t shortest_line = h.format == MatrixMarketFormat::coordinate ? 4 : 2;
+  const std::uintmax_t plain = bytes / shortest_line + 1;
+  if (!has_gzip_name(path)) {
+    const std::uintmax_t count = std::min(announced, plain);
+    return {static_cast<double>(count), static_cast<std::size_t>(count)};
+  }
+  return {std::min(static_cast<double>(announced), static_cast<double>(plain) * most_text_of_a_byte),
+          static_cast<std::size_t>(std::min(announced, bytes + 1))};
 }
 
 template <Scalar T>
@@ -72,6 +83,7 @@ class EntryParser {
   }
 
   void parse_array() {
+    if (h_.entries == 0) return;  // of any number of columns without rows
     offset_t k = 0;
     for (index_t col = 0; col < h_.cols; ++col)
       for (index_t row = first_array_row(h_.symmetry, col); row < h_.rows; ++row) {
@@ -112,28 +124,31 @@ class EntryParser {
 }  // namespace
 
 template <Scalar T>
-MatrixMarketEntries<T> read_entries(const std::filesystem::path& path) {
+MatrixMarketEntries<T> read_entries(const std::filesystem::path& path, const MatrixMarketLimits& limits) {
   FieldReader in(path);
   MatrixMarketEntries<T> entries;
   entries.header = parse_header(in);
   const MatrixMarketHeader& h = entries.header;
+  in.lines().limit_packed_text(text_limit(limits, h.entries));
   if (!is_complex<T> && h.field == MatrixMarketField::complex)
     in.lines().fail_at(
         1, detail::message("a complex matrix cannot be read into the real scalar type '{}'", to_char(scalar_type<T>)));
 
-  const std::size_t expected = credible_entries(path, h);
-  entries.values.reserve(expected);
+  const CredibleEntries credible = credible_entries(path, h);
+  require_memory(path, h, limits, "the list of entries of a", credible.most * entry_bytes<T>(h));
+  entries.values.reserve(credible.usual);
   if (h.format == MatrixMarketFormat::coordinate) {
-    entries.rows.reserve(expected);
-    entries.cols.reserve(expected);
+    entries.rows.reserve(credible.usual);
+    entries.cols.reserve(credible.usual);
   }
   EntryParser<T>(in, entries).parse();
   return entries;
 }
 
-template MatrixMarketEntries<float> read_entries(const std::filesystem::path&);
-template MatrixMarketEntries<double> read_entries(const std::filesystem::path&);
-template MatrixMarketEntries<std::complex<float>> read_entries(const std::filesystem::path&);
-template MatrixMarketEntries<std::complex<double>> read_entries(const std::filesystem::path&);
+template MatrixMarketEntries<float> read_entries(const std::filesystem::path&, const MatrixMarketLimits&);
+template MatrixMarketEntries<double> read_entries(const std::filesystem::path&, const MatrixMarketLimits&);
+template MatrixMarketEntries<std::complex<float>> read_entries(const std::filesystem::path&, const MatrixMarketLimits&);
+template MatrixMarketEntries<std::complex<double>> read_entries(const std::filesystem::path&,
+                                                                const MatrixMarketLimits&);
 
 }  // namespace blockjacobi::detail

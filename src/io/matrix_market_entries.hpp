@@ -18,9 +18,15 @@ struct MatrixMarketEntries {
   std::vector<T> values;
 };
 
+/// Bytes of one entry.
+template <Scalar T>
+double entry_bytes(const MatrixMarketHeader& header) {
+  return sizeof(T) + (header.format == MatrixMarketFormat::coordinate ? 2.0 * sizeof(index_t) : 0.0);
+}
+
 /// Reads a whole file and checks that nothing follows its last entry. Throws ParseError.
 template <Scalar T>
-MatrixMarketEntries<T> read_entries(const std::filesystem::path& path);
+MatrixMarketEntries<T> read_entries(const std::filesystem::path& path, const MatrixMarketLimits& limits);
 
 /// First stored row of column `col` of an array file.
 inline index_t first_array_row(MatrixMarketSymmetry symmetry, index_t col) {
@@ -41,6 +47,7 @@ void for_each_stored(const MatrixMarketEntries<T>& entries, F&& f) {
     for (std::size_t k = 0; k < entries.values.size(); ++k) f(entries.rows[k], entries.cols[k], entries.values[k]);
     return;
   }
+  if (h.entries == 0) return;
   std::size_t k = 0;
   for (index_t col = 0; col < h.cols; ++col)
     for (index_t row = first_array_row(h.symmetry, col); row < h.rows; ++row) f(row, col, entries.values[k++]);

@@ -1,6 +1,7 @@
 #include "io/matrix_market_header.hpp"
 
 #include "core/message.hpp"
+#include "io/reading_limits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -127,6 +128,7 @@ const char* to_string(MatrixMarketSymmetry symmetry) noexcept { return name_of(s
 
 MatrixMarketHeader parse_header(FieldReader& in) {
   MatrixMarketHeader h;
+  in.lines().limit_packed_text(header_text);
   parse_banner(in, h);
   parse_sizes(in, h);
   return h;

@@ -1,10 +1,9 @@
 #include "core/csr_assembly.hpp"
 #include "core/message.hpp"
 #include "io/matrix_market_entries.hpp"
+#include "io/reading_limits.hpp"
 
 #include <blockjacobi/matrix_market.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <new>
@@ -25,25 +24,17 @@ bool is_row_ordered(const MatrixMarketEntries<T>& entries) {
          std::is_sorted(entries.rows.begin(), entries.rows.end());
 }
 
-/// Of the whole machine. A system that promises more than it has ends a process instead of refusing it memory.
-double physical_memory() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
 /// f(), which allocates the `bytes` that the sizes ask for; a tiny file may announce a matrix that no memory holds.
 template <class F>
-auto within_memory(const std::filesystem::path& path, MatrixMarketHeader h, const char* kind, double bytes, F&& f) {
-  const auto fail = [&] {
-    return ParseError(path.string(), h.size_line,
-                      detail::message("a {} {} x {} matrix does not fit in memory", kind, h.rows, h.cols));
-  };
-  if (bytes > physical_memory()) throw fail();
+auto within_memory(const std::filesystem::path& path, MatrixMarketHeader h, const MatrixMarketLimits& limits,
+                   const char* what, double bytes, F&& f) {
+  detail::require_memory(path, h, limits, what, bytes);
   try {
     return f();
   } catch (const std::bad_alloc&) {
-    throw fail();
+    detail::throw_no_memory(path, h, what);
   } catch (const std::length_error&) {
-    throw fail();
+    detail::throw_no_memory(path, h, what);
   }
 }
 
@@ -61,10 +52,11 @@ CsrMatrix<T> adopt_row_ordered(MatrixMarketEntries<T>&& entries) {
 }  // namespace
 
 template <Scalar T>
-CsrMatrix<T> read_matrix_market(const std::filesystem::path& path) {
-  MatrixMarketEntries<T> entries = detail::read_entries<T>(path);
-  const double offsets = static_cast<double>(sizeof(offset_t)) * entries.header.rows;
-  return within_memory(path, entries.header, "sparse", offsets, [&] {
+CsrMatrix<T> read_matrix_market(const std::filesystem::path& path, const MatrixMarketLimits& limits) {
+  MatrixMarketEntries<T> entries = detail::read_entries<T>(path, limits);
+  const double bytes = static_cast<double>(sizeof(offset_t)) * entries.header.rows +
+                       static_cast<double>(entries.values.size()) * (sizeof(T) + sizeof(index_t));
+  return within_memory(path, entries.header, limits, "a sparse", bytes, [&] {
     if (is_row_ordered(entries)) return adopt_row_ordered(std::move(entries));
     return detail::assemble_by_rows<T>(entries.header.rows, entries.header.cols,
                                        [&](auto&& f) { detail::for_each_expanded(entries, f); });
@@ -72,23 +64,24 @@ CsrMatrix<T> read_matrix_market(const std::filesystem::path& path) {
 }
 
 template <Scalar T>
-DenseMatrix<T> read_matrix_market_dense(const std::filesystem::path& path) {
-  MatrixMarketEntries<T> entries = detail::read_entries<T>(path);
+DenseMatrix<T> read_matrix_market_dense(const std::filesystem::path& path, const MatrixMarketLimits& limits) {
+  MatrixMarketEntries<T> entries = detail::read_entries<T>(path, limits);
   const MatrixMarketHeader& h = entries.header;
   if (h.format == MatrixMarketFormat::array && h.symmetry == MatrixMarketSymmetry::general)
     return {h.rows, h.cols, std::move(entries.values)};
   const auto size = static_cast<std::size_t>(static_cast<offset_t>(h.rows) * h.cols);
   const double bytes = static_cast<double>(sizeof(T)) * static_cast<double>(size);
-  DenseMatrix<T> matrix{h.rows, h.cols, within_memory(path, h, "dense", bytes, [&] { return std::vector<T>(size); })};
+  DenseMatrix<T> matrix{h.rows, h.cols,
+                        within_memory(path, h, limits, "a dense", bytes, [&] { return std::vector<T>(size); })};
   detail::for_each_expanded(entries, [&](index_t row, index_t col, const T& value) {
     matrix.values[static_cast<std::size_t>(row + static_cast<offset_t>(col) * h.rows)] += value;
   });
   return matrix;
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                        \
-  template CsrMatrix<T> read_matrix_market(const std::filesystem::path&); \
-  template DenseMatrix<T> read_matrix_market_dense(const std::filesystem::path&)
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                   \
+  template CsrMatrix<T> read_matrix_market(const std::filesystem::path&, const MatrixMarketLimits&); \
+  template DenseMatrix<T> read_matrix_market_dense(const std::filesystem::path&, const MatrixMarketLimits&)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

@@ -2,6 +2,7 @@
 
 #include "backend/backend_impl.hpp"
 #include "backend/require.hpp"
+#include "core/csr_pattern.hpp"
 #include "core/message.hpp"
 #include "partition/agglomerate.hpp"
 #include "partition/coupling.hpp"
@@ -40,34 +41,6 @@ void require_matrix(const CsrView<T, O>& matrix, const DetectOptions& o) {
 }
 
 template <Scalar T, Offset O>
-CsrView<const void, O> pattern_of(const CsrView<T, O>& m) {
-  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, nullptr, m.base, m.space};
-}
-
-/// A matrix on a device, copied to the host.
-template <Scalar T, Offset O>
-class HostCopy {
- public:
-  HostCopy(detail::BackendImpl& backend, const CsrView<T, O>& m)
-      : offsets_(static_cast<std::size_t>(m.rows) + 1),
-        columns_(static_cast<std::size_t>(m.nnz)),
-        values_(static_cast<std::size_t>(m.nnz)),
-        view_{m.rows, m.cols, m.nnz, offsets_.data(), columns_.data(), values_.data(), m.base, MemorySpace::host} {
-    backend.copy_to_host(offsets_.data(), m.row_offsets, offsets_.size() * sizeof(O));
-    if (m.nnz == 0) return;
-    backend.copy_to_host(columns_.data(), m.columns, columns_.size() * sizeof(index_t));
-    backend.copy_to_host(values_.data(), m.values, values_.size() * sizeof(T));
-  }
-  const CsrView<T, O>& view() const { return view_; }
-
- private:
-  std::vector<O> offsets_;
-  std::vector<index_t> columns_;
-  std::vector<T> values_;
-  CsrView<T, O> view_;
-};
-
-template <Scalar T, Offset O>
 CsrView<const void, O> untyped(const CsrView<T, O>& m) {
   return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, m.values, m.base, m.space};
 }
@@ -80,16 +53,25 @@ std::vector<index_t> merge_coupled(const CsrView<T, O>& matrix, const std::vecto
   return detail::merge_coupled(offsets, last, o.max_size);
 }
 
+/// The matrix lies on the host and is valid.
+template <Scalar T, Offset O>
+std::vector<index_t> offsets_on_host(const CsrView<T, O>& matrix, const DetectOptions& o) {
+  auto offsets = detail::supervariables(detail::pattern_of(matrix), o.max_size, o.tolerance);
+  if (o.merge == Merge::greedy) return detail::merge_greedily(offsets, o.max_size);
+  if (o.merge == Merge::coupled) return merge_coupled(matrix, offsets, o);
+  return offsets;
+}
+
 /// The matrix lies in the memory of the backend.
 template <Scalar T, Offset O>
-std::vector<index_t> offsets_in_backend(detail::BackendImpl& backend, const CsrView<T, O>& matrix,
-                                        const DetectOptions& o) {
-  detail::PartitionOps& ops = backend.partition_ops();
+std::vector<index_t> offsets_in_backend(const Backend& backend, const CsrView<T, O>& matrix, const DetectOptions& o) {
+  detail::PartitionOps& ops = backend.impl().partition_ops();
   const detail::SupervariableRule rule{o.max_size, o.tolerance, o.merge == Merge::greedy};
-  if (o.merge != Merge::coupled) return ops.block_offsets(pattern_of(matrix), rule);
+  if (o.merge != Merge::coupled) return ops.block_offsets(detail::pattern_of(matrix), rule);
   auto offsets = ops.coupled_offsets(untyped(matrix), scalar_type<T>, {rule, o.coupling});
   if (offsets) return std::move(*offsets);
-  return merge_coupled(HostCopy<T, O>(backend, matrix).view(), ops.block_offsets(pattern_of(matrix), rule), o);
+  const CsrMatrix<T> copy = SparseMatrix<T>::adopt(backend, matrix).to_host();
+  return merge_coupled(copy.view(), ops.block_offsets(detail::pattern_of(matrix), rule), o);
 }
 
 }  // namespace
@@ -101,6 +83,17 @@ BlockPartition BlockPartition::uniform(index_t rows, index_t block_size) {
   offsets.reserve(static_cast<std::size_t>(rows / block_size) + 2);
   while (offsets.back() < rows) offsets.push_back(offsets.back() + std::min(block_size, rows - offsets.back()));
   return BlockPartition(std::move(offsets));
+}
+
+template <Scalar T>
+BlockPartition BlockPartition::uniform(const SparseMatrix<T>& matrix) {
+  if (matrix.rows() != matrix.cols())
+    throw InvalidArgument(detail::message("BlockPartition::uniform: the matrix is {} x {}, must be square",
+                                          matrix.rows(), matrix.cols()));
+  if (!matrix.block_size())
+    throw InvalidArgument(
+        "BlockPartition::uniform: no block size was stated with the matrix; pass rows and block size");
+  return uniform(matrix.rows(), *matrix.block_size());
 }
 
 BlockPartition BlockPartition::from_offsets(std::vector<index_t> offsets) {
@@ -125,14 +118,27 @@ BlockPartition BlockPartition::detect(const CsrView<T, O>& matrix, const DetectO
   if (matrix.space != MemorySpace::host)
     throw InvalidArgument("BlockPartition::detect: the matrix lies on the device; pass its backend as well");
   require_matrix(matrix, options);
-  validate(matrix);
-  auto offsets = detail::supervariables(pattern_of(matrix), options.max_size, options.tolerance);
-  switch (options.merge) {
-    case Merge::none: break;
-    case Merge::greedy: offsets = detail::merge_greedily(offsets, options.max_size); break;
-    case Merge::coupled: offsets = merge_coupled(matrix, offsets, options); break;
-  }
-  return BlockPartition(std::move(offsets));
+  detail::require_valid("BlockPartition::detect", detail::pattern_of(matrix));
+  return BlockPartition(offsets_on_host(matrix, options));
+}
+
+template <Scalar T>
+BlockPartition BlockPartition::detect(const CsrMatrix<T>& matrix, const DetectOptions& options) {
+  require_options(options);
+  require_matrix(matrix.view(), options);
+  return BlockPartition(offsets_on_host(matrix.view(), options));
+}
+
+template <Scalar T>
+BlockPartition BlockPartition::detect(const SparseMatrix<T>& matrix, const DetectOptions& options) {
+  require_options(options);
+  return std::visit(
+      [&](const auto& view) {
+        require_matrix(view, options);
+        return BlockPartition(view.space == MemorySpace::host ? offsets_on_host(view, options)
+                                                              : offsets_in_backend(matrix.backend(), view, options));
+      },
+      matrix.view());
 }
 
 template <Scalar T, Offset O>
@@ -145,7 +151,7 @@ BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O
                                           to_string(matrix.space), backend.description()));
   detail::require_arrays("BlockPartition::detect", matrix);
   require_matrix(matrix, options);
-  return BlockPartition(offsets_in_backend(backend.impl(), matrix, options));
+  return BlockPartition(offsets_in_backend(backend, matrix, options));
 }
 
 template <Scalar T, Offset O>
@@ -164,19 +170,22 @@ index_t BlockPartition::largest_block() const noexcept {
   return largest;
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T, O)                                                            \
+#define BLOCKJACOBI_INSTANTIATE_FOR(T, O)                                                        \
   template BlockPartition BlockPartition::detect(const CsrView<T, O>&, index_t);                 \
   template BlockPartition BlockPartition::detect(const Backend&, const CsrView<T, O>&, index_t); \
   template BlockPartition BlockPartition::detect(const CsrView<T, O>&, const DetectOptions&);    \
   template BlockPartition BlockPartition::detect(const Backend&, const CsrView<T, O>&, const DetectOptions&)
-BLOCKJACOBI_INSTANTIATE(float, std::int32_t);
-BLOCKJACOBI_INSTANTIATE(float, std::int64_t);
-BLOCKJACOBI_INSTANTIATE(double, std::int32_t);
-BLOCKJACOBI_INSTANTIATE(double, std::int64_t);
-BLOCKJACOBI_INSTANTIATE(std::complex<float>, std::int32_t);
-BLOCKJACOBI_INSTANTIATE(std::complex<float>, std::int64_t);
-BLOCKJACOBI_INSTANTIATE(std::complex<double>, std::int32_t);
-BLOCKJACOBI_INSTANTIATE(std::complex<double>, std::int64_t);
+#define BLOCKJACOBI_INSTANTIATE(T)                                                              \
+  template BlockPartition BlockPartition::uniform(const SparseMatrix<T>&);                      \
+  template BlockPartition BlockPartition::detect(const CsrMatrix<T>&, const DetectOptions&);    \
+  template BlockPartition BlockPartition::detect(const SparseMatrix<T>&, const DetectOptions&); \
+  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int32_t);                                                 \
+  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int64_t)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
 #undef BLOCKJACOBI_INSTANTIATE
+#undef BLOCKJACOBI_INSTANTIATE_FOR
 
 }  // namespace blockjacobi

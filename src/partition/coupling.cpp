@@ -1,8 +1,8 @@
 #include "partition/coupling.hpp"
 
+#include "core/csr_pattern.hpp"
 #include "core/shared/compute_type.hpp"
 #include "core/shared/coupling.hpp"
-#include "partition/canonical.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "partition/magnitudes.hpp"
 
-#include "partition/canonical.hpp"
+#include "core/csr_pattern.hpp"
 
 #include <cmath>
 #include <utility>

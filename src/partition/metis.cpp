@@ -8,7 +8,12 @@
 #include <metis.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <mutex>
+#include <new>
 
 namespace blockjacobi {
 
@@ -39,6 +44,26 @@ std::vector<idx_t> as_idx(std::span<const V> values) {
   return result;
 }
 
+/// METIS draws from rand(), of which a process has one. While this object lives nobody else partitions, and the numbers
+/// are of a generator of our own; behind it the caller's sequence goes on where it stood. That holds where rand() is
+/// random(), as in glibc; elsewhere the caller's sequence is lost.
+class OwnRandomNumbers {
+ public:
+  OwnRandomNumbers() : callers_(initstate(1, state_.data(), state_.size())) {}
+  ~OwnRandomNumbers() { setstate(callers_); }
+  OwnRandomNumbers(const OwnRandomNumbers&) = delete;
+  OwnRandomNumbers& operator=(const OwnRandomNumbers&) = delete;
+
+ private:
+  static std::mutex& one_at_a_time() {
+    static std::mutex mutex;
+    return mutex;
+  }
+  const std::lock_guard<std::mutex> turn_{one_at_a_time()};
+  alignas(std::max_align_t) std::array<char, 128> state_{};  // as large as that of rand()
+  char* callers_;
+};
+
 }  // namespace
 
 std::vector<index_t> metis_parts(const CsrMatrix<double>& graph, std::span<const index_t> rows, index_t parts) {
@@ -53,10 +78,12 @@ std::vector<index_t> metis_parts(const CsrMatrix<double>& graph, std::span<const
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_NUMBERING] = 0;
     options[METIS_OPTION_SEED] = 1;
+    const OwnRandomNumbers numbers;
     // why not METIS_PartGraphKway: with few vertices a part it cuts more and takes three times as long.
     const int status =
         METIS_PartGraphRecursive(&vertices, &constraints, offsets.data(), neighbours.data(), vertex_weights.data(),
                                  nullptr, edge_weights.data(), &wanted, nullptr, nullptr, options, &cut, part.data());
+    if (status == METIS_ERROR_MEMORY) throw std::bad_alloc();
     if (status != METIS_OK)
       throw Error(detail::message(
           "BlockPartition::metis: METIS_PartGraphRecursive ended with {} ({} vertices, {} edges, {} parts)", status,

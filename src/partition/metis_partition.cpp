@@ -1,5 +1,6 @@
 #include "core/message.hpp"
 #include "partition/bounded_parts.hpp"
+#include "partition/graph_arguments.hpp"
 #include "partition/magnitudes.hpp"
 #include "partition/metis.hpp"
 #include "partition/strength_graph.hpp"
@@ -8,28 +9,14 @@
 #include <blockjacobi/block_partition.hpp>
 #include <blockjacobi/error.hpp>
 
+#include <omp.h>
+
 #include <algorithm>
+#include <limits>
 
 namespace blockjacobi {
 
 namespace {
-
-template <Scalar T, Offset O>
-void require_arguments(const CsrView<T, O>& matrix, index_t max_size) {
-  if (max_size < 1 || max_size > max_block_size)
-    throw InvalidArgument(
-        detail::message("BlockPartition::metis: block size is {}, must be in 1..{}", max_size, max_block_size));
-  if (matrix.space != MemorySpace::host)
-    throw InvalidArgument("BlockPartition::metis: the matrix lies on the device, must be on the host");
-  if (matrix.rows != matrix.cols)
-    throw InvalidArgument(
-        detail::message("BlockPartition::metis: the matrix is {} x {}, must be square", matrix.rows, matrix.cols));
-  validate(matrix);
-  if (matrix.nnz > 0 && matrix.values == nullptr)
-    throw InvalidArgument(
-        detail::message("BlockPartition::metis: the matrix has {} entries but no values", matrix.nnz));
-  if (!BlockPartition::metis_available()) (void)detail::metis_parts({}, {}, 1);  // says so, whatever the matrix is
-}
 
 /// Rows per part aimed at: METIS exceeds its mean by a few per cent, and what exceeds the maximum has to be cut.
 index_t parts_of(index_t rows, index_t max_size) {
@@ -41,7 +28,8 @@ index_t parts_of(index_t rows, index_t max_size) {
 
 template <Scalar T, Offset O>
 PermutedPartition BlockPartition::metis(const CsrView<T, O>& matrix, index_t max_size) {
-  require_arguments(matrix, max_size);
+  detail::require_graph_arguments("BlockPartition::metis", matrix, max_size);
+  if (!metis_available()) (void)detail::metis_parts({}, {}, 1);  // says so, whatever the matrix is
   const CsrMatrix<double> values = detail::magnitudes(matrix);
   const auto vertices = detail::supervariables(
       CsrView<const void>{values.rows(), values.cols(), values.nnz(), values.row_offsets().data(),
@@ -50,7 +38,10 @@ PermutedPartition BlockPartition::metis(const CsrView<T, O>& matrix, index_t max
   std::vector<index_t> rows(vertices.size() - 1);
   for (std::size_t v = 0; v < rows.size(); ++v) rows[v] = vertices[v + 1] - vertices[v];
 
-  const CsrMatrix<double> graph = detail::strength_graph(values, vertices);
+  const CsrMatrix<double> graph = detail::strength_graph(values, vertices, omp_get_max_threads());
+  if (graph.nnz() > std::numeric_limits<index_t>::max())
+    throw InvalidArgument(detail::message("BlockPartition::metis: {} couplings, at most {} can be", graph.nnz(),
+                                          std::numeric_limits<index_t>::max()));
   const auto parts =
       detail::metis_parts(graph, rows, std::min(parts_of(matrix.rows, max_size), std::max(1, graph.rows())));
   const auto bounded = detail::bounded_parts(graph, rows, parts, max_size);

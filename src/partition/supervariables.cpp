@@ -17,8 +17,7 @@ std::span<const index_t> column_set(const CsrView<const void, O>& pattern, index
   if (std::ranges::adjacent_find(columns, std::greater_equal<>{}) == columns.end()) return columns;
   scratch.assign(columns.begin(), columns.end());
   std::ranges::sort(scratch);
-  const auto repeated = std::ranges::unique(scratch);
-  scratch.erase(repeated.begin(), repeated.end());
+  scratch.erase(std::unique(scratch.begin(), scratch.end()), scratch.end());
   return scratch;
 }
 

@@ -10,12 +10,11 @@ namespace blockjacobi::detail {
 
 namespace {
 
-/// Validates a host pattern; reads the values nowhere.
+/// A valid pattern on the host.
 template <Offset O>
 Analysis analyze_on_host(const Backend& backend, const CsrView<const void, O>& pattern, BlockLayout layout,
-                         const BlockJacobiOptions& options) {
+                         const BlockJacobiOptions& options, std::uint64_t fingerprint) {
   const int threads = host_threads(backend);
-  const std::uint64_t fingerprint = options.check_pattern ? host_fingerprint(pattern, threads) : 0;
   std::optional<L1Pattern> l1;
   if (options.l1) l1.emplace(pattern);
   const PositionMap map =
@@ -23,17 +22,11 @@ Analysis analyze_on_host(const Backend& backend, const CsrView<const void, O>& p
   return {std::move(layout), pattern.nnz, fingerprint, {backend, map}, std::move(l1)};
 }
 
-/// A pattern in the memory of the backend; takes the layout. None if the backend leaves it to the host, which has the
-/// words for a pattern that is not valid; the layout stays then.
+/// A canonical pattern in the memory of the backend, which takes it.
 template <Offset O>
-std::optional<Analysis> analyze_in_backend(const Backend& backend, const CsrView<const void, O>& pattern,
-                                           BlockLayout& layout, const BlockJacobiOptions& options) {
+Analysis analyze_in_backend(const Backend& backend, const CsrView<const void, O>& pattern, BlockLayout layout,
+                            std::uint64_t fingerprint) {
   PartitionOps& ops = backend.impl().partition_ops();
-  if (pattern.space != backend.memory_space() || options.l1 || layout.blocks() == 0) return std::nullopt;
-  if (layout.groups().back().size > ops.largest_mapped()) return std::nullopt;
-  const PatternCheck check = ops.inspect(pattern);
-  if (!check.is_valid || !check.is_sorted) return std::nullopt;
-
   Array<BlockSlot> slots(backend, layout.groups().size() > 1 ? static_cast<std::size_t>(layout.blocks()) : 0);
   slots.copy_from_host(layout.slots().data());
   const BlockTable blocks{layout.groups(), slots.data(), layout.blocks(), layout.rows()};
@@ -48,7 +41,13 @@ std::optional<Analysis> analyze_in_backend(const Backend& backend, const CsrView
       map.wide = Array<std::uint64_t>(backend, words);
     ops.fill_map(pattern, blocks, map.slots.data(), extent.narrow ? map.narrow.data() : nullptr, map.wide.data());
   }
-  return Analysis{std::move(layout), pattern.nnz, check.fingerprint, std::move(map), std::nullopt};
+  return Analysis{std::move(layout), pattern.nnz, fingerprint, std::move(map), std::nullopt};
+}
+
+bool is_analyzed_there(const Backend& backend, MemorySpace space, const BlockLayout& layout,
+                       const BlockJacobiOptions& options) {
+  const index_t largest = layout.blocks() > 0 ? layout.groups().back().size : 0;
+  return space == backend.memory_space() && is_analyzed_in(backend, largest, options);
 }
 
 }  // namespace
@@ -57,26 +56,50 @@ int host_threads(const Backend& backend) {
   return backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
 }
 
+bool is_analyzed_in(const Backend& backend, index_t largest, const BlockJacobiOptions& options) {
+  return !options.l1 && largest > 0 && largest <= backend.impl().partition_ops().largest_mapped();
+}
+
 template <Scalar T, Offset O>
 Analysis analyze(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
                  const BlockJacobiOptions& options) {
+  const auto pattern = pattern_of(matrix);
   BlockLayout layout(partition, sizeof(T));
-  auto found = analyze_in_backend(backend, pattern_of(matrix), layout, options);
-  if (found) return std::move(*found);
+  if (is_analyzed_there(backend, matrix.space, layout, options)) {
+    const PatternCheck check = backend.impl().partition_ops().inspect(pattern);
+    // why: a pattern that is not valid goes to the host, which has the words for it
+    if (check.is_valid && check.is_sorted)
+      return analyze_in_backend(backend, pattern, std::move(layout), check.fingerprint);
+  }
   const HostPattern<T, O> host("BlockJacobi", backend, matrix);
-  validate(host.view());
-  return analyze_on_host(backend, pattern_of(host.view()), std::move(layout), options);
+  const auto host_pattern = pattern_of(host.view());
+  require_valid("BlockJacobi", host_pattern);
+  return analyze_on_host(backend, host_pattern, std::move(layout), options,
+                         options.check_pattern ? host_fingerprint(host_pattern, host_threads(backend)) : 0);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                  \
-  template Analysis analyze(const Backend&, const CsrView<T, std::int32_t>&, const BlockPartition&, \
-                            const BlockJacobiOptions&);                                             \
-  template Analysis analyze(const Backend&, const CsrView<T, std::int64_t>&, const BlockPartition&, \
-                            const BlockJacobiOptions&)
+template <Scalar T, Offset O>
+Analysis analyze_canonical(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
+                           const BlockJacobiOptions& options, std::uint64_t fingerprint) {
+  BlockLayout layout(partition, sizeof(T));
+  if (is_analyzed_there(backend, matrix.space, layout, options))
+    return analyze_in_backend(backend, pattern_of(matrix), std::move(layout), fingerprint);
+  const HostPattern<T, O> host("BlockJacobi", backend, matrix);
+  return analyze_on_host(backend, pattern_of(host.view()), std::move(layout), options, fingerprint);
+}
+
+#define BLOCKJACOBI_INSTANTIATE_FOR(T, O)                                                                            \
+  template Analysis analyze(const Backend&, const CsrView<T, O>&, const BlockPartition&, const BlockJacobiOptions&); \
+  template Analysis analyze_canonical(const Backend&, const CsrView<T, O>&, const BlockPartition&,                   \
+                                      const BlockJacobiOptions&, std::uint64_t)
+#define BLOCKJACOBI_INSTANTIATE(T)              \
+  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int32_t); \
+  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int64_t)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);
 BLOCKJACOBI_INSTANTIATE(std::complex<double>);
 #undef BLOCKJACOBI_INSTANTIATE
+#undef BLOCKJACOBI_INSTANTIATE_FOR
 
 }  // namespace blockjacobi::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/csr_pattern.hpp"
 #include "precond/l1_values.hpp"
 #include "precond/position_map.hpp"
 
@@ -19,18 +20,22 @@ struct Analysis {
   std::optional<L1Pattern> l1;
 };
 
-template <Scalar T, Offset O>
-CsrView<const void, O> pattern_of(const CsrView<T, O>& matrix) {
-  return {matrix.rows, matrix.cols, matrix.nnz, matrix.row_offsets, matrix.columns, nullptr, matrix.base, matrix.space};
-}
-
 /// Threads for work that only the host does.
 int host_threads(const Backend& backend);
+
+/// Whether the backend analyses a canonical pattern in its memory, with blocks of up to `largest` rows; 0 if there are
+/// none.
+bool is_analyzed_in(const Backend& backend, index_t largest, const BlockJacobiOptions& options);
 
 /// By the backend, where it can and the pattern lies in its memory; else on the host, whatever memory it lies in.
 /// Throws InvalidArgument for a matrix that fails validate().
 template <Scalar T, Offset O>
 Analysis analyze(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
                  const BlockJacobiOptions& options);
+
+/// The same for a canonical pattern, which is not checked; its fingerprint counts with check_pattern alone.
+template <Scalar T, Offset O>
+Analysis analyze_canonical(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
+                           const BlockJacobiOptions& options, std::uint64_t fingerprint);
 
 }  // namespace blockjacobi::detail

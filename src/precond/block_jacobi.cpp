@@ -1,15 +1,18 @@
 #include <blockjacobi/block_jacobi.hpp>
 
 #include "backend/host_pattern.hpp"
+#include "backend/require.hpp"
+#include "core/csr_pattern.hpp"
 #include "core/message.hpp"
+#include "core/sparse_matrix_impl.hpp"
 #include "precond/block_jacobi_impl.hpp"
-#include "suggest/captured.hpp"
 
 #include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace blockjacobi {
 
@@ -26,6 +29,13 @@ void require_square_of(const CsrView<T, O>& matrix, const BlockPartition& partit
         detail::message("BlockJacobi: the partition has {} rows, the matrix {}", partition.rows(), matrix.rows));
 }
 
+template <Scalar T, Offset O>
+const CsrView<T, O>& matrix_with_values(const CsrView<T, O>& matrix) {
+  if (matrix.nnz > 0 && matrix.values == nullptr)
+    throw InvalidArgument(detail::message("BlockJacobi: the matrix has {} entries but no values", matrix.nnz));
+  return matrix;
+}
+
 void require_options(const BlockJacobiOptions& options) {
   detail::require_enumerator("BlockJacobi", "storage", options.storage, Storage::adaptive);
   detail::require_enumerator("BlockJacobi", "singular", options.singular, SingularPolicy::pseudo_inverse);
@@ -33,47 +43,45 @@ void require_options(const BlockJacobiOptions& options) {
     throw InvalidArgument(detail::message("BlockJacobi: accuracy is {}, must be positive", options.accuracy));
 }
 
-/// use(values) with the values of the matrix in the memory of the backend.
-template <Scalar T, Offset O, class Use>
-auto with_values(const Backend& backend, const CsrView<T, O>& matrix, Use use) {
-  if (matrix.space == backend.memory_space()) return use(matrix.values);
-  Array<T> values(backend, static_cast<std::size_t>(matrix.nnz));
-  values.copy_from_host(matrix.values);
-  return use(static_cast<const T*>(values.data()));
-}
-
-/// The matrix on the host, its rows sorted and duplicates summed.
-template <Scalar T, Offset O>
-CsrMatrix<T> copy_on_host(const char* function, const Backend& backend, const CsrView<T, O>& matrix) {
-  const detail::HostPattern<T, O> pattern(function, backend, matrix);
-  if (matrix.space == MemorySpace::host) return CsrMatrix<T>::from_view(matrix);
-  std::vector<T> values(static_cast<std::size_t>(matrix.nnz));
-  backend.impl().copy_to_host(values.data(), matrix.values, values.size() * sizeof(T));
-  CsrView<T, O> view = pattern.view();
-  view.values = values.data();
-  return CsrMatrix<T>::from_view(view);
-}
-
-template <Scalar T, Offset O>
-std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_unmeasured(const Backend& backend, const CsrView<T, O>& matrix,
-                                                               const BlockPartition& partition,
-                                                               const BlockJacobiOptions& options) {
-  require_square_of(matrix, partition);
+/// What `analyze`, which makes an Analysis, finds; measured if the options say so.
+template <Scalar T, class Analyze>
+std::unique_ptr<detail::BlockJacobiImpl<T>> analyzed(const Backend& backend, const BlockPartition& partition,
+                                                     const BlockJacobiOptions& options, Analyze analyze) {
   require_options(options);
-  return std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options,
-                                                      detail::analyze(backend, matrix, partition, options));
+  std::unique_ptr<detail::BlockJacobiImpl<T>> impl;
+  const auto work = [&] {
+    impl = std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, analyze());
+  };
+  if (!options.profile) {
+    work();
+  } else {
+    const double seconds = detail::seconds_of(backend, work);
+    impl->times.analysis = seconds;
+  }
+  return impl;
 }
 
 template <Scalar T, Offset O>
-std::unique_ptr<detail::BlockJacobiImpl<T>> analyze_pattern(const Backend& backend, const CsrView<T, O>& matrix,
-                                                            const BlockPartition& partition,
-                                                            const BlockJacobiOptions& options) {
-  if (!options.profile) return analyze_unmeasured(backend, matrix, partition, options);
-  std::unique_ptr<detail::BlockJacobiImpl<T>> impl;
-  const double seconds =
-      detail::seconds_of(backend, [&] { impl = analyze_unmeasured(backend, matrix, partition, options); });
-  impl->times.analysis = seconds;
-  return impl;
+std::unique_ptr<detail::BlockJacobiImpl<T>> analyzed(const Backend& backend, const CsrView<T, O>& matrix,
+                                                     const BlockPartition& partition,
+                                                     const BlockJacobiOptions& options) {
+  require_square_of(matrix, partition);
+  return analyzed<T>(backend, partition, options, [&] { return detail::analyze(backend, matrix, partition, options); });
+}
+
+template <Scalar T>
+std::unique_ptr<detail::BlockJacobiImpl<T>> analyzed(detail::SparseMatrixImpl<T>& matrix,
+                                                     const BlockPartition& partition,
+                                                     const BlockJacobiOptions& options) {
+  return std::visit(
+      [&](const auto& view) {
+        require_square_of(view, partition);
+        return analyzed<T>(matrix.backend, partition, options, [&] {
+          return detail::analyze_canonical(matrix.backend, view, partition, options,
+                                           options.check_pattern ? matrix.fingerprint() : 0);
+        });
+      },
+      matrix.view);
 }
 
 std::string and_more_blocks(std::size_t others) {
@@ -98,80 +106,64 @@ void require_good_blocks(const detail::BlockJacobiImpl<T>& impl, const BlockJaco
                                         and_more_blocks(static_cast<std::size_t>(unsuited.count - 1))));
 }
 
-/// Under l1, entries outside of a block change its diagonal: names those that made it NaN or Inf.
-template <Scalar T>
-void find_causes_outside(const detail::L1Values<T>& l1, std::vector<BlockDefect>& defects) {
-  const auto is_diagonal = [](const BlockDefect& d) { return d.info < 0 && (-d.info - 1) % (d.size + 1) == 0; };
-  if (std::ranges::none_of(defects, is_diagonal)) return;
-  const std::vector<index_t> columns = l1.non_finite_outside();
-  for (BlockDefect& d : defects)
-    if (is_diagonal(d)) d.outside = columns[static_cast<std::size_t>(d.first_row + (-d.info - 1) / (d.size + 1))];
-}
-
-template <Scalar T>
-std::vector<BlockDefect> find_defects(const BlockPartition& partition, const std::vector<int>& info,
-                                      const std::vector<real_t<T>>& rcond) {
-  std::vector<BlockDefect> defects;
-  for (index_t b = 0; b < partition.blocks(); ++b) {
-    const auto i = static_cast<std::size_t>(b);
-    if (info[i] == 0) continue;
-    const index_t n = partition.block_size(b);
-    defects.push_back({b, partition.first_row(b), n, info[i], static_cast<double>(rcond[i])});
-    defects.back().overflows = info[i] > n && rcond[i] >= detail::singular_threshold<real_t<T>>(n);
-  }
-  return defects;
-}
-
-constexpr Storage storage_of(detail::Format format) {
-  switch (format) {
-    case detail::Format::packed: return Storage::packed;
-    case detail::Format::fp32: return Storage::fp32;
-    case detail::Format::bf16: return Storage::bf16;
-    case detail::Format::fp16: return Storage::fp16;
-    case detail::Format::full: break;
-  }
-  return Storage::full;
-}
-
-template <Scalar T>
-void add_storage(const detail::BlockJacobiImpl<T>& impl, BlockJacobiReport& report) {
-  report.storage = impl.options.storage;
-  if (!impl.stored) {
-    if (report.blocks > 0) report.formats.emplace_back(Storage::full, report.blocks);
-    report.inverse_bytes = static_cast<std::size_t>(impl.layout().size()) * sizeof(T);
-    return;
-  }
-  for (const detail::StoredGroup& group : impl.stored->groups()) {
-    const Storage storage = storage_of(group.format);
-    if (report.formats.empty() || report.formats.back().first != storage) report.formats.emplace_back(storage, 0);
-    report.formats.back().second += group.count;
-  }
-  report.inverse_bytes = impl.stored->inverse_bytes();
-  const auto unsuited = impl.stored->unsuited();
-  report.unsuited_blocks = unsuited.count;
-  report.first_unsuited = unsuited.first;
+/// A copy in the memory of the backend of a canonical matrix on the host, if the backend analyses it there.
+template <Scalar T, Offset O>
+std::optional<SparseMatrix<T>> uploaded(const Backend& backend, const CsrView<T, O>& matrix,
+                                        const BlockPartition& partition, const BlockJacobiOptions& options) {
+  require_square_of(matrix, partition);
+  const bool elsewhere = matrix.space == MemorySpace::host && backend.memory_space() != MemorySpace::host;
+  if (!elsewhere || !detail::is_analyzed_in(backend, partition.largest_block(), options)) return std::nullopt;
+  detail::require_valid("BlockJacobi", detail::pattern_of(matrix));
+  if (!detail::is_canonical(matrix)) return std::nullopt;
+  auto copy = std::make_shared<detail::SparseMatrixImpl<T>>(backend, SparseMatrixOptions{});
+  copy->copy(matrix);
+  return SparseMatrix<T>(std::move(copy));
 }
 
 }  // namespace
 
 template <Scalar T>
-template <Offset O>
-BlockJacobi<T>::BlockJacobi(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
-                            const BlockJacobiOptions& options) {
-  if (matrix.nnz > 0 && matrix.values == nullptr)
-    throw InvalidArgument(detail::message("BlockJacobi: the matrix has {} entries but no values", matrix.nnz));
-  impl_ = analyze_pattern(backend, matrix, partition, options);
-  with_values(backend, matrix, [&](const T* values) { rebuild(values, matrix.nnz, backend.memory_space()); });
+BlockJacobi<T>::BlockJacobi(const SparseMatrix<T>& matrix, const BlockPartition& partition,
+                            const BlockJacobiOptions& options)
+    : BlockJacobi(analyzed(*matrix.impl(), partition, options)) {
+  rebuild(matrix.values(), matrix.nnz(), matrix.backend().memory_space());
 }
 
 template <Scalar T>
-BlockJacobi<T>::BlockJacobi(std::unique_ptr<detail::BlockJacobiImpl<T>> impl) noexcept : impl_(std::move(impl)) {}
+template <Offset O>
+BlockJacobi<T>::BlockJacobi(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
+                            const BlockJacobiOptions& options)
+    : BlockJacobi([&] {
+        if (const auto copy = uploaded(backend, matrix_with_values(matrix), partition, options))
+          return BlockJacobi(*copy, partition, options);
+        BlockJacobi made(analyzed(backend, matrix, partition, options));
+        detail::with_values(backend, matrix,
+                            [&](const T* values) { made.rebuild(values, matrix.nnz, backend.memory_space()); });
+        return made;
+      }()) {}
+
+template <Scalar T>
+BlockJacobi<T>::BlockJacobi(const Backend& backend, const CsrMatrix<T>& matrix, const BlockPartition& partition,
+                            const BlockJacobiOptions& options)
+    : BlockJacobi(backend.memory_space() == MemorySpace::host
+                      ? BlockJacobi(SparseMatrix<T>::adopt(backend, matrix), partition, options)
+                      : BlockJacobi(backend, matrix.view(), partition, options)) {}
+
+template <Scalar T>
+BlockJacobi<T>::BlockJacobi(std::unique_ptr<detail::BlockJacobiImpl<T>> impl) noexcept
+    : impl_("BlockJacobi", std::move(impl)) {}
 
 template <Scalar T>
 template <Offset O>
 BlockJacobi<T> BlockJacobi<T>::analyze(const Backend& backend, const CsrView<T, O>& pattern,
                                        const BlockPartition& partition, const BlockJacobiOptions& options) {
-  return BlockJacobi(analyze_pattern(backend, pattern, partition, options));
+  return BlockJacobi(analyzed(backend, pattern, partition, options));
+}
+
+template <Scalar T>
+BlockJacobi<T> BlockJacobi<T>::analyze(const SparseMatrix<T>& pattern, const BlockPartition& partition,
+                                       const BlockJacobiOptions& options) {
+  return BlockJacobi(analyzed(*pattern.impl(), partition, options));
 }
 
 template <Scalar T>
@@ -198,32 +190,45 @@ void BlockJacobi<T>::require_values(const char* function, const T* values, offse
 }
 
 template <Scalar T>
-template <Offset O>
-void BlockJacobi<T>::require_sizes(const char* function, const CsrView<T, O>& matrix) const {
-  detail::require_arrays(function, matrix);
-  if (matrix.rows != rows() || matrix.cols != rows())
-    throw InvalidArgument(detail::message("{}: the matrix is {} x {}, the pattern {} x {}", function, matrix.rows,
-                                          matrix.cols, rows(), rows()));
-}
-
-template <Scalar T>
 void BlockJacobi<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
   require_values("BlockJacobi::refresh", values, nnz, space);
   impl_->setup(values);
 }
 
-template <Scalar T>
-template <Offset O>
-void BlockJacobi<T>::refresh(const CsrView<T, O>& matrix) {
-  require_sizes("BlockJacobi::refresh", matrix);
-  require_values("BlockJacobi::refresh", matrix.values, matrix.nnz, matrix.space);
-  if (!impl_->options.check_pattern)
+namespace {
+
+/// `fingerprint` makes that of the other pattern.
+template <Scalar T, class Fingerprint>
+void require_same_pattern(const detail::BlockJacobiImpl<T>& impl, Fingerprint fingerprint) {
+  if (!impl.options.check_pattern)
     throw InvalidArgument("BlockJacobi::refresh: check_pattern was off, there is nothing to compare the pattern with");
-  if (detail::storage_ops<T>(impl_->backend).fingerprint(detail::pattern_of(matrix)) != impl_->fingerprint)
+  if (fingerprint() != impl.fingerprint)
     throw InvalidArgument(
         "BlockJacobi::refresh: the pattern is not the one given at construction, though it has the "
         "same number of rows and entries");
+}
+
+}  // namespace
+
+template <Scalar T>
+template <Offset O>
+void BlockJacobi<T>::refresh(const CsrView<T, O>& matrix) {
+  detail::require_sizes("BlockJacobi::refresh", matrix, rows());
+  require_values("BlockJacobi::refresh", matrix.values, matrix.nnz, matrix.space);
+  require_same_pattern(*impl_,
+                       [&] { return detail::storage_ops<T>(impl_->backend).fingerprint(detail::pattern_of(matrix)); });
   impl_->setup(matrix.values);
+}
+
+template <Scalar T>
+void BlockJacobi<T>::refresh(const SparseMatrix<T>& matrix) {
+  std::visit([&](const auto& view) { detail::require_sizes("BlockJacobi::refresh", view, rows()); }, matrix.view());
+  if (!(matrix.backend() == impl_->backend))
+    throw InvalidArgument(detail::message("BlockJacobi::refresh: the matrix has another backend ({}, not {})",
+                                          matrix.backend().description(), impl_->backend.description()));
+  require_values("BlockJacobi::refresh", matrix.values(), matrix.nnz(), matrix.backend().memory_space());
+  require_same_pattern(*impl_, [&] { return matrix.impl()->fingerprint(); });
+  impl_->setup(matrix.values());
 }
 
 template <Scalar T>
@@ -320,54 +325,6 @@ Array<real_t<T>> BlockJacobi<T>::pivot_growth(const T* values, offset_t nnz, Mem
 }
 
 template <Scalar T>
-BlockJacobiReport BlockJacobi<T>::report() const {
-  const std::vector<int> info = this->info();
-  const std::vector<real_t<T>> rcond = this->rcond();
-  BlockJacobiReport report;
-  report.rows = rows();
-  report.blocks = partition().blocks();
-  report.scalar = scalar_type<T>;
-  report.policy = impl_->options.singular;
-  if (impl_->options.profile) report.times = impl_->times;
-  for (const BlockGroup& group : impl_->layout().groups()) report.sizes.emplace_back(group.size, group.count);
-  report.bytes = bytes();
-  report.entries_inside = nnz() > 0 ? static_cast<double>(impl_->entries) / static_cast<double>(nnz()) : 1.0;
-  for (index_t b = 0; b < report.blocks; ++b) {
-    const auto i = static_cast<std::size_t>(b);
-    report.singular_blocks += info[i] > 0;
-    report.non_finite_blocks += info[i] < 0;
-    if (info[i] != 0 || (report.min_rcond_block >= 0 && rcond[i] >= report.min_rcond)) continue;
-    report.min_rcond = static_cast<double>(rcond[i]);
-    report.min_rcond_block = b;
-  }
-  report.defects = find_defects<T>(partition(), info, rcond);
-  if (impl_->options.l1) find_causes_outside(impl_->l1, report.defects);
-  add_storage(*impl_, report);
-  return report;
-}
-
-template <Scalar T>
-template <Offset O>
-BlockJacobiReport BlockJacobi<T>::report(const CsrView<T, O>& matrix) {
-  require_sizes("BlockJacobi::report", matrix);
-  if (matrix.nnz != nnz() || (matrix.nnz > 0 && matrix.values == nullptr))
-    throw InvalidArgument(detail::message("BlockJacobi::report: {} entries{}, the pattern has {}", matrix.nnz,
-                                          matrix.values == nullptr ? " without values" : "", nnz()));
-  BlockJacobiReport report = this->report();
-  const CsrMatrix<T> host = copy_on_host("BlockJacobi::report", backend(), matrix);
-  report.captured = detail::captured_weights(host, {&partition()}, detail::host_threads(backend()))[0];
-  const auto growth =
-      with_values(backend(), matrix, [&](const T* values) { return impl_->pivot_growth(values).to_host(); });
-  for (index_t b = 0; b < report.blocks; ++b) {
-    const auto own = static_cast<double>(growth[static_cast<std::size_t>(b)]);
-    if (!(own > report.max_growth.value_or(0.0))) continue;
-    report.max_growth = own;
-    report.max_growth_block = b;
-  }
-  return report;
-}
-
-template <Scalar T>
 BlockBatchView<const T> BlockJacobi<T>::inverse() const {
   if (impl_->stored)
     throw InvalidArgument(
@@ -385,27 +342,27 @@ std::vector<T> BlockJacobi<T>::inverse_block(index_t block) const {
 }
 
 template <Scalar T>
-const Backend& BlockJacobi<T>::backend() const noexcept {
+const Backend& BlockJacobi<T>::backend() const {
   return impl_->backend;
 }
 
 template <Scalar T>
-const BlockPartition& BlockJacobi<T>::partition() const noexcept {
+const BlockPartition& BlockJacobi<T>::partition() const {
   return impl_->partition;
 }
 
 template <Scalar T>
-index_t BlockJacobi<T>::rows() const noexcept {
+index_t BlockJacobi<T>::rows() const {
   return impl_->partition.rows();
 }
 
 template <Scalar T>
-offset_t BlockJacobi<T>::nnz() const noexcept {
+offset_t BlockJacobi<T>::nnz() const {
   return impl_->nnz;
 }
 
 template <Scalar T>
-std::size_t BlockJacobi<T>::bytes() const noexcept {
+std::size_t BlockJacobi<T>::bytes() const {
   return impl_->bytes();
 }
 
@@ -418,12 +375,16 @@ std::size_t BlockJacobi<T>::storage_bytes(const BlockPartition& partition, Stora
 
 namespace {
 
+/// The pattern lies on the host and is valid.
 template <Scalar T, Offset O>
-void require_host_pattern(const CsrView<T, O>& pattern, const BlockPartition& partition) {
-  require_square_of(pattern, partition);
-  if (pattern.space != MemorySpace::host)
-    throw InvalidArgument("BlockJacobi::required_bytes: the pattern lies on the device, must be on the host");
-  validate(pattern);
+std::size_t bytes_for(const Backend& backend, const CsrView<T, O>& pattern, const BlockPartition& partition,
+                      const BlockJacobiOptions& options) {
+  const BlockLayout layout(partition, sizeof(T));
+  const int threads = omp_get_max_threads();
+  const auto map =
+      options.l1 ? detail::measure_position_map(detail::L1Pattern(detail::pattern_of(pattern)).view(), layout, threads)
+                 : detail::measure_position_map(detail::pattern_of(pattern), layout, threads);
+  return detail::required_bytes<T>(backend, layout, options, map, pattern.nnz);
 }
 
 }  // namespace
@@ -438,14 +399,25 @@ template <Scalar T>
 template <Offset O>
 std::size_t BlockJacobi<T>::required_bytes(const Backend& backend, const CsrView<T, O>& pattern,
                                            const BlockPartition& partition, const BlockJacobiOptions& options) {
-  require_host_pattern(pattern, partition);
+  require_square_of(pattern, partition);
+  if (pattern.space != MemorySpace::host)
+    throw InvalidArgument("BlockJacobi::required_bytes: the pattern lies on the device, must be on the host");
+  detail::require_valid("BlockJacobi::required_bytes", detail::pattern_of(pattern));
   require_options(options);
-  const BlockLayout layout(partition, sizeof(T));
-  const int threads = omp_get_max_threads();
-  const auto map =
-      options.l1 ? detail::measure_position_map(detail::L1Pattern(detail::pattern_of(pattern)).view(), layout, threads)
-                 : detail::measure_position_map(detail::pattern_of(pattern), layout, threads);
-  return detail::required_bytes<T>(backend, layout, options, map, pattern.nnz);
+  return bytes_for(backend, pattern, partition, options);
+}
+
+template <Scalar T>
+std::size_t BlockJacobi<T>::required_bytes(const SparseMatrix<T>& pattern, const BlockPartition& partition,
+                                           const BlockJacobiOptions& options) {
+  return std::visit(
+      [&]<Offset O>(const CsrView<T, O>& view) {
+        require_square_of(view, partition);
+        require_options(options);
+        const detail::HostPattern<T, O> host("BlockJacobi::required_bytes", pattern.backend(), view);
+        return bytes_for(pattern.backend(), host.view(), partition, options);
+      },
+      pattern.view());
 }
 
 template <Scalar T>
@@ -459,7 +431,6 @@ const detail::PreconditionerImpl<T>& BlockJacobi<T>::preconditioner() const {
   template BLOCKJACOBI_EXPORT BlockJacobi<T> BlockJacobi<T>::analyze(                                                  \
       const Backend&, const CsrView<T, O>&, const BlockPartition&, const BlockJacobiOptions&);                         \
   template BLOCKJACOBI_EXPORT void BlockJacobi<T>::refresh(const CsrView<T, O>&);                                      \
-  template BLOCKJACOBI_EXPORT BlockJacobiReport BlockJacobi<T>::report(const CsrView<T, O>&);                          \
   template BLOCKJACOBI_EXPORT std::size_t BlockJacobi<T>::required_bytes(const CsrView<T, O>&, const BlockPartition&); \
   template BLOCKJACOBI_EXPORT std::size_t BlockJacobi<T>::required_bytes(                                              \
       const Backend&, const CsrView<T, O>&, const BlockPartition&, const BlockJacobiOptions&)

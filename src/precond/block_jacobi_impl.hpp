@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/backend_impl.hpp"
+#include "backend/require.hpp"
 #include "precond/analysis.hpp"
 #include "precond/apply_tiles.hpp"
 #include "precond/stored_blocks.hpp"
@@ -116,6 +117,23 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   bool is_set_up_ = false;
   bool is_measured_ = false;
 };
+
+template <Scalar T, Offset O>
+void require_sizes(const char* function, const CsrView<T, O>& matrix, index_t rows) {
+  require_arrays(function, matrix);
+  if (matrix.rows != rows || matrix.cols != rows)
+    throw InvalidArgument(
+        message("{}: the matrix is {} x {}, the pattern {} x {}", function, matrix.rows, matrix.cols, rows, rows));
+}
+
+/// use(values) with the values of the matrix in the memory of the backend.
+template <Scalar T, Offset O, class Use>
+auto with_values(const Backend& backend, const CsrView<T, O>& matrix, Use use) {
+  if (matrix.space == backend.memory_space()) return use(matrix.values);
+  Array<T> values(backend, static_cast<std::size_t>(matrix.nnz));
+  values.copy_from_host(matrix.values);
+  return use(static_cast<const T*>(values.data()));
+}
 
 /// The seconds that `work` takes, with all that it enqueues.
 template <class Work>

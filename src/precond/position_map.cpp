@@ -1,5 +1,6 @@
 #include "precond/position_map.hpp"
 
+#include "core/first_exception.hpp"
 #include "core/shared/block_extent.hpp"
 
 #include <algorithm>
@@ -145,6 +146,7 @@ bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slot
           const std::vector<MapSlot>& map, bool is_sorted, std::vector<Word>& words) {
   words.resize(static_cast<std::size_t>(map.back().begin));
   bool duplicates = false;
+  FirstException failure;
 #pragma omp parallel num_threads(threads) reduction(|| : duplicates)
   {
     std::vector<MapEntry> entries;
@@ -156,14 +158,17 @@ bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slot
         fill_sorted(pattern, slots[static_cast<std::size_t>(s)], slot, words.data() + slot.begin);
         continue;
       }
-      collect(pattern, slots[static_cast<std::size_t>(s)], entries);
-      Word* word = words.data() + slot.begin;
-      for (std::size_t e = 0; e < entries.size(); ++e) {
-        word[e] = map_word<Word>(entries[e], slot);
-        duplicates = duplicates || (e > 0 && same_element(entries[e], entries[e - 1]));
-      }
+      failure.run([&] {
+        collect(pattern, slots[static_cast<std::size_t>(s)], entries);
+        Word* word = words.data() + slot.begin;
+        for (std::size_t e = 0; e < entries.size(); ++e) {
+          word[e] = map_word<Word>(entries[e], slot);
+          duplicates = duplicates || (e > 0 && same_element(entries[e], entries[e - 1]));
+        }
+      });
     }
   }
+  failure.rethrow();
   return duplicates;
 }
 

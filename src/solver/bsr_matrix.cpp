@@ -1,11 +1,11 @@
 #include <blockjacobi/bsr_matrix.hpp>
 
 #include "backend/host_pattern.hpp"
+#include "core/block_pattern.hpp"
+#include "core/csr_pattern.hpp"
 #include "core/message.hpp"
 
 #include <blockjacobi/array.hpp>
-
-#include <algorithm>
 
 namespace blockjacobi {
 
@@ -13,66 +13,8 @@ namespace detail {
 
 namespace {
 
-/// Which blocks there are, and where their elements come from; see BsrView and BsrSources.
-struct BsrPattern {
-  index_t block = 0;
-  std::vector<offset_t> row_offsets{0};
-  std::vector<index_t> columns;
-  std::vector<offset_t> first;
-  std::vector<offset_t> next;  ///< empty without duplicates
-};
-
-/// The block columns of every block row, ascending.
 template <Scalar T, Offset O>
-void find_blocks(const CsrView<T, O>& m, BsrPattern& p) {
-  const O base = static_cast<O>(m.base);
-  const index_t block_rows = m.rows / p.block;
-  std::vector<index_t> last_seen(static_cast<std::size_t>(block_rows), -1);
-  for (index_t row = 0; row < block_rows; ++row) {
-    const std::size_t begin = p.columns.size();
-    const O end = m.row_offsets[static_cast<std::size_t>(row + 1) * static_cast<std::size_t>(p.block)] - base;
-    for (O k = m.row_offsets[static_cast<std::size_t>(row) * static_cast<std::size_t>(p.block)] - base; k < end; ++k) {
-      const index_t column = (m.columns[k] - static_cast<index_t>(base)) / p.block;
-      index_t& seen = last_seen[static_cast<std::size_t>(column)];
-      if (seen == row) continue;
-      seen = row;
-      p.columns.push_back(column);
-    }
-    std::sort(p.columns.begin() + static_cast<std::ptrdiff_t>(begin), p.columns.end());
-    p.row_offsets.push_back(static_cast<offset_t>(p.columns.size()));
-  }
-}
-
-/// The chains of sources, in the order of the entries.
-template <Scalar T, Offset O>
-void find_sources(const CsrView<T, O>& m, BsrPattern& p) {
-  const O base = static_cast<O>(m.base);
-  const auto b = static_cast<offset_t>(p.block);
-  p.first.assign(p.columns.size() * static_cast<std::size_t>(b * b), -1);
-  std::vector<offset_t> place(static_cast<std::size_t>(m.rows / p.block));  // of a block column in the block row
-  for (index_t row = 0; row < m.rows / p.block; ++row) {
-    for (offset_t k = p.row_offsets[static_cast<std::size_t>(row)];
-         k < p.row_offsets[static_cast<std::size_t>(row) + 1]; ++k)
-      place[static_cast<std::size_t>(p.columns[static_cast<std::size_t>(k)])] = k;
-    for (offset_t i = 0; i < b; ++i) {
-      const O* offsets = m.row_offsets + row * b + i;
-      // Backwards, so that each entry goes before the later ones of its element.
-      for (O k = offsets[1] - base; k-- > offsets[0] - base;) {
-        const index_t column = m.columns[k] - static_cast<index_t>(base);
-        const offset_t block = place[static_cast<std::size_t>(column / p.block)];
-        offset_t& source = p.first[static_cast<std::size_t>((block * b + column % p.block) * b + i)];
-        if (source >= 0) {
-          if (p.next.empty()) p.next.assign(static_cast<std::size_t>(m.nnz), -1);
-          p.next[static_cast<std::size_t>(k)] = source;
-        }
-        source = k;
-      }
-    }
-  }
-}
-
-template <Scalar T, Offset O>
-BsrPattern analyze(const Backend& backend, const CsrView<T, O>& matrix, index_t block) {
+BlockPattern analyze(const Backend& backend, const CsrView<T, O>& matrix, index_t block) {
   require_arrays("BsrMatrix", matrix);
   if (matrix.rows != matrix.cols)
     throw InvalidArgument(
@@ -84,12 +26,9 @@ BsrPattern analyze(const Backend& backend, const CsrView<T, O>& matrix, index_t 
   if (matrix.nnz > 0 && matrix.values == nullptr)
     throw InvalidArgument(detail::message("BsrMatrix: the matrix has {} entries but no values", matrix.nnz));
   const HostPattern<T, O> host("BsrMatrix", backend, matrix);
-  validate(host.view());
-  BsrPattern pattern;
-  pattern.block = block;
-  find_blocks(host.view(), pattern);
-  find_sources(host.view(), pattern);
-  return pattern;
+  const auto pattern = pattern_of(host.view());
+  require_valid("BsrMatrix", pattern);
+  return block_pattern(pattern, block);
 }
 
 index_t uniform_size(const BlockPartition& partition, index_t rows) {
@@ -111,7 +50,7 @@ index_t uniform_size(const BlockPartition& partition, index_t rows) {
 template <Scalar T>
 class BsrMatrixImpl final : public OperatorImpl<T> {
  public:
-  BsrMatrixImpl(const Backend& backend_, index_t rows_, offset_t nnz_, const BsrPattern& pattern)
+  BsrMatrixImpl(const Backend& backend_, index_t rows_, offset_t nnz_, const BlockPattern& pattern)
       : backend(backend_),
         block(pattern.block),
         nnz(nnz_),
@@ -124,9 +63,9 @@ class BsrMatrixImpl final : public OperatorImpl<T> {
 
   index_t rows() const override { return size_; }
   bool capturable() const override { return true; }
-  void apply(const T* x, T* y) const override {
-    const BsrView<T> view{size_ / block, block, row_offsets.data(), columns.data(), elements.data()};
-    krylov_ops<T>(backend).bsr_product(view, x, y);
+  void apply(const T* x, T* y) const override { krylov_ops<T>(backend).bsr_product(view(), x, y); }
+  bool residual(const T* b, const T* x, T* r) const override {
+    return krylov_ops<T>(backend).bsr_residual(view(), b, x, r);
   }
   void fill(const T* values) {
     const BsrSources sources{static_cast<offset_t>(first.size()), first.data(),
@@ -143,6 +82,7 @@ class BsrMatrixImpl final : public OperatorImpl<T> {
   Array<T> elements;
 
  private:
+  BsrView<T> view() const { return {size_ / block, block, row_offsets.data(), columns.data(), elements.data()}; }
   index_t size_;
 };
 

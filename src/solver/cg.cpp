@@ -115,7 +115,7 @@ SolveReport fcg(const LinearOperator<T>& A, const std::type_identity_t<Precondit
 template <Scalar T>
 CgWorkspace<T>::CgWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
                             const SolveOptions& options)
-    : impl_(std::make_unique<detail::EnqueuedCg<T>>(A, M, options)) {}
+    : impl_("CgWorkspace", std::make_unique<detail::EnqueuedCg<T>>(A, M, options)) {}
 template <Scalar T>
 CgWorkspace<T>::CgWorkspace(CgWorkspace&&) noexcept = default;
 template <Scalar T>

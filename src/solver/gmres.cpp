@@ -278,7 +278,7 @@ SolveReport fgmres(const LinearOperator<T>& A, const std::type_identity_t<Precon
 template <Scalar T>
 GmresWorkspace<T>::GmresWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
                                   const SolveOptions& options)
-    : impl_(std::make_unique<detail::EnqueuedGmres<T>>(A, M, detail::with_restart(options))) {}
+    : impl_("GmresWorkspace", std::make_unique<detail::EnqueuedGmres<T>>(A, M, detail::with_restart(options))) {}
 template <Scalar T>
 GmresWorkspace<T>::GmresWorkspace(GmresWorkspace&&) noexcept = default;
 template <Scalar T>

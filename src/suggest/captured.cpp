@@ -1,5 +1,6 @@
 #include "suggest/captured.hpp"
 
+#include "core/first_exception.hpp"
 #include "partition/strength_graph.hpp"
 
 #include <algorithm>
@@ -29,15 +30,16 @@ class BlockAround {
 
 /// Adds the strengths of the rows [first, last) to inside[p], for those inside the blocks of partition p, and to
 /// inside[partitions.size()].
-template <Scalar T>
-void add_rows(const CsrView<T>& matrix, const std::vector<double>& roots,
+template <Scalar T, Offset O>
+void add_rows(const CsrView<T, O>& matrix, const std::vector<double>& roots,
               const std::vector<const BlockPartition*>& partitions, index_t first, index_t last, double* inside) {
+  const auto base = static_cast<index_t>(matrix.base);
   std::vector<BlockAround> around;
   for (const BlockPartition* blocks : partitions) around.emplace_back(*blocks, first);
   for (index_t i = first; i < last; ++i) {
     for (BlockAround& block : around) block.move_to(i);
-    for (offset_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k) {
-      const index_t j = matrix.columns[k];
+    for (O k = matrix.row_offsets[i] - base; k < matrix.row_offsets[i + 1] - base; ++k) {
+      const index_t j = matrix.columns[k] - base;
       if (j == i) continue;
       const double weight = strength(static_cast<double>(std::abs(matrix.values[k])),
                                      roots[static_cast<std::size_t>(i)] * roots[static_cast<std::size_t>(j)]);
@@ -51,18 +53,22 @@ void add_rows(const CsrView<T>& matrix, const std::vector<double>& roots,
 
 }  // namespace
 
-template <Scalar T>
-std::vector<double> captured_weights(const CsrMatrix<T>& matrix, const std::vector<const BlockPartition*>& partitions,
+template <Scalar T, Offset O>
+std::vector<double> captured_weights(const CsrView<T, O>& matrix, const std::vector<const BlockPartition*>& partitions,
                                      int threads) {
   std::vector<double> roots = row_scales(matrix, threads);
   for (double& scale : roots) scale = std::sqrt(scale);
-  const index_t rows = matrix.rows(), chunks = (rows + chunk_rows - 1) / chunk_rows;
+  const index_t rows = matrix.rows, chunks = (rows + chunk_rows - 1) / chunk_rows;
   const std::size_t width = partitions.size() + 1;
   std::vector<double> sums(static_cast<std::size_t>(chunks) * width);
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (matrix.nnz() > 16384)
+  FirstException failure;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (matrix.nnz > 16384)
   for (index_t c = 0; c < chunks; ++c)
-    add_rows(matrix.view(), roots, partitions, c * chunk_rows, std::min(rows, (c + 1) * chunk_rows),
-             sums.data() + static_cast<std::size_t>(c) * width);
+    failure.run([&] {
+      add_rows(matrix, roots, partitions, c * chunk_rows, std::min(rows, (c + 1) * chunk_rows),
+               sums.data() + static_cast<std::size_t>(c) * width);
+    });
+  failure.rethrow();
 
   std::vector<double> total(width);
   for (std::size_t k = 0; k < sums.size(); ++k) total[k % width] += sums[k];
@@ -72,12 +78,16 @@ std::vector<double> captured_weights(const CsrMatrix<T>& matrix, const std::vect
   return total;
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T) \
-  template std::vector<double> captured_weights(const CsrMatrix<T>&, const std::vector<const BlockPartition*>&, int)
+#define BLOCKJACOBI_INSTANTIATE_FOR(T, O) \
+  template std::vector<double> captured_weights(const CsrView<T, O>&, const std::vector<const BlockPartition*>&, int)
+#define BLOCKJACOBI_INSTANTIATE(T)              \
+  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int32_t); \
+  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int64_t)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);
 BLOCKJACOBI_INSTANTIATE(std::complex<double>);
 #undef BLOCKJACOBI_INSTANTIATE
+#undef BLOCKJACOBI_INSTANTIATE_FOR
 
 }  // namespace blockjacobi::detail

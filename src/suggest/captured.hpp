@@ -7,10 +7,10 @@
 
 namespace blockjacobi::detail {
 
-/// `captured` of BlockCandidate for every partition, in one pass over the matrix. The same bits for any number of
-/// threads.
-template <Scalar T>
-std::vector<double> captured_weights(const CsrMatrix<T>& matrix, const std::vector<const BlockPartition*>& partitions,
+/// `captured` of BlockCandidate for every partition, in one pass over a canonical matrix on the host. The same bits for
+/// any number of threads.
+template <Scalar T, Offset O>
+std::vector<double> captured_weights(const CsrView<T, O>& matrix, const std::vector<const BlockPartition*>& partitions,
                                      int threads);
 
 }  // namespace blockjacobi::detail

@@ -1,5 +1,7 @@
 #include "suggest/cost_model.hpp"
 
+#include "core/shared/tiny_order.hpp"
+
 #include <algorithm>
 
 namespace blockjacobi::detail {
@@ -27,7 +29,6 @@ constexpr double cuda_setup_latency = 0.12e-3, cuda_cg_start = 0.2e-3, cuda_gmre
 constexpr double cuda_block_seconds = 10e-9, cuda_large_setup_latency = 0.2e-3, cuda_large_entry_seconds = 2.3e-9;
 constexpr double cuda_partition_latency = 0.08e-3, cuda_entry_seconds = 0.1e-9;
 constexpr double cuda_transfer_latency = 50e-6, cuda_transfer_seconds = 0.08e-9;
-constexpr index_t cuda_large = 32;
 
 double sum_of_powers(const BlockPartition& blocks, int power) {
   double sum = 0.0;
@@ -93,7 +94,7 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
   model.partition_latency = cuda_partition_latency;
   model.transfer_latency = cuda_transfer_latency;
   model.transfer_seconds = cuda_transfer_seconds;
-  model.large = cuda_large;
+  model.large = detail::largest_tiny_order;
   model.large_latency = device.large;
   model.large_setup_latency = cuda_large_setup_latency;
   model.large_entry_seconds = cuda_large_entry_seconds;

@@ -39,50 +39,24 @@ double predicted_iterations(index_t iterations, double reduction, double rtol) {
 
 namespace {
 
-template <class E>
-Array<E> copy_of(const Backend& backend, std::span<const E> elements) {
-  Array<E> copy(backend, elements.size());
-  copy.copy_from_host(elements.data());
-  return copy;
-}
-
-/// A matrix in the backend's memory, once for product and blocks.
-template <Scalar T>
-class Resident {
- public:
-  Resident(const Backend& backend, const CsrMatrix<T>& matrix)
-      : offsets_(copy_of(backend, matrix.row_offsets())),
-        columns_(copy_of(backend, matrix.columns())),
-        values_(copy_of(backend, matrix.values())),
-        view_(matrix.view()) {
-    view_.row_offsets = offsets_.data();
-    view_.columns = columns_.data();
-    view_.values = values_.data();
-    view_.space = backend.memory_space();
-  }
-  const CsrView<T>& view() const { return view_; }
-
- private:
-  Array<offset_t> offsets_;
-  Array<index_t> columns_;
-  Array<T> values_;
-  CsrView<T> view_;
-};
-
 /// z = D^-1 r, as scalar Jacobi with SingularPolicy::scalar_jacobi.
 template <Scalar T>
-Preconditioner<T> diagonal(const Backend& host, const CsrMatrix<T>& matrix) {
-  std::vector<T> inverse(static_cast<std::size_t>(matrix.rows()), T(1));
-  const auto view = matrix.view();
-  for (index_t i = 0; i < view.rows; ++i) {
-    const index_t* const begin = view.columns + view.row_offsets[i];
-    const index_t* const end = view.columns + view.row_offsets[i + 1];
-    const index_t* const found = std::lower_bound(begin, end, i);
-    if (found == end || *found != i) continue;
-    const T reciprocal = T(1) / view.values[found - view.columns];
-    if (std::isfinite(std::abs(reciprocal))) inverse[static_cast<std::size_t>(i)] = reciprocal;
-  }
-  return {host, matrix.rows(), [inverse = std::move(inverse)](VectorView<const T> r, VectorView<T> z) {
+Preconditioner<T> diagonal(const SparseMatrix<T>& A) {
+  std::vector<T> inverse(static_cast<std::size_t>(A.rows()), T(1));
+  std::visit(
+      [&](const auto& m) {
+        const auto base = static_cast<index_t>(m.base);
+        for (index_t i = 0; i < m.rows; ++i) {
+          const index_t* const begin = m.columns + (m.row_offsets[i] - base);
+          const index_t* const end = m.columns + (m.row_offsets[i + 1] - base);
+          const index_t* const found = std::lower_bound(begin, end, i + base);
+          if (found == end || *found != i + base) continue;
+          const T reciprocal = T(1) / m.values[found - m.columns];
+          if (std::isfinite(std::abs(reciprocal))) inverse[static_cast<std::size_t>(i)] = reciprocal;
+        }
+      },
+      A.view());
+  return {A.backend(), A.rows(), [inverse = std::move(inverse)](VectorView<const T> r, VectorView<T> z) {
             for (std::size_t i = 0; i < inverse.size(); ++i) z.data[i] = inverse[i] * r.data[i];
           }};
 }
@@ -114,39 +88,28 @@ ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const st
   return result;
 }
 
+}  // namespace
+
 template <Scalar T>
-ProbeResult run_blocks(const Backend& backend, const CsrView<T>& matrix, const BlockPartition& blocks,
-                       const std::vector<T>& b, const SuggestOptions& options, index_t most_iterations) {
-  const LinearOperator<T> A(backend, matrix);
+ProbeResult probe_diagonal(const SparseMatrix<T>& A, const std::vector<T>& b, const SuggestOptions& options,
+                           index_t most_iterations) {
+  return run(LinearOperator<T>(A), diagonal(A), b, options, most_iterations);
+}
+
+template <Scalar T>
+ProbeResult probe_blocks(const SparseMatrix<T>& A, const BlockPartition& blocks, const std::vector<T>& b,
+                         const SuggestOptions& options, index_t most_iterations) {
   try {
-    const BlockJacobi<T> M(backend, matrix, blocks, {.singular = options.singular, .check_pattern = false});
-    return run(A, Preconditioner<T>(M), b, options, most_iterations);
+    const BlockJacobi<T> M(A, blocks, {.singular = options.singular, .check_pattern = false});
+    return run(LinearOperator<T>(A), Preconditioner<T>(M), b, options, most_iterations);
   } catch (const SingularBlock&) {  // with SingularPolicy::fail
     return {.failed = true, .predicted = std::numeric_limits<double>::infinity()};
   }
 }
 
-}  // namespace
-
-template <Scalar T>
-ProbeResult probe_diagonal(const LinearOperator<T>& A, const CsrMatrix<T>& matrix, const std::vector<T>& b,
-                           const SuggestOptions& options, index_t most_iterations) {
-  return run(A, diagonal(A.backend(), matrix), b, options, most_iterations);
-}
-
-template <Scalar T>
-ProbeResult probe_blocks(const Backend& backend, const CsrMatrix<T>& matrix, const BlockPartition& blocks,
-                         const std::vector<T>& b, const SuggestOptions& options, index_t most_iterations) {
-  if (backend.kind() == BackendKind::host)
-    return run_blocks(backend, matrix.view(), blocks, b, options, most_iterations);
-  const Resident<T> resident(backend, matrix);
-  return run_blocks(backend, resident.view(), blocks, b, options, most_iterations);
-}
-
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                                     \
-  template ProbeResult probe_diagonal(const LinearOperator<T>&, const CsrMatrix<T>&, const std::vector<T>&,            \
-                                      const SuggestOptions&, index_t);                                                 \
-  template ProbeResult probe_blocks(const Backend&, const CsrMatrix<T>&, const BlockPartition&, const std::vector<T>&, \
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                                    \
+  template ProbeResult probe_diagonal(const SparseMatrix<T>&, const std::vector<T>&, const SuggestOptions&, index_t); \
+  template ProbeResult probe_blocks(const SparseMatrix<T>&, const BlockPartition&, const std::vector<T>&,             \
                                     const SuggestOptions&, index_t)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

@@ -20,14 +20,14 @@ struct ProbeResult {
 double predicted_iterations(index_t iterations, double reduction, double rtol);
 
 /// Solves A x = b with scalar Jacobi for at most so many iterations, and until ||r|| / ||b|| is below
-/// rtol^(probe_share / 2), but for one at least. A is `matrix` on the host: the diagonal needs no set-up there.
+/// rtol^(probe_share / 2), but for one at least. A is on the host: the diagonal needs no set-up there.
 template <Scalar T>
-ProbeResult probe_diagonal(const LinearOperator<T>& A, const CsrMatrix<T>& matrix, const std::vector<T>& b,
-                           const SuggestOptions& options, index_t most_iterations);
+ProbeResult probe_diagonal(const SparseMatrix<T>& A, const std::vector<T>& b, const SuggestOptions& options,
+                           index_t most_iterations);
 
-/// The same with these blocks, on the backend.
+/// The same with these blocks, on the backend of the matrix.
 template <Scalar T>
-ProbeResult probe_blocks(const Backend& backend, const CsrMatrix<T>& matrix, const BlockPartition& blocks,
-                         const std::vector<T>& b, const SuggestOptions& options, index_t most_iterations);
+ProbeResult probe_blocks(const SparseMatrix<T>& A, const BlockPartition& blocks, const std::vector<T>& b,
+                         const SuggestOptions& options, index_t most_iterations);
 
 }  // namespace blockjacobi::detail

@@ -25,8 +25,8 @@ constexpr double most_iterations = 300.0;
 /// Predictions closer than that are the same.
 constexpr double nearly = 1.05;
 
-template <Scalar T>
-void require_arguments(const CsrMatrix<T>& matrix, const SuggestOptions& o) {
+template <class Matrix>
+void require_arguments(const Matrix& matrix, const SuggestOptions& o) {
   if (matrix.rows() != matrix.cols())
     throw InvalidArgument(
         detail::message("suggest: the matrix is {} x {}, must be square", matrix.rows(), matrix.cols()));
@@ -73,21 +73,20 @@ std::vector<T> random_right_hand_side(const LinearOperator<T>& A) {
 template <Scalar T>
 class Study {
  public:
-  Study(const Backend& backend, const CsrMatrix<T>& matrix, const SuggestOptions& options)
-      : backend_(backend),
-        host_(backend.kind() == BackendKind::host ? backend : Backend::host()),
-        matrix_(matrix),
+  /// The matrix on its backend, and on the host.
+  Study(const SparseMatrix<T>& matrix, const SparseMatrix<T>& host, const SuggestOptions& options)
+      : matrix_(matrix),
+        host_(host),
         options_(options),
-        cost_(detail::cost_model(backend, matrix.rows(), matrix.nnz(), sizeof(T), options)),
-        host_cost_(backend.kind() == BackendKind::host ? cost_ : host_cost_of(options)) {
+        cost_(detail::cost_model(matrix.backend(), matrix.rows(), matrix.nnz(), sizeof(T), options)),
+        host_cost_(is_on_host() ? cost_ : host_cost_of(options)) {
     const index_t n = matrix.rows();
     add("scalar", BlockPartition::uniform(n, 1), 0.0);
     for (const index_t size : {8, 16, 32})
       add(detail::message("detect {}", size), BlockPartition::detect(matrix, size), 1.0);
     for (const index_t size : {8, 32, 64})
       add(detail::message("uniform {}", size), BlockPartition::uniform(n, size), 0.0);
-    if (backend.kind() == BackendKind::host)
-      add("coupled 32", BlockPartition::detect(matrix, DetectOptions{.merge = Merge::coupled}), 4.0);
+    if (is_on_host()) add("coupled 32", BlockPartition::detect(matrix, DetectOptions{.merge = Merge::coupled}), 4.0);
     weigh();
   }
 
@@ -99,6 +98,7 @@ class Study {
   }
 
  private:
+  bool is_on_host() const { return matrix_.backend().kind() == BackendKind::host; }
   std::vector<BlockCandidate>& candidates() { return suggestion_.candidates; }
   BlockCandidate& scalar() { return candidates().front(); }
 
@@ -115,14 +115,17 @@ class Study {
   void weigh() {
     std::vector<const BlockPartition*> partitions;
     for (const BlockCandidate& c : candidates()) partitions.push_back(&c.blocks);
-    const std::vector<double> captured = detail::captured_weights(matrix_, partitions, host_.threads());
+    const auto weights = [&](const auto& host) {
+      return detail::captured_weights(host, partitions, host_.backend().threads());
+    };
+    const std::vector<double> captured = std::visit(weights, host_.view());
     for (std::size_t i = 0; i < captured.size(); ++i) candidates()[i].captured = captured[i];
   }
 
   /// What the user says of bandwidth and latency is said of the device.
   detail::CostModel host_cost_of(SuggestOptions options) const {
     options.bandwidth = options.latency = 0.0;
-    return detail::cost_model(host_, matrix_.rows(), matrix_.nnz(), sizeof(T), options);
+    return detail::cost_model(host_.backend(), matrix_.rows(), matrix_.nnz(), sizeof(T), options);
   }
 
   /// Scalar Jacobi, and the choice that could take its place; alone the latter would say too little.
@@ -130,15 +133,14 @@ class Study {
     const auto start = std::chrono::steady_clock::now();
     std::vector<T> b;
     probe(scalar(), host_cost_.diagonal_probe(scalar().blocks), [&](index_t most) {
-      const LinearOperator<T> A(host_, matrix_);
-      b = random_right_hand_side(A);
-      return detail::probe_diagonal(A, matrix_, b, options_, most);
+      b = random_right_hand_side(LinearOperator<T>(host_));
+      return detail::probe_diagonal(host_, b, options_, most);
     });
     if (!scalar().probed) return;
     rival_ = rival();
     BlockCandidate& other = candidates()[rival_];
     probe(other, cost_.probe(other),
-          [&](index_t most) { return detail::probe_blocks(backend_, matrix_, other.blocks, b, options_, most); });
+          [&](index_t most) { return detail::probe_blocks(matrix_, other.blocks, b, options_, most); });
     suggestion_.probe_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
@@ -162,14 +164,18 @@ class Study {
 
   /// What is probed beside scalar Jacobi: on the host, where the bytes of an iteration count, coupled blocks; on CUDA
   /// the one that the couplings speak for.
-  std::size_t rival() { return backend_.kind() == BackendKind::host ? candidates().size() - 1 : fastest(1); }
+  std::size_t rival() { return is_on_host() ? candidates().size() - 1 : fastest(1); }
 
   /// Of the candidates from the first-th on.
   std::size_t fastest(std::size_t first = 0) {
-    const auto by_seconds = [](const BlockCandidate& a, const BlockCandidate& b) { return a.seconds < b.seconds; };
     const auto begin = candidates().begin();
     return static_cast<std::size_t>(
-        std::min_element(begin + static_cast<std::ptrdiff_t>(first), candidates().end(), by_seconds) - begin);
+        std::min_element(begin + static_cast<std::ptrdiff_t>(first), candidates().end(), is_better) - begin);
+  }
+
+  /// One that gained nothing is predicted to take for ever as well, but did not break down.
+  static bool is_better(const BlockCandidate& a, const BlockCandidate& b) {
+    return a.failed != b.failed ? b.failed : a.seconds < b.seconds;
   }
 
   /// Iterations by what it captures.
@@ -202,7 +208,7 @@ class Study {
     const BlockCandidate& other = candidates()[rival_];
     const bool both_failed = scalar().failed && other.failed;
     if (rival_ != 0 && scalar().probed && other.probed && !both_failed) {
-      suggestion_.recommended = other.seconds < scalar().seconds ? rival_ : 0;
+      suggestion_.recommended = is_better(other, scalar()) ? rival_ : 0;
       return;
     }
     suggestion_.recommended = fastest();
@@ -212,9 +218,7 @@ class Study {
         suggestion_.recommended = i;
   }
 
-  const Backend& backend_;
-  Backend host_;
-  const CsrMatrix<T>& matrix_;
+  SparseMatrix<T> matrix_, host_;
   SuggestOptions options_;
   detail::CostModel cost_, host_cost_;
   Suggestion suggestion_;
@@ -227,12 +231,22 @@ class Study {
 }  // namespace
 
 template <Scalar T>
-Suggestion suggest(const Backend& backend, const CsrMatrix<T>& matrix, const SuggestOptions& options) {
+Suggestion suggest(const SparseMatrix<T>& matrix, const SuggestOptions& options) {
   require_arguments(matrix, options);
-  return Study<T>(backend, matrix, options).run();
+  if (matrix.backend().kind() == BackendKind::host) return Study<T>(matrix, matrix, options).run();
+  return Study<T>(matrix, SparseMatrix<T>(Backend::host(), matrix.to_host()), options).run();
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T) \
+template <Scalar T>
+Suggestion suggest(const Backend& backend, const CsrMatrix<T>& matrix, const SuggestOptions& options) {
+  require_arguments(matrix, options);
+  const auto A = SparseMatrix<T>::adopt(backend, matrix);
+  if (backend.kind() == BackendKind::host) return Study<T>(A, A, options).run();
+  return Study<T>(A, SparseMatrix<T>::adopt(Backend::host(), matrix), options).run();
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                            \
+  template Suggestion suggest(const SparseMatrix<T>&, const SuggestOptions&); \
   template Suggestion suggest(const Backend&, const CsrMatrix<T>&, const SuggestOptions&)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

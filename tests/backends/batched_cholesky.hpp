@@ -76,4 +76,20 @@ std::vector<Dense<T>> spd_inverses(const Backend& backend, Triangle triangle, co
   return x.matrices();
 }
 
+/// Unpacks LAPACK's packed triangle from the start of the storage of x.
+template <Scalar T>
+Dense<T> unpacked(Triangle triangle, const T* packed, index_t n) {
+  Dense<T> full(n, n);
+  for (index_t j = 0; j < n; ++j)
+    for (index_t i = triangle == Triangle::lower ? j : 0; i < (triangle == Triangle::lower ? n : j + 1); ++i) {
+      full(i, j) = *packed++;
+      full(j, i) = Eigen::numext::conj(full(i, j));
+    }
+  for (index_t i = 0; i < n; ++i) {
+    EXPECT_EQ(std::imag(full(i, i)), 0);
+    full(i, i) = T(std::real(full(i, i)));
+  }
+  return full;
+}
+
 }  // namespace blockjacobi::test

@@ -59,7 +59,7 @@ void expect_first_indefinite_minor(const Backend& backend, const std::vector<ind
     }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallCholeskyNamesTheFirstIndefiniteMinor) {
+TYPED_TEST(BatchedOnBackend, CholeskyNamesTheFirstIndefiniteMinor) {
   expect_first_indefinite_minor<typename TypeParam::Scalar>(this->make_backend(), few_batched_orders());
 }
 
@@ -67,7 +67,7 @@ TYPED_TEST(BatchedOnBackend, CholeskyOfEveryOrderNamesTheFirstIndefiniteMinor) {
   expect_first_indefinite_minor<typename TypeParam::Scalar>(this->make_backend(), all_batched_orders());
 }
 
-TYPED_TEST(BatchedOnBackend, SmallCholeskyFactorsUpToTheIndefiniteMinor) {
+TYPED_TEST(BatchedOnBackend, CholeskyFactorsUpToTheIndefiniteMinor) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(208);
@@ -98,7 +98,7 @@ TYPED_TEST(BatchedOnBackend, SmallCholeskyFactorsUpToTheIndefiniteMinor) {
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallInverseFromASingularCholeskyFactor) {
+TYPED_TEST(BatchedOnBackend, InverseFromASingularCholeskyFactor) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   for (const index_t n : {6, 45, 101})

@@ -46,7 +46,7 @@ TYPED_TEST(BatchedOnBackend, SolvesFromCholesky) {
       expect_solves<typename TypeParam::Scalar>(this->make_backend(), n, columns, random);
 }
 
-TYPED_TEST(BatchedOnBackend, SmallSolvesAboveOrder32FromCholesky) {
+TYPED_TEST(BatchedOnBackend, SolvesAboveOrder32FromCholesky) {
   Random random(209);
   for (const index_t columns : {1, 2, 3, 6})
     expect_solves<typename TypeParam::Scalar>(this->make_backend(), 45, columns, random);
@@ -57,7 +57,7 @@ TYPED_TEST(BatchedOnBackend, SolvesManyRightHandSidesFromCholesky) {
   for (const index_t n : large_orders) expect_solves<typename TypeParam::Scalar>(this->make_backend(), n, 37, random);
 }
 
-TYPED_TEST(BatchedOnBackend, SmallSolvesFromCholeskyOfMixedOrder) {
+TYPED_TEST(BatchedOnBackend, SolvesFromCholeskyOfMixedOrder) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(208);

@@ -67,7 +67,7 @@ TYPED_TEST(BatchedOnBackend, CholeskyOfLargeMatrices) {
 }
 
 /// Tiny and large matrices in one batch, some indefinite.
-TYPED_TEST(BatchedOnBackend, SmallCholeskyOfTinyAndLargeMatrices) {
+TYPED_TEST(BatchedOnBackend, CholeskyOfTinyAndLargeMatrices) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(209);
@@ -123,7 +123,7 @@ void expect_cholesky_of_many_matrices(const Backend& backend, const std::vector<
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallCholeskyOfManyMatrices) {
+TYPED_TEST(BatchedOnBackend, CholeskyOfManyMatrices) {
   expect_cholesky_of_many_matrices<typename TypeParam::Scalar>(this->make_backend(), few_batched_orders());
 }
 
@@ -148,7 +148,7 @@ TYPED_TEST(BatchedOnBackend, TwoRunsOfCholeskyGiveTheSameBits) {
     }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallCholeskyOfSubnormalMatrices) {
+TYPED_TEST(BatchedOnBackend, CholeskyOfSubnormalMatrices) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   const Backend backend = this->make_backend();

@@ -1,4 +1,4 @@
-#include "support/batch.hpp"
+#include "backends/batched_inverse.hpp"
 #include "support/hard_matrices.hpp"
 #include "support/reference_lu.hpp"
 #include "support/shapes.hpp"
@@ -7,36 +7,6 @@ namespace blockjacobi::test {
 namespace {
 
 TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
-
-/// What inverse, or getrf and getri, gave for one batch.
-template <Scalar T>
-struct Inverses {
-  std::vector<Dense<T>> x;
-  std::vector<int> info;
-  bool padding_untouched = false;
-};
-
-enum class InverseBy { fused, factors };
-
-template <Scalar T>
-Inverses<T> inverted(const Backend& backend, const std::vector<Dense<T>>& matrices, InverseBy by, bool in_place,
-                     const BatchForm& form = {}) {
-  const TestBatch<T> a(backend, matrices, form), other(backend, TestBatch<T>::nan_like(matrices), form);
-  const TestBatch<T>& x = in_place ? a : other;
-  Array<int> info(backend, matrices.size());
-  if (by == InverseBy::fused) {
-    batched::inverse(backend, a.view(), x.view_for(a), info.data());
-  } else {
-    Array<index_t> ipiv(backend, static_cast<std::size_t>(a.view().rows) * matrices.size());
-    batched::getrf(backend, a.view(), ipiv.data(), info.data());
-    batched::getri(backend, a.view(), ipiv.data(), x.view_for(a), info.data());
-  }
-  if (!in_place && by == InverseBy::fused) {
-    const auto input = a.matrices();
-    for (std::size_t k = 0; k < matrices.size(); ++k) EXPECT_TRUE(same_bits(input[k], matrices[k]));
-  }
-  return {x.matrices(), info.to_host(), a.padding_untouched() && other.padding_untouched()};
-}
 
 TYPED_TEST(BatchedOnBackend, InversesOfHardMatrices) {
   using T = typename TypeParam::Scalar;
@@ -97,7 +67,7 @@ void expect_inverses_by_panels(const Backend& backend, index_t n, bool in_place,
 }
 
 /// Of each way to have a matrix an order with each form.
-TYPED_TEST(BatchedOnBackend, SmallInversesByPanels) {
+TYPED_TEST(BatchedOnBackend, InversesByPanels) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   for (const index_t n : {41, 63, 80, 97}) {
@@ -128,7 +98,7 @@ TYPED_TEST(BatchedOnBackend, InversesOfFewAndOfManyByPanels) {
 }
 
 /// With the kernels for many matrices of such orders.
-TYPED_TEST(BatchedOnBackend, SmallInversesByPanelsAmongMany) {
+TYPED_TEST(BatchedOnBackend, InversesByPanelsAmongMany) {
   using T = typename TypeParam::Scalar;
   Random random(121);
   for (const auto& [n, in_place] : {std::pair<index_t, bool>{97, true}, {132, true}, {132, false}}) {
@@ -164,7 +134,7 @@ void expect_inverses_beside_a_singular_one(const Backend& backend, index_t n, st
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallInversesOfFewMatricesWithASingularOne) {
+TYPED_TEST(BatchedOnBackend, InversesOfFewMatricesWithASingularOne) {
   using T = typename TypeParam::Scalar;
   Random random(116);
   for (const index_t n : {13, 17, 18, 24})
@@ -172,7 +142,7 @@ TYPED_TEST(BatchedOnBackend, SmallInversesOfFewMatricesWithASingularOne) {
       expect_inverses_beside_a_singular_one<T>(this->make_backend(), n, count, random);
 }
 
-TYPED_TEST(BatchedOnBackend, SmallInversesOfTinyMatricesWithASingularOne) {
+TYPED_TEST(BatchedOnBackend, InversesOfTinyMatricesWithASingularOne) {
   using T = typename TypeParam::Scalar;
   Random random(117);
   for (const index_t n : {1, 2, 3, 4})
@@ -192,7 +162,7 @@ void expect_exact_inverses_of_permutations(const Backend& backend, const std::ve
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallInverseOfAPermutationIsExact) {
+TYPED_TEST(BatchedOnBackend, InverseOfAPermutationIsExact) {
   std::vector<index_t> orders = all_batched_orders();
   std::erase_if(orders, [](index_t n) { return n > 48; });
   expect_exact_inverses_of_permutations<typename TypeParam::Scalar>(this->make_backend(), orders);
@@ -203,7 +173,7 @@ TYPED_TEST(BatchedOnBackend, InverseOfALargePermutationIsExact) {
 }
 
 /// Inverses whose elements exceed the range that the elements of a leave when the largest is scaled to 1.
-TYPED_TEST(BatchedOnBackend, SmallInversesFarAboveTheirMatrices) {
+TYPED_TEST(BatchedOnBackend, InversesFarAboveTheirMatrices) {
   using T = typename TypeParam::Scalar;
   const auto far = static_cast<real_t<T>>(sizeof(real_t<T>) == 4 ? 1e20 : 1e160);
   const auto tolerance = 4 * std::numeric_limits<real_t<T>>::epsilon();
@@ -245,7 +215,7 @@ void expect_inverses_in_form(const Backend& backend, const BatchForm& form, inde
 constexpr index_t largest_orders[] = {50, 61, 90};
 
 /// One of them with each form.
-TYPED_TEST(BatchedOnBackend, SmallInversesInEveryFormOfBatch) {
+TYPED_TEST(BatchedOnBackend, InversesInEveryFormOfBatch) {
   using T = typename TypeParam::Scalar;
   for (std::size_t k = 0; k < batch_forms.size(); ++k)
     expect_inverses_in_form<T>(this->make_backend(), batch_forms[k], largest_orders[k % 3], 2);
@@ -296,7 +266,7 @@ void expect_undisturbed_inverses(const Backend& backend, const std::vector<index
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallInversesBesideSingularMatricesAndNan) {
+TYPED_TEST(BatchedOnBackend, InversesBesideSingularMatricesAndNan) {
   expect_undisturbed_inverses<typename TypeParam::Scalar>(this->make_backend(), few_batched_orders());
 }
 
@@ -335,7 +305,7 @@ void expect_non_finite_inverses(const Backend& backend, const std::vector<index_
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallInversesOfNonFiniteMatricesAreNotFinite) {
+TYPED_TEST(BatchedOnBackend, InversesOfNonFiniteMatricesAreNotFinite) {
   expect_non_finite_inverses<typename TypeParam::Scalar>(this->make_backend(), {1, 2, 4, 7, 16, 21, 32, 33, 64});
 }
 
@@ -344,7 +314,7 @@ TYPED_TEST(BatchedOnBackend, InversesOfNonFiniteMatricesOfEveryOrderAreNotFinite
 }
 
 /// A regular matrix whose inverse passes the range.
-TYPED_TEST(BatchedOnBackend, SmallInversesThatOverflowAreNotFiniteWithInfoZero) {
+TYPED_TEST(BatchedOnBackend, InversesThatOverflowAreNotFiniteWithInfoZero) {
   using T = typename TypeParam::Scalar;
   for (const index_t n : {1, 2, 5, 16, 32}) {
     Dense<T> a = Dense<T>::Identity(n, n);
@@ -358,7 +328,7 @@ TYPED_TEST(BatchedOnBackend, SmallInversesThatOverflowAreNotFiniteWithInfoZero) 
 }
 
 /// Singular but for rounding in single precision: the promise does not ask for the condition.
-TYPED_TEST(BatchedOnBackend, SmallInversesOfHilbertMatrices) {
+TYPED_TEST(BatchedOnBackend, InversesOfHilbertMatrices) {
   using T = typename TypeParam::Scalar;
   for (const index_t n : {5, 6, 7, 8}) {
     const Dense<T> a = hilbert<T>(n);
@@ -373,7 +343,7 @@ TYPED_TEST(BatchedOnBackend, SmallInversesOfHilbertMatrices) {
 }
 
 /// One pivot, or all, below the normal range, their reciprocals within it.
-TYPED_TEST(BatchedOnBackend, SmallInversesOfSubnormalPivots) {
+TYPED_TEST(BatchedOnBackend, InversesOfSubnormalPivots) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   const R pivot = R(0.75) * std::numeric_limits<R>::min();

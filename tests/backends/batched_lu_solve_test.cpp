@@ -83,20 +83,20 @@ TYPED_TEST(BatchedOnBackend, SolvesFewRightHandSidesFromLu) {
 }
 
 /// Up to 4 right-hand sides CUDA has other kernels.
-TYPED_TEST(BatchedOnBackend, SmallSolvesAboveOrder32FromLu) {
+TYPED_TEST(BatchedOnBackend, SolvesAboveOrder32FromLu) {
   Random random(111);
   for (const index_t columns : {1, 3, 5, 35})
     expect_solves<typename TypeParam::Scalar>(this->make_backend(), 77, columns, 2, random);
 }
 
 /// From 385 on CUDA has other kernels.
-TYPED_TEST(BatchedOnBackend, SmallSolveOfALargeMatrixFromLu) {
+TYPED_TEST(BatchedOnBackend, SolveOfALargeMatrixFromLu) {
   Random random(112);
   for (const index_t columns : {1, 5})
     expect_solves<typename TypeParam::Scalar>(this->make_backend(), 420, columns, 1, random);
 }
 
-TYPED_TEST(BatchedOnBackend, SmallSolvesFromASingularLu) {
+TYPED_TEST(BatchedOnBackend, SolvesFromASingularLu) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   for (const index_t n : {6, 45, 101})
@@ -145,7 +145,7 @@ void expect_solves_of_mixed_order(const Backend& backend, const std::vector<inde
     }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallSolvesOfMixedOrder) {
+TYPED_TEST(BatchedOnBackend, SolvesOfMixedOrder) {
   for (const index_t columns : {1, 2, 6})
     expect_solves_of_mixed_order<typename TypeParam::Scalar>(this->make_backend(), {32, 70}, columns);
 }

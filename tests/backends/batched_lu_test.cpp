@@ -1,4 +1,4 @@
-#include "support/batch.hpp"
+#include "backends/batched_lu.hpp"
 #include "support/hard_matrices.hpp"
 #include "support/reference_lu.hpp"
 #include "support/shapes.hpp"
@@ -7,48 +7,6 @@ namespace blockjacobi::test {
 namespace {
 
 TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
-
-/// What getrf gave for one batch.
-template <Scalar T>
-struct LuFactors {
-  std::vector<Dense<T>> lu;
-  std::vector<std::vector<index_t>> ipiv;  // 1-based
-  std::vector<int> info;
-  bool padding_untouched = false;
-};
-
-template <Scalar T>
-LuFactors<T> factored(const Backend& backend, const std::vector<Dense<T>>& matrices, const BatchForm& form = {}) {
-  const TestBatch<T> batch(backend, matrices, form);
-  const auto rows = static_cast<std::size_t>(batch.view().rows);
-  Array<index_t> ipiv(backend, rows * matrices.size());
-  Array<int> info(backend, matrices.size());
-  batched::getrf(backend, batch.view(), ipiv.data(), info.data());
-  LuFactors<T> result{batch.matrices(), {}, info.to_host(), batch.padding_untouched()};
-  const std::vector<index_t> pivots = ipiv.to_host();
-  for (std::size_t k = 0; k < matrices.size(); ++k) {
-    const auto first = pivots.begin() + static_cast<std::ptrdiff_t>(k * rows);
-    result.ipiv.emplace_back(first, first + matrices[k].rows());
-  }
-  return result;
-}
-
-/// P A, the row interchanges in getrf's order.
-template <Scalar T>
-Dense<T> interchanged(Dense<T> a, const std::vector<index_t>& ipiv) {
-  for (std::size_t i = 0; i < ipiv.size(); ++i) a.row(static_cast<Eigen::Index>(i)).swap(a.row(ipiv[i] - 1));
-  return a;
-}
-
-/// ||P A - L U|| / (N eps ||A||).
-template <Scalar T>
-double lu_error(const Dense<T>& a, const Dense<T>& lu, const std::vector<index_t>& ipiv) {
-  const WideDense<T> factors = widened(lu);
-  WideDense<T> l = factors.template triangularView<Eigen::StrictlyLower>();
-  l.diagonal().setOnes();
-  const WideDense<T> u = factors.template triangularView<Eigen::Upper>();
-  return scaled_error<T>(widened(interchanged(a, ipiv)) - l * u, a.rows(), infinity_norm(widened(a)));
-}
 
 template <Scalar T>
 void expect_lu(const NamedMatrix<T>& a, const LuFactors<T>& factors, std::size_t k) {
@@ -80,7 +38,7 @@ TYPED_TEST(BatchedOnBackend, LuOfHardMatrices) {
   for (const index_t n : all_batched_orders()) {
     const auto matrices = hard_matrices<T>(n, random);
     for (const BatchForm& form : forms_of_order(n)) {
-      const auto factors = factored(this->make_backend(), without_names(matrices), form);
+      const auto factors = lu_factored(this->make_backend(), without_names(matrices), form);
       for (std::size_t k = 0; k < matrices.size(); ++k) expect_lu(matrices[k], factors, k);
     }
   }
@@ -91,35 +49,35 @@ TYPED_TEST(BatchedOnBackend, LuOfLargeMatrices) {
   Random random(112);
   for (const index_t n : large_orders) {
     const auto matrices = large_matrices<T>(n, random);
-    const auto factors = factored(this->make_backend(), without_names(matrices), {.padding = n % 3});
+    const auto factors = lu_factored(this->make_backend(), without_names(matrices), {.padding = n % 3});
     EXPECT_TRUE(factors.padding_untouched);
     for (std::size_t k = 0; k < matrices.size(); ++k) expect_lu(matrices[k], factors, k);
   }
 }
 
 /// Of an order that no scalar has in shared memory as a whole.
-TYPED_TEST(BatchedOnBackend, SmallLuByPanels) {
+TYPED_TEST(BatchedOnBackend, LuByPanels) {
   using T = typename TypeParam::Scalar;
   Random random(116);
   for (const bool padded : {false, true}) {
     const auto matrices = large_matrices<T>(101, random);
-    const auto factors = factored(this->make_backend(), without_names(matrices), {.padding = padded ? 3 : 0});
+    const auto factors = lu_factored(this->make_backend(), without_names(matrices), {.padding = padded ? 3 : 0});
     EXPECT_TRUE(factors.padding_untouched);
     for (std::size_t k = 0; k < matrices.size(); ++k) expect_lu(matrices[k], factors, k);
   }
 }
 
 /// Of orders that other kernels have, with so many panels that warps without rows interchange those of others.
-TYPED_TEST(BatchedOnBackend, SmallLuOfALargeMatrix) {
+TYPED_TEST(BatchedOnBackend, LuOfALargeMatrix) {
   using T = typename TypeParam::Scalar;
   Random random(118);
   for (const index_t n : {180, 257}) {
     const std::vector<NamedMatrix<T>> matrices{{"large", uniform_random<T>(n, n, random)}};
-    expect_lu(matrices[0], factored(this->make_backend(), without_names(matrices), BatchForm{}), 0);
+    expect_lu(matrices[0], lu_factored(this->make_backend(), without_names(matrices), BatchForm{}), 0);
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallLuOfTinyAndLargeMatricesInEveryFormOfBatch) {
+TYPED_TEST(BatchedOnBackend, LuOfTinyAndLargeMatricesInEveryFormOfBatch) {
   using T = typename TypeParam::Scalar;
   Random random(113);
   for (const BatchForm& form : batch_forms) {
@@ -127,13 +85,13 @@ TYPED_TEST(BatchedOnBackend, SmallLuOfTinyAndLargeMatricesInEveryFormOfBatch) {
     for (const index_t n : {7, 40, 33, 1, 32, 53})
       matrices.push_back({"form", uniform_random<T>(form.orders ? n : 53, form.orders ? n : 53, random)});
     if (form.orders) matrices.push_back({"empty", Dense<T>(0, 0)});
-    const auto factors = factored(this->make_backend(), without_names(matrices), form);
+    const auto factors = lu_factored(this->make_backend(), without_names(matrices), form);
     EXPECT_TRUE(factors.padding_untouched);
     for (std::size_t k = 0; k < matrices.size(); ++k) expect_lu(matrices[k], factors, k);
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallLuInEveryFormOfBatch) {
+TYPED_TEST(BatchedOnBackend, LuInEveryFormOfBatch) {
   using T = typename TypeParam::Scalar;
   Random random(102);
   for (const BatchForm& form : batch_forms) {
@@ -141,7 +99,7 @@ TYPED_TEST(BatchedOnBackend, SmallLuInEveryFormOfBatch) {
     for (const index_t n : {7, 1, 12, 16, 3, 9})
       matrices.push_back({"form", uniform_random<T>(form.orders ? n : 9, form.orders ? n : 9, random)});
     if (form.orders) matrices.push_back({"empty", Dense<T>(0, 0)});
-    const auto factors = factored(this->make_backend(), without_names(matrices), form);
+    const auto factors = lu_factored(this->make_backend(), without_names(matrices), form);
     EXPECT_TRUE(factors.padding_untouched);
     for (std::size_t k = 0; k < matrices.size(); ++k) expect_lu(matrices[k], factors, k);
   }
@@ -155,7 +113,7 @@ void expect_lu_of_singular(const Backend& backend, const std::vector<index_t>& o
     auto matrices = singular_matrices<T>(n, random);
     matrices.resize(std::min(count, matrices.size()));
     for (const BatchForm& form : forms_of_order(n)) {
-      const auto factors = factored(backend, matrices, form);
+      const auto factors = lu_factored(backend, matrices, form);
       for (std::size_t k = 0; k < matrices.size(); ++k) {
         SCOPED_TRACE("matrix " + std::to_string(k) + ", order " + std::to_string(n));
         EXPECT_EQ(factors.info[k], reference_lu(matrices[k]).info);
@@ -169,7 +127,7 @@ void expect_lu_of_singular(const Backend& backend, const std::vector<index_t>& o
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallLuOfSingularMatricesGoesOn) {
+TYPED_TEST(BatchedOnBackend, LuOfSingularMatricesGoesOn) {
   using T = typename TypeParam::Scalar;
   std::vector<index_t> tiny(32);
   std::iota(tiny.begin(), tiny.end(), 1);
@@ -183,7 +141,7 @@ TYPED_TEST(BatchedOnBackend, LuOfEveryKindOfSingularMatrixGoesOn) {
   expect_lu_of_singular<typename TypeParam::Scalar>(this->make_backend(), orders, 6);
 }
 
-TYPED_TEST(BatchedOnBackend, SmallLuTakesTheFirstOfEqualPivots) {
+TYPED_TEST(BatchedOnBackend, LuTakesTheFirstOfEqualPivots) {
   using T = typename TypeParam::Scalar;
   Dense<T> a = Dense<T>::Identity(5, 5);
   a.col(0) << T(1), T(-3), T(3), T(2), T(-3);
@@ -194,12 +152,12 @@ TYPED_TEST(BatchedOnBackend, SmallLuTakesTheFirstOfEqualPivots) {
     matrices.push_back(a);
     expected.push_back(2);
   }
-  const auto factors = factored(this->make_backend(), matrices);
+  const auto factors = lu_factored(this->make_backend(), matrices);
   for (std::size_t k = 0; k < matrices.size(); ++k) EXPECT_EQ(factors.ipiv[k][0], expected[k]);
 }
 
 /// Pivots that differ in the last place only, and equal ones, wherever the two rows are.
-TYPED_TEST(BatchedOnBackend, SmallLuTellsNearlyEqualPivotsApart) {
+TYPED_TEST(BatchedOnBackend, LuTellsNearlyEqualPivotsApart) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   Random random(114);
@@ -219,7 +177,7 @@ TYPED_TEST(BatchedOnBackend, SmallLuTellsNearlyEqualPivotsApart) {
           expected.push_back(1 + (other == R(1) ? std::min(i, j) : other > R(1) ? j : i));
         }
       }
-    const auto factors = factored(this->make_backend(), matrices);
+    const auto factors = lu_factored(this->make_backend(), matrices);
     for (std::size_t k = 0; k < matrices.size(); ++k) {
       ASSERT_EQ(factors.ipiv[k][0], expected[k]) << "matrix " << k << " of order " << n;
       ASSERT_LE(lu_error(matrices[k], factors.lu[k], factors.ipiv[k]), accuracy) << "matrix " << k << ", order " << n;
@@ -234,7 +192,7 @@ void expect_lu_beside_a_singular_one(const Backend& backend, index_t n, std::siz
   for (std::size_t k = 0; k < count; ++k) matrices.push_back({"random", uniform_random<T>(n, n, random)});
   const std::size_t singular = count / 2;
   matrices[singular].matrix.col(n / 2).setZero();
-  const auto factors = factored(backend, without_names(matrices));
+  const auto factors = lu_factored(backend, without_names(matrices));
   for (std::size_t k = 0; k < count; ++k) {
     if (k == singular)
       EXPECT_EQ(factors.info[k], static_cast<int>(n / 2) + 1) << count << " matrices of order " << n;
@@ -244,7 +202,7 @@ void expect_lu_beside_a_singular_one(const Backend& backend, index_t n, std::siz
 }
 
 /// Batches that fill the last warp in part.
-TYPED_TEST(BatchedOnBackend, SmallLuOfFewMatricesWithASingularOne) {
+TYPED_TEST(BatchedOnBackend, LuOfFewMatricesWithASingularOne) {
   using T = typename TypeParam::Scalar;
   Random random(115);
   for (const index_t n : {9, 13, 17, 18, 20, 24, 32})
@@ -253,7 +211,7 @@ TYPED_TEST(BatchedOnBackend, SmallLuOfFewMatricesWithASingularOne) {
 }
 
 /// The same where a warp has a matrix a lane, or two.
-TYPED_TEST(BatchedOnBackend, SmallLuOfTinyMatricesWithASingularOne) {
+TYPED_TEST(BatchedOnBackend, LuOfTinyMatricesWithASingularOne) {
   using T = typename TypeParam::Scalar;
   Random random(119);
   for (const index_t n : {1, 2, 3, 4})
@@ -262,12 +220,12 @@ TYPED_TEST(BatchedOnBackend, SmallLuOfTinyMatricesWithASingularOne) {
 }
 
 /// Singular but for rounding in single precision.
-TYPED_TEST(BatchedOnBackend, SmallLuOfHilbertMatrices) {
+TYPED_TEST(BatchedOnBackend, LuOfHilbertMatrices) {
   using T = typename TypeParam::Scalar;
   for (const index_t n : {5, 6, 7, 8}) {
     const NamedMatrix<T> a{"Hilbert", hilbert<T>(n)};
     for (const BatchForm& form : forms_of_order(n)) {
-      const auto factors = factored(this->make_backend(), std::vector<Dense<T>>(3, a.matrix), form);
+      const auto factors = lu_factored(this->make_backend(), std::vector<Dense<T>>(3, a.matrix), form);
       for (std::size_t k = 0; k < 3; ++k) expect_lu(a, factors, k);
     }
   }
@@ -279,7 +237,7 @@ TYPED_TEST(BatchedOnBackend, TwoRunsOfLuGiveTheSameBits) {
   for (const index_t n : {5, 16, 29, 75}) {
     std::vector<Dense<T>> a;
     for (int k = 0; k < 100; ++k) a.push_back(uniform_random<T>(n, n, random));
-    const auto one = factored(this->make_backend(), a), two = factored(this->make_backend(), a);
+    const auto one = lu_factored(this->make_backend(), a), two = lu_factored(this->make_backend(), a);
     EXPECT_EQ(one.ipiv, two.ipiv);
     EXPECT_EQ(one.info, two.info);
     for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(same_bits(one.lu[k], two.lu[k])) << "order " << n;

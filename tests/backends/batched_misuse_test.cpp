@@ -42,7 +42,7 @@ struct Misuse {
   MatrixBatchView<T> view, output, rhs;
 };
 
-TYPED_TEST(BatchedOnBackend, SmallMisuseOfOneOperand) {
+TYPED_TEST(BatchedOnBackend, MisuseOfOneOperand) {
   using T = typename TypeParam::Scalar;
   Misuse<T> m(this->make_backend());
   const auto spoilt = [&](auto change) {
@@ -129,7 +129,7 @@ TYPED_TEST(BatchedOnBackend, SmallMisuseOfOneOperand) {
             "batched::getrf: a: pointer to matrix 0 is null");
 }
 
-TYPED_TEST(BatchedOnBackend, SmallMisuseOfOutputs) {
+TYPED_TEST(BatchedOnBackend, MisuseOfOutputs) {
   using T = typename TypeParam::Scalar;
   Misuse<T> m(this->make_backend());
   const auto spoilt = [&](auto change) {
@@ -195,7 +195,7 @@ TYPED_TEST(BatchedOnBackend, SmallMisuseOfOutputs) {
   EXPECT_NE(spd(), "no InvalidArgument");
 }
 
-TYPED_TEST(BatchedOnBackend, SmallMisuseOfRightHandSidesAndArrays) {
+TYPED_TEST(BatchedOnBackend, MisuseOfRightHandSidesAndArrays) {
   using T = typename TypeParam::Scalar;
   Misuse<T> m(this->make_backend());
   const auto spoilt = [&](auto change) {

@@ -11,7 +11,7 @@ using batched::Op;
 
 TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
 
-TYPED_TEST(BatchedOnBackend, SmallOperandsMayInterleave) {
+TYPED_TEST(BatchedOnBackend, OperandsMayInterleave) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(402);
@@ -35,7 +35,7 @@ TYPED_TEST(BatchedOnBackend, SmallOperandsMayInterleave) {
 }
 
 /// x below A in one array, with the leading dimension of both.
-TYPED_TEST(BatchedOnBackend, SmallOperandsMayInterleaveByRows) {
+TYPED_TEST(BatchedOnBackend, OperandsMayInterleaveByRows) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const auto space = backend.memory_space();
@@ -71,7 +71,7 @@ TYPED_TEST(BatchedOnBackend, SmallOperandsMayInterleaveByRows) {
 }
 
 /// With one column the leading dimension has no meaning.
-TYPED_TEST(BatchedOnBackend, SmallOrderOneIsInPlaceWithAnyLeadingDimension) {
+TYPED_TEST(BatchedOnBackend, OrderOneIsInPlaceWithAnyLeadingDimension) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const auto space = backend.memory_space();

@@ -1,61 +1,10 @@
-#include "support/batch.hpp"
-#include "support/hard_matrices.hpp"
+#include "backends/batched_qr.hpp"
 #include "support/shapes.hpp"
 
 namespace blockjacobi::test {
 namespace {
 
 TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
-
-/// What geqrf gave for one batch.
-template <Scalar T>
-struct QrFactors {
-  std::vector<Dense<T>> qr;
-  std::vector<std::vector<T>> tau;
-  bool padding_untouched = false;
-};
-
-template <Scalar T>
-QrFactors<T> factored(const Backend& backend, const std::vector<Dense<T>>& matrices, const BatchForm& form = {}) {
-  const TestBatch<T> batch(backend, matrices, form);
-  const auto stride = static_cast<std::size_t>(std::min(batch.view().rows, batch.view().cols));
-  Array<T> tau(backend, stride * matrices.size());
-  batched::geqrf(backend, batch.view(), tau.data());
-  QrFactors<T> result{batch.matrices(), {}, batch.padding_untouched()};
-  const std::vector<T> all = tau.to_host();
-  for (std::size_t k = 0; k < matrices.size(); ++k) {
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>(k * stride);
-    result.tau.emplace_back(first, first + std::min(matrices[k].rows(), matrices[k].cols()));
-  }
-  return result;
-}
-
-/// Q = H_1 H_2 ... H_k, m x m, in long double.
-template <Scalar T>
-WideDense<T> orthogonal_factor(const Dense<T>& qr, const std::vector<T>& tau) {
-  using W = typename Wide<T>::type;
-  const auto m = qr.rows();
-  WideDense<T> q = WideDense<T>::Identity(m, m);
-  for (std::size_t k = tau.size(); k-- > 0;) {
-    const auto i = static_cast<Eigen::Index>(k);
-    WideDense<T> v = WideDense<T>::Zero(m, 1);
-    v(i) = W(1);
-    v.bottomRows(m - i - 1) = widened<T>(qr.col(i).tail(m - i - 1));
-    q -= W(tau[k]) * (v * (v.adjoint() * q)).eval();
-  }
-  return q;
-}
-
-template <Scalar T>
-void expect_qr(const NamedMatrix<T>& a, const Dense<T>& qr, const std::vector<T>& tau) {
-  const auto m = a.matrix.rows(), n = a.matrix.cols();
-  SCOPED_TRACE(a.name + ", " + std::to_string(m) + " x " + std::to_string(n));
-  const WideDense<T> q = orthogonal_factor(qr, tau), r = widened(qr).template triangularView<Eigen::Upper>();
-  const WideDense<T> wide_a = widened(a.matrix), identity = WideDense<T>::Identity(m, m);
-  EXPECT_LE(scaled_error<T>(wide_a - q * r, std::max(m, n), infinity_norm(wide_a)), accuracy);
-  EXPECT_LE(scaled_error<T>(identity - q.adjoint() * q, m, 1.0L), accuracy);
-  for (Eigen::Index i = 0; i < std::min(m, n); ++i) EXPECT_EQ(std::imag(qr(i, i)), 0) << "r_ii is real";
-}
 
 TYPED_TEST(BatchedOnBackend, QrOfHardMatrices) {
   using T = typename TypeParam::Scalar;
@@ -68,31 +17,10 @@ TYPED_TEST(BatchedOnBackend, QrOfHardMatrices) {
     matrices.back().matrix.col(n / 2).setZero();
     matrices.push_back({"ones", Dense<T>::Ones(n, n)});
     for (const BatchForm& form : forms_of_order(n)) {
-      const auto factors = factored(this->make_backend(), without_names(matrices), form);
+      const auto factors = qr_factored(this->make_backend(), without_names(matrices), form);
       for (std::size_t k = 0; k < matrices.size(); ++k) expect_qr(matrices[k], factors.qr[k], factors.tau[k]);
     }
   }
-}
-
-/// The largest ||A x - Q R x|| and | ||Q R x|| - ||R x|| | over some x, of A and Q R as linear maps.
-template <Scalar T>
-void expect_qr_on_vectors(const Dense<T>& a, const Dense<T>& qr, const std::vector<T>& tau, Random& random) {
-  using W = typename Wide<T>::type;
-  const auto m = a.rows(), n = a.cols();
-  const WideDense<T> wide_a = widened(a), x = widened(uniform_random<T>(static_cast<index_t>(n), 4, random));
-  const WideDense<T> factors = widened(qr);
-  WideDense<T> y = WideDense<T>::Zero(m, 4);
-  y.topRows(std::min(m, n)) = WideDense<T>(factors.topRows(std::min(m, n)).template triangularView<Eigen::Upper>()) * x;
-  const auto norm = y.norm();
-  for (std::size_t k = tau.size(); k-- > 0;) {
-    const auto i = static_cast<Eigen::Index>(k);
-    WideDense<T> v = factors.col(i).bottomRows(m - i);
-    v(0) = W(1);
-    y.bottomRows(m - i) -= W(tau[k]) * (v * (v.adjoint() * y.bottomRows(m - i))).eval();
-  }
-  const auto unit = static_cast<long double>(std::max(m, n)) * std::numeric_limits<real_t<T>>::epsilon();
-  EXPECT_LE(static_cast<double>((wide_a * x - y).norm() / (unit * wide_a.norm() * x.norm())), accuracy);
-  EXPECT_LE(static_cast<double>(std::abs(y.norm() - norm) / (unit * norm)), accuracy);
 }
 
 TYPED_TEST(BatchedOnBackend, QrOfLargeMatrices) {
@@ -100,7 +28,7 @@ TYPED_TEST(BatchedOnBackend, QrOfLargeMatrices) {
   Random random(306);
   for (const index_t n : large_orders) {
     const auto matrices = hard_matrices<T>(n, random);
-    const auto factors = factored(this->make_backend(), without_names(matrices), {.padding = n % 3});
+    const auto factors = qr_factored(this->make_backend(), without_names(matrices), {.padding = n % 3});
     EXPECT_TRUE(factors.padding_untouched);
     for (std::size_t k = 0; k < matrices.size(); ++k) {
       SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
@@ -116,7 +44,7 @@ TYPED_TEST(BatchedOnBackend, QrOfLargeRectangles) {
   for (const auto& [m, n] : shapes) {
     SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
     const std::vector<Dense<T>> matrices{uniform_random<T>(m, n, random), uniform_random<T>(m, n, random)};
-    const auto factors = factored(this->make_backend(), matrices, {.padding = 1});
+    const auto factors = qr_factored(this->make_backend(), matrices, {.padding = 1});
     EXPECT_TRUE(factors.padding_untouched);
     for (std::size_t k = 0; k < matrices.size(); ++k)
       expect_qr_on_vectors(matrices[k], factors.qr[k], factors.tau[k], random);
@@ -158,7 +86,7 @@ void expect_qr_out_of_range(const Backend& backend, const std::vector<index_t>& 
                                      {"tiny below the diagonal", tails},
                                      {"upper triangular, zero column", zeros}});
     for (const BatchForm& form : forms_of(n)) {
-      const auto factors = factored(backend, without_names(matrices), form);
+      const auto factors = qr_factored(backend, without_names(matrices), form);
       for (std::size_t k = 0; k < matrices.size(); ++k) {
         SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
         const WideDense<T> q = orthogonal_factor(factors.qr[k], factors.tau[k]);
@@ -172,7 +100,7 @@ void expect_qr_out_of_range(const Backend& backend, const std::vector<index_t>& 
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallQrWhereSquaresLeaveTheRange) {
+TYPED_TEST(BatchedOnBackend, QrWhereSquaresLeaveTheRange) {
   expect_qr_out_of_range<typename TypeParam::Scalar>(this->make_backend(), {1, 2, 5, 8, 11, 16, 19, 24, 27, 32, 37, 45},
                                                      &forms_of_order);
 }
@@ -182,7 +110,7 @@ TYPED_TEST(BatchedOnBackend, QrWhereSquaresLeaveTheRangeInEveryFormOfBatch) {
                                                      [](index_t) { return batch_forms; });
 }
 
-TYPED_TEST(BatchedOnBackend, SmallQrOfRectangles) {
+TYPED_TEST(BatchedOnBackend, QrOfRectangles) {
   using T = typename TypeParam::Scalar;
   Random random(302);
   const std::pair<index_t, index_t> shapes[] = {{1, 4},   {4, 1},  {5, 3},    {3, 5},   {32, 7},  {9, 32},
@@ -193,31 +121,31 @@ TYPED_TEST(BatchedOnBackend, SmallQrOfRectangles) {
       if (form.orders) continue;
       std::vector<NamedMatrix<T>> matrices;
       for (int k = 0; k < 3; ++k) matrices.push_back({"rectangle", uniform_random<T>(m, n, random)});
-      const auto factors = factored(this->make_backend(), without_names(matrices), form);
+      const auto factors = qr_factored(this->make_backend(), without_names(matrices), form);
       EXPECT_TRUE(factors.padding_untouched);
       for (std::size_t k = 0; k < matrices.size() && m > 0; ++k) expect_qr(matrices[k], factors.qr[k], factors.tau[k]);
     }
 }
 
 /// Of many rows, each number of which another kernel has; with odd ones columns are off the alignment.
-TYPED_TEST(BatchedOnBackend, SmallQrOfTallMatrices) {
+TYPED_TEST(BatchedOnBackend, QrOfTallMatrices) {
   using T = typename TypeParam::Scalar;
   Random random(306);
   for (const index_t m : {48, 60, 91, 120, 150, 181, 250, 277, 333, 400}) {
     const std::vector<NamedMatrix<T>> matrices{{"tall", uniform_random<T>(m, 40, random)}};
-    const auto factors = factored(this->make_backend(), without_names(matrices), BatchForm{});
+    const auto factors = qr_factored(this->make_backend(), without_names(matrices), BatchForm{});
     expect_qr(matrices[0], factors.qr[0], factors.tau[0]);
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallQrOfMixedOrder) {
+TYPED_TEST(BatchedOnBackend, QrOfMixedOrder) {
   using T = typename TypeParam::Scalar;
   Random random(303);
   for (const BatchForm& form : batch_forms) {
     if (!form.orders) continue;
     std::vector<NamedMatrix<T>> matrices;
     for (const index_t n : {7, 0, 1, 32, 40, 16, 3, 65}) matrices.push_back({"order", uniform_random<T>(n, n, random)});
-    const auto factors = factored(this->make_backend(), without_names(matrices), form);
+    const auto factors = qr_factored(this->make_backend(), without_names(matrices), form);
     EXPECT_TRUE(factors.padding_untouched);
     for (std::size_t k = 0; k < matrices.size(); ++k)
       if (matrices[k].matrix.size() > 0) expect_qr(matrices[k], factors.qr[k], factors.tau[k]);
@@ -231,7 +159,7 @@ TYPED_TEST(BatchedOnBackend, QrOfMixedLargeOrders) {
     std::vector<Dense<T>> matrices;
     for (const index_t n : {7, 0, 33, largest, 1, 100, 32, 64, 129})
       matrices.push_back(uniform_random<T>(n, n, random));
-    const auto factors = factored(this->make_backend(), matrices, {.padding = 1, .orders = true});
+    const auto factors = qr_factored(this->make_backend(), matrices, {.padding = 1, .orders = true});
     EXPECT_TRUE(factors.padding_untouched);
     for (std::size_t k = 0; k < matrices.size(); ++k) {
       SCOPED_TRACE("order " + std::to_string(matrices[k].rows()) + " of up to " + std::to_string(largest));
@@ -241,14 +169,14 @@ TYPED_TEST(BatchedOnBackend, QrOfMixedLargeOrders) {
 }
 
 /// LAPACK's conventions: H = I where nothing is to be annihilated, else beta has the sign opposite to Re(alpha).
-TYPED_TEST(BatchedOnBackend, SmallQrHasLapacksConventions) {
+TYPED_TEST(BatchedOnBackend, QrHasLapacksConventions) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   Dense<T> a = Dense<T>::Identity(3, 3);
   a(0, 0) = T(-4);
   Dense<T> b = Dense<T>::Identity(3, 3);
   b.col(0) << T(3), T(0), T(-4);  // beta = -5, tau = (beta - alpha) / beta = 1.6, v_3 = -4 / 8
-  const auto factors = factored(this->make_backend(), std::vector<Dense<T>>{a, b});
+  const auto factors = qr_factored(this->make_backend(), std::vector<Dense<T>>{a, b});
   EXPECT_EQ(factors.qr[0], a);
   EXPECT_EQ(factors.tau[0], std::vector<T>(3, T(0)));
   const R tolerance = 4 * std::numeric_limits<R>::epsilon();
@@ -268,8 +196,8 @@ void expect_undisturbed_qr(const Backend& backend, const std::vector<BatchForm>&
         for (int k = 0; k < 9; ++k) good.push_back(uniform_random<T>(n, n, random));
         std::vector<Dense<T>> mixed = good;
         mixed[4](n - 1, 0) = T(value);
-        const auto expected = factored(backend, good, form);
-        const auto factors = factored(backend, mixed, form);
+        const auto expected = qr_factored(backend, good, form);
+        const auto factors = qr_factored(backend, mixed, form);
         EXPECT_FALSE(widened(factors.qr[4]).allFinite());
         for (std::size_t k = 0; k < good.size(); ++k) {
           EXPECT_EQ(same_bits(factors.qr[k], expected.qr[k]), k != 4);
@@ -278,7 +206,7 @@ void expect_undisturbed_qr(const Backend& backend, const std::vector<BatchForm>&
       }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallQrBesideNonFinite) {
+TYPED_TEST(BatchedOnBackend, QrBesideNonFinite) {
   expect_undisturbed_qr<typename TypeParam::Scalar>(this->make_backend(), {BatchForm{}, batch_forms[4]});
 }
 
@@ -292,7 +220,7 @@ TYPED_TEST(BatchedOnBackend, TwoRunsOfQrGiveTheSameBits) {
   for (const index_t n : {5, 16, 29, 75}) {
     std::vector<Dense<T>> a;
     for (int k = 0; k < 100; ++k) a.push_back(uniform_random<T>(n, n, random));
-    const auto one = factored(this->make_backend(), a), two = factored(this->make_backend(), a);
+    const auto one = qr_factored(this->make_backend(), a), two = qr_factored(this->make_backend(), a);
     EXPECT_EQ(one.tau, two.tau);
     for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(same_bits(one.qr[k], two.qr[k])) << "order " << n;
   }
@@ -373,7 +301,7 @@ void expect_inverses_by_pseudo_inverse(const Backend& backend, index_t n, Random
   for (std::size_t k = 0; k < a.size(); ++k) EXPECT_LE(inverse_error<T>(a[k], result.x[k]), accuracy) << n;
 }
 
-TYPED_TEST(BatchedOnBackend, SmallPseudoInverseOfARegularMatrixIsItsInverse) {
+TYPED_TEST(BatchedOnBackend, PseudoInverseOfARegularMatrixIsItsInverse) {
   Random random(306);
   for (const index_t n : few_batched_orders())
     if (n <= 33) expect_inverses_by_pseudo_inverse<typename TypeParam::Scalar>(this->make_backend(), n, random);
@@ -401,7 +329,7 @@ TYPED_TEST(BatchedOnBackend, PseudoInversesOfLargeMatrices) {
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallPseudoInverseByDefaultAndByTheGivenTolerance) {
+TYPED_TEST(BatchedOnBackend, PseudoInverseByDefaultAndByTheGivenTolerance) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   Dense<T> a = Dense<T>::Zero(4, 4);
@@ -441,7 +369,7 @@ void expect_pseudo_inverses_beside_nan(const Backend& backend, const BatchForm& 
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallPseudoInversesInEveryFormOfBatchBesideNan) {
+TYPED_TEST(BatchedOnBackend, PseudoInversesInEveryFormOfBatchBesideNan) {
   using T = typename TypeParam::Scalar;
   Random random(307);
   for (const BatchForm& form : batch_forms)

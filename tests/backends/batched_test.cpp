@@ -116,7 +116,7 @@ TYPED_TEST(BatchedOnBackend, BatchesAroundSixtyFiveThousand) {
     TwoByTwo<typename TypeParam::Scalar>(this->make_backend(), count).run();
 }
 
-TYPED_TEST(BatchedOnBackend, SmallBatchesOfOneAndNone) {
+TYPED_TEST(BatchedOnBackend, BatchesOfOneAndNone) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   TwoByTwo<T>(backend, 0).run();
@@ -160,7 +160,7 @@ TYPED_TEST(BatchedFarApartOnBackend, OffsetsPastTwoToTheThirtyOne) {
   }
 }
 
-TYPED_TEST(BatchedOnBackend, SmallOrderZeroNeedsNoRightHandSide) {
+TYPED_TEST(BatchedOnBackend, OrderZeroNeedsNoRightHandSide) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const MemorySpace space = backend.memory_space();

@@ -58,7 +58,7 @@ TYPED_TEST(BlockJacobiOnBackend, NamesSingularBlocks) {
   }
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallOutcomesLieInTheMemoryOfTheBackend) {
+TYPED_TEST(BlockJacobiOnBackend, OutcomesLieInTheMemoryOfTheBackend) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   BlockDiagonal<T> a{{Dense<T>::Identity(4, 4), Dense<T>::Ones(3, 3)}};

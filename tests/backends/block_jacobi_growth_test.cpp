@@ -43,7 +43,7 @@ real_t<T> largest_of_upper_factor(Dense<T> a) {
   return Dense<T>(a.template triangularView<Eigen::Upper>()).cwiseAbs().maxCoeff();
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallPivotGrowthIsThatOfTheFactors) {
+TYPED_TEST(BlockJacobiOnBackend, PivotGrowthIsThatOfTheFactors) {
   using T = typename TypeParam::Scalar;
   Random random(71);
   BlockDiagonal<T> a;
@@ -58,7 +58,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallPivotGrowthIsThatOfTheFactors) {
   }
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallPivotGrowthOfWilkinsonsMatrix) {
+TYPED_TEST(BlockJacobiOnBackend, PivotGrowthOfWilkinsonsMatrix) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   BlockDiagonal<T> a;
@@ -73,7 +73,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallPivotGrowthOfWilkinsonsMatrix) {
         << "block " << b;
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallPivotGrowthOfZerosSingularBlocksAndNan) {
+TYPED_TEST(BlockJacobiOnBackend, PivotGrowthOfZerosSingularBlocksAndNan) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   for (const index_t n : {3, 20, 40}) {
@@ -89,7 +89,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallPivotGrowthOfZerosSingularBlocksAndNan) {
 }
 
 /// Neither the storage of the inverses nor an l1 sum of nothing matters.
-TYPED_TEST(BlockJacobiOnBackend, SmallPivotGrowthUnderEveryStorage) {
+TYPED_TEST(BlockJacobiOnBackend, PivotGrowthUnderEveryStorage) {
   using T = typename TypeParam::Scalar;
   Random random(72);
   BlockDiagonal<T> a;
@@ -128,7 +128,7 @@ TYPED_TEST(BlockJacobiOnBackend, PivotGrowthOfManyBlocks) {
   EXPECT_EQ(growth.back(), alone[0]);
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallReportOfTheMatrix) {
+TYPED_TEST(BlockJacobiOnBackend, ReportOfTheMatrix) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   BlockDiagonal<T> blocks{{Dense<T>::Ones(5, 5), growth_matrix<T>(5), Dense<T>::Identity(1, 1)}};
@@ -165,7 +165,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallReportOfTheMatrix) {
   EXPECT_THROW(static_cast<void>(pair.report(without)), InvalidArgument);
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallTimesOfTheSetup) {
+TYPED_TEST(BlockJacobiOnBackend, TimesOfTheSetup) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(73);

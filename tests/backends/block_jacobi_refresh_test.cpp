@@ -26,7 +26,7 @@ TYPED_TEST(BlockJacobiOnBackend, RefreshEqualsANewSetUpBitForBit) {
 }
 
 /// std::complex is aligned as its parts are.
-TYPED_TEST(BlockJacobiOnBackend, SmallTakesComplexValuesAtAddressesOfRealNumbers) {
+TYPED_TEST(BlockJacobiOnBackend, TakesComplexValuesAtAddressesOfRealNumbers) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   if constexpr (is_complex<T>) {
@@ -52,7 +52,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallTakesComplexValuesAtAddressesOfRealNumbers
   }
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallAnalysisAndRefreshEqualOneConstruction) {
+TYPED_TEST(BlockJacobiOnBackend, AnalysisAndRefreshEqualOneConstruction) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(15);
@@ -84,7 +84,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallAnalysisAndRefreshEqualOneConstruction) {
     EXPECT_TRUE(same_bits(m.inverse_block(b), whole.inverse_block(b))) << "block " << b;
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallRefreshWithASingularBlockEndsTheNextSolve) {
+TYPED_TEST(BlockJacobiOnBackend, RefreshWithASingularBlockEndsTheNextSolve) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   BlockDiagonal<T> good{{Dense<T>::Identity(2, 2), Dense<T>::Identity(3, 3)}}, bad = good;
@@ -114,7 +114,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallRefreshWithASingularBlockEndsTheNextSolve)
 }
 
 /// The reason names the block, though the residual is NaN as well.
-TYPED_TEST(BlockJacobiOnBackend, SmallRefreshWithNanEndsTheNextSolve) {
+TYPED_TEST(BlockJacobiOnBackend, RefreshWithNanEndsTheNextSolve) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   BlockDiagonal<T> good{{Dense<T>::Ones(2, 2), Dense<T>::Identity(3, 3)}};
@@ -136,7 +136,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallRefreshWithNanEndsTheNextSolve) {
   }
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallRefreshNoticesAnotherPattern) {
+TYPED_TEST(BlockJacobiOnBackend, RefreshNoticesAnotherPattern) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const std::vector<std::int32_t> offsets{0, 2, 4, 5};

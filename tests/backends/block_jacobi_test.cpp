@@ -7,7 +7,7 @@ namespace {
 TYPED_TEST_SUITE(BlockJacobiOnBackend, BackendCases, BackendCaseName);
 TYPED_TEST_SUITE(BlockJacobiLargeBatch, BackendCases, BackendCaseName);
 
-TYPED_TEST(BlockJacobiOnBackend, SmallTakesUnsortedRowsDuplicatesAndBothBases) {
+TYPED_TEST(BlockJacobiOnBackend, TakesUnsortedRowsDuplicatesAndBothBases) {
   using T = typename TypeParam::Scalar;
   // [4 1; 2 5] and [8], row 0 as 1 + 3 + (a far entry) + 1, row 1 reversed
   const std::vector<std::int32_t> offsets{1, 5, 7, 9};
@@ -40,7 +40,7 @@ TYPED_TEST(BlockJacobiOnBackend, TakesAMatrixOnTheDevice) {
   expect_accurate(m, a);
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallAppliesEveryOrderAndItsTransposes) {
+TYPED_TEST(BlockJacobiOnBackend, AppliesEveryOrderAndItsTransposes) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(10);
@@ -71,7 +71,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallAppliesEveryOrderAndItsTransposes) {
 }
 
 /// What a device may have tables of its own for.
-TYPED_TEST(BlockJacobiOnBackend, SmallAppliesOrdersInRandomSequence) {
+TYPED_TEST(BlockJacobiOnBackend, AppliesOrdersInRandomSequence) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(16);
@@ -153,7 +153,7 @@ TYPED_TEST(BlockJacobiOnBackend, TwoRunsGiveTheSameBits) {
   EXPECT_TRUE(same_bits(this->applied(one, backend, r), this->applied(two, backend, r)));
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallEmptyMatrix) {
+TYPED_TEST(BlockJacobiOnBackend, EmptyMatrix) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const BlockJacobi<T> m(backend, CsrMatrix<T>(), BlockPartition());
@@ -161,7 +161,7 @@ TYPED_TEST(BlockJacobiOnBackend, SmallEmptyMatrix) {
   EXPECT_TRUE(this->applied(m, backend, {}).empty());
 }
 
-TYPED_TEST(BlockJacobiOnBackend, SmallStorageIsPackedAndKnownBefore) {
+TYPED_TEST(BlockJacobiOnBackend, StorageIsPackedAndKnownBefore) {
   using T = typename TypeParam::Scalar;
   const auto partition = BlockPartition::from_offsets({0, 3, 5, 8, 9});
   Random random(14);

@@ -11,7 +11,7 @@ template <class Case>
 class BsrOnBackend : public BackendTest<Case> {};
 TYPED_TEST_SUITE(BsrOnBackend, BackendCases, BackendCaseName);
 
-/// Rows with some entries anywhere, unsorted, some of them twice, some blocks with a single one; some rows are empty.
+/// Rows with some entries anywhere, some blocks with a single one; some rows are empty.
 template <Scalar T>
 CsrMatrix<T> scattered(index_t n, std::uint64_t seed) {
   Random random(seed);
@@ -37,7 +37,7 @@ void expect_product(const std::vector<T>& found, const CsrMatrix<T>& a, const st
   EXPECT_LE(norm(difference), 20 * std::numeric_limits<real_t<T>>::epsilon() * (1 + norm(expected)));
 }
 
-TYPED_TEST(BsrOnBackend, SmallProductOfEveryBlockSize) {
+TYPED_TEST(BsrOnBackend, ProductOfEveryBlockSize) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   for (const index_t block : {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 17, 31, 32})
@@ -67,7 +67,7 @@ TYPED_TEST(BsrOnBackend, ManyBlockRows) {
   EXPECT_EQ(this->applied(A, backend, x), y);
 }
 
-TYPED_TEST(BsrOnBackend, SmallRefreshIsSeenByTheOperator) {
+TYPED_TEST(BsrOnBackend, RefreshIsSeenByTheOperator) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   CsrMatrix<T> a = scattered<T>(60, 54);
@@ -83,7 +83,7 @@ TYPED_TEST(BsrOnBackend, SmallRefreshIsSeenByTheOperator) {
   EXPECT_EQ(bsr.bytes(), bytes);
 }
 
-TYPED_TEST(BsrOnBackend, SmallMatrixOnTheBackendWithAnyOffsetsAndBase) {
+TYPED_TEST(BsrOnBackend, MatrixOnTheBackendWithAnyOffsetsAndBase) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const std::vector<index_t> columns{2, 1, 4, 3, 1};
@@ -96,6 +96,27 @@ TYPED_TEST(BsrOnBackend, SmallMatrixOnTheBackendWithAnyOffsetsAndBase) {
   const std::vector<T> expected{T(2 + 1 * 10), T(0), T(3 * 1000 + 5 * 100), T(7)};
   EXPECT_EQ(this->applied(LinearOperator<T>(BsrMatrix<T>(backend, view, 2)), backend, {T(1), T(10), T(100), T(1000)}),
             expected);
+}
+
+TYPED_TEST(BsrOnBackend, RefreshSumsDuplicatesAsConstructionDoes) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  // Row 0 holds (0, 1) three times, apart from each other, row 3 holds (3, 3) twice.
+  const Array<std::int32_t> offsets(backend, std::vector<std::int32_t>{0, 4, 4, 5, 7});
+  const Array<index_t> columns(backend, std::vector<index_t>{1, 0, 1, 1, 2, 3, 3});
+  const auto product_of = [&](const std::vector<T>& values, bool by_refresh) {
+    const Array<T> given(backend, by_refresh ? std::vector<T>(7, T(1)) : values), later(backend, values);
+    BsrMatrix<T> bsr(backend,
+                     CsrView<T, std::int32_t>{4, 4, 7, offsets.data(), columns.data(), given.data(), IndexBase::zero,
+                                              backend.memory_space()},
+                     2);
+    if (by_refresh) bsr.refresh(later.data(), 7, backend.memory_space());
+    return this->applied(LinearOperator<T>(bsr), backend, {T(1), T(10), T(100), T(1000)});
+  };
+  const std::vector<T> values{T(1), T(2), T(4), T(8), T(16), T(32), T(64)};
+  const std::vector<T> expected{T(2 + 13 * 10), T(0), T(1600), T(96000)};
+  EXPECT_EQ(product_of(values, false), expected);
+  EXPECT_EQ(product_of(values, true), expected);
 }
 
 TYPED_TEST(BsrOnBackend, SolvesAsTheCsrOperatorDoes) {
@@ -114,7 +135,7 @@ TYPED_TEST(BsrOnBackend, SolvesAsTheCsrOperatorDoes) {
   EXPECT_NEAR(by_bsr.iterations, by_csr.iterations, 2);
 }
 
-TYPED_TEST(BsrOnBackend, SmallEmptyMatrices) {
+TYPED_TEST(BsrOnBackend, EmptyMatrices) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const BsrMatrix<T> none(backend, CsrMatrix<T>(), BlockPartition());
@@ -125,7 +146,7 @@ TYPED_TEST(BsrOnBackend, SmallEmptyMatrices) {
   EXPECT_EQ(this->applied(LinearOperator<T>(zero), backend, std::vector<T>(4, T(3))), std::vector<T>(4));
 }
 
-TYPED_TEST(BsrOnBackend, SmallMisuseThrowsWithTheNumbers) {
+TYPED_TEST(BsrOnBackend, MisuseThrowsWithTheNumbers) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = scattered<T>(12, 58);

@@ -99,7 +99,7 @@ class CApiOnBackend : public BackendTest<Case> {
 };
 TYPED_TEST_SUITE(CApiOnBackend, BackendCases, BackendCaseName);
 
-TYPED_TEST(CApiOnBackend, SmallGivesTheBitsOfTheCppInterface) {
+TYPED_TEST(CApiOnBackend, GivesTheBitsOfTheCppInterface) {
   using T = typename TypeParam::Scalar;
   const Backend& backend = *this->cpp_;
   const CsrMatrix<T> matrix = this->system();
@@ -183,7 +183,7 @@ TYPED_TEST(CApiOnBackend, SmallGivesTheBitsOfTheCppInterface) {
 }
 
 /// Objects keep what they were made from alive.
-TYPED_TEST(CApiOnBackend, SmallHandlesMayGoInAnyOrder) {
+TYPED_TEST(CApiOnBackend, HandlesMayGoInAnyOrder) {
   using T = typename TypeParam::Scalar;
   const CsrMatrix<T> matrix = this->system();
   const bj_csr csr{matrix.rows(),

@@ -163,7 +163,7 @@ Rows<T> tridiagonal(index_t n, std::uint64_t seed) {
   return rows;
 }
 
-TYPED_TEST(DetectCoupledOnBackend, SmallRandomRuns) {
+TYPED_TEST(DetectCoupledOnBackend, RandomRuns) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   for (const index_t n : {1, 2, 31, 32, 33, 400}) {
@@ -173,13 +173,13 @@ TYPED_TEST(DetectCoupledOnBackend, SmallRandomRuns) {
   }
 }
 
-TYPED_TEST(DetectCoupledOnBackend, SmallTridiagonal) {
+TYPED_TEST(DetectCoupledOnBackend, Tridiagonal) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   for (const index_t n : {3, 32, 97, 300}) expect_detected(backend, tridiagonal<T>(n, 4), {1, 7, 32}, {0.0, 0.1, 1.0});
 }
 
-TYPED_TEST(DetectCoupledOnBackend, SmallADiagonalMatrixStaysScalar) {
+TYPED_TEST(DetectCoupledOnBackend, ADiagonalMatrixStaysScalar) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Rows<T> rows(70);
@@ -193,7 +193,7 @@ TYPED_TEST(DetectCoupledOnBackend, SmallADiagonalMatrixStaysScalar) {
   }
 }
 
-TYPED_TEST(DetectCoupledOnBackend, SmallNoRowsAndEmptyRows) {
+TYPED_TEST(DetectCoupledOnBackend, NoRowsAndEmptyRows) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   expect_detected(backend, Rows<T>(), {32}, {0.01});
@@ -205,7 +205,7 @@ TYPED_TEST(DetectCoupledOnBackend, SmallNoRowsAndEmptyRows) {
   expect_detected(backend, rows, {4, 32}, {0.0, 0.2});
 }
 
-TYPED_TEST(DetectCoupledOnBackend, SmallNanAndInfinity) {
+TYPED_TEST(DetectCoupledOnBackend, NanAndInfinity) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   const Backend backend = this->make_backend();
@@ -224,7 +224,7 @@ TYPED_TEST(DetectCoupledOnBackend, SmallNanAndInfinity) {
   expect_detected(backend, rows, {4, 32}, {0.0, 0.2});
 }
 
-TYPED_TEST(DetectCoupledOnBackend, SmallUnsortedRowsAndDuplicates) {
+TYPED_TEST(DetectCoupledOnBackend, UnsortedRowsAndDuplicates) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(8);
@@ -238,7 +238,7 @@ TYPED_TEST(DetectCoupledOnBackend, SmallUnsortedRowsAndDuplicates) {
   expect_detected(backend, rows, {32}, {0.2}, Oracle::plain_rule, 0.3);
 }
 
-TYPED_TEST(DetectCoupledOnBackend, SmallTolerance) {
+TYPED_TEST(DetectCoupledOnBackend, Tolerance) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Rows<T> rows = random_runs<T>(300, 6, 20, 10);
@@ -248,7 +248,7 @@ TYPED_TEST(DetectCoupledOnBackend, SmallTolerance) {
 }
 
 /// Couplings as large as the threshold but for the roundings, of which complex magnitudes have the most.
-TYPED_TEST(DetectCoupledOnBackend, SmallTiesAreDecidedAsOnTheHost) {
+TYPED_TEST(DetectCoupledOnBackend, TiesAreDecidedAsOnTheHost) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(11);
@@ -271,7 +271,7 @@ TYPED_TEST(DetectCoupledOnBackend, SmallTiesAreDecidedAsOnTheHost) {
   }
 }
 
-TYPED_TEST(DetectCoupledOnBackend, SmallLongRows) {
+TYPED_TEST(DetectCoupledOnBackend, LongRows) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   Random random(13);

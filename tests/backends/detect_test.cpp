@@ -103,7 +103,7 @@ Rows random_runs(index_t n, std::size_t longest, std::size_t width, std::uint64_
   return rows;
 }
 
-TYPED_TEST(DetectOnBackend, SmallRandomRuns) {
+TYPED_TEST(DetectOnBackend, RandomRuns) {
   const Backend backend = this->make_backend();
   for (const index_t n : {1, 2, 31, 32, 33, 500}) {
     expect_detected(backend, random_runs(n, 6, 9, 3), {1, 2, 5, 8, 32, 512});
@@ -112,14 +112,14 @@ TYPED_TEST(DetectOnBackend, SmallRandomRuns) {
   }
 }
 
-TYPED_TEST(DetectOnBackend, SmallNoRowsAndEmptyRows) {
+TYPED_TEST(DetectOnBackend, NoRowsAndEmptyRows) {
   const Backend backend = this->make_backend();
   expect_detected(backend, {}, {1, 32});
   expect_detected(backend, Rows(1), {1, 32});
   expect_detected(backend, Rows(4097), {1, 7, 32, 512});  // one run, longer than what a thread block looks at
 }
 
-TYPED_TEST(DetectOnBackend, SmallUnsortedRowsAndDuplicates) {
+TYPED_TEST(DetectOnBackend, UnsortedRowsAndDuplicates) {
   const Backend backend = this->make_backend();
   Random random(8);
   Rows rows = random_runs(600, 7, 40, 6);
@@ -133,7 +133,7 @@ TYPED_TEST(DetectOnBackend, SmallUnsortedRowsAndDuplicates) {
   expect_detected(backend, rows, {4, 32}, 0.2);
 }
 
-TYPED_TEST(DetectOnBackend, SmallTolerance) {
+TYPED_TEST(DetectOnBackend, Tolerance) {
   const Backend backend = this->make_backend();
   Random random(9);
   Rows rows = random_runs(700, 9, 30, 7);
@@ -155,7 +155,7 @@ TYPED_TEST(DetectOnBackend, ManyRows) {
   expect_detected(backend, diagonal, {1, 31, 512});
 }
 
-TYPED_TEST(DetectOnBackend, SmallLongRows) {
+TYPED_TEST(DetectOnBackend, LongRows) {
   const Backend backend = this->make_backend();
   Rows rows(300);
   for (std::size_t i = 0; i < rows.size(); ++i)

@@ -16,7 +16,7 @@ TYPED_TEST(EnqueuedSolveOnBackend, TakesNoTemporaryPreconditioner) {
   static_assert(!std::is_constructible_v<GmresWorkspace<T>, A, BlockJacobi<T>>);
 }
 
-TYPED_TEST(EnqueuedSolveOnBackend, SmallMisuseThrowsWithTheNumbers) {
+TYPED_TEST(EnqueuedSolveOnBackend, MisuseThrowsWithTheNumbers) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   System<T> s(backend, grid_matrix<T>(3), 3);

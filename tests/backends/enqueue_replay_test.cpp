@@ -182,7 +182,7 @@ void expect_recorded_solves(const Backend& backend, index_t m, SolveOptions opti
   }
 }
 
-TYPED_TEST(EnqueuedSolveOnBackend, SmallRecordedSolvesSeeNewValues) {
+TYPED_TEST(EnqueuedSolveOnBackend, RecordedSolvesSeeNewValues) {
   using T = typename TypeParam::Scalar;
   auto options = options_for<T>(1e-4);
   options.restart = 5;

@@ -39,7 +39,7 @@ void expect_cycles(const Backend& backend, const std::vector<index_t>& lengths, 
 }
 
 /// On CUDA the first 32 columns, 16 complex ones, have kernels of their own by their number.
-TYPED_TEST(EnqueuedSolveOnBackend, SmallCyclesOfManyColumns) {
+TYPED_TEST(EnqueuedSolveOnBackend, CyclesOfManyColumns) {
   using T = typename TypeParam::Scalar;
   expect_cycles<T>(this->make_backend(), {is_complex<T> ? 18 : 34}, 1);
 }
@@ -118,7 +118,7 @@ TYPED_TEST(EnqueuedSolveOnBackend, ATargetOutOfReachKeepsTheSolution) {
 }
 
 /// From its second application on the preconditioner gives NaN.
-TYPED_TEST(EnqueuedSolveOnBackend, SmallNaNOfThePreconditionerDoesNotReachTheSolution) {
+TYPED_TEST(EnqueuedSolveOnBackend, NaNOfThePreconditionerDoesNotReachTheSolution) {
   using T = typename TypeParam::Scalar;
   System<T> s(this->make_backend(), grid_matrix<T>(4), 2);
   const Array<T> nan(s.backend, std::vector<T>(16, T(std::numeric_limits<real_t<T>>::quiet_NaN())));

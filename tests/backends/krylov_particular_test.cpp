@@ -10,7 +10,7 @@ TYPED_TEST_SUITE(KrylovOnBackend, BackendCases, BackendCaseName);
 
 /// After one iteration r = (0, -0.4, 0.8) is orthogonal to r~ = (2, 0, 0), in any rounding; b - A x as the new r~
 /// helps.
-TYPED_TEST(KrylovOnBackend, SmallBicgstabBeginsAnewAfterABreakdown) {
+TYPED_TEST(KrylovOnBackend, BicgstabBeginsAnewAfterABreakdown) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a(3, 3, {0, 2, 5, 7}, {0, 2, 0, 1, 2, 1, 2}, {T(1), T(-2), T(1), T(2), T(-1), T(1), T(-1)});
@@ -28,7 +28,7 @@ TYPED_TEST(KrylovOnBackend, SmallBicgstabBeginsAnewAfterABreakdown) {
 }
 
 /// The residual after half an iteration is small enough: the second half adds nothing.
-TYPED_TEST(KrylovOnBackend, SmallBicgstabEndsAfterHalfAnIteration) {
+TYPED_TEST(KrylovOnBackend, BicgstabEndsAfterHalfAnIteration) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> identity = diagonal<T>({1, 1, 1, 1, 1});

@@ -53,7 +53,7 @@ void expect_all_methods_solve(const Backend& backend, const std::vector<index_t>
     }
 }
 
-TYPED_TEST(KrylovOnBackend, SmallEveryMethodOnOneAndAFewUnknowns) {
+TYPED_TEST(KrylovOnBackend, EveryMethodOnOneAndAFewUnknowns) {
   expect_all_methods_solve<typename TypeParam::Scalar>(this->make_backend(), {1, 2});
 }
 
@@ -149,7 +149,7 @@ TYPED_TEST(KrylovOnBackend, ExceptionsOfTheUserComeThrough) {
   }
 }
 
-TYPED_TEST(KrylovOnBackend, SmallMisuseThrowsWithTheNumbers) {
+TYPED_TEST(KrylovOnBackend, MisuseThrowsWithTheNumbers) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(3);

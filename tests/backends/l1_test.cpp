@@ -8,7 +8,7 @@ template <class Case>
 class L1OnBackend : public BackendTest<Case> {};
 TYPED_TEST_SUITE(L1OnBackend, BackendCases, BackendCaseName);
 
-TYPED_TEST(L1OnBackend, SmallAddsTheRowSumsOutsideTheBlocks) {
+TYPED_TEST(L1OnBackend, AddsTheRowSumsOutsideTheBlocks) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   const Backend backend = this->make_backend();
@@ -58,7 +58,7 @@ TYPED_TEST(L1OnBackend, SmallAddsTheRowSumsOutsideTheBlocks) {
 }
 
 /// Blocks that leave out most of what couples the rows: iterations with their inverses diverge, with l1 they converge.
-TYPED_TEST(L1OnBackend, SmallSmoothsWithoutDamping) {
+TYPED_TEST(L1OnBackend, SmoothsWithoutDamping) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const index_t n = 12;
@@ -86,7 +86,7 @@ TYPED_TEST(L1OnBackend, SmallSmoothsWithoutDamping) {
 }
 
 /// The diagonal element that info() names took its NaN from an entry outside of the block.
-TYPED_TEST(L1OnBackend, SmallNamesTheEntryThatIsNotFinite) {
+TYPED_TEST(L1OnBackend, NamesTheEntryThatIsNotFinite) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   const Backend backend = this->make_backend();

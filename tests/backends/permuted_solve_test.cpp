@@ -10,8 +10,8 @@ namespace blockjacobi::test {
 namespace {
 
 template <class Case>
-using SmallPermutedSolve = BackendTest<Case>;
-TYPED_TEST_SUITE(SmallPermutedSolve, BackendCases, BackendCaseName);
+using PermutedSolveOnBackend = BackendTest<Case>;
+TYPED_TEST_SUITE(PermutedSolveOnBackend, BackendCases, BackendCaseName);
 
 /// Hermitian and diagonally dominant: 3 unknowns a node, unknown c of node k has the number c nodes + k.
 template <Scalar T>
@@ -35,7 +35,7 @@ CsrMatrix<T> by_components(index_t nodes, Random& random) {
   return CsrMatrix<T>::from_triplets(3 * nodes, 3 * nodes, entries);
 }
 
-TYPED_TEST(SmallPermutedSolve, ReturnsTheSolutionInTheUsersOrder) {
+TYPED_TEST(PermutedSolveOnBackend, ReturnsTheSolutionInTheUsersOrder) {
   using T = typename TestFixture::Value;
   const Backend backend = TestFixture::make_backend();
   Random random(2);
@@ -74,7 +74,7 @@ TYPED_TEST(SmallPermutedSolve, ReturnsTheSolutionInTheUsersOrder) {
   EXPECT_LT(2 * report.iterations, 3 * cg(plain, neighbours, b, z, options).iterations);
 }
 
-TYPED_TEST(SmallPermutedSolve, RefreshTakesThePermutedValues) {
+TYPED_TEST(PermutedSolveOnBackend, RefreshTakesThePermutedValues) {
   using T = typename TestFixture::Value;
   const Backend backend = TestFixture::make_backend();
   Random random(4);
@@ -182,7 +182,7 @@ TYPED_TEST(PermutedSolve, LabelsOfRealSystems) {
 }
 
 /// A device's matrix is partitioned as the host's.
-TYPED_TEST(SmallPermutedSolve, DetectsTheSameWhereverTheMatrixLies) {
+TYPED_TEST(PermutedSolveOnBackend, DetectsTheSameWhereverTheMatrixLies) {
   using T = typename TestFixture::Value;
   const Backend backend = TestFixture::make_backend();
   Random random(6);

@@ -55,7 +55,7 @@ TYPED_TEST(SolverOnBackend, GmresWithBlockJacobi) {
   }
 }
 
-TYPED_TEST(SolverOnBackend, SmallGmresIsDirectOnATinySystem) {
+TYPED_TEST(SolverOnBackend, GmresIsDirectOnATinySystem) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(3, 0.3);
@@ -68,7 +68,7 @@ TYPED_TEST(SolverOnBackend, SmallGmresIsDirectOnATinySystem) {
   EXPECT_LE(report.iterations, 9);
 }
 
-TYPED_TEST(SolverOnBackend, SmallExactPreconditionerNeedsOneIteration) {
+TYPED_TEST(SolverOnBackend, ExactPreconditionerNeedsOneIteration) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> a = grid_matrix<T>(6);
@@ -125,7 +125,10 @@ TYPED_TEST(SolverOnBackend, UserCallbacks) {
     EXPECT_NEAR(direct.iterations, wrapped.iterations, 2);
     std::fill(x.begin(), x.end(), T(0));
     std::fill(y.begin(), y.end(), T(0));
-    EXPECT_EQ(gmres(A, m, b, x).history, gmres(wrapped_A, wrapped_M, b, y).history);
+    // One cycle: the next one begins from b - A x, which is summed in double where the matrix is known.
+    SolveOptions one_cycle;
+    one_cycle.max_iterations = one_cycle.restart;
+    EXPECT_EQ(gmres(A, m, b, x, one_cycle).history, gmres(wrapped_A, wrapped_M, b, y, one_cycle).history);
   }
 }
 
@@ -172,7 +175,7 @@ TYPED_TEST(SolverOnBackend, StopReasons) {
   EXPECT_LE(run_cg(loose).true_residual, 1.0);
 }
 
-TYPED_TEST(SolverOnBackend, SmallReasonsOfTheMatrix) {
+TYPED_TEST(SolverOnBackend, ReasonsOfTheMatrix) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   const Backend backend = this->make_backend();

@@ -79,7 +79,7 @@ void expect_products_with_vectors(const Backend& backend, const std::vector<inde
   }
 }
 
-TYPED_TEST(StorageOnBackend, SmallAppliesEveryFormatToManyVectors) {
+TYPED_TEST(StorageOnBackend, AppliesEveryFormatToManyVectors) {
   expect_products_with_vectors<typename TypeParam::Scalar>(this->make_backend(), {2, 9});
 }
 

@@ -17,7 +17,7 @@ double unit_roundoff(Storage storage) {
   }
 }
 
-TYPED_TEST(StorageOnBackend, SmallEveryFormatRoundsTheInverse) {
+TYPED_TEST(StorageOnBackend, EveryFormatRoundsTheInverse) {
   using T = typename TypeParam::Scalar;
   using R = real_t<T>;
   const Backend backend = this->make_backend();
@@ -45,7 +45,7 @@ TYPED_TEST(StorageOnBackend, SmallEveryFormatRoundsTheInverse) {
   }
 }
 
-TYPED_TEST(StorageOnBackend, SmallBytesFollowTheFormat) {
+TYPED_TEST(StorageOnBackend, BytesFollowTheFormat) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   BlockDiagonal<T> a = definite_blocks<T>({8, 8, 8, 8, 32, 32, 40, 5, 5, 5}, 42);
@@ -78,7 +78,7 @@ TYPED_TEST(StorageOnBackend, SmallBytesFollowTheFormat) {
   EXPECT_LE(m.bytes(), BlockJacobi<T>::required_bytes(backend, matrix.view(), a.partition(), with(Storage::adaptive)));
 }
 
-TYPED_TEST(StorageOnBackend, SmallRefreshEqualsANewSetUpInEveryFormat) {
+TYPED_TEST(StorageOnBackend, RefreshEqualsANewSetUpInEveryFormat) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const BlockDiagonal<T> a = definite_blocks<T>({1, 3, 7, 20, 32, 41}, 48),
@@ -121,7 +121,7 @@ TYPED_TEST(StorageOnBackend, ManyChunksKeepTheirBlocksApart) {
   }
 }
 
-TYPED_TEST(StorageOnBackend, SmallMisuseThrowsWithTheNumbers) {
+TYPED_TEST(StorageOnBackend, MisuseThrowsWithTheNumbers) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const BlockDiagonal<T> a = definite_blocks<T>({2, 3}, 52);
@@ -173,7 +173,7 @@ TYPED_TEST(StorageOnBackend, SmallMisuseThrowsWithTheNumbers) {
   EXPECT_EQ(apply(view(r, 5, 0, 5), view(z, 5, 0, 5)), "no InvalidArgument");
 }
 
-TYPED_TEST(StorageOnBackend, SmallEmptyMatrixInEveryFormat) {
+TYPED_TEST(StorageOnBackend, EmptyMatrixInEveryFormat) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   for (const Storage storage : all_storages) {

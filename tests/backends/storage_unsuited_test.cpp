@@ -22,7 +22,7 @@ Dense<T> conditioned(index_t n, double condition, Random& random) {
   return (a + a.adjoint()) * T(0.5);
 }
 
-TYPED_TEST(StorageOnBackend, SmallAdaptiveTakesTheCheapestFormatThatIsAccurate) {
+TYPED_TEST(StorageOnBackend, AdaptiveTakesTheCheapestFormatThatIsAccurate) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   constexpr bool wide = std::is_same_v<real_t<T>, double>;
@@ -109,7 +109,7 @@ BlockDiagonal<T> blocks_of_two_units(int exponent) {
   return a;
 }
 
-TYPED_TEST(StorageOnBackend, SmallNarrowFormatsCountTheBlocksThatLoseARowOrColumn) {
+TYPED_TEST(StorageOnBackend, NarrowFormatsCountTheBlocksThatLoseARowOrColumn) {
   using T = typename TypeParam::Scalar;
   constexpr bool is_double = std::is_same_v<real_t<T>, double>;
   const Backend backend = this->make_backend();
@@ -144,7 +144,7 @@ TYPED_TEST(StorageOnBackend, SmallNarrowFormatsCountTheBlocksThatLoseARowOrColum
 }
 
 /// What is stored instead of a singular block has the narrow format of the block that was there.
-TYPED_TEST(StorageOnBackend, SmallAdaptiveRefreshCountsReplacedBlocksThatLoseARow) {
+TYPED_TEST(StorageOnBackend, AdaptiveRefreshCountsReplacedBlocksThatLoseARow) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   BlockDiagonal<T> a{{Dense<T>::Identity(3, 3), Dense<T>::Identity(3, 3), Dense<T>::Identity(40, 40)}}, b = a;
@@ -173,7 +173,7 @@ TYPED_TEST(StorageOnBackend, SmallAdaptiveRefreshCountsReplacedBlocksThatLoseARo
   EXPECT_EQ(stored_inverse(m, 1)(1, 1), T(std::ldexp(real_t<T>(1), -50)));
 }
 
-TYPED_TEST(StorageOnBackend, SmallPackedNamesAnImaginaryPartOfTheDiagonal) {
+TYPED_TEST(StorageOnBackend, PackedNamesAnImaginaryPartOfTheDiagonal) {
   using T = typename TypeParam::Scalar;
   if constexpr (is_complex<T>) {
     BlockDiagonal<T> a{{Dense<T>::Identity(2, 2), Dense<T>::Identity(3, 3)}};
@@ -185,7 +185,7 @@ TYPED_TEST(StorageOnBackend, SmallPackedNamesAnImaginaryPartOfTheDiagonal) {
   }
 }
 
-TYPED_TEST(StorageOnBackend, SmallPackedNamesWhatIsNotHermitian) {
+TYPED_TEST(StorageOnBackend, PackedNamesWhatIsNotHermitian) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   BlockDiagonal<T> a = definite_blocks<T>({3, 4, 4}, 45), b = a;

@@ -116,6 +116,14 @@ class BlockSources(SolveTest):
             sizes = {s["rows"]: s["count"] for s in result.report["blocks"]["sizes"]}
             self.assertEqual(sizes, {size: counts.count(size) for size in counts})
 
+    def test_clusters(self):
+        result = self.solve(self.coupled_pairs(), "--blocks", "clusters", "--block-size", 8)
+        self.assert_converged(result)
+        self.assertLessEqual(max(s["rows"] for s in result.report["blocks"]["sizes"]), 8)
+        self.assertTrue(result.report["blocks"]["renumbered"])
+        alone = self.solve(self.coupled_pairs(), "--blocks", "uniform", "--block-size", 8)
+        self.assertLess(result.report["iterations"], alone.report["iterations"])
+
     def test_metis(self):
         result = self.solve(self.coupled_pairs(), "--blocks", "metis", "--block-size", 8)
         if result.status == 2:

@@ -70,11 +70,20 @@ class Reports(SolveTest):
         with open(matrix, "rb") as file:
             before = file.read()
         detour = os.path.join(os.path.dirname(matrix), ".", os.path.basename(matrix))
+        link, hard_link, absent = self.path("link"), self.path("hard_link"), self.path("absent")
+        os.symlink(matrix, link)
+        os.link(matrix, hard_link)
+        os.symlink("out", absent)
+        relative = os.path.relpath(both)
         for arguments in (["--json", matrix], ["--json", detour], ["--history", matrix], ["--history", detour],
-                          ["--plot", matrix], ["--json", both, "--history", both], ["--json", both, "--plot", both]):
+                          ["--plot", matrix], ["--json", link], ["--history", hard_link], ["--plot", link],
+                          ["--json", both, "--history", both], ["--json", both, "--plot", both],
+                          ["--json", both, "--history", relative], ["--history", relative, "--plot", both],
+                          ["--json", both, "--history", absent], ["--json", absent, "--plot", both]):
             run = subprocess.run([PROGRAM, matrix, *arguments], capture_output=True, text=True, check=False)
             self.assertEqual((run.returncode, run.stdout), (2, ""))
             self.assertIn("would overwrite", run.stderr)
+        self.assertFalse(os.path.exists(both))
         with open(matrix, "rb") as file:
             self.assertEqual(file.read(), before)
 

@@ -52,13 +52,13 @@ void expect_products(const std::vector<index_t>& sizes) {
   for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose}) expect_products<T>(sizes, op);
 }
 
-TYPED_TEST(ApplyTest, SmallEveryOrderUpTo70) {
+TYPED_TEST(ApplyTest, EveryOrderUpTo70) {
   std::vector<index_t> sizes;
   for (index_t n = 1; n <= 70; ++n) sizes.push_back(n);
   expect_products<TypeParam>(sizes);
 }
 
-TYPED_TEST(ApplyTest, SmallRaggedCounts) {
+TYPED_TEST(ApplyTest, RaggedCounts) {
   for (const index_t n : {1, 2, 3, 4, 6, 8, 15, 16, 31, 32, 33, 64})
     for (const std::size_t count : {1u, 7u, 33u, 257u}) {
       SCOPED_TRACE(::testing::Message() << count << " blocks of order " << n);
@@ -66,11 +66,11 @@ TYPED_TEST(ApplyTest, SmallRaggedCounts) {
     }
 }
 
-TYPED_TEST(ApplyTest, SmallMixedOrdersOutOfSequence) {
+TYPED_TEST(ApplyTest, MixedOrdersOutOfSequence) {
   expect_products<TypeParam>({17, 1, 40, 3, 3, 130, 8, 1, 64, 2, 16, 31, 5, 33, 512, 4, 15, 7, 1, 12});
 }
 
-TYPED_TEST(ApplyTest, SmallVectorsOffTheAlignment) {
+TYPED_TEST(ApplyTest, VectorsOffTheAlignment) {
   for (const std::size_t skip : {1u, 2u, 3u})
     for (const index_t n : {1, 3, 4, 7, 33, 150}) {
       SCOPED_TRACE(::testing::Message() << "order " << n << ", " << skip << " elements off");
@@ -79,7 +79,7 @@ TYPED_TEST(ApplyTest, SmallVectorsOffTheAlignment) {
 }
 
 /// More groups than one launch takes.
-TYPED_TEST(ApplyTest, SmallHundredOrders) {
+TYPED_TEST(ApplyTest, HundredOrders) {
   std::vector<index_t> sizes;
   for (index_t n = 110; n >= 1; --n) sizes.insert(sizes.end(), 1 + static_cast<std::size_t>(n % 2), n);
   expect_products<TypeParam>(sizes, Op::none);
@@ -155,7 +155,7 @@ class StoredNumbers {
 };
 
 /// Blocks that do not fit into shared memory in some formats at least, against the host.
-TYPED_TEST(ApplyTest, SmallWideBlocksInEveryFormat) {
+TYPED_TEST(ApplyTest, WideBlocksInEveryFormat) {
   using T = TypeParam;
   const std::vector<index_t> sizes{264, 3, 200, 136, 264, 97, 301, 192, 5, 448};
   for (const Format format : {Format::packed, Format::fp32, Format::bf16, Format::fp16}) {
@@ -176,7 +176,7 @@ TYPED_TEST(ApplyTest, SmallWideBlocksInEveryFormat) {
 }
 
 /// Narrow blocks all of one small order, against the host, with their rows in sequence and by slots.
-TYPED_TEST(ApplyTest, SmallBlocksAlikeInNarrowFormats) {
+TYPED_TEST(ApplyTest, BlocksAlikeInNarrowFormats) {
   using T = TypeParam;
   for (const Format format : {Format::fp32, Format::bf16, Format::fp16}) {
     if (format == Format::fp32 && sizeof(real_t<T>) == sizeof(float)) continue;  // that is the full one
@@ -221,11 +221,11 @@ void expect_columns(const BlockPartition& partition, index_t columns) {
   }
 }
 
-TYPED_TEST(ApplyTest, SmallWideBlocksTimesColumns) {
+TYPED_TEST(ApplyTest, WideBlocksTimesColumns) {
   expect_columns<TypeParam>(BlockPartition::from_offsets({0, 260, 262, 452, 964, 1100}), 9);
 }
 
-TYPED_TEST(ApplyTest, SmallBlocksOfOrder8TimesColumns) {
+TYPED_TEST(ApplyTest, BlocksOfOrder8TimesColumns) {
   for (const index_t count : {1, 31, 32, 133})
     for (const index_t columns : {2, 8, 9, 17}) {
       SCOPED_TRACE(::testing::Message() << count << " blocks, " << columns << " columns");
@@ -233,7 +233,7 @@ TYPED_TEST(ApplyTest, SmallBlocksOfOrder8TimesColumns) {
     }
 }
 
-TYPED_TEST(ApplyTest, SmallNoBlocks) { expect_products<TypeParam>({}); }
+TYPED_TEST(ApplyTest, NoBlocks) { expect_products<TypeParam>({}); }
 
 /// Those that the backend wants for blocks in random sequence, if it uses tiles for this scalar at all.
 template <Scalar T>
@@ -305,7 +305,7 @@ std::vector<index_t> random_orders(index_t largest, std::size_t count) {
 #define SKIP_WITHOUT_TILES \
   if (!some_tile_limits<TypeParam>()) GTEST_SKIP() << "no tiles for this scalar"
 
-TYPED_TEST(ApplyTest, SmallTiledOrdersInRandomSequence) {
+TYPED_TEST(ApplyTest, TiledOrdersInRandomSequence) {
   SKIP_WITHOUT_TILES;
   for (const std::size_t count : {2u, 3u, 32u, 33u, 100u, 1001u}) {
     SCOPED_TRACE(::testing::Message() << count << " blocks");
@@ -313,7 +313,7 @@ TYPED_TEST(ApplyTest, SmallTiledOrdersInRandomSequence) {
   }
 }
 
-TYPED_TEST(ApplyTest, SmallTiledEveryOrder) {
+TYPED_TEST(ApplyTest, TiledEveryOrder) {
   SKIP_WITHOUT_TILES;
   std::vector<index_t> sizes;
   for (index_t n = 1; n <= 32; ++n) {
@@ -328,7 +328,7 @@ TYPED_TEST(ApplyTest, SmallTiledEveryOrder) {
     }
 }
 
-TYPED_TEST(ApplyTest, SmallTiledOffTheAlignment) {
+TYPED_TEST(ApplyTest, TiledOffTheAlignment) {
   SKIP_WITHOUT_TILES;
   // The last block in memory and the last rows end off the boundaries of 16 bytes.
   for (const index_t last : {1, 2, 3, 4, 29, 30, 31})
@@ -339,7 +339,7 @@ TYPED_TEST(ApplyTest, SmallTiledOffTheAlignment) {
     }
 }
 
-TYPED_TEST(ApplyTest, SmallTiledWithFactorsAndStride) {
+TYPED_TEST(ApplyTest, TiledWithFactorsAndStride) {
   SKIP_WITHOUT_TILES;
   const std::vector<index_t> sizes = random_orders(32, 150);
   for (const double beta : {0.0, 0.25})
@@ -348,7 +348,7 @@ TYPED_TEST(ApplyTest, SmallTiledWithFactorsAndStride) {
 }
 
 /// What tiles are not made for is computed without them.
-TYPED_TEST(ApplyTest, SmallTiledTransposedOrTimesColumns) {
+TYPED_TEST(ApplyTest, TiledTransposedOrTimesColumns) {
   SKIP_WITHOUT_TILES;
   const std::vector<index_t> sizes = random_orders(32, 150);
   for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose})
@@ -356,7 +356,7 @@ TYPED_TEST(ApplyTest, SmallTiledTransposedOrTimesColumns) {
 }
 
 /// More tiles than there are warps, some turns of the ring.
-TYPED_TEST(ApplyTest, SmallTiledInTurns) {
+TYPED_TEST(ApplyTest, FewTilesInTurns) {
   SKIP_WITHOUT_TILES;
   auto limits = some_tile_limits<TypeParam>();
   limits->blocks = 1;
@@ -369,7 +369,7 @@ TYPED_TEST(ApplyTest, TiledInTurns) {
 }
 
 /// Tiles are for orders in random sequence that make large enough copies.
-TYPED_TEST(ApplyTest, SmallTilesWhereTheyPay) {
+TYPED_TEST(ApplyTest, TilesWhereTheyPay) {
   SKIP_WITHOUT_TILES;
   const auto limits_of = [](const std::vector<index_t>& offsets) {
     const BlockLayout layout(BlockPartition::from_offsets(offsets), sizeof(TypeParam));

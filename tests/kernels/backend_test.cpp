@@ -15,7 +15,7 @@ namespace {
 
 class CudaBackendTest : public DeviceTest {};
 
-TEST(CudaBackend, SmallUnavailableDeviceIsExplained) {
+TEST(CudaBackend, UnavailableDeviceIsExplained) {
   EXPECT_THROW(static_cast<void>(Backend::cuda(-1)), BackendUnavailable);
   try {
     static_cast<void>(Backend::cuda(99));
@@ -25,7 +25,7 @@ TEST(CudaBackend, SmallUnavailableDeviceIsExplained) {
   }
 }
 
-TEST_F(CudaBackendTest, SmallDescribesItself) {
+TEST_F(CudaBackendTest, DescribesItself) {
   const Backend backend = Backend::cuda(0);
   EXPECT_EQ(backend.kind(), BackendKind::cuda);
   EXPECT_EQ(backend.memory_space(), MemorySpace::device);
@@ -34,7 +34,7 @@ TEST_F(CudaBackendTest, SmallDescribesItself) {
   EXPECT_EQ(backend.description().rfind("cuda 0, ", 0), 0u) << backend.description();
 }
 
-TEST_F(CudaBackendTest, SmallCopies) {
+TEST_F(CudaBackendTest, Copies) {
   const Backend backend = Backend::cuda();
   const auto values = random_vector<double>(1000, 1);
   const Array<double> first(backend, values);
@@ -46,14 +46,14 @@ TEST_F(CudaBackendTest, SmallCopies) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.data()) % 256, 0u);
 }
 
-TEST_F(CudaBackendTest, SmallUsersStreamAndAllocator) {
+TEST_F(CudaBackendTest, UsersStreamAndAllocator) {
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   const auto resource = std::make_shared<CountingResource>();
   {
     const Backend backend = Backend::cuda(0, stream, resource);
     EXPECT_EQ(backend.stream(), stream);
-    const DeviceSystem<float, std::int64_t> system(backend, laplacian<float>(20));
+    const auto system = on<std::int64_t>(backend, laplacian<float>(20));
     const auto product = detail::krylov_ops<float>(backend).make_csr(system.view());
     const Array<float> x(backend, random_vector<float>(400, 3));
     Array<float> y(backend, 400);
@@ -68,13 +68,13 @@ TEST_F(CudaBackendTest, SmallUsersStreamAndAllocator) {
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
-TEST_F(CudaBackendTest, SmallFailedRebuildLeavesNothingToApply) {
+TEST_F(CudaBackendTest, FailedRebuildLeavesNothingToApply) {
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   const auto resource = std::make_shared<CountingResource>();
   {
     const Backend backend = Backend::cuda(0, stream, resource);
-    const DeviceSystem<double, std::int64_t> system(backend, laplacian<double>(10));
+    const auto system = on<std::int64_t>(backend, laplacian<double>(10));
     const auto& A = system.view();
     BlockJacobiOptions options;
     options.storage = Storage::adaptive;
@@ -95,7 +95,7 @@ TEST_F(CudaBackendTest, SmallFailedRebuildLeavesNothingToApply) {
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
-TEST_F(CudaBackendTest, SmallLegacyDefaultStreamRunsRecordingsDirectly) {
+TEST_F(CudaBackendTest, LegacyDefaultStreamRunsRecordingsDirectly) {
   const Backend backend = Backend::cuda(0, nullptr);
   const Array<float> u(backend, std::vector<float>(10, 1.0f));
   Array<float> x(backend, std::vector<float>(10, 0.0f));
@@ -113,7 +113,7 @@ TEST_F(CudaBackendTest, SmallLegacyDefaultStreamRunsRecordingsDirectly) {
   EXPECT_EQ(x.to_host(), std::vector<float>(10, 2.0f));
 }
 
-TEST_F(CudaBackendTest, SmallNotCapturableWorkRunsAtEveryReplay) {
+TEST_F(CudaBackendTest, NotCapturableWorkRunsAtEveryReplay) {
   const Backend backend = Backend::cuda();
   int calls = 0;
   const auto recording = backend.impl().record([&] { ++calls; }, false);
@@ -122,7 +122,7 @@ TEST_F(CudaBackendTest, SmallNotCapturableWorkRunsAtEveryReplay) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(CudaBackendTest, SmallExceptionEndsTheCapture) {
+TEST_F(CudaBackendTest, ExceptionEndsTheCapture) {
   const Backend backend = Backend::cuda();
   Array<float> x(backend, std::vector<float>(10, 1.0f));
   EXPECT_THROW(static_cast<void>(backend.impl().record(
@@ -151,7 +151,7 @@ TEST_F(CudaBackendTest, FailedAllocationNamesTheCall) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "no later launch takes it for its own";
 }
 
-TEST_F(CudaBackendTest, SmallRefreshAndApplyCanBeRecorded) {
+TEST_F(CudaBackendTest, RefreshAndApplyCanBeRecorded) {
   const Backend backend = Backend::cuda();
   const index_t n = 120;
   std::vector<std::int32_t> offsets(n + 1);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/launch.hpp"
+#include "kernels/krylov/launch.hpp"
 #include "tests/kernels/systems.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
@@ -19,7 +19,8 @@ using detail::compute_t;
 template <Scalar T>
 class Scaling final : public detail::PreconditionerImpl<T> {
  public:
-  Scaling(const Backend& backend, index_t n) : system_(backend, diagonal(n)), product_(make(backend)) {}
+  Scaling(const Backend& backend, index_t n)
+      : system_(on<std::int32_t>(backend, diagonal(n))), product_(make(backend)) {}
   index_t rows() const override { return product_->rows(); }
   void apply(const T* r, T* z) const override { product_->apply(r, z); }
   bool capturable() const override { return true; }
@@ -36,7 +37,7 @@ class Scaling final : public detail::PreconditionerImpl<T> {
   }
   auto make(const Backend& backend) { return detail::krylov_ops<T>(backend).make_csr(system_.view()); }
 
-  DeviceSystem<T, std::int32_t> system_;
+  CsrArrays<T, std::int32_t> system_;
   std::unique_ptr<detail::OperatorImpl<T>> product_;
 };
 
@@ -83,7 +84,7 @@ class Recurrence {
              const BlockJacobiOptions& options = {})
       : backend_(backend),
         n_(a.rows),
-        system_(backend, a),
+        system_(on<std::int32_t>(backend, a)),
         product_(ops().make_csr(system_.view())),
         x_(backend, random_vector<T>(size(), 41)),
         b_(backend, random_vector<T>(size(), 42)),
@@ -163,7 +164,7 @@ class Recurrence {
 
   Backend backend_;
   index_t n_;
-  DeviceSystem<T, std::int32_t> system_;
+  CsrArrays<T, std::int32_t> system_;
   std::unique_ptr<detail::OperatorImpl<T>> product_;
   std::optional<Scaling<T>> scaling_;
   std::optional<BlockJacobi<T>> blocks_;

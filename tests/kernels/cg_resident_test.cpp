@@ -16,10 +16,12 @@ void expect_resident_iterations(const System<T>& a, Way way, Storage storage = S
   const Backend other = storage == Storage::full ? Backend::host() : Backend::cuda();
   Recurrence<T> phases(other, a, way, 0.0, 100, in(storage)), device(Backend::cuda(), a, way, 0.0, 100, in(storage));
   Recurrence<T> again(Backend::cuda(), a, way, 0.0, 100, in(storage));
-  ASSERT_EQ(device.resides(), Recurrence<T>(Backend::cuda(), a, way, 0.0, 100).resides());
+  ASSERT_TRUE(device.resides() || !is_sm_90()) << "one launch for all iterations";
   if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
-  const double tolerance = 1e4 * epsilon<T>;
+  int iterations = 1;  // the residual and z of the beginning count as one
   for (const int count : {1, 2, 3}) {
+    iterations += count;
+    const double tolerance = rounding_of_iterations(a, iterations, 32);
     for (int i = 0; i < count; ++i) phases.iterate();
     device.iterations(count);
     again.iterations(count);
@@ -34,12 +36,12 @@ void expect_resident_iterations(const System<T>& a, Way way, Storage storage = S
   }
 }
 
-TYPED_TEST(CgResidentTest, SmallMatchThePhases) {
+TYPED_TEST(CgResidentTest, MatchThePhases) {
   expect_resident_iterations(laplacian<TypeParam>(17), Way::uniform_blocks);
   expect_resident_iterations(long_rows<TypeParam>(200), Way::mixed_blocks);
 }
 
-TYPED_TEST(CgResidentTest, SmallInOtherStorage) {
+TYPED_TEST(CgResidentTest, InOtherStorage) {
   // The others are read the same way, and ManySystemsMatchThePhases has them.
   for (const Storage storage : {Storage::packed, Storage::adaptive})
     expect_resident_iterations(laplacian<TypeParam>(17), Way::mixed_blocks, storage);
@@ -57,12 +59,14 @@ TYPED_TEST(CgResidentTest, ManySystemsMatchThePhases) {
 }
 
 /// Entries and elements of the direction stay in L2 as far as they find no room.
-TYPED_TEST(CgResidentTest, SmallInLittleSharedMemory) {
+TYPED_TEST(CgResidentTest, InLittleSharedMemory) {
   const auto a = long_rows<TypeParam>(200);
   Recurrence<TypeParam> plenty(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
+  ASSERT_TRUE(plenty.resides() || !is_sm_90()) << "one launch for all iterations";
   if (!plenty.resides()) GTEST_SKIP() << "no cooperative launches";
   plenty.iterations(4);
   plenty.iterations(2);
+  const double tolerance = rounding_of_iterations(a, 7, 32);
   // A thread block has about 800 entries and 200 elements: next to nothing fits, a part of the entries, of the
   // elements.
   for (const int held : {100, 600, 950}) {
@@ -72,9 +76,9 @@ TYPED_TEST(CgResidentTest, SmallInLittleSharedMemory) {
     little.iterations_within(4, bytes);
     little.iterations_within(2, bytes);
     EXPECT_EQ(little.state().iteration, 6);
-    expect_close("rr", little.state().rr, plenty.state().rr, 1e4 * epsilon<TypeParam>);
-    EXPECT_LE(relative_difference(little.x(), plenty.x()), 1e4 * epsilon<TypeParam>);
-    EXPECT_LE(relative_difference(little.p(), plenty.p()), 1e4 * epsilon<TypeParam>);
+    expect_close("rr", little.state().rr, plenty.state().rr, tolerance);
+    EXPECT_LE(relative_difference(little.x(), plenty.x()), tolerance);
+    EXPECT_LE(relative_difference(little.p(), plenty.p()), tolerance);
   }
 }
 
@@ -100,15 +104,16 @@ TYPED_TEST(CgResidentTest, MoreRowsThanThreads) {
   expect_resident_iterations(uneven_rows<TypeParam>(), Way::uniform_blocks, Storage::packed);
 }
 
-TYPED_TEST(CgResidentTest, SmallEndWithTheStop) {
+TYPED_TEST(CgResidentTest, EndWithTheStop) {
   Recurrence<TypeParam> phases(Backend::cuda(), laplacian<TypeParam>(20), Way::mixed_blocks, 0.0, 3);
   Recurrence<TypeParam> device(Backend::cuda(), laplacian<TypeParam>(20), Way::mixed_blocks, 0.0, 3);
+  ASSERT_TRUE(device.resides() || !is_sm_90()) << "one launch for all iterations";
   if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
   for (int i = 0; i < 3; ++i) phases.iterate();
   device.iterations(10);
   EXPECT_EQ(device.state().stop, static_cast<int>(StopReason::max_iterations));
   EXPECT_EQ(device.state().iteration, 3);
-  EXPECT_LE(relative_difference(device.x(), phases.x()), 1e4 * epsilon<TypeParam>);
+  EXPECT_LE(relative_difference(device.x(), phases.x()), rounding_of_iterations(laplacian<TypeParam>(20), 4, 32));
   const auto x = device.x(), p = device.p();
   device.iterations(5);
   EXPECT_TRUE(same_bits(device.x(), x));

@@ -13,9 +13,10 @@ void expect_same_phases(const System<T>& a, Way way) {
   SCOPED_TRACE(::testing::Message() << "n = " << a.rows << ", way " << static_cast<int>(way));
   Recurrence<T> host(Backend::host(), a, way, 0.0, 100);
   Recurrence<T> device(Backend::cuda(), a, way, 0.0, 100);
-  const double tolerance = 1e4 * epsilon<T>;
   for (int step = 0; step < 4; ++step) {
     SCOPED_TRACE(step);
+    // the residual and z of the beginning count as an iteration
+    const double tolerance = rounding_of_iterations(a, step + 2, way == Way::plain || way == Way::separate ? 0 : 32);
     ASSERT_LE(relative_difference(device.p(), host.p()), tolerance);
     host.product();
     device.product();
@@ -40,13 +41,13 @@ void expect_same_phases(const System<T>& a, Way way) {
   }
 }
 
-TYPED_TEST(CgPhasesTest, SmallMatchTheHost) {
+TYPED_TEST(CgPhasesTest, MatchTheHost) {
   for (const index_t m : {6, 16, 17, 40})
     for (const Way way : {Way::plain, Way::separate, Way::uniform_blocks, Way::mixed_blocks})
       expect_same_phases(laplacian<TypeParam>(m), way);
 }
 
-TYPED_TEST(CgPhasesTest, SmallMatchTheHostOnRowsOfAnyLength) {
+TYPED_TEST(CgPhasesTest, MatchTheHostOnRowsOfAnyLength) {
   for (const index_t length : {20, 60, 200}) expect_same_phases(long_rows<TypeParam>(length), Way::mixed_blocks);
 }
 
@@ -55,14 +56,14 @@ TYPED_TEST(CgPhasesTest, MatchTheHostOnManyThreadBlocks) {
     expect_same_phases(laplacian<TypeParam>(700), way);
 }
 
-TYPED_TEST(CgPhasesTest, SmallOneUnknown) {
+TYPED_TEST(CgPhasesTest, OneUnknown) {
   Recurrence<TypeParam> device(Backend::cuda(), laplacian<TypeParam>(1), Way::plain, 1e-3, 100);
   device.iterate();
   EXPECT_EQ(device.state().stop, static_cast<int>(StopReason::converged));
   EXPECT_EQ(device.state().iteration, 1);
 }
 
-TYPED_TEST(CgPhasesTest, SmallNothingChangesAfterTheStop) {
+TYPED_TEST(CgPhasesTest, NothingChangesAfterTheStop) {
   for (const Way way : {Way::plain, Way::separate, Way::mixed_blocks}) {
     SCOPED_TRACE(static_cast<int>(way));
     Recurrence<TypeParam> device(Backend::cuda(), laplacian<TypeParam>(20), way, 0.0, 3);
@@ -81,7 +82,7 @@ TYPED_TEST(CgPhasesTest, SmallNothingChangesAfterTheStop) {
   }
 }
 
-TYPED_TEST(CgPhasesTest, SmallIndefiniteMatrixIsReported) {
+TYPED_TEST(CgPhasesTest, IndefiniteMatrixIsReported) {
   System<TypeParam> a = laplacian<TypeParam>(8);
   for (TypeParam& value : a.values) value = -value;
   Recurrence<TypeParam> device(Backend::cuda(), a, Way::plain, 0.0, 100);
@@ -102,7 +103,7 @@ TYPED_TEST(CgPhasesTest, TwoRunsGiveTheSameBits) {
   EXPECT_EQ(first.state().rr, second.state().rr);
 }
 
-TYPED_TEST(CgPhasesTest, SmallRecordedIterationsEqualDirectOnes) {
+TYPED_TEST(CgPhasesTest, RecordedIterationsEqualDirectOnes) {
   const auto a = laplacian<TypeParam>(30);
   Recurrence<TypeParam> direct(Backend::cuda(), a, Way::uniform_blocks, 0.0, 100);
   Recurrence<TypeParam> recorded(Backend::cuda(), a, Way::uniform_blocks, 0.0, 100);

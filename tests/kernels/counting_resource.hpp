@@ -4,7 +4,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <new>
+#include <vector>
 
 namespace blockjacobi::test {
 
@@ -15,6 +17,7 @@ class CountingResource final : public MemoryResource {
     void* pointer = nullptr;
     if (is_full || cudaMallocAsync(&pointer, bytes, stream) != cudaSuccess) throw std::bad_alloc();
     ++calls;
+    sizes.push_back(bytes);
     live += bytes;
     return pointer;
   }
@@ -22,9 +25,13 @@ class CountingResource final : public MemoryResource {
     static_cast<void>(cudaFreeAsync(pointer, stream));
     live -= bytes;
   }
+  /// How often so many bytes were asked for.
+  int blocks_of(std::size_t bytes) const { return static_cast<int>(std::ranges::count(sizes, bytes)); }
+
   bool is_full = false;
   int calls = 0;
   std::size_t live = 0;
+  std::vector<std::size_t> sizes;
 };
 
 }  // namespace blockjacobi::test

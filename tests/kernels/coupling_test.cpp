@@ -20,14 +20,14 @@ System<T> lines(index_t m) {
 
 template <Scalar T>
 auto offsets_on_device(const Backend& backend, const System<T>& a) {
-  const DeviceSystem<T, std::int32_t> system(backend, a, IndexBase::one);
+  const auto system = on<std::int32_t>(backend, a, IndexBase::one);
   const auto v = system.view();
   const CsrView<const void, std::int32_t> untyped{v.rows,    v.cols,   v.nnz,  v.row_offsets,
                                                   v.columns, v.values, v.base, v.space};
   return backend.impl().partition_ops().coupled_offsets(untyped, scalar_type<T>, {{}, 0.01});
 }
 
-TYPED_TEST(CouplingTest, SmallSortedRowsStayOnTheDevice) {
+TYPED_TEST(CouplingTest, SortedRowsStayOnTheDevice) {
   const auto resource = std::make_shared<CountingResource>();
   const Backend backend = Backend::cuda(0, nullptr, resource);
   const std::size_t before = resource->live;
@@ -37,7 +37,7 @@ TYPED_TEST(CouplingTest, SmallSortedRowsStayOnTheDevice) {
   EXPECT_TRUE(std::ranges::equal(*found, BlockPartition::uniform(400, 20).offsets()));
 }
 
-TYPED_TEST(CouplingTest, SmallOthersAreLeftToTheHost) {
+TYPED_TEST(CouplingTest, OthersAreLeftToTheHost) {
   const Backend backend = Backend::cuda();
   System<TypeParam> unsorted = lines<TypeParam>(5), duplicate = unsorted;
   std::swap(unsorted.columns[0], unsorted.columns[1]);

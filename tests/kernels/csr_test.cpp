@@ -1,4 +1,4 @@
-#include "kernels/launch.hpp"
+#include "kernels/krylov/launch_products.hpp"
 #include "tests/kernels/systems.hpp"
 
 namespace blockjacobi::test {
@@ -54,7 +54,7 @@ template <Scalar T, Offset O>
 void expect_csr(const System<T>& a, IndexBase base) {
   SCOPED_TRACE(::testing::Message() << 8 * sizeof(O) << "-bit offsets, base " << static_cast<int>(base));
   const Backend backend = Backend::cuda();
-  const DeviceSystem<T, O> device(backend, a, base);
+  const auto device = on<O>(backend, a, base);
   const auto x = random_vector<T>(static_cast<std::size_t>(a.rows), 31);
   const Array<T> input(backend, x);
   const auto op = detail::krylov_ops<T>(backend).make_csr(device.view());
@@ -99,18 +99,18 @@ void expect_all_formats(const System<T>& a) {
   }
 }
 
-TYPED_TEST(CsrTest, SmallStencil) { expect_all_formats(convection_diffusion<TypeParam>(17)); }
-TYPED_TEST(CsrTest, SmallUnsortedRowsWithDuplicates) { expect_all_formats(irregular<TypeParam>(1000)); }
-TYPED_TEST(CsrTest, SmallRowsOfAnyLength) {
+TYPED_TEST(CsrTest, Stencil) { expect_all_formats(convection_diffusion<TypeParam>(17)); }
+TYPED_TEST(CsrTest, UnsortedRowsWithDuplicates) { expect_all_formats(irregular<TypeParam>(1000)); }
+TYPED_TEST(CsrTest, RowsOfAnyLength) {
   for (const index_t length : {1, 4, 7, 12, 13, 40, 100, 300}) {
     SCOPED_TRACE(length);
     expect_all_formats(similar<TypeParam>(333, length));
   }
 }
 TYPED_TEST(CsrTest, LongShortRows) { expect_all_formats(similar<TypeParam>(300000, 7)); }
-TYPED_TEST(CsrTest, SmallNoEntries) { expect_all_formats(System<TypeParam>{5, {0, 0, 0, 0, 0, 0}, {}, {}}); }
-TYPED_TEST(CsrTest, SmallNoRows) { expect_all_formats(System<TypeParam>{0, {0}, {}, {}}); }
-TYPED_TEST(CsrTest, SmallOneEntry) { expect_all_formats(System<TypeParam>{1, {0, 1}, {0}, {TypeParam(3)}}); }
+TYPED_TEST(CsrTest, NoEntries) { expect_all_formats(System<TypeParam>{5, {0, 0, 0, 0, 0, 0}, {}, {}}); }
+TYPED_TEST(CsrTest, NoRows) { expect_all_formats(System<TypeParam>{0, {0}, {}, {}}); }
+TYPED_TEST(CsrTest, OneEntry) { expect_all_formats(System<TypeParam>{1, {0, 1}, {0}, {TypeParam(3)}}); }
 TYPED_TEST(CsrTest, LongIrregularMatrix) { expect_all_formats(irregular<TypeParam>(300000)); }
 
 }  // namespace

@@ -120,7 +120,7 @@ class Enqueued {
  public:
   Enqueued(const Backend& backend, index_t block, BasisPrecision basis)
       : matrix_(laplacian<T>(12)),
-        system_(backend, matrix_),
+        system_(on<std::int32_t>(backend, matrix_)),
         A_(backend, system_.view()),
         M_(backend, system_.view(), BlockPartition::uniform(matrix_.rows, block)),
         b_(backend, random_vector<T>(size(), 71)),
@@ -156,7 +156,7 @@ class Enqueued {
   std::size_t size() const { return static_cast<std::size_t>(matrix_.rows); }
 
   System<T> matrix_;
-  DeviceSystem<T, std::int32_t> system_;
+  CsrArrays<T, std::int32_t> system_;
   LinearOperator<T> A_;
   BlockJacobi<T> M_;
   Array<T> b_, x_, y_;
@@ -346,7 +346,7 @@ TYPED_TEST(UserGraphTest, RefreshOfSingularBlocksInEveryStorage) {
                  (options.l1 ? ", l1" : ""));
     const UsersStream stream;
     const Backend backend = stream.backend();
-    const DeviceSystem<T, std::int32_t> system(backend, regular);
+    const auto system = on<std::int32_t>(backend, regular);
     Array<T> values(backend, regular.values);
     BlockJacobi<T> m(backend, system.view(), partition, options);
     const auto refresh = [&] { m.refresh(values.data(), system.view().nnz, MemorySpace::device); };

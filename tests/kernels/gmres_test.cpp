@@ -20,7 +20,7 @@ class Cycle {
       : backend_(backend),
         n_(a.rows),
         restart_(restart),
-        system_(backend, a),
+        system_(on<std::int32_t>(backend, a)),
         product_(ops().make_csr(system_.view())),
         b_(backend, random_vector<T>(size(), 61)),
         x_(backend, random_vector<T>(size(), 62)),
@@ -92,7 +92,7 @@ class Cycle {
   Backend backend_;
   index_t n_;
   int restart_;
-  DeviceSystem<T, std::int32_t> system_;
+  CsrArrays<T, std::int32_t> system_;
   std::unique_ptr<detail::OperatorImpl<T>> product_;
   Array<T> b_, x_, basis_, u_, h_, h2_;
   Array<double> cs_;
@@ -118,7 +118,7 @@ template <Scalar T>
 void expect_same_cycle(const System<T>& a, int restart, int steps) {
   SCOPED_TRACE(::testing::Message() << "n = " << a.rows << ", restart " << restart);
   Cycle<T> host(Backend::host(), a, restart), device(Backend::cuda(), a, restart);
-  const double tolerance = 2e4 * epsilon<T>;
+  const double tolerance = rounding_of_iterations(a, steps + 1);
   host.begin();
   device.begin();
   EXPECT_NEAR(device.state().beta, host.state().beta, tolerance * host.state().beta);
@@ -139,11 +139,11 @@ void expect_same_cycle(const System<T>& a, int restart, int steps) {
   EXPECT_LE(orthogonality_error(device.basis(steps + 1), static_cast<std::size_t>(a.rows)), 100 * epsilon<T>);
   host.combine();
   device.combine();
-  EXPECT_LE(relative_difference(device.u(), host.u()), 10 * tolerance);
+  EXPECT_LE(relative_difference(device.u(), host.u()), tolerance);
   EXPECT_NEAR(device.corrected_residual(), found.residual, tolerance * found.beta);
 }
 
-TYPED_TEST(GmresPhasesTest, SmallMatchTheHost) {
+TYPED_TEST(GmresPhasesTest, MatchTheHost) {
   expect_same_cycle(convection_diffusion<TypeParam>(16), 12, 12);
   expect_same_cycle(convection_diffusion<TypeParam>(23), 20, 9);
   expect_same_cycle(laplacian<TypeParam>(10), 5, 1);
@@ -169,7 +169,7 @@ TEST_F(DeviceTest, GmresBasisOfManyColumnsStaysOrthogonal) {
   EXPECT_LE(orthogonality_error(device.basis(columns), static_cast<std::size_t>(a.rows)), 1e-12);
 }
 
-TYPED_TEST(GmresPhasesTest, SmallNothingCountsAfterTheCycleStop) {
+TYPED_TEST(GmresPhasesTest, NothingCountsAfterTheCycleStop) {
   Cycle<TypeParam> device(Backend::cuda(), convection_diffusion<TypeParam>(14), 10, 0.0, 4);
   device.begin();
   for (int j = 0; j < 4; ++j) device.step(j);
@@ -186,7 +186,7 @@ TYPED_TEST(GmresPhasesTest, SmallNothingCountsAfterTheCycleStop) {
   for (const auto value : u) ASSERT_TRUE(std::isfinite(std::abs(value)));
 }
 
-TYPED_TEST(GmresPhasesTest, SmallExactSolutionEndsTheCycle) {
+TYPED_TEST(GmresPhasesTest, ExactSolutionEndsTheCycle) {
   // A = I: the first step finds the solution and leaves nothing to normalize.
   System<TypeParam> identity{6, {0, 1, 2, 3, 4, 5, 6}, {0, 1, 2, 3, 4, 5}, std::vector<TypeParam>(6, TypeParam(1))};
   Cycle<TypeParam> device(Backend::cuda(), identity, 4, 1e-4);
@@ -198,7 +198,7 @@ TYPED_TEST(GmresPhasesTest, SmallExactSolutionEndsTheCycle) {
   EXPECT_LE(device.corrected_residual(), 100 * epsilon<TypeParam>);
 }
 
-TYPED_TEST(GmresPhasesTest, SmallTwoRunsGiveTheSameBits) {
+TYPED_TEST(GmresPhasesTest, TwoRunsGiveTheSameBits) {
   const auto a = convection_diffusion<TypeParam>(60);
   Cycle<TypeParam> first(Backend::cuda(), a, 11), second(Backend::cuda(), a, 11);
   for (auto* cycle : {&first, &second}) {
@@ -210,7 +210,7 @@ TYPED_TEST(GmresPhasesTest, SmallTwoRunsGiveTheSameBits) {
   EXPECT_TRUE(same_bits(first.u(), second.u()));
 }
 
-TYPED_TEST(GmresPhasesTest, SmallRecordedCycleEqualsTheDirectOne) {
+TYPED_TEST(GmresPhasesTest, RecordedCycleEqualsTheDirectOne) {
   const auto a = convection_diffusion<TypeParam>(25);
   Cycle<TypeParam> direct(Backend::cuda(), a, 9), recorded(Backend::cuda(), a, 9);
   const auto run = [](Cycle<TypeParam>& cycle) {

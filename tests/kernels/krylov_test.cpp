@@ -19,7 +19,7 @@ void expect_same_iterations(Solve<T> solve, const System<T>& a, bool preconditio
   SCOPED_TRACE(::testing::Message() << "n = " << a.rows << (preconditioned ? ", preconditioned" : ""));
   const auto n = static_cast<std::size_t>(a.rows);
   const auto run = [&](const Backend& backend) {
-    const DeviceSystem<T, std::int32_t> system(backend, a);
+    const auto system = on<std::int32_t>(backend, a);
     const LinearOperator<T> A(backend, system.view());
     const BlockJacobi<T> M(backend, system.view(), BlockPartition::uniform(a.rows, 3));
     std::vector<T> x = random_vector<T>(n, 81);
@@ -31,8 +31,11 @@ void expect_same_iterations(Solve<T> solve, const System<T>& a, bool preconditio
   const auto [y, expected] = run(Backend::host());
   EXPECT_EQ(found.reason, expected.reason);
   EXPECT_EQ(found.iterations, expected.iterations);
-  // A basis in single precision rounds differently as soon as the products do.
-  const double tolerance = options.basis == BasisPrecision::single ? 1e-4 : 1e4 * epsilon<T>;
+  // BiCGSTAB takes two products an iteration. The columns of a basis in single precision are off by its eps each, in as
+  // many products, and cond(A) <= 28: 2 * 11 * 28 * 1.2e-7 = 7e-5.
+  const int products = 2 * options.max_iterations + 1;
+  const double tolerance = std::max(options.basis == BasisPrecision::single ? 1e-4 : 0,
+                                    rounding_of_iterations(a, products, preconditioned ? 3 : 0));
   EXPECT_LE(relative_difference(x, y), tolerance);
   ASSERT_EQ(found.history.size(), expected.history.size());
   for (std::size_t i = 0; i < found.history.size(); ++i)
@@ -62,14 +65,14 @@ TYPED_TEST(KrylovMatchesHostTest, Systems) {
 
 TYPED_TEST(KrylovMatchesHostTest, ManyThreadBlocks) { expect_same_iterations<TypeParam>(600); }
 
-TYPED_TEST(KrylovMatchesHostTest, SmallBlockRows) {
+TYPED_TEST(KrylovMatchesHostTest, BlockRows) {
   using T = TypeParam;
   const auto a = convection_diffusion<T>(24);
   const auto n = static_cast<std::size_t>(a.rows);
   for (const index_t block : {1, 2, 3, 4, 6, 8, 9, 16, 18, 24, 32}) {
     SCOPED_TRACE(block);
     const auto run = [&](const Backend& backend) {
-      const DeviceSystem<T, std::int32_t> system(backend, a, IndexBase::one);
+      const auto system = on<std::int32_t>(backend, a, IndexBase::one);
       const LinearOperator<T> A(BsrMatrix<T>(backend, system.view(), block));
       const Array<T> x(backend, random_vector<T>(n, 83));
       Array<T> y(backend, n);

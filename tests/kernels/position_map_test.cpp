@@ -121,7 +121,7 @@ void expect_same_maps(index_t n, IndexBase base, int seed) {
   expect_same_map(p, mixed(n));
 }
 
-TEST_F(PositionMapTest, SmallEqualThoseOfTheHost) {
+TEST_F(PositionMapTest, EqualThoseOfTheHost) {
   for (const index_t n : {1, 31, 300, 1500}) {
     expect_same_maps<std::int32_t>(n, IndexBase::zero, n);
     expect_same_maps<std::int64_t>(n, IndexBase::one, n + 1);
@@ -132,7 +132,7 @@ TEST_F(PositionMapTest, EqualThoseOfTheHostOnManyThreadBlocks) {
   expect_same_maps<std::int32_t>(400000, IndexBase::zero, 1);
 }
 
-TEST_F(PositionMapTest, SmallNoEntriesAtAll) {
+TEST_F(PositionMapTest, NoEntriesAtAll) {
   expect_same_map(Pattern<std::int32_t>{5, {0, 0, 0, 0, 0, 0}, {}}, BlockPartition::uniform(5, 2));
 }
 
@@ -155,7 +155,7 @@ PatternCheck inspect(const Pattern<O>& p) {
   return backend.impl().partition_ops().inspect(device.view());
 }
 
-TEST_F(PositionMapTest, SmallSeesWhatIsNotValidOrNotSorted) {
+TEST_F(PositionMapTest, SeesWhatIsNotValidOrNotSorted) {
   using P = Pattern<std::int32_t>;
   const auto check = [](const P& p, bool is_valid, bool is_sorted) {
     SCOPED_TRACE(::testing::PrintToString(p.offsets) + ::testing::PrintToString(p.columns));
@@ -196,7 +196,7 @@ std::vector<double> inverses(const Pattern<std::int32_t>& p) {
   return all;
 }
 
-TEST_F(PositionMapTest, SmallTheHostHasWhatIsNotSortedOrNotValid) {
+TEST_F(PositionMapTest, TheHostHasWhatIsNotSortedOrNotValid) {
   using P = Pattern<std::int32_t>;
   // values 1 0 | 2 5, then 10
   EXPECT_NEAR(inverses(P{3, {0, 1, 3, 4}, {0, 0, 1, 2}}).back(), 0.1, 1e-16);

@@ -20,7 +20,7 @@ struct Outcome {
 };
 
 Outcome solve(const Backend& backend, const System<double>& a, int repetitions = 1, Storage storage = Storage::full) {
-  const DeviceSystem<double, std::int32_t> system(backend, a);
+  const auto system = on<std::int32_t>(backend, a);
   const LinearOperator<double> A(backend, system.view());
   BlockJacobiOptions blocks;
   blocks.storage = storage;
@@ -42,6 +42,7 @@ Outcome solve(const Backend& backend, const System<double>& a, int repetitions =
 TEST_F(ResidentTest, SolvesAtTheSameTimeOnTwoStreams) {
   const auto a = laplacian<double>(120);
   const Outcome alone = solve(Backend::cuda(), a);
+  ASSERT_TRUE(alone.resides || !is_sm_90());
   EXPECT_EQ(alone.report.reason, StopReason::converged);
   Outcome first{}, second{};
   std::thread other([&] { second = solve(Backend::cuda(), a, 20); });
@@ -59,7 +60,7 @@ TEST_F(ResidentTest, SolvesInEveryStorage) {
   for (const Storage storage : {Storage::packed, Storage::fp32, Storage::bf16, Storage::fp16, Storage::adaptive}) {
     SCOPED_TRACE(to_string(storage));
     const Outcome found = solve(Backend::cuda(), a, 2, storage), again = solve(Backend::cuda(), a, 1, storage);
-    EXPECT_EQ(found.resides, full.resides);
+    EXPECT_TRUE(found.resides || !is_sm_90());
     EXPECT_EQ(found.report.reason, StopReason::converged);
     EXPECT_NEAR(found.report.iterations, full.report.iterations, 2);
     EXPECT_LE(relative_difference(found.x, full.x), 1e-8);

@@ -31,7 +31,7 @@ void expect_inverses(const std::vector<index_t>& sizes, Words words = Words::non
   }
 }
 
-TYPED_TEST(SetupTest, SmallEveryOrderUpTo32) {
+TYPED_TEST(SetupTest, EveryOrderUpTo32) {
   std::vector<index_t> sizes;
   for (index_t n = 1; n <= 32; ++n) sizes.push_back(n);
   for (const Words words : {Words::none, Words::narrow, Words::wide}) expect_inverses<TypeParam>(sizes, words);
@@ -46,23 +46,23 @@ std::vector<index_t> small_path_orders() {
   return orders;
 }
 
-TYPED_TEST(SetupTest, SmallSharedAndGlobalMemoryOrders) { expect_inverses<TypeParam>(small_path_orders<TypeParam>()); }
+TYPED_TEST(SetupTest, SharedAndGlobalMemoryOrders) { expect_inverses<TypeParam>(small_path_orders<TypeParam>()); }
 
 TYPED_TEST(SetupTest, LargeOrders) {
   expect_inverses<TypeParam>({48, 64, 65, 77, 96, 111, 112, 113, 127, 128, 160, 161, 190, 230, 235, 256, 333, 512});
 }
 
-TYPED_TEST(SetupTest, SmallMixedOrdersOutOfSequence) {
+TYPED_TEST(SetupTest, MixedOrdersOutOfSequence) {
   expect_inverses<TypeParam>({17, 1, 40, 3, 3, 32, 8, 1, 64, 2, 16, 31, 5, 33, 9, 4, 15, 7, 1, 12});
 }
 
-TYPED_TEST(SetupTest, SmallRaggedCounts) {
+TYPED_TEST(SetupTest, RaggedCounts) {
   for (const index_t n : {1, 4, 7, 16, 32, 33})
     for (const std::size_t count : {1u, 2u, 3u, 5u, 9u, 33u})
       expect_inverses<TypeParam>(std::vector<index_t>(count, n));
 }
 
-TYPED_TEST(SetupTest, SmallNoBlocks) {
+TYPED_TEST(SetupTest, NoBlocks) {
   Blocks<TypeParam> blocks(Backend::cuda(), {});
   blocks.setup([](index_t) { return Entries<TypeParam>{}; });
   EXPECT_EQ(blocks.defects(), 0);
@@ -109,7 +109,9 @@ void expect_long_batch(index_t n, index_t count) {
     const Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, 1>> zb(z.data() + first, n);
     Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>(product.data() + first, n) = tridiagonal<T>(n, b) * zb;
   }
-  EXPECT_LE(relative_difference(product, r), 1000.0 * static_cast<double>(n) * epsilon<T>);
+  // cond(A) <= (4 + 2) / (4 - 2): ||A X - I|| <= 3 * 10 N eps, 3 times that if it is ||X A - I|| which is small, and
+  // the product by X rounds by N eps ||A|| ||X|| more
+  EXPECT_LE(relative_difference(product, r), 100.0 * static_cast<double>(n) * epsilon<T>);
 }
 
 TYPED_TEST(SetupTest, BatchesAroundTheSizeOfA16BitGrid) {
@@ -130,7 +132,7 @@ TEST_F(DeviceTest, StorageBeyond32BitPositions) {
   EXPECT_LE(inverse_error<float>(tridiagonal<float>(n, count - 1), blocks.block(count - 1)), accepted_error);
 }
 
-TYPED_TEST(SetupTest, SmallMissingEntriesAreZerosAndDuplicatesAreSummed) {
+TYPED_TEST(SetupTest, MissingEntriesAreZerosAndDuplicatesAreSummed) {
   using T = TypeParam;
   for (const index_t n : {3, 6, 20, 40}) {
     SCOPED_TRACE(n);
@@ -153,7 +155,7 @@ TYPED_TEST(SetupTest, SmallMissingEntriesAreZerosAndDuplicatesAreSummed) {
   }
 }
 
-TYPED_TEST(SetupTest, SmallPermutationsAreInvertedExactly) {
+TYPED_TEST(SetupTest, PermutationsAreInvertedExactly) {
   using T = TypeParam;
   for (const index_t n : {1, 2, 4, 5, 8, 13, 16, 29, 32, 47, 64}) {
     SCOPED_TRACE(n);
@@ -167,7 +169,7 @@ TYPED_TEST(SetupTest, SmallPermutationsAreInvertedExactly) {
   }
 }
 
-TYPED_TEST(SetupTest, SmallPowersOfTwoChangeNothingButTheScale) {
+TYPED_TEST(SetupTest, PowersOfTwoChangeNothingButTheScale) {
   using T = TypeParam;
   const int reach = std::is_same_v<real_t<T>, float> ? 60 : 500;
   for (const index_t n : {4, 11, 32, 50}) {
@@ -221,7 +223,7 @@ void expect_zero_column_named_and_replaced(const std::vector<index_t>& orders) {
     }
 }
 
-TYPED_TEST(SetupTest, SmallZeroColumnIsNamedAndReplaced) {
+TYPED_TEST(SetupTest, ZeroColumnIsNamedAndReplaced) {
   expect_zero_column_named_and_replaced<TypeParam>(small_path_orders<TypeParam>());
 }
 
@@ -229,7 +231,7 @@ TYPED_TEST(SetupTest, LargeZeroColumnIsNamedAndReplaced) {
   expect_zero_column_named_and_replaced<TypeParam>({100, 256, 512});
 }
 
-TYPED_TEST(SetupTest, SmallNonFiniteElementIsNamed) {
+TYPED_TEST(SetupTest, NonFiniteElementIsNamed) {
   using T = TypeParam;
   const real_t<T> nan = std::numeric_limits<real_t<T>>::quiet_NaN();
   const real_t<T> infinity = std::numeric_limits<real_t<T>>::infinity();
@@ -252,7 +254,7 @@ TYPED_TEST(SetupTest, SmallNonFiniteElementIsNamed) {
   }
 }
 
-TYPED_TEST(SetupTest, SmallIllConditionedBlocksAreRejected) {
+TYPED_TEST(SetupTest, IllConditionedBlocksAreRejected) {
   using T = TypeParam;
   for (const index_t n : {12, 16, 24, 32, 40, 64}) {
     SCOPED_TRACE(n);
@@ -267,7 +269,7 @@ TYPED_TEST(SetupTest, SmallIllConditionedBlocksAreRejected) {
   }
 }
 
-TYPED_TEST(SetupTest, SmallInverseThatOverflowsIsRejected) {
+TYPED_TEST(SetupTest, InverseThatOverflowsIsRejected) {
   using T = TypeParam;
   const real_t<T> tiny = std::numeric_limits<real_t<T>>::denorm_min();
   for (const index_t n : {1, 3, 8, 33}) {
@@ -295,7 +297,7 @@ Matrix<T> troubled(index_t n, int kind, unsigned seed) {
   return a;
 }
 
-TYPED_TEST(SetupTest, SmallTroubledBlocksLeaveTheOthersAlone) {
+TYPED_TEST(SetupTest, TroubledBlocksLeaveTheOthersAlone) {
   using T = TypeParam;
   for (const index_t n : {1, 3, 4, 6, 8, 11, 16, 20, 27, 32}) {
     SCOPED_TRACE(n);
@@ -345,7 +347,7 @@ void expect_same_bits_in_two_runs(const std::vector<index_t>& sizes) {
   EXPECT_TRUE(same_bits(first.apply(r), second.apply(r)));
 }
 
-TYPED_TEST(SetupTest, SmallTwoRunsGiveTheSameBits) {
+TYPED_TEST(SetupTest, TwoRunsGiveTheSameBits) {
   expect_same_bits_in_two_runs<TypeParam>(small_path_orders<TypeParam>());
 }
 

@@ -6,6 +6,7 @@
 #include <blockjacobi/array.hpp>
 #include <blockjacobi/block_batch.hpp>
 
+#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,6 +27,15 @@ class DeviceTest : public ::testing::Test {
 
 template <class T>
 class TypedDeviceTest : public DeviceTest {};
+
+/// Whether the first device is of the architecture that the designs were chosen on. There a design that its policy
+/// takes must run: that it does not is a failure, which elsewhere is a skip.
+inline bool is_sm_90() {
+  int major = 0, minor = 0;
+  return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
+         cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0) == cudaSuccess && major == 9 &&
+         minor == 0;
+}
 
 using Scalars = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
 

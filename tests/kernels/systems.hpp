@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/kernels/support.hpp"
+#include "tests/support/csr_arrays.hpp"
 
 namespace blockjacobi::test {
 
@@ -13,36 +14,33 @@ struct System {
   std::vector<T> values;
 };
 
-/// A System on a backend, with offsets of type O and any base.
-template <Scalar T, Offset O>
-class DeviceSystem {
- public:
-  DeviceSystem(const Backend& backend, const System<T>& a, IndexBase base = IndexBase::zero)
-      : rows_(a.rows),
-        base_(base),
-        offsets_(backend, shifted<O>(a.offsets, base)),
-        columns_(backend, shifted<index_t>(a.columns, base)),
-        values_(backend, a.values) {}
+/// Its arrays on a backend.
+template <Offset O, Scalar T>
+CsrArrays<T, O> on(const Backend& backend, const System<T>& a, IndexBase base = IndexBase::zero) {
+  return {backend, a.rows, a.rows, a.offsets, a.columns, a.values, base};
+}
 
-  CsrView<T, O> view() const {
-    return {rows_,          rows_, static_cast<offset_t>(values_.size()), offsets_.data(), columns_.data(),
-            values_.data(), base_, values_.backend().memory_space()};
+/// What two backends may differ by after some iterations, relative to the largest element. A product with rows of up to
+/// `terms` elements leaves at most (terms + 2) eps ||A|| ||v|| in the residual, complex arithmetic three times that;
+/// A^-1 brings it into the solution, so that cond(A) counts. An inverse of order N leaves N eps times its condition,
+/// here about 3, in z. To first order the errors of iterations and those of the two backends add up. (N. J. Higham,
+/// "Accuracy and stability of numerical algorithms", chapters 3 and 17)
+template <Scalar T>
+double rounding_of_iterations(const System<T>& a, int iterations, int order = 0) {
+  double terms = 0, norm = 0, dominance = std::numeric_limits<double>::infinity();
+  for (index_t row = 0; row < a.rows; ++row) {
+    const auto first = static_cast<std::size_t>(a.offsets[static_cast<std::size_t>(row)]);
+    const auto last = static_cast<std::size_t>(a.offsets[static_cast<std::size_t>(row) + 1]);
+    double sum = 0, diagonal = 0;
+    for (std::size_t e = first; e < last; ++e) (a.columns[e] == row ? diagonal : sum) += std::abs(a.values[e]);
+    terms = std::max(terms, static_cast<double>(last - first));
+    norm = std::max(norm, diagonal + sum);
+    dominance = std::min(dominance, diagonal - sum);
   }
-
- private:
-  template <class To, class From>
-  static std::vector<To> shifted(const std::vector<From>& v, IndexBase base) {
-    std::vector<To> result(v.size());
-    for (std::size_t i = 0; i < v.size(); ++i) result[i] = static_cast<To>(v[i] + static_cast<From>(base));
-    return result;
-  }
-
-  index_t rows_;
-  IndexBase base_;
-  Array<O> offsets_;
-  Array<index_t> columns_;
-  Array<T> values_;
-};
+  EXPECT_GT(dominance, 0) << "||A^-1|| is known of dominant matrices: at most 1 / dominance";
+  const double complex = is_complex<T> ? 3 : 1;
+  return 2 * complex * iterations * ((terms + 2) * norm / dominance + 3 * order) * epsilon<T>;
+}
 
 /// Five-point stencil on an m x m grid, with weights for the west, east and south, north neighbours.
 template <Scalar T>

@@ -30,19 +30,19 @@ void expect_vector_operations(std::size_t n) {
   EXPECT_TRUE(same_bits(device_x.to_host(), expected));
 }
 
-TYPED_TEST(VectorTest, SmallNormAndSum) {
+TYPED_TEST(VectorTest, NormAndSum) {
   for (const std::size_t n : {0u, 1u, 31u, 32u, 255u, 256u, 257u, 5000u}) expect_vector_operations<TypeParam>(n);
 }
 TYPED_TEST(VectorTest, LongNormAndSum) { expect_vector_operations<TypeParam>(3000001); }
 
-TYPED_TEST(VectorTest, SmallResidual) {
+TYPED_TEST(VectorTest, Residual) {
   using T = TypeParam;
   const Backend backend = Backend::cuda();
   const auto a = convection_diffusion<T>(12);
   const auto n = static_cast<std::size_t>(a.rows);
   const auto b = random_vector<T>(n, 53), x = random_vector<T>(n, 54);
   const auto residual_on = [&](const Backend& where) {
-    const DeviceSystem<T, std::int32_t> system(where, a);
+    const auto system = on<std::int32_t>(where, a);
     const Array<T> device_b(where, b), device_x(where, x);
     Array<T> r(where, n);
     auto& ops = detail::krylov_ops<T>(where);

@@ -32,14 +32,13 @@ blockjacobi::CsrMatrix<double> matrix_through_file(index_t rows) {
 }
 
 bool solves(const blockjacobi::Backend& backend) {
-  const auto matrix = matrix_through_file(1000);
-  const blockjacobi::BlockJacobi<double> preconditioner(backend, matrix,
-                                                        blockjacobi::BlockPartition::uniform(matrix.rows(), 7));
+  const blockjacobi::SparseMatrix<double> matrix(backend, matrix_through_file(1000));
+  const blockjacobi::BlockJacobi<double> preconditioner(matrix, blockjacobi::BlockPartition::uniform(matrix.rows(), 7));
   const std::vector<double> b(static_cast<std::size_t>(matrix.rows()), 1.0);
   blockjacobi::Array<double> rhs(backend, b);
   blockjacobi::Array<double> x(backend, b.size());
   x.zero();
-  const auto report = cg(blockjacobi::LinearOperator<double>(backend, matrix), preconditioner, rhs.view(), x.view());
+  const auto report = cg(matrix, preconditioner, rhs.view(), x.view());
   std::printf("%s: %s\n", backend.description().c_str(), to_text(report).c_str());
   return report.converged() && report.relative_residual() <= 1e-8;
 }

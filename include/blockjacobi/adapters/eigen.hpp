@@ -1,11 +1,12 @@
 #pragma once
 
-/// Eigen (3.4 or newer): views of its sparse matrices, and BlockJacobi as a preconditioner of its iterative solvers. To
-/// be used with Eigen on the include path, for example through the CMake component `eigen`.
+// Eigen (3.4 or newer): views of its sparse matrices, and BlockJacobi as a preconditioner of its iterative solvers. To
+// be used with Eigen on the include path, for example through the CMake component `eigen`.
 
 #include <blockjacobi/array.hpp>
 #include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/block_partition.hpp>
+#include <blockjacobi/moved.hpp>
 
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/SparseCore>
@@ -71,7 +72,8 @@ requires(!bool(Matrix::IsRowMajor)) CsrView<typename Matrix::Scalar, typename Ma
 /// copies the vectors to the device, in memory that factorize() allocated, and back, and waits.
 ///
 /// Thread safety: solve() and the queries may be called from several threads on a host backend, from one at a time on
-/// CUDA; what changes the object excludes every other call.
+/// CUDA; what changes the object excludes every other call. One that was moved from may be set up
+/// anew, a partition included; until then solve() throws InvalidArgument.
 template <Scalar T>
 class EigenBlockJacobi {
   using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
@@ -287,7 +289,7 @@ class EigenBlockJacobi {
   std::optional<BlockPartition> given_;
   BlockJacobiOptions options_;
   BlockPartition partition_;
-  bool analyzed_ = false;  // whether partition_ is what the setters ask for
+  detail::ZeroOnceMoved<bool> analyzed_;  // whether partition_ is what the setters ask for
   std::optional<BlockJacobi<T>> preconditioner_;
   mutable std::optional<DeviceVectors> vectors_;  // written by solve(), which is const
   std::optional<Array<T>> values_;                // in device memory, from the first refresh on

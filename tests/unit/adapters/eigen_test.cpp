@@ -140,7 +140,7 @@ TYPED_TEST(EigenAdapterOnBackend, ConjugateGradientNeedsAsManyIterationsAsOurs) 
   EXPECT_EQ(solver.preconditioner().get()->partition().blocks(), M.partition().blocks());
 }
 
-TYPED_TEST(EigenAdapterOnBackend, SmallTakesColumnMajorMatricesByTheirRows) {
+TYPED_TEST(EigenAdapterOnBackend, TakesColumnMajorMatricesByTheirRows) {
   using T = typename TypeParam::Scalar;
   const real_t<T> wind = real_t<T>(0.5);
   const EigenBlockJacobi<T> by_rows = this->preconditioner_of(grid_matrix<T>(12, wind));
@@ -160,7 +160,7 @@ TYPED_TEST(EigenAdapterOnBackend, SmallTakesColumnMajorMatricesByTheirRows) {
   EXPECT_LE((matrix * solution - b).norm(), (sizeof(real_t<T>) == 4 ? 1e-3 : 1e-9) * b.norm());
 }
 
-TYPED_TEST(EigenAdapterOnBackend, SmallSolvesManyColumnsAndStridedOnes) {
+TYPED_TEST(EigenAdapterOnBackend, SolvesManyColumnsAndStridedOnes) {
   using T = typename TypeParam::Scalar;
   using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const EigenBlockJacobi<T> preconditioner = this->preconditioner_of(grid_matrix<T>(6));
@@ -174,7 +174,7 @@ TYPED_TEST(EigenAdapterOnBackend, SmallSolvesManyColumnsAndStridedOnes) {
 }
 
 /// In place where the columns of the destination are contiguous, else by a copy; the same bits everywhere.
-TYPED_TEST(EigenAdapterOnBackend, SmallSolvesIntoEveryKindOfDestination) {
+TYPED_TEST(EigenAdapterOnBackend, SolvesIntoEveryKindOfDestination) {
   using T = typename TypeParam::Scalar;
   using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
   const EigenBlockJacobi<T> preconditioner = this->preconditioner_of(grid_matrix<T>(6));
@@ -208,7 +208,7 @@ TYPED_TEST(EigenAdapterOnBackend, SmallSolvesIntoEveryKindOfDestination) {
   EXPECT_TRUE(shifted.head(n) == expected.col(2)) << "the two overlap";
 }
 
-TYPED_TEST(EigenAdapterOnBackend, SmallFactorizeTakesNewValuesOfTheSamePattern) {
+TYPED_TEST(EigenAdapterOnBackend, FactorizeTakesNewValuesOfTheSamePattern) {
   using T = typename TypeParam::Scalar;
   Sparse<T> matrix = grid_matrix<T>(8);
   EigenBlockJacobi<T> preconditioner = this->preconditioner_of(matrix);
@@ -231,7 +231,27 @@ TYPED_TEST(EigenAdapterOnBackend, SmallFactorizeTakesNewValuesOfTheSamePattern) 
   EXPECT_TRUE(this->solved(preconditioner, right_hand_side<T>(larger.rows())).allFinite());
 }
 
-TYPED_TEST(EigenAdapterOnBackend, SmallSettersHoldFromTheNextFactorizeOn) {
+TYPED_TEST(EigenAdapterOnBackend, FactorizeNoticesOtherColumnsInRowsOfTheSameLength) {
+  using T = typename TypeParam::Scalar;
+  using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+  const auto with_entry_at = [](int column) {
+    Sparse<T> matrix(4, 4);
+    for (int i = 0; i < 4; ++i) matrix.insert(i, i) = T(4);
+    matrix.insert(0, column) = T(2);
+    matrix.makeCompressed();
+    return matrix;
+  };
+  EigenBlockJacobi<T> preconditioner;
+  preconditioner.setBackend(this->make_backend()).setPartition(BlockPartition::uniform(4, 2));
+  preconditioner.factorize(with_entry_at(1));
+  preconditioner.factorize(with_entry_at(3));
+  Column expected(4);
+  expected << T(2), T(4), T(6), T(8);
+  EXPECT_TRUE(Column(this->solved(preconditioner, Column(T(4) * expected))) == expected)
+      << "the entry lies outside of the blocks now";
+}
+
+TYPED_TEST(EigenAdapterOnBackend, SettersHoldFromTheNextFactorizeOn) {
   using T = typename TypeParam::Scalar;
   const Sparse<T> matrix = grid_matrix<T>(4);
   const auto b = right_hand_side<T>(matrix.rows());
@@ -255,7 +275,7 @@ TYPED_TEST(EigenAdapterOnBackend, SmallSettersHoldFromTheNextFactorizeOn) {
             "EigenBlockJacobi::solve: b has 31 rows, the matrix 32");
 }
 
-TYPED_TEST(EigenAdapterOnBackend, SmallSolvingAfterAFailureThrows) {
+TYPED_TEST(EigenAdapterOnBackend, SolvingAfterAFailureThrows) {
   using T = typename TypeParam::Scalar;
   const Sparse<T> zero(8, 8);
   Eigen::ConjugateGradient<Sparse<T>, Eigen::Lower | Eigen::Upper, EigenBlockJacobi<T>> solver;
@@ -267,7 +287,7 @@ TYPED_TEST(EigenAdapterOnBackend, SmallSolvingAfterAFailureThrows) {
   EXPECT_THROW(x = solver.solve(right_hand_side<T>(8)), InvalidArgument);
 }
 
-TYPED_TEST(EigenAdapterOnBackend, SmallSingularBlocksAreANumericalIssueUnlessReplaced) {
+TYPED_TEST(EigenAdapterOnBackend, SingularBlocksAreANumericalIssueUnlessReplaced) {
   using T = typename TypeParam::Scalar;
   Sparse<T> matrix(4, 4);
   matrix.setIdentity();
@@ -315,7 +335,7 @@ class CountingResource final : public MemoryResource {
   Backend owner_;
 };
 
-TEST(EigenAdapterOnCuda, SmallSolvesAndRefreshesAllocateNothing) {
+TEST(EigenAdapterOnCuda, SolvesAndRefreshesAllocateNothing) {
   if (!Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
   const Backend owner = Backend::cuda();
   const auto resource = std::make_shared<CountingResource>(owner);

@@ -1,5 +1,7 @@
 #include "adapters/petsc_memory.hpp"
 
+#include "support/petsc.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -50,11 +52,8 @@ struct FakeArrays {
   }
 };
 
-/// Errors of PETSc come back as codes, without a word.
 class PetscMemory : public ::testing::Test {
- protected:
-  void SetUp() override { ASSERT_EQ(PetscPushErrorHandler(PetscIgnoreErrorHandler, nullptr), success); }
-  void TearDown() override { ASSERT_EQ(PetscPopErrorHandler(), success); }
+  test::Quiet quiet_;
 };
 
 TEST_F(PetscMemory, HostAndCudaHaveASpaceOthersNot) {

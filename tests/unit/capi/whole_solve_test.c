@@ -76,7 +76,7 @@ void solve(const bj_backend* backend, bj_scalar scalar, int from_1) {
 
   bj_solve_options options;
   bj_solve_report cg_report, gmres_report;
-  double history[3] = {0, 0, 0};
+  double history[4] = {0, 0, 0, -1};
   OK(bj_solve_options_init(&options));
   CHECK(options.rtol == 1e-8 && options.max_iterations == 10000 && options.restart == 30 && options.progress == NULL);
   options.rtol = rtol;
@@ -85,6 +85,7 @@ void solve(const bj_backend* backend, bj_scalar scalar, int from_1) {
   OK(bj_cg(A, M, b, x, ROWS, BJ_HOST, &options, &cg_report));
   CHECK(cg_report.reason == BJ_STOP_CONVERGED && cg_report.true_residual <= rtol * cg_report.rhs_norm);
   CHECK(cg_report.history_size == cg_report.iterations + 1 && history[2] > 0.0);
+  CHECK(history[0] == cg_report.initial_residual && history[3] == -1);
   OK(bj_operator_apply(A, x, y, ROWS, BJ_HOST));
   double error = 0.0;
   for (int32_t i = 0; i < ROWS; ++i) error = fmax(error, fabs(real_of(scalar, y, i) - real_of(scalar, b, i)));

@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <zlib.h>
+
 #include <algorithm>
+#include <chrono>
 #include <complex>
 #include <cstdint>
 #include <cstdlib>
@@ -156,6 +159,88 @@ TYPED_TEST(MatrixMarketReaderTest, UnsortedEntriesAndDuplicates) {
   // Ordered by rows, with a duplicate and an unsorted row.
   expect_matrix<T>("coordinate integer general\n2 3 5\n1 3 1\n1 1 2\n1 3 4\n2 1 8\n2 2 16\n", 2, 3,
                    {{{0, 0}, T(2)}, {{0, 2}, T(5)}, {{1, 0}, T(8)}, {{1, 1}, T(16)}});
+}
+
+/// Nothing is done for each of two thousand million columns.
+TEST(MatrixMarketReaderLimits, ColumnsWithoutRowsTakeNoTime) {
+  const ScratchFolder folder;
+  const auto path = folder.write("a.mtx", "%%MatrixMarket matrix array real general\n0 2147483647\n");
+  const auto start = std::chrono::steady_clock::now();
+  for (int k = 0; k < 20; ++k) {
+    EXPECT_EQ(read_matrix_market<double>(path).cols(), 2147483647);
+    EXPECT_EQ(read_matrix_market_dense<double>(path).cols, 2147483647);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST(MatrixMarketReaderLimits, MemoryIsWhatTheSizesAskFor) {
+  const ScratchFolder folder;
+  const std::string banner = "%%MatrixMarket matrix coordinate real general\n";
+  const auto rows = folder.write("rows.mtx", banner + "%\n1000000 1000000 1\n1 1 1\n");
+  EXPECT_EQ(read_matrix_market<double>(rows).rows(), 1000000);
+  EXPECT_EQ(read_matrix_market<double>(rows, {.memory = 8000012}).rows(), 1000000);
+  test::expect_parse_error(rows, 3,
+                           "a sparse 1000000 x 1000000 matrix takes 8000012 bytes, more than the limit of 8000011 "
+                           "(MatrixMarketLimits::memory)",
+                           [&] { static_cast<void>(read_matrix_market<double>(rows, {.memory = 8000011})); });
+  test::expect_parse_error(rows, 3, "a dense 1000000 x 1000000 matrix takes 8000000000000 bytes",
+                           [&] { static_cast<void>(read_matrix_market_dense<double>(rows, {.memory = 1000000000})); });
+  // What a file cannot hold is not asked for, whatever it announces.
+  const auto entries = folder.write("entries.mtx", banner + "2 2 1000000000000\n1 1 1\n");
+  test::expect_parse_error(entries, 3, "the file ends after 1 of 1000000000000 entries",
+                           [&] { static_cast<void>(read_matrix_market<double>(entries, {.memory = 1000})); });
+}
+
+/// 32 KiB that unpack to 32 MiB.
+TEST(MatrixMarketReaderLimits, PackedFilesHoldNoMoreThanTheyAnnounce) {
+  const ScratchFolder folder;
+  const auto packed = [&](const char* name, const std::string& text) {
+    const auto path = folder / name;
+    const gzFile file = gzopen(path.c_str(), "wb9");
+    gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+    gzclose(file);
+    return path;
+  };
+  const std::string banner = "%%MatrixMarket matrix coordinate real general\n";
+  std::string comments;
+  for (int k = 0; k < (1 << 22); ++k) comments += "% never\n";
+
+  const auto before = packed("before.mtx.gz", banner + comments + "1 1 1\n1 1 1\n");
+  const std::string more =
+      "the file unpacks to more than 16777216 bytes of text, which its size line does not account "
+      "for (MatrixMarketLimits::text_per_entry)";
+  EXPECT_LT(std::filesystem::file_size(before), 100000U);
+  const auto line_of = [](auto&& read) -> offset_t {
+    try {
+      read();
+    } catch (const ParseError& error) {
+      return error.line();
+    }
+    return -1;
+  };
+  const offset_t line = line_of([&] { static_cast<void>(read_matrix_market<double>(before)); });
+  EXPECT_GT(line, 1 << 20);
+  test::expect_parse_error(before, line, more, [&] { static_cast<void>(read_matrix_market_header(before)); });
+
+  const auto after = packed("after.mtx.gz", banner + "1 1 1\n" + comments + "1 1 1\n");
+  const offset_t later = line_of([&] { static_cast<void>(read_matrix_market<double>(after)); });
+  test::expect_parse_error(after, later, "more than 16777472 bytes of text",
+                           [&] { static_cast<void>(read_matrix_market<double>(after)); });
+  EXPECT_EQ(read_matrix_market<double>(after, {.text_per_entry = comments.size()}).nnz(), 1);
+  EXPECT_EQ(read_matrix_market_header(after).entries, 1);
+
+  // Plain text is as long as it is: whoever sent it paid for it.
+  EXPECT_EQ(read_matrix_market<double>(folder.write("plain.mtx", banner + comments + "1 1 1\n1 1 1\n")).nnz(), 1);
+}
+
+TEST(MatrixMarketReaderLimits, PackedEntriesAreRefusedBeforeTheyAreRead) {
+  const ScratchFolder folder;
+  DenseMatrix<double> zeros{4000000, 1, std::vector<double>(4000000)};
+  write_matrix_market(folder / "zeros.mtx.gz", zeros);
+  EXPECT_EQ(read_matrix_market_dense<double>(folder / "zeros.mtx.gz").values, zeros.values);
+  test::expect_parse_error(folder / "zeros.mtx.gz", 2, "the list of entries of a 4000000 x 1 matrix takes", [&] {
+    static_cast<void>(read_matrix_market_dense<double>(folder / "zeros.mtx.gz", {.memory = 1000000}));
+  });
 }
 
 TEST(MatrixMarketReaderDense, RefusesWhatNoMemoryHolds) {

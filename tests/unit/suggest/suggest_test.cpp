@@ -111,14 +111,40 @@ TEST(Suggest, AFailedProbeIsNotRecommended) {
   EXPECT_FALSE(s.best().failed) << to_text(s);
 }
 
+TEST(Suggest, AFailedProbeIsNotRecommendedWhereTheOtherGainedNothing) {
+  int failed = 0;
+  for (unsigned seed = 1; seed <= 150; ++seed) {
+    Random random(seed);
+    const index_t n = 20 + random.index(60);
+    std::vector<Triplet<double>> entries;
+    for (index_t i = 0; i < n; ++i)
+      for (int k = 0; k < 5; ++k) entries.push_back({i, k == 0 ? i : random.index(n), random.scalar<double>()});
+    const Suggestion s =
+        suggest(Backend::host(1), CsrMatrix<double>::from_triplets(n, n, entries), {.probe_share = 1.0});
+    EXPECT_FALSE(s.best().failed) << "seed " << seed << "\n" << to_text(s);
+    failed += s.candidates.front().failed != s.candidates.back().failed;
+  }
+  EXPECT_GT(failed, 0) << "no probe failed alone";
+}
+
+TEST(Suggest, TheFasterOfTwoProbesIsRecommended) {
+  // Blocks that hold all couplings, and far ones that they do not hold but pay for.
+  for (const double near : {-1.0, -1e-3}) {
+    const Suggestion s = suggest(Backend::host(1), banded(4000, near, -0.3, 900), {.probe_share = 1.0});
+    const BlockCandidate &scalar = s.candidates.front(), &other = s.candidates.back();
+    ASSERT_TRUE(scalar.probed && other.probed);
+    ASSERT_NE(scalar.seconds, other.seconds);
+    EXPECT_EQ(&s.best(), other.seconds < scalar.seconds ? &other : &scalar) << to_text(s);
+  }
+}
+
 TEST(Suggest, AProbeOfBlocksThatMustNotBeSingularFails) {
-  const auto host = Backend::host();
   const std::vector<Triplet<double>> ones{{0, 0, 1.0}, {0, 1, 1.0}, {1, 0, 1.0}, {1, 1, 1.0}};
-  const auto a = CsrMatrix<double>::from_triplets(2, 2, ones);
+  const SparseMatrix<double> a(Backend::host(), CsrMatrix<double>::from_triplets(2, 2, ones));
   const auto blocks = BlockPartition::uniform(2, 2);
   const std::vector<double> b(2, 1.0);
-  EXPECT_FALSE(detail::probe_blocks(host, a, blocks, b, {}, 1).failed);
-  const auto probe = detail::probe_blocks(host, a, blocks, b, {.singular = SingularPolicy::fail}, 1);
+  EXPECT_FALSE(detail::probe_blocks(a, blocks, b, {}, 1).failed);
+  const auto probe = detail::probe_blocks(a, blocks, b, {.singular = SingularPolicy::fail}, 1);
   EXPECT_TRUE(probe.failed);
   EXPECT_TRUE(std::isinf(probe.predicted));
 }
@@ -204,7 +230,7 @@ TEST(CapturedWeights, CountCouplingsInsideTheBlocks) {
           {0, 0, 4.0}, {0, 1, -1.0}, {1, 0, -1.0}, {1, 1, 1.0}, {1, 2, 6.0}, {2, 1, 6.0}, {2, 2, 9.0}});
   const auto pair = BlockPartition::from_offsets({0, 2, 3}), all = BlockPartition::uniform(3, 3),
              none = BlockPartition::uniform(3, 1);
-  const auto captured = detail::captured_weights(a, {&pair, &all, &none}, 1);
+  const auto captured = detail::captured_weights(a.view(), {&pair, &all, &none}, 1);
   EXPECT_EQ(captured, (std::vector<double>{1.0 / 3.0, 1.0, 0.0}));
 }
 
@@ -216,7 +242,7 @@ TEST(CapturedWeights, DoNotDependOnTheThreads) {
     for (index_t j = std::max(index_t{0}, i - 5); j < std::min(n, i + 6); ++j) entries.push_back({i, j, random.real()});
   const auto a = CsrMatrix<double>::from_triplets(n, n, entries);
   const auto blocks = BlockPartition::uniform(n, 7);
-  EXPECT_EQ(detail::captured_weights(a, {&blocks}, 1), detail::captured_weights(a, {&blocks}, 4));
+  EXPECT_EQ(detail::captured_weights(a.view(), {&blocks}, 1), detail::captured_weights(a.view(), {&blocks}, 4));
 }
 
 TEST(Suggest, TheSameInputGivesTheSameRecommendation) {

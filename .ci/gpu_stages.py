@@ -1,0 +1,144 @@
+"""What .ci/gpu does with one test program: its tests, and the tools of compute-sanitizer over some of them."""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+
+import test_lists
+
+NO_CUDA_CALL = "before first instrumented API call"
+SANITIZER_ERROR_STATUS = 86
+SHARDS = min(12, os.cpu_count() or 1)  # tests and tools side by side
+TEST_TIME = re.compile(r"\[       OK \] (\S+).*? \((\d+) ms\)")
+COUNT_OF_HAZARDS = re.compile(r" \[\d+ hazards?\]")
+SUMMARY = re.compile(r"(?:ERROR|RACECHECK|LEAK) SUMMARY: (.+)")
+# why cuSPARSE is left out: racecheck reports hazards inside its own SpMV kernels, which are not ours to mend.
+OPTIONS = {"memcheck": ["--leak-check", "full"]}
+
+
+class Outcome:
+    """Names of tests by outcome."""
+
+    def __init__(self):
+        self.passed, self.failed, self.skipped = [], [], []
+
+    def names(self):
+        return sorted(self.passed + self.failed + self.skipped)
+
+    def add(self, xml, status):
+        try:
+            tree = ElementTree.parse(xml).getroot()
+        except (OSError, ElementTree.ParseError):
+            # Nothing was written: the program died.
+            self.failed.append(f"{xml.name}: the program ended with status {status} and no report")
+            return
+        before = len(self.failed)
+        for case in tree.iter("testcase"):
+            self.sort_in(case)
+        if status != 0 and len(self.failed) == before:
+            self.failed.append(f"{xml.name}: the program ended with status {status} although no test failed")
+
+    def sort_in(self, case):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        if case.find("failure") is not None:
+            self.failed.append(name)
+        elif case.get("status") == "notrun":
+            return
+        elif case.get("result") == "skipped" or case.find("skipped") is not None:
+            self.skipped.append(name)
+        else:
+            self.passed.append(name)
+
+
+def run_shard(program, logs, shard):
+    """One share of the tests of a program; where its XML went, and its status."""
+    xml = logs / f"{program.name}.{shard}.xml"
+    xml.unlink(missing_ok=True)
+    # why two: with all cores each, the shares' threads of the host backend wait for each other
+    environment = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", **os.environ,
+                   "GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard)}
+    answer = subprocess.run([program, f"--gtest_output=xml:{xml}", "--gtest_brief=1"], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, errors="replace", env=environment, check=False)
+    print(answer.stdout, end="", flush=True)
+    return xml, answer.returncode
+
+
+def run_tests(program, logs):
+    """In shares side by side, since most of the time goes into the checks on the host."""
+    outcome = Outcome()
+    with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
+        for xml, status in pool.map(lambda shard: run_shard(program, logs, shard), range(SHARDS)):
+            outcome.add(xml, status)
+    return outcome
+
+
+def sanitize_share(tool, program, names):
+    """The named tests under one tool; what came of them, and the lines to keep."""
+    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(SANITIZER_ERROR_STATUS),
+               *OPTIONS.get(tool, []), "--kernel-name-exclude", "kns=cusparse", str(program),
+               f"--gtest_filter={':'.join(names)}"]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                            check=False)
+    print(*slowest_tests(answer.stdout), sep="\n", flush=True)
+    share = {"tests": names, "status": answer.returncode, "summary": sorted(set(SUMMARY.findall(answer.stdout))),
+             "no_cuda_call": NO_CUDA_CALL in answer.stdout, "clean": is_clean(answer)}
+    return share, shown_lines(answer.stdout)
+
+
+def slowest_tests(output, count=2):
+    """Lines of the tests that took longest."""
+    times = sorted(((int(ms), name) for name, ms in TEST_TIME.findall(output)), reverse=True)
+    return [f"{ms} ms {name}" for ms, name in times[:count]]
+
+
+def is_clean(answer):
+    """Whether tests passed and the tool found nothing. A program whose tests passed without touching CUDA has nothing
+    that could be checked."""
+    if "[  PASSED  ]" not in answer.stdout or "[  FAILED  ]" in answer.stdout:
+        return False
+    return NO_CUDA_CALL in answer.stdout or (answer.returncode == 0 and bool(SUMMARY.search(answer.stdout)))
+
+
+def shown_lines(output, most=200):
+    """The end of a share's reports, of those that are equal but for their count only the first, and its outcome."""
+    seen, lines = set(), []
+    for report in re.split(r"^========= \n", output, flags=re.MULTILINE):
+        key = COUNT_OF_HAZARDS.sub("", report)
+        if key not in seen:
+            lines += report.splitlines()
+        seen.add(key)
+    return [line for line in lines if line.startswith("=========") or "FAILED" in line or "PASSED" in line][-most:]
+
+
+def sanitize(tool, program, patterns, record, logs):
+    """Runs one tool over the tests that match, in shares side by side since the tools are slow. Tests of kernels whose
+    thread blocks wait for each other come last and alone: other programs on the GPU make them slow. Shares that an
+    earlier run, which was stopped, found clean are not run again."""
+    begin = time.monotonic()
+    names = test_lists.matching(patterns, test_lists.tests_of(program))
+    shares = record.clean_shares(tool, program.name)
+    done = {name for share in shares for name in share["tests"]}
+    alone = [name for name in names if "Resident" in name and name not in done]
+    shared = [name for name in names if "Resident" not in name and name not in done]
+    log = logs / f"{program.name}.{tool}.txt"
+
+    def run(tests):
+        share, lines = sanitize_share(tool, program, tests)
+        record.add_share(tool, program.name, share)
+        with record.lock, open(log, "a", encoding="utf-8") as file:
+            file.write("\n".join([f"# {tool} {program.name}: {len(tests)} tests, status {share['status']}", *lines, "", ""]))
+        return share
+
+    with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
+        shares += list(pool.map(run, (shared[i::SHARDS] for i in range(min(SHARDS, len(shared))))))
+    shares += [run([name]) for name in alone]
+    print(f"== {tool} {program.name}: {time.monotonic() - begin:.0f} s, {log}", flush=True)
+    return {
+        "tests": len(names),
+        "summary": "; ".join(sorted({text for share in shares for text in share["summary"]})),
+        # Where no test called CUDA nothing was checked, and that is no success.
+        "clean": any(not share["no_cuda_call"] for share in shares) and all(share["clean"] for share in shares),
+    }

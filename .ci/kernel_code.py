@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Compares the machine code of the kernels of two builds, whatever the kernels are called.
+
+  kernel_code.py BEFORE AFTER   folders of object files, as build/cuda/src/CMakeFiles/blockjacobi.dir
+
+Two kernels are the same if their instructions, registers, stack, static shared memory, launch bounds and parameters are.
+Prints how many are, and the names of those that only one build has; status 1 if there are any. For changes that shall
+not change what runs, where no GPU is at hand. Needs zstd, as nvcc compresses with it.
+"""
+
+import collections
+import pathlib
+import struct
+import subprocess
+import sys
+
+FATBIN, ELF_IMAGE, ZSTD = 0xBA55ED50, 2, 0x8000
+# Attributes of a kernel: most threads, required threads, parameters, exits, bytes of parameters, shape of a cluster.
+LAUNCH_ATTRIBUTES = {0x05, 0x10, 0x17, 0x1C, 0x19, 0x3D}
+# Attributes by kernel in the image's own list: registers, frame, stack.
+RESOURCE_ATTRIBUTES = {0x2F, 0x11, 0x12}
+LISTED = 15  # names of a build
+
+
+def sections(elf):
+    """(name, size, link, content) of the sections of a 64-bit ELF file; content is empty where none is stored."""
+    offset, = struct.unpack_from("<Q", elf, 40)
+    entry_size, count, names = struct.unpack_from("<HHH", elf, 58)
+    heads = [struct.unpack_from("<IIQQQQIIQQ", elf, offset + i * entry_size) for i in range(count)]
+    found = []
+    for head in heads:
+        begin = heads[names][4] + head[0]
+        name = elf[begin:elf.index(b"\0", begin)].decode()
+        found.append((name, head[5], head[6], b"" if head[1] == 8 else elf[head[4]:head[4] + head[5]]))
+    return found
+
+
+def images(path):
+    """The ELF images in the fat binaries of an object file."""
+    for name, _, _, data in sections(path.read_bytes()):
+        position = 0
+        while name == ".nv_fatbin" and position + 16 <= len(data):
+            magic, _, head_size, size = struct.unpack_from("<IHHQ", data, position)
+            if magic != FATBIN:
+                position += 8
+                continue
+            entry, end = position + head_size, position + head_size + size
+            while entry < end:
+                kind, _, head_size, padded, compressed = struct.unpack_from("<HHIQI", data, entry)
+                flags, = struct.unpack_from("<Q", data, entry + 40)
+                content = data[entry + head_size:entry + head_size + padded]
+                if kind == ELF_IMAGE:
+                    if flags & ZSTD:
+                        content = subprocess.run(["zstd", "-dcq"], input=content[:compressed], capture_output=True,
+                                                 check=True).stdout
+                    if not content.startswith(b"\x7fELF"):
+                        sys.exit(f"kernel_code: {path}: an image compressed in a way that is not known here")
+                    yield content
+                entry += head_size + padded
+            position = end
+
+
+def attributes(data):
+    """(attribute, value) of a list of attributes."""
+    position = 0
+    while position + 4 <= len(data):
+        form, attribute, size = struct.unpack_from("<BBH", data, position)
+        if form != 4:  # the value stands in place of its size
+            yield attribute, data[position + 2:position + 4]
+            position += 4
+        else:
+            yield attribute, data[position + 4:position + 4 + size]
+            position += 4 + size
+
+
+def kernels(elf):
+    """(name, all that counts) of each kernel of an image."""
+    parts = sections(elf)
+    content = {name: data for name, _, _, data in parts}
+    size = {name: bytes_ for name, bytes_, _, _ in parts}
+    table, link = next((data, link) for name, _, link, data in parts if name == ".symtab")
+    names = parts[link][3]
+    symbols = [names[begin:names.index(b"\0", begin)].decode()
+               for begin, in (struct.unpack_from("<I", table, i) for i in range(0, len(table), 24))]
+    resources = collections.defaultdict(list)
+    for attribute, value in attributes(content.get(".nv.info", b"")):
+        if attribute in RESOURCE_ATTRIBUTES:
+            symbol, number = struct.unpack("<II", value)
+            resources[symbols[symbol]].append((attribute, number))
+    for section in (name for name in content if name.startswith(".text.")):
+        kernel = section.removeprefix(".text.")
+        launch = tuple(pair for pair in attributes(content.get(f".nv.info.{kernel}", b"")) if pair[0] in LAUNCH_ATTRIBUTES)
+        yield kernel, (content[section], tuple(sorted(resources[kernel])), size.get(f".nv.shared.{kernel}", 0), launch)
+
+
+def kernels_of(folder):
+    found = collections.defaultdict(list)
+    for path in sorted(pathlib.Path(folder).rglob("*.cu.o")):
+        for image in images(path):
+            for name, body in kernels(image):
+                found[body].append(name)
+    if not found:
+        sys.exit(f"kernel_code: no kernels in {folder}")
+    return found
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    before, after = map(kernels_of, sys.argv[1:])
+    same = sum(min(len(names), len(after.get(body, ()))) for body, names in before.items())
+    print(f"{same} kernels of the same machine code")
+    different = False
+    for title, here, there in (("before", before, after), ("after", after, before)):
+        names = [name for body, own in here.items() for name in own[len(there.get(body, ())):]]
+        if not names:
+            continue
+        different = True
+        print(f"{len(names)} only {title}:")
+        readable = subprocess.run(["c++filt"], input="\n".join(sorted(names)[:LISTED]), capture_output=True, text=True,
+                                  check=True).stdout
+        print(readable.rstrip() + ("\n..." if len(names) > LISTED else ""))
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""Tests of the record of GPU tests, on a small tree with programs and tools that only pretend."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import textwrap
+import unittest
+from unittest import mock
+
+import gpu_record
+import sources_sha256
+import test_lists
+
+ROOT = sources_sha256.ROOT
+
+# Stands for a GoogleTest program: TESTS are name: outcome, and a file of its name beside it overrides outcomes.
+PROGRAM = """\
+import fnmatch, json, os, pathlib, sys
+TESTS = {tests}
+override = pathlib.Path(sys.argv[0] + ".outcomes")
+if override.exists():
+    TESTS.update(json.loads(override.read_text()))
+options = dict(word[2:].split("=", 1) if "=" in word else (word[2:], "") for word in sys.argv[1:])
+wanted = options.get("gtest_filter", "*").split(":")
+names = [name for name in TESTS if any(fnmatch.fnmatchcase(name, pattern) for pattern in wanted)]
+if "gtest_list_tests" in options:
+    suite = ""
+    for name in names:
+        if name.split(".")[0] != suite:
+            suite = name.split(".")[0]
+            print(suite + ".  # TypeParam = double")
+        print("  " + name.split(".")[1])
+    sys.exit(0)
+share, shares = int(os.environ.get("GTEST_SHARD_INDEX", 0)), int(os.environ.get("GTEST_TOTAL_SHARDS", 1))
+if "dies" in TESTS.values() and share == 0:
+    sys.exit(139)
+cases = ""
+for name in names[share::shares]:
+    suite, test = name.split(".")
+    inside = {{"failed": "<failure/>", "skipped": "<skipped/>"}}.get(TESTS[name], "")
+    cases += f'<testcase classname="{{suite}}" name="{{test}}" status="run">{{inside}}</testcase>'
+if "gtest_output" in options:
+    pathlib.Path(options["gtest_output"].split(":", 1)[1]).write_text(f"<testsuites>{{cases}}</testsuites>")
+failed = any(TESTS[name] == "failed" for name in names[share::shares])
+print("[  FAILED  ]" if failed else "[  PASSED  ]")
+sys.exit(1 if failed else 0)
+"""
+
+# Stands for compute-sanitizer: notes what it was asked for; finds an error in tests named *Racy* with racecheck.
+SANITIZER = """\
+import os, subprocess, sys
+words = sys.argv[1:]
+tool = words[words.index("--tool") + 1]
+at = next(i for i, word in enumerate(words) if word.startswith("/"))
+with open(os.environ["SANITIZER_LOG"], "a") as log:
+    log.write(tool + " " + " ".join(words[at:]) + "\\n")
+status = subprocess.run(words[at:]).returncode
+bad = tool == "racecheck" and "Racy" in words[-1] and not os.environ.get("RACE_MENDED")
+print("========= ERROR SUMMARY: " + ("1 error" if bad else "0 errors"))
+sys.exit(86 if bad else status)
+"""
+
+CMAKE = """\
+function(blockjacobi_add_tests name folder)
+  target_compile_options(${name} PRIVATE -O1)
+endfunction()
+blockjacobi_add_tests(unit_core unit/core SOURCES core_test.cpp LABELS host small)
+# both backends
+blockjacobi_add_tests(backends backends SOURCES lu_test.cpp LABELS ${backend_labels})
+blockjacobi_add_tests(kernels kernels SOURCES apply_test.cpp LABELS cuda)
+"""
+
+FILES = {
+    "CMakeLists.txt": "add_compile_options(-Wall)\n",
+    "src/CMakeLists.txt": "add_library(blockjacobi core/lu.cpp)\n",
+    "kernels/CMakeLists.txt": "target_compile_options(blockjacobi PRIVATE -maxrregcount=64) # registers\n",
+    "tests/CMakeLists.txt": CMAKE,
+    "include/blockjacobi/lu.hpp": "// the contract\nint lu(int n);\n",
+    "src/core/lu.cpp": '#include "core/steps.hpp"\n#include <blockjacobi/lu.hpp>\nint lu(int n) { return steps * n; }\n',
+    "src/core/steps.hpp": "#pragma once\nconstexpr int steps = 2;\n",
+    "kernels/lu.cu": '#include "lanes.cuh"\n__global__ void lu_kernel() {}\n',
+    "kernels/lanes.cuh": "#define LANES 32\n",
+    "examples/solve.cpp": "int main() {}\n",
+    "tests/support/norms.hpp": "#pragma once\n",
+    "tests/backends/lu_test.cpp": '#include "tests/support/norms.hpp"\n',
+    "tests/kernels/apply_test.cpp": '#include "tests/support/norms.hpp"\nint x = 1;\n',
+    "tests/sanitizers.txt": "kernels all Apply.*\nkernels memcheck,racecheck Lu.*\nbackends memcheck *cuda*\n",
+    "tests/expected-skips.txt": "kernels Apply.Skips  # no such storage\n",
+}
+SOURCES = {
+    "backends": ["tests/backends/lu_test.cpp", "src/core/lu.cpp", "kernels/lu.cu"],
+    "kernels": ["tests/kernels/apply_test.cpp", "kernels/lu.cu"],
+}
+TESTS = {
+    "backends": {"Batched/host_d.Lu": "passed", "Batched/cuda_d.Lu": "passed"},
+    "kernels": {"Apply.Runs": "passed", "Apply.Skips": "skipped", "Lu.Racy": "passed", "Other.Runs": "passed"},
+}
+VIRTUAL = ("device", "compute_capability", "driver")
+
+
+class FakeTree(unittest.TestCase):
+    """A tree in a folder of its own with built programs, and a GPU that is not there."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name).resolve()
+        for name, text in FILES.items():
+            self.write(name, text)
+        self.record = self.root / "tests/gpu-record.json"
+        self.bin = self.root / "bin"
+        self.script(self.bin / "nvidia-smi", 'print("Fake GPU, 1.2.3, 9.0")\n')
+        self.script(self.bin / "compute-sanitizer", SANITIZER)
+        self.log = self.root / "sanitizer.log"
+        environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "SANITIZER_LOG": str(self.log)}
+        patch = mock.patch.dict(os.environ, environment)
+        patch.start()
+        self.addCleanup(patch.stop)
+        for program in SOURCES:
+            self.build(program)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def script(self, path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!{sys.executable}\n{text}", encoding="utf-8")
+        path.chmod(0o755)
+
+    def tree(self):
+        return sources_sha256.Tree(self.root)
+
+    def build(self, program):
+        """What a build does: a program that carries the hash of the tree as it is."""
+        sha256 = self.tree().program_sha256(program, SOURCES[program])
+        mark = json.dumps({"blockjacobi_build": 1, "program": program, "sha256": sha256, "commit": "c0ffee",
+                           "sources": SOURCES[program]})
+        self.script(self.root / "build/tests" / program,
+                    PROGRAM.format(tests=repr(TESTS[program])) + f"# below is data\n'''\n{mark}\n'''\n")
+
+    def outcomes(self, program, outcomes):
+        self.write(f"build/tests/{program}.outcomes", json.dumps(outcomes))
+
+    def gpu(self, *words):
+        """Status of .ci/gpu, and the record that it wrote."""
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            status = gpu_record.main([str(self.root / "build"), *words], self.tree())
+        self.output = output.getvalue()
+        return status, json.loads(self.record.read_text(encoding="utf-8"))["programs"]
+
+    def check(self):
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            status = sources_sha256.check(str(self.record), self.tree())
+        return status, output.getvalue()
+
+    def sanitized(self):
+        lines = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
+        self.log.unlink(missing_ok=True)
+        return {(line.split()[0], pathlib.Path(line.split()[1]).name) for line in lines}
+
+
+class HashTest(FakeTree):
+    def hash_after(self, program, name, text):
+        before = self.tree().program_sha256(program, SOURCES[program])
+        self.write(name, text)
+        return before, self.tree().program_sha256(program, SOURCES[program])
+
+    def assert_same(self, program, name, text):
+        self.assertEqual(*self.hash_after(program, name, text))
+
+    def assert_other(self, program, name, text):
+        self.assertNotEqual(*self.hash_after(program, name, text))
+
+    def test_comments_and_white_space_do_not_count(self):
+        self.assert_same("backends", "include/blockjacobi/lu.hpp", "/* the\n contract */\nint lu(\n    int  n); // LU\n")
+        self.assert_same("backends", "kernels/CMakeLists.txt",
+                         "# why\ntarget_compile_options(blockjacobi\n  PRIVATE -maxrregcount=64)\n")
+
+    def test_code_counts_wherever_it_lies(self):
+        self.assert_other("backends", "src/core/steps.hpp", "#pragma once\nconstexpr int steps = 3;\n")
+        self.assert_other("kernels", "kernels/lanes.cuh", "#define LANES 16\n")
+        self.assert_other("kernels", "kernels/CMakeLists.txt", "target_compile_options(blockjacobi PRIVATE -G)\n")
+        self.assert_other("kernels", "tests/CMakeLists.txt", CMAKE.replace("-O1", "-O2"))
+
+    def test_only_what_a_program_is_made_of_counts(self):
+        self.assert_same("kernels", "src/core/lu.cpp", "int lu(int) { return 0; }\n")
+        self.assert_same("kernels", "tests/backends/lu_test.cpp", "int y;\n")
+        self.assert_same("backends", "examples/solve.cpp", "int main() { return 1; }\n")
+        self.assert_same("backends", "README.md", "# Title\n")
+        self.assert_same("kernels", "src/CMakeLists.txt", "add_library(blockjacobi core/lu.cpp core/qr.cpp)\n")
+        self.assert_same("kernels", "tests/CMakeLists.txt", CMAKE.replace("lu_test.cpp", "lu_test.cpp qr_test.cpp"))
+
+    def test_a_new_test_file_and_a_missing_source_count(self):
+        self.assert_other("backends", "tests/CMakeLists.txt", CMAKE.replace("lu_test.cpp", "lu_test.cpp qr_test.cpp"))
+        before = self.tree().program_sha256("kernels", SOURCES["kernels"])
+        (self.root / "kernels/lanes.cuh").unlink()
+        self.assertNotEqual(before, self.tree().program_sha256("kernels", SOURCES["kernels"]))
+
+    def test_templates_of_generated_sources_count(self):
+        self.assert_other("kernels", "kernels/instance.cu.in", '#include "lu.cuh"\n')
+
+    def test_tokens(self):
+        code = sources_sha256.code_of
+        self.assertEqual(code('a = "// no comment"; // comment'), 'a = "// no comment" ;')
+        self.assertEqual(code("x = 1'000'000; c = '/*';"), "x = 1'000'000 ; c = '/*' ;")
+        self.assertEqual(code('R"(a // b\n)" /* c */ + d'), 'R"(a // b\n)" + d')
+        self.assertNotEqual(code("a - -b"), code("a--b"))
+        self.assertNotEqual(code("#define A\nB"), code("#define A B"))
+        self.assertEqual(code("#define A(x) \\\n  x\nf()"), code("#define A(x) x\nf( )"))
+        self.assertEqual(code("int f(\n    int);\n\n\n"), code("int f( int ) ;"))
+
+    def test_statements_of_cmake(self):
+        found = list(sources_sha256.statements('a(b "c # d") # e(f)\nG(\n  $<IF:$<A>,(x),y>\n  h)'))
+        self.assertEqual(found, [("a", ["b", '"c', "#", 'd"']), ("g", ["$<IF:$<A>,(x),y>", "h"])])
+
+
+class RecordTest(FakeTree):
+    def test_no_record_is_stale(self):
+        status, text = self.check()
+        self.assertEqual(status, 1)
+        self.assertIn("2 of 2 stale: backends, kernels: rerun these", text)
+
+    def test_a_full_run(self):
+        with mock.patch.dict(os.environ, RACE_MENDED="1"):
+            status, programs = self.gpu()
+        self.assertEqual(status, 0, self.output)
+        kernels = programs["kernels"]
+        self.assertEqual([kernels[key] for key in ("passed", "failed", "skipped", "expected_skips")], [3, 0, 1, 1])
+        self.assertEqual([kernels[key] for key in VIRTUAL], ["Fake GPU", "9.0", "1.2.3"])
+        self.assertEqual(kernels["commit"], "c0ffee")
+        self.assertEqual({tool: found["tests"] for tool, found in kernels["sanitizers"].items()},
+                         {"memcheck": 3, "racecheck": 3, "synccheck": 2, "initcheck": 2})
+        self.assertEqual(list(programs["backends"]["sanitizers"]), ["memcheck"])
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+
+    def test_only_what_is_stale_runs_again(self):
+        with mock.patch.dict(os.environ, RACE_MENDED="1"):
+            self.gpu()
+            self.sanitized()
+            self.write("tests/kernels/apply_test.cpp", "int x = 2;\n")
+            self.assertIn("1 of 2 stale: kernels: rerun these", self.check()[1])
+            status, programs = self.gpu("--stale")
+            self.assertIn("== kernels: on record", self.output)  # not built anew: the binary is still the recorded one
+            self.assertIn("1 of 2 stale", self.check()[1])
+            before = programs["backends"]
+            self.build("kernels")
+            status, programs = self.gpu("--stale")
+        self.assertEqual(status, 0)
+        self.assertEqual({program for _, program in self.sanitized()}, {"kernels"})
+        self.assertEqual(programs["backends"], before)
+        self.assertEqual(self.check()[0], 0)
+
+    def test_a_hazard_is_no_good_record(self):
+        status, programs = self.gpu()
+        self.assertEqual(status, 1)
+        self.assertFalse(programs["kernels"]["sanitizers"]["racecheck"]["clean"])
+        self.assertIn("kernels: racecheck not clean", self.check()[1])
+        self.sanitized()
+        with mock.patch.dict(os.environ, RACE_MENDED="1"):
+            status, programs = self.gpu("--stale")
+        self.assertEqual(status, 0)
+        self.assertEqual(self.sanitized(), {("racecheck", "kernels")})
+        self.assertNotIn("unfinished", programs["kernels"])
+
+    def test_failed_tests_and_programs_that_die(self):
+        self.outcomes("backends", {"Batched/cuda_d.Lu": "failed"})
+        self.outcomes("kernels", {"Apply.Runs": "dies"})
+        status, programs = self.gpu("--stages", "tests")
+        self.assertEqual(status, 1)
+        self.assertEqual(programs["backends"]["failed_tests"], ["Batched/cuda_d.Lu"])
+        self.assertIn("status 139", programs["kernels"]["failed_tests"][0])
+        self.assertIn("backends: 1 failed, memcheck not run", self.check()[1])
+
+    def test_skips_are_those_of_the_list(self):
+        self.outcomes("kernels", {"Other.Runs": "skipped", "Apply.Skips": "passed"})
+        status, programs = self.gpu("--stages", "tests")
+        self.assertEqual(status, 1)
+        self.assertEqual(programs["kernels"]["wrong_skips"], ["not skipped: Apply.Skips", "skipped: Other.Runs"])
+        self.assertIn("2 skips other than expected", self.check()[1])
+
+    def test_some_tests_may_run_or_skip(self):
+        self.write("tests/expected-skips.txt", "kernels Apply.Skips\nkernels ?Other.*\n")
+        for outcome in ("passed", "skipped"):
+            self.outcomes("kernels", {"Other.Runs": outcome})
+            _, programs = self.gpu("--stages", "tests")
+            self.assertEqual(programs["kernels"]["wrong_skips"], [])
+            self.assertEqual(programs["kernels"]["expected_skips"], 1)
+
+    def test_a_stopped_run_is_taken_up(self):
+        with mock.patch.dict(os.environ, RACE_MENDED="1"):
+            with mock.patch.object(gpu_record.Record, "add_sanitizer", side_effect=KeyboardInterrupt):
+                with self.assertRaises(KeyboardInterrupt):
+                    self.gpu("--programs", "kernels")
+            self.assertIn("kernels: memcheck not run", self.check()[1])
+            self.sanitized()
+            status, programs = self.gpu("--stale", "--programs", "kernels")
+        self.assertEqual(status, 0)
+        self.assertNotIn(("memcheck", "kernels"), self.sanitized())
+        self.assertEqual(programs["kernels"]["sanitizers"]["memcheck"]["tests"], 3)
+
+    def test_a_program_of_other_sources_is_told(self):
+        self.write("kernels/lanes.cuh", "#define LANES 8\n")
+        self.gpu("--stages", "tests")
+        self.assertIn("kernels was built from other sources than these", self.output)
+        self.assertIn("2 of 2 stale", self.check()[1])
+
+    def test_a_program_without_hash_is_refused(self):
+        self.script(self.root / "build/tests/kernels", "print()\n")
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+            self.gpu()
+
+
+class ListTest(FakeTree):
+    def test_patterns(self):
+        names = ["A/0.B", "A/1.B", "A/1.C", "D.E"]
+        self.assertEqual(test_lists.matching(["A/*", "-*.C"], names), ["A/0.B", "A/1.B"])
+        self.assertEqual(test_lists.matching(["?.E"], names), ["D.E"])
+
+    def test_every_pattern_must_name_a_test(self):
+        self.assertEqual(test_lists.unused(self.root / "build", self.root), [])
+        self.write("tests/sanitizers.txt", "kernels all Apply.*\nkernels all Gone.*\n")
+        self.assertEqual(test_lists.unused(self.root / "build", self.root),
+                         ["tests/sanitizers.txt: kernels: no test matches Gone.*"])
+
+    def test_bad_lines_are_named(self):
+        self.write("tests/sanitizers.txt", "kernels valgrind *\n")
+        with self.assertRaisesRegex(SystemExit, "sanitizers.txt:1: no tool is called valgrind"):
+            test_lists.sanitizers(self.root)
+        self.write("tests/expected-skips.txt", "\nkernels\n")
+        with self.assertRaisesRegex(SystemExit, "expected-skips.txt:2: 1 words, not 2"):
+            test_lists.skips(self.root)
+
+
+class LinkTest(unittest.TestCase):
+    """cmake/build_hash.py on the map of a linker."""
+
+    def setUp(self):
+        sys.path.insert(0, str(ROOT / "cmake"))
+        self.addCleanup(sys.path.remove, str(ROOT / "cmake"))
+
+    def test_members_that_were_taken(self):
+        import build_hash  # pylint: disable=import-outside-toplevel
+
+        commands = [{"directory": "/b", "file": f"/s/{path}", "output": f"{folder}/CMakeFiles/{target}.dir/{path}.o"}
+                    for folder, target, path in (("src", "blockjacobi", "core/a.cpp"), ("src", "blockjacobi", "io/b.cpp"),
+                                                 ("src", "blockjacobi", "io/a.cpp"), ("tests", "unit", "t.cpp"),
+                                                 ("tests", "other", "o.cpp"))]
+        objects = build_hash.sources_by_object(commands)
+        link_map = "src/libblockjacobi.a(a.cpp.o)\n          t.cpp.o (f())\n/usr/lib/libm.a(sin.o)\n .text src/libblockjacobi.a(b.cpp.o)\n"
+        self.assertEqual(build_hash.linked("unit", link_map, objects), {"/s/core/a.cpp", "/s/io/a.cpp", "/s/t.cpp"})
+
+
+class TreeTest(unittest.TestCase):
+    """The lists of this tree."""
+
+    def test_programs(self):
+        programs = sources_sha256.Tree().gpu_programs()
+        self.assertLessEqual({"backends", "kernels"}, set(programs))
+        self.assertLessEqual(set(test_lists.skips()), set(programs))
+        self.assertEqual(set(test_lists.sanitizers()), set(programs))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""The front of all benchmarks: measures, makes tables and plots, and compares with the record that is there.
+
+  run.py NAME... | all [--build DIR] [--results DIR] [--tables]
+
+Records of this machine's GPU, in benchmarks/results/<gpu>/NAME.{json,md,svg}:
+{records}
+"all" means these. --tables makes tables and plots of the records that are there and measures nothing. The programs are
+built first (cmake --build) where --build, by default build/cuda, is a build folder; one that was copied here is used as it
+is. What was on record is compared with row by row: status 1 if a row of ours is slower by more than 3 %, or if tables have
+more rows under their targets than they may.
+
+Tables that blockjacobi-solve is run for, which say what they take with --help:
+  run.py iterations REFERENCE.tsv ...    counts of iterations beside a reference's
+  run.py solve-host ...                  whole solves on the host
+  run.py storage ...                     CG with every storage of the inverses
+  run.py suggest-host ...                every choice of blocks beside what suggest() recommends
+
+BLOCKJACOBI_MATRICES names the folder of NAME.mtx.gz, and of MANIFEST.tsv for suggest.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import typing
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(ROOT / ".ci")]
+
+import sources_sha256  # noqa: E402
+from tables import ablation, batched, host_solves, iterations, plots, preconditioner, records_of, solve, storage, suggest  # noqa: E402
+
+TINY = ["--orders", "1-32", "--complex-orders", "4,8,16,24,32"]
+LARGE = ["--orders", "33,40,48,64,77,96,128,160,190,256,333,512", "--complex-orders", "64,128,190"]
+CG = "ccx_segmenttet bcsstk16 nasa4704 bcsstk14 bcsstk13 xpetra_regions_A heart_bidomain".split()
+GMRES = "opm_spe9 orsirr_1 sherman5 teko_nsjac".split()
+PRODUCTS = """ReSolve_ScaleMicrogrid_N1000 adder_dcop_32 bayer10 cage10 cavity10 epb0 fidap007 gemat11 hypre_tucker21935
+hypre_ams_mfemA magma_ani5_crop muelu_maxwell_M1 wathenSmall ccx_segmenttet bcsstk16 nasa4704 xpetra_regions_A
+heart_bidomain opm_spe9 sherman3 teko_nsjac""".split()
+
+
+@dataclasses.dataclass
+class Benchmark:
+    """A record: the program that measures it, the options of each run (records of later runs follow those of the first),
+    and what is made of it."""
+
+    what: str
+    program: str
+    runs: typing.Callable[[], list]
+    table: typing.Callable = batched.report
+    plot: typing.Callable = plots.throughput
+
+
+def files(names):
+    folder = os.environ.get("BLOCKJACOBI_MATRICES")
+    if not folder or not pathlib.Path(folder).is_dir():
+        raise SystemExit("run.py: BLOCKJACOBI_MATRICES names no folder, which this benchmark needs")
+    return [f"{folder}/{name}.mtx.gz" for name in names]
+
+
+BENCHMARKS = {
+    "batched": Benchmark("LU, inverse, Cholesky, QR and SPD inverse up to order 32, with cuBLAS and cuSOLVER", "batched", lambda: [
+        ["--operations", "lu,inverse,cholesky,qr,spd_inverse", *TINY, "--peer-orders", "1-4,8,12,16,20,24,28,32"]]),
+    "setup": Benchmark("extraction and inversion of the blocks of a matrix", "batched", lambda: [
+        ["--operations", "extract_invert", *TINY]]),
+    "blocked": Benchmark("the operations of batched above order 32, matrices alone, solves", "batched", lambda: [
+        ["--operations", "lu,inverse,cholesky,qr,spd_inverse", *LARGE],
+        ["--operations", "lu,inverse", "--orders", "512", "--batch", "1"],
+        ["--operations", "getrs,potrs", "--orders", "64,128,256,512", "--complex-orders", "64,128"]]),
+    "preconditioner": Benchmark("products with inverses in every storage, refresh, detection", "preconditioner", lambda: [[]],
+                                preconditioner.report),
+    "solve": Benchmark("iterations of CG and GMRES, products with sparse matrices, whole solves", "solve", lambda: [
+        ["--cg", *files(CG), "--gmres", *files(GMRES), "--products", *files(PRODUCTS)]], solve.report, plots.solves),
+    "ablation_tiny": Benchmark("design variants of LU and inversion up to order 32", "ablation_getrf", lambda: [[]],
+                               ablation.report, ablation.plot),
+    "ablation_blocked": Benchmark("design variants above order 32", "ablation_blocked", lambda: [
+        ["--scalars", "sd", "--repetitions", "3"]], ablation.report, ablation.plot),
+    "ablation_concurrency": Benchmark("updates on streams and in batches, LAPACK on the host", "ablation_concurrency",
+                                      lambda: [[]], ablation.report, None),
+    "energy": Benchmark("energy of factorizations and inversions", "energy", lambda: [[]], plot=plots.energy),
+    "suggest": Benchmark("every choice of blocks beside what suggest() recommends (results/suggest-<gpu>)", "suggest",
+                         lambda: [["--matrices", str(pathlib.Path(files([""])[0]).parent)]], None, None),
+}
+COMMANDS = {"iterations": iterations.main, "solve-host": host_solves.main, "storage": storage.main,
+            "suggest-host": suggest.main}
+
+
+def build(folder, programs):
+    if (folder / "CMakeCache.txt").exists():
+        subprocess.run(["cmake", "--build", folder, "--target", *sorted(set(programs))], check=True)
+
+
+def measured(program, runs, scratch):
+    """One file of the records of all runs, which says what measured it."""
+    environment = dict(os.environ)
+    # OpenBLAS takes its oldest kernels on processors newer than itself.
+    if "avx512dq" in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"):
+        environment.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
+    parts = []
+    for options in runs:
+        subprocess.run([program, scratch, *options], check=True, env=environment)
+        parts.append(records_of.load(scratch))
+    scratch.unlink()
+    values = parts[0]
+    values["records"] = [record for part in parts for record in part["records"]]
+    source = sources_sha256.built_from(program) or {"sha256": None, "commit": None}
+    known = {key: value for key, value in values.items() if key != "records"}
+    return {**known, "program_sha256": source["sha256"], "commit": source["commit"], "records": values["records"]}
+
+
+def short_name(device):
+    """"NVIDIA H200" -> "h200"."""
+    return re.sub(r"[^a-z0-9]+", "-", device.lower().removeprefix("nvidia ")).strip("-")
+
+
+def write_tables(benchmark, values, path):
+    """The table beside a record, and its plot; whether the targets are met."""
+    text, passed = benchmark.table(values)
+    path.with_suffix(".md").write_text(text, encoding="utf-8")
+    if benchmark.plot and not plots.write(values, benchmark.plot, path.with_suffix(".svg")):
+        print(f"{path.stem}: no plot, there is no matplotlib")
+    print(f"{path.stem}: {next(line for line in text.splitlines() if line and not line.startswith('#'))}")
+    return passed
+
+
+def measure(name, arguments):
+    """Whether nothing is slower than before and the targets are met."""
+    benchmark, program = BENCHMARKS[name], arguments.build / "benchmarks" / BENCHMARKS[name].program
+    begin = time.monotonic()
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    if name == "suggest":
+        lines = arguments.results / "suggest.jsonl"
+        subprocess.run([program, lines, *benchmark.runs()[0]], check=True)
+        device = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "--id=0"], capture_output=True,
+                                text=True, check=True).stdout.strip()
+        return suggest.main(["--records", str(lines), "--backend", "cuda", "--judge", "time", "--name",
+                             f"suggest-{short_name(device)}", "--output", str(arguments.results)]) == 0
+    values = measured(program, benchmark.runs(), arguments.results / f"{name}.part.json")
+    faults = records_of.faults(values)
+    if faults:
+        raise SystemExit(f"run.py: {name}: " + "; ".join(faults[:5]))
+    path = arguments.results / short_name(values["device"]) / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    slower = []
+    if path.exists():
+        lines, slower = records_of.comparison(records_of.load(path), values)
+        print(*lines, sep="\n")
+    path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    passed = write_tables(benchmark, values, path)
+    print(f"{name}: {time.monotonic() - begin:.0f} s", flush=True)
+    return passed and not slower
+
+
+def main(words):
+    if words and words[0] in COMMANDS:
+        return COMMANDS[words[0]](words[1:]) or 0
+    records = "\n".join(f"  {name:<22} {benchmark.what}" for name, benchmark in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(description=__doc__.replace("{records}", records),
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", choices=[*BENCHMARKS, "all"], metavar="NAME")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "cuda")
+    parser.add_argument("--results", type=pathlib.Path, default=HERE / "results")
+    parser.add_argument("--tables", action="store_true", help="measure nothing")
+    arguments = parser.parse_args(words)
+    names = list(BENCHMARKS) if "all" in arguments.names else arguments.names
+    if arguments.tables:
+        paths = [path for name in names for path in sorted(arguments.results.glob(f"*/{name}.json"))]
+        return 0 if all([write_tables(BENCHMARKS[path.stem], records_of.load(path), path) for path in paths]) else 1
+    build(arguments.build, [BENCHMARKS[name].program for name in names])
+    status = 0
+    for name in names:
+        try:
+            status = status if measure(name, arguments) else 1
+        except subprocess.CalledProcessError as failure:  # the others run all the same
+            print(f"{name}: FAILED: {failure}", flush=True)
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

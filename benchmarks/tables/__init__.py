@@ -1,0 +1,1 @@
+"""Tables and plots of the records, a module for each kind; run.py calls them."""

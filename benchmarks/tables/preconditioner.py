@@ -1,0 +1,111 @@
+"""Tables of the preconditioner out of a record of `preconditioner`, with the verdict on the project's targets.
+
+Products with full inverses: percent of the copy bandwidth of the same run. Other storage, transposed and 8 columns: time
+a block against one product with the full fp64 (or, in s, full) inverse of the same order. Refresh and detection:
+against Ginkgo's times on the same machine. Beside single products how many times faster than the products of cuBLAS and
+MAGMA and than Ginkgo's block-Jacobi (benchmarks/given), those between measured orders interpolated linearly in log(time
+a block). A record passes if no more than a tenth of the rows miss their target.
+"""
+
+
+from tables import batched, records_of
+
+PEERS = {"cublas": "cuBLAS", "magma": "MAGMA", "ginkgo": "Ginkgo"}
+GINKGO_DETECT_MS = 475.0  # 1 M blocks of order 8
+# Set-up, ns a block: ms for 1 M blocks of order 8, 500 k of 16, 200 k of 32.
+GINKGO_SETUP_NS = {("d", 8): 2300.0 / 1e3, ("d", 16): 4860.0 / 500, ("d", 32): 11800.0 / 200,
+                   ("s", 8): 1400.0 / 1e3, ("s", 16): 3140.0 / 500, ("s", 32): 5350.0 / 200}
+RATIO = {"packed": 1.7, "fp32": 1.7, "bf16": 2.8, "fp16": 2.8}
+
+
+def ns(record):
+    return record["time_ms"] * 1e6 / record["batch"]
+
+
+def full_of(records, record):
+    """One product with the full inverse of the same order and scalar."""
+    for r in records:
+        if (r["operation"], r["scalar"], r["n"], r["storage"]) == ("gemv", record["scalar"], record["n"], "full") \
+                and r["partition"] == "uniform" and "op" not in r and "columns" not in r:
+            return r
+    return None
+
+
+def judge(records, r):
+    """(value as text, target as text, whether it is met or None)."""
+    percent = 100 * r["fraction_of_copy"]
+    if r["operation"] == "detect":
+        times = GINKGO_DETECT_MS / r["time_ms"]
+        return f"{times:.0f}x Ginkgo", "50x", times >= 50
+    if r["operation"] == "detect_coupled":
+        return f"{percent:.1f} %", "", None
+    if r["operation"] == "refresh":
+        given = GINKGO_SETUP_NS.get((r["scalar"], r["n"]))
+        if given is None:
+            return f"{percent:.1f} %", "", None
+        return f"{percent:.1f} %, {given / ns(r):.1f}x Ginkgo", "5x", given / ns(r) >= 5
+    if r.get("columns", 1) == 1 and "op" not in r and r["storage"] == "full":
+        land = 85 if r["partition"] == "mixed" else 95 if r["scalar"] in "sd" else 90
+        counted = r["n"] >= 3
+        return f"{percent:.1f} %", f"{land} %" if counted else "", percent >= land - 0.05 if counted else None
+    full = full_of(records, r)
+    if full is None:
+        return f"{percent:.1f} %", "", None
+    times = ns(full) / ns(r)
+    if "columns" in r:
+        return f"{1 / times:.2f}x the time of one", "2.5x", 1 / times <= 2.5
+    if "op" in r:
+        return f"{times:.2f}x", "0.9x", times >= 0.9
+    target = RATIO[r["storage"]] if r["scalar"] == "d" else None
+    return f"{times:.2f}x full", f"{target}x" if target else "", times >= target if target else None
+
+
+def heading_of(r):
+    if r["operation"] != "gemv":
+        return r["operation"]
+    parts = [r["storage"], r["partition"]] if r["storage"] == "full" else [r["storage"]]
+    return ", ".join(parts + (["transposed"] if "op" in r else []) +
+                     ([f"{r['columns']} columns"] if "columns" in r else []))
+
+
+def times_as_fast(given, rows):
+    """Columns of a group of single products with full inverses of one order: [(head, texts)], those with a time."""
+    kind = rows[0]["operation"], rows[0]["storage"], rows[0].get("partition")  # of all of them, as columns
+    if kind != ("gemv", "full", "uniform") or "columns" in rows[0]:
+        return []
+    columns = []
+    for name, head in PEERS.items():
+        times = [given.ns("gemv_transposed" if "op" in r else "gemv", name, r["scalar"], r["n"]) for r in rows]
+        if any(times):
+            columns.append((f"x {head}", [f"{t / ns(r):.3g}" if t else "" for t, r in zip(times, rows)]))
+    return columns
+
+
+def table(records, given):
+    groups = {}
+    for r in records:
+        groups.setdefault((heading_of(r), r["scalar"]), []).append(r)
+    judged = missed = 0
+    lines = []
+    for (heading, scalar), rows in sorted(groups.items(), key=lambda g: (g[0][0] != "full, uniform", g[0][0],
+                                                                        "sdcz".index(g[0][1]))):
+        peers = times_as_fast(given, rows)
+        heads = "".join(f" {head} |" for head, _ in peers)
+        lines += ["", f"### {heading}, {scalar}", "", f"| N | blocks | ms | % of copy | |{heads} LAND | |",
+                  f"| --: | --: | --: | --: | --: |{' --: |' * len(peers)} --: | --- |"]
+        for k, r in enumerate(rows):
+            value, target, met = judge(records, r)
+            beside = "".join(f" {texts[k]} |" for _, texts in peers)
+            judged += met is not None
+            missed += met is False
+            label = r["n"] if r["operation"] == "gemv" or not r.get("partition") else f"{r['n']}, {r['partition']}"
+            lines.append(f"| {label} | {r['batch']} | {r['time_ms']:.3f} | {100 * r['fraction_of_copy']:.1f} | "
+                         f"{'' if value.endswith('%') else value} |{beside} {target} | "
+                         f"{'' if met is None else 'ok' if met else '**under**'} |")
+    return [f"{judged} rows with a target, {missed} under it", *lines], missed <= judged / 10
+
+
+def report(record):
+    """(tables as text, whether few enough rows miss their target)"""
+    lines, passed = table(record["records"], batched.Given(batched.GIVEN))
+    return records_of.head(record) + "; " + "\n".join(lines) + "\n", passed

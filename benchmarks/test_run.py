@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Tests of the front of the benchmarks, with a program that only pretends to measure, and of the records that are there."""
+
+import contextlib
+import importlib.util
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import run
+from tables import plots, records_of
+
+RECORD = {"device": "NVIDIA Fake 1", "driver": "1", "nvcc": 13000, "copy_gbps": 4000.0, "read_gbps": None,
+          "sm_clock_mhz": 1000, "date": "2026-01-01"}
+ROW = {"operation": "lu", "implementation": "blockjacobi", "scalar": "d", "storage": "full", "n": 8, "batch": 10_000_000,
+       "pattern": "moving", "time_ms": 2.0, "time_p25": 1.9, "time_p75": 2.1, "bytes": 8e9, "batch_bytes": 4e9,
+       "flops": 1e9, "fraction_of_copy": 0.9, "fraction_of_floor": 0.9, "error": 0.1}
+PROGRAM = """\
+import json, sys
+record = {record!r}
+rows = [dict({row!r}, n=int(sys.argv[sys.argv.index("--n") + 1]))]
+json.dump(dict(record, records=rows), open(sys.argv[1], "w"))
+'''
+{{"blockjacobi_build": 1, "program": "fake", "sha256": "abc", "commit": "c0ffee", "sources": []}}
+'''
+"""
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        run.BENCHMARKS["fake"] = run.Benchmark("", "fake", lambda: [["--n", "8"], ["--n", "16"]])
+        self.addCleanup(run.BENCHMARKS.pop, "fake")
+
+    def program(self, time_ms):
+        path = self.folder / "build" / "benchmarks" / "fake"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = PROGRAM.format(record=RECORD, row={**ROW, "time_ms": time_ms})
+        path.write_text(f"#!{sys.executable}\n{text}", encoding="utf-8")
+        path.chmod(0o755)
+
+    def front(self, *words):
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            status = run.main(["fake", "--build", str(self.folder / "build"), "--results", str(self.folder), *words])
+        return status, output.getvalue()
+
+    def test_measures_and_compares(self):
+        self.program(2.0)
+        status, _ = self.front()
+        self.assertEqual(status, 0)
+        path = self.folder / "fake-1" / "fake.json"
+        values = records_of.load(path)
+        self.assertEqual((values["program_sha256"], values["commit"]), ("abc", "c0ffee"))
+        self.assertEqual([record["n"] for record in values["records"]], [8, 16])
+        self.assertIn("commit c0ffee, program abc", path.with_suffix(".md").read_text(encoding="utf-8"))
+        self.program(2.02)
+        self.assertEqual(self.front()[0], 0)
+        self.program(2.2)
+        status, output = self.front()
+        self.assertEqual(status, 1)
+        self.assertIn("2 rows, median time 1.089 of it, 2 slower", output)
+        self.assertIn("slower 1.089: lu d n 8", output)
+
+    def test_tables_alone(self):
+        self.program(2.0)
+        self.front()
+        (self.folder / "fake-1" / "fake.md").unlink()
+        (self.folder / "build" / "benchmarks" / "fake").unlink()
+        self.assertEqual(self.front("--tables")[0], 0)
+        self.assertTrue((self.folder / "fake-1" / "fake.md").exists())
+
+    def test_a_program_that_fails(self):
+        self.program(2.0)
+        (self.folder / "build" / "benchmarks" / "fake").write_text(f"#!{sys.executable}\nimport sys; sys.exit(3)\n")
+        status, output = self.front()
+        self.assertEqual(status, 1)
+        self.assertIn("fake: FAILED", output)
+
+    def test_records_that_lack_something_are_refused(self):
+        row = {key: value for key, value in ROW.items() if key != "flops"}
+        self.assertEqual(records_of.faults({**RECORD, "program_sha256": None, "commit": None, "records": [row]}),
+                         ["record 0: no flops"])
+        self.assertIn("no commit", records_of.faults({**RECORD, "records": []}))
+
+    def test_comparison_is_by_matrix_and_by_what_is_varied(self):
+        before = {**RECORD, "records": [ROW, {**ROW, "columns": 8}, {**ROW, "n": 9}, {**ROW, "implementation": "cublas"}]}
+        after = {**RECORD, "records": [{**ROW, "batch": 20_000_000, "time_ms": 4.0}, {**ROW, "columns": 8, "time_ms": 1.0},
+                                       {**ROW, "implementation": "cublas", "time_ms": 9.0}]}
+        lines, slower = records_of.comparison(before, after)
+        self.assertEqual(slower, [])
+        self.assertIn("2 rows, median time 0.750 of it, 0 slower and 1 faster", lines[0])
+        self.assertIn("only on record: 1 rows, lu d n 9", lines[1])
+
+
+class RecordsTest(unittest.TestCase):
+    """Those that are in the tree."""
+
+    def test_schema_and_tables(self):
+        paths = sorted((run.HERE / "results").glob("*/*.json"))
+        self.assertTrue(paths)
+        for path in paths:
+            with self.subTest(path.name):
+                values = records_of.load(path)
+                self.assertEqual(records_of.faults(values), [])
+                text, _ = run.BENCHMARKS[path.stem].table(values)
+                self.assertEqual(text, path.with_suffix(".md").read_text(encoding="utf-8"), "run.py --tables was not run")
+                self.assertEqual(len({records_of.key_of(r) for r in values["records"]}), len(values["records"]))
+
+    def test_plots(self):
+        if importlib.util.find_spec("matplotlib") is None:
+            self.skipTest("no matplotlib")
+        path = run.HERE / "results" / "h200" / "energy.json"
+        with tempfile.TemporaryDirectory() as folder:
+            target = pathlib.Path(folder) / "energy.svg"
+            self.assertTrue(plots.write(records_of.load(path), plots.energy, target))
+            self.assertIn("<svg", target.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    unittest.main()

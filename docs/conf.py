@@ -1,0 +1,69 @@
+"""Sphinx: the manual. `make docs` builds it into build/docs/html."""
+
+import os
+import pathlib
+import re
+import sys
+
+from docutils import nodes
+from latex2mathml.converter import convert
+
+root = pathlib.Path(__file__).resolve().parent.parent
+
+project = "blockjacobi"
+copyright = "the blockjacobi authors"
+version = release = ".".join(
+    re.findall(r"define BLOCKJACOBI_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
+               (root / "include" / "blockjacobi" / "version.hpp").read_text(encoding="utf-8")))
+
+extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+# The compiled part is not built for the manual.
+sys.path.insert(0, str(root / "python"))
+autodoc_mock_imports = ["blockjacobi._core"]
+autodoc_typehints = "none"
+napoleon_google_docstring = False
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 4
+exclude_patterns = ["requirements.txt", "kernels/diary/*"]
+
+breathe_projects = {"blockjacobi": str(root / os.environ.get("BUILD", "build") / "docs" / "doxygen" / "xml")}
+breathe_default_project = "blockjacobi"
+breathe_default_members = ("members",)
+# Every page of a header opens the namespace anew.
+suppress_warnings = ["duplicate_declaration.cpp"]
+
+html_theme = "furo"
+html_title = f"blockjacobi {release}"
+html_static_path = ["_static"]
+html_css_files = ["manual.css"]
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {"navigation_with_keys": True}
+
+
+def headers_on_pages():
+    """Every public header must be on a page of the API."""
+    pages = "".join(page.read_text(encoding="utf-8") for page in (root / "docs" / "api").glob("*.md"))
+    headers = (root / "include" / "blockjacobi").rglob("*.h*")
+    return sorted(header.name for header in headers if not re.search(rf"[ /`]{re.escape(header.name)}\b", pages))
+
+
+if missing := headers_on_pages():
+    raise RuntimeError(f"no page of docs/api names {', '.join(missing)}")
+
+
+# Formulas as MathML, which browsers draw without a script from elsewhere.
+def visit_math(writer, node):
+    writer.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def visit_displaymath(writer, node):
+    writer.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app):
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,124 @@
+#pragma once
+
+#include "kernels/cholesky/cta_inverse_kernels.cuh"
+#include "kernels/cholesky/cta_kernels.cuh"
+#include "kernels/cholesky/lanes_kernels.cuh"
+#include "kernels/cholesky/launch.hpp"
+#include "kernels/cholesky/thread_kernels.cuh"
+#include "kernels/cholesky/warp_kernels.cuh"
+
+#include <algorithm>
+
+namespace blockjacobi::kernels {
+
+template <int N, class C>
+void launch_potrf_packed(bool upper, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
+  constexpr CholeskyPolicy policy = cholesky_policy(compiled_device, scalar_of<C>, N);
+  constexpr int threads = 32 * policy.warps;
+  const PackedBatch<C, N> batch{a.data, a.count};
+  const auto launch = [&](auto* kernel, int matrices, std::size_t bytes) {
+    allow_shared_memory(kernel, bytes);
+    kernel<<<grid_for(a.count, matrices, "potrf"), threads, bytes, stream>>>(batch, upper, info);
+    check_launch("potrf");
+  };
+  if constexpr (policy.design == CholeskyDesign::thread) {
+    launch(potrf_thread_kernel<N, C>, threads, TriangleStage<C, N, threads>::shared_bytes);
+  } else {
+    static_assert(policy.design == CholeskyDesign::warp);
+    launch(potrf_warp_kernel<N, C>, policy.matrices, cholesky_warp_bytes<N, C>);
+  }
+}
+
+template <int N, class C>
+void launch_potrf_class(bool upper, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
+  constexpr std::size_t bytes = cholesky_class_warps * cholesky_warp_bytes<N, C>;
+  potrf_class_kernel<N, C><<<grid_for(a.count, class_chunk, "potrf"), 32 * cholesky_class_warps, bytes, stream>>>(
+      StridedBatch<C>{a}, upper, info);
+  check_launch("potrf");
+}
+
+/// Orders above largest_tiny_order; of mixed orders the tiny ones are left out.
+template <class C>
+void launch_potrf_large(bool upper, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
+  with_large_policy<cholesky_policy, scalar_of<C>>(a.rows, "potrf", [&]<CholeskyPolicy policy>() {
+    constexpr int rows = policy.rows, columns = policy.columns, ctas = policy.warps_held / cholesky_cta_warps;
+    launch_ctas(
+        upper ? potrf_cta_kernel<C, rows, columns, true, ctas> : potrf_cta_kernel<C, rows, columns, false, ctas>,
+        "potrf", 32 * policy.warps, a.count, sizeof(typename CtaCholesky<C, rows, columns, false>::Diagonal), stream, a,
+        info);
+  });
+}
+
+template <class C>
+void potrf(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
+  const bool upper = triangle == batched::Triangle::upper;
+  if (is_packed_batch(a))
+    with_order(a.rows, [&]<int N>() { launch_potrf_packed<N>(upper, a, info, stream); });
+  else
+    for_each_class_of(a, [&]<int N>() { launch_potrf_class<N>(upper, a, info, stream); });
+  if (a.rows > largest_tiny_order) launch_potrf_large(upper, a, info, stream);
+}
+
+/// As launch_potrf_large(), from the factors.
+template <class C>
+void launch_potri_large(bool upper, const MatrixBatchView<C>& factors, const MatrixBatchView<C>& x, SpdPlace place,
+                        int* info, CUstream_st* stream) {
+  with_large_policy<cholesky_inverse_policy, scalar_of<C>>(factors.rows, "potri", [&]<CholeskyInversePolicy policy>() {
+    constexpr int columns = policy.columns;
+    launch_ctas(upper ? potri_cta_kernel<C, columns, true> : potri_cta_kernel<C, columns, false>, "potri",
+                32 * policy.warps, factors.count, CtaPotri<C, columns, false>::shared_bytes(factors.rows), stream,
+                factors, x, place, info);
+  });
+}
+
+template <class C>
+void potri(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
+  launch_lanes(CholeskyInverse<C>{a, triangle, info}, "potri", stream);
+  if (a.rows > largest_tiny_order)
+    launch_potri_large(triangle == batched::Triangle::upper, a, a, SpdPlace::triangle, info, stream);
+}
+
+/// The matrices from `first` on.
+template <class T>
+MatrixBatchView<T> slice(MatrixBatchView<T> batch, offset_t first, offset_t count) {
+  if (batch.data != nullptr) batch.data += first * batch.stride;
+  if (batch.pointers != nullptr) batch.pointers += first;
+  if (batch.orders != nullptr) batch.orders += first;
+  batch.count = count;
+  return batch;
+}
+
+/// Factorizes and inverts where the full result goes; what will be packed as many matrices at a time as `work` takes.
+/// Orders above largest_tiny_order; of mixed orders the tiny ones are left out.
+template <class C>
+void launch_spd_inverse_large(bool upper, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
+                              batched::SpdStorage storage, int* info, const MatrixBatchView<C>& work,
+                              CUstream_st* stream) {
+  const bool packed = storage == batched::SpdStorage::packed;
+  const auto invert = [&](const MatrixBatchView<const C>& input, const MatrixBatchView<C>& factors,
+                          const MatrixBatchView<C>& result, int* outcomes) {
+    if (input.data != factors.data || input.pointers != factors.pointers)
+      launch_ctas(copy_triangle_kernel<C>, "copy_triangle", copy_triangle_threads, input.count, 0, stream, input,
+                  factors, upper);
+    launch_potrf_large(upper, factors, outcomes, stream);
+    launch_potri_large(upper, factors, result, packed ? SpdPlace::packed : SpdPlace::full, outcomes, stream);
+  };
+  if (!packed) return invert(a, x, x, info);
+  for (offset_t first = 0; first < a.count; first += work.count) {
+    const offset_t count = std::min(work.count, a.count - first);
+    const auto input = slice(a, first, count);
+    auto factors = slice(work, 0, count);
+    factors.orders = input.orders;
+    invert(input, factors, slice(x, first, count), info + first);
+  }
+}
+
+template <class C>
+void spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
+                 batched::SpdStorage storage, int* info, const MatrixBatchView<C>& work, CUstream_st* stream) {
+  launch_lanes(SpdInverse<C>{a, x, triangle, storage, info}, "spd_inverse", stream);
+  if (a.rows > largest_tiny_order)
+    launch_spd_inverse_large(triangle == batched::Triangle::upper, a, x, storage, info, work, stream);
+}
+
+}  // namespace blockjacobi::kernels

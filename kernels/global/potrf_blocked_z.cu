@@ -1,7 +1,0 @@
-#include "kernels/global/potrf_blocked.cuh"
-
-namespace blockjacobi::kernels {
-
-template void potrf_blocked(batched::Triangle, const MatrixBatchView<detail::Complex<double>>&, int*, CUstream_st*);
-
-}  // namespace blockjacobi::kernels

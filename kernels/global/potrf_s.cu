@@ -1,7 +1,0 @@
-#include "kernels/global/potrf.cuh"
-
-namespace blockjacobi::kernels {
-
-template void potrf(batched::Triangle, const MatrixBatchView<float>&, int*, CUstream_st*);
-
-}  // namespace blockjacobi::kernels

@@ -1,9 +1,0 @@
-#include "kernels/global/pseudo_inverse.cuh"
-
-namespace blockjacobi::kernels {
-
-template void pseudo_inverse(const MatrixBatchView<const detail::Complex<float>>&,
-                             const MatrixBatchView<detail::Complex<float>>&, double, index_t*,
-                             const MatrixBatchView<detail::Complex<float>>&, CUstream_st*);
-
-}  // namespace blockjacobi::kernels

@@ -1,7 +1,0 @@
-#include "kernels/global/setup_large.cuh"
-
-namespace blockjacobi::kernels {
-
-template void setup_large(const SetupArguments<detail::Complex<float>>&, const SlotRange&, CUstream_st*);
-
-}  // namespace blockjacobi::kernels

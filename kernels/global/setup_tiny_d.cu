@@ -1,7 +1,0 @@
-#include "kernels/global/setup_tiny.cuh"
-
-namespace blockjacobi::kernels {
-
-template void setup_tiny(const SetupArguments<double>&, const SlotRange&, CUstream_st*);
-
-}  // namespace blockjacobi::kernels

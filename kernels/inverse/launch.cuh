@@ -1,0 +1,101 @@
+#pragma once
+
+#include "kernels/inverse/cluster_kernel.cuh"
+#include "kernels/inverse/cta_kernels.cuh"
+#include "kernels/inverse/launch.hpp"
+#include "kernels/inverse/team_kernels.cuh"
+#include "kernels/inverse/thread_kernels.cuh"
+
+#include <algorithm>
+
+namespace blockjacobi::kernels {
+
+template <int N, class C>
+void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                           CUstream_st* stream) {
+  using enum InverseDesign;
+  constexpr InversePolicy policy = inverse_policy(compiled_device, scalar_of<C>, N);
+  constexpr InverseDesign design = policy.design;
+  constexpr int threads = 32 * policy.warps;
+  const PackedBatch<const C, N> source{a.data, a.count};
+  const PackedBatch<C, N> target{x.data, x.count};
+  const auto launch = [&](auto* kernel, int matrices, std::size_t bytes) {
+    allow_shared_memory(kernel, bytes);
+    kernel<<<grid_for(a.count, matrices, "inverse"), threads, bytes, stream>>>(source, target, info);
+    check_launch("inverse");
+  };
+  if constexpr (design == straight) {
+    launch(inverse_straight_kernel<N, C>, straight_share<N>, 0);
+  } else if constexpr (design == shuffled) {
+    launch(inverse_shuffled_kernel<N, C>, threads, 0);
+  } else if constexpr (design == thread) {
+    launch(inverse_thread_kernel<N, C>, threads, ThreadStage<C, N, threads>::shared_bytes);
+  } else {
+    static_assert(design == team_rows);
+    launch(inverse_team_kernel<N, C>, inverse_teams<N, C>, inverse_teams<N, C> * InverseScratch<N, C>::bytes);
+  }
+}
+
+template <int N, class C>
+void launch_inverse_class(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                          CUstream_st* stream) {
+  constexpr std::size_t bytes = static_cast<std::size_t>(inverse_teams<N, C>) * InverseScratch<N, C>::bytes;
+  auto* kernel = inverse_class_kernel<N, C>;
+  allow_shared_memory(kernel, bytes);
+  kernel<<<grid_for(a.count, class_chunk, "inverse"), 32 * inverse_team<N, C>.warps, bytes, stream>>>(
+      StridedBatch<const C>{a}, StridedBatch<C>{x}, info);
+  check_launch("inverse");
+}
+
+/// By a cluster for each of few matrices; returns whether the device has room for that.
+template <class C>
+bool launch_inverse_clusters(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                             CUstream_st* stream) {
+  constexpr int width = gauss_jordan_width(scalar_of<C>);
+  using Elimination = ClusterGaussJordan<C, width>;
+  if (a.rows < least_cluster_order) return false;
+  for (const ClusterPolicy& policy : cluster_policies) {
+    if (a.count > policy.matrices || (policy.turns > 1 && a.rows <= largest_one_turn_order)) continue;
+    const int ctas = std::min(policy.ctas, Elimination::panels(a.rows));
+    if (launch_clusters(inverse_cluster_kernel<C, width>, "inverse", a.rows, a.count, ctas, policy.turns,
+                        Elimination::bytes(a.rows, ctas), stream, a, x, info))
+      return true;
+  }
+  return false;
+}
+
+constexpr GaussJordanPlace place_of(InverseDesign design) {
+  return design == InverseDesign::cta_whole      ? GaussJordanPlace::whole
+         : design == InverseDesign::cta_resident ? GaussJordanPlace::resident
+                                                 : GaussJordanPlace::streamed;
+}
+
+/// Orders above largest_tiny_order; of mixed orders the tiny ones are left out.
+template <class C>
+void launch_inverse_large(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                          CUstream_st* stream) {
+  if constexpr (!detail::Arithmetic<C>::is_complex)
+    if (launch_inverse_clusters(a, x, info, stream)) return;
+  with_large_policy<inverse_policy, scalar_of<C>>(a.rows, "inverse", [&]<InversePolicy policy>() {
+    constexpr int width = gauss_jordan_width(scalar_of<C>);
+    constexpr GaussJordanPlace place = place_of(policy.design);
+    using Elimination = CtaGaussJordan<C, width, policy.warps>;
+    GaussJordanPolicy own{place, policy.stages};
+    const std::size_t most = current_device().shared_bytes;
+    const auto bytes = [&] { return Elimination::bytes(a.rows, Elimination::Layout::of(a.rows, own)); };
+    while (own.stages > 1 && bytes() > most) --own.stages;  // on devices with less shared memory
+    launch_ctas(inverse_cta_kernel<C, width, place, 32 * policy.warps, policy.per_multiprocessor>, "inverse", a.rows,
+                a.count, bytes(), stream, a, x, own, info);
+  });
+}
+
+template <class C>
+void inverse(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream) {
+  if (is_packed_batch(a) && is_packed_batch(x))
+    with_order(a.rows, [&]<int N>() { launch_inverse_packed<N>(a, x, info, stream); });
+  else
+    for_each_class_of(a, [&]<int N>() { launch_inverse_class<N>(a, x, info, stream); });
+  if (a.rows > largest_tiny_order) launch_inverse_large(a, x, info, stream);
+}
+
+}  // namespace blockjacobi::kernels

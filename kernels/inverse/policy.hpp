@@ -1,0 +1,198 @@
+#pragma once
+
+#include "kernels/tiny.hpp"
+
+#include <array>
+
+// The inverse: of a matrix with partial pivoting, from its LU factorization, and the pseudo-inverse. Chosen by time on
+// an H200.
+
+namespace blockjacobi::kernels {
+
+enum class InverseDesign {
+  straight,      ///< matrices of a thread, which go straight between global memory and its registers
+  shuffled,      ///< a matrix a lane, rearranged by shuffles of the warp
+  thread,        ///< a matrix a thread, staged through shared memory
+  team_rows,     ///< a matrix a team, by rows in its registers
+  cta_whole,     ///< a matrix a thread block, in shared memory as one panel
+  cta_resident,  ///< a matrix a thread block, in shared memory and registers as several panels
+  cta_streamed,  ///< a matrix a thread block, in global memory but for the panel at work
+};
+
+constexpr const char* name(InverseDesign design) {
+  constexpr const char* names[] = {"straight",  "shuffled",     "thread",      "team_rows",
+                                   "cta_whole", "cta_resident", "cta_streamed"};
+  return names[static_cast<int>(design)];
+}
+
+struct InversePolicy {
+  InverseDesign design;
+  int lanes = 0;               ///< of a team
+  int rows = 0;                ///< in the registers of a lane
+  int warps = 0;               ///< of a thread block; of cta_* at most
+  int per_multiprocessor = 0;  ///< thread blocks that it shall hold; 0 leaves the registers to the compiler
+  int stages = 0;              ///< pieces of a panel that each warp has under way from global memory
+
+  bool operator==(const InversePolicy&) const = default;
+  constexpr std::array<PolicyNumber, 5> numbers() const {
+    return {{{"lanes", lanes},
+             {"rows", rows},
+             {"warps", warps},
+             {"per multiprocessor", per_multiprocessor},
+             {"stages", stages}}};
+  }
+};
+
+/// The teams for matrices that are not packed, or of different orders up to n.
+constexpr InversePolicy inverse_class_policy(Device, ScalarType scalar, int n) {
+  const auto team = [](TeamShape s) {
+    return InversePolicy{InverseDesign::team_rows, s.lanes, s.rows, s.warps, s.per_multiprocessor};
+  };
+  // Teams that are no power of two: as for the LU factorization.
+  if (scalar == ScalarType::d && (n == 17 || n == 18)) return team({6, 3, 1, 12});
+  if (scalar == ScalarType::s) {
+    if (n == 13 || n == 15 || n == 16) return team({4, 4, 1, 20});
+    if (n == 17) return team({6, 3, 1, 20});
+    if (n == 24) return team({8, 3, 2, 8});
+    if (n == 25 || n >= 31) return team({8, 4, 1, 12});
+  }
+  return team(team_shape(scalar, n));
+}
+
+/// Orders up to which (and single ones at which) a thread of its own has each matrix.
+constexpr bool inverse_by_thread(ScalarType scalar, int n) {
+  if (scalar == ScalarType::s) return n <= 8 || n == 10;
+  return n <= (scalar == ScalarType::d ? 8 : scalar == ScalarType::c ? 6 : 5);
+}
+
+/// Columns of an inner panel of Gauss-Jordan elimination that a thread has in its registers.
+constexpr int gauss_jordan_width(ScalarType scalar) { return scalar == ScalarType::s ? 16 : 8; }
+
+constexpr int largest_whole_order(ScalarType scalar) {
+  return scalar == ScalarType::s ? 80 : scalar == ScalarType::z ? 32 : 60;
+}
+/// The orders that are resident if nothing but the elimination is in the multiprocessor's memory.
+struct OrderRange {
+  int least, largest;
+};
+constexpr OrderRange resident_orders(ScalarType scalar) {
+  switch (scalar) {
+    case ScalarType::c: return {41, 56};
+    case ScalarType::z: return {33, 64};
+    case ScalarType::s: return {65, 96};
+    case ScalarType::d: break;
+  }
+  return {49, 96};
+}
+constexpr int gauss_jordan_stages(int n) { return n <= 96 ? 2 : 3; }
+/// In several panels up to this order, among four warps, steps are shorter.
+inline constexpr int largest_four_warp_order = 128;
+
+/// Warps that have a row a thread.
+constexpr int warps_for_rows(int n) { return (n + 31) / 32; }
+
+/// Packed matrices of order n. Few large ones of real scalars are for clusters first, see cluster_policies.
+constexpr InversePolicy inverse_policy(Device device, ScalarType scalar, int n) {
+  using enum InverseDesign;
+  const int stages = gauss_jordan_stages(n);
+  if (n > largest_tiny_order) {
+    const OrderRange range = resident_orders(scalar);
+    if (n >= range.least && n <= range.largest) {
+      const int warps = n <= 64 ? 2 : warps_for_rows(range.largest);
+      return {cta_resident, 0, 0, warps, warps > 2 ? 4 : is_complex(scalar) ? 6 : 8, stages};
+    }
+    if (n <= largest_whole_order(scalar))
+      return {cta_whole, 0, 0, warps_for_rows(largest_whole_order(scalar)), scalar == ScalarType::d ? 12 : 8, stages};
+    if (n <= largest_four_warp_order) return {cta_streamed, 0, 0, largest_four_warp_order / 32, 4, stages};
+    return {cta_streamed, 0, 0, largest_order / 32, 1, stages};
+  }
+  if (n == 1 || (n == 2 && scalar == ScalarType::s)) return {straight, 0, 0, straight_threads / 32, 0, 0};
+  if (is_shuffled(scalar, n)) return {shuffled, 0, 0, shuffled_threads / 32, 0, 0};
+  if (inverse_by_thread(scalar, n))
+    return {thread, 0, 0, thread_design_threads / 32, thread_design_per_multiprocessor(scalar, n), 0};
+  return inverse_class_policy(device, scalar, n);
+}
+
+/// Where Gauss-Jordan elimination by a thread block has a matrix: see InverseDesign::cta_*.
+enum class GaussJordanPlace { whole, resident, streamed };
+struct GaussJordanPolicy {
+  GaussJordanPlace place;
+  int stages;
+};
+/// As a part of another kernel, beside which nothing is resident.
+constexpr GaussJordanPolicy gauss_jordan_policy(ScalarType scalar, int n) {
+  return {n <= largest_whole_order(scalar) ? GaussJordanPlace::whole : GaussJordanPlace::streamed,
+          gauss_jordan_stages(n)};
+}
+
+/// Real matrices from this order on, if they are few, are inverted by a cluster of thread blocks each.
+inline constexpr int least_cluster_order = 97;
+/// Thread blocks of a cluster, no more than the matrix has panels, for at most so many matrices and so many turns of
+/// clusters that the device needs for all of them.
+struct ClusterPolicy {
+  int ctas, matrices, turns;
+  bool operator==(const ClusterPolicy&) const = default;
+};
+/// The first that is possible. Beyond 14 matrices 8 thread blocks for each would have to share multiprocessors; 16 are
+/// for matrices that 8 have no memory for.
+inline constexpr ClusterPolicy cluster_policies[] = {{8, 14, 1}, {4, 64, 1}, {4, 64, 2}, {8, 32, 2}, {16, 14, 2}};
+/// Up to this order a second turn costs more than it saves.
+inline constexpr int largest_one_turn_order = 300;
+
+/// The inverse from the LU factorization.
+enum class InverseFromLuDesign {
+  lanes,  ///< a matrix a group of lanes, in shared memory
+  cta,    ///< a matrix a thread block, by panels from global memory
+};
+constexpr const char* name(InverseFromLuDesign design) {
+  return design == InverseFromLuDesign::lanes ? "lanes" : "cta";
+}
+
+struct InverseFromLuPolicy {
+  InverseFromLuDesign design;
+  int columns = 0;             ///< of a panel
+  int warps = 0;               ///< of a thread block, at most
+  int per_multiprocessor = 0;  ///< thread blocks that it shall hold
+  int stages = 0;              ///< pieces of the matrix that each warp has under way
+
+  bool operator==(const InverseFromLuPolicy&) const = default;
+  constexpr std::array<PolicyNumber, 4> numbers() const {
+    return {{{"columns", columns}, {"warps", warps}, {"per multiprocessor", per_multiprocessor}, {"stages", stages}}};
+  }
+};
+
+/// Panels of 16 columns in complex arithmetic are not measured yet. As many stages as are faster and leave shared
+/// memory for the rest.
+constexpr InverseFromLuPolicy inverse_from_lu_policy(Device, ScalarType scalar, int n) {
+  using enum InverseFromLuDesign;
+  if (n <= largest_tiny_order) return {lanes};
+  if (scalar == ScalarType::c) return {cta, 16, largest_order / 32, 1, 3};
+  if (scalar == ScalarType::z) return {cta, 16, largest_order / 32, 1, n <= 480 ? 2 : 1};
+  if (n <= largest_four_warp_order) return {cta, 16, largest_four_warp_order / 32, 6, 2};
+  return {cta, 32, largest_order / 32, 1, scalar == ScalarType::s || n <= 224 ? 3 : 2};
+}
+
+/// The pseudo-inverse from the QR factorization with column pivoting.
+enum class PseudoInverseDesign {
+  lanes,  ///< a matrix a group of lanes, in shared memory
+  cta,    ///< matrices one after the other a thread block, in scratch of its own
+};
+constexpr const char* name(PseudoInverseDesign design) {
+  return design == PseudoInverseDesign::lanes ? "lanes" : "cta";
+}
+
+struct PseudoInversePolicy {
+  PseudoInverseDesign design;
+  int warps = 0;
+
+  bool operator==(const PseudoInversePolicy&) const = default;
+  constexpr std::array<PolicyNumber, 1> numbers() const { return {{{"warps", warps}}}; }
+};
+/// Of a thread block, here and where BlockJacobi repairs blocks.
+inline constexpr int pseudo_inverse_warps = 8;
+constexpr PseudoInversePolicy pseudo_inverse_policy(Device, ScalarType, int n) {
+  if (n <= largest_tiny_order) return {PseudoInverseDesign::lanes};
+  return {PseudoInverseDesign::cta, pseudo_inverse_warps};
+}
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "kernels/collectives/thread_stage.cuh"
+#include "kernels/collectives/warp_stage.cuh"
+#include "kernels/inverse/policy.hpp"
+#include "kernels/launch/tiny_batch.cuh"
+#include "kernels/lu/thread.cuh"
+
+namespace blockjacobi::kernels {
+
+/// The inverse of one matrix in its thread, its columns in place by selection; NaN if there is none. Returns info.
+template <int N, class C>
+__device__ int invert_in_thread(ThreadTile<C, N>& tile, C (&inverse)[N][N]) {
+  int order[N];
+  const int info = tile.invert(order);
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      C element = quiet_nan<C>();
+#pragma unroll
+      for (int from = 0; from < N; ++from)
+        if (info == 0 && order[from] == j) element = tile.x[i][from];
+      inverse[i][j] = element;
+    }
+  return info;
+}
+
+template <int N, class C>
+__global__ void __launch_bounds__(straight_threads)
+    inverse_straight_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+  using Stage = ThreadStage<C, N, straight_threads>;
+  ThreadTile<C, N> tile[straight_matrices(N)];
+  for_each_straight<N>(a.count, [&](int m, offset_t k) { Stage::load(a[k].data, tile[m].x); });
+  for_each_straight<N>(a.count, [&](int m, offset_t k) {
+    C inverse[N][N];
+    info[k] = invert_in_thread(tile[m], inverse);
+    Stage::store(inverse, x[k].data);
+  });
+}
+
+/// A matrix a lane, through shuffles.
+template <int N, class C>
+__global__ void __launch_bounds__(shuffled_threads)
+    inverse_shuffled_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+  using Stage = WarpStage<C, N>;
+  const auto share = WarpShare::of(a.count);
+  if (share.count <= 0) return;
+  Stage stage;
+  stage.fetch(a[share.first].data, share.count);
+  ThreadTile<C, N> tile;
+  stage.load(tile.x);
+  C inverse[N][N];
+  const int outcome = invert_in_thread(tile, inverse);
+  if (Stage::own() < share.count) info[share.first + Stage::own()] = outcome;
+  stage.store(inverse);
+  stage.flush(x[share.first].data, share.count);
+}
+
+template <int N, class C>
+__global__ void __launch_bounds__(thread_design_threads, thread_design_per_multiprocessor(scalar_of<C>, N))
+    inverse_thread_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+  using Stage = ThreadStage<C, N, thread_design_threads>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const offset_t first = static_cast<offset_t>(blockIdx.x) * thread_design_threads;
+  const int count = static_cast<int>(min(static_cast<offset_t>(thread_design_threads), a.count - first));
+  Stage::fetch(shared, a[first].data, count);
+
+  ThreadTile<C, N> tile;
+  int order[N];
+  C* own = Stage::own(shared);
+  Stage::load(own, tile.x);
+  const int outcome = tile.invert(order);
+#pragma unroll
+  for (int j = 0; j < N; ++j)
+#pragma unroll
+    for (int i = 0; i < N; ++i) own[order[j] * N + i] = outcome == 0 ? tile.x[i][j] : quiet_nan<C>();
+
+  Stage::flush(shared, x[first].data, count);
+  if (static_cast<int>(threadIdx.x) < count) info[first + threadIdx.x] = outcome;
+}
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,242 @@
+#include "kernels/krylov/cg_update.cuh"
+#include "kernels/krylov/csr_rows.cuh"
+#include "kernels/launch/check.hpp"
+
+// The state is also written by an idle product, in which no thread reads alpha.
+
+namespace blockjacobi::kernels {
+
+namespace {
+
+/// A product after the stop: x has taken its last step.
+template <class C>
+__device__ void end_steps(detail::CgState<C>* state) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) state->alpha = C{};
+}
+
+/// q = A p and the dot.
+template <class Shape, class C>
+__global__ void __launch_bounds__(csr_policy.threads, csr_policy.per_multiprocessor)
+    cg_product_kernel(const CsrRows<C> matrix, C* q, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  using Sum = GridSum<sum_width<C>>;
+  using Rows = RowProducts<Shape>;
+  __shared__ typename Sum::Scratch scratch;
+  __shared__ typename Rows::template Scratch<C> products;
+  if (state->stop != 0) return end_steps(state);
+  double pq[sum_width<C>] = {};
+  Rows::run(matrix, products, [&](offset_t i, C product) {
+    accumulate_dot(pq, load_again(matrix.x + i), product);
+    q[i] = product;
+  });
+  if (!Sum::run(pq, workspace.partials, workspace.tickets, scratch)) return;
+  scalar_step(state, [&](detail::CgState<C>& own) {
+    own.pq = to_accumulator<C>(pq);
+    detail::cg_step_length(own);
+  });
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    cg_step_length_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  if (state->stop != 0) return end_steps(state);
+  sum_and_step<sum_width<C>>(
+      v.n, state, workspace, [&](offset_t i, double* pq) { accumulate_dot(pq, v.p[i], v.q[i]); },
+      [](detail::CgState<C>& own, const double* pq) {
+        own.pq = to_accumulator<C>(pq);
+        detail::cg_step_length(own);
+      });
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    cg_residual_kernel(const CgVectors<C> v, const detail::CgState<C>* state) {
+  const offset_t i = own_element();
+  if (i < v.n && state->stop == 0) v.r[i] -= state->alpha * v.q[i];
+}
+
+/// r -= alpha q without a preconditioner, and the dots.
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    cg_plain_update_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
+  if (state->stop != 0) return;
+  UpdateSums<C> sums;
+  const C alpha = state->alpha;
+  for_each_element(v.n, [&](offset_t i) {
+    const C r = v.r[i] - alpha * v.q[i];
+    v.r[i] = r;
+    sums.add(r, r);
+  });
+  sums.finish(state, workspace, scratch);
+}
+
+template <class C>
+struct FullRows {
+  const BlockTasks<C>& tasks;
+  __device__ OwnRow row(offset_t task) const { return own_row(tasks, task); }
+  __device__ C product(const OwnRow& own, C r) const { return own.product(tasks.inverse, r); }
+};
+
+/// r -= alpha q, z = M^-1 r and the dots, for M of blocks that fit a warp.
+template <class C>
+__global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.per_multiprocessor)
+    cg_update_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, detail::CgState<C>* state,
+                     const ReductionWorkspace workspace) {
+  update_by_blocks(FullRows<C>{tasks}, tasks.warps, v, state, workspace);
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    cg_direction_factor_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
+  if (state->stop != 0) return;
+  UpdateSums<C> sums;
+  for_each_element(v.n, [&](offset_t i) { sums.add(v.r[i], v.z[i]); });
+  sums.finish(state, workspace, scratch);
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    cg_direction_kernel(const CgVectors<C> v, const detail::CgState<C>* state) {
+  const offset_t i = own_element();
+  if (i >= v.n) return;
+  const C alpha = state->alpha;
+  const bool steps = v.x != nullptr && !detail::is_zero(alpha);
+  const bool turns = state->stop == 0;
+  if (!steps && !turns) return;
+  const C p = v.p[i];
+  if (steps) v.x[i] += alpha * p;
+  if (turns) v.p[i] = v.z[i] + state->beta * p;
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    fcg_step_length_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  constexpr int width = sum_width<C>;
+  if (state->stop != 0) return end_steps(state);
+  sum_and_step<2 * width>(
+      v.n, state, workspace,
+      [&](offset_t i, double* sums) {  // p^H q, then p^H r
+        const C p = v.p[i];
+        accumulate_dot(sums, p, v.q[i]);
+        accumulate_dot(sums + width, p, v.r[i]);
+      },
+      [](detail::CgState<C>& own, const double* sums) {
+        own.pq = to_accumulator<C>(sums);
+        own.pr = to_accumulator<C>(sums + width);
+        detail::fcg_step_length(own);
+      });
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    fcg_direction_factor_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  constexpr int width = sum_width<C>;
+  if (state->stop != 0) return;
+  sum_and_step<2 * width + 1>(
+      v.n, state, workspace,
+      [&](offset_t i, double* sums) {  // r^H z, q^H z, then ||r||^2
+        const C r = v.r[i], z = v.z[i];
+        accumulate_dot(sums, r, z);
+        accumulate_dot(sums + width, v.q[i], z);
+        accumulate_square(sums[2 * width], r);
+      },
+      [](detail::CgState<C>& own, const double* sums) {
+        own.rho_new = to_accumulator<C>(sums);
+        own.qz = to_accumulator<C>(sums + width);
+        own.rr = sums[2 * width];
+        detail::fcg_direction_factor(own);
+      });
+}
+
+}  // namespace
+
+template <class C>
+void cg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                    CUstream_st* stream) {
+  cg_step_length_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
+  check_launch("cg_step_length_kernel");
+}
+
+template <class C>
+void cg_residual(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream) {
+  if (v.n == 0) return;
+  cg_residual_kernel<<<elementwise_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state);
+  check_launch("cg_residual_kernel");
+}
+
+template <class C>
+void cg_product(const CsrView<C, std::int32_t>& matrix, const CgVectors<C>& v, detail::CgState<C>* state,
+                const ReductionWorkspace& workspace, CUstream_st* stream) {
+  const CsrRows<C> rows = rows_of(matrix, static_cast<const C*>(v.p));
+  with_csr_shape(matrix, [&](auto shape) {
+    using Shape = decltype(shape);
+    cg_product_kernel<Shape>
+        <<<csr_ctas<Shape>(matrix.rows), csr_policy.threads, 0, stream>>>(rows, v.q, state, workspace);
+  });
+  check_launch("cg_product_kernel");
+}
+
+template <class C>
+void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                     CUstream_st* stream) {
+  cg_plain_update_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
+  check_launch("cg_plain_update_kernel");
+}
+
+template <class C>
+void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
+               const ReductionWorkspace& workspace, CUstream_st* stream) {
+  const BlockTasks<C> tasks = tasks_of(inverse);
+  cg_update_kernel<<<update_ctas(tasks.warps), cg_update_policy.threads, 0, stream>>>(tasks, v, state, workspace);
+  check_launch("cg_update_kernel");
+}
+
+template <class C>
+void cg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                         CUstream_st* stream) {
+  cg_direction_factor_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
+  check_launch("cg_direction_factor_kernel");
+}
+
+template <class C>
+void cg_direction(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream) {
+  if (v.n == 0) return;
+  cg_direction_kernel<<<elementwise_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state);
+  check_launch("cg_direction_kernel");
+}
+
+template <class C>
+void fcg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                     CUstream_st* stream) {
+  fcg_step_length_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
+  check_launch("fcg_step_length_kernel");
+}
+
+template <class C>
+void fcg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                          CUstream_st* stream) {
+  fcg_direction_factor_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
+  check_launch("fcg_direction_factor_kernel");
+}
+
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                                  \
+  template void cg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*);  \
+  template void cg_residual(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                          \
+  template void cg_product(const CsrView<C, std::int32_t>&, const CgVectors<C>&, detail::CgState<C>*,               \
+                           const ReductionWorkspace&, CUstream_st*);                                                \
+  template void cg_plain_update(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*); \
+  template void cg_update(const BlockBatchView<const C>&, const CgVectors<C>&, detail::CgState<C>*,                 \
+                          const ReductionWorkspace&, CUstream_st*);                                                 \
+  template void cg_direction_factor(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&,            \
+                                    CUstream_st*);                                                                  \
+  template void cg_direction(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                         \
+  template void fcg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*); \
+  template void fcg_direction_factor(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,142 @@
+#include "kernels/collectives/deal_out.cuh"
+#include "kernels/krylov/cg_update.cuh"
+#include "kernels/launch/check.hpp"
+#include "kernels/storage/elements.cuh"
+
+namespace blockjacobi::kernels {
+
+namespace {
+
+using detail::Format;
+using StoredTasks = BlockTasks<std::byte, detail::StoredSlot>;
+
+template <class C>
+inline constexpr int pieces_at_once = cg_update_pieces(sizeof(C));
+template <class C>
+inline constexpr int columns_at_once = cg_update_columns(detail::Arithmetic<C>::is_complex);
+
+/// Blocks of one order, a multiple of V, in pieces of V elements of a column: fewer loads and shuffles than with an
+/// element a lane. Of the `width` lanes that have a block, lane p + g width / V reads the rows V p .. V p + V - 1 of
+/// the columns g, g + V, .. and has row V p + g of the vectors.
+template <class C, Format format, int V>
+struct PieceRows {
+  const StoredTasks& tasks;
+  const std::int16_t* exponents;
+
+  __device__ OwnRow row(offset_t task) const {
+    OwnRow own = own_row(tasks, task);
+    const int lanes = own.width / V, rank = V * (own.rank & (lanes - 1)) + own.rank / lanes;
+    own.row += rank - own.rank;
+    own.rank = rank;
+    own.exists = rank < own.order;
+    return own;
+  }
+
+  __device__ C product(const OwnRow& own, C r) const {
+    constexpr int K = pieces_at_once<C>;
+    using Elements = StoredElements<C, format>;
+    const Elements x(tasks.inverse + own.start, own.exists ? exponents[own.slot] : 0);
+    const int steps = tasks.order / V, lanes = own.width / V, g = own.rank % V;
+    C sum[V] = {};
+    for (int first = 0; first < steps; first += K) {
+      typename Elements::template Piece<V> pieces[K] = {};
+#pragma unroll
+      for (int k = 0; k < K; ++k)
+        if (own.exists && first + k < steps)
+          pieces[k] = x.template load_piece<V>(own.rank - g + (V * (first + k) + g) * tasks.order);
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const C factor = broadcast_within(r, first + k + g * lanes, own.width);
+        if (first + k >= steps) continue;
+#pragma unroll
+        for (int v = 0; v < V; ++v) sum[v] += x.widened(pieces[k], v) * factor;
+      }
+    }
+    sum_and_deal_out<V>(sum, g, lanes);
+    return x.scaled(sum[0]);
+  }
+};
+
+/// Blocks of any orders, an element a lane.
+template <class C, Format format>
+struct ElementRows {
+  const StoredTasks& tasks;
+  const std::int16_t* exponents;
+
+  __device__ OwnRow row(offset_t task) const { return own_row(tasks, task); }
+  __device__ C product(const OwnRow& own, C r) const {
+    const StoredElements<C, format> x(tasks.inverse + own.start, own.exists ? exponents[own.slot] : 0);
+    return own.product<columns_at_once<C>>(x, r);
+  }
+};
+
+template <class C, Format format, int V>
+using StoredRows = std::conditional_t<V == 1, ElementRows<C, format>, PieceRows<C, format, V>>;
+
+/// cg_update_kernel for blocks that are all in one narrow format.
+template <class C, Format format, int V>
+__global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.per_multiprocessor)
+    cg_update_stored_kernel(const StoredTasks tasks, const std::int16_t* exponents, const CgVectors<C> v,
+                            detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  update_by_blocks(StoredRows<C, format, V>{tasks, exponents}, tasks.warps, v, state, workspace);
+}
+
+/// Elements of a piece: 16 bytes if the order is a multiple of that, else 8 bytes in 16 bits, one element in fp32.
+/// There is a piece for all that cg_update_takes().
+template <class C, Format format, class Use>
+void with_piece(int order, Use use) {
+  constexpr int most = 16 / static_cast<int>(sizeof(typename StoredElements<C, format>::Stored));
+  if (order > 0 && order % most == 0) return use(std::integral_constant<int, most>{});
+  if constexpr (format == Format::fp32)
+    use(std::integral_constant<int, 1>{});
+  else if constexpr (most > cg_update_narrow_piece)
+    use(std::integral_constant<int, cg_update_narrow_piece>{});
+}
+
+template <class C, Format format>
+void launch_update(const detail::StoredBlocksView& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
+                   const ReductionWorkspace& workspace, CUstream_st* stream) {
+  using R = detail::arithmetic_real_t<C>;
+  const auto tasks = make_tasks(inverse.data, inverse.slots, inverse.groups, [](int n) {
+    return detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R));
+  });
+  with_piece<C, format>(tasks.order, [&]<int V>(std::integral_constant<int, V>) {
+    cg_update_stored_kernel<C, format, V><<<update_ctas(tasks.warps), cg_update_policy.threads, 0, stream>>>(
+        tasks, inverse.exponents, v, state, workspace);
+  });
+  check_launch("cg_update_stored_kernel");
+}
+
+}  // namespace
+
+bool cg_update_takes(std::span<const detail::StoredGroup> groups) {
+  if (groups.empty()) return false;
+  const detail::StoredGroup& first = groups.front();
+  const bool in_pieces = groups.size() == 1 && first.size % cg_update_narrow_piece == 0;
+  if (!detail::is_narrow(first.format) || (first.format != Format::fp32 && !in_pieces)) return false;
+  return std::ranges::all_of(groups, [&](const detail::StoredGroup& group) {
+    return group.format == first.format && group.size <= largest_tiny_order;
+  });
+}
+
+template <class C>
+void cg_update(const detail::StoredBlocksView& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
+               const ReductionWorkspace& workspace, CUstream_st* stream) {
+  const Format format = inverse.groups.front().format;
+  if (format == Format::bf16) return launch_update<C, Format::bf16>(inverse, v, state, workspace, stream);
+  if (format == Format::fp16) return launch_update<C, Format::fp16>(inverse, v, state, workspace, stream);
+  // fp32 is the full format of single precision.
+  if constexpr (sizeof(detail::arithmetic_real_t<C>) > sizeof(float))
+    launch_update<C, Format::fp32>(inverse, v, state, workspace, stream);
+}
+
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                   \
+  template void cg_update(const detail::StoredBlocksView&, const CgVectors<C>&, detail::CgState<C>*, \
+                          const ReductionWorkspace&, CUstream_st*)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "core/shared/cg_recurrence.hpp"
+#include "kernels/apply/block_tasks.cuh"
+#include "kernels/krylov/launch.hpp"
+#include "kernels/krylov/scalar_step.cuh"
+
+#include <algorithm>
+
+namespace blockjacobi::kernels {
+
+/// r^H z and ||r||^2 of the elements that a thread has seen.
+template <class C>
+struct UpdateSums {
+  static constexpr int width = sum_width<C>;
+  using Sum = GridSum<width + 1>;
+  double sums[width + 1] = {};
+
+  __device__ void add(C r, C z) {
+    accumulate_dot(sums, r, z);
+    accumulate_square(sums[width], r);
+  }
+  __device__ void finish(detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                         typename Sum::Scratch& scratch) {
+    if (!Sum::run(sums, workspace.partials, workspace.tickets, scratch)) return;
+    scalar_step(state, [&](detail::CgState<C>& own) {
+      own.rho_new = to_accumulator<C>(sums);
+      own.rr = sums[width];
+      detail::cg_direction_factor(own);
+    });
+  }
+};
+
+/// r -= alpha q, z = M^-1 r and the dots, a warp for blocks that fit it: blocks.row(task) is the row of a lane in one
+/// of `tasks`, blocks.product(row, r) its element of z, called by whole warps, with 0 where there is no row.
+template <class Blocks, class C>
+__device__ void update_by_blocks(const Blocks& blocks, offset_t tasks, const CgVectors<C>& v, detail::CgState<C>* state,
+                                 const ReductionWorkspace& workspace) {
+  constexpr int warps = cg_update_policy.threads / 32;
+  __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
+  if (state->stop != 0) return;
+  UpdateSums<C> sums;
+  const C alpha = state->alpha;
+  const offset_t stride = static_cast<offset_t>(gridDim.x) * warps;
+  for (offset_t task = static_cast<offset_t>(blockIdx.x) * warps + threadIdx.x / 32; task < tasks; task += stride) {
+    const OwnRow own = blocks.row(task);
+    const C r = own.exists ? v.r[own.row] - alpha * v.q[own.row] : C{};
+    const C z = blocks.product(own, r);
+    if (!own.exists) continue;
+    v.r[own.row] = r;  // after the product, the loads of which need not wait for it
+    v.z[own.row] = z;
+    sums.add(r, z);
+  }
+  sums.finish(state, workspace, scratch);
+}
+
+inline unsigned update_ctas(offset_t tasks) {
+  constexpr offset_t warps = cg_update_policy.threads / 32;
+  return static_cast<unsigned>(std::clamp<offset_t>((tasks + warps - 1) / warps, 1, cg_update_policy.ctas()));
+}
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "kernels/krylov/policy.hpp"
+
+#include <blockjacobi/views.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+namespace blockjacobi::kernels {
+
+template <int lanes_, int entries_>
+struct RowShape {
+  static constexpr int lanes = lanes_;
+  static constexpr int entries = entries_;
+};
+
+template <int first, class F>
+void with_lanes_a_row(double mean, F f) {
+  constexpr CsrShape shape = csr_shapes[first];
+  if constexpr (first + 1 < static_cast<int>(std::size(csr_shapes)))
+    if (mean > csr_longest(shape)) return with_lanes_a_row<first + 1>(mean, f);
+  f(RowShape<shape.lanes, shape.entries>{});
+}
+
+/// Calls f(RowShape) with the shape for this matrix.
+template <class C, class F>
+void with_csr_shape(const CsrView<C, std::int32_t>& a, F f) {
+  const double mean = static_cast<double>(a.nnz) / std::max(a.rows, 1);
+  if (mean <= csr_longest_streamed) return f(RowShape<csr_streamed.lanes, csr_streamed.entries>{});
+  with_lanes_a_row<0>(mean, f);
+}
+
+/// Thread blocks of a launch of csr_policy.
+template <class Shape>
+unsigned csr_ctas(index_t rows) {
+  constexpr offset_t rows_per_cta = csr_policy.threads / Shape::lanes;
+  return static_cast<unsigned>(std::clamp<offset_t>((rows + rows_per_cta - 1) / rows_per_cta, 1, csr_policy.ctas()));
+}
+
+}  // namespace blockjacobi::kernels

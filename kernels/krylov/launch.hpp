@@ -1,0 +1,230 @@
+#pragma once
+
+#include "core/shared/bicgstab_recurrence.hpp"
+#include "core/shared/cg_recurrence.hpp"
+#include "core/shared/gmres_recurrence.hpp"
+#include "core/shared/richardson_recurrence.hpp"
+#include "core/shared/stored_blocks_view.hpp"
+#include "kernels/device.hpp"
+
+#include <blockjacobi/views.hpp>
+
+#include <cstddef>
+#include <span>
+
+struct CUstream_st;
+
+// Conventions of launchers: kernels/launch.hpp.
+namespace blockjacobi::kernels {
+
+/// Scratch of the reductions. The tickets are zero before the first use and after each. Work that shares the scratch
+/// must run in stream order.
+struct ReductionWorkspace {
+  double* partials = nullptr;
+  unsigned int* tickets = nullptr;
+  void* exchange = nullptr;  ///< for cg_resident() alone; zero before the first use and left alone between two
+};
+
+/// Bytes of ReductionWorkspace::exchange.
+std::size_t exchange_bytes() noexcept;
+
+struct ReductionBytes {
+  std::size_t partials;
+  std::size_t tickets;
+};
+ReductionBytes reduction_bytes() noexcept;
+
+// Vectors.
+
+/// r = b - r.
+template <class C>
+void subtract_from(index_t n, const C* b, C* r, CUstream_st* stream);
+
+/// x += u, unless `condition` points to 0; it may be null.
+template <class C>
+void add(index_t n, const C* u, C* x, const int* condition, CUstream_st* stream);
+
+/// *norm = ||x||.
+template <class C>
+void norm(index_t n, const C* x, double* norm, const ReductionWorkspace& workspace, CUstream_st* stream);
+
+// The beginning and the end of any solve.
+
+/// The sums over b and r, begin_solve, and x = 0 if b = 0. `failure` may be null.
+template <class C>
+void begin_solve(index_t n, const C* b, const C* r, C* x, const detail::StoppingRule& rule, const int* failure,
+                 detail::SolveControl* control, const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// *status = end_solve for ||r||.
+template <class C>
+void end_solve(index_t n, const C* r, const detail::SolveControl* control, SolveStatus* status,
+               const ReductionWorkspace& workspace, CUstream_st* stream);
+
+// Conjugate gradients. Masked by state->stop.
+
+template <class C>
+struct CgVectors {
+  index_t n;
+  C* x;
+  C* r;
+  C* z;  ///< r without a preconditioner
+  C* p;
+  C* q;
+};
+
+/// q = A p, pq = p^H q, cg_step_length; the matrix has fewer than csr_entries_limit entries.
+template <class C>
+void cg_product(const CsrView<C, std::int32_t>& matrix, const CgVectors<C>& v, detail::CgState<C>* state,
+                const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// pq = p^H q, cg_step_length.
+template <class C>
+void cg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                    CUstream_st* stream);
+
+/// Whether cg_update() takes these blocks.
+inline bool are_tiny(std::span<const BlockGroup> groups) {
+  return groups.empty() || groups.back().size <= largest_tiny_order;
+}
+
+/// Whether cg_update() takes these blocks: up to order 32, all in one narrow format and, if that has 16 bits, all of
+/// one order, a multiple of 4.
+bool cg_update_takes(std::span<const detail::StoredGroup> groups);
+
+/// r -= alpha q, z = X r for blocks that cg_update_takes(), rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
+template <class C>
+void cg_update(const detail::StoredBlocksView& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
+               const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// r -= alpha q, z = X r block by block for orders up to 32, rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
+template <class C>
+void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
+               const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// The same without a preconditioner: z is r.
+template <class C>
+void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                     CUstream_st* stream);
+
+/// Whether cg_resident() takes such blocks, beside a matrix that suits it.
+bool blocks_can_reside(std::span<const BlockGroup> groups, index_t rows);
+
+/// Whether cg_resident() takes this system, small enough for the caches and orders up to 32, on this stream, which may
+/// have a part of the device only. Not during a capture.
+template <class C>
+bool cg_can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, CUstream_st* stream);
+
+/// `iterations` times cg_product(), cg_update(), cg_direction() in one launch, which ends with the stop. `spare` is an
+/// n-vector. A cooperative launch: it waits until every multiprocessor has room. A thread block uses as much shared
+/// memory as there is, or `shared_bytes` of it, which has to hold a bit a column and what belongs to its rows but for
+/// their entries.
+template <class C>
+void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, const CgVectors<C>& v,
+                 C* spare, int iterations, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                 CUstream_st* stream, int shared_bytes = 0);
+
+/// r -= alpha q.
+template <class C>
+void cg_residual(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream);
+
+/// rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
+template <class C>
+void cg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                         CUstream_st* stream);
+
+/// x += alpha p unless x is null, p = z + beta p. The step of x is still taken after a stop, as long as alpha is not 0.
+template <class C>
+void cg_direction(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream);
+
+/// Flexible CG: pq = p^H q, pr = p^H r, fcg_step_length.
+template <class C>
+void fcg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                     CUstream_st* stream);
+
+/// Flexible CG: rr = ||r||^2, rho_new = r^H z, qz = q^H z, fcg_direction_factor.
+template <class C>
+void fcg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                          CUstream_st* stream);
+
+// BiCGSTAB. Masked by state->stop.
+
+template <class C>
+struct BicgstabVectors {
+  index_t n;
+  C* x;
+  C* r;
+  C* shadow;
+  C* p;
+  C* v;
+  C* t;
+  C* y;  ///< p without a preconditioner
+  C* z;  ///< r without a preconditioner
+};
+
+/// p = r + beta (p - omega v).
+template <class C>
+void bicgstab_direction(const BicgstabVectors<C>& v, const detail::BicgstabState<C>* state, CUstream_st* stream);
+
+/// rv = r~^H v, bicgstab_first_step.
+template <class C>
+void bicgstab_first_step(const BicgstabVectors<C>& v, detail::BicgstabState<C>* state,
+                         const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// r -= alpha v.
+template <class C>
+void bicgstab_half(const BicgstabVectors<C>& v, const detail::BicgstabState<C>* state, CUstream_st* stream);
+
+/// ts = t^H r, tt = ||t||^2, ss = ||r||^2, bicgstab_second_step.
+template <class C>
+void bicgstab_second_step(const BicgstabVectors<C>& v, detail::BicgstabState<C>* state,
+                          const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// x += alpha y + omega z, r -= omega t, rr = ||r||^2, rho_new = r~^H r, bicgstab_direction_factor.
+template <class C>
+void bicgstab_update(const BicgstabVectors<C>& v, detail::BicgstabState<C>* state, const ReductionWorkspace& workspace,
+                     CUstream_st* stream);
+
+// Richardson iteration. Masked by state->stop.
+
+/// rr = ||r||^2, richardson_outcome.
+template <class C>
+void richardson_check(index_t n, const C* r, detail::RichardsonState* state, const ReductionWorkspace& workspace,
+                      CUstream_st* stream);
+
+/// x += relaxation z.
+template <class C>
+void richardson_step(index_t n, const C* z, C* x, const detail::RichardsonState* state, CUstream_st* stream);
+
+// GMRES.
+
+/// n x (m + 1), column-major with leading dimension n. B is C or its single precision. In the latter case w holds the
+/// vector that becomes the next column, and copy receives that column as it was rounded; else the column itself does.
+template <class C, class B>
+struct KrylovBasis {
+  index_t n;
+  B* columns;
+  C* w = nullptr;
+  C* copy = nullptr;
+};
+
+/// beta = ||v_0||, gmres_begin_cycle, v_0 /= beta. Masked by state->stop.
+template <class C, class B>
+void gmres_begin(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, detail::GmresState* state,
+                 const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// Classical Gram-Schmidt, twice, of column j + 1; gmres_rotate; normalizes the column. Masked by gmres_is_idle().
+template <class C, class B>
+void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, int j,
+                         detail::GmresState* state, const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// y = R^-1 g, u = V y. Not masked.
+template <class C, class B>
+void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, const detail::GmresState* state,
+                   C* u, CUstream_st* stream);
+
+/// ||u||^2, gmres_check_correction.
+template <class C>
+void gmres_check(index_t n, const C* u, detail::GmresState* state, const ReductionWorkspace& workspace,
+                 CUstream_st* stream);
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/shared/bsr_pattern.hpp"
+#include "core/shared/scalar.hpp"
+
+#include <blockjacobi/views.hpp>
+
+struct CUstream_st;
+
+// Conventions of launchers: kernels/launch.hpp.
+namespace blockjacobi::kernels {
+
+// Products with a CSR matrix.
+
+/// Entries up to which the kernels count with 32 bits.
+inline constexpr offset_t csr_entries_limit = 2147000000;
+
+/// y = A x for fewer entries; deterministic.
+template <class C>
+void csr_rows_product(const CsrView<C, std::int32_t>& matrix, const C* x, C* y, CUstream_st* stream);
+
+/// y = A x for any nnz; deterministic.
+template <class C, Offset O>
+void csr_product(const CsrView<C, O>& matrix, const C* x, C* y, CUstream_st* stream);
+
+/// *longest = max(*longest, entries of the longest row).
+void longest_row(const CsrView<const void, std::int32_t>& pattern, int* longest, CUstream_st* stream);
+
+/// destination[i] = source[i], i < count; every value fits.
+void narrow_offsets(const std::int64_t* source, offset_t count, std::int32_t* destination, CUstream_st* stream);
+
+/// y = A x in block rows; deterministic.
+template <class C>
+void bsr_product(const detail::BsrView<C>& matrix, const C* x, C* y, CUstream_st* stream);
+
+/// elements[e] = sum of values[k] over the chain of sources of element e.
+template <class C>
+void bsr_fill(const detail::BsrSources& sources, const C* values, C* elements, CUstream_st* stream);
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "kernels/device.hpp"
+
+#include <cstddef>
+
+namespace blockjacobi::kernels {
+
+/// Vector kernels and reductions over n elements.
+struct VectorPolicy {
+  int threads;
+  int reduction_ctas;  ///< most thread blocks of a reduction: 8 of 256 threads fill a multiprocessor
+};
+inline constexpr VectorPolicy vector_policy{256, 8 * compiled_device.multiprocessors};
+
+/// Products of the Krylov basis with a vector: a thread block handles `columns` columns, a launch `groups` such groups.
+struct BasisPolicy {
+  int columns;
+  int groups;
+};
+inline constexpr BasisPolicy basis_policy{8, 32};
+
+/// Thread blocks of `threads` that stay on the device and stride over their work.
+struct PersistentPolicy {
+  int threads;
+  int per_multiprocessor;
+  constexpr int ctas() const { return compiled_device.multiprocessors * per_multiprocessor; }
+};
+/// Products with a 7-point stencil of 128^3: 76 % of their floor with 4, 70 with 5, 60 with 6, 43 with 8 of them.
+inline constexpr PersistentPolicy csr_policy{256, 4};
+
+/// Lanes that share a row of a CSR matrix and entries that each of them has on the way at once. One lane: rows are
+/// streamed, a warp multiplies the entries of 32 rows in the order in which they stand and sums them up from shared
+/// memory.
+struct CsrShape {
+  int lanes;
+  int entries;
+};
+
+/// By the mean length of the rows. A row had better fit into one round of loads: rows of 81 entries reach 89 % of their
+/// floor with 16 lanes and 6 entries, 60 with 16 and 4, 82 with 8 and 4, 67 with 32 and 3; streamed ones 71.
+inline constexpr double csr_longest_streamed = 12.0;
+inline constexpr CsrShape csr_streamed{1, 8};
+inline constexpr CsrShape csr_shapes[] = {{8, 4}, {16, 4}, {16, 6}, {32, 4}, {32, 8}};
+constexpr double csr_longest(const CsrShape& shape) { return 0.9 * shape.lanes * shape.entries; }
+
+/// CG: r, z = M^-1 r and both dots.
+inline constexpr PersistentPolicy cg_update_policy{256, 4};
+/// Of blocks in a narrow format: pieces of up to 16 bytes, or else columns, that a lane has on their way. An iteration
+/// of 7-point 128^3 with blocks of 32 in fp32 / bf16: in pieces 0.181 / 0.156 ms, with 8 / 16 / 32 columns 0.191 /
+/// 0.185 / 0.227 and 0.178 / 0.175 / 0.197, where an apply of its own takes 0.195 / 0.166.
+constexpr int cg_update_pieces(int element_bytes) { return element_bytes > 8 ? 2 : 4; }
+constexpr int cg_update_columns(bool complex) { return complex ? 4 : 16; }
+/// Elements in 16 bits that a piece has at least: with one a lane bf16 takes 0.175, more than with an apply of its own.
+inline constexpr int cg_update_narrow_piece = 4;
+
+/// CG in one launch: thread blocks of the one kernel, one on each multiprocessor, with as much shared memory as there
+/// is, and the systems for which it is taken: rows and the bytes of the entries, on average for a thread block.
+inline constexpr PersistentPolicy cg_resident_policy{512, 1};
+inline constexpr int cg_resident_shared_bytes = static_cast<int>(compiled_device.shared_bytes) - (11 << 10);
+inline constexpr int cg_resident_static_bytes = 8 << 10;  ///< at most, beside that
+inline constexpr int cg_resident_rows = 512;
+inline constexpr int cg_resident_entry_bytes = 160 << 10;
+inline constexpr int cg_resident_row_weight = 16;  ///< of a row among entries, where the rows are shared out
+/// Of a lane, on average, before more lanes share its row: an iteration with rows of 105 entries on average (29 to 786)
+/// takes 16.9 us with 4, 14.6 with 8, 13.7 with 16, 14.2 with 32.
+inline constexpr int cg_resident_lane_entries = 16;
+
+/// A pass over several columns of the Krylov basis at once, whose elements and sums take `words` registers.
+constexpr PersistentPolicy tall_policy(int words) { return {256, 256 / (words + 40)}; }
+
+inline constexpr int csr_threads = 256;
+
+/// Threads of the kernels for matrices in block rows, a warp a block row.
+inline constexpr int bsr_threads = 256;
+
+/// Partial sums of one reduction: one double a thread block and real number summed.
+inline constexpr std::size_t reduction_partials =
+    static_cast<std::size_t>(vector_policy.reduction_ctas) * 2 * static_cast<std::size_t>(basis_policy.columns);
+inline constexpr std::size_t reduction_tickets = static_cast<std::size_t>(basis_policy.groups);
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "core/shared/compute_type.hpp"
+
+#include <blockjacobi/batched.hpp>
+
+struct CUstream_st;
+
+// Conventions of launchers: kernels/launch.hpp.
+namespace blockjacobi::kernels {
+
+template <class C>
+void getrf(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream);
+
+}  // namespace blockjacobi::kernels

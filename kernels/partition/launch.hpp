@@ -1,0 +1,92 @@
+#pragma once
+
+#include "core/shared/position_map.hpp"
+#include "kernels/device.hpp"
+
+#include <blockjacobi/views.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+struct CUstream_st;
+
+/// The detection of blocks and the analysis of patterns. Conventions of launchers: kernels/launch.hpp. Sets of rows are
+/// bits: row i is bit i % 32 of word i / 32, bits from `rows` on are 0.
+namespace blockjacobi::kernels {
+
+constexpr std::size_t row_set_words(index_t rows) { return (static_cast<std::size_t>(rows) + 31) / 32; }
+
+/// starts = the rows that differ from the row before them by more than BlockPartition::detect tolerates, and row 0.
+/// `undecided` is scratch of the same size.
+template <Offset O>
+void find_run_starts(const CsrView<const void, O>& pattern, double tolerance, std::uint32_t* starts,
+                     std::uint32_t* undecided, CUstream_st* stream);
+
+/// Adds the rows at which runs of more than max_size rows are cut. Scratch: run_scratch_words().
+std::size_t run_scratch_words(index_t rows);
+void cut_runs(index_t rows, index_t max_size, std::uint32_t* starts, index_t* scratch, CUstream_st* stream);
+
+/// merged = those of `starts` that remain when blocks are merged greedily into blocks of up to max_size rows.
+/// Scratch: merge_scratch_bytes().
+std::size_t merge_scratch_bytes(index_t rows, index_t max_size);
+void merge_greedily(index_t rows, index_t max_size, const std::uint32_t* starts, std::uint32_t* merged, void* scratch,
+                    CUstream_st* stream);
+
+/// lengths[i] = rows of the block that Merge::coupled makes if it begins one at row i, for each row i of `starts`. The
+/// pattern is valid and its rows are sorted. Scratch: coupling_scratch_bytes().
+std::size_t coupling_scratch_bytes(index_t rows);
+template <class C, Offset O>
+void measure_coupled(const CsrView<const C, O>& matrix, index_t max_size, double threshold, const std::uint32_t* starts,
+                     std::uint16_t* lengths, void* scratch, CUstream_st* stream);
+
+/// As merge_greedily(), with blocks of these lengths.
+void merge_coupled(index_t rows, index_t max_size, const std::uint32_t* starts, const std::uint16_t* lengths,
+                   std::uint32_t* merged, void* scratch, CUstream_st* stream);
+
+/// Zero before check_pattern(), which adds.
+struct PatternCounts {
+  unsigned long long fingerprint;
+  unsigned long long descents;      ///< of the column array
+  unsigned long long between_rows;  ///< of these, where a row begins
+  unsigned int faults;              ///< what validate() would not admit
+};
+template <Offset O>
+void check_pattern(const CsrView<const void, O>& pattern, PatternCounts* counts, CUstream_st* stream);
+
+/// Orders that have position maps made on the device.
+inline constexpr index_t largest_mapped_order = largest_tiny_order;
+
+/// Blocks of these orders; slots are on the device, and not read if there is one group alone.
+using MappedBlocks = BlockBatchView<const double>;
+
+/// Zero before measure_map(), which adds.
+struct MapCounts {
+  unsigned long long entries;
+  unsigned long long words;
+  unsigned int wide;  ///< blocks that need wide words
+};
+
+/// Slots of the position map of a pattern that is valid and whose rows are sorted, with the number of its words as
+/// `begin` of each.
+template <Offset O>
+void measure_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, detail::MapSlot* slots,
+                 MapCounts* counts, CUstream_st* stream);
+
+/// Numbers of words to where they begin; in maps of wide words all sources count from 0.
+std::size_t map_scratch_bytes(index_t blocks);
+void sum_map_words(index_t blocks, bool narrow, detail::MapSlot* slots, offset_t* scratch, CUstream_st* stream);
+
+template <class Word, Offset O>
+void fill_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, const detail::MapSlot* slots,
+              Word* words, CUstream_st* stream);
+
+/// extended = the values with the entry of l1 block-Jacobi behind each row.
+template <class C>
+void append_l1_entries(const C* values, const offset_t* row_offsets, const index_t* columns, const index_t* block_begin,
+                       const index_t* block_end, index_t rows, C* extended, CUstream_st* stream);
+
+/// *sum = the fingerprint of a pattern.
+template <Offset O>
+void fingerprint(const CsrView<const void, O>& pattern, unsigned long long* sum, CUstream_st* stream);
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "kernels/scratch.hpp"
+#include "kernels/setup/careful_kernels.cuh"
+#include "kernels/setup/cta_kernels.cuh"
+#include "kernels/setup/launch.hpp"
+#include "kernels/setup/team_kernels.cuh"
+#include "kernels/setup/thread_kernels.cuh"
+#include "kernels/slots.hpp"
+
+#include <algorithm>
+
+namespace blockjacobi::kernels {
+
+/// By the kernels of order N: all blocks have it (`exactly`), or none a larger one.
+template <int N, bool exactly, class C>
+void launch_setup_tiny(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  const auto launch = [&](auto* kernel, int threads, int blocks, int bytes) {
+    allow_shared_memory(kernel, static_cast<std::size_t>(bytes));
+    kernel<<<grid_for(range.count, blocks, "setup"), static_cast<unsigned>(threads), static_cast<std::size_t>(bytes),
+             stream>>>(arguments, range);
+    check_launch("setup");
+  };
+  if constexpr (setup_shape<N, C>.design == SetupDesign::thread) {
+    using Memory = ThreadSetupScratch<N, C>;
+    launch(setup_thread_kernel<N, exactly, C>, Memory::threads, Memory::threads, Memory::shared_bytes);
+  } else {
+    static_assert(setup_shape<N, C>.design == SetupDesign::team);
+    using Setup = TeamSetup<N, C>;
+    launch(setup_team_kernel<N, exactly, C>, Setup::threads, Setup::blocks, Setup::shared_bytes);
+  }
+}
+
+template <class C>
+void launch_setup_tiny(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  const auto launch = [&]<int N>() {
+    if constexpr (setup_shape<N, C>.alone) {
+      if (range.smallest == N && range.largest == N) return launch_setup_tiny<N, true>(arguments, range, stream), true;
+    }
+    if constexpr (N == tiny_class(N)) {
+      if (tiny_class(range.largest) == N) return launch_setup_tiny<N, false>(arguments, range, stream), true;
+    }
+    return false;
+  };
+  [&]<int... I>(std::integer_sequence<int, I...>) { static_cast<void>((launch.template operator()<I + 1>() || ...)); }
+  (std::make_integer_sequence<int, largest_tiny_order>{});
+}
+
+/// Dynamic shared memory that a thread block of the kernel may use beside the static one; allowed by this call.
+template <class Kernel>
+std::size_t allow_all_shared(Kernel* kernel) {
+  int device = 0, bytes = 0;
+  cudaFuncAttributes attributes;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
+  check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+  const std::size_t limit = (static_cast<std::size_t>(bytes) - attributes.sharedSizeBytes) / 128 * 128;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limit)),
+        "cudaFuncSetAttribute");
+  return limit;
+}
+
+template <class C>
+void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  constexpr int width = gauss_jordan_width(scalar_of<C>);
+  using Elimination = CtaGaussJordan<C, width>;
+  constexpr auto kernel = setup_cta_kernel<C, width>;
+  const std::size_t most = allow_all_shared(kernel);
+  const int n = range.largest, threads = Elimination::Layout::threads(n);
+  auto policy = Elimination::Layout::policy(n);
+  const auto bytes = [&] {
+    return aligned_bytes(cta_block_bytes<C>(n, 0)) + Elimination::bytes(n, Elimination::Layout::of(n, policy));
+  };
+  while (policy.stages > 1 && bytes() > most) --policy.stages;  // on devices with less shared memory
+  kernel<<<static_cast<unsigned>(range.count), static_cast<unsigned>(threads), bytes(), stream>>>(arguments,
+                                                                                                  range.first, policy);
+  check_launch("setup");
+}
+
+/// Columns that a thread block eliminates together with so many bytes of shared memory.
+template <class C>
+int widest_panel(index_t order, std::size_t limit) {
+  int panel = repair_panel;
+  while (panel > 1 && cta_block_bytes<C>(order, panel) > limit) panel /= 2;
+  return panel;
+}
+
+/// For the blocks that launch_setup_large() counted as singular: those that are not, thoroughly equilibrated, get their
+/// inverse.
+template <class C>
+void launch_setup_careful(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  const auto kernel = setup_careful_kernel<C>;
+  const int panel = widest_panel<C>(range.largest, allow_all_shared(kernel));
+  const auto ctas = static_cast<unsigned>(std::min<offset_t>((offset_t{range.count} + 31) / 32, most_scratch_ctas));
+  kernel<<<ctas, repair_threads, cta_block_bytes<C>(range.largest, panel), stream>>>(arguments, range, panel);
+  check_launch("setup");
+}
+
+template <class C>
+void setup_blocks(const SetupArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream) {
+  check(cudaMemsetAsync(arguments.defects, 0, sizeof(int), stream), "cudaMemsetAsync(defects)");
+  for_each_class(groups, 0, tiny_setup_bounds,
+                 [&](const SlotRange& range) { launch_setup_tiny(arguments, range, stream); });
+  for_each_class(groups, largest_tiny_order, large_setup_bounds,
+                 [&](const SlotRange& range) { launch_setup_large(arguments, range, stream); });
+  const SlotRange large = slots_of_orders(groups, largest_tiny_order, max_block_size);
+  if (large.count > 0) launch_setup_careful(arguments, large, stream);
+}
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "core/shared/position_map.hpp"
+#include "core/shared/singular_rule.hpp"
+#include "kernels/scratch.hpp"
+
+#include <blockjacobi/views.hpp>
+
+#include <span>
+
+struct CUstream_st;
+
+// Conventions of launchers: kernels/launch.hpp.
+namespace blockjacobi::kernels {
+
+/// What the set-up of a batch reads and writes. The outcome goes by block number.
+template <class C>
+struct SetupArguments {
+  const C* values;
+  detail::PositionMapView map;
+  C* inverse;
+  const BlockSlot* slots;  ///< sorted by order
+  detail::Fallback fallback;
+  int* info;
+  detail::arithmetic_real_t<C>* rcond;
+  int* defects;  ///< one counter
+};
+
+/// Extracts, equilibrates, inverts and stores every block. `groups` lies on the host.
+template <class C>
+void setup_blocks(const SetupArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream);
+
+/// What pivot growth is found from; the outcome goes by block number.
+template <class C>
+struct GrowthArguments {
+  const C* values;
+  detail::PositionMapView map;
+  C* work;                 ///< place of the blocks
+  const BlockSlot* slots;  ///< sorted by order
+  detail::arithmetic_real_t<C>* growth;
+};
+
+/// Extracts and equilibrates every block; growth = its largest element, NaN for a block with NaN or Inf.
+template <class C>
+void extract_equilibrated(const GrowthArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream);
+
+/// Once LU factors have taken the place of the blocks: growth = growth_between(growth, largest element of U).
+template <class C>
+void growth_of_factors(const GrowthArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream);
+
+/// Replaces the blocks with info > 0; `arguments` are those of setup_blocks().
+template <class C>
+void repair_blocks(const SetupArguments<C>& arguments, detail::Repair repair, std::span<const BlockGroup> groups,
+                   const ScratchView<C>& scratch, CUstream_st* stream);
+
+/// *defects = the blocks whose info is not 0.
+void count_defects(const int* info, index_t blocks, int* defects, CUstream_st* stream);
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "kernels/inverse/policy.hpp"
+
+#include <array>
+
+// The set-up of BlockJacobi: extraction, equilibration and inversion of the diagonal blocks. Chosen by time on an H200.
+
+namespace blockjacobi::kernels {
+
+enum class SetupDesign {
+  thread,  ///< a block a thread; the warp extracts and stores them
+  team,    ///< a block a team
+  cta,     ///< a block a thread block, in its place in global memory
+};
+
+constexpr const char* name(SetupDesign design) {
+  constexpr const char* names[] = {"thread", "team", "cta"};
+  return names[static_cast<int>(design)];
+}
+
+struct SetupPolicy {
+  SetupDesign design;
+  int lanes = 0;               ///< of a team
+  int rows = 0;                ///< in the registers of a lane
+  int warps = 0;               ///< of a thread block; of SetupDesign::cta at most
+  int per_multiprocessor = 0;  ///< thread blocks that it shall hold
+  int stages = 0;              ///< pieces of a panel that each warp has under way from global memory
+  bool alone = false;          ///< a kernel of its own where all blocks of a launch have the order
+
+  bool operator==(const SetupPolicy&) const = default;
+  constexpr std::array<PolicyNumber, 5> numbers() const {
+    return {{{"lanes", lanes},
+             {"rows", rows},
+             {"warps", warps},
+             {"per multiprocessor", per_multiprocessor},
+             {"stages", stages}}};
+  }
+};
+
+/// Orders up to which a thread of its own inverts each block. From 5 on it needs so many registers that too few warps
+/// hide the latency of the extraction: 54 against 63 % of the copy bandwidth at order 8 in fp64.
+inline constexpr int largest_setup_by_thread = 4;
+
+/// Orders with a kernel of their own, as the multiples of 4 have: orders at which the kernel of the next multiple is
+/// furthest from what the order allows.
+constexpr bool is_setup_alone(ScalarType scalar, int n) {
+  if (n % 4 == 0) return true;
+  if (is_complex(scalar)) return false;
+  if (n <= 3 || n == 5 || n == 9 || n == 17 || n == 18 || n == 21) return true;
+  return scalar == ScalarType::s && (n == 13 || n >= 25);
+}
+
+/// Warps that a multiprocessor shall hold where a team inverts a block of order n. They limit the registers to what the
+/// elimination needs.
+constexpr int setup_warps(ScalarType scalar, int n) {
+  if (scalar == ScalarType::z) return 8;
+  if (scalar == ScalarType::c && n <= 16) return 12;
+  if (n <= 16) return scalar == ScalarType::s ? 20 : 16;
+  if (words(scalar) == 2 && n <= 24) return 8;
+  return n <= 20 ? 16 : 12;
+}
+
+/// Extraction and inversion in one kernel: two rows of complex numbers a lane spill.
+constexpr TeamShape setup_team(ScalarType scalar, int n) {
+  if (is_complex(scalar) && n > 16) return {32, 1, 2};
+  if (scalar == ScalarType::z && n > 12) return {16, 1, 2};
+  return team_shape(scalar, n);
+}
+
+constexpr SetupPolicy setup_policy(Device, ScalarType scalar, int n) {
+  if (n > largest_tiny_order) return {SetupDesign::cta, 0, 0, largest_order / 32, 1, gauss_jordan_stages(n)};
+  const bool alone = is_setup_alone(scalar, n);
+  if (n <= largest_setup_by_thread)
+    return {
+        SetupDesign::thread, 0, 0, thread_design_threads / 32, thread_design_per_multiprocessor(scalar, n), 0, alone};
+  const TeamShape team = setup_team(scalar, n);
+  return {SetupDesign::team, team.lanes, team.rows, team.warps, setup_warps(scalar, n) / team.warps, 0, alone};
+}
+
+/// Orders up to these bounds share a launch: each of the tiny ones has a kernel.
+inline constexpr int tiny_setup_bounds[] = {4, 8, 12, 16, 20, 24, 28, 32};
+/// And with it the shared memory of the largest among them.
+inline constexpr int large_setup_bounds[] = {48, 64, 96, 128, 192, 256, 384, 512};
+
+/// Columns that a thread block eliminates together where it repairs a block in its place, and its threads.
+inline constexpr int repair_panel = 16;
+inline constexpr int repair_threads = 256;
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,41 @@
+"""Block-Jacobi preconditioning of sparse linear systems, on CPU threads and CUDA devices.
+
+>>> import numpy, scipy.sparse.linalg, blockjacobi
+>>> A = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(100, 100)).tocsr()
+>>> M = blockjacobi.BlockJacobi(A, blocks=10)
+>>> x, status = scipy.sparse.linalg.cg(A, A @ numpy.ones(100), M=M)
+"""
+
+from . import errors  # first: the compiled part refers to it
+from ._core import (
+    Backend,
+    BlockCandidate,
+    BlockDefect,
+    Partition,
+    Report,
+    SetupTimes,
+    SolveProgress,
+    SolveReport,
+    Suggestion,
+    __version__,
+    cuda_available,
+)
+from . import batched, partition
+from ._preconditioner import BlockJacobi
+from ._solve import Solution, solve, suggest
+from .errors import (
+    BackendUnavailable,
+    CudaError,
+    Error,
+    InvalidArgument,
+    OutOfMemory,
+    SingularBlock,
+    Unavailable,
+)
+
+__all__ = [
+    "Backend", "BackendUnavailable", "BlockCandidate", "BlockDefect", "BlockJacobi", "CudaError", "Error",
+    "InvalidArgument", "OutOfMemory", "Partition", "Report", "SetupTimes", "SingularBlock", "Solution",
+    "SolveProgress", "SolveReport", "Suggestion", "Unavailable", "__version__", "batched", "cuda_available", "errors",
+    "partition", "solve", "suggest",
+]

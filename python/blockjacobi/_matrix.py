@@ -1,0 +1,89 @@
+"""Sparse matrices of SciPy, CuPy and PyTorch as arrays in CSR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from . import _arrays, _core
+from .errors import InvalidArgument
+
+
+class Matrix:
+    """The arrays of a matrix; copied only where the library cannot use them as they are: 64-bit column numbers, and the
+    block rows of BSR."""
+
+    def __init__(self, rows: int, cols: int, offsets: Any, columns: Any, values: Any):
+        self.rows = rows
+        self.cols = cols
+        self.offsets = offsets
+        self.columns = _narrowed(columns, cols)
+        self.values = values
+        self.block: int | None = None
+        self.value_order: numpy.ndarray | None = None
+        """Of BSR: entry k in CSR is the element value_order[k] of its data."""
+
+    def view(self, backend: _core.Backend) -> _core.SparseView:
+        return _core.SparseView(self.rows, self.cols, self.offsets, self.columns, self.values, backend)
+
+
+def is_matrix(A: Any) -> bool:
+    return getattr(A, "format", None) in ("csr", "bsr") or _is_torch_csr(A)
+
+
+def read(A: Any) -> Matrix:
+    """Raises TypeError for what is no CSR or BSR matrix of a library that is known."""
+    if _is_torch_csr(A):
+        return Matrix(*A.shape, A.crow_indices(), A.col_indices(), A.values())
+    kind = getattr(A, "format", None)
+    if kind == "csr":
+        return Matrix(*A.shape, A.indptr, A.indices, A.data)
+    if kind == "bsr":
+        return _read_bsr(A)
+    hint = f"; convert it, A.tocsr(), its format is {kind}" if isinstance(kind, str) else ""
+    raise TypeError(
+        "A must be a CSR or BSR matrix of scipy.sparse, a CSR matrix of cupyx.scipy.sparse or torch.sparse_csr, it is "
+        f"of the type {type(A)}{hint}")
+
+
+def host_copy(A: Any) -> Any:
+    """The matrix in host memory; itself if it lies there."""
+    if _is_torch_csr(A):
+        return A.cpu()
+    return A.get() if hasattr(A, "get") and _arrays.device_of(A.data) is not None else A
+
+
+def values_in_csr_order(values: Any, order: numpy.ndarray | None) -> Any:
+    """New values of a BSR matrix, in the shape of its data or flat, as those of its CSR form: a copy."""
+    if order is None or getattr(values, "size", None) != order.size:
+        return values
+    return numpy.ascontiguousarray(values).reshape(-1)[order]
+
+
+def _is_torch_csr(A: Any) -> bool:
+    module = _arrays.library(A)
+    return module is not None and module.__name__ == "torch" and A.layout is module.sparse_csr
+
+
+def _narrowed(columns: Any, cols: int) -> Any:
+    if _arrays.dtype_name(columns) != "int64" or cols > numpy.iinfo(numpy.int32).max:
+        return columns
+    # A number that only wraps into range would pass the library's own check.
+    if columns.shape[0] > 0 and (int(columns.min()) < 0 or int(columns.max()) >= cols):
+        raise InvalidArgument(f"the matrix's columns are in {int(columns.min())}..{int(columns.max())}, must be in "
+                              f"0..{cols - 1}")
+    module = _arrays.known_library(columns, "the matrix's columns")
+    return columns.to(module.int32) if module.__name__ == "torch" else columns.astype(module.int32)
+
+
+def _read_bsr(A: Any) -> Matrix:
+    height, width = A.data.shape[1:]
+    numbers = numpy.arange(A.data.size, dtype=numpy.int64).reshape(A.data.shape)
+    # SciPy's own conversion, of the positions: it keeps their order within a row, duplicates and zeros.
+    expanded = type(A)((numbers, A.indices, A.indptr), shape=A.shape).tocsr()
+    order = expanded.data
+    matrix = Matrix(*A.shape, expanded.indptr, expanded.indices, values_in_csr_order(A.data, order))
+    matrix.block = height if height == width else None
+    matrix.value_order = order
+    return matrix

@@ -1,0 +1,162 @@
+"""The library's own solvers, and which blocks to take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from . import _arrays, _core, _matrix
+from ._preconditioner import BlockJacobi
+from .errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from ._core import Backend, SolveProgress, SolveReport, Suggestion
+
+
+class Solution(NamedTuple):
+    """What :func:`solve` returns."""
+
+    x: Any
+    """An array of b's library."""
+    report: SolveReport
+    """How the solve ended; look at ``report.converged``."""
+
+
+def solve(
+    A: Any,
+    b: Any,
+    M: BlockJacobi | None = None,
+    *,
+    method: Literal["cg", "fcg", "bicgstab", "gmres", "fgmres", "richardson"] = "cg",
+    x0: Any = None,
+    rtol: float = 1e-8,
+    atol: float = 0.0,
+    relative_to: Literal["rhs", "initial_residual"] = "rhs",
+    max_iterations: int = 10000,
+    restart: int = 30,
+    basis: Literal["working", "single"] = "working",
+    relaxation: float = 1.0,
+    max_seconds: float = 0.0,
+    history: bool = True,
+    progress: Callable[[SolveProgress], bool | None] | None = None,
+    backend: Backend | None = None,
+) -> Solution:
+    r"""Solve :math:`A x = b` by a preconditioned Krylov method, all of it in the library.
+
+    Ends when :math:`\|b - A x\| \le \max(\mathrm{rtol}\,\|b\|, \mathrm{atol})`, with the residual recomputed from x, or
+    for one of the reasons that the report states.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        As :class:`BlockJacobi` takes it.
+    b : array
+        Right-hand side: n elements, contiguous, of A's type, where A lies or in the memory of M's backend.
+    M : BlockJacobi, optional
+        The preconditioner; none if None.
+    method : str
+        ``"cg"`` for Hermitian positive definite A and M (Hestenes and Stiefel, 1952), ``"fcg"`` its flexible variant
+        (Notay, 2000), ``"bicgstab"`` (van der Vorst, 1992), ``"gmres"`` restarted (Saad and Schultz, 1986) and
+        ``"fgmres"`` its flexible variant (Saad, 1993) for any A, ``"richardson"`` damped.
+    x0 : array, optional
+        Initial guess, copied; zero if None.
+    rtol, atol : float
+    relative_to : str
+        What rtol is relative to: ``"rhs"``, or ``"initial_residual"`` :math:`\|b - A x_0\|`.
+    max_iterations : int
+        Of BiCGSTAB with two products each, of GMRES inner ones.
+    restart : int
+        m of GMRES(m).
+    basis : str
+        ``"single"`` stores the basis of GMRES in single precision.
+    relaxation : float
+        Of Richardson iteration.
+    max_seconds : float
+        Wall time; 0 for no limit.
+    history : bool
+        Keep the norms of all residuals.
+    progress : callable, optional
+        Called with a :class:`SolveProgress` after every iteration, on CUDA after every batch of them; returning False
+        stops the solve, what it raises is raised.
+    backend : Backend, optional
+        M's by default, else where A lies.
+
+    Returns
+    -------
+    Solution
+        ``(x, report)``. That a solve does not converge is no error.
+
+    Raises
+    ------
+    InvalidArgument
+        For a matrix that is not square, arrays of another length, type, place or that are not contiguous, an option out
+        of range, or an M on another backend.
+
+    Notes
+    -----
+    Waits. Runs without the GIL; Ctrl-C ends it.
+    """
+    matrix = _matrix.read(A)
+    if M is not None:
+        if not isinstance(M, BlockJacobi):
+            raise TypeError(f"M must be a BlockJacobi or None, it is of the type {type(M)}")
+        if backend is not None and backend != M.backend:
+            raise InvalidArgument(f"solve: backend is {backend!r}, M's is {M.backend!r}")
+        backend = M.backend
+    backend = _arrays.backend_for(matrix.values, backend)
+    x = _arrays.empty_like(b, "solve: b")
+    if x0 is None:
+        x[...] = 0
+    else:
+        if tuple(x0.shape) != tuple(b.shape) or x0.dtype != b.dtype:
+            raise InvalidArgument(f"solve: x0 has the shape {tuple(x0.shape)} and is of {_arrays.dtype_name(x0)}, must "
+                                  f"have {tuple(b.shape)} and be of {_arrays.dtype_name(b)}")
+        x[...] = x0
+    report = _core.solve(backend, matrix.view(backend), None if M is None else M._held, b, x, method, rtol, atol,
+                         relative_to, max_iterations, restart, basis, relaxation, max_seconds, history, progress)
+    return Solution(x, report)
+
+
+def suggest(
+    A: Any,
+    *,
+    method: Literal["cg", "gmres"] = "cg",
+    rtol: float = 1e-8,
+    restart: int = 30,
+    probe_share: float = 0.1,
+    backend: Backend | None = None,
+) -> Suggestion:
+    """Which blocks to take for A: predicts set-up, cost of an iteration and time for several choices, and tries two.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        As :class:`BlockJacobi` takes it; one in device memory is copied to the host.
+    method : str
+        The solver: ``"cg"`` or ``"gmres"``.
+    rtol : float
+        To which the system will be solved.
+    restart : int
+        Of GMRES.
+    probe_share : float
+        Part of the predicted time to solution that the trials may cost; 0 for none.
+    backend : Backend, optional
+        Where the system will be solved; by default where the matrix lies.
+
+    Returns
+    -------
+    Suggestion
+        Give it as ``BlockJacobi(A, blocks=suggestion)``; ``str()`` gives a table.
+
+    Raises
+    ------
+    InvalidArgument
+        For a matrix that is not square and options out of range.
+    """
+    matrix = _matrix.read(A)
+    backend = _arrays.backend_for(matrix.values, backend)
+    on_host = _matrix.host_copy(A)
+    if on_host is not A:
+        matrix = _matrix.read(on_host)
+    host = _arrays.backend_for(matrix.values, None)
+    return _core.suggest(backend, matrix.view(host), method, rtol, restart, probe_share)

@@ -1,0 +1,243 @@
+#include "arrays.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <limits>
+
+namespace blockjacobi::python {
+
+namespace {
+
+// DLPack's numbers of the devices whose memory a CUDA backend can use.
+constexpr int dlpack_cpu = 1, dlpack_cuda = 2, dlpack_cuda_host = 3, dlpack_cuda_managed = 13;
+
+std::string text_of(nb::dlpack::dtype type) {
+  using Code = nb::dlpack::dtype_code;
+  const auto code = static_cast<Code>(type.code);
+  const char* name = code == Code::Float     ? "float"
+                     : code == Code::Complex ? "complex"
+                     : code == Code::Int     ? "int"
+                     : code == Code::UInt    ? "uint"
+                     : code == Code::Bfloat  ? "bfloat"
+                     : code == Code::Bool    ? "bool"
+                                             : "an unknown type of bits ";
+  return name + std::to_string(static_cast<int>(type.bits));
+}
+
+std::string tuple_text(const std::int64_t* numbers, int count) {
+  std::string text = "(";
+  for (int k = 0; k < count; ++k) text += (k == 0 ? "" : ", ") + std::to_string(numbers[k]);
+  return text + (count == 1 ? ",)" : ")");
+}
+
+/// The attribute, or nothing where there is none; any other error of the getter is the caller's to see.
+nb::object attribute(nb::handle object, const char* name) {
+  PyObject* const found = PyObject_GetAttrString(object.ptr(), name);
+  if (found != nullptr) return nb::steal(found);
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw nb::python_error();
+  PyErr_Clear();
+  return {};
+}
+
+std::string module_of(nb::handle object) {
+  const nb::object name = attribute(object.type(), "__module__");
+  std::string text;
+  return name.is_valid() && nb::try_cast(name, text) ? text : "";
+}
+
+/// "<f8" of an array interface.
+nb::dlpack::dtype type_of(const std::string& typestr, const std::string& what) {
+  using Code = nb::dlpack::dtype_code;
+  const std::size_t size = typestr.size();
+  if (size < 3 || (typestr[0] != '<' && typestr[0] != '|' && typestr[0] != '='))
+    throw InvalidArgument(what + " has the type string \"" + typestr + "\", which is not of this machine's byte order");
+  const char kind = typestr[1];
+  const Code code = kind == 'f' ? Code::Float : kind == 'c' ? Code::Complex : kind == 'i' ? Code::Int : Code::UInt;
+  const int bytes = std::stoi(typestr.substr(2));
+  return {static_cast<std::uint8_t>(kind == 'b' ? Code::Bool : code), static_cast<std::uint8_t>(8 * bytes), 1};
+}
+
+/// PyTorch names no stream in its array interface, and says nothing of a conjugation that it has put off.
+std::uintptr_t torch_stream(nb::handle array, const std::string& what) {
+  if (nb::cast<bool>(array.attr("is_conj")()) || nb::cast<bool>(array.attr("is_neg")()))
+    throw InvalidArgument(what + " is a conjugate or negative view: give resolve_conj().resolve_neg() of it");
+  const nb::object current = nb::module_::import_("torch.cuda").attr("current_stream")(array.attr("device"));
+  return nb::cast<std::uintptr_t>(current.attr("cuda_stream"));
+}
+
+}  // namespace
+
+ArrayView::ArrayView(nb::handle array, std::string what, Access access, const PythonBackend& backend)
+    : what_(std::move(what)) {
+  // NumPy's arrays are most of them, and asking them for what they lack takes longer than the rest.
+  static PyObject* const numpy_array = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+  const bool is_numpy = reinterpret_cast<PyObject*>(Py_TYPE(array.ptr())) == numpy_array;
+  if (is_numpy || !read_cuda_interface(array, access)) read_dlpack(array, access, backend);
+}
+
+bool ArrayView::read_cuda_interface(nb::handle array, Access access) {
+  const nb::object found = attribute(array, "__cuda_array_interface__");
+  if (!found.is_valid()) return false;
+  const auto interface = nb::cast<nb::dict>(found);
+  const auto pointer = nb::cast<nb::tuple>(interface["data"]);
+  if (access == Access::write && nb::cast<bool>(pointer[1]))
+    throw InvalidArgument(what_ + " is read-only, and is to be written");
+  if (interface.contains("mask") && !interface["mask"].is_none()) throw InvalidArgument(what_ + " is a masked array");
+  data_ = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(pointer[0]));
+  type_ = type_of(nb::cast<std::string>(interface["typestr"]), what_);
+  space_ = MemorySpace::device;
+  owner_ = nb::borrow(array);
+
+  std::vector<std::int64_t> shape, strides;
+  for (const nb::handle extent : nb::cast<nb::tuple>(interface["shape"]))
+    shape.push_back(nb::cast<std::int64_t>(extent));
+  const std::int64_t item = type_.bits / 8;
+  const bool strided = interface.contains("strides") && !interface["strides"].is_none();
+  if (strided)
+    for (const nb::handle step : nb::cast<nb::tuple>(interface["strides"])) {
+      const auto bytes = nb::cast<std::int64_t>(step);
+      if (item == 0 || bytes % item != 0)
+        throw InvalidArgument(what_ + " has a stride of " + std::to_string(bytes) +
+                              " bytes, which is no multiple of its element of " + std::to_string(item));
+      strides.push_back(bytes / item);
+    }
+  set_extents(static_cast<int>(shape.size()), shape.data(), strided ? strides.data() : nullptr);
+
+  if (interface.contains("stream") && !interface["stream"].is_none())
+    stream_ = nb::cast<std::uintptr_t>(interface["stream"]);
+  else if (module_of(array).rfind("torch", 0) == 0)
+    stream_ = torch_stream(array, what_);
+  return true;
+}
+
+void ArrayView::read_dlpack(nb::handle array, Access access, const PythonBackend& backend) {
+  owner_ = nb::borrow(array);
+  const nb::object place = PyObject_HasAttrString(array.ptr(), "__dlpack_device__") != 0 && !backend.on_host()
+                               ? array.attr("__dlpack_device__")()
+                               : nb::object();
+  if (place.is_valid() && nb::cast<int>(place[0]) != dlpack_cpu) {
+    // The producer makes this stream wait for it; nothing can make the producer wait for us but the end of the call.
+    const std::uintptr_t stream = reinterpret_cast<std::uintptr_t>(backend.value().stream());
+    owner_ = array.attr("__dlpack__")(nb::arg("stream") = stream == 0 ? 1 : stream);
+  }
+  // Only an array that may be written passes the second cast.
+  nb::ndarray<nb::ro> readable;
+  nb::ndarray<> writable;
+  const bool is_array = nb::try_cast(owner_, readable, false);
+  if (!is_array)
+    throw nb::type_error((what_ + " is no array that NumPy, CuPy or PyTorch would know, but of the type " +
+                          nb::cast<std::string>(nb::str(nb::handle(array.type()))))
+                             .c_str());
+  if (access == Access::write && !nb::try_cast(owner_, writable, false))
+    throw InvalidArgument(what_ + " is read-only, and is to be written");
+  data_ = const_cast<void*>(static_cast<const void*>(readable.data()));
+  type_ = readable.dtype();
+  const int device = readable.device_type();
+  if (device != dlpack_cpu && device != dlpack_cuda && device != dlpack_cuda_host && device != dlpack_cuda_managed)
+    throw InvalidArgument(what_ + " lies on a device of DLPack's kind " + std::to_string(device) +
+                          ", must be in host or CUDA memory");
+  space_ = device == dlpack_cpu || device == dlpack_cuda_host ? MemorySpace::host : MemorySpace::device;
+  set_extents(static_cast<int>(readable.ndim()), readable.shape_ptr(), readable.stride_ptr());
+}
+
+void ArrayView::set_extents(int dimensions, const std::int64_t* shape, const std::int64_t* strides) {
+  dimensions_ = dimensions;
+  if (dimensions > max_dimensions) return;  // require_dimensions() says so
+  std::int64_t packed = 1;
+  for (int k = dimensions - 1; k >= 0; --k) {
+    const auto at = static_cast<std::size_t>(k);
+    shape_[at] = shape[k];
+    strides_[at] = strides != nullptr ? strides[k] : packed;
+    packed *= shape[k];
+  }
+}
+
+std::string ArrayView::shape_text() const { return tuple_text(shape_.data(), dimensions_); }
+std::string ArrayView::strides_text() const { return tuple_text(strides_.data(), dimensions_); }
+std::string ArrayView::type_text() const { return text_of(type_); }
+
+void ArrayView::require_type(nb::dlpack::dtype type) const {
+  if (type_ != type) throw InvalidArgument(what_ + " is of " + text_of(type_) + ", must be of " + text_of(type));
+}
+
+void ArrayView::require_dimensions(int dimensions) const {
+  if (dimensions_ == dimensions) return;
+  throw InvalidArgument(what_ + " has " + std::to_string(dimensions_) + " dimensions" +
+                        (dimensions_ <= max_dimensions ? ", the shape " + shape_text() : "") + ", must have " +
+                        std::to_string(dimensions));
+}
+
+void ArrayView::require_contiguous() const {
+  std::int64_t packed = 1;
+  bool empty = false;
+  for (int k = 0; k < dimensions_; ++k) empty = empty || shape(k) == 0;
+  for (int k = dimensions_ - 1; k >= 0 && !empty; --k) {
+    if (shape(k) > 1 && stride(k) != packed)
+      throw InvalidArgument(what_ + " has the strides " + strides_text() + " (in elements), must be contiguous");
+    packed *= shape(k);
+  }
+}
+
+void ArrayView::require_space(const PythonBackend& backend) const {
+  if (space_ != backend.value().memory_space())
+    throw InvalidArgument(what_ + " lies in " + to_string(space_) + " memory, the backend (" +
+                          backend.value().description() + ") works in " + to_string(backend.value().memory_space()) +
+                          " memory");
+}
+
+void ArrayView::add_stream_to(CallerStreams& streams) const {
+  if (space_ == MemorySpace::host) return;
+  if (stream_)
+    streams.add(*stream_);
+  else
+    streams.unknown = true;
+}
+
+ScalarType ArrayView::scalar() const {
+  for (const ScalarType scalar : {ScalarType::s, ScalarType::d, ScalarType::c, ScalarType::z}) {
+    const bool matches =
+        with_scalar(scalar, [&](auto tag) { return type_ == nb::dtype<typename decltype(tag)::type>(); });
+    if (matches) return scalar;
+  }
+  throw InvalidArgument(what_ + " is of " + text_of(type_) + ", must be of float32, float64, complex64 or complex128");
+}
+
+std::pair<Layout, offset_t> ArrayView::layout_of_rectangle() const {
+  const std::int64_t rows = shape(0), cols = shape(1);
+  if (cols > std::numeric_limits<index_t>::max())
+    throw InvalidArgument(what_ + " has " + std::to_string(cols) + " columns, which do not fit in 32 bits");
+  if (rows == 0 || cols == 0) return {Layout::row_major, std::max<offset_t>(cols, 1)};
+  // Along an extent of one element the stride says nothing.
+  if ((rows == 1 || stride(0) == 1) && (cols == 1 || stride(1) >= rows))
+    return {Layout::column_major, cols == 1 ? rows : stride(1)};
+  if ((cols == 1 || stride(1) == 1) && (rows == 1 || stride(0) >= cols))
+    return {Layout::row_major, rows == 1 ? cols : stride(0)};
+  throw InvalidArgument(what_ + " has the shape " + shape_text() + " and the strides " + strides_text() +
+                        " (in elements): its rows or its columns must be contiguous and apart");
+}
+
+std::uintptr_t stream_of(nb::handle stream) {
+  if (PyLong_Check(stream.ptr())) return nb::cast<std::uintptr_t>(stream);
+  if (const nb::object protocol = attribute(stream, "__cuda_stream__"); protocol.is_valid()) {
+    const nb::object pair = PyCallable_Check(protocol.ptr()) != 0 ? protocol() : protocol;
+    return nb::cast<std::uintptr_t>(pair[1]);
+  }
+  for (const char* name : {"cuda_stream", "ptr"})  // of PyTorch, of CuPy
+    if (const nb::object handle = attribute(stream, name); handle.is_valid()) return nb::cast<std::uintptr_t>(handle);
+  throw nb::type_error(
+      ("a stream must be one of CuPy or PyTorch, have __cuda_stream__ or be a handle, it is of the type " +
+       nb::cast<std::string>(nb::str(nb::handle(stream.type()))))
+          .c_str());
+}
+
+const char* numpy_name(ScalarType scalar) noexcept {
+  switch (scalar) {
+    case ScalarType::s: return "float32";
+    case ScalarType::d: return "float64";
+    case ScalarType::c: return "complex64";
+    case ScalarType::z: break;
+  }
+  return "complex128";
+}
+
+}  // namespace blockjacobi::python

@@ -1,0 +1,9 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace blockjacobi::python {
+
+void bind_batched(nanobind::module_& module);
+
+}  // namespace blockjacobi::python

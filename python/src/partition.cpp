@@ -1,0 +1,161 @@
+#include "partition.hpp"
+
+#include "arrays.hpp"
+#include "matrix.hpp"
+
+#include <nanobind/operators.h>
+#include <nanobind/stl/string.h>
+
+#include <functional>
+#include <limits>
+#include <numeric>
+
+namespace blockjacobi::python {
+
+namespace {
+
+constexpr std::array<std::pair<const char*, Merge>, 3> merges{
+    {{"none", Merge::none}, {"greedy", Merge::greedy}, {"coupled", Merge::coupled}}};
+
+PythonPartition detect(const PythonBackend& backend, const SparseView& matrix, index_t max_size, double tolerance,
+                       const std::string& merge, double coupling) {
+  DetectOptions options;
+  options.max_size = max_size;
+  options.tolerance = tolerance;
+  options.merge = enumerator("partition.detect: merge", merge, merges);
+  options.coupling = coupling;
+  return {backend.run(matrix.streams(),
+                      [&] {
+                        return matrix.visit(
+                            [&](const auto& view) { return BlockPartition::detect(backend.value(), view, options); });
+                      }),
+          {}};
+}
+
+PythonPartition renumbered(PermutedPartition found) { return {std::move(found.blocks), std::move(found.permutation)}; }
+
+PythonPartition metis(const SparseView& matrix, index_t max_size) {
+  if (matrix.space() != MemorySpace::host)
+    throw InvalidArgument("partition.metis: the matrix lies in device memory, must be on the host");
+  const nb::gil_scoped_release released;
+  return renumbered(matrix.visit([&](const auto& view) { return BlockPartition::metis(view, max_size); }));
+}
+
+PythonPartition clusters(const SparseView& matrix, const PythonPartition* nodes, index_t max_size) {
+  if (matrix.space() != MemorySpace::host)
+    throw InvalidArgument("partition.clusters: the matrix lies in device memory, must be on the host");
+  if (nodes != nullptr && nodes->permutation)
+    throw InvalidArgument("partition.clusters: the rows of a node must be neighbours");
+  const nb::gil_scoped_release released;
+  return renumbered(matrix.visit([&](const auto& view) {
+    return nodes != nullptr ? BlockPartition::clusters(view, nodes->blocks, max_size)
+                            : BlockPartition::clusters(view, max_size);
+  }));
+}
+
+/// Integers of any width, as numbers of rows.
+std::vector<index_t> row_numbers(nb::handle array, const char* what, const PythonBackend& backend) {
+  const ArrayView view(array, what, Access::read, backend);
+  view.require_dimensions(1);
+  view.require_contiguous();
+  view.require_space(backend);
+  const auto count = static_cast<std::size_t>(view.shape(0));
+  if (view.type_text() == "int64") {
+    std::vector<index_t> numbers(count);
+    const auto* wide = static_cast<const std::int64_t*>(view.data());
+    for (std::size_t k = 0; k < count; ++k) {
+      if (wide[k] < std::numeric_limits<index_t>::min() || wide[k] > std::numeric_limits<index_t>::max())
+        throw InvalidArgument(std::string(what) + "[" + std::to_string(k) + "] is " + std::to_string(wide[k]) +
+                              ", which does not fit in 32 bits");
+      numbers[k] = static_cast<index_t>(wide[k]);
+    }
+    return numbers;
+  }
+  view.require_type(nb::dtype<index_t>());
+  const auto* first = static_cast<const index_t*>(view.data());
+  return {first, first + count};
+}
+
+std::string description(const PythonPartition& partition) {
+  return "<blockjacobi.Partition: " + std::to_string(partition.blocks.rows()) + " rows in " +
+         std::to_string(partition.blocks.blocks()) + " blocks of at most " +
+         std::to_string(partition.blocks.largest_block()) + (partition.permutation ? ", renumbered>" : ">");
+}
+
+}  // namespace
+
+std::vector<index_t> PythonPartition::rows_of(index_t block) const {
+  if (block < 0 || block >= blocks.blocks())
+    throw InvalidArgument("Partition.rows_of: block is " + std::to_string(block) + ", must be in 0.." +
+                          std::to_string(blocks.blocks() - 1));
+  std::vector<index_t> rows(static_cast<std::size_t>(blocks.block_size(block)));
+  std::iota(rows.begin(), rows.end(), blocks.first_row(block));
+  if (permutation)
+    for (index_t& row : rows) row = permutation->order()[static_cast<std::size_t>(row)];
+  return rows;
+}
+
+void bind_partition(nb::module_& module) {
+  nb::class_<PythonPartition>(module, "Partition", R"(How the rows of a matrix are split into diagonal blocks.
+
+Made by the functions of :mod:`blockjacobi.partition`. Immutable. Blocks have 1 to 512 rows; these are neighbours, or
+(``from_labels``, ``clusters``, ``metis``) stand anywhere: the package then renumbers the system on its way, and vectors, reports and
+errors keep the user's numbering.)")
+      .def_prop_ro(
+          "rows", [](const PythonPartition& self) { return self.blocks.rows(); }, "How many rows there are.")
+      .def("__len__", [](const PythonPartition& self) { return self.blocks.blocks(); })
+      .def_prop_ro(
+          "largest", [](const PythonPartition& self) { return self.blocks.largest_block(); },
+          "Rows of the largest block; 0 if there is none.")
+      .def_prop_ro(
+          "offsets",
+          [](const PythonPartition& self) {
+            const auto all = self.blocks.offsets();
+            return to_numpy(std::vector<index_t>(all.begin(), all.end()));
+          },
+          nb::rv_policy::automatic,
+          "First row of each block and, last, the number of rows: int32, a copy. Of a renumbered system in its new "
+          "numbering.")
+      .def_prop_ro(
+          "order",
+          [](const PythonPartition& self) -> nb::object {
+            if (!self.permutation) return nb::none();
+            const auto all = self.permutation->order();
+            return nb::cast(to_numpy(std::vector<index_t>(all.begin(), all.end())));
+          },
+          nb::for_getter(nb::sig("def order(self) -> numpy.typing.NDArray[numpy.int32] | None")),
+          "Row ``order[k]`` of the matrix has the number k in the numbering of the blocks: int32, a copy; None where "
+          "both are the same.")
+      .def(
+          "rows_of", [](const PythonPartition& self, index_t block) { return to_numpy(self.rows_of(block)); },
+          nb::arg("block"), "The rows of a block, in the numbering of the matrix: int32.")
+      .def("__eq__",
+           [](const PythonPartition& a, const nb::object& b) {
+             PythonPartition* other = nullptr;
+             return nb::try_cast(b, other) && other != nullptr && a.blocks == other->blocks &&
+                    a.permutation == other->permutation;
+           })
+      .def("__hash__",
+           [](const PythonPartition& self) {
+             return std::hash<index_t>{}(self.blocks.rows()) ^ (std::hash<index_t>{}(self.blocks.blocks()) << 1);
+           })
+      .def("__repr__", &description);
+
+  module.def("partition_uniform", [](index_t rows, index_t block_size) {
+    return PythonPartition{BlockPartition::uniform(rows, block_size), {}};
+  });
+  module.def("partition_from_offsets", [](const nb::object& offsets) {
+    const PythonBackend host = PythonBackend::host(1);
+    return PythonPartition{BlockPartition::from_offsets(row_numbers(offsets, "partition.from_offsets: offsets", host)),
+                           {}};
+  });
+  module.def("partition_from_labels", [](const nb::object& labels) {
+    const PythonBackend host = PythonBackend::host(1);
+    return renumbered(BlockPartition::from_labels(row_numbers(labels, "partition.from_labels: labels", host)));
+  });
+  module.def("partition_detect", &detect);
+  module.def("partition_metis", &metis);
+  module.def("partition_clusters", &clusters, nb::arg(), nb::arg().none(), nb::arg());
+}
+
+}  // namespace blockjacobi::python

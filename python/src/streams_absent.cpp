@@ -1,0 +1,17 @@
+#include "streams.hpp"
+
+#include <blockjacobi/error.hpp>
+
+namespace blockjacobi::python {
+
+std::unique_ptr<StreamBridge> make_stream_bridge(const Backend&) {
+  throw BackendUnavailable("this build of the Python package has no CUDA");
+}
+
+int device_of(const void*) {
+  throw BackendUnavailable(
+      "the array lies in device memory, and this build of the Python package has no CUDA: build it with "
+      "-C cmake.define.BLOCKJACOBI_GPU=cuda");
+}
+
+}  // namespace blockjacobi::python

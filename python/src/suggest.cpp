@@ -1,0 +1,33 @@
+#include "suggest.hpp"
+
+#include "matrix.hpp"
+
+#include <blockjacobi/suggest.hpp>
+
+#include <nanobind/stl/string.h>
+
+namespace blockjacobi::python {
+
+namespace {
+
+constexpr std::array<std::pair<const char*, Method>, 2> methods{{{"cg", Method::cg}, {"gmres", Method::gmres}}};
+
+Suggestion suggest_blocks(const PythonBackend& backend, const SparseView& matrix, const std::string& method,
+                          double rtol, index_t restart, double probe_share) {
+  if (matrix.space() != MemorySpace::host)
+    throw InvalidArgument("suggest: the matrix lies in device memory, must be on the host");
+  SuggestOptions options;
+  options.method = enumerator("suggest: method", method, methods);
+  options.rtol = rtol;
+  options.restart = restart;
+  options.probe_share = probe_share;
+  return matrix.visit([&]<class T, Offset O>(const CsrView<T, O>& view) {
+    return backend.run({}, [&] { return suggest(backend.value(), CsrMatrix<T>::from_view(view), options); });
+  });
+}
+
+}  // namespace
+
+void bind_suggest(nb::module_& module) { module.def("suggest", &suggest_blocks); }
+
+}  // namespace blockjacobi::python

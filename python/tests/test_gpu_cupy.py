@@ -1,0 +1,222 @@
+"""Arrays and matrices of CuPy, streams and graphs."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from systems import DTYPES, elasticity_like, random_matrix, random_numbers, tolerance
+
+import blockjacobi as bj
+
+cupy = pytest.importorskip("cupy")
+cupyx_sparse = pytest.importorskip("cupyx.scipy.sparse")
+cupyx_linalg = pytest.importorskip("cupyx.scipy.sparse.linalg")
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not bj.cuda_available(), reason="no CUDA device, or a build without CUDA"),
+]
+
+
+def on_device(A):
+    return cupyx_sparse.csr_matrix(sp.csr_matrix(A))
+
+
+def assert_agrees(found, expected, dtype):
+    assert isinstance(found, cupy.ndarray) and found.dtype == np.dtype(dtype)
+    assert np.abs(found.get() - expected).max() <= 100 * tolerance(dtype) * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("blocks", [1, 5, 37, None])
+def test_apply_agrees_with_the_host(dtype, blocks):
+    A = random_matrix(61, dtype)
+    host, device = bj.BlockJacobi(A, blocks), bj.BlockJacobi(on_device(A), blocks)
+    assert device.backend.kind == "cuda" and device.partition == host.partition
+    r, R = random_numbers(61, dtype, 1), random_numbers((61, 3), dtype, 2)
+    for op in ("none", "transpose", "conjugate_transpose"):
+        assert_agrees(device.apply(cupy.asarray(r), op=op), host.apply(r, op=op), dtype)
+        for order in "CF":
+            assert_agrees(device.apply(cupy.asarray(R, order=order), op=op), host.apply(R, op=op), dtype)
+    out = cupy.empty(61, dtype)
+    assert device.apply(cupy.asarray(r), out=out) is out
+    assert_agrees(device @ cupy.asarray(r), host @ r, dtype)
+    assert device.info().tolist() == host.info().tolist()
+    assert device.report(on_device(A)).captured == pytest.approx(host.report(A).captured)
+
+
+def test_partitions_are_found_on_the_device():
+    A = elasticity_like(12, 3)
+    for way in ("supervariables", "detect", "coupled"):
+        assert bj.BlockJacobi(on_device(A), way).partition == bj.BlockJacobi(A, way).partition
+
+
+def test_a_host_matrix_for_device_vectors():
+    A = random_matrix(40)
+    M = bj.BlockJacobi(A, 8, backend=bj.Backend.cuda())
+    r = random_numbers(40, "float64", 1)
+    assert_agrees(M @ cupy.asarray(r), bj.BlockJacobi(A, 8) @ r, "float64")
+
+
+def test_cg_of_cupy():
+    A = elasticity_like(20, 3)
+    D = on_device(A)
+    b = cupy.asarray(A @ random_numbers(A.shape[0], "float64", 9))
+    counts = []
+    for blocks in (1, 3):
+        M, count = bj.BlockJacobi(D, blocks), [0]
+
+        def counts_one(_, count=count):
+            count[0] += 1
+
+        x, status = cupyx_linalg.cg(D, b, M=M, tol=1e-8, callback=counts_one)
+        assert status == 0 and float(cupy.linalg.norm(b - D @ x) / cupy.linalg.norm(b)) <= 1.1e-8
+        counts.append(count[0])
+        x, report = bj.solve(D, b, M)
+        assert isinstance(x, cupy.ndarray) and report.converged
+        assert abs(report.iterations - count[0]) <= max(2, 0.03 * count[0])
+    assert counts[1] < counts[0]
+
+
+@pytest.mark.parametrize("method", ["cg", "fcg", "bicgstab", "gmres", "fgmres"])
+def test_solve(method):
+    A = elasticity_like(10, 2)
+    b = A @ np.ones(A.shape[0])
+    seen = []
+    x, report = bj.solve(on_device(A), cupy.asarray(b), bj.BlockJacobi(on_device(A), 4), method=method,
+                         progress=lambda p: seen.append(p.iteration))
+    assert report.converged and seen and np.linalg.norm(b - A @ x.get()) <= 1.1e-8 * np.linalg.norm(b)
+
+
+def test_suggest():
+    assert bj.suggest(on_device(elasticity_like(10, 2))).best.name
+
+
+def test_update_and_singular_blocks():
+    A = random_matrix(30)
+    D = on_device(A)
+    M = bj.BlockJacobi(D, 6)
+    values = A.data * 2
+    M.update(cupy.asarray(values))
+    r = random_numbers(30, "float64", 1)
+    assert_agrees(M @ cupy.asarray(r), (bj.BlockJacobi(A, 6) @ r) / 2, "float64")
+    D.data[...] = cupy.asarray(A.data)
+    M.update(D)
+    assert_agrees(M @ cupy.asarray(r), bj.BlockJacobi(A, 6) @ r, "float64")
+    with pytest.raises(bj.SingularBlock) as caught:
+        M.update(cupy.zeros(A.nnz))
+    assert caught.value.block == 0 and list(caught.value.rows) == list(range(6))
+    with pytest.raises(bj.SingularBlock):
+        bj.BlockJacobi(on_device(A * 0.0 if (A * 0.0).nnz else sp.csr_array((np.zeros(A.nnz), A.indices, A.indptr))), 6)
+
+
+def test_misuse():
+    M = bj.BlockJacobi(on_device(random_matrix(12)), 4)
+    with pytest.raises(bj.InvalidArgument, match="r lies in host memory"):
+        M @ np.ones(12)
+    with pytest.raises(bj.InvalidArgument, match=r"r has the strides \(2,\)"):
+        M @ cupy.ones(24)[::2]
+    with pytest.raises(bj.InvalidArgument, match="r is of float32, must be of float64"):
+        M @ cupy.ones(12, "float32")
+    with pytest.raises(bj.InvalidArgument, match="numbering of their own"):
+        bj.BlockJacobi(on_device(random_matrix(12)), bj.partition.from_labels(np.arange(12) % 3))
+    host = bj.BlockJacobi(random_matrix(12), 4)
+    with pytest.raises(bj.InvalidArgument, match="r lies in device memory"):
+        host @ cupy.ones(12)
+
+
+def spin(array):
+    """Work that takes long enough for a call that does not wait for it to read what is not there yet."""
+    big = cupy.ones((4096, 4096))
+    for _ in range(8):
+        big = big @ big / 4096
+    return array * 0 + big[0, 0]
+
+
+@pytest.mark.parametrize("non_blocking", [True, False])
+def test_the_callers_stream_is_honoured(non_blocking):
+    n = 4096
+    M = bj.BlockJacobi(on_device(sp.csr_array(sp.eye_array(n) * 2.0)), 8)
+    with cupy.cuda.Stream(non_blocking=non_blocking):
+        r = spin(cupy.zeros(n))  # ones, once the stream gets there
+        z = M @ r
+        r[...] = 7  # behind the apply
+        after = z * 2
+    cupy.cuda.Device().synchronize()
+    assert (after.get() == 1).all()
+
+
+def test_a_backend_on_the_users_stream():
+    n = 512
+    stream = cupy.cuda.Stream(non_blocking=True)
+    backend = bj.Backend.cuda(0, stream)
+    assert backend.stream == stream.ptr
+    M = bj.BlockJacobi(on_device(sp.csr_array(sp.eye_array(n) * 2.0)), 8, backend=backend)
+    del stream  # the backend keeps it
+    stream = cupy.cuda.ExternalStream(backend.stream)
+    with stream:
+        z = M @ spin(cupy.zeros(n))
+    stream.synchronize()
+    assert (z.get() == 0.5).all()
+
+
+def test_apply_and_update_in_a_graph():
+    A = random_matrix(60)
+    D = on_device(A)
+    M = bj.BlockJacobi(D, 6)
+    values, r, z = D.data.copy(), cupy.ones(60), cupy.empty(60)
+    M.update(values, check=False)
+    M.apply(r, out=z)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        stream.begin_capture()
+        M.update(values, check=False)
+        M.apply(r, out=z)
+        graph = stream.end_capture()
+        for factor in (1.0, 2.0, 4.0):
+            values[...] = D.data * factor
+            r[...] = factor
+            graph.launch(stream)
+            stream.synchronize()
+            assert_agrees(z, bj.BlockJacobi(A, 6) @ np.ones(60), "float64")
+
+
+def test_threads_take_turns():
+    A = elasticity_like(20, 3)
+    M = bj.BlockJacobi(on_device(A), 12)
+    vectors = [cupy.asarray(random_numbers(A.shape[0], "float64", k)) for k in range(4)]
+    expected = [(M @ r).get() for r in vectors]
+    wrong = []
+
+    def work(k):
+        with cupy.cuda.Stream(non_blocking=True):
+            for _ in range(50):
+                if not np.array_equal((M @ vectors[k]).get(), expected[k]):
+                    wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("order", ["rows", "columns"])
+def test_batched(dtype, order):
+    a = random_numbers((5, 7, 7), dtype, 1) + 3 * np.eye(7, dtype=dtype)
+    b = random_numbers((5, 7, 2), dtype, 2)
+    d = cupy.asarray(a)
+    if order == "columns":
+        d = cupy.ascontiguousarray(d.swapaxes(1, 2)).swapaxes(1, 2)
+    assert_agrees(bj.batched.inverse(d).x, np.linalg.inv(a), dtype)
+    factors = bj.batched.lu(d)
+    for op, turned in (("none", a), ("transpose", a.swapaxes(1, 2)), ("conjugate_transpose", a.conj().swapaxes(1, 2))):
+        assert_agrees(factors.solve(cupy.asarray(b), op), np.linalg.solve(turned, b), dtype)
+    s = a @ a.conj().swapaxes(1, 2)
+    found = bj.batched.solve(cupy.asarray(s), cupy.asarray(b), definite=True)
+    assert_agrees(found.x, np.linalg.solve(s, b), dtype)
+    assert_agrees(bj.batched.pseudo_inverse(d).x, np.linalg.pinv(a), dtype)
+    assert np.abs(np.abs(bj.batched.qr(d).r().get()) - np.abs(np.linalg.qr(a).R)).max() <= 1000 * tolerance(dtype)

@@ -1,0 +1,79 @@
+"""Tensors of PyTorch on a device: current stream, CUDA graphs, gradients."""
+
+import numpy as np
+import pytest
+from systems import elasticity_like, random_matrix, random_numbers
+
+import blockjacobi as bj
+
+torch = pytest.importorskip("torch")
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not bj.cuda_available(), reason="no CUDA device, or a build without CUDA"),
+]
+
+
+def tensor_of(A, width):
+    kind = getattr(torch, width)
+    return torch.sparse_csr_tensor(torch.tensor(A.indptr, dtype=kind), torch.tensor(A.indices, dtype=kind),
+                                   torch.tensor(A.data), size=A.shape, device="cuda")
+
+
+@pytest.mark.parametrize("width", ["int32", "int64"])
+def test_apply_and_solve(width):
+    A = elasticity_like(10, 3)
+    T = tensor_of(A, width)
+    M = bj.BlockJacobi(T, 6)
+    assert M.backend.kind == "cuda"
+    r = random_numbers(A.shape[0], "float64", 1)
+    found = M @ torch.tensor(r, device="cuda")
+    assert isinstance(found, torch.Tensor) and found.is_cuda
+    expected = bj.BlockJacobi(A, 6) @ r
+    np.testing.assert_allclose(found.cpu().numpy(), expected, rtol=1e-10, atol=1e-12)
+    x, report = bj.solve(T, torch.tensor(A @ r, device="cuda"), M)
+    assert report.converged and np.abs(x.cpu().numpy() - r).max() <= 1e-5
+
+
+def test_the_current_stream_is_honoured():
+    n = 4096
+    M = bj.BlockJacobi(tensor_of(random_matrix(4), "int32"), 4)
+    A = torch.eye(n, dtype=torch.float64, device="cuda").to_sparse_csr()
+    M = bj.BlockJacobi(A, 8)
+    big = torch.ones(4096, 4096, dtype=torch.float64, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        for _ in range(8):
+            big = big @ big / 4096
+        r = torch.zeros(n, dtype=torch.float64, device="cuda") + big[0, 0]
+        z = M @ r
+        r.fill_(7)
+        after = z * 2
+    torch.cuda.synchronize()
+    assert bool((after == 2).all())
+
+
+def test_apply_in_a_graph():
+    A = random_matrix(60)
+    M = bj.BlockJacobi(tensor_of(A, "int32"), 6)
+    r = torch.ones(60, dtype=torch.float64, device="cuda")
+    z = torch.empty_like(r)
+    M.apply(r, out=z)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        M.apply(r, out=z)
+    for factor in (1.0, 3.0):
+        r.fill_(factor)
+        graph.replay()
+        torch.cuda.synchronize()
+        np.testing.assert_allclose(z.cpu().numpy(), factor * (bj.BlockJacobi(A, 6) @ np.ones(60)), rtol=1e-10)
+
+
+def test_misuse():
+    M = bj.BlockJacobi(tensor_of(random_matrix(12, "complex128"), "int32"), 4)
+    r = torch.ones(12, dtype=torch.complex128, device="cuda")
+    with pytest.raises(bj.InvalidArgument, match="resolve_conj"):
+        M @ r.conj()
+    with pytest.raises(RuntimeError, match="requires grad"):
+        M.apply(r.requires_grad_(), out=torch.empty_like(r))

@@ -1,0 +1,87 @@
+"""What is installed, the examples, and the snippets of the READMEs, run as a user runs them."""
+
+import importlib.resources
+import inspect
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+import scipy.io
+from systems import elasticity_like
+
+import blockjacobi as bj
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "python" / "examples").glob("*.py"))
+
+
+def run(*command, folder):
+    done = subprocess.run([sys.executable, *map(str, command)], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_version_is_that_of_the_library():
+    header = (ROOT / "include" / "blockjacobi" / "version.hpp").read_text(encoding="utf-8")
+    assert f'version = "{bj.__version__}"' in header
+
+
+def test_it_is_typed():
+    files = {file.name for file in importlib.resources.files(bj).iterdir()}
+    if "_core.pyi" not in files:
+        pytest.skip("not an installed package: stubs are made when it is installed")
+    assert "py.typed" in files
+    stub = (importlib.resources.files(bj) / "_core.pyi").read_text(encoding="utf-8")
+    for name in ("class Backend", "class Partition", "class Report", "class SolveReport", "class Suggestion"):
+        assert name in stub
+
+
+def test_the_module_shows_its_entry_alone():
+    if shutil.which("nm") is None:
+        pytest.skip("no nm")
+    listing = subprocess.run(["nm", "-D", "--defined-only", bj._core.__file__], capture_output=True, text=True,
+                             check=True)
+    assert [line.split()[-1] for line in listing.stdout.splitlines()] == ["PyInit__core"]
+
+
+def test_everything_public_is_documented():
+    undocumented = []
+    for owner in (bj, bj.partition, bj.batched, bj.errors):
+        for name in owner.__all__:
+            item = getattr(owner, name)
+            if isinstance(item, str):
+                continue
+            if not inspect.getdoc(item):
+                undocumented.append(name)
+            if inspect.isclass(item) and not issubclass(item, (BaseException, tuple)):
+                undocumented += [f"{name}.{member}" for member in vars(item)
+                                 if not member.startswith("_") and not inspect.getdoc(getattr(item, member))]
+    assert not undocumented
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_examples(example, tmp_path):
+    arguments = []
+    if example.stem == "blocks_of_a_real_system":
+        scipy.io.mmwrite(tmp_path / "system.mtx", elasticity_like(12, 3))
+        arguments = ["system.mtx"]
+    assert run(example, *arguments, folder=tmp_path)
+
+
+@pytest.mark.parametrize("page", ["README.md", "python/README.md"])
+def test_snippets_of(page, tmp_path):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    snippets = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert snippets
+    for snippet in snippets:
+        (tmp_path / "snippet.py").write_text(snippet, encoding="utf-8")
+        assert "converged" in run("snippet.py", folder=tmp_path)
+
+
+def test_doctest_of_the_package():
+    import doctest
+
+    assert doctest.testmod(bj).failed == 0 and doctest.testmod(bj).attempted > 0

@@ -1,7 +1,0 @@
-#include "backend/host_batched_ops_impl.hpp"
-
-namespace blockjacobi::detail {
-
-template class HostBatchedOps<std::complex<double>>;
-
-}  // namespace blockjacobi::detail

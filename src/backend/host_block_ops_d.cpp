@@ -1,7 +1,0 @@
-#include "backend/host_block_ops_impl.hpp"
-
-namespace blockjacobi::detail {
-
-template class HostBlockOps<double>;
-
-}  // namespace blockjacobi::detail

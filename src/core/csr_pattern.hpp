@@ -1,0 +1,33 @@
+#pragma once
+
+#include <blockjacobi/views.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace blockjacobi::detail {
+
+template <class T, Offset O>
+CsrView<const void, O> pattern_of(const CsrView<T, O>& m) {
+  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, nullptr, m.base, m.space};
+}
+
+/// Throws InvalidArgument, naming `function`, for a negative one.
+void require_sizes(const char* function, index_t rows, index_t cols, offset_t nnz);
+
+/// validate() in the name of `function`.
+template <Offset O>
+void require_valid(const char* function, const CsrView<const void, O>& pattern);
+
+/// Rows sorted, no entry twice, of a valid pattern on the host.
+template <class T, Offset O>
+bool is_canonical(const CsrView<T, O>& m) {
+  const O base = static_cast<O>(m.base);
+  for (index_t row = 0; row < m.rows; ++row) {
+    const index_t* const end = m.columns + (m.row_offsets[row + offset_t{1}] - base);
+    if (std::adjacent_find(m.columns + (m.row_offsets[row] - base), end, std::greater_equal<>{}) != end) return false;
+  }
+  return true;
+}
+
+}  // namespace blockjacobi::detail

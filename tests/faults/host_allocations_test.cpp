@@ -1,0 +1,327 @@
+#include "faults/failing_new.hpp"
+#include "matrices/generators.hpp"
+#include "support/messages.hpp"
+
+#include <blockjacobi/blockjacobi.h>
+#include <blockjacobi/blockjacobi.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blockjacobi::test {
+namespace {
+
+/// A band matrix, diagonally dominant, whose rows may stand in the wrong order.
+struct System {
+  System(index_t rows, bool sorted) {
+    for (index_t i = 0; i < rows; ++i) {
+      const std::size_t begin = columns.size();
+      for (const index_t d : {-7, -3, -1, 0, 1, 3, 7})
+        if (i + d >= 0 && i + d < rows) {
+          columns.push_back(i + d);
+          values.push_back(d == 0 ? 20.0 : -1.0);
+        }
+      if (!sorted) {
+        std::reverse(columns.begin() + static_cast<std::ptrdiff_t>(begin), columns.end());
+        std::reverse(values.begin() + static_cast<std::ptrdiff_t>(begin), values.end());
+      }
+      offsets.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+  }
+  CsrView<double, std::int32_t> view() const {
+    const auto rows = static_cast<index_t>(offsets.size() - 1);
+    return {rows,
+            rows,
+            static_cast<offset_t>(columns.size()),
+            offsets.data(),
+            columns.data(),
+            values.data(),
+            IndexBase::zero,
+            MemorySpace::host};
+  }
+  std::vector<std::int32_t> offsets{0};
+  std::vector<index_t> columns;
+  std::vector<double> values;
+};
+
+/// Runs `work` again and again, and lets its first allocation fail, then its second, until none is left to fail. A
+/// failure comes out as std::bad_alloc or as a ParseError that names the memory, or is made up for; nothing leaks.
+/// `behind` follows each failure.
+void expect_every_failure_comes_out(
+    const std::function<void()>& work, const std::function<void()>& behind = [] {}) {
+  work();  // threads and tables that are made once
+  long failures = 0;
+  for (long allocation = 0;; ++allocation) {
+    ASSERT_LT(allocation, 100'000);
+    const long live = FailingNew::live();
+    bool failed = false;
+    try {
+      const FailingNew failing(allocation);
+      work();
+      failed = FailingNew::stop();
+    } catch (const std::bad_alloc&) {
+      failed = true;
+      ++failures;
+    } catch (const ParseError& e) {
+      FailingNew::stop();
+      failed = true;
+      EXPECT_NE(std::strstr(e.what(), "memory"), nullptr) << e.what();
+    }
+    EXPECT_LE(FailingNew::live(), live) << "allocation " << allocation;
+    if (!failed) break;
+    behind();
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(failures, 0);
+}
+
+class HostFaults : public ::testing::TestWithParam<int> {
+ protected:
+  const Backend backend_ = Backend::host(GetParam());
+  const System sorted_{400, true}, unsorted_{400, false};
+  const BlockPartition blocks_ = BlockPartition::uniform(400, 8);
+  const std::vector<double> ones_ = std::vector<double>(400, 1.0);
+};
+INSTANTIATE_TEST_SUITE_P(Threads, HostFaults, ::testing::Values(1, 3));
+
+TEST_P(HostFaults, Backend) {
+  expect_every_failure_comes_out([&] { EXPECT_FALSE(Backend::host(GetParam()).description().empty()); });
+}
+
+TEST_P(HostFaults, SetUpOfSortedAndUnsortedRows) {
+  for (const System* system : {&sorted_, &unsorted_})
+    expect_every_failure_comes_out([&] { BlockJacobi<double>(backend_, system->view(), blocks_); });
+}
+
+TEST_P(HostFaults, EveryStoragePolicyAndReport) {
+  const auto blocks = BlockPartition::uniform(400, 40);
+  for (const auto& [storage, policy] : {std::pair{Storage::packed, SingularPolicy::identity},
+                                        {Storage::fp32, SingularPolicy::shift},
+                                        {Storage::adaptive, SingularPolicy::pseudo_inverse}}) {
+    const BlockJacobiOptions options{
+        .singular = policy, .storage = storage, .l1 = storage == Storage::packed, .profile = storage == Storage::fp32};
+    expect_every_failure_comes_out([&, options = options] {
+      BlockJacobi<double> M(backend_, sorted_.view(), blocks, options);
+      EXPECT_FALSE(to_text(M.report()).empty());
+      EXPECT_FALSE(to_json(M.report(sorted_.view())).empty());
+    });
+  }
+}
+
+/// What came before the failed call is still there, or the object says that it waits for values.
+TEST_P(HostFaults, BlockJacobiIsUsableBehindThem) {
+  const auto nnz = static_cast<offset_t>(sorted_.values.size());
+  BlockJacobi<double> M(backend_, sorted_.view(), blocks_, {.storage = Storage::adaptive});
+  std::vector<double> expected(400), z(400);
+  M.apply(VectorView<const double>(ones_), VectorView<double>(expected));
+  const auto applies = [&] {
+    M.apply(VectorView<const double>(ones_), VectorView<double>(z));
+    EXPECT_EQ(z, expected);
+  };
+  expect_every_failure_comes_out([&] { M.rebuild(sorted_.values.data(), nnz, MemorySpace::host); },
+                                 [&] {
+                                   const std::string said = message_of([&] { static_cast<void>(M.info()); });
+                                   if (said == "no InvalidArgument") return applies();
+                                   EXPECT_NE(said.find("BlockJacobi::info"), std::string::npos) << said;
+                                   M.refresh(sorted_.values.data(), nnz, MemorySpace::host);
+                                   applies();
+                                 });
+  expect_every_failure_comes_out([&] { M.pivot_growth(sorted_.values.data(), nnz, MemorySpace::host); }, applies);
+  expect_every_failure_comes_out([&] { static_cast<void>(M.report(sorted_.view())); }, applies);
+}
+
+TEST_P(HostFaults, SingularBlocks) {
+  System zeros = sorted_;
+  std::fill(zeros.values.begin(), zeros.values.end(), 0.0);
+  expect_every_failure_comes_out([&] {
+    try {
+      BlockJacobi<double>(backend_, zeros.view(), blocks_);
+      ADD_FAILURE() << "no SingularBlock";
+    } catch (const SingularBlock&) {
+    }
+  });
+}
+
+TEST_P(HostFaults, Partitions) {
+  expect_every_failure_comes_out([&] { EXPECT_EQ(BlockPartition::detect(unsorted_.view(), 16).rows(), 400); });
+  expect_every_failure_comes_out([&] {
+    const DetectOptions options{.max_size = 16, .tolerance = 0.3, .merge = Merge::coupled};
+    EXPECT_EQ(BlockPartition::detect(backend_, sorted_.view(), options).rows(), 400);
+  });
+  expect_every_failure_comes_out([&] {
+    const auto [permutation, blocks] = BlockPartition::from_labels(std::vector<index_t>(400, 1));
+    EXPECT_EQ(PermutedMatrix<double>(sorted_.view(), permutation).rows(), 400);
+  });
+  expect_every_failure_comes_out([&] { EXPECT_EQ(BlockPartition::clusters(sorted_.view(), 16).blocks.rows(), 400); });
+  if (BlockPartition::metis_available())
+    expect_every_failure_comes_out([&] { EXPECT_EQ(BlockPartition::metis(sorted_.view(), 16).blocks.rows(), 400); });
+}
+
+TEST_P(HostFaults, Matrices) {
+  expect_every_failure_comes_out(
+      [&] { EXPECT_EQ(CsrMatrix<double>::from_view(unsorted_.view()).nnz(), unsorted_.view().nnz); });
+  const std::vector<Triplet<double>> triplets{{0, 0, 1.0}, {0, 0, 2.0}, {5, 3, 1.0}};
+  expect_every_failure_comes_out([&] { EXPECT_EQ(CsrMatrix<double>::from_triplets(400, 400, triplets).nnz(), 2); });
+  expect_every_failure_comes_out([&] {
+    const BsrMatrix<double> matrix(backend_, unsorted_.view(), 4);
+    EXPECT_EQ(LinearOperator<double>(matrix).rows(), 400);
+  });
+}
+
+/// Sizes and arrays of different objects must not meet in one.
+TEST_P(HostFaults, AssignmentIsAllOrNothing) {
+  const auto large = CsrMatrix<double>::from_view(sorted_.view());
+  const auto reversed = BlockPartition::from_labels(std::vector<index_t>(400, 1)).permutation;
+  const PermutedMatrix<double> large_permuted(large, reversed);
+  const BlockLayout large_layout(blocks_, 8);
+  const auto small = CsrMatrix<double>::from_triplets(1, 1, std::vector<Triplet<double>>{{0, 0, 1.0}});
+  const PermutedMatrix<double> small_permuted(small, Permutation::identity(1));
+  const BlockLayout small_layout(BlockPartition::uniform(1, 1), 8);
+  CsrMatrix<double> matrix = small;
+  PermutedMatrix<double> permuted = small_permuted;
+  BlockLayout layout = small_layout;
+  const auto expect_whole_ones = [&] {
+    EXPECT_EQ(matrix.row_offsets().size(), static_cast<std::size_t>(matrix.rows()) + 1);
+    EXPECT_NO_THROW(validate(matrix.view()));
+    EXPECT_NO_THROW(validate(permuted.view()));
+    EXPECT_EQ(layout.blocks(), layout.rows() == 1 ? 1 : 50);
+  };
+  const auto assign = [&](auto& target, const auto& source, const auto& before) {
+    return [&] {
+      target = source;
+      target = before;
+    };
+  };
+  expect_every_failure_comes_out(assign(matrix, large, small), expect_whole_ones);
+  expect_every_failure_comes_out(assign(permuted, large_permuted, small_permuted), expect_whole_ones);
+  expect_every_failure_comes_out(assign(layout, large_layout, small_layout), expect_whole_ones);
+}
+
+TEST_P(HostFaults, GeneratedBlocks) {
+  matrices::BlockFamilyOptions options;
+  options.blocks = 3;
+  expect_every_failure_comes_out([&] { EXPECT_EQ(matrices::block_family<double>(options).rows(), 12); });
+}
+
+TEST_P(HostFaults, Solvers) {
+  const LinearOperator<double> A(backend_, sorted_.view());
+  const BlockJacobi<double> M(backend_, sorted_.view(), blocks_);
+  const VectorView<const double> b(ones_);
+  std::vector<double> x(400);
+  for (const auto solve :
+       {&cg<double>, &fcg<double>, &bicgstab<double>, &gmres<double>, &fgmres<double>, &richardson<double>}) {
+    const auto converges = [&] {
+      std::fill(x.begin(), x.end(), 0.0);
+      EXPECT_TRUE(solve(A, M, b, VectorView<double>(x), {}).converged());
+    };
+    expect_every_failure_comes_out(converges, converges);
+  }
+  SolveStatus status;
+  expect_every_failure_comes_out([&] {
+    CgWorkspace<double> cg(A, M);
+    GmresWorkspace<double> gmres(A, M);
+    cg_enqueue(cg, b, x, &status);
+    gmres_enqueue(gmres, b, x, &status);
+    EXPECT_EQ(status.reason, StopReason::converged);
+  });
+}
+
+TEST_P(HostFaults, Suggest) {
+  for (const index_t rows : {400, 6000}) {
+    const auto matrix = CsrMatrix<double>::from_view(System(rows, true).view());
+    const double captured = suggest(backend_, matrix).candidates.back().captured;
+    expect_every_failure_comes_out([&] {
+      const Suggestion found = suggest(backend_, matrix);
+      EXPECT_EQ(found.candidates.back().captured, captured);
+      EXPECT_FALSE(to_json(found).empty());
+    });
+  }
+}
+
+TEST_P(HostFaults, MatrixMarket) {
+  const auto folder = std::filesystem::temp_directory_path();
+  const auto matrix = CsrMatrix<double>::from_view(sorted_.view());
+  for (const char* name : {"blockjacobi_faults.mtx", "blockjacobi_faults.mtx.gz"}) {
+    const auto path = folder / (std::to_string(GetParam()) + name);
+    expect_every_failure_comes_out([&] { write_matrix_market(path, matrix, MatrixMarketSymmetry::symmetric, "text"); });
+    expect_every_failure_comes_out([&] { EXPECT_EQ(read_matrix_market<double>(path).nnz(), matrix.nnz()); });
+    expect_every_failure_comes_out([&] { EXPECT_EQ(read_matrix_market_dense<double>(path).rows, 400); });
+    std::filesystem::remove(path);
+  }
+}
+
+TEST_P(HostFaults, Batched) {
+  std::vector<double> a(64 * 64 * 3), x(a.size());
+  for (std::size_t k = 0; k < 3; ++k)
+    for (std::size_t i = 0; i < 64; ++i) a[k * 4096 + i * 65] = 2.0;
+  std::vector<index_t> rank(3);
+  const auto batch = [](double* data) {
+    return MatrixBatchView<double>::strided(data, 64, 64, 64, 4096, 3, MemorySpace::host);
+  };
+  expect_every_failure_comes_out([&] {
+    batched::pseudo_inverse<double>(backend_, batch(a.data()), batch(x.data()), 0.0, rank.data());
+    EXPECT_EQ(rank[2], 64);
+  });
+}
+
+/// From the set-up to the end of a solve; the status of the call that failed.
+bj_status solve_in_c(int threads, const System& system, const std::vector<double>& b) {
+  bj_backend* backend = nullptr;
+  bj_partition* partition = nullptr;
+  bj_block_jacobi* M = nullptr;
+  bj_operator* A = nullptr;
+  bj_workspace* workspace = nullptr;
+  const bj_csr matrix{400,
+                      400,
+                      static_cast<std::int64_t>(system.columns.size()),
+                      system.offsets.data(),
+                      system.columns.data(),
+                      system.values.data(),
+                      32,
+                      0,
+                      BJ_D,
+                      BJ_HOST};
+  std::vector<char> text(4096);
+  std::size_t length = 0;
+  static std::vector<double> x(400);
+  std::fill(x.begin(), x.end(), 0.0);
+  bj_solve_report report;
+  bj_status status = bj_backend_create_host(threads, &backend);
+  if (status == BJ_SUCCESS) status = bj_partition_create_detect(backend, &matrix, 16, &partition);
+  if (status == BJ_SUCCESS) status = bj_block_jacobi_create(backend, &matrix, partition, BJ_SINGULAR_FAIL, &M);
+  if (status == BJ_SUCCESS) status = bj_operator_create_csr(backend, &matrix, &A);
+  if (status == BJ_SUCCESS) status = bj_gmres(A, M, b.data(), x.data(), 400, BJ_HOST, nullptr, &report);
+  if (status == BJ_SUCCESS) status = bj_workspace_create_cg(A, M, nullptr, &workspace);
+  if (status == BJ_SUCCESS) status = bj_block_jacobi_json(M, text.data(), text.size(), &length);
+  bj_workspace_destroy(workspace);
+  bj_operator_destroy(A);
+  bj_block_jacobi_destroy(M);
+  bj_partition_destroy(partition);
+  bj_backend_destroy(backend);
+  return status;
+}
+
+TEST_P(HostFaults, CInterfaceSaysOutOfMemory) {
+  {
+    const FailingNew first(0);
+    bj_backend* backend = nullptr;
+    ASSERT_EQ(bj_backend_create_host(1, &backend), BJ_OUT_OF_MEMORY);  // the message of this thread has its place now
+  }
+  expect_every_failure_comes_out([&] {
+    const bj_status status = solve_in_c(GetParam(), unsorted_, ones_);
+    if (status == BJ_SUCCESS) return;
+    EXPECT_EQ(status, BJ_OUT_OF_MEMORY);
+    EXPECT_NE(std::strstr(bj_last_error(), "out of memory"), nullptr) << bj_last_error();
+    throw std::bad_alloc();
+  });
+}
+
+}  // namespace
+}  // namespace blockjacobi::test

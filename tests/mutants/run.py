@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Applies the mutants of mutants.py one at a time to a copy of the tree, and expects the test of each to fail.
+
+    tests/mutants/run.py                    every mutant that needs no GPU
+    tests/mutants/run.py --only NAME ...    these
+    tests/mutants/run.py --gpu              those that need a GPU, too; configures the preset cuda
+    tests/mutants/run.py --list
+    tests/mutants/run.py --check            whether all can still be applied; changes and builds nothing
+
+The copy is built once, and the tests that mutants name must pass there before anything is changed; then only what a
+mutant touches is compiled anew. --copy FOLDER keeps the copy and its build for the next time. Status 1 if a mutant
+survived, could not be applied or did not compile.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from mutants import MUTANTS  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LONGEST_TEST_SECONDS = 600
+
+
+def copy_tree(folder):
+    """The files that git knows or would take; unchanged ones keep their time, so that they are not built again."""
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT,
+                            check=True, capture_output=True, text=True).stdout.split("\0")
+    for name in filter(None, listed):
+        source, target = ROOT / name, folder / name
+        if not source.is_file():
+            continue
+        if target.is_file() and target.read_bytes() == source.read_bytes():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+        os.utime(target)
+
+
+class Copy:
+    def __init__(self, folder, preset, jobs):
+        self.folder = folder
+        self.preset = preset
+        self.jobs = jobs
+
+    def run(self, *command, quiet=True, timeout=None):
+        return subprocess.run(command, cwd=self.folder, check=False, timeout=timeout, text=True,
+                              stdout=subprocess.PIPE if quiet else None, stderr=subprocess.STDOUT if quiet else None)
+
+    def configure(self):
+        self.run("cmake", "--preset", self.preset, quiet=False).check_returncode()
+
+    def build(self, program):
+        return self.run("cmake", "--build", "--preset", self.preset, f"-j{self.jobs}", "--target", program)
+
+    def test(self, mutant):
+        """0 if the test passes; a test that ran no case is no test."""
+        command = [str(self.folder / "build" / self.preset / "tests" / mutant.program)]
+        if mutant.test:
+            command.append(f"--gtest_filter={mutant.test}")
+        try:
+            done = self.run(*command, timeout=LONGEST_TEST_SECONDS)
+        except subprocess.TimeoutExpired:
+            return 1
+        if mutant.test and "[==========] Running 0 tests" in done.stdout:
+            raise SystemExit(f"{mutant.name}: {mutant.program} has no test '{mutant.test}'")
+        return done.returncode
+
+
+def obstacle(folder, mutant):
+    """Why the mutant cannot be applied, or nothing."""
+    path = folder / mutant.file
+    if not path.is_file():
+        return f"cannot be applied: there is no {mutant.file}"
+    count = path.read_text(encoding="utf-8").count(mutant.before)
+    return f"cannot be applied: the text stands {count} times in {mutant.file}" if count != 1 else ""
+
+
+def outcome(copy, mutant):
+    """'killed', or what is wrong."""
+    path = copy.folder / mutant.file
+    if wrong := obstacle(copy.folder, mutant):
+        return wrong
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(mutant.before, mutant.after), encoding="utf-8")
+    try:
+        built = copy.build(mutant.program)
+        if built.returncode != 0:
+            return "does not compile:\n" + built.stdout[-2000:]
+        return "killed" if copy.test(mutant) != 0 else "SURVIVED"
+    finally:
+        path.write_text(text, encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="NAME", default=[], help="names of mutants")
+    parser.add_argument("--gpu", action="store_true", help="also those that need a GPU")
+    parser.add_argument("--copy", type=pathlib.Path, metavar="FOLDER", help="where the copy lies, and stays")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--list", action="store_true", help="name the mutants and do nothing")
+    parser.add_argument("--check", action="store_true", help="say which mutants no longer apply")
+    arguments = parser.parse_args()
+    if arguments.check:
+        wrong = [f"{m.name}: {obstacle(ROOT, m)}" for m in MUTANTS if obstacle(ROOT, m)]
+        print("\n".join(wrong) if wrong else f"mutants: all {len(MUTANTS)} can be applied")
+        return 1 if wrong else 0
+    unknown = set(arguments.only) - {mutant.name for mutant in MUTANTS}
+    if unknown:
+        parser.error(f"no such mutant: {', '.join(sorted(unknown))}")
+    chosen = [m for m in MUTANTS if (m.name in arguments.only if arguments.only else arguments.gpu or not m.gpu)]
+    if arguments.list:
+        print("\n".join(f"{m.name:45} {m.file:45} {m.program} {m.test}{' (GPU)' if m.gpu else ''}" for m in chosen))
+        return 0
+
+    with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
+        folder = (arguments.copy or pathlib.Path(scratch)).resolve()
+        copy_tree(folder)
+        copy = Copy(folder, "cuda" if any(m.gpu for m in chosen) else "host", arguments.jobs)
+        copy.configure()
+        survivors = 0
+        # One program after the other: each is built once before its mutants, and must pass then.
+        for program in dict.fromkeys(m.program for m in chosen):
+            own = [m for m in chosen if m.program == program]
+            built = copy.build(program)
+            if built.returncode != 0:
+                raise SystemExit(built.stdout[-4000:])
+            for mutant in own:
+                if copy.test(mutant) != 0:
+                    raise SystemExit(f"{mutant.name}: its test fails without it")
+            for mutant in own:
+                found = outcome(copy, mutant)
+                survivors += found != "killed"
+                print(f"{mutant.name:45} {found}", flush=True)
+        print(f"{len(chosen) - survivors} of {len(chosen)} mutants killed")
+        return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

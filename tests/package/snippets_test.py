@@ -1,0 +1,241 @@
+"""Runs every snippet of README.md, or of a page of the manual, against the installed package.
+
+usage: snippets_test.py SOURCE PREFIX LIBDIR WORK_FOLDER PAGE...
+
+A fenced block follows a comment that says what it is: <!-- snippet: ROLE -->. A block without one fails, but for
+directives of MyST. Commands run in a folder of the page, in their order, with the programs of the package and the
+generator in PATH.
+
+  file NAME       is written to NAME
+  run             commands of bash; the first that fails ends the page
+  run STATUS      commands of which the last ends with STATUS
+  run if NEED     only where there is NEED: cuda, petsc, petsc4py, plugin (a shared library of the adapter), gnuplot
+  output          what the commands before it print, but for the numbers
+  dry-run         lines of make, which are looked up in the Makefile and not run
+  cpp             piece of the program of the page: its pieces follow each other in one main() behind the block
+                  <!-- prelude: cpp ... --> of includes
+  python          the same for the script of the page, which needs the Python package
+  message         lines that the program or the library prints: each must match a string of the sources
+
+Ends with status 77 where all that could be run is right and something was left out.
+"""
+
+import ctypes.util
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+FENCE = re.compile(r"(?:<!-- snippet: ([^\n]+) -->\n)?^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PRELUDE = re.compile(r"<!-- prelude: (\w+)\n(.*?)-->", re.DOTALL)
+LITERALS = re.compile(r'(?:R"\((.*?)\)"|"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*)', re.DOTALL)
+NUMBER = re.compile(r"(?<![A-Za-z_])-?\d[\d.]*(?:e[+-]?\d+)?")
+
+
+class Failure(Exception):
+    pass
+
+
+def without_numbers(text):
+    """The lines, each once, in their order, with "#" for numbers and one space for several."""
+    lines = (" ".join(NUMBER.sub("#", line).split()) for line in text.splitlines())
+    return list(dict.fromkeys(line for line in lines if line))
+
+
+def fits(line, parts):
+    """Whether a line is these parts with anything between them. Not by a regular expression: its search goes back in
+    every part."""
+    if len(parts) == 1:
+        return line == parts[0]
+    if not (line.startswith(parts[0]) and line.endswith(parts[-1])):
+        return False
+    position, end = len(parts[0]), len(line) - len(parts[-1])
+    for part in parts[1:-1]:
+        found = line.find(part, position, end)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return position <= end
+
+
+def strings(source):
+    """String literals of the sources, as the parts between the {} that stand for anything."""
+    patterns = set()
+    for folder in ("src", "include", "examples/solve", "matrices/generate", "python"):
+        for path in sorted((source / folder).rglob("*")):
+            if path.suffix not in (".cpp", ".hpp", ".py"):
+                continue
+            for match in LITERALS.finditer(path.read_text(encoding="utf-8")):
+                text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', match.group(0)))
+                parts = re.split(r"\{[^{}]*\}", text.replace(r"\"", '"').replace(r"\n", "").strip())
+                if len("".join(parts)) >= 8:
+                    patterns.add(tuple(parts))
+    return patterns
+
+
+class Needs:
+    """What a snippet may ask for beside the package."""
+
+    def __init__(self, prefix):
+        self.prefix = prefix
+
+    def __contains__(self, need):
+        if need == "cuda":
+            return ctypes.util.find_library("cuda") is not None and os.path.exists("/dev/nvidiactl")
+        if need == "petsc":
+            return bool(list(self.prefix.rglob("blockjacobiPetscTargets.cmake")))
+        if need == "plugin":
+            return bool(list(self.prefix.rglob("libblockjacobi_petsc.so")))
+        if need == "petsc4py":
+            return need_of_python("petsc4py") and "plugin" in self
+        if need == "gnuplot":
+            return shutil.which("gnuplot") is not None
+        raise Failure(f"there is no need {need}")
+
+
+def need_of_python(module):
+    """Whether the system's Python, for which Debian packages modules, has it."""
+    return subprocess.run(["/usr/bin/python3", "-c", f"import {module}"], stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0
+
+
+class Page:
+    def __init__(self, source, prefix, libdir, work, page):
+        self.source, self.prefix, self.work, self.page = source, prefix, work, page
+        generate = pathlib.Path(os.environ["BLOCKJACOBI_GENERATE"]).resolve()
+        libraries = prefix / libdir
+        self.environment = {
+            **os.environ,
+            "PATH": f"{prefix / 'bin'}:{work}:{generate.parent}:{os.environ['PATH']}",
+            "PKG_CONFIG_PATH": f"{libraries / 'pkgconfig'}:{os.environ.get('PKG_CONFIG_PATH', '')}",
+            "CMAKE_PREFIX_PATH": str(prefix),
+            "LD_LIBRARY_PATH": f"{libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}",
+            "PREFIX": str(prefix), "LIBDIR": str(libraries),
+            "OMP_WAIT_POLICY": "passive",
+            "CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count() or 1),
+        }
+        if shutil.which("ninja"):
+            self.environment.setdefault("CMAKE_GENERATOR", "Ninja")
+        if launcher := shutil.which("ccache"):
+            self.environment.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", launcher)
+        self.needs = Needs(prefix)
+        self.printed = ""
+        self.pieces = {"cpp": [], "python": []}
+        self.patterns = None
+        self.counts = {}
+        self.left_out = False
+
+    def bash(self, script, status=0):
+        """Output of commands that must end with a status."""
+        print(f"== {self.page}:\n{script.strip()}", flush=True)
+        # More ranks than cores are no matter here.
+        script = script.replace("mpirun ", "mpirun --oversubscribe ")
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=self.work, env=self.environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        print(done.stdout, flush=True)
+        if done.returncode != status:
+            raise Failure(f"status {done.returncode}, expected {status}: {script}")
+        return done.stdout
+
+    def file(self, argument, text):
+        path = self.work / argument
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.name == "CMakeLists.txt":
+            # Where the sources are and not in a subfolder, so that the compiler cache knows them.
+            text = text.replace("add_subdirectory(blockjacobi)", f'add_subdirectory("{self.source}" blockjacobi)')
+        path.write_text(text, encoding="utf-8")
+
+    def run(self, argument, text):
+        condition, _, need = argument.partition("if ")
+        if need and need not in self.needs:
+            print(f"== {self.page}: left out, there is no {need}:\n{text}")
+            self.printed = None
+            self.left_out = True
+            return
+        self.printed = self.bash(text, int(condition or 0))
+
+    def output(self, _, text):
+        if self.printed is None:
+            return
+        printed, shown = without_numbers(self.printed), without_numbers(text)
+        missing = [line for line in shown if line not in printed]
+        if missing:
+            raise Failure(f"the page shows lines that are not printed: {missing}; printed are {printed}")
+
+    def dry_run(self, _, text):
+        for line in text.splitlines():
+            subprocess.run([*line.split(), "--dry-run"], cwd=self.source, env={**os.environ, "MAKEFLAGS": ""},
+                           stdout=subprocess.DEVNULL, check=True)
+
+    def cpp(self, _, text):
+        self.pieces["cpp"].append(text)
+
+    def python(self, _, text):
+        self.pieces["python"].append(text)
+
+    def message(self, _, text):
+        if self.patterns is None:
+            self.patterns = strings(self.source)
+        for line in filter(None, map(str.strip, text.splitlines())):
+            if not any(fits(line, parts) for parts in self.patterns):
+                raise Failure(f"no string of the sources gives the message: {line}")
+
+    def finish(self, preludes):
+        """Programs of the pieces."""
+        if self.pieces["cpp"]:
+            body = "".join(self.pieces["cpp"])
+            self.file("page.cpp", f"{preludes.get('cpp', '')}\nint main() {{\n{body}\n}}\n")
+            self.bash("${CXX:-c++} -std=c++20 -O1 -Wall -Wextra -Werror page.cpp "
+                      "$(pkg-config --cflags --static --libs blockjacobi) -o page && ./page")
+        if self.pieces["python"]:
+            self.file("page.py", preludes.get("python", "") + "".join(self.pieces["python"]))
+            interpreter = os.environ.get("BLOCKJACOBI_PYTHON")
+            if interpreter:
+                self.bash(f"{interpreter} page.py")
+            elif importlib.util.find_spec("blockjacobi"):
+                self.bash(f"{sys.executable} page.py")
+            else:
+                print(f"== {self.page}: left out, the Python package is not installed: page.py")
+                self.left_out = True
+
+    def test(self):
+        steps = {"file": self.file, "run": self.run, "output": self.output, "dry-run": self.dry_run, "cpp": self.cpp, "python": self.python, "message": self.message}
+        text = (self.source / self.page).read_text(encoding="utf-8")
+        for role, language, block in FENCE.findall(text):
+            # Directives of MyST are no snippets.
+            if language.startswith("{"):
+                continue
+            name, _, argument = role.partition(" ")
+            if name not in steps:
+                raise Failure(f"{'no role' if not role else 'unknown role ' + role}: {block.splitlines()[0]}")
+            self.counts[name] = self.counts.get(name, 0) + 1
+            steps[name](argument, block)
+        self.finish(dict(PRELUDE.findall(text)))
+
+
+def main(arguments):
+    if len(arguments) < 5:
+        print(__doc__, file=sys.stderr)
+        return 2
+    source, prefix, work = (pathlib.Path(arguments[i]).resolve() for i in (0, 1, 3))
+    failures = left_out = 0
+    for name in arguments[4:]:
+        folder = work / name.replace("/", "_").removesuffix(".md")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        page = Page(source, prefix, arguments[2], folder, name)
+        try:
+            page.test()
+            print(f"{name}: {', '.join(f'{count} {role}' for role, count in page.counts.items()) or 'no snippets'}")
+        except Failure as failure:
+            print(f"{name}: {failure}", file=sys.stderr)
+            failures += 1
+        left_out += page.left_out
+    return 1 if failures else 77 if left_out else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,127 @@
+#include "unit/kernels/designs_table.hpp"
+
+#include "kernels/apply/policy.hpp"
+#include "kernels/cholesky/policy.hpp"
+#include "kernels/inverse/policy.hpp"
+#include "kernels/lu/policy.hpp"
+#include "kernels/qr/policy.hpp"
+#include "kernels/setup/policy.hpp"
+#include "kernels/triangular/policy.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+namespace blockjacobi::test {
+namespace {
+
+using detail::Format;
+using kernels::ApplyCase;
+using kernels::Device;
+
+struct NamedDevice {
+  const char* name;
+  Device device;
+};
+constexpr NamedDevice devices[] = {{"H200", kernels::h200}};
+constexpr std::pair<ScalarType, char> scalars[] = {
+    {ScalarType::s, 's'}, {ScalarType::d, 'd'}, {ScalarType::c, 'c'}, {ScalarType::z, 'z'}};
+
+/// The numbers that are of concern to the design.
+template <class Policy>
+std::string numbers_of(const Policy& policy) {
+  std::string text;
+  for (const kernels::PolicyNumber& number : policy.numbers())
+    if (number.value != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", number.name, number.value);
+  return text;
+}
+
+/// A row for each run of orders `first`..`last` with one policy, those `step` apart.
+template <class PolicyOf>
+std::string rows(const NamedDevice& where, ScalarType scalar, char letter, int first, int last, int step,
+                 PolicyOf policy_of) {
+  std::string text;
+  for (int begin = first, end = 0; begin <= last; begin = end + step) {
+    const auto policy = policy_of(where.device, scalar, begin);
+    end = begin;
+    while (end + step <= last && policy_of(where.device, scalar, end + step) == policy) end += step;
+    const std::string orders = begin == end ? fmt::format("{}", begin) : fmt::format("{}-{}", begin, end);
+    text += fmt::format("| {} | {} | {} | `{}` | {} |\n", where.name, letter, orders, name(policy.design),
+                        numbers_of(policy));
+  }
+  return text;
+}
+
+template <class PolicyOf>
+std::string section(const char* title, const char* about, int first, int last, int step, PolicyOf policy_of) {
+  std::string text =
+      fmt::format("\n## {}\n\n{}\n\n| device | scalar | order | design | numbers |\n| --- | --- | --- | --- | --- |\n",
+                  title, about);
+  for (const NamedDevice& where : devices)
+    for (const auto& [scalar, letter] : scalars) text += rows(where, scalar, letter, first, last, step, policy_of);
+  return text;
+}
+
+std::string apply_section(const char* title, const char* about, const ApplyCase& given) {
+  return section(title, about, 1, kernels::largest_order, 1, [given](Device device, ScalarType scalar, int n) {
+    return kernels::apply_policy(device, scalar, n, given);
+  });
+}
+
+}  // namespace
+
+std::string designs_table() {
+  using namespace kernels;
+  constexpr int tiny = largest_tiny_order, largest = largest_order;
+  std::string text =
+      "# Which design runs when\n\n"
+      "Printed from the policies (`kernels/*/policy.hpp`) by the program `print_designs`; a test holds this page "
+      "against\n"
+      "them. The words are explained in docs/architecture.md, what each design does in the header of its name\n"
+      "(`kernels/lu/team_rows.cuh`) and what a number is in its policy. Scalars go by LAPACK's letters.\n";
+  text += section("LU factorization", "`getrf` of packed matrices.", 1, largest, 1, lu_policy);
+  text += section(
+      "LU factorization, other batches",
+      "`getrf` of matrices that are not packed, or of different orders: each goes to the next multiple of 4. Above "
+      "32 as packed ones.",
+      4, tiny, 4, lu_class_policy);
+  text += section(
+      "Inverse",
+      "`inverse` of packed matrices. Up to 64 real ones of an order from 97 on are inverted by a cluster of thread "
+      "blocks each if the device has room for that (`cluster_policies`).",
+      1, largest, 1, inverse_policy);
+  text += section("Inverse, other batches", "As for LU.", 4, tiny, 4, inverse_class_policy);
+  text += section("Inverse from LU", "`getri`.", 1, largest, 1, inverse_from_lu_policy);
+  text += section("Pseudo-inverse", "`pseudo_inverse`.", 1, largest, 1, pseudo_inverse_policy);
+  text += section("Cholesky factorization", "`potrf` of packed matrices.", 1, largest, 1, cholesky_policy);
+  text += section("Cholesky factorization, other batches", "As for LU.", 4, tiny, 4, cholesky_class_policy);
+  text += section("Inverse from Cholesky", "`potri`, and `spd_inverse` after the factorization.", 1, largest, 1,
+                  cholesky_inverse_policy);
+  text +=
+      section("QR factorization",
+              "`geqrf` of packed square matrices. Rectangles of up to 32 rows and columns are factorized by groups of "
+              "lanes in shared memory, larger ones as squares with their number of rows.",
+              1, largest, 1, qr_policy);
+  text += section("QR factorization, other batches", "As for LU.", 4, tiny, 4, qr_class_policy);
+  for (const auto& [title, columns] : {std::pair{"Triangular solves, one right-hand side", 1},
+                                       {"Triangular solves, 2 to 4 right-hand sides", 4},
+                                       {"Triangular solves, 5 to 16 right-hand sides", 16},
+                                       {"Triangular solves, more right-hand sides", 17}})
+    text += section(
+        title, "`getrs` and `potrs`.", 1, largest, 1,
+        [columns = columns](Device device, ScalarType s, int n) { return triangular_policy(device, s, n, columns); });
+  text += section(
+      "Set-up",
+      "`BlockJacobi`: extraction, equilibration and inversion. Where all blocks of a launch have one order, some "
+      "orders have a kernel of their own; all others go to the next multiple of 4.",
+      1, largest, 1, setup_policy);
+  text += apply_section("Apply", "`BlockJacobi::apply` to one vector, blocks in full.", {});
+  text += apply_section("Apply, bf16 and fp16", "One vector, blocks in 16 bits, all of one order.",
+                        {Format::bf16, 1, false, true});
+  text += apply_section("Apply, packed", "One vector, packed triangles.", {Format::packed});
+  text += apply_section("Apply, several columns", "Blocks in full.", {Format::full, 8});
+  return text;
+}
+
+}  // namespace blockjacobi::test

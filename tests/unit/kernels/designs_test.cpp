@@ -1,0 +1,80 @@
+#include "unit/kernels/designs_table.hpp"
+
+#include "kernels/cholesky/policy.hpp"
+#include "kernels/inverse/policy.hpp"
+#include "kernels/lu/policy.hpp"
+#include "kernels/qr/policy.hpp"
+#include "kernels/setup/policy.hpp"
+#include "kernels/triangular/policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace blockjacobi::kernels {
+namespace {
+
+constexpr ScalarType scalars[] = {ScalarType::s, ScalarType::d, ScalarType::c, ScalarType::z};
+
+TEST(Designs, PageSaysWhatThePoliciesSay) {
+  std::ifstream file(BLOCKJACOBI_SOURCE_DIR "/docs/kernels/designs.md");
+  ASSERT_TRUE(file) << "docs/kernels/designs.md is not there";
+  std::stringstream page;
+  page << file.rdbuf();
+  std::istringstream lines(page.str()), expected_lines(test::designs_table());
+  std::string line, expected;
+  for (int number = 1; std::getline(expected_lines, expected); ++number) {
+    ASSERT_TRUE(std::getline(lines, line)) << "the page ends before line " << number;
+    ASSERT_EQ(line, expected) << "line " << number << ": print_designs > docs/kernels/designs.md";
+  }
+  EXPECT_FALSE(std::getline(lines, line)) << "the page goes on: " << line;
+}
+
+TEST(Designs, ThreadBlocksWorkOnLargeOrdersAlone) {
+  for (const ScalarType scalar : scalars)
+    for (int n = 1; n <= largest_order; ++n) {
+      const bool large = n > largest_tiny_order;
+      EXPECT_EQ(lu_policy(h200, scalar, n).design >= LuDesign::cta_shared, large) << n;
+      EXPECT_EQ(inverse_policy(h200, scalar, n).design >= InverseDesign::cta_whole, large) << n;
+      EXPECT_EQ(cholesky_policy(h200, scalar, n).design == CholeskyDesign::cta, large) << n;
+      EXPECT_EQ(qr_policy(h200, scalar, n).design == QrDesign::cta, large) << n;
+      EXPECT_EQ(setup_policy(h200, scalar, n).design == SetupDesign::cta, large) << n;
+      EXPECT_EQ(triangular_policy(h200, scalar, n, 1).design != TriangularDesign::lanes, large) << n;
+    }
+}
+
+TEST(Designs, TeamsHaveALaneForEachRow) {
+  for (const ScalarType scalar : scalars)
+    for (int n = 1; n <= largest_tiny_order; ++n) {
+      const LuPolicy lu = lu_policy(h200, scalar, n);
+      if (lu.design == LuDesign::team_rows) {
+        EXPECT_GE(lu.lanes * lu.rows, n);
+      }
+      const InversePolicy inverse = inverse_policy(h200, scalar, n);
+      if (inverse.design == InverseDesign::team_rows) {
+        EXPECT_GE(inverse.lanes * inverse.rows, n);
+      }
+      const SetupPolicy setup = setup_policy(h200, scalar, n);
+      if (setup.design == SetupDesign::team) {
+        EXPECT_GE(setup.lanes * setup.rows, n);
+      }
+      EXPECT_LE(lu.lanes, 32);
+    }
+}
+
+TEST(Designs, WarpsHaveAThreadForEachRow) {
+  for (const ScalarType scalar : scalars)
+    for (int n = largest_tiny_order + 1; n <= largest_order; ++n) {
+      const InversePolicy inverse = inverse_policy(h200, scalar, n);
+      EXPECT_GE(32 * inverse.warps, n);
+      EXPECT_GE(32 * inverse_from_lu_policy(h200, scalar, n).warps, n);
+      const LuPolicy lu = lu_policy(h200, scalar, n);
+      EXPECT_GE(32 * lu.warps * (lu.design == LuDesign::cta_shared ? lu.rows : 1), n);
+      for (const int columns : {1, 4, 16, 17}) EXPECT_GE(32 * triangular_policy(h200, scalar, n, columns).warps, n);
+    }
+}
+
+}  // namespace
+}  // namespace blockjacobi::kernels
