@@ -12,6 +12,7 @@ Patterns are those of a shell, over the names of --gtest_list_tests; "#" begins 
 """
 
 import fnmatch
+import os
 import pathlib
 import subprocess
 import sys
@@ -58,9 +59,9 @@ def matching(patterns, names):
 
 
 def tests_of(program, pattern="*"):
-    """Names of the tests of a GoogleTest program that match."""
+    """Names of the tests of a GoogleTest program that match; on CUDA, of one that runs on either backend."""
     answer = subprocess.run([program, "--gtest_list_tests", f"--gtest_filter={pattern}"], capture_output=True,
-                            text=True, check=False)
+                            text=True, check=False, env={**os.environ, "BLOCKJACOBI_TEST_BACKEND": "cuda"})
     if answer.returncode != 0:
         raise SystemExit(f"{program}: cannot list its tests: {answer.stdout}{answer.stderr}")
     names, suite = [], ""

@@ -2,28 +2,39 @@
 # that --gtest_filter takes. PROGRAM, PREFIX, LABELS (with commas), OUTPUT.
 #
 # why not gtest_discover_tests: of CMake 3.25, it loses all labels but the first, and the names given to typed suites.
-execute_process(COMMAND "${PROGRAM}" --gtest_list_tests OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
-
-# Without the comments only names are left.
-string(REGEX REPLACE " +#[^\n]*" "" listing "${listing}")
-string(REGEX REPLACE "Running main[^\n]*\n" "" listing "${listing}")
-string(REGEX MATCHALL "[^\n]+" lines "${listing}")
 string(REPLACE "," ";" labels "${LABELS}")
 
 set(script "")
-foreach(line IN LISTS lines)
-  if(NOT line MATCHES "^  (.+)$")
-    set(suite "${line}")
-    continue()
-  endif()
-  set(name "${suite}${CMAKE_MATCH_1}")
-  string(APPEND script "add_test(\"${PREFIX}/${name}\" \"${PROGRAM}\" \"--gtest_filter=${name}\")\n")
-  string(APPEND script "set_tests_properties(\"${PREFIX}/${name}\" PROPERTIES LABELS \"${labels}\" TIMEOUT 600 "
-                       "SKIP_REGULAR_EXPRESSION [==[\\[  SKIPPED \\]]==] "
-                       # Several tests at once share the cores: waiting threads leave them to the others.
-                       "ENVIRONMENT OMP_WAIT_POLICY=passive)\n")
-  if(name MATCHES "DISABLED_")
-    string(APPEND script "set_tests_properties(\"${PREFIX}/${name}\" PROPERTIES DISABLED TRUE)\n")
-  endif()
-endforeach()
+# Adds the tests of PROGRAM on that backend, of those that exist for several; `pattern` as --gtest_filter has it.
+function(add_tests_on backend pattern)
+  execute_process(
+    COMMAND "${CMAKE_COMMAND}" -E env "BLOCKJACOBI_TEST_BACKEND=${backend}" "${PROGRAM}" --gtest_list_tests
+            "--gtest_filter=${pattern}"
+    OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
+  # Without the comments only names are left.
+  string(REGEX REPLACE " +#[^\n]*" "" listing "${listing}")
+  string(REGEX REPLACE "Running main[^\n]*\n" "" listing "${listing}")
+  string(REGEX MATCHALL "[^\n]+" lines "${listing}")
+  foreach(line IN LISTS lines)
+    if(NOT line MATCHES "^  (.+)$")
+      set(suite "${line}")
+      continue()
+    endif()
+    set(name "${suite}${CMAKE_MATCH_1}")
+    string(APPEND script "add_test(\"${PREFIX}/${name}\" \"${PROGRAM}\" \"--gtest_filter=${name}\")\n")
+    string(APPEND script "set_tests_properties(\"${PREFIX}/${name}\" PROPERTIES LABELS \"${labels}\" TIMEOUT 600 "
+                         "SKIP_REGULAR_EXPRESSION [==[\\[  SKIPPED \\]]==] "
+                         # Several tests at once share the cores: waiting threads leave them to the others.
+                         "ENVIRONMENT \"OMP_WAIT_POLICY=passive;BLOCKJACOBI_TEST_BACKEND=${backend}\")\n")
+    if(name MATCHES "DISABLED_")
+      string(APPEND script "set_tests_properties(\"${PREFIX}/${name}\" PROPERTIES DISABLED TRUE)\n")
+    endif()
+  endforeach()
+  set(script "${script}" PARENT_SCOPE)
+endfunction()
+
+add_tests_on(host "*")
+if("cuda" IN_LIST labels)
+  add_tests_on(cuda "*/cuda_?.*")
+endif()
 file(WRITE "${OUTPUT}" "${script}")

@@ -82,7 +82,7 @@ TYPED_TEST(BatchedOnBackend, MisuseOfOneOperand) {
               v.count = offset_t{1} << 60;
             }),
             "batched::getrf: a: 1152921504606846976 pointers exceed the address space");
-  if (TypeParam::kind == BackendKind::cuda) {  // where the pointers are not read
+  if (backend_kind() == BackendKind::cuda) {  // where the pointers are not read
     EXPECT_EQ(spoilt([&](auto& v) {
                 v.data = nullptr;
                 v.pointers = pointers;

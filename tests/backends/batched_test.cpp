@@ -14,11 +14,7 @@ TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
 /// What needs memory rather than a scalar: 8 GB of address space, of which the host touches two pages.
 template <class Case>
 class BatchedFarApartOnBackend : public BackendTest<Case> {};
-#if defined(BLOCKJACOBI_TEST_CUDA)
-using FloatCases = ::testing::Types<BackendCase<BackendKind::host, float>, BackendCase<BackendKind::cuda, float>>;
-#else
-using FloatCases = ::testing::Types<BackendCase<BackendKind::host, float>>;
-#endif
+using FloatCases = ::testing::Types<BackendCase<float>>;
 TYPED_TEST_SUITE(BatchedFarApartOnBackend, FloatCases, BackendCaseName);
 
 /// Batches of 2 x 2 matrices [d 1; 1 d] with d = 2, 3, 4, ...; all functions on each.

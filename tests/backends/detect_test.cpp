@@ -10,11 +10,7 @@ namespace {
 /// Detection reads patterns: one scalar stands for all.
 template <class Case>
 class DetectOnBackend : public BackendTest<Case> {};
-#if defined(BLOCKJACOBI_TEST_CUDA)
-using PatternCases = ::testing::Types<BackendCase<BackendKind::host, double>, BackendCase<BackendKind::cuda, double>>;
-#else
-using PatternCases = ::testing::Types<BackendCase<BackendKind::host, double>>;
-#endif
+using PatternCases = ::testing::Types<BackendCase<double>>;
 TYPED_TEST_SUITE(DetectOnBackend, PatternCases, BackendCaseName);
 
 /// The columns of each row, in any order and number.

@@ -145,7 +145,7 @@ TYPED_TEST(EnqueuedSolveOnBackend, NaNOfThePreconditionerDoesNotReachTheSolution
 /// the limit is.
 TYPED_TEST(EnqueuedSolveOnBackend, TheHostComputesNothingAfterTheStop) {
   using T = typename TypeParam::Scalar;
-  if (TypeParam::kind != BackendKind::host) GTEST_SKIP() << "CUDA enqueues every iteration";
+  if (backend_kind() != BackendKind::host) GTEST_SKIP() << "CUDA enqueues every iteration";
   System<T> s(this->make_backend(), grid_matrix<T>(10), 5);
   int products = 0, applications = 0;
   const LinearOperator<T> A(

@@ -290,7 +290,7 @@ TYPED_TEST(PropertyOnBackend, AdaptiveKeepsItsPromise) {
 
 TYPED_TEST(PropertyOnBackend, EqualBitsWithAnyNumberOfThreads) {
   using T = typename TypeParam::Scalar;
-  const bool host = TypeParam::kind == BackendKind::host;
+  const bool host = backend_kind() == BackendKind::host;
   this->for_seeds([&](std::uint64_t seed) {
     RandomSystem<T> system(seed);
     Random& random = system.random();

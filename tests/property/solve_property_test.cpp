@@ -108,7 +108,7 @@ TYPED_TEST(SolvePropertyOnBackend, ConvergedMeansASmallResidual) {
 
 TYPED_TEST(SolvePropertyOnBackend, EqualBitsWithAnyNumberOfThreads) {
   using T = typename TypeParam::Scalar;
-  const bool host = TypeParam::kind == BackendKind::host;
+  const bool host = backend_kind() == BackendKind::host;
   this->for_seeds([&](std::uint64_t seed) {
     RandomSystem<T> system(seed, {.definite = true});
     Random& random = system.random();

@@ -4,34 +4,39 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace blockjacobi::test {
 
-/// One test body for every backend and scalar: TYPED_TEST_SUITE(Name, BackendCases, BackendCaseName).
-template <BackendKind Kind, Scalar T>
+/// The backend of a run, the same for all tests of a program: BLOCKJACOBI_TEST_BACKEND, host or cuda; host if it is not
+/// set.
+inline BackendKind backend_kind() {
+  static const BackendKind kind = [] {
+    const char* name = std::getenv("BLOCKJACOBI_TEST_BACKEND");
+    if (name == nullptr || std::string_view(name) == "host") return BackendKind::host;
+    if (std::string_view(name) == "cuda") return BackendKind::cuda;
+    std::fprintf(stderr, "BLOCKJACOBI_TEST_BACKEND is %s, must be host or cuda\n", name);
+    std::exit(2);
+  }();
+  return kind;
+}
+
+/// One test body for every scalar, on the backend of the run: TYPED_TEST_SUITE(Name, BackendCases, BackendCaseName).
+template <Scalar T>
 struct BackendCase {
-  static constexpr BackendKind kind = Kind;
   using Scalar = T;
 };
 
-#if defined(BLOCKJACOBI_TEST_CUDA)
-using BackendCases =
-    ::testing::Types<BackendCase<BackendKind::host, float>, BackendCase<BackendKind::host, double>,
-                     BackendCase<BackendKind::host, std::complex<float>>,
-                     BackendCase<BackendKind::host, std::complex<double>>, BackendCase<BackendKind::cuda, float>,
-                     BackendCase<BackendKind::cuda, double>, BackendCase<BackendKind::cuda, std::complex<float>>,
-                     BackendCase<BackendKind::cuda, std::complex<double>>>;
-#else
-using BackendCases = ::testing::Types<BackendCase<BackendKind::host, float>, BackendCase<BackendKind::host, double>,
-                                      BackendCase<BackendKind::host, std::complex<float>>,
-                                      BackendCase<BackendKind::host, std::complex<double>>>;
-#endif
+using BackendCases = ::testing::Types<BackendCase<float>, BackendCase<double>, BackendCase<std::complex<float>>,
+                                      BackendCase<std::complex<double>>>;
 
 struct BackendCaseName {
   template <class Case>
   static std::string GetName(int) {
-    return std::string(Case::kind == BackendKind::host ? "host_" : "cuda_") +
+    return std::string(backend_kind() == BackendKind::host ? "host_" : "cuda_") +
            to_char(scalar_type<typename Case::Scalar>);
   }
 };
@@ -43,10 +48,10 @@ class BackendTest : public ::testing::Test {
   using Value = typename Case::Scalar;
 
   void SetUp() override {
-    if (Case::kind == BackendKind::cuda && !Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
+    if (backend_kind() == BackendKind::cuda && !Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
   }
 
-  static Backend make_backend() { return Case::kind == BackendKind::host ? Backend::host() : Backend::cuda(); }
+  static Backend make_backend() { return backend_kind() == BackendKind::host ? Backend::host() : Backend::cuda(); }
 
   /// object.apply(input), through arrays of the backend.
   template <class Object>

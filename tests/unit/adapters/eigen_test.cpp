@@ -1,6 +1,5 @@
 #include <blockjacobi/adapters/eigen.hpp>
 
-#include "backend/backend_impl.hpp"
 #include "support/backends.hpp"
 #include "support/messages.hpp"
 
@@ -316,41 +315,6 @@ TYPED_TEST(EigenAdapterOnBackend, SingularBlocksAreANumericalIssueUnlessReplaced
   EigenBlockJacobi<T> too_large;
   EXPECT_THROW(too_large.setMaxBlockSize(max_block_size + 1).compute(matrix), InvalidArgument);
 }
-
-#if defined(BLOCKJACOBI_TEST_CUDA)
-/// Counts what a backend on the stream of another one allocates there.
-class CountingResource final : public MemoryResource {
- public:
-  explicit CountingResource(const Backend& owner) : owner_(owner) {}
-  void* allocate(std::size_t bytes, CUstream_st*) override {
-    ++calls;
-    return owner_.impl().allocate(bytes);
-  }
-  void deallocate(void* pointer, std::size_t bytes, CUstream_st*) noexcept override {
-    owner_.impl().deallocate(pointer, bytes);
-  }
-  int calls = 0;
-
- private:
-  Backend owner_;
-};
-
-TEST(EigenAdapterOnCuda, SolvesAndRefreshesAllocateNothing) {
-  if (!Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
-  const Backend owner = Backend::cuda();
-  const auto resource = std::make_shared<CountingResource>(owner);
-  EigenBlockJacobi<double> preconditioner;
-  preconditioner.setBackend(Backend::cuda(0, owner.stream(), resource)).compute(grid_matrix<double>(6));
-  preconditioner.factorize(grid_matrix<double>(6));
-  const int before = resource->calls;
-  ASSERT_GT(before, 0);
-  Eigen::VectorXd x = right_hand_side<double>(preconditioner.rows());
-  for (int i = 0; i < 3; ++i) x = preconditioner.solve(x);
-  preconditioner.factorize(grid_matrix<double>(6));
-  EXPECT_EQ(resource->calls, before);
-  EXPECT_TRUE(x.allFinite());
-}
-#endif
 
 }  // namespace
 }  // namespace blockjacobi::test
