@@ -2,6 +2,7 @@
 # that --gtest_filter takes. PROGRAM, PREFIX, LABELS (with commas), OUTPUT.
 #
 # why not gtest_discover_tests: of CMake 3.25, it loses all labels but the first, and the names given to typed suites.
+cmake_policy(VERSION 3.25)
 string(REPLACE "," ";" labels "${LABELS}")
 
 set(script "")
