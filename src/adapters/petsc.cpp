@@ -19,11 +19,20 @@ static_assert(Scalar<PetscScalar>, "blockjacobi: PETSc was configured with a pre
 
 constexpr auto success = static_cast<PetscErrorCode>(0);
 
+/// Blocks of rows that need not be neighbours: the matrix and the vectors of an application, renumbered.
+struct Clusters {
+  Permutation permutation;
+  PermutedMatrix<PetscScalar> matrix;
+  std::vector<PetscScalar> r, z;
+};
+
 /// What a PC of this type holds on a rank.
 struct State {
   Options options;
   LocalMatrix matrix;
   std::optional<Backend> backend;
+  std::optional<BlockPartition> stated;  ///< by options or matrix
+  std::optional<Clusters> clusters;      ///< with -pc_blockjacobi_clusters
   std::optional<BlockJacobi<PetscScalar>> M;
   bool agreed = false;  ///< whether the ranks know of the others' failures
   PetscInt analyses = 0;
@@ -106,31 +115,73 @@ PetscErrorCode stated_partition(PC pc, std::optional<BlockPartition>* partition)
   PetscFunctionReturn(success);
 }
 
+/// Blocks of the renumbered matrix, which keeps the nodes that were stated whole.
+BlockPartition find_clusters(State& state) {
+  const LocalMatrix::View& view = state.matrix.view();
+  if (view.space != MemorySpace::host)
+    throw Unavailable("blockjacobi: -pc_blockjacobi_clusters needs a matrix on the host, this one lies on the device");
+  const auto max_size = static_cast<index_t>(state.options.max_size);
+  auto [permutation, blocks] =
+      state.stated ? BlockPartition::clusters(view, *state.stated, max_size) : BlockPartition::clusters(view, max_size);
+  PermutedMatrix<PetscScalar> matrix(view, permutation);
+  const auto rows = static_cast<std::size_t>(view.rows);
+  state.clusters.emplace(Clusters{std::move(permutation), std::move(matrix), std::vector<PetscScalar>(rows),
+                                  std::vector<PetscScalar>(rows)});
+  return blocks;
+}
+
+/// Finds blocks where none are stated, and analyses the pattern.
+void analyze(State& state) {
+  BlockJacobiOptions options;
+  options.singular = state.options.singular;
+  options.storage = state.options.storage;
+  options.accuracy = static_cast<double>(state.options.accuracy);
+  options.l1 = state.options.l1 == PETSC_TRUE;
+  options.check_pattern = false;  // PETSc says when it changes
+  const auto analyze_view = [&](const auto& view, const BlockPartition& partition) {
+    state.M.emplace(BlockJacobi<PetscScalar>::analyze(*state.backend, view, partition, options));
+  };
+  state.M.reset();
+  state.clusters.reset();
+  const LocalMatrix::View& view = state.matrix.view();
+  if (state.options.clusters) {
+    const BlockPartition blocks = find_clusters(state);
+    analyze_view(state.clusters->matrix.view(), blocks);
+  } else if (state.stated) {
+    analyze_view(view, *state.stated);
+  } else {
+    analyze_view(view, BlockPartition::detect(*state.backend, view, static_cast<index_t>(state.options.max_size)));
+  }
+  ++state.analyses;
+}
+
 /// Analyses the pattern anew unless it is known, and inverts the blocks.
 PetscErrorCode invert(PC pc, bool same_pattern) {
   State& state = state_of(pc);
+  std::optional<BlockPartition> stated;
   PetscFunctionBegin;
   PetscCall(choose_backend(state));
-  const LocalMatrix::View& view = state.matrix.view();
-  std::optional<BlockPartition> stated;
   PetscCall(stated_partition(pc, &stated));
-  if (!state.M || !same_pattern || (stated && !(*stated == state.M->partition()))) {
-    state.M.reset();
-    const BlockPartition partition =
-        stated ? std::move(*stated)
-               : BlockPartition::detect(*state.backend, view, static_cast<index_t>(state.options.max_size));
-    BlockJacobiOptions options;
-    options.singular = state.options.singular;
-    options.storage = state.options.storage;
-    options.accuracy = static_cast<double>(state.options.accuracy);
-    options.l1 = state.options.l1 == PETSC_TRUE;
-    options.check_pattern = false;  // PETSc says when it changes
-    state.M.emplace(BlockJacobi<PetscScalar>::analyze(*state.backend, view, partition, options));
-    ++state.analyses;
+  if (!state.M || !same_pattern || stated != state.stated) {
+    state.stated = std::move(stated);
+    analyze(state);
   }
-  state.M->refresh(view.values, view.nnz, view.space);
+  const LocalMatrix::View& view = state.matrix.view();
+  if (state.clusters) {
+    state.clusters->matrix.update({view.values, static_cast<std::size_t>(view.nnz)});
+    const auto permuted = state.clusters->matrix.view();
+    state.M->refresh(permuted.values, permuted.nnz, permuted.space);
+  } else {
+    state.M->refresh(view.values, view.nnz, view.space);
+  }
   ++state.setups;
   PetscFunctionReturn(success);
+}
+
+/// With the numbers that rows have in PETSc's matrix on this rank.
+BlockJacobiReport report_of(const State& state) {
+  BlockJacobiReport report = state.M->report();
+  return state.clusters ? in_original_rows(std::move(report), state.clusters->permutation) : report;
 }
 
 /// The reason for which this rank cannot go on, and the block to blame.
@@ -143,7 +194,7 @@ PCFailedReason failure_of(const State& state, std::string* message) {
     }
   }
   if (state.options.singular != SingularPolicy::fail || state.M->defects() == 0) return PC_NOERROR;
-  const BlockDefect first = state.M->report().defects.front();
+  const BlockDefect first = report_of(state).defects.front();
   *message = describe(first);
   return first.info > 0 ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER;
 }
@@ -196,6 +247,15 @@ PetscErrorCode set_up_on_blocks(PC pc) {
   PetscFunctionReturn(success);
 }
 
+/// z = P^T op(M^-1) P r.
+void apply_clusters(const BlockJacobi<PetscScalar>& M, Clusters& clusters, const PetscScalar* r, PetscScalar* z,
+                    Op op) {
+  const auto order = clusters.permutation.order();
+  for (std::size_t k = 0; k < order.size(); ++k) clusters.r[k] = r[order[k]];
+  M.apply(clusters.r, clusters.z, op);
+  for (std::size_t k = 0; k < order.size(); ++k) z[order[k]] = clusters.z[k];
+}
+
 PetscErrorCode apply_op(PC pc, Vec x, Vec y, Op op) {
   PetscFunctionBegin;
   PetscCheck(state_of(pc).M, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "blockjacobi: PCSetUp() did not succeed");
@@ -208,7 +268,10 @@ PetscErrorCode apply_op(PC pc, Vec x, Vec y, Op op) {
   const MemorySpace space = M.backend().memory_space();
   const auto apply = [&](const PetscScalar* r, PetscScalar* z) {
     return translated([&] {
-      M.apply({r, M.rows(), space}, {z, M.rows(), space}, op);
+      if (state_of(pc).clusters)
+        apply_clusters(M, *state_of(pc).clusters, r, z, op);
+      else
+        M.apply({r, M.rows(), space}, {z, M.rows(), space}, op);
       return success;
     });
   };
@@ -256,7 +319,7 @@ PetscErrorCode total(PC pc, const BlockJacobiReport& r, Totals* totals) {
 
 PetscErrorCode view_report(PC pc, PetscViewer viewer) {
   const State& state = state_of(pc);
-  const BlockJacobiReport report = state.M->report();
+  const BlockJacobiReport report = report_of(state);
   Totals t;
   PetscMPIInt ranks = 1, rank = 0;
   PetscViewerFormat format;
@@ -290,7 +353,9 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &is_ascii));
   if (!is_ascii) PetscFunctionReturn(success);
-  if (o.size > 0)
+  if (o.clusters)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  clusters of at most %" PetscInt_FMT " rows\n", o.max_size));
+  else if (o.size > 0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt_FMT " rows\n", o.size));
   else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s, detected ones have at most %" PetscInt_FMT " rows\n",
@@ -307,6 +372,7 @@ PetscErrorCode reset(PC pc) {
   State& state = state_of(pc);
   PetscFunctionBegin;
   state.M.reset();
+  state.clusters.reset();
   state.backend.reset();
   PetscCall(state.matrix.reset());
   PetscFunctionReturn(success);

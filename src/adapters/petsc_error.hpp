@@ -17,6 +17,8 @@ PetscErrorCode translated(F&& f) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s", e.what());
   } catch (const BackendUnavailable& e) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "%s", e.what());
+  } catch (const Unavailable& e) {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "%s", e.what());
   } catch (const CudaError& e) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", e.what());
   } catch (const std::bad_alloc&) {

@@ -30,8 +30,10 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
   PetscCall(PetscOptionsInt("-pc_blockjacobi_size", "Rows of every block", nullptr, o.size, &o.size, &size_given));
   PetscCall(PetscOptionsBool("-pc_blockjacobi_detect", "Find the blocks from the pattern", nullptr, o.detect, &o.detect,
                              &given));
-  PetscCall(PetscOptionsInt("-pc_blockjacobi_max_size", "The largest block that is detected", nullptr, o.max_size,
-                            &o.max_size, &given));
+  PetscCall(PetscOptionsBool("-pc_blockjacobi_clusters", "Blocks of strongly coupled rows wherever they stand", nullptr,
+                             o.clusters, &o.clusters, &given));
+  PetscCall(PetscOptionsInt("-pc_blockjacobi_max_size", "The largest block or cluster that is found", nullptr,
+                            o.max_size, &o.max_size, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_singular", "What takes the place of a singular block's inverse", nullptr,
                               policies, 5, policies[policy], &policy, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_storage", "How the inverses are stored", nullptr, storages, 6,
@@ -50,6 +52,8 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
              "-pc_blockjacobi_accuracy is %g, must be positive", static_cast<double>(o.accuracy));
   PetscCheck(!(o.detect && o.size > 0), PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_INCOMP,
              "-pc_blockjacobi_size and -pc_blockjacobi_detect exclude each other");
+  PetscCheck(!(o.detect && o.clusters), PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_INCOMP,
+             "-pc_blockjacobi_clusters and -pc_blockjacobi_detect exclude each other");
   o.singular = static_cast<SingularPolicy>(policy);
   o.storage = static_cast<Storage>(storage);
   *options = o;

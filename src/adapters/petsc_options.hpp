@@ -16,6 +16,7 @@ using OptionItems = PetscOptionItems*;
 struct Options {
   PetscInt size = 0;  ///< 0 if not given
   PetscBool detect = PETSC_FALSE;
+  PetscBool clusters = PETSC_FALSE;
   PetscInt max_size = 32;
   SingularPolicy singular = SingularPolicy::fail;
   Storage storage = Storage::full;

@@ -6,7 +6,9 @@
  *   -pc_type blockjacobi            or PCSetType(pc, PCBLOCKJACOBI)
  *   -pc_blockjacobi_size N          blocks of N rows on every rank, the last one shorter if need be
  *   -pc_blockjacobi_detect          blocks from the pattern
- *   -pc_blockjacobi_max_size 32     the largest block that is detected, 1..512
+ *   -pc_blockjacobi_clusters        blocks of strongly coupled rows wherever they stand, on a host matrix alone; the
+ *                                   blocks that size or matrix state stay whole, see BlockPartition::clusters()
+ *   -pc_blockjacobi_max_size 32     the largest block or cluster that is found, 1..512
  *   -pc_blockjacobi_singular fail   fail, identity, scalar_jacobi, shift or pseudo_inverse, see SingularPolicy
  *   -pc_blockjacobi_storage full    full, packed, fp32, bf16, fp16 or adaptive, see Storage
  *   -pc_blockjacobi_accuracy 0.1    of adaptive storage

@@ -74,6 +74,8 @@ TEST(PetscAdapter, WrongOptionsAreErrorsOfPetsc) {
   EXPECT_EQ(code_of("-pc_blockjacobi_max_size 0"), PETSC_ERR_ARG_OUTOFRANGE);
   EXPECT_EQ(code_of("-pc_blockjacobi_threads 0"), PETSC_ERR_ARG_OUTOFRANGE);
   EXPECT_EQ(code_of("-pc_blockjacobi_size 4 -pc_blockjacobi_detect"), PETSC_ERR_ARG_INCOMP);
+  EXPECT_EQ(code_of("-pc_blockjacobi_clusters -pc_blockjacobi_detect"), PETSC_ERR_ARG_INCOMP);
+  EXPECT_EQ(code_of("-pc_blockjacobi_clusters -pc_blockjacobi_size 4 -pc_blockjacobi_max_size 3"), PETSC_ERR_ARG_WRONG);
   EXPECT_NE(code_of("-pc_blockjacobi_size four"), 0);
   EXPECT_NE(code_of("-pc_blockjacobi_singular ignore"), 0);
   EXPECT_NE(code_of("-pc_blockjacobi_storage half"), 0);

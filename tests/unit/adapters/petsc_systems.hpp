@@ -3,6 +3,8 @@
 #include "matrices/generators.hpp"
 #include "support/petsc.hpp"
 
+#include <array>
+
 namespace blockjacobi::test {
 
 inline constexpr const char* cg_options =
@@ -26,11 +28,23 @@ inline System family(matrices::BlockFamily kind, std::vector<index_t> sizes, ind
           BlockPartition::from_offsets(matrices::block_family_offsets(options))};
 }
 
-inline System elasticity() {
+/// A cube of `elements` along each edge, three rows a node.
+inline System elasticity(index_t elements = 6) {
   matrices::ElasticityOptions options;
-  options.elements = {6, 6, 6};
+  options.elements = {elements, elements, elements};
   System system{matrices::elasticity<PetscScalar>(options), {}};
   system.partition = BlockPartition::uniform(system.matrix.rows(), 3);
+  return system;
+}
+
+/// The 7-point stencil of points^3 rows, whose coupling along each axis is given; neighbours along x have neighbouring
+/// rows.
+inline System seven_points(index_t points, std::array<double, 3> anisotropy) {
+  matrices::StencilOptions options;
+  options.grid = {points, points, points};
+  options.anisotropy = anisotropy;
+  System system{matrices::stencil<PetscScalar>(options), {}};
+  system.partition = BlockPartition::uniform(system.matrix.rows(), 1);
   return system;
 }
 
