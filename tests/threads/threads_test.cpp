@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-/// What may be done from several threads at once on host backends. The results must be those of one thread, bit for bit;
-/// built with ThreadSanitizer (preset tsan) the same program shows that nothing is shared without need.
+/// What may be done from several threads at once on host backends. The results must be those of one thread, bit for
+/// bit; built with ThreadSanitizer (preset tsan) the same program shows that nothing is shared without need.
 namespace blockjacobi::test {
 namespace {
 
@@ -116,13 +116,15 @@ TEST(Threads, EverySolver) {
   const SparseMatrix<double> a(Backend::host(2), matrices::stencil<double>({.grid = {9, 8, 7}}));
   const BlockJacobi<double> m(a, BlockPartition::uniform(a.rows(), 7));
   const std::vector<double> b = numbers(a.rows());
+  SolveOptions options;
+  options.rtol = 1e-6;
   using Solver = SolveReport (*)(const LinearOperator<double>&, const Preconditioner<double>&, VectorView<const double>,
                                  VectorView<double>, const SolveOptions&);
   for (const Solver solver : {Solver{cg<double>}, Solver{fcg<double>}, Solver{bicgstab<double>}, Solver{gmres<double>},
                               Solver{fgmres<double>}, Solver{richardson<double>}})
     expect_the_same_in_threads([&](int) {
       std::vector<double> x(b.size());
-      const SolveReport report = solver(a, m, b, x, {.rtol = 1e-6});
+      const SolveReport report = solver(a, m, b, x, options);
       EXPECT_TRUE(report.converged()) << to_text(report);
       return x;
     });
@@ -131,8 +133,7 @@ TEST(Threads, EverySolver) {
 TEST(Threads, Partitions) {
   const CsrMatrix<double> matrix = elastic();
   expect_the_same_in_threads([&](int) { return offsets(BlockPartition::detect(matrix)); });
-  expect_the_same_in_threads(
-      [&](int) { return offsets(BlockPartition::detect(matrix, {.merge = Merge::coupled})); });
+  expect_the_same_in_threads([&](int) { return offsets(BlockPartition::detect(matrix, {.merge = Merge::coupled})); });
   expect_the_same_in_threads([&](int) { return BlockPartition::clusters(matrix, 24).permutation.inverse(); });
   if (BlockPartition::metis_available())
     expect_the_same_in_threads([&](int) { return BlockPartition::metis(matrix, 24).permutation.inverse(); });
