@@ -5,6 +5,7 @@
 #include "core/shared/gmres_recurrence.hpp"
 #include "core/shared/richardson_recurrence.hpp"
 #include "core/shared/stored_blocks_view.hpp"
+#include "core/shared/vector_pass.hpp"
 #include "kernels/device.hpp"
 
 #include <blockjacobi/views.hpp>
@@ -59,6 +60,13 @@ void begin_solve(index_t n, const C* b, const C* r, C* x, const detail::Stopping
 template <class C>
 void end_solve(index_t n, const C* r, const detail::SolveControl* control, SolveStatus* status,
                const ReductionWorkspace& workspace, CUstream_st* stream);
+
+// What any solver can be made of. Masked by state->stop.
+
+/// The sums, the dots, and the step with them; without a step there are no dots.
+template <class C>
+void pass(const detail::VectorPass<C>& pass, detail::ScalarStep step, detail::SolveControl* state,
+          const ReductionWorkspace& workspace, CUstream_st* stream);
 
 // Conjugate gradients. Masked by state->stop.
 

@@ -112,6 +112,12 @@ void CudaKrylovOps<T>::end_solve(index_t n, const T* r, const SolveControl* cont
 }
 
 template <Scalar T>
+void CudaKrylovOps<T>::pass(const VectorPass<C>& pass, ScalarStep step, SolveControl* state) {
+  const DeviceGuard guard(context_.device());
+  kernels::pass(pass, step, state, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
 void CudaKrylovOps<T>::cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
   if (const auto* rows = own_rows(A))

@@ -2,6 +2,7 @@
 
 #include "backend/host_csr.hpp"
 #include "backend/host_rows.hpp"
+#include "core/shared/scalar_steps.hpp"
 
 namespace blockjacobi::detail {
 
@@ -108,6 +109,41 @@ accumulator_t<C> dot_term(C a, C b) {
   return conj(widen(a)) * widen(b);
 }
 
+/// Rows whose sums are taken before any is assigned; few enough for them to stay in the nearest cache.
+constexpr index_t strip = 256;
+
+/// values[i] = element begin + i of the sum, term by term, so that each is a plain loop.
+template <class C>
+void take_sum(const VectorSum<C>& sum, index_t begin, index_t count, C* values) {
+  bool first = true;
+  for (const VectorTerm<C>& term : sum.terms) {
+    if (term.x == nullptr) continue;
+    const C* x = term.x + begin;
+    if (first && term.coefficient == nullptr) {
+      std::copy_n(x, count, values);
+    } else {
+      const C coefficient = term.coefficient != nullptr ? *term.coefficient : from_real<C>(1);
+      if (first)
+        for (index_t i = 0; i < count; ++i) values[i] = coefficient * x[i];
+      else
+        for (index_t i = 0; i < count; ++i) values[i] += coefficient * x[i];
+    }
+    first = false;
+  }
+}
+
+template <class C>
+void assign_sums(const VectorPass<C>& pass, index_t begin, index_t end) {
+  std::array<std::array<C, strip>, VectorPass<C>::max_sums> values;
+  for (; begin < end; begin += strip) {
+    const index_t count = std::min(strip, end - begin);
+    for (std::size_t s = 0; s < values.size(); ++s)
+      if (pass.sums[s].y != nullptr) take_sum(pass.sums[s], begin, count, values[s].data());
+    for (std::size_t s = 0; s < values.size(); ++s)
+      if (pass.sums[s].y != nullptr) std::copy_n(values[s].data(), count, pass.sums[s].y + begin);
+  }
+}
+
 /// M^-1 v, which is v without a preconditioner.
 template <Scalar T>
 const T* preconditioned(const PreconditionerImpl<T>* M, const T* v, T* z) {
@@ -206,6 +242,21 @@ void HostKrylovOps<T>::begin_solve(index_t n, const T* b_, const T* r, T* x, con
 template <Scalar T>
 void HostKrylovOps<T>::end_solve(index_t n, const T* r, const SolveControl* control, SolveStatus* status) {
   *status = detail::end_solve(*control, std::sqrt(squared_norm(n, threads_, compute_cast(r))));
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::pass(const VectorPass<C>& pass, ScalarStep step, SolveControl* state) {
+  if (state->stop != 0) return;
+  const RowChunks chunks(pass.n);
+#pragma omp parallel for num_threads(threads_) schedule(static) if (pass.n > 4096)
+  for (index_t c = 0; c < chunks.count; ++c) assign_sums(pass, chunks.begin(c), chunks.end(c));
+  std::array<accumulator_t<C>, VectorPass<C>::max_dots> dots{};
+  for (std::size_t d = 0; d < dots.size(); ++d)
+    if (pass.dots[d].x != nullptr) dots[d] = dot(pass.n, threads_, pass.dots[d].x, pass.dots[d].y);
+  with_step<C>(step, [&](auto as_struct) {
+    using Step = decltype(as_struct);
+    Step::run(*static_cast<typename Step::State*>(state), dots.data());
+  });
 }
 
 template <Scalar T>

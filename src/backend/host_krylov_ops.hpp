@@ -27,6 +27,7 @@ class HostKrylovOps final : public KrylovOps<T> {
   void begin_solve(index_t n, const T* b, const T* r, T* x, const StoppingRule& rule, const int* failure,
                    SolveControl* control) override;
   void end_solve(index_t n, const T* r, const SolveControl* control, SolveStatus* status) override;
+  void pass(const VectorPass<C>& pass, ScalarStep step, SolveControl* state) override;
 
   void cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) override;
   void cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) override;

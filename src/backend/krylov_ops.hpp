@@ -7,6 +7,7 @@
 #include "core/shared/compute_type.hpp"
 #include "core/shared/gmres_recurrence.hpp"
 #include "core/shared/richardson_recurrence.hpp"
+#include "core/shared/vector_pass.hpp"
 
 #include <blockjacobi/views.hpp>
 
@@ -54,7 +55,8 @@ struct GmresVectors {
 
 /// The phases of the solvers. Scalars live in states in backend memory; every call is enqueued, allocates nothing, and
 /// (but for the first group) does nothing once state->stop (cycle_stop in GMRES) is set. Sums run in an order that
-/// depends on n and the device alone.
+/// depends on n and the device alone. A solver can do with OperatorImpl::apply(), PreconditionerImpl::apply() and
+/// pass(); the phases that are named after one fuse what these would do.
 template <Scalar T>
 class KrylovOps {
  public:
@@ -90,6 +92,9 @@ class KrylovOps {
                            SolveControl* control) = 0;
   /// *status = detail::end_solve() for r = b - A x.
   virtual void end_solve(index_t n, const T* r, const SolveControl* control, SolveStatus* status) = 0;
+
+  /// The sums, the dots, and the step with them; without a step there are no dots.
+  virtual void pass(const VectorPass<compute_t<T>>& pass, ScalarStep step, SolveControl* state) = 0;
 
   /// q = A p, pq = p^H q, cg_step_length.
   virtual void cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
