@@ -32,7 +32,8 @@ CUDA = re.compile(r"^(cu[a-zA-Z_]*\.h|cuda[_a-zA-Z]*\.hp?p?|cuda_[a-z0-9_]+\.h|d
 KERNEL_LAYERS = ("policies", "collectives", "device functions", "launch")
 LAUNCHERS = re.compile(r"^kernels/(\w+/)?launch(_\w+)?\.hpp$")
 CUDA_ERRORS = "kernels/launch/check.hpp"
-ADAPTED = {"include/blockjacobi/adapters/eigen.hpp": "Eigen/", "include/blockjacobi/adapters/petsc.h": "petsc"}
+ADAPTED = {"include/blockjacobi/adapters/dune.hpp": "dune/", "include/blockjacobi/adapters/eigen.hpp": "Eigen/",
+           "include/blockjacobi/adapters/petsc.h": "petsc"}
 # Python's streams meet those of the library in one file.
 PYTHON_STREAMS = "python/src/streams_cuda.cpp"
 USER_FOLDERS = ("examples/", "tests/package/", "matrices/", "python/")
@@ -176,6 +177,8 @@ SAMPLES = (
     ("include/blockjacobi/e.hpp", "<blockjacobi/absent.hpp>", True),
     ("include/blockjacobi/adapters/eigen.hpp", "<Eigen/SparseCore>", False),
     ("include/blockjacobi/adapters/a.hpp", "<Eigen/SparseCore>", True),
+    ("include/blockjacobi/adapters/dune.hpp", "<dune/istl/bvector.hh>", False),
+    ("include/blockjacobi/adapters/eigen.hpp", "<dune/istl/bvector.hh>", True),
     ("include/blockjacobi/adapters/petsc.h", "<petscpc.h>", False),
     ("include/blockjacobi/adapters/b.h", "<petscpc.h>", True),
     ("include/blockjacobi/eigen.hpp", "<Eigen/SparseCore>", True),

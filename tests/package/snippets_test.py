@@ -9,7 +9,7 @@ generator in PATH.
   file NAME       is written to NAME
   run             commands of bash; the first that fails ends the page
   run STATUS      commands of which the last ends with STATUS
-  run if NEED     only where there is NEED: cuda, petsc, petsc4py, plugin (a shared library of the adapter), gnuplot
+  run if NEED     only where there is NEED: cuda, petsc, petsc4py, plugin (a shared library of the adapter), dune, gnuplot
   output          what the commands before it print, but for the numbers
   dry-run         lines of make, which are looked up in the Makefile and not run
   cpp             piece of the program of the page: its pieces follow each other in one main() behind the block
@@ -91,9 +91,17 @@ class Needs:
             return bool(list(self.prefix.rglob("libblockjacobi_petsc.so")))
         if need == "petsc4py":
             return need_of_python("petsc4py") and "plugin" in self
+        if need == "dune":
+            return compiles("#include <dune/istl/preconditioner.hh>")
         if need == "gnuplot":
             return shutil.which("gnuplot") is not None
         raise Failure(f"there is no need {need}")
+
+
+def compiles(source):
+    """Whether the headers that a source asks for are there."""
+    return subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-E", "-x", "c++", "-"], input=source, text=True,
+                          capture_output=True, check=False).returncode == 0
 
 
 def need_of_python(module):
