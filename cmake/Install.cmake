@@ -1,5 +1,7 @@
-# Installs headers, library, CMake package, pkg-config file; exports the build tree as the same CMake package.
+# Installs headers, library, CMake package, pkg-config file; exports the build tree as the same CMake package. The
+# adapter for PETSc is the component petsc, all else the component blockjacobi.
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME blockjacobi)
 
 get_target_property(library_type blockjacobi TYPE)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/blockjacobi")
@@ -57,12 +59,18 @@ if(BLOCKJACOBI_WITH_PETSC)
   install(
     TARGETS blockjacobi_petsc
     EXPORT blockjacobiPetscTargets
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT petsc
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT petsc)
   install(
     EXPORT blockjacobiPetscTargets
     NAMESPACE blockjacobi::
-    DESTINATION "${package_dir}")
+    DESTINATION "${package_dir}"
+    COMPONENT petsc)
+  install(
+    FILES "${PROJECT_SOURCE_DIR}/LICENSE"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/blockjacobi-petsc"
+    RENAME copyright
+    COMPONENT petsc)
   export(
     EXPORT blockjacobiPetscTargets
     NAMESPACE blockjacobi::
@@ -75,6 +83,10 @@ if(BLOCKJACOBI_WITH_METIS)
   install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindMETIS.cmake" DESTINATION "${package_dir}")
 endif()
 install(FILES "${PROJECT_BINARY_DIR}/blockjacobi.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(
+  FILES "${PROJECT_SOURCE_DIR}/LICENSE"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/blockjacobi"
+  RENAME copyright)
 if(TARGET blockjacobi-solve)
   install(TARGETS blockjacobi-solve RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
