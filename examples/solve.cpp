@@ -207,6 +207,7 @@ auto solver_function(Solver solver) {
   switch (solver) {
     case Solver::cg: return &blockjacobi::cg<T>;
     case Solver::fcg: return &blockjacobi::fcg<T>;
+    case Solver::minres: return &blockjacobi::minres<T>;
     case Solver::bicgstab: return &blockjacobi::bicgstab<T>;
     case Solver::gmres: break;
     case Solver::fgmres: return &blockjacobi::fgmres<T>;

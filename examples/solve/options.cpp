@@ -60,6 +60,7 @@ const Choice<std::optional<Solver>>& solvers() {
                                                     {{"auto", {}},
                                                      {"cg", Solver::cg},
                                                      {"fcg", Solver::fcg},
+                                                     {"minres", Solver::minres},
                                                      {"bicgstab", Solver::bicgstab},
                                                      {"gmres", Solver::gmres},
                                                      {"fgmres", Solver::fgmres},
@@ -256,8 +257,8 @@ Options interpret(const Words& words, bool threads_given, Options options) {
 void describe_options(CLI::App& app, Words& words, Options& options) {
   app.add_option("MATRIX", words.matrix, "Matrix Market file, .mtx or .mtx.gz")->required();
   app.add_option("--solver", words.solver,
-                 "auto: cg if the file says symmetric (real) or hermitian, else gmres; cg, fcg (flexible), bicgstab, "
-                 "gmres, fgmres (flexible), richardson")
+                 "auto: cg if the file says symmetric (real) or hermitian, else gmres; cg, fcg (flexible), minres, "
+                 "bicgstab, gmres, fgmres (flexible), richardson")
       ->capture_default_str();
   app.add_option(
          "--blocks", words.blocks,
@@ -310,6 +311,7 @@ const char* to_string(Solver solver) noexcept {
   switch (solver) {
     case Solver::cg: return "cg";
     case Solver::fcg: return "fcg";
+    case Solver::minres: return "minres";
     case Solver::bicgstab: return "bicgstab";
     case Solver::gmres: return "gmres";
     case Solver::fgmres: return "fgmres";

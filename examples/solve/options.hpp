@@ -12,7 +12,7 @@ using blockjacobi::index_t;
 
 inline constexpr const char* program_name = "blockjacobi-solve";
 
-enum class Solver { cg, fcg, bicgstab, gmres, fgmres, richardson };
+enum class Solver { cg, fcg, minres, bicgstab, gmres, fgmres, richardson };
 
 const char* to_string(Solver solver) noexcept;
 

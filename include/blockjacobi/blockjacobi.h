@@ -313,10 +313,10 @@ typedef struct bj_solve_report {
 /* rtol 1e-8, 10000 iterations, restart 30, relaxation 1, nothing else. */
 BJ_API bj_status bj_solve_options_init(bj_solve_options* options);
 /* Preconditioned conjugate gradients and right-preconditioned GMRES(restart); their flexible variants, for functions as
- * operators that change; right-preconditioned BiCGSTAB; damped Richardson iteration. x holds the initial guess and
- * receives the solution; b and x have `size` = rows elements on the host or in the backend's space. M may be null (no
- * preconditioner) and has A's backend and scalar; options may be null. A solve that does not converge is no error: look
- * at report->reason. */
+ * operators that change; MINRES for symmetric (Hermitian) A, indefinite as it may be, and definite M;
+ * right-preconditioned BiCGSTAB; damped Richardson iteration. x holds the initial guess and receives the solution; b
+ * and x have `size` = rows elements on the host or in the backend's space. M may be null (no preconditioner) and has
+ * A's backend and scalar; options may be null. A solve that does not converge is no error: look at report->reason. */
 BJ_API bj_status bj_cg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
                        bj_space space, const bj_solve_options* options, bj_solve_report* report);
 BJ_API bj_status bj_gmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
@@ -324,6 +324,8 @@ BJ_API bj_status bj_gmres(const bj_operator* A, const bj_block_jacobi* M, const 
 BJ_API bj_status bj_fcg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
                         bj_space space, const bj_solve_options* options, bj_solve_report* report);
 BJ_API bj_status bj_fgmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
+                           bj_space space, const bj_solve_options* options, bj_solve_report* report);
+BJ_API bj_status bj_minres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
                            bj_space space, const bj_solve_options* options, bj_solve_report* report);
 BJ_API bj_status bj_bicgstab(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
                              bj_space space, const bj_solve_options* options, bj_solve_report* report);

@@ -136,6 +136,28 @@ template <Scalar T>
                                                  std::type_identity_t<VectorView<T>> x,
                                                  const SolveOptions& options = {});
 
+/// Preconditioned MINRES (Paige and Saunders, 1975) for Hermitian A, indefinite or singular as it may be, and Hermitian
+/// positive definite M; an iteration has one product and one preconditioner application. Iteration k minimizes the norm
+/// of b - A x in M^-1, sqrt(r^H M^-1 r), over x0 + K_k(M^-1 A, M^-1 r0).
+///
+/// With M = I that is ||b - A x||, which never grows. With another M it is not, and ||b - A x|| may grow on the way; it
+/// is ||b - A x|| all the same that history and progress show and that the target is for: the residual itself is kept,
+/// r = s^2 r - c eta v / rho, by a recurrence of its own from the Lanczos vectors and rotations, at the price of one
+/// vector and a dot. Like CG's it is replaced by b - A x where it claims convergence that the recomputed residual does
+/// not show.
+///
+/// For singular A and b in its range x is a solution. For b outside of its range x comes near a least-squares solution;
+/// the solve ends with stagnation where A r is 0 but for rounding, and else x grows until max_iterations. Ends with
+/// indefinite_preconditioner for v^H M^-1 v < 0, breakdown where a denominator is 0. That A and M are Hermitian is not
+/// checked; if they are not, r drifts from b - A x. BlockJacobi of an indefinite A is indefinite as a rule: take the
+/// blocks of a definite matrix near A. Memory: 7 vectors (6 without M). Otherwise as cg().
+template <Scalar T>
+[[nodiscard]] BLOCKJACOBI_EXPORT SolveReport minres(const LinearOperator<T>& A,
+                                                    const std::type_identity_t<Preconditioner<T>>& M,
+                                                    std::type_identity_t<VectorView<const T>> b,
+                                                    std::type_identity_t<VectorView<T>> x,
+                                                    const SolveOptions& options = {});
+
 /// Right-preconditioned BiCGSTAB (van der Vorst, 1992) for general A; an iteration has two products and two
 /// preconditioner applications. Its residual is b - A x, whatever M is, and need not fall monotonically. Where a
 /// denominator vanishes the recurrence begins anew from b - A x as long as that halves the residual, else the solve
@@ -207,6 +229,12 @@ template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
                               std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
                               const SolveOptions& options = {}) {
   return fcg(LinearOperator<T>(A), M, b, x, options);
+}
+template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
+[[nodiscard]] SolveReport minres(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
+                                 std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
+                                 const SolveOptions& options = {}) {
+  return minres(LinearOperator<T>(A), M, b, x, options);
 }
 template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
 [[nodiscard]] SolveReport bicgstab(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,

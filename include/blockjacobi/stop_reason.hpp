@@ -10,9 +10,9 @@ enum class StopReason : int {
   max_iterations,             ///< the limit was reached first
   breakdown,                  ///< a denominator of the recurrence is exactly zero
   indefinite_matrix,          ///< CG: p^H A p < 0
-  indefinite_preconditioner,  ///< CG: r^H M^-1 r < 0
+  indefinite_preconditioner,  ///< CG: r^H M^-1 r < 0; MINRES the same of a Lanczos vector
   nan_or_inf,                 ///< a residual or scalar is not finite
-  stagnation,                 ///< the recurrence claims convergence, the true residual does not follow
+  stagnation,                 ///< the recurrence claims what b - A x does not show; MINRES: A r is 0, r is not
   time_limit,                 ///< SolveOptions::max_seconds
   user_stop,                  ///< the progress callback returned false
   singular_block              ///< the preconditioner has singular blocks under SingularPolicy::fail

@@ -27,7 +27,7 @@ def solve(
     b: Any,
     M: BlockJacobi | None = None,
     *,
-    method: Literal["cg", "fcg", "bicgstab", "gmres", "fgmres", "richardson"] = "cg",
+    method: Literal["cg", "fcg", "minres", "bicgstab", "gmres", "fgmres", "richardson"] = "cg",
     x0: Any = None,
     rtol: float = 1e-8,
     atol: float = 0.0,
@@ -56,8 +56,9 @@ def solve(
         The preconditioner; none if None.
     method : str
         ``"cg"`` for Hermitian positive definite A and M (Hestenes and Stiefel, 1952), ``"fcg"`` its flexible variant
-        (Notay, 2000), ``"bicgstab"`` (van der Vorst, 1992), ``"gmres"`` restarted (Saad and Schultz, 1986) and
-        ``"fgmres"`` its flexible variant (Saad, 1993) for any A, ``"richardson"`` damped.
+        (Notay, 2000), ``"minres"`` for Hermitian A, indefinite as it may be, and definite M (Paige and Saunders, 1975),
+        ``"bicgstab"`` (van der Vorst, 1992), ``"gmres"`` restarted (Saad and Schultz, 1986) and ``"fgmres"`` its
+        flexible variant (Saad, 1993) for any A, ``"richardson"`` damped.
     x0 : array, optional
         Initial guess, copied; zero if None.
     rtol, atol : float

@@ -20,8 +20,9 @@ using Solver = SolveReport (*)(const LinearOperator<T>&, const std::type_identit
                                const SolveOptions&);
 
 template <Scalar T>
-constexpr std::array<std::pair<const char*, Solver<T>>, 6> solvers{{{"cg", &cg<T>},
+constexpr std::array<std::pair<const char*, Solver<T>>, 7> solvers{{{"cg", &cg<T>},
                                                                     {"fcg", &fcg<T>},
+                                                                    {"minres", &minres<T>},
                                                                     {"bicgstab", &bicgstab<T>},
                                                                     {"gmres", &gmres<T>},
                                                                     {"fgmres", &fgmres<T>},

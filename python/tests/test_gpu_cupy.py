@@ -79,7 +79,7 @@ def test_cg_of_cupy():
     assert counts[1] < counts[0]
 
 
-@pytest.mark.parametrize("method", ["cg", "fcg", "bicgstab", "gmres", "fgmres"])
+@pytest.mark.parametrize("method", ["cg", "fcg", "minres", "bicgstab", "gmres", "fgmres"])
 def test_solve(method):
     A = elasticity_like(10, 2)
     b = A @ np.ones(A.shape[0])

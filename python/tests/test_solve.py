@@ -84,7 +84,7 @@ def test_counts_of_scipys_unsymmetric_solvers(solver):
     assert abs(ours.report.iterations - theirs.count) <= max(3, 0.15 * theirs.count)
 
 
-@pytest.mark.parametrize("method", ["cg", "fcg", "bicgstab", "gmres", "fgmres", "richardson"])
+@pytest.mark.parametrize("method", ["cg", "fcg", "minres", "bicgstab", "gmres", "fgmres", "richardson"])
 def test_methods(method, dtype):
     A = elasticity_like(8, 2, dtype)
     if method == "richardson":

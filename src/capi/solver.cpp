@@ -207,6 +207,13 @@ bj_status bj_fcg(const bj_operator* A, const bj_block_jacobi* M, const void* b, 
   });
 }
 
+bj_status bj_minres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
+                    bj_space space, const bj_solve_options* options, bj_solve_report* report) {
+  return guarded("bj_minres", [&] {
+    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return minres(arguments...); });
+  });
+}
+
 bj_status bj_bicgstab(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
                       bj_space space, const bj_solve_options* options, bj_solve_report* report) {
   return guarded("bj_bicgstab", [&] {

@@ -103,9 +103,9 @@ TYPED_TEST(BlockJacobiOnBackend, RefreshWithASingularBlockEndsTheNextSolve) {
   const LinearOperator<T> A(backend, matrix);
   const std::vector<T> b(5, T(1));
   std::vector<T> x(5, T(0));
-  for (const auto& [solve, name] :
-       {std::pair{&cg<T>, "cg"}, std::pair{&fcg<T>, "fcg"}, std::pair{&bicgstab<T>, "bicgstab"},
-        std::pair{&gmres<T>, "gmres"}, std::pair{&fgmres<T>, "fgmres"}, std::pair{&richardson<T>, "richardson"}}) {
+  for (const auto& [solve, name] : {std::pair{&cg<T>, "cg"}, std::pair{&fcg<T>, "fcg"}, std::pair{&minres<T>, "minres"},
+                                    std::pair{&bicgstab<T>, "bicgstab"}, std::pair{&gmres<T>, "gmres"},
+                                    std::pair{&fgmres<T>, "fgmres"}, std::pair{&richardson<T>, "richardson"}}) {
     const SolveReport report = solve(A, m, b, x, SolveOptions{});
     EXPECT_EQ(report.reason, StopReason::singular_block) << name;
     EXPECT_EQ(report.iterations, 0) << name;
@@ -128,8 +128,9 @@ TYPED_TEST(BlockJacobiOnBackend, RefreshWithNanEndsTheNextSolve) {
   const LinearOperator<T> A(backend, matrix);
   const std::vector<T> b(5, T(1));
   std::vector<T> x(5, T(0));
-  for (const auto& [solve, name] : {std::pair{&cg<T>, "cg"}, std::pair{&bicgstab<T>, "bicgstab"},
-                                    std::pair{&gmres<T>, "gmres"}, std::pair{&richardson<T>, "richardson"}}) {
+  for (const auto& [solve, name] :
+       {std::pair{&cg<T>, "cg"}, std::pair{&minres<T>, "minres"}, std::pair{&bicgstab<T>, "bicgstab"},
+        std::pair{&gmres<T>, "gmres"}, std::pair{&richardson<T>, "richardson"}}) {
     const SolveReport report = solve(A, m, b, x, SolveOptions{});
     EXPECT_EQ(report.reason, StopReason::singular_block) << name;
     EXPECT_EQ(x, std::vector<T>(5, T(0))) << name;

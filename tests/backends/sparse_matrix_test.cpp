@@ -213,6 +213,7 @@ TYPED_TEST(SparseMatrixOnBackend, SolversTakeIt) {
   };
   solves([&](auto rhs, auto x) { return cg(A, M, rhs, x, options); });
   solves([&](auto rhs, auto x) { return fcg(A, M, rhs, x, options); });
+  solves([&](auto rhs, auto x) { return minres(A, M, rhs, x, options); });
   solves([&](auto rhs, auto x) { return bicgstab(A, M, rhs, x, options); });
   solves([&](auto rhs, auto x) { return richardson(A, M, rhs, x, options); });
   solves([&](auto rhs, auto x) { return gmres(A, M, rhs, x, options); });

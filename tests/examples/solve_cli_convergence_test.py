@@ -21,10 +21,18 @@ class Convergence(SolveTest):
         self.assertIn("the file does not say symmetric", result.out)
 
     def test_solver_as_asked(self):
-        for solver in ("cg", "fcg", "bicgstab", "gmres", "fgmres", "richardson"):
+        for solver in ("cg", "fcg", "minres", "bicgstab", "gmres", "fgmres", "richardson"):
             result = self.solve(self.laplace(), "--solver", solver)
             self.assert_converged(result)
             self.assertEqual(result.report["solver"], solver)
+
+    def test_minres_takes_an_indefinite_matrix(self):
+        entries = [(i, i, 1.0) for i in range(1, 41)] + [(i + 1, i, 1.3) for i in range(1, 40)]
+        path = self.matrix("i.mtx", entries, 40, symmetry="symmetric")
+        found = {solver: self.solve(path, "--solver", solver, "--blocks", "uniform", "--block-size", 1)
+                 for solver in ("cg", "minres")}
+        self.assertEqual(found["cg"].report["reason"], "indefinite_matrix")
+        self.assert_converged(found["minres"])
 
     def test_larger_blocks_need_fewer_iterations(self):
         iterations = [

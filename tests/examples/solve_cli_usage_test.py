@@ -41,7 +41,7 @@ class BadUsage(SolveTest):
         blocks = self.write("blocks.txt", "0\n144\n")
         self.assert_refused(self.solve(self.laplace(), "--blocks", blocks, "--block-size", 8), "--block-size 8")
         self.assert_refused(self.solve(self.laplace(), "--threads", 2, "--backend", "cuda"), "--threads", "cuda")
-        for solver in ("cg", "fcg", "bicgstab", "richardson"):
+        for solver in ("cg", "fcg", "minres", "bicgstab", "richardson"):
             self.assert_refused(self.solve(self.laplace(), "--restart", 20, "--solver", solver), "--restart", solver)
         self.assert_refused(self.solve(self.laplace(), "--relaxation", 0.5), "--relaxation", "auto")
         for value in (0, -1, "inf", "nan"):

@@ -215,8 +215,8 @@ TEST_P(HostFaults, Solvers) {
   const BlockJacobi<double> M(backend_, sorted_.view(), blocks_);
   const VectorView<const double> b(ones_);
   std::vector<double> x(400);
-  for (const auto solve :
-       {&cg<double>, &fcg<double>, &bicgstab<double>, &gmres<double>, &fgmres<double>, &richardson<double>}) {
+  for (const auto solve : {&cg<double>, &fcg<double>, &minres<double>, &bicgstab<double>, &gmres<double>,
+                           &fgmres<double>, &richardson<double>}) {
     const auto converges = [&] {
       std::fill(x.begin(), x.end(), 0.0);
       EXPECT_TRUE(solve(A, M, b, VectorView<double>(x), {}).converged());

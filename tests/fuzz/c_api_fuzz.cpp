@@ -253,10 +253,10 @@ class Session {
   }
 
   void solve() {
-    static constexpr std::array functions{bj_cg, bj_fcg, bj_gmres, bj_fgmres, bj_bicgstab, bj_richardson};
+    static constexpr std::array functions{bj_cg, bj_fcg, bj_gmres, bj_fgmres, bj_bicgstab, bj_richardson, bj_minres};
     auto options = solve_options();
     bj_solve_report report;
-    const auto function = functions[static_cast<std::size_t>(input_.index(0, 5))];
+    const auto function = functions[static_cast<std::size_t>(input_.index(0, 6))];
     const bj_status status = function(maybe(A_), maybe(M_), maybe(b_.data()), maybe(x_.data()), length(), space(),
                                       maybe(&options), maybe(&report));
     check(status);

@@ -50,7 +50,8 @@ void expect_same_iterations(index_t m) {
   options.restart = 3;
   options.relaxation = 0.2;
   for (const bool preconditioned : {false, true}) {
-    expect_same_iterations<T>(&fcg<T>, laplacian<T>(m), preconditioned, options);
+    for (const auto solve : {&fcg<T>, &minres<T>})
+      expect_same_iterations<T>(solve, laplacian<T>(m), preconditioned, options);
     for (const auto solve : {&bicgstab<T>, &gmres<T>, &fgmres<T>, &richardson<T>})
       expect_same_iterations<T>(solve, convection_diffusion<T>(m), preconditioned, options);
     SolveOptions single = options;

@@ -16,9 +16,9 @@ using SolveFunction = SolveReport (*)(const LinearOperator<T>&, const Preconditi
 
 template <Scalar T>
 SolveFunction<T> any_solver(Random& random) {
-  static constexpr SolveFunction<T> functions[] = {&cg<T>,     &fcg<T>,      &gmres<T>,
+  static constexpr SolveFunction<T> functions[] = {&cg<T>,     &fcg<T>,      &minres<T>,    &gmres<T>,
                                                    &fgmres<T>, &bicgstab<T>, &richardson<T>};
-  return functions[random.index(6)];
+  return functions[random.index(7)];
 }
 
 /// ||b - A x|| in long double, and what rounding in the working precision may change of it.

@@ -148,7 +148,7 @@ TYPED_TEST(HostAllocation, SolverStepsAllocateNothing) {
     return allocations;
   };
   static_cast<void>(count(&cg<T>, 1));  // OpenMP allocates in the first parallel region of a process
-  for (const auto solve : {&cg<T>, &fcg<T>, &bicgstab<T>, &gmres<T>, &fgmres<T>, &richardson<T>}) {
+  for (const auto solve : {&cg<T>, &fcg<T>, &minres<T>, &bicgstab<T>, &gmres<T>, &fgmres<T>, &richardson<T>}) {
     const long few = count(solve, 7);
     EXPECT_GT(few, 0);
     // Of the follow-ups beyond the precision none may run, so the number is small.

@@ -56,6 +56,7 @@ void misuse_of_solvers(const bj_backend* backend) {
   FAILS(bj_gmres(A, NULL, b, x, ROWS, BJ_HOST, NULL, NULL), BJ_INVALID_ARGUMENT, "bj_gmres: report is a null pointer");
   FAILS(bj_gmres(A, NULL, b, x, ROWS, 5, NULL, &report), BJ_INVALID_ARGUMENT, "bj_gmres: space is 5, must be in 0..1");
   CHECK(bj_fcg(NULL, NULL, b, x, ROWS, BJ_HOST, NULL, &report) == BJ_INVALID_ARGUMENT);
+  CHECK(bj_minres(NULL, NULL, b, x, ROWS, BJ_HOST, NULL, &report) == BJ_INVALID_ARGUMENT);
   CHECK(bj_bicgstab(NULL, NULL, b, x, ROWS, BJ_HOST, NULL, &report) == BJ_INVALID_ARGUMENT);
   CHECK(bj_fgmres(NULL, NULL, b, x, ROWS, BJ_HOST, NULL, &report) == BJ_INVALID_ARGUMENT);
   OK(bj_solve_options_init(&options));

@@ -98,11 +98,11 @@ void solve(const bj_backend* backend, bj_scalar scalar, int from_1) {
   /* The other solvers, and those whose status lies in the backend's memory; with the matrix in block rows. */
   typedef bj_status (*solver)(const bj_operator*, const bj_block_jacobi*, const void*, void*, int32_t, bj_space,
                               const bj_solve_options*, bj_solve_report*);
-  const solver solvers[4] = {bj_fcg, bj_bicgstab, bj_fgmres, bj_richardson};
+  const solver solvers[5] = {bj_fcg, bj_minres, bj_bicgstab, bj_fgmres, bj_richardson};
   bj_operator* in_blocks = NULL;
   OK(bj_operator_create_bsr(backend, &matrix, ROWS / NODES, &in_blocks));
   OK(bj_operator_refresh(in_blocks, values, nnz, BJ_HOST));
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 5; ++i) {
     bj_solve_report found;
     memset(x, 0, ROWS * scalar_bytes(scalar));
     OK(solvers[i](in_blocks, M, b, x, ROWS, BJ_HOST, &options, &found));

@@ -59,7 +59,7 @@ TYPED_TEST(TrueResidual, AThirdInSinglePrecisionIsNotSolvedTo1e8) {
   const LinearOperator<T> A(backend, a);
   const BlockJacobi<T> M(backend, a, BlockPartition::uniform(1, 1));
   const bool single = sizeof(real_t<T>) == sizeof(float);
-  for (const auto solve : {&cg<T>, &fcg<T>, &bicgstab<T>, &gmres<T>, &fgmres<T>, &richardson<T>}) {
+  for (const auto solve : {&cg<T>, &fcg<T>, &minres<T>, &bicgstab<T>, &gmres<T>, &fgmres<T>, &richardson<T>}) {
     const std::vector<T> b{T(1)};
     std::vector<T> x(1);
     const SolveReport report = solve(A, M, b, x, {});
@@ -77,7 +77,7 @@ TYPED_TEST(TrueResidual, FromAGuessThatIsFarOff) {
   const LinearOperator<T> by_csr(backend, a), by_bsr(BsrMatrix<T>(backend, a, 2));
   int converged = 0, others = 0;
   for (const LinearOperator<T>& A : {by_csr, by_bsr})
-    for (const auto solve : {&cg<T>, &bicgstab<T>, &gmres<T>})
+    for (const auto solve : {&cg<T>, &minres<T>, &bicgstab<T>, &gmres<T>})
       for (const double start : {0.0, 1e3, 1e5})
         for (const double rtol : {1e-3, 1e-5, 1e-6, 1e-7}) {
           std::vector<T> x(b.size(), T(static_cast<real_t<T>>(start)));
