@@ -1,5 +1,5 @@
 # CPack: `cpack --config build/CPackConfig.cmake` makes archives and, where dpkg is, packages of Debian, of two
-# components: blockjacobi (library, headers, CMake package, programs) and petsc (the adapter).
+# components: blockjacobi (library, headers, CMake package, program) and petsc (the adapter).
 set(CPACK_GENERATOR TGZ)
 find_program(DPKG_DEB_PROGRAM dpkg-deb)
 mark_as_advanced(DPKG_DEB_PROGRAM)
@@ -17,7 +17,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_ALL blockjacobi)
 set(CPACK_COMPONENT_BLOCKJACOBI_DESCRIPTION
-    "Library, headers, CMake package and programs for the inversion and application of the diagonal blocks of sparse matrices")
+    "Library, headers, CMake package and program, which solves systems of Matrix Market files")
 if(BLOCKJACOBI_WITH_PETSC)
   list(APPEND CPACK_COMPONENTS_ALL petsc)
   set(CPACK_COMPONENT_PETSC_DEPENDS blockjacobi)
@@ -40,7 +40,8 @@ if(library_type STREQUAL "STATIC_LIBRARY")
   if(BLOCKJACOBI_WITH_METIS)
     string(APPEND CPACK_DEBIAN_BLOCKJACOBI_PACKAGE_DEPENDS ", libmetis-dev")
   endif()
-  set(CPACK_DEBIAN_PETSC_PACKAGE_DEPENDS "petsc-dev | libpetsc-real-dev | libpetsc-complex-dev, mpi-default-dev, pkg-config")
+  set(CPACK_DEBIAN_PETSC_PACKAGE_DEPENDS
+      "petsc-dev | libpetsc-real-dev | libpetsc-complex-dev, mpi-default-dev, pkg-config")
 endif()
 
 include(CPack)
