@@ -37,7 +37,9 @@ struct BlockCandidate {
   double setup_seconds = 0.0;      ///< predicted: partition, extraction, inversion, start of the solver
   double iteration_seconds = 0.0;  ///< predicted: bytes of an iteration / bandwidth + latency
   bool probed = false;
-  bool failed = false;  ///< the probe broke down or had a singular block: never recommended; false if not probed
+  /// A probe of these blocks, under this name or another, broke down or had a singular block: recommended only if all
+  /// have failed. False if they were not probed.
+  bool failed = false;
   index_t probe_iterations = 0;  ///< iterations of the probe
   double probe_reduction = 1.0;  ///< smallest ||r|| / ||b|| of the probe
   double iterations = 0.0;       ///< predicted; infinity if failed

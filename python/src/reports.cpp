@@ -160,10 +160,10 @@ void bind_suggestion(nb::module_& module) {
       .def_ro("setup_seconds", &BlockCandidate::setup_seconds, "Predicted.")
       .def_ro("iteration_seconds", &BlockCandidate::iteration_seconds, "Predicted.")
       .def_ro("probed", &BlockCandidate::probed, "Whether the solver itself was tried.")
-      .def_ro("failed", &BlockCandidate::failed, "Whether the probe broke down.")
+      .def_ro("failed", &BlockCandidate::failed, "Whether a probe of these blocks broke down.")
       .def_ro("probe_iterations", &BlockCandidate::probe_iterations, "Iterations of the probe.")
       .def_ro("probe_reduction", &BlockCandidate::probe_reduction, "Smallest relative residual of the probe.")
-      .def_ro("iterations", &BlockCandidate::iterations, "Predicted; infinity if the probe failed.")
+      .def_ro("iterations", &BlockCandidate::iterations, "Predicted; infinity if a probe failed.")
       .def_ro("seconds", &BlockCandidate::seconds, "Predicted, set-up and all iterations.")
       .def("__repr__", [](const BlockCandidate& self) { return "<blockjacobi.BlockCandidate: " + self.name + ">"; });
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace blockjacobi {
@@ -152,7 +153,8 @@ class Study {
     if (!(room >= 1.0)) return;
     const detail::ProbeResult result = run(static_cast<index_t>(std::min(room, most_iterations)));
     c.probed = true;
-    c.failed = result.failed;
+    // Other candidates may have the same blocks under another name.
+    for (BlockCandidate& same : candidates()) same.failed = same.failed || (result.failed && same.blocks == c.blocks);
     c.probe_iterations = result.iterations;
     c.probe_reduction = result.reduction;
     set_iterations(c, expected(c));
@@ -194,7 +196,7 @@ class Study {
 
   void predict_unprobed() {
     for (BlockCandidate& c : candidates())
-      if (!c.probed) set_iterations(c, expected(c));
+      if (!c.probed) set_iterations(c, c.failed ? std::numeric_limits<double>::infinity() : expected(c));
   }
 
   static void set_iterations(BlockCandidate& c, double iterations) {

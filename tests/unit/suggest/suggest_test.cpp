@@ -127,6 +127,26 @@ TEST(Suggest, AFailedProbeIsNotRecommendedWhereTheOtherGainedNothing) {
   EXPECT_GT(failed, 0) << "no probe failed alone";
 }
 
+TEST(Suggest, BlocksThatFailedFailUnderEveryName) {
+  // Coupled so weakly that coupled blocks are those of scalar Jacobi; mostly negative.
+  std::vector<Triplet<double>> entries;
+  for (index_t i = 0; i < 400; ++i) {
+    entries.push_back({i, i, i % 8 == 0 ? 1.0 : -1.0});
+    entries.push_back({i, (i + 100) % 400, 1e-3});
+  }
+  const Suggestion s =
+      suggest(Backend::host(), CsrMatrix<double>::from_triplets(400, 400, entries), {.probe_share = 1.0});
+  const BlockCandidate& scalar = s.candidates.front();
+  ASSERT_TRUE(scalar.failed) << to_text(s);
+  int names = 0;
+  for (const BlockCandidate& c : s.candidates) {
+    EXPECT_TRUE(!(c.blocks == scalar.blocks) || c.failed) << c.name;
+    names += c.blocks == scalar.blocks;
+  }
+  EXPECT_GT(names, 1);
+  EXPECT_FALSE(s.best().failed) << to_text(s);
+}
+
 TEST(Suggest, TheFasterOfTwoProbesIsRecommended) {
   // Blocks that hold all couplings, and far ones that they do not hold but pay for.
   for (const double near : {-1.0, -1e-3}) {
