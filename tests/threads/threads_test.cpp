@@ -120,8 +120,8 @@ TEST(Threads, EverySolver) {
   options.rtol = 1e-6;
   using Solver = SolveReport (*)(const LinearOperator<double>&, const Preconditioner<double>&, VectorView<const double>,
                                  VectorView<double>, const SolveOptions&);
-  for (const Solver solver : {Solver{cg<double>}, Solver{fcg<double>}, Solver{bicgstab<double>}, Solver{gmres<double>},
-                              Solver{fgmres<double>}, Solver{richardson<double>}})
+  for (const Solver solver : {Solver{cg<double>}, Solver{fcg<double>}, Solver{minres<double>}, Solver{bicgstab<double>},
+                              Solver{gmres<double>}, Solver{fgmres<double>}, Solver{richardson<double>}})
     expect_the_same_in_threads([&](int) {
       std::vector<double> x(b.size());
       const SolveReport report = solver(a, m, b, x, options);
