@@ -1,15 +1,17 @@
 /// The block-Jacobi preconditioner on the GPU, as records in JSON: products with the inverses in every storage, numeric
-/// set-up from CSR, detection of blocks.
+/// set-up from CSR, detection of blocks, construction from a stencil.
 ///
-///   preconditioner OUT.json [--operations gemv,storage,transposed,columns,mixed,refresh,detect] [--scalars sdcz]
-///                  [--orders 1-32,33,40,...] [--complex-orders ...] [--storage-orders ...] [--gigabytes 2]
+///   preconditioner OUT.json [--operations gemv,storage,transposed,columns,mixed,refresh,detect,construct]
+///                  [--scalars sdcz] [--orders 1-32,33,40,...] [--complex-orders ...] [--storage-orders ...]
+///                  [--gigabytes 2] [--parts] [--fresh-memory]
 ///
 /// The blocks are random numbers; every product is compared with one in extended precision on a few blocks. Times are
-/// medians.
+/// medians; those of construction are the host's.
 #include "batched/orders.hpp"
 #include "batched/report.hpp"
 #include "batched/setup.hpp"
 #include "preconditioner/apply.hpp"
+#include "preconditioner/construct.hpp"
 #include "preconditioner/detect.hpp"
 
 #include <CLI/CLI.hpp>
@@ -25,8 +27,10 @@ struct Options {
   std::string out, orders = "1-32,33,40,48,64,77,96,128,160,190,256,333,512", complex_orders = "4,8,16,24,32,64,128";
   std::string some_orders = "8,12,16,24,32,64,128,256", refresh_orders = "8,16,32";
   std::string scalars = "sdcz";
-  std::vector<std::string> operations{"gemv", "storage", "transposed", "columns", "mixed", "refresh", "detect"};
+  std::vector<std::string> operations{"gemv",  "storage", "transposed", "columns",
+                                      "mixed", "refresh", "detect",     "construct"};
   double gigabytes = 2.0;
+  bool parts = false, fresh_memory = false;
 
   bool has(const std::string& operation) const {
     return std::find(operations.begin(), operations.end(), operation) != operations.end();
@@ -57,10 +61,9 @@ std::vector<ApplyCase> cases_of(const Options& options) {
 template <class T>
 void run(const Options& options, Device& device, Report& report) {
   if (options.scalars.find(blockjacobi::to_char(blockjacobi::scalar_type<T>)) == std::string::npos) return;
-  {
+  if (std::vector<ApplyCase> cases = cases_of<T>(options); !cases.empty()) {
     RandomMemory<T> memory(1.05e9 * options.gigabytes,
                            static_cast<std::size_t>(0.55e9 * options.gigabytes / sizeof(T)));
-    std::vector<ApplyCase> cases = cases_of<T>(options);
     std::stable_sort(cases.begin(), cases.end(), [](const auto& a, const auto& b) { return a.format < b.format; });
     for (const ApplyCase& c : cases) report.add(measure_apply<T>(device, c, memory, options.gigabytes));
   }
@@ -72,13 +75,25 @@ void run(const Options& options, Device& device, Report& report) {
     }
 }
 
+void run_construct(const Options& options, Device& device, Report& report) {
+  if (!options.fresh_memory) keep_freed_memory();
+  for (const blockjacobi::index_t points : {25, 100, 200}) {
+    const Construction construction(device, points);
+    for (const ConstructCase c : {ConstructCase{8}, ConstructCase{8, true}, ConstructCase{3}}) {
+      report.add(construction.measure(c));
+      if (options.parts) construction.print_parts(c, std::cout);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Times the block-Jacobi preconditioner on the GPU.", "preconditioner");
   app.add_option("OUT", options.out, "JSON file")->required();
-  app.add_option("--operations", options.operations, "gemv, storage, transposed, columns, mixed, refresh, detect")
+  app.add_option("--operations", options.operations,
+                 "gemv, storage, transposed, columns, mixed, refresh, detect, construct")
       ->delimiter(',');
   app.add_option("--scalars", options.scalars, "letters out of sdcz")->capture_default_str();
   app.add_option("--orders", options.orders, "orders of gemv, as 1-8,16")->capture_default_str();
@@ -87,6 +102,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--refresh-orders", options.refresh_orders, "orders of refresh")->capture_default_str();
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
+  app.add_flag("--parts", options.parts, "prints what the parts of a construction take");
+  app.add_flag("--fresh-memory", options.fresh_memory, "freed memory leaves the pool between constructions");
   CLI11_PARSE(app, argc, argv);
   try {
     Device device;
@@ -99,6 +116,7 @@ int main(int argc, char** argv) {
       for (const int max_size : {8, 32}) report.add(measure_detect(device, 8, {.max_size = max_size}, 8'000'000));
       report.add(measure_detect(device, 8, {.merge = blockjacobi::Merge::coupled}, 8'000'000));
     }
+    if (options.has("construct")) run_construct(options, device, report);
     report.write(options.out);
     report.print_table(std::cout);
   } catch (const std::exception& error) {

@@ -74,7 +74,7 @@ BENCHMARKS = {
         ["--operations", "lu,inverse,cholesky,qr,spd_inverse", *LARGE],
         ["--operations", "lu,inverse", "--orders", "512", "--batch", "1"],
         ["--operations", "getrs,potrs", "--orders", "64,128,256,512", "--complex-orders", "64,128"]]),
-    "preconditioner": Benchmark("products with inverses in every storage, refresh, detection", "preconditioner", lambda: [[]],
+    "preconditioner": Benchmark("products with inverses in every storage, refresh, detection, construction", "preconditioner", lambda: [[]],
                                 preconditioner.report),
     "solve": Benchmark("iterations of CG and GMRES, products with sparse matrices, whole solves", "solve", lambda: [
         ["--cg", *files(CG), "--gmres", *files(GMRES), "--products", *files(PRODUCTS)]], solve.report, plots.solves),

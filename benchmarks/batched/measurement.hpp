@@ -28,11 +28,12 @@ struct Measurement {
   std::string partition{};  ///< where that matters, and so on
   bool transposed = false;
   int columns = 1;
-  int rows = 0;     ///< of a product of rows x inner and inner x columns
+  int rows = 0;     ///< of a product of rows x inner and inner x columns, or of the matrix
   int inner = 0;    ///< the same
   int streams = 0;  ///< where that is what is studied
   int cores = 0;    ///< of the host, where it works
   std::optional<Energy> energy{};
+  std::string matrix{};  ///< the system, where it has a name
 };
 
 }  // namespace bench

@@ -58,6 +58,7 @@ class Report {
   static std::string describe(const Measurement& m) {
     std::string text = m.storage == "full" ? "" : "  " + m.storage;
     if (!m.partition.empty() && m.partition != "uniform") text += "  " + m.partition;
+    if (!m.matrix.empty()) text += "  " + m.matrix;
     if (m.transposed) text += "  transposed";
     if (m.columns > 1) text += "  " + std::to_string(m.columns) + " columns";
     return text;
@@ -92,6 +93,7 @@ class Report {
     if (!m.partition.empty()) json["partition"] = m.partition;
     if (m.transposed) json["op"] = "transpose";
     if (m.columns > 1) json["columns"] = m.columns;
+    if (!m.matrix.empty()) json["matrix"] = m.matrix;
     if (m.rows > 0) json["rows"] = m.rows;
     if (m.inner > 0) json["inner"] = m.inner;
     if (m.streams > 0) json["streams"] = m.streams;

@@ -2,10 +2,10 @@
 
 A file says where its figures come from (device, driver, nvcc, copy_gbps, read_gbps, sm_clock_mhz, date, program_sha256,
 commit) and has a list of records. One of batched work has operation, implementation, scalar, storage, n (order), batch,
-pattern (moving or dominant rows), time_ms with its quartiles, bytes, batch_bytes, flops, fractions of the copy bandwidth
-and of the floor, error; one of a solver operation, implementation, scalar, storage, matrix, rows, nnz, block, partition,
-solver, iterations, setup_ms, solve_ms, time_ms, bytes, fraction_of_floor, true_residual, reason. What is varied beside
-that stands in fields of its own (VARIED).
+pattern (moving or dominant rows), time_ms with its quartiles, bytes, batch_bytes, flops, fractions of the copy
+bandwidth and of the floor, error, and matrix where that has a name; one of a solver operation, implementation, scalar,
+storage, matrix, rows, nnz, block, partition, solver, iterations, setup_ms, solve_ms, time_ms, bytes, fraction_of_floor,
+true_residual, reason. What is varied beside that stands in fields of its own (VARIED).
 """
 
 import json
@@ -48,7 +48,7 @@ def head(record):
 
 def key_of(record):
     """What a record measures, by the words that name it."""
-    size = ("matrix", "solver", "block") if "solver" in record else ("n", "batch_of_one")
+    size = ("matrix", "solver", "block") if "solver" in record else ("matrix", "n", "batch_of_one")
     record = {**record, "batch_of_one": record.get("batch") == 1 or None}
     return tuple((name, record[name]) for name in ("operation", "implementation", "scalar", "storage", *size, *VARIED)
                  if record.get(name) not in (None, ""))
