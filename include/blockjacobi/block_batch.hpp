@@ -2,43 +2,40 @@
 
 #include <blockjacobi/array.hpp>
 #include <blockjacobi/block_partition.hpp>
-#include <blockjacobi/moved.hpp>
 
+#include <memory>
 #include <vector>
 
 namespace blockjacobi {
 
+namespace detail {
+struct LayoutImpl;
+}
+
 /// Where each block of a partition lies in packed storage: blocks grouped by order, each N x N column-major, back to
 /// back; only the start of a group is padded, to 128 bytes. Known before anything is allocated.
-/// One that was moved from has no blocks.
+/// Copies share what they refer to; safe to share between threads. One that was moved from has no blocks.
 class BLOCKJACOBI_EXPORT BlockLayout {
  public:
   /// `scalar_bytes`: size of one element, a divisor of 128.
   BlockLayout(const BlockPartition& partition, std::size_t scalar_bytes);
 
-  BlockLayout(const BlockLayout&) = default;
-  BlockLayout(BlockLayout&&) noexcept = default;
-  /// All of it or, where there is no memory, nothing.
-  BlockLayout& operator=(const BlockLayout& other) { return *this = BlockLayout(other); }
-  BlockLayout& operator=(BlockLayout&&) noexcept = default;
-  ~BlockLayout() = default;
-
-  std::span<const BlockGroup> groups() const noexcept { return groups_; }
-  /// One a block, sorted by order, then by block number.
-  std::span<const BlockSlot> slots() const noexcept { return slots_; }
+  std::span<const BlockGroup> groups() const noexcept;
+  /// One a block, sorted by order, then by block number. Made at the first call, from BlockPartition::offsets(), which
+  /// may wait and throw.
+  std::span<const BlockSlot> slots() const;
   /// Elements, padding included.
-  offset_t size() const noexcept { return size_; }
+  offset_t size() const noexcept;
   /// Bytes of an element.
-  std::size_t scalar_bytes() const noexcept { return scalar_bytes_; }
-  index_t rows() const noexcept { return rows_; }
-  index_t blocks() const noexcept { return static_cast<index_t>(slots_.size()); }
+  std::size_t scalar_bytes() const noexcept;
+  index_t rows() const noexcept;
+  index_t blocks() const noexcept;
+
+  /// For the library.
+  const std::shared_ptr<const detail::LayoutImpl>& impl() const noexcept { return impl_; }
 
  private:
-  std::vector<BlockGroup> groups_;
-  std::vector<BlockSlot> slots_;
-  detail::ZeroOnceMoved<offset_t> size_;
-  detail::ZeroOnceMoved<index_t> rows_;
-  std::size_t scalar_bytes_ = 0;
+  std::shared_ptr<const detail::LayoutImpl> impl_;
 };
 
 /// Owning batch of dense blocks in a backend's memory. One that was moved from has no blocks.

@@ -2,16 +2,20 @@
 
 #include <blockjacobi/backend.hpp>
 #include <blockjacobi/csr_matrix.hpp>
-#include <blockjacobi/moved.hpp>
 #include <blockjacobi/permutation.hpp>
 #include <blockjacobi/sparse_matrix.hpp>
 #include <blockjacobi/views.hpp>
 
-#include <algorithm>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace blockjacobi {
+
+namespace detail {
+class PartitionImpl;
+}
 
 /// Which consecutive supervariables share a block.
 enum class Merge {
@@ -31,8 +35,11 @@ struct DetectOptions {
 
 struct PermutedPartition;
 
-/// Splits the rows 0 .. rows - 1 into contiguous diagonal blocks of order 1 .. max_block_size. Immutable host object;
-/// safe to share between threads. One that was moved from has no rows.
+/// Splits the rows 0 .. rows - 1 into contiguous diagonal blocks of order 1 .. max_block_size. Immutable; copies share
+/// what they refer to; safe to share between threads. One that was moved from has no rows.
+///
+/// Offsets exist where they are needed: uniform blocks need none, and offsets that were found on a device stay there
+/// (with the backend, which lives as long) until somebody asks for offsets().
 class BLOCKJACOBI_EXPORT BlockPartition {
  public:
   /// No rows.
@@ -155,23 +162,30 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   template <Scalar T>
   [[nodiscard]] static PermutedPartition clusters(const SparseMatrix<T>& matrix, index_t max_size = 32);
 
-  index_t rows() const noexcept { return offsets().back(); }
-  index_t blocks() const noexcept { return static_cast<index_t>(offsets().size() - 1); }
-  /// blocks() + 1.
-  std::span<const index_t> offsets() const noexcept { return offsets_.view(); }
-  index_t first_row(index_t block) const { return offsets()[static_cast<std::size_t>(block)]; }
+  index_t rows() const noexcept;
+  index_t blocks() const noexcept;
+  /// blocks() + 1, on the host. The first call makes or fetches them: it takes memory and, where a device found them,
+  /// waits for its stream.
+  std::span<const index_t> offsets() const;
+  /// 0 <= block <= blocks(). Like block_size(), may ask for offsets().
+  index_t first_row(index_t block) const;
   index_t block_size(index_t block) const { return first_row(block + 1) - first_row(block); }
   /// 0 if there is no block.
   index_t largest_block() const noexcept;
-  PartitionView view() const noexcept { return {offsets().data(), blocks(), rows(), MemorySpace::host}; }
+  PartitionView view() const { return {offsets().data(), blocks(), rows(), MemorySpace::host}; }
 
-  friend bool operator==(const BlockPartition& a, const BlockPartition& b) noexcept {
-    return std::ranges::equal(a.offsets(), b.offsets());
-  }
+  friend bool operator==(const BlockPartition& a, const BlockPartition& b) { return a.equals(b); }
+
+  /// For the library.
+  explicit BlockPartition(std::shared_ptr<const detail::PartitionImpl> impl) noexcept : impl_(std::move(impl)) {}
+  /// Null if there are no rows.
+  const std::shared_ptr<const detail::PartitionImpl>& impl() const noexcept { return impl_; }
 
  private:
-  explicit BlockPartition(std::vector<index_t> offsets) : offsets_(std::move(offsets)) {}
-  detail::Offsets<index_t> offsets_;
+  /// Valid ones.
+  explicit BlockPartition(std::vector<index_t> offsets);
+  bool equals(const BlockPartition& other) const;
+  std::shared_ptr<const detail::PartitionImpl> impl_;
 };
 
 /// Blocks of a renumbered system. What is said of its rows, by reports and errors too, has their new numbers;

@@ -43,6 +43,35 @@ void measure_coupled(const CsrView<const C, O>& matrix, index_t max_size, double
 void merge_coupled(index_t rows, index_t max_size, const std::uint32_t* starts, const std::uint16_t* lengths,
                    std::uint32_t* merged, void* scratch, CUstream_st* stream);
 
+/// What the blocks of one order amount to. Zero before count_orders(), which adds.
+struct OrderCount {
+  index_t count;
+  index_t rows_behind;  ///< from the first row of the first of them to the last row of the matrix
+  index_t last_row;     ///< the first row of the last of them
+};
+/// counts[n] = that of the blocks of n rows, for n = 0 .. max_block_size, from the rows at which blocks begin.
+void count_orders(index_t rows, const std::uint32_t* starts, OrderCount* counts, CUstream_st* stream);
+
+/// The rows of the set by number, and `rows` behind them. Scratch: offsets_scratch_bytes().
+std::size_t offsets_scratch_bytes(index_t rows);
+void list_offsets(index_t rows, index_t blocks, const std::uint32_t* starts, index_t* offsets, void* scratch,
+                  CUstream_st* stream);
+
+/// The slots of blocks of `order` rows, the last one shorter if need be, as BlockLayout has them; those of the whole
+/// blocks count from element `start`.
+void place_uniform(index_t rows, index_t order, offset_t start, BlockSlot* slots, CUstream_st* stream);
+
+/// Where the blocks of an order begin in the storage.
+struct FirstPlace {
+  index_t slot;
+  offset_t start;
+};
+/// The slots of blocks of any orders, as BlockLayout has them; places[n] is that of order n. Scratch:
+/// place_scratch_bytes().
+std::size_t place_scratch_bytes(index_t blocks);
+void place_sorted(index_t blocks, const index_t* offsets, const FirstPlace* places, BlockSlot* slots, void* scratch,
+                  CUstream_st* stream);
+
 /// Zero before check_pattern(), which adds.
 struct PatternCounts {
   unsigned long long fingerprint;

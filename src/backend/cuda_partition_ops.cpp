@@ -1,44 +1,24 @@
 #include "backend/cuda_partition_ops.hpp"
 
 #include "backend/cuda_check.hpp"
+#include "core/layout_impl.hpp"
+#include "core/partition_impl.hpp"
 
-#include <bit>
+#include <array>
 
 namespace blockjacobi::detail {
 
 namespace {
 
-/// The rows of a set of rows, and `rows`.
-std::vector<index_t> offsets_of(const std::vector<std::uint32_t>& starts, index_t rows) {
-  std::size_t blocks = 0;
-  for (const std::uint32_t word : starts) blocks += static_cast<std::size_t>(std::popcount(word));
-  std::vector<index_t> offsets;
-  offsets.reserve(blocks + 1);
-  for (std::size_t word = 0; word < starts.size(); ++word)
-    for (std::uint32_t rest = starts[word]; rest != 0; rest &= rest - 1)
-      offsets.push_back(static_cast<index_t>(32 * word) + std::countr_zero(rest));
-  offsets.push_back(rows);
-  return offsets;
-}
-
 /// Rows at which blocks begin.
 class RowSet {
  public:
   RowSet(CudaContext& context, index_t rows)
-      : context_(context), rows_(rows), memory_(context, kernels::row_set_words(rows) * sizeof(std::uint32_t)) {}
+      : rows_(rows), memory_(context, kernels::row_set_words(rows) * sizeof(std::uint32_t)) {}
+  index_t rows() const { return rows_; }
   std::uint32_t* words() const { return static_cast<std::uint32_t*>(memory_.data()); }
-  /// Of the blocks; waits.
-  std::vector<index_t> offsets() const {
-    std::vector<std::uint32_t> found(kernels::row_set_words(rows_));
-    check(cudaMemcpyAsync(found.data(), words(), found.size() * sizeof(std::uint32_t), cudaMemcpyDeviceToHost,
-                          context_.stream()),
-          "cudaMemcpyAsync(block starts)");
-    context_.synchronize();
-    return offsets_of(found, rows_);
-  }
 
  private:
-  CudaContext& context_;
   index_t rows_;
   CudaMemory memory_;
 };
@@ -94,6 +74,49 @@ class DeviceCounts {
   CudaMemory memory_;
 };
 
+using OrderCounts = std::array<kernels::OrderCount, max_block_size + 1>;
+
+std::vector<BlocksOfOrder> orders_of(const OrderCounts& counts, index_t rows) {
+  std::vector<BlocksOfOrder> orders;
+  for (index_t n = 1; n <= max_block_size; ++n) {
+    const kernels::OrderCount& found = counts[static_cast<std::size_t>(n)];
+    if (found.count > 0) orders.push_back({n, found.count, rows - found.rows_behind, found.last_row});
+  }
+  return orders;
+}
+
+/// Waits for the orders.
+BlockPartition partition_of(CudaContext& context, const Backend& backend, const RowSet& starts) {
+  const index_t rows = starts.rows();
+  const DeviceCounts<OrderCounts> counts(context);
+  kernels::count_orders(rows, starts.words(), counts.get()->data(), context.stream());
+  std::vector<BlocksOfOrder> orders = orders_of(counts.read(), rows);
+  if (const index_t size = uniform_size(orders); size > 0)
+    return BlockPartition(std::make_shared<const PartitionImpl>(rows, size));
+  index_t blocks = 0;
+  for (const BlocksOfOrder& order : orders) blocks += order.count;
+  Array<index_t> offsets(backend, static_cast<std::size_t>(blocks) + 1);
+  const CudaMemory scratch(context, kernels::offsets_scratch_bytes(rows));
+  kernels::list_offsets(rows, blocks, starts.words(), offsets.data(), scratch.data(), context.stream());
+  return BlockPartition(std::make_shared<const PartitionImpl>(std::move(orders), std::move(offsets)));
+}
+
+/// By order.
+std::vector<kernels::FirstPlace> places_of(std::span<const BlockGroup> groups) {
+  std::vector<kernels::FirstPlace> places(static_cast<std::size_t>(max_block_size) + 1);
+  for (const BlockGroup& group : groups) places[static_cast<std::size_t>(group.size)] = {group.first_slot, group.start};
+  return places;
+}
+
+/// Device memory with a copy of what lies on the host; enqueued.
+template <class T>
+CudaMemory uploaded(CudaContext& context, std::span<const T> host) {
+  CudaMemory memory(context, host.size_bytes());
+  check(cudaMemcpyAsync(memory.data(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice, context.stream()),
+        "cudaMemcpyAsync(blocks)");
+  return memory;
+}
+
 kernels::MappedBlocks mapped(const BlockTable& blocks) {
   return {nullptr, blocks.slots, blocks.groups, blocks.blocks, blocks.rows, MemorySpace::device};
 }
@@ -101,23 +124,25 @@ kernels::MappedBlocks mapped(const BlockTable& blocks) {
 }  // namespace
 
 template <Offset O>
-std::vector<index_t> CudaPartitionOps::detect(const CsrView<const void, O>& pattern, const SupervariableRule& rule) {
-  if (pattern.rows == 0) return {0};
+BlockPartition CudaPartitionOps::find(const Backend& backend, const CsrView<const void, O>& pattern,
+                                      const SupervariableRule& rule) {
+  if (pattern.rows == 0) return {};
   const DeviceGuard guard(context_.device());
   const RowSet starts(context_, pattern.rows), second(context_, pattern.rows);
   find_supervariables(context_, pattern, rule, starts, second);
-  if (!rule.merge_greedily) return starts.offsets();
+  if (!rule.merge_greedily) return partition_of(context_, backend, starts);
   const CudaMemory scratch(context_, kernels::merge_scratch_bytes(pattern.rows, rule.max_size));
   kernels::merge_greedily(pattern.rows, rule.max_size, starts.words(), second.words(), scratch.data(),
                           context_.stream());
-  return second.offsets();
+  return partition_of(context_, backend, second);
 }
 
 template <Offset O>
-std::optional<std::vector<index_t>> CudaPartitionOps::detect_coupled(const CsrView<const void, O>& matrix,
-                                                                     ScalarType scalar, const CouplingRule& rule) {
+std::optional<BlockPartition> CudaPartitionOps::find_coupled(const Backend& backend,
+                                                             const CsrView<const void, O>& matrix, ScalarType scalar,
+                                                             const CouplingRule& rule) {
   const index_t rows = matrix.rows, max_size = rule.supervariables.max_size;
-  if (rows == 0) return std::vector<index_t>{0};
+  if (rows == 0) return BlockPartition();
   const PatternCheck check = inspect_pattern(matrix);
   if (!check.is_valid || !check.is_sorted) return std::nullopt;
   const DeviceGuard guard(context_.device());
@@ -128,7 +153,23 @@ std::optional<std::vector<index_t>> CudaPartitionOps::detect_coupled(const CsrVi
   measure_coupled(context_, matrix, scalar, rule, starts, length);
   const CudaMemory scratch(context_, kernels::merge_scratch_bytes(rows, max_size));
   kernels::merge_coupled(rows, max_size, starts.words(), length, second.words(), scratch.data(), context_.stream());
-  return second.offsets();
+  return partition_of(context_, backend, second);
+}
+
+void CudaPartitionOps::place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) {
+  const DeviceGuard guard(context_.device());
+  const PartitionImpl& blocks = *layout.impl()->partition.impl();
+  if (blocks.uniform_size() > 0)
+    return kernels::place_uniform(blocks.rows(), blocks.uniform_size(), layout.groups().back().start, slots,
+                                  context_.stream());
+  const CudaMemory given = offsets == nullptr ? uploaded(context_, blocks.offsets()) : CudaMemory();
+  if (offsets == nullptr) offsets = static_cast<const index_t*>(given.data());
+  const std::vector<kernels::FirstPlace> first = places_of(layout.groups());
+  const CudaMemory places = uploaded(context_, std::span(first));
+  const CudaMemory scratch(context_, kernels::place_scratch_bytes(blocks.blocks()));
+  kernels::place_sorted(blocks.blocks(), offsets, static_cast<const kernels::FirstPlace*>(places.data()), slots,
+                        scratch.data(), context_.stream());
+  context_.synchronize();  // `first` was perhaps still being read
 }
 
 template <Offset O>
@@ -160,16 +201,6 @@ void CudaPartitionOps::fill(const CsrView<const void, O>& pattern, const BlockTa
   const DeviceGuard guard(context_.device());
   if (narrow != nullptr) return kernels::fill_map(pattern, mapped(blocks), slots, narrow, context_.stream());
   kernels::fill_map(pattern, mapped(blocks), slots, wide, context_.stream());
-}
-
-std::vector<index_t> CudaPartitionOps::block_offsets(const CsrView<const void, std::int32_t>& pattern,
-                                                     const SupervariableRule& rule) {
-  return detect(pattern, rule);
-}
-
-std::vector<index_t> CudaPartitionOps::block_offsets(const CsrView<const void, std::int64_t>& pattern,
-                                                     const SupervariableRule& rule) {
-  return detect(pattern, rule);
 }
 
 }  // namespace blockjacobi::detail

@@ -6,22 +6,28 @@
 
 namespace blockjacobi::detail {
 
-/// Detection and position maps by kernels/partition; block starts come to the host as bits.
+/// Detection, layouts and position maps by kernels/partition. What comes to the host are the orders of blocks.
 class CudaPartitionOps final : public PartitionOps {
  public:
   explicit CudaPartitionOps(CudaContext& context) : context_(context) {}
-  std::vector<index_t> block_offsets(const CsrView<const void, std::int32_t>& pattern,
-                                     const SupervariableRule& rule) override;
-  std::vector<index_t> block_offsets(const CsrView<const void, std::int64_t>& pattern,
-                                     const SupervariableRule& rule) override;
-  std::optional<std::vector<index_t>> coupled_offsets(const CsrView<const void, std::int32_t>& matrix,
-                                                      ScalarType scalar, const CouplingRule& rule) override {
-    return detect_coupled(matrix, scalar, rule);
+  BlockPartition detect(const Backend& backend, const CsrView<const void, std::int32_t>& pattern,
+                        const SupervariableRule& rule) override {
+    return find(backend, pattern, rule);
   }
-  std::optional<std::vector<index_t>> coupled_offsets(const CsrView<const void, std::int64_t>& matrix,
-                                                      ScalarType scalar, const CouplingRule& rule) override {
-    return detect_coupled(matrix, scalar, rule);
+  BlockPartition detect(const Backend& backend, const CsrView<const void, std::int64_t>& pattern,
+                        const SupervariableRule& rule) override {
+    return find(backend, pattern, rule);
   }
+  std::optional<BlockPartition> detect_coupled(const Backend& backend, const CsrView<const void, std::int32_t>& matrix,
+                                               ScalarType scalar, const CouplingRule& rule) override {
+    return find_coupled(backend, matrix, scalar, rule);
+  }
+  std::optional<BlockPartition> detect_coupled(const Backend& backend, const CsrView<const void, std::int64_t>& matrix,
+                                               ScalarType scalar, const CouplingRule& rule) override {
+    return find_coupled(backend, matrix, scalar, rule);
+  }
+
+  void place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) override;
 
   index_t largest_mapped() const override { return kernels::largest_mapped_order; }
   PatternCheck inspect(const CsrView<const void, std::int32_t>& pattern) override { return inspect_pattern(pattern); }
@@ -45,10 +51,10 @@ class CudaPartitionOps final : public PartitionOps {
 
  private:
   template <Offset O>
-  std::vector<index_t> detect(const CsrView<const void, O>& pattern, const SupervariableRule& rule);
+  BlockPartition find(const Backend& backend, const CsrView<const void, O>& pattern, const SupervariableRule& rule);
   template <Offset O>
-  std::optional<std::vector<index_t>> detect_coupled(const CsrView<const void, O>& matrix, ScalarType scalar,
-                                                     const CouplingRule& rule);
+  std::optional<BlockPartition> find_coupled(const Backend& backend, const CsrView<const void, O>& matrix,
+                                             ScalarType scalar, const CouplingRule& rule);
   template <Offset O>
   PatternCheck inspect_pattern(const CsrView<const void, O>& pattern);
   template <Offset O>

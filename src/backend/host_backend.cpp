@@ -36,20 +36,23 @@ void advise_huge_pages([[maybe_unused]] void* pointer, [[maybe_unused]] std::siz
 
 class HostPartitionOps final : public PartitionOps {
  public:
-  std::vector<index_t> block_offsets(const CsrView<const void, std::int32_t>& pattern,
-                                     const SupervariableRule& rule) override {
-    return detect(pattern, rule);
+  BlockPartition detect(const Backend&, const CsrView<const void, std::int32_t>& pattern,
+                        const SupervariableRule& rule) override {
+    return find(pattern, rule);
   }
-  std::vector<index_t> block_offsets(const CsrView<const void, std::int64_t>& pattern,
-                                     const SupervariableRule& rule) override {
-    return detect(pattern, rule);
+  BlockPartition detect(const Backend&, const CsrView<const void, std::int64_t>& pattern,
+                        const SupervariableRule& rule) override {
+    return find(pattern, rule);
+  }
+  void place(const BlockLayout& layout, const index_t*, BlockSlot* slots) override {
+    std::ranges::copy(layout.slots(), slots);
   }
 
  private:
   template <Offset O>
-  static std::vector<index_t> detect(const CsrView<const void, O>& pattern, const SupervariableRule& rule) {
+  static BlockPartition find(const CsrView<const void, O>& pattern, const SupervariableRule& rule) {
     auto offsets = supervariables(pattern, rule.max_size, rule.tolerance);
-    return rule.merge_greedily ? detail::merge_greedily(offsets, rule.max_size) : offsets;
+    return BlockPartition::from_offsets(rule.merge_greedily ? detail::merge_greedily(offsets, rule.max_size) : offsets);
   }
 };
 

@@ -2,11 +2,10 @@
 
 #include "core/shared/position_map.hpp"
 
-#include <blockjacobi/views.hpp>
+#include <blockjacobi/block_batch.hpp>
 
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace blockjacobi::detail {
 
@@ -45,26 +44,31 @@ struct MapExtent {
   bool narrow = true;
 };
 
-/// What a backend does with sparsity patterns in its memory. Its results have a number a block and go to the host.
+/// What a backend does with sparsity patterns in its memory.
 class PartitionOps {
  public:
   virtual ~PartitionOps() = default;
-  /// Block pointers of the supervariables, as supervariables() of partition/supervariables.hpp and merge_greedily() of
-  /// partition/agglomerate.hpp give them; waits.
-  virtual std::vector<index_t> block_offsets(const CsrView<const void, std::int32_t>& pattern,
-                                             const SupervariableRule& rule) = 0;
-  virtual std::vector<index_t> block_offsets(const CsrView<const void, std::int64_t>& pattern,
-                                             const SupervariableRule& rule) = 0;
-  /// Block pointers by Merge::coupled, as merge_coupled() of partition/agglomerate.hpp gives them; the matrix has
-  /// values of that scalar. None where the host does it, from a copy: if rows are not sorted or have duplicates. Waits.
-  virtual std::optional<std::vector<index_t>> coupled_offsets(const CsrView<const void, std::int32_t>&, ScalarType,
-                                                              const CouplingRule&) {
+  /// Supervariables, as supervariables() of partition/supervariables.hpp and merge_greedily() of
+  /// partition/agglomerate.hpp give them; `backend` is that of these operations, in whose memory the blocks may stay.
+  /// Waits.
+  virtual BlockPartition detect(const Backend& backend, const CsrView<const void, std::int32_t>& pattern,
+                                const SupervariableRule& rule) = 0;
+  virtual BlockPartition detect(const Backend& backend, const CsrView<const void, std::int64_t>& pattern,
+                                const SupervariableRule& rule) = 0;
+  /// The same by Merge::coupled, as merge_coupled() of partition/agglomerate.hpp gives them; the matrix has values of
+  /// that scalar. None where the host does it, from a copy: if rows are not sorted or have duplicates.
+  virtual std::optional<BlockPartition> detect_coupled(const Backend&, const CsrView<const void, std::int32_t>&,
+                                                       ScalarType, const CouplingRule&) {
     return std::nullopt;
   }
-  virtual std::optional<std::vector<index_t>> coupled_offsets(const CsrView<const void, std::int64_t>&, ScalarType,
-                                                              const CouplingRule&) {
+  virtual std::optional<BlockPartition> detect_coupled(const Backend&, const CsrView<const void, std::int64_t>&,
+                                                       ScalarType, const CouplingRule&) {
     return std::nullopt;
   }
+
+  /// The slots of a layout that has some, as BlockLayout::slots() gives them, in backend memory. `offsets` are those of
+  /// its blocks there, null if they are not; waits where blocks are not uniform.
+  virtual void place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) = 0;
 
   /// Orders up to which measure_map() and fill_map() take blocks; 0 where the host does it all, from a copy.
   virtual index_t largest_mapped() const { return 0; }

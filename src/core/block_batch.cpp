@@ -1,5 +1,5 @@
 #include "backend/backend_impl.hpp"
-
+#include "core/layout_impl.hpp"
 #include "core/message.hpp"
 
 #include <blockjacobi/block_batch.hpp>
@@ -27,9 +27,7 @@ template <Scalar T>
 BlockBatch<T>::BlockBatch(Backend backend, BlockLayout layout)
     : layout_(required(std::move(layout), sizeof(T))),
       values_(backend, static_cast<std::size_t>(layout_.size())),
-      slots_(backend, static_cast<std::size_t>(layout_.blocks())) {
-  slots_.copy_from_host(layout_.slots().data());
-}
+      slots_(detail::slots_in(backend, layout_)) {}
 
 template <Scalar T>
 BlockBatchView<T> BlockBatch<T>::view() noexcept {

@@ -1,6 +1,9 @@
-#include <blockjacobi/block_batch.hpp>
-
+#include "backend/backend_impl.hpp"
+#include "core/layout_impl.hpp"
 #include "core/message.hpp"
+#include "core/partition_impl.hpp"
+
+#include <array>
 
 namespace blockjacobi {
 
@@ -10,47 +13,80 @@ constexpr std::size_t group_alignment = 128;
 
 offset_t round_up(offset_t value, offset_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
+std::vector<BlockGroup> groups_of(std::span<const detail::BlocksOfOrder> orders, std::size_t scalar_bytes) {
+  const auto elements = static_cast<offset_t>(group_alignment / scalar_bytes);
+  std::vector<BlockGroup> groups;
+  index_t first_slot = 0;
+  offset_t end = 0;
+  for (const detail::BlocksOfOrder& order : orders) {
+    const bool follow_each_other = order.last_row - order.first_row == (order.count - 1) * order.size;
+    const offset_t start = round_up(end, elements);
+    groups.push_back({order.size, order.count, first_slot, follow_each_other ? order.first_row : -1, start});
+    first_slot += order.count;
+    end = start + static_cast<offset_t>(order.count) * order.size * order.size;
+  }
+  return groups;
+}
+
+std::vector<BlockSlot> make_slots(const BlockPartition& partition, std::span<const BlockGroup> groups) {
+  struct Next {
+    index_t slot;
+    offset_t start;
+  };
+  std::array<Next, max_block_size + 1> next{};
+  for (const BlockGroup& group : groups) next[static_cast<std::size_t>(group.size)] = {group.first_slot, group.start};
+  std::vector<BlockSlot> slots(static_cast<std::size_t>(partition.blocks()));
+  index_t first_row = 0;
+  for (index_t b = 0; b < partition.blocks(); ++b) {
+    const index_t end = partition.first_row(b + 1), size = end - first_row;
+    Next& place = next[static_cast<std::size_t>(size)];
+    slots[static_cast<std::size_t>(place.slot++)] = {place.start, first_row, size, b, 0};
+    place.start += static_cast<offset_t>(size) * size;
+    first_row = end;
+  }
+  return slots;
+}
+
 }  // namespace
 
-BlockLayout::BlockLayout(const BlockPartition& partition, std::size_t scalar_bytes)
-    : rows_(partition.rows()), scalar_bytes_(scalar_bytes) {
+BlockLayout::BlockLayout(const BlockPartition& partition, std::size_t scalar_bytes) {
   if (scalar_bytes == 0 || group_alignment % scalar_bytes != 0)
     throw InvalidArgument(
         detail::message("BlockLayout: scalar_bytes is {}, must divide {}", scalar_bytes, group_alignment));
-
-  std::vector<index_t> count(static_cast<std::size_t>(max_block_size) + 1, 0);
-  for (index_t b = 0; b < partition.blocks(); ++b) ++count[static_cast<std::size_t>(partition.block_size(b))];
-
-  const auto elements = static_cast<offset_t>(group_alignment / scalar_bytes);
-  std::vector<std::size_t> group_of(count.size(), 0);
-  index_t first_slot = 0;
-  offset_t end = 0;
-  for (index_t size = 1; size <= max_block_size; ++size) {
-    const index_t c = count[static_cast<std::size_t>(size)];
-    if (c == 0) continue;
-    end = round_up(end, elements);
-    group_of[static_cast<std::size_t>(size)] = groups_.size();
-    groups_.push_back({size, c, first_slot, -1, end});
-    first_slot += c;
-    end += static_cast<offset_t>(c) * size * size;
+  auto impl = std::make_shared<detail::LayoutImpl>();
+  impl->partition = partition;
+  impl->scalar_bytes = scalar_bytes;
+  if (const auto& blocks = partition.impl()) impl->groups = groups_of(blocks->orders(), scalar_bytes);
+  if (!impl->groups.empty()) {
+    const BlockGroup& last = impl->groups.back();
+    impl->size = last.start + static_cast<offset_t>(last.count) * last.size * last.size;
   }
-  size_ = end;
-
-  slots_.resize(static_cast<std::size_t>(partition.blocks()));
-  std::vector<index_t> filled(groups_.size(), 0);
-  for (index_t b = 0; b < partition.blocks(); ++b) {
-    const index_t size = partition.block_size(b);
-    const std::size_t g = group_of[static_cast<std::size_t>(size)];
-    const index_t rank = filled[g]++;
-    const offset_t start = groups_[g].start + static_cast<offset_t>(rank) * size * size;
-    slots_[static_cast<std::size_t>(groups_[g].first_slot + rank)] = {start, partition.first_row(b), size, b, 0};
-  }
-  for (BlockGroup& group : groups_) {
-    // Rows increase with the slots.
-    const index_t first = slots_[static_cast<std::size_t>(group.first_slot)].first_row;
-    const index_t last = slots_[static_cast<std::size_t>(group.first_slot + group.count - 1)].first_row;
-    if (last - first == (group.count - 1) * group.size) group.first_row = first;
-  }
+  impl_ = std::move(impl);
 }
+
+std::span<const BlockGroup> BlockLayout::groups() const noexcept {
+  return impl_ ? std::span<const BlockGroup>(impl_->groups) : std::span<const BlockGroup>();
+}
+
+std::span<const BlockSlot> BlockLayout::slots() const {
+  if (!impl_) return {};
+  return impl_->slots.get([this] { return make_slots(impl_->partition, impl_->groups); });
+}
+
+offset_t BlockLayout::size() const noexcept { return impl_ ? impl_->size : 0; }
+std::size_t BlockLayout::scalar_bytes() const noexcept { return impl_ ? impl_->scalar_bytes : 0; }
+index_t BlockLayout::rows() const noexcept { return impl_ ? impl_->partition.rows() : 0; }
+index_t BlockLayout::blocks() const noexcept { return impl_ ? impl_->partition.blocks() : 0; }
+
+namespace detail {
+
+Array<BlockSlot> slots_in(const Backend& backend, const BlockLayout& layout) {
+  Array<BlockSlot> slots(backend, static_cast<std::size_t>(layout.blocks()));
+  if (slots.size() == 0) return slots;
+  backend.impl().partition_ops().place(layout, layout.impl()->partition.impl()->offsets_in(backend), slots.data());
+  return slots;
+}
+
+}  // namespace detail
 
 }  // namespace blockjacobi

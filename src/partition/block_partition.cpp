@@ -4,6 +4,7 @@
 #include "backend/require.hpp"
 #include "core/csr_pattern.hpp"
 #include "core/message.hpp"
+#include "core/partition_impl.hpp"
 #include "partition/agglomerate.hpp"
 #include "partition/coupling.hpp"
 #include "partition/supervariables.hpp"
@@ -64,25 +65,29 @@ std::vector<index_t> offsets_on_host(const CsrView<T, O>& matrix, const DetectOp
 
 /// The matrix lies in the memory of the backend.
 template <Scalar T, Offset O>
-std::vector<index_t> offsets_in_backend(const Backend& backend, const CsrView<T, O>& matrix, const DetectOptions& o) {
+BlockPartition detect_in_backend(const Backend& backend, const CsrView<T, O>& matrix, const DetectOptions& o) {
   detail::PartitionOps& ops = backend.impl().partition_ops();
   const detail::SupervariableRule rule{o.max_size, o.tolerance, o.merge == Merge::greedy};
-  if (o.merge != Merge::coupled) return ops.block_offsets(detail::pattern_of(matrix), rule);
-  auto offsets = ops.coupled_offsets(untyped(matrix), scalar_type<T>, {rule, o.coupling});
-  if (offsets) return std::move(*offsets);
+  if (o.merge != Merge::coupled) return ops.detect(backend, detail::pattern_of(matrix), rule);
+  if (auto found = ops.detect_coupled(backend, untyped(matrix), scalar_type<T>, {rule, o.coupling}))
+    return std::move(*found);
   const CsrMatrix<T> copy = SparseMatrix<T>::adopt(backend, matrix).to_host();
-  return merge_coupled(copy.view(), ops.block_offsets(detail::pattern_of(matrix), rule), o);
+  const BlockPartition supervariables = ops.detect(backend, detail::pattern_of(matrix), rule);
+  const auto offsets = supervariables.offsets();
+  return BlockPartition::from_offsets(merge_coupled(copy.view(), {offsets.begin(), offsets.end()}, o));
 }
 
 }  // namespace
 
+BlockPartition::BlockPartition(std::vector<index_t> offsets) {
+  if (offsets.size() > 1) impl_ = std::make_shared<const detail::PartitionImpl>(std::move(offsets));
+}
+
 BlockPartition BlockPartition::uniform(index_t rows, index_t block_size) {
   if (rows < 0) throw InvalidArgument(detail::message("BlockPartition::uniform: rows is {}, must be >= 0", rows));
   require_block_size("BlockPartition::uniform", block_size);
-  std::vector<index_t> offsets{0};
-  offsets.reserve(static_cast<std::size_t>(rows / block_size) + 2);
-  while (offsets.back() < rows) offsets.push_back(offsets.back() + std::min(block_size, rows - offsets.back()));
-  return BlockPartition(std::move(offsets));
+  if (rows == 0) return {};
+  return BlockPartition(std::make_shared<const detail::PartitionImpl>(rows, block_size));
 }
 
 template <Scalar T>
@@ -135,8 +140,8 @@ BlockPartition BlockPartition::detect(const SparseMatrix<T>& matrix, const Detec
   return std::visit(
       [&](const auto& view) {
         require_matrix(view, options);
-        return BlockPartition(view.space == MemorySpace::host ? offsets_on_host(view, options)
-                                                              : offsets_in_backend(matrix.backend(), view, options));
+        return view.space == MemorySpace::host ? BlockPartition(offsets_on_host(view, options))
+                                               : detect_in_backend(matrix.backend(), view, options);
       },
       matrix.view());
 }
@@ -151,7 +156,7 @@ BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O
                                           to_string(matrix.space), backend.description()));
   detail::require_arrays("BlockPartition::detect", matrix);
   require_matrix(matrix, options);
-  return BlockPartition(offsets_in_backend(backend, matrix, options));
+  return detect_in_backend(backend, matrix, options);
 }
 
 template <Scalar T, Offset O>
@@ -164,10 +169,21 @@ BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O
   return detect(backend, matrix, DetectOptions{.max_size = max_size});
 }
 
-index_t BlockPartition::largest_block() const noexcept {
-  index_t largest = 0;
-  for (index_t b = 0; b < blocks(); ++b) largest = std::max(largest, block_size(b));
-  return largest;
+index_t BlockPartition::rows() const noexcept { return impl_ ? impl_->rows() : 0; }
+index_t BlockPartition::blocks() const noexcept { return impl_ ? impl_->blocks() : 0; }
+index_t BlockPartition::first_row(index_t block) const { return impl_ ? impl_->first_row(block) : 0; }
+index_t BlockPartition::largest_block() const noexcept { return impl_ ? impl_->orders().back().size : 0; }
+
+std::span<const index_t> BlockPartition::offsets() const {
+  static constexpr index_t none = 0;
+  return impl_ ? impl_->offsets() : std::span<const index_t>(&none, 1);
+}
+
+bool BlockPartition::equals(const BlockPartition& other) const {
+  if (impl_ == other.impl_) return true;
+  if (rows() != other.rows() || blocks() != other.blocks() || largest_block() != other.largest_block()) return false;
+  const bool is_known = impl_->uniform_size() > 0 && other.impl_->uniform_size() > 0;
+  return is_known || std::ranges::equal(offsets(), other.offsets());
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(T, O)                                                        \

@@ -2,6 +2,7 @@
 
 #include "backend/backend_impl.hpp"
 #include "backend/host_pattern.hpp"
+#include "core/layout_impl.hpp"
 #include "precond/fingerprint.hpp"
 
 #include <omp.h>
@@ -27,8 +28,7 @@ template <Offset O>
 Analysis analyze_in_backend(const Backend& backend, const CsrView<const void, O>& pattern, BlockLayout layout,
                             std::uint64_t fingerprint) {
   PartitionOps& ops = backend.impl().partition_ops();
-  Array<BlockSlot> slots(backend, layout.groups().size() > 1 ? static_cast<std::size_t>(layout.blocks()) : 0);
-  slots.copy_from_host(layout.slots().data());
+  const Array<BlockSlot> slots = layout.groups().size() > 1 ? slots_in(backend, layout) : Array<BlockSlot>(backend, 0);
   const BlockTable blocks{layout.groups(), slots.data(), layout.blocks(), layout.rows()};
   BackendMap map(backend, layout.blocks());
   const MapExtent extent = ops.measure_map(pattern, blocks, map.slots.data());

@@ -238,7 +238,6 @@ void BlockJacobi<T>::rebuild(const T* values, offset_t nnz, MemorySpace space) {
     impl_->measured_rebuild(values);
   else
     impl_->rebuild(values);
-  impl_->backend.synchronize();
   require_good_blocks(*impl_, *this, values);
 }
 

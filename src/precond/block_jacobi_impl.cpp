@@ -150,7 +150,9 @@ void BlockJacobiImpl<T>::apply(Op op, T alpha, const ColumnsView<const T>& r, T 
 
 template <Scalar T>
 bool BlockJacobiImpl<T>::failed() const {
-  return options.singular == SingularPolicy::fail && defects.to_host()[0] != 0;
+  if (options.singular == SingularPolicy::fail) return defects.to_host()[0] != 0;
+  backend.synchronize();
+  return false;
 }
 
 template <Scalar T>

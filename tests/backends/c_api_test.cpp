@@ -3,6 +3,7 @@
 
 #include <blockjacobi/blockjacobi.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace blockjacobi::test {

@@ -90,7 +90,7 @@ MUTANTS = (
            "bytes_(std::exchange(other.bytes_, 0))", "bytes_(other.bytes_)",
            "unit_core", "Moved.ArrayHasNoElements"),
     Mutant("groups-not-aligned", "src/core/block_layout.cpp",
-           "end = round_up(end, elements);", "",
+           "start = round_up(end, elements);", "start = end;",
            "unit_core", "BlockLayout.*"),
     # Files
     Mutant("skew-symmetric-read-as-symmetric", "src/io/symmetry.hpp",

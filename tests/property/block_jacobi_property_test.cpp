@@ -5,6 +5,8 @@
 
 #include "core/shared/singular_rule.hpp"
 
+#include <algorithm>
+
 namespace blockjacobi::test {
 namespace {
 

@@ -2,6 +2,7 @@
 #include "property.hpp"
 #include "random_system.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace blockjacobi::test {

@@ -139,6 +139,17 @@ TEST(Threads, Partitions) {
     expect_the_same_in_threads([&](int) { return BlockPartition::metis(matrix, 24).permutation.inverse(); });
 }
 
+/// The offsets and the slots that are made when they are first asked for, by all threads at once.
+TEST(Threads, OnePartitionAndLayout) {
+  const auto shared = BlockPartition::uniform(100'001, 3);
+  const BlockLayout layout(shared, sizeof(double));
+  expect_the_same_in_threads([&](int) {
+    std::vector<index_t> seen = offsets(shared);
+    for (const BlockSlot& slot : layout.slots()) seen.push_back(slot.first_row);
+    return seen;
+  });
+}
+
 TEST(Threads, Suggestions) {
   const CsrMatrix<double> matrix = elastic();
   expect_the_same_in_threads([&](int) { return suggest(Backend::host(2), matrix).best().name; });

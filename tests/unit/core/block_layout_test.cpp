@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
 namespace blockjacobi::test {
 namespace {
 
@@ -30,6 +33,28 @@ TEST(BlockLayout, UniformBlocksKeepTheirNumbering) {
   for (index_t s = 0; s < layout.blocks(); ++s) {
     EXPECT_EQ(layout.slots()[static_cast<std::size_t>(s)].block, s);
     EXPECT_EQ(layout.slots()[static_cast<std::size_t>(s)].start, 16 * s);
+  }
+}
+
+TEST(BlockLayout, SlotsAreSortedByOrderAndThenByNumber) {
+  for (const BlockPartition& partition : {BlockPartition::uniform(22, 4), BlockPartition::uniform(3, 4),
+                                          BlockPartition::from_offsets({0, 2, 5, 6, 11, 13, 14, 17}),
+                                          BlockPartition::from_offsets({0, 512, 513, 1025})}) {
+    const BlockLayout layout(partition, sizeof(double));
+    std::vector<index_t> blocks(static_cast<std::size_t>(partition.blocks()));
+    std::iota(blocks.begin(), blocks.end(), 0);
+    std::ranges::stable_sort(blocks, {}, [&](index_t b) { return partition.block_size(b); });
+    offset_t end = 0;
+    for (std::size_t s = 0; s < blocks.size(); ++s) {
+      const BlockSlot& slot = layout.slots()[s];
+      EXPECT_EQ(slot.block, blocks[s]);
+      EXPECT_EQ(slot.first_row, partition.first_row(slot.block));
+      EXPECT_EQ(slot.size, partition.block_size(slot.block));
+      const bool begins_group = s == 0 || slot.size != layout.slots()[s - 1].size;
+      EXPECT_EQ(slot.start, begins_group ? (end + 15) / 16 * 16 : end);
+      end = slot.start + offset_t{slot.size} * slot.size;
+    }
+    EXPECT_EQ(layout.size(), end);
   }
 }
 

@@ -58,6 +58,39 @@ TEST(BlockPartition, UniformMakesTheLastBlockShorter) {
   EXPECT_EQ(p.block_size(p.blocks() - 1), 511);
 }
 
+TEST(BlockPartition, UniformOrNotTheSameQuestionsHaveTheSameAnswers) {
+  for (const std::vector<index_t>& offsets :
+       {std::vector<index_t>{0, 4, 8, 10}, {0, 4, 8}, {0, 3}, {0, 1}, {0, 2, 6, 10}, {0, 4, 6, 10}, {0, 4, 8, 13}}) {
+    const auto p = BlockPartition::from_offsets(offsets);
+    index_t largest = 0;
+    for (index_t b = 0; b < p.blocks(); ++b) {
+      const auto k = static_cast<std::size_t>(b);
+      EXPECT_EQ(p.first_row(b), offsets[k]);
+      EXPECT_EQ(p.block_size(b), offsets[k + 1] - offsets[k]);
+      largest = std::max(largest, p.block_size(b));
+    }
+    EXPECT_EQ(p.blocks(), std::ssize(offsets) - 1);
+    EXPECT_EQ(p.rows(), offsets.back());
+    EXPECT_EQ(p.first_row(p.blocks()), p.rows());
+    EXPECT_EQ(p.largest_block(), largest);
+    EXPECT_EQ(offsets_of(p), offsets);
+    EXPECT_EQ(p.view().offsets, p.offsets().data());
+  }
+}
+
+TEST(BlockPartition, EqualIfTheOffsetsAre) {
+  const auto uniform = BlockPartition::uniform(10, 4);
+  EXPECT_EQ(uniform, BlockPartition::from_offsets({0, 4, 8, 10}));
+  EXPECT_EQ(BlockPartition::uniform(3, 512), BlockPartition::uniform(3, 3));
+  EXPECT_EQ(BlockPartition::from_offsets({0, 2, 6, 10}), BlockPartition::from_offsets({0, 2, 6, 10}));
+  EXPECT_NE(uniform, BlockPartition::from_offsets({0, 4, 6, 10}));
+  EXPECT_NE(BlockPartition::from_offsets({0, 2, 6, 10}), BlockPartition::from_offsets({0, 4, 6, 10}));
+  EXPECT_NE(uniform, BlockPartition::uniform(10, 5));
+  EXPECT_NE(uniform, BlockPartition::uniform(11, 4));
+  EXPECT_NE(uniform, BlockPartition());
+  EXPECT_NE(BlockPartition(), uniform);
+}
+
 TEST(BlockPartition, UniformRefusesBadSizes) {
   EXPECT_EQ(message_of([] { (void)BlockPartition::uniform(-1, 4); }),
             "BlockPartition::uniform: rows is -1, must be >= 0");
