@@ -3,6 +3,9 @@
 #include "kernels/setup/cta_block.cuh"
 #include "kernels/setup/launch.hpp"
 #include "kernels/setup/policy.hpp"
+#include "kernels/setup/store_outcome.cuh"
+#include "kernels/setup/team_careful.cuh"
+#include "kernels/setup/tiny_block.cuh"
 #include "kernels/slots.hpp"
 
 namespace blockjacobi::kernels {
@@ -21,6 +24,70 @@ __device__ void for_each_singular(const SetupArguments<C>& arguments, const Slot
       repair(range.first + first + __ffs(static_cast<int>(left)) - 1);
       __syncthreads();
     }
+  }
+}
+
+/// A tiny block for each warp.
+template <class C>
+struct CarefulTinyMemory {
+  using Scratch = typename CarefulSetup<C>::Scratch;
+  static constexpr int threads = 32 * careful_tiny_warps;
+  static constexpr int tile_bytes = setup_tile<largest_tiny_order> * static_cast<int>(sizeof(C));
+  static constexpr int warp_bytes = tile_bytes + Scratch::bytes;
+  static constexpr int shared_bytes = careful_tiny_warps * warp_bytes;
+};
+
+/// The tiny blocks that the fast kernels left undecided. A kernel of its own, since few blocks need it: its registers
+/// and its code shall not be taken from what works on all of them. Nothing but one load where there is none.
+template <class C>
+__global__ void __launch_bounds__(CarefulTinyMemory<C>::threads, 4)
+    setup_careful_tiny_kernel(const SetupArguments<C> arguments, const SlotRange range) {
+  using Memory = CarefulTinyMemory<C>;
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  const int count = *arguments.undecided();
+  if (count == 0) return;
+  const auto warp = Team<32>::current();
+  const int own = static_cast<int>(threadIdx.x) / 32;
+  unsigned char* const memory = shared_bytes + own * Memory::warp_bytes;
+  C* const block = reinterpret_cast<C*>(memory);
+  const auto decide = [&](offset_t s) {
+    const BlockSlot slot = arguments.slots[s];
+    const int n = slot.size;
+    const MapRange entries = range_of(arguments.map, s);
+    if (!is_full(arguments.map, entries, n)) {
+      for (int e = warp.rank; e < n * (n | 1); e += 32) block[e] = C{};
+    }
+    __syncwarp();
+    fetch_entries<16, 32>(arguments.values, arguments.map, entries, n, warp.rank, block, n | 1);
+    wait_for_copies();
+    __syncwarp();
+    const CarefulSetup<C> careful{block, n, warp, typename Memory::Scratch(memory + Memory::tile_bytes),
+                                  arguments.inverse + slot.start};
+    Outcome<detail::arithmetic_real_t<C>> outcome{detail::info_ill_conditioned(n), arguments.rcond[slot.block]};
+    const bool is_suspect = arguments.info[slot.block] == info_suspect;
+    if (is_suspect && careful.is_singular_in_all_units(arguments.inverse + slot.start))
+      careful.replace(arguments.fallback);
+    else
+      outcome = careful.run(arguments.fallback);
+    __syncwarp();
+    copy_block(block, arguments.inverse + slot.start, n * n, warp.rank, 32);
+    __syncwarp();
+    if (warp.rank != 0) return;
+    arguments.info[slot.block] = outcome.info;
+    arguments.rcond[slot.block] = outcome.rcond;
+    if (outcome.info == 0) atomicSub(arguments.defects, 1);
+  };
+  const offset_t warps = offset_t{gridDim.x} * careful_tiny_warps;
+  const offset_t number = offset_t{blockIdx.x} * careful_tiny_warps + own;
+  if (count <= arguments.most_noted()) {
+    for (offset_t k = number; k < count; k += warps) decide(arguments.undecided()[1 + k]);
+    return;
+  }
+  for (offset_t first = number * 32; first < range.count; first += warps * 32) {
+    const offset_t s = first + warp.rank;
+    const bool undecided = s < range.count && arguments.info[arguments.slots[range.first + s].block] >= info_suspect;
+    for (unsigned left = __ballot_sync(full_warp, undecided); left != 0; left &= left - 1)
+      decide(range.first + first + __ffs(static_cast<int>(left)) - 1);
   }
 }
 

@@ -96,11 +96,25 @@ void launch_setup_careful(const SetupArguments<C>& arguments, const SlotRange& r
   check_launch("setup");
 }
 
+/// For the blocks that the kernels of launch_setup_tiny() left undecided.
+template <class C>
+void launch_setup_careful_tiny(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  using Memory = CarefulTinyMemory<C>;
+  constexpr auto kernel = setup_careful_tiny_kernel<C>;
+  constexpr offset_t warps = Memory::threads / 32;
+  allow_shared_memory(kernel, Memory::shared_bytes);
+  const auto ctas = std::min<offset_t>((offset_t{range.count} + warps - 1) / warps, careful_tiny_ctas);
+  kernel<<<static_cast<unsigned>(ctas), Memory::threads, Memory::shared_bytes, stream>>>(arguments, range);
+  check_launch("setup");
+}
+
 template <class C>
 void setup_blocks(const SetupArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream) {
-  check(cudaMemsetAsync(arguments.defects, 0, sizeof(int), stream), "cudaMemsetAsync(defects)");
+  check(cudaMemsetAsync(arguments.defects, 0, 2 * sizeof(int), stream), "cudaMemsetAsync(defects)");
   for_each_class(groups, 0, tiny_setup_bounds,
                  [&](const SlotRange& range) { launch_setup_tiny(arguments, range, stream); });
+  const SlotRange tiny = slots_of_orders(groups, 0, largest_tiny_order);
+  if (tiny.count > 0) launch_setup_careful_tiny(arguments, tiny, stream);
   for_each_class(groups, largest_tiny_order, large_setup_bounds,
                  [&](const SlotRange& range) { launch_setup_large(arguments, range, stream); });
   const SlotRange large = slots_of_orders(groups, largest_tiny_order, max_block_size);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/shared/macros.hpp"
 #include "core/shared/position_map.hpp"
 #include "core/shared/singular_rule.hpp"
 #include "kernels/scratch.hpp"
@@ -23,7 +24,12 @@ struct SetupArguments {
   detail::Fallback fallback;
   int* info;
   detail::arithmetic_real_t<C>* rcond;
-  int* defects;  ///< one counter
+  int* defects;  ///< defect_words of them: a counter and the following
+  int defect_words;
+
+  /// How many blocks the fast kernels left undecided, and the slots of the first of them.
+  BLOCKJACOBI_HD int* undecided() const { return defects + 1; }
+  BLOCKJACOBI_HD int most_noted() const { return defect_words - 2; }
 };
 
 /// Extracts, equilibrates, inverts and stores every block. `groups` lies on the host.

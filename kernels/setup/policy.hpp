@@ -57,6 +57,7 @@ constexpr int setup_warps(ScalarType scalar, int n) {
   if (scalar == ScalarType::z) return 8;
   if (scalar == ScalarType::c && n <= 16) return 12;
   if (n <= 16) return scalar == ScalarType::s ? 20 : 16;
+  if (scalar == ScalarType::c && n > 28) return 16;
   if (words(scalar) == 2 && n <= 24) return 8;
   return n <= 20 ? 16 : 12;
 }
@@ -82,6 +83,10 @@ constexpr SetupPolicy setup_policy(Device, ScalarType scalar, int n) {
 inline constexpr int tiny_setup_bounds[] = {4, 8, 12, 16, 20, 24, 28, 32};
 /// And with it the shared memory of the largest among them.
 inline constexpr int large_setup_bounds[] = {48, 64, 96, 128, 192, 256, 384, 512};
+
+/// Warps of a thread block, and most thread blocks, for the tiny blocks that the fast kernels leave undecided.
+inline constexpr int careful_tiny_warps = 4;
+inline constexpr int careful_tiny_ctas = 8 * compiled_device.multiprocessors;
 
 /// Columns that a thread block eliminates together where it repairs a block in its place, and its threads.
 inline constexpr int repair_panel = 16;

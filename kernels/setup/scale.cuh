@@ -25,7 +25,8 @@ struct ScaleRange {
   using Field = ExponentField<Real>;
 
   bool ordinary = true;
-  int widest_row = 0;  ///< largest |exponent|
+  int widest_row = 0;     ///< largest |exponent|
+  int widest_column = 0;  ///< largest exponent, which is not negative
 
   /// The power that brings the largest element of a row, of this key, to [1, 2).
   __device__ Real of_row(float key) {
@@ -38,6 +39,7 @@ struct ScaleRange {
   __device__ Real of_column(float key) {
     const int field = field_of(key);
     ordinary = ordinary && field <= Field::bias;
+    widest_column = max(widest_column, Field::bias - field);
     return power(field);
   }
 
@@ -47,6 +49,9 @@ struct ScaleRange {
     const int field = static_cast<int>(word >> Field::shift);
     return ordinary && norm <= Real(2 * n) && max(field - Field::bias, 0) + widest_row < Field::bias - 2;
   }
+
+  /// Whether misleads() is false for all rows whatever the pivots: of most blocks this says enough.
+  __device__ bool alike() const { return 2 * widest_row + widest_column <= detail::most_unlike<Real>; }
 
   /// A magnitude word with which hold() is false.
   static constexpr unsigned unfit = 0x7fffffffu;

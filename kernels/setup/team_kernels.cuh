@@ -63,18 +63,15 @@ __global__ void __launch_bounds__(TeamSetup<N, C>::threads, setup_shape<N, C>.pe
   const bool served = setup.run(block);
   const bool accepted = served && setup.rcond >= detail::singular_threshold<Real>(n);
   Team<L>::sync();  // the block has been read
-  Outcome<Real> outcome{0, setup.rcond};
-  if (accepted) setup.store(block);
-  if (Team<L>::any_in_warp(exists && !accepted)) {
-    const CarefulSetup<C, N, L> careful{block, exists && !accepted ? n : 0, team, scratch,
-                                        arguments.inverse + slot.start};
-    const Outcome<Real> found = careful.run(arguments.fallback);
-    if (!accepted) outcome = found;
-  }
+  if (served) setup.store(block);
   Team<L>::sync();
   if (!exists) return;
   copy_block(block, arguments.inverse + slot.start, n * n, team.rank, L);
-  if (team.rank == 0) store_outcome(arguments, slot, outcome);
+  if (team.rank != 0) return;
+  if (accepted)
+    store_outcome(arguments, slot, {0, setup.rcond});
+  else
+    leave_undecided(arguments, slot, s, served, setup.rcond);
 }
 
 }  // namespace blockjacobi::kernels

@@ -1,8 +1,9 @@
 #pragma once
 
 #include "kernels/inverse/team_rows.cuh"
+#include "kernels/setup/outcome.cuh"
 #include "kernels/setup/scale.cuh"
-#include "kernels/setup/team_careful.cuh"
+#include "kernels/setup/tiny_block.cuh"
 
 namespace blockjacobi::kernels {
 
@@ -47,6 +48,13 @@ struct RowSetup {
  private:
   static constexpr int own_columns = (N + L - 1) / L;
 
+  __device__ Real row_sum(int q) const {
+    Real sum = 0;
+#pragma unroll
+    for (int j = 0; j < N; ++j) sum += moderate_modulus(tile.x[q][j]);
+    return sum;
+  }
+
   /// Whether register row q is a row of the inverse; n == N is known to the compiler in the kernels of one order.
   __device__ bool holds_row(int q) const { return (n == N && L * R == N) || elimination.step[q] < n; }
 
@@ -82,7 +90,10 @@ struct RowSetup {
       const int j = rank * own_columns + t;
       if (j < N) scratch.column[j] = j < n ? scales.of_column(key[t]) : Real(1);
     }
-    scales.ordinary = Team<L>::max(scales.ordinary ? 0u : 1u) == 0;
+    constexpr unsigned none = ScaleRange<Real>::Field::top;
+    const unsigned widest = Team<L>::max(scales.ordinary ? static_cast<unsigned>(scales.widest_column) : none);
+    scales.ordinary = widest < none;
+    scales.widest_column = static_cast<int>(widest);
     Team<L>::sync();
   }
 
@@ -116,12 +127,11 @@ struct RowSetup {
   /// The same of the inverse; `word` becomes the magnitude word of the largest row sum before the powers, or one that
   /// tells that the powers do not serve.
   __device__ Real norm_of_inverse(const C* a, unsigned& word) const {
+    const bool alike = scales.alike();
     Real largest = 0;
 #pragma unroll
     for (int q = 0; q < R; ++q) {
-      Real sum = 0;
-#pragma unroll
-      for (int j = 0; j < N; ++j) sum += moderate_modulus(tile.x[q][j]);
+      const Real sum = row_sum(q);
       // Rows and columns of the identity beside the block add ones on its diagonal only.
       if (!holds_row(q)) continue;
       const int k = elimination.step[q], i = Tile::row(rank, q);
@@ -130,7 +140,8 @@ struct RowSetup {
       const auto word_of = [this](int l) {
         return ScaleRange<Real>::word_of(magnitude_word(scratch.row[l]), scratch.column[l]);
       };
-      if (ScaleRange<Real>::misleads(word_of(i), word_of(k), a[k + i * (n | 1)])) word = ScaleRange<Real>::unfit;
+      if (!alike && ScaleRange<Real>::misleads(word_of(i), word_of(k), a[k + i * (n | 1)]))
+        word = ScaleRange<Real>::unfit;
       largest = LargerOrNan<Real>{}(sum * ScaleRange<Real>::reciprocal(power), largest);
     }
     word = Team<L>::max(word);

@@ -55,6 +55,13 @@ struct ThreadSetup {
       for (int i = 0; i < N; ++i) visit(i, j);
   }
 
+  __device__ Real row_sum(int i) const {
+    Real sum = 0;
+#pragma unroll
+    for (int j = 0; j < N; ++j) sum += moderate_modulus(tile.x[i][j]);
+    return sum;
+  }
+
   __device__ Real row_power(int i) const { return ScaleRange<Real>::row_of(powers[i * 32]); }
 
   __device__ void equilibrate_rows() {
@@ -80,7 +87,6 @@ struct ThreadSetup {
 #pragma unroll
       for (int i = 0; i < N; ++i) key = larger_key(key, magnitude_key(tile.x[i][j]));
       column_power[j] = j < n ? scales.of_column(key) : Real(1);
-      if (j < n) powers[j * 32] = ScaleRange<Real>::word_of(powers[j * 32], column_power[j]);
 #pragma unroll
       for (int i = 0; i < N; ++i) sum[i] += moderate_modulus(tile.x[i][j]) * column_power[j];
     }
@@ -93,15 +99,19 @@ struct ThreadSetup {
   /// The same of the inverse; `word` becomes the magnitude word of the largest row sum before the powers, or one that
   /// tells that the powers do not serve.
   __device__ Real norm_of_inverse(const C* a, unsigned& word) const {
+    const bool alike = N == 1 || scales.alike();
+    if (!alike) {
+#pragma unroll
+      for (int j = 0; j < N; ++j)
+        if (j < n) powers[j * 32] = ScaleRange<Real>::word_of(powers[j * 32], column_power[j]);
+    }
     Real largest = 0;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      Real sum = 0;
-#pragma unroll
-      for (int j = 0; j < N; ++j) sum += moderate_modulus(tile.x[i][j]);
       if (i >= n) continue;
+      const Real sum = row_sum(i);
       word = max(word, magnitude_word(sum));
-      if (ScaleRange<Real>::misleads(powers[order[i] * 32], powers[i * 32], a[i + order[i] * (n | 1)]))
+      if (!alike && ScaleRange<Real>::misleads(powers[order[i] * 32], powers[i * 32], a[i + order[i] * (n | 1)]))
         word = ScaleRange<Real>::unfit;
       largest = LargerOrNan<Real>{}(sum * ScaleRange<Real>::reciprocal(column_power[i]), largest);
     }

@@ -3,7 +3,6 @@
 #include "kernels/launch/tiny_batch.cuh"
 #include "kernels/setup/policy.hpp"
 #include "kernels/setup/store_outcome.cuh"
-#include "kernels/setup/team_careful.cuh"
 #include "kernels/setup/thread.cuh"
 #include "kernels/setup/tiny_block.cuh"
 #include "kernels/slots.hpp"
@@ -16,12 +15,11 @@ template <int N, class C>
 struct ThreadSetupScratch {
   using Real = detail::arithmetic_real_t<C>;
   using Group = Team<N == 3 ? 4 : N>;
-  using Scratch = SetupScratch<Real, N>;
   static constexpr int threads = thread_design_threads;
   static constexpr int stride = setup_tile<N> | 1;  ///< elements between blocks, odd against bank conflicts
   static constexpr int tile_bytes = (32 * stride * static_cast<int>(sizeof(C)) + 15) / 16 * 16;
   static constexpr int scale_bytes = 32 * N * static_cast<int>(sizeof(unsigned));
-  static constexpr int warp_bytes = tile_bytes + scale_bytes + Scratch::bytes;
+  static constexpr int warp_bytes = tile_bytes + scale_bytes;
   static constexpr int shared_bytes = threads / 32 * warp_bytes;
 };
 
@@ -70,18 +68,7 @@ __global__ void __launch_bounds__(ThreadSetupScratch<N, C>::threads, thread_desi
   ThreadSetup<C, N> setup{n, reinterpret_cast<unsigned*>(own + Memory::tile_bytes) + lane};
   const bool served = setup.run(block);
   const bool accepted = served && setup.rcond >= detail::singular_threshold<Real>(n);
-  Outcome<Real> outcome{0, setup.rcond};
-  if (accepted) setup.store(block);
-  __syncwarp();
-  // The others one by one, by the whole warp.
-  const typename Memory::Scratch scratch(own + Memory::tile_bytes + Memory::scale_bytes);
-  for (unsigned left = __ballot_sync(full_warp, exists && !accepted); left != 0; left &= left - 1) {
-    const int t = __ffs(static_cast<int>(left)) - 1;
-    const CarefulSetup<C, N, 32> careful{tiles + t * Memory::stride, __shfl_sync(full_warp, n, t), Team<32>::current(),
-                                         scratch, arguments.inverse + __shfl_sync(full_warp, slot.start, t)};
-    const Outcome<Real> found = careful.run(arguments.fallback);
-    if (lane == t) outcome = found;
-  }
+  if (served) setup.store(block);
   __syncwarp();
 
   const auto group = Memory::Group::current();
@@ -92,7 +79,11 @@ __global__ void __launch_bounds__(ThreadSetupScratch<N, C>::threads, thread_desi
     if (first + t < range.count)
       copy_block(tiles + t * Memory::stride, inverse, order * order, group.rank, Memory::Group::lanes);
   }
-  if (exists) store_outcome(arguments, slot, outcome);
+  if (!exists) return;
+  if (accepted)
+    store_outcome(arguments, slot, {0, setup.rcond});
+  else
+    leave_undecided(arguments, slot, s, served, setup.rcond);
 }
 
 }  // namespace blockjacobi::kernels

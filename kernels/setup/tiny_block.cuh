@@ -13,6 +13,20 @@ __device__ inline bool is_full(const detail::PositionMapView& map, const MapRang
 template <int N>
 inline constexpr int setup_tile = N*(N | 1);
 
+/// Shared memory of a team for a block of BlockJacobi of order up to N beside the block itself: pivots, and the powers
+/// of two that scale columns and rows. Those of the rows come last: a loop over them reads sixteen bytes at once, and
+/// what stood behind them would be read while others write it.
+template <class Real, int N>
+struct SetupScratch {
+  static constexpr int bytes = 32 + 2 * (N + N % 2) * static_cast<int>(sizeof(Real));
+  unsigned char* pivots;
+  Real* column;
+  Real* row;
+
+  __device__ explicit SetupScratch(unsigned char* shared)
+      : pivots(shared), column(reinterpret_cast<Real*>(shared + 32)), row(column + N) {}
+};
+
 /// out[e] = block[e], e < count, by `size` lanes.
 template <class C>
 __device__ void copy_block(const C* block, C* out, int count, int rank, int size) {

@@ -12,7 +12,7 @@ template <Scalar T>
 struct BlockStatusView {
   int* info = nullptr;
   real_t<T>* rcond = nullptr;
-  int* defects = nullptr;  ///< one counter: blocks with info != 0
+  int* defects = nullptr;  ///< defect_words(blocks) of them; the first counts blocks with info != 0
 };
 
 /// What a backend does with batches of blocks. All pointers are in backend memory, all calls are enqueued.

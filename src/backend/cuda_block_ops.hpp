@@ -3,6 +3,7 @@
 #include "backend/block_ops.hpp"
 #include "backend/cuda_context.hpp"
 #include "core/shared/compute_type.hpp"
+#include "core/shared/defect_words.hpp"
 #include "kernels/apply/launch.hpp"
 #include "kernels/lu/launch.hpp"
 #include "kernels/setup/launch.hpp"
@@ -20,9 +21,15 @@ class CudaBlockOps final : public BlockOps<T> {
   void setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse, Fallback fallback,
              const BlockStatusView<T>& status) override {
     const DeviceGuard guard(context_.device());
-    const kernels::SetupArguments<C> arguments{compute_cast(values), map,           compute_cast(inverse.data),
-                                               inverse.slots,        fallback,      status.info,
-                                               status.rcond,         status.defects};
+    const kernels::SetupArguments<C> arguments{compute_cast(values),
+                                               map,
+                                               compute_cast(inverse.data),
+                                               inverse.slots,
+                                               fallback,
+                                               status.info,
+                                               status.rcond,
+                                               status.defects,
+                                               static_cast<int>(defect_words(inverse.blocks))};
     kernels::setup_blocks(arguments, inverse.groups, context_.stream());
   }
 

@@ -4,6 +4,7 @@
 #include "backend/cuda_context.hpp"
 #include "backend/storage_ops.hpp"
 #include "core/shared/compute_type.hpp"
+#include "core/shared/defect_words.hpp"
 #include "kernels/apply/launch.hpp"
 #include "kernels/partition/launch.hpp"
 #include "kernels/setup/launch.hpp"
@@ -30,9 +31,15 @@ class CudaStorageOps final : public StorageOps<T> {
   void repair(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, Repair repair,
               const BlockStatusView<T>& status, const Scratch<T>& scratch) override {
     const DeviceGuard guard(context_.device());
-    const kernels::SetupArguments<C> arguments{
-        compute_cast(values), map,          compute_cast(work.data), work.slots, Fallback::scalar_jacobi,
-        status.info,          status.rcond, status.defects};
+    const kernels::SetupArguments<C> arguments{compute_cast(values),
+                                               map,
+                                               compute_cast(work.data),
+                                               work.slots,
+                                               Fallback::scalar_jacobi,
+                                               status.info,
+                                               status.rcond,
+                                               status.defects,
+                                               static_cast<int>(defect_words(work.blocks))};
     kernels::repair_blocks(arguments, repair, work.groups, scratch_of(scratch), context_.stream());
   }
 

@@ -3,6 +3,7 @@
 #include "backend/host_extract.hpp"
 #include "core/message.hpp"
 #include "core/shared/compute_type.hpp"
+#include "core/shared/defect_words.hpp"
 #include "precond/pivot_growth.hpp"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartitio
       position_map(std::move(analysis.map)),
       info(backend_, static_cast<std::size_t>(partition_.blocks())),
       rcond(backend_, static_cast<std::size_t>(partition_.blocks())),
-      defects(backend_, 1),
+      defects(backend_, defect_words(partition_.blocks())),
       l1(analysis.l1 ? L1Values<T>(backend_, *analysis.l1, partition_) : L1Values<T>(backend_)),
       scratch(backend_, scratch_size<T>(backend_, layout(), options_)) {
   defects.zero();

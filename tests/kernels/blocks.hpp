@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/shared/defect_words.hpp"
 #include "tests/kernels/support.hpp"
 
 #include <Eigen/Dense>
@@ -53,7 +54,7 @@ class Blocks {
         inverse_(backend, partition_),
         info_(backend, sizes.size()),
         rcond_(backend, sizes.size()),
-        defects_(backend, 1) {}
+        defects_(backend, detail::defect_words(static_cast<index_t>(sizes.size()))) {}
 
   const BlockPartition& partition() const { return partition_; }
   index_t rows() const { return partition_.rows(); }
