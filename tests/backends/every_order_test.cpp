@@ -286,7 +286,9 @@ TYPED_TEST(EveryOrder, SetUpAndApply) {
       };
       inverses->push_back(stored());
       const CsrMatrix<T> next = second.matrix();
-      m.refresh(next.values().data(), next.nnz(), MemorySpace::host);
+      Array<T> values(where, next.values().size());
+      values.copy_from_host(next.values().data());
+      m.refresh(values.data(), next.nnz(), where.memory_space());
       inverses->push_back(stored());
       if (inverses == &found) output = this->applied(m, backend, input);
     }
