@@ -1,111 +1,104 @@
 #pragma once
 
 #include "kernels/collectives/cta_reduce.cuh"
-
-#include <cuda/atomic>
+#include "kernels/collectives/message.cuh"
 
 namespace blockjacobi::kernels {
 
-/// A double and the round in which it was written, in words that are written and read whole: who finds the round finds
-/// the number with it.
-struct ExchangeWord {
-  unsigned long long high;  ///< 32 bits of the number, then the round
-  unsigned long long low;
-};
-inline constexpr int exchange_sums = 3;
-struct ExchangeSlot {
-  ExchangeWord sums[exchange_sums];
-};
+inline constexpr int exchange_sums = 4;
+/// Copies of each slot, for as many parts of the grid: all thread blocks that wait read all slots again and again, and
+/// a part of the cache that serves one line to all of them would be late with what is written to it.
+inline constexpr int exchange_copies = 4;
 
 /// Sums over a grid whose thread blocks are all on the device at once (a cooperative launch), with the result in each
-/// of them, as often as wanted: every thread block tells its sums to all others and waits for theirs. What a thread
-/// block wrote before is visible to all threads of the others afterwards, through L1 as well, since the fence empties
-/// it; only __ldg() and whatever else reads past coherence may still find what was there before.
+/// of them, as often as wanted: every thread block tells its sums to all others and waits for theirs. It orders no
+/// other memory: what else the thread blocks tell each other goes by messages of the same rounds.
 class GridExchange {
  public:
+  using Slot = Message<double>;
   struct Scratch {
-    double partial[exchange_sums][max_warps_per_cta];
+    double own[exchange_sums][max_warps_per_cta];
+    double all[exchange_sums][max_warps_per_cta];
   };
 
-  /// `slots`: two for each thread block, zero before the first launch and unchanged between launches.
-  __device__ explicit GridExchange(ExchangeSlot* slots) : slots_(slots) {
-    const unsigned even = round_of(__ldcg(&slots_[blockIdx.x].sums[0].high));
-    const unsigned odd = round_of(__ldcg(&slots_[gridDim.x + blockIdx.x].sums[0].high));
-    // The two are consecutive; the later one counts, also where the count begins anew.
+  /// `slots`: slots_for(gridDim.x), zero before the first launch and unchanged between launches of as many thread
+  /// blocks.
+  __device__ explicit GridExchange(Slot* slots) : slots_(slots) {
+    // The rounds of the two sets are consecutive; the later one counts, also where the count begins anew.
+    const unsigned even = round_of(*slot(0, 0, 0, blockIdx.x)), odd = round_of(*slot(0, 1, 0, blockIdx.x));
     round_ = static_cast<int>(odd - even) > 0 ? odd : even;
   }
+  __host__ __device__ static constexpr std::size_t slots_for(int ctas) {
+    return 2 * std::size_t{exchange_copies * exchange_sums} * static_cast<std::size_t>(ctas);
+  }
 
-  /// The sums of each thread become those of the whole grid. At least gridDim.x threads, whole warps.
+  /// Of the sums exchanged last; the same in all thread blocks.
+  __device__ unsigned round() const { return round_; }
+
+  /// The sums of each thread become those of the whole grid. At least gridDim.x threads, whole warps. A barrier of the
+  /// thread block.
   template <int K>
   __device__ void run(double (&sums)[K], Scratch& scratch) {
     static_assert(K <= exchange_sums);
-    ++round_;
+    round_ = round_ == ~0u ? 2 : round_ + 1;  // no message is of round 0, and the sets go on in turn
     // Two sets in turn: who is in the next round already must not overwrite what others still read.
-    ExchangeSlot* const set = slots_ + (round_ & 1) * gridDim.x;
+    const int set = static_cast<int>(round_ & 1);
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
-    sum_warps(sums, scratch);
-    if (warp == 0) {  // behind the barrier that the sums passed, as the writes of all threads are
+    sum_warps(sums, scratch.own);
+    if (warp == 0) {
       const int warps = static_cast<int>(blockDim.x) / 32;
-      double own[K];
 #pragma unroll
-      for (int k = 0; k < K; ++k) own[k] = sum_lanes(lane < warps ? scratch.partial[k][lane] : 0.0);
-      if (lane == 0) {
-        cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_device);
-#pragma unroll
-        for (int k = 0; k < K; ++k) put(set[blockIdx.x].sums[k], own[k]);
+      for (int k = 0; k < K; ++k) {
+        const double own = sum_lanes(lane < warps ? scratch.own[k][lane] : 0.0);
+        if (lane % K == k && lane / K < exchange_copies) put(*slot(lane / K, set, k, blockIdx.x), round_, own);
       }
     }
-    __syncthreads();
+    const bool listens = thread < static_cast<int>(gridDim.x);
+    bool waits = listens;
+    while (waits) {
+      waits = false;
 #pragma unroll
-    for (int k = 0; k < K; ++k) sums[k] = 0.0;
-    if (thread < static_cast<int>(gridDim.x)) {
-#pragma unroll
-      for (int k = 0; k < K; ++k) sums[k] = get(set[thread].sums[k]);
-      cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
+      for (int k = 0; k < K; ++k) {
+        const Slot& told = *slot(static_cast<int>(blockIdx.x) % exchange_copies, set, k, threadIdx.x);
+        waits = !get(told, round_, sums[k]) || waits;
+      }
     }
-    sum_warps(sums, scratch);
+#pragma unroll
+    for (int k = 0; k < K; ++k) sums[k] = listens ? sums[k] : 0.0;
+    sum_warps(sums, scratch.all);
     const int warps = static_cast<int>(gridDim.x + 31) / 32;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
-      sums[k] = scratch.partial[k][0];
-      for (int w = 1; w < warps; ++w) sums[k] += scratch.partial[k][w];
+      sums[k] = scratch.all[k][0];
+      for (int w = 1; w < warps; ++w) sums[k] += scratch.all[k][w];
     }
-    __syncthreads();
   }
 
  private:
-  using Word = cuda::atomic_ref<unsigned long long, cuda::thread_scope_device>;
-
-  __device__ static unsigned round_of(unsigned long long word) { return static_cast<unsigned>(word); }
+  __device__ Slot* slot(int copy, int set, int k, unsigned cta) const {
+    return slots_ + ((copy * 2 + set) * exchange_sums + k) * gridDim.x + cta;
+  }
+  __device__ static unsigned round_of(const Slot& slot) {
+    unsigned long long first, second;
+    get_words(slot.words, first, second);
+    return static_cast<unsigned>(first);
+  }
   __device__ static double sum_lanes(double v) {
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2) v += __shfl_xor_sync(~0u, v, distance);
     return v;
   }
   template <int K>
-  __device__ static void sum_warps(const double (&sums)[K], Scratch& scratch) {
+  __device__ static void sum_warps(const double (&sums)[K], double (&partial)[exchange_sums][max_warps_per_cta]) {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       const double sum = sum_lanes(sums[k]);
-      if (threadIdx.x % 32 == 0) scratch.partial[k][threadIdx.x / 32] = sum;
+      if (threadIdx.x % 32 == 0) partial[k][threadIdx.x / 32] = sum;
     }
     __syncthreads();
   }
-  __device__ void put(ExchangeWord& to, double value) const {
-    const auto bits = static_cast<unsigned long long>(__double_as_longlong(value));
-    Word(to.low).store((bits << 32) | round_, cuda::memory_order_relaxed);
-    Word(to.high).store((bits >> 32 << 32) | round_, cuda::memory_order_relaxed);
-  }
-  __device__ double get(ExchangeWord& from) const {
-    unsigned long long high, low;
-    do {
-      high = Word(from.high).load(cuda::memory_order_relaxed);
-      low = Word(from.low).load(cuda::memory_order_relaxed);
-    } while (round_of(high) != round_ || round_of(low) != round_);
-    return __longlong_as_double(static_cast<long long>((high >> 32 << 32) | (low >> 32)));
-  }
 
-  ExchangeSlot* slots_;
+  Slot* slots_;
   unsigned round_;
 };
 

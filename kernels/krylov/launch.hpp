@@ -23,7 +23,7 @@ namespace blockjacobi::kernels {
 struct ReductionWorkspace {
   double* partials = nullptr;
   unsigned int* tickets = nullptr;
-  void* exchange = nullptr;  ///< for cg_resident() alone; zero before the first use and left alone between two
+  void* exchange = nullptr;  ///< for the resident kernels; zero before the first use and left alone between two
 };
 
 /// Bytes of ReductionWorkspace::exchange.
@@ -114,21 +114,21 @@ template <class C>
 void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                      CUstream_st* stream);
 
-/// Whether cg_resident() takes such blocks, beside a matrix that suits it.
+/// Whether the resident kernels take such blocks, beside a matrix that suits them.
 bool blocks_can_reside(std::span<const BlockGroup> groups, index_t rows);
 
-/// Whether cg_resident() takes this system, small enough for the caches and orders up to 32, on this stream, which may
-/// have a part of the device only. Not during a capture.
+/// Whether the resident kernels take this system, small enough for the caches and orders up to 32, on this stream,
+/// which may have a part of the device only. Not during a capture.
 template <class C>
-bool cg_can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, CUstream_st* stream);
+bool can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, CUstream_st* stream);
 
-/// `iterations` times cg_product(), cg_update(), cg_direction() in one launch, which ends with the stop. `spare` is an
-/// n-vector. A cooperative launch: it waits until every multiprocessor has room. A thread block uses as much shared
-/// memory as there is, or `shared_bytes` of it, which has to hold a bit a column and what belongs to its rows but for
-/// their entries.
+/// `iterations` times cg_product(), cg_update(), cg_direction() in one launch, which ends with the stop. `messages`: 4
+/// n elements, zero before the first launch of a solve. A cooperative launch: it waits until every multiprocessor has
+/// room. A thread block uses as much shared memory as there is, or `shared_bytes` of it, which has to hold a bit a
+/// column and what belongs to its rows but for their entries.
 template <class C>
 void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, const CgVectors<C>& v,
-                 C* spare, int iterations, detail::CgState<C>* state, const ReductionWorkspace& workspace,
+                 C* messages, int iterations, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                  CUstream_st* stream, int shared_bytes = 0);
 
 /// r -= alpha q.
@@ -191,6 +191,12 @@ void bicgstab_second_step(const BicgstabVectors<C>& v, detail::BicgstabState<C>*
 template <class C>
 void bicgstab_update(const BicgstabVectors<C>& v, detail::BicgstabState<C>* state, const ReductionWorkspace& workspace,
                      CUstream_st* stream);
+
+/// The same iteration `iterations` times in one launch, as cg_resident().
+template <class C>
+void bicgstab_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
+                       const BicgstabVectors<C>& v, C* messages, int iterations, detail::BicgstabState<C>* state,
+                       const ReductionWorkspace& workspace, CUstream_st* stream, int shared_bytes = 0);
 
 // Richardson iteration. Masked by state->stop.
 

@@ -56,15 +56,16 @@ inline constexpr int cg_update_narrow_piece = 4;
 
 /// CG in one launch: thread blocks of the one kernel, one on each multiprocessor, with as much shared memory as there
 /// is, and the systems for which it is taken: rows and the bytes of the entries, on average for a thread block.
-inline constexpr PersistentPolicy cg_resident_policy{512, 1};
-inline constexpr int cg_resident_shared_bytes = static_cast<int>(compiled_device.shared_bytes) - (11 << 10);
-inline constexpr int cg_resident_static_bytes = 8 << 10;  ///< at most, beside that
-inline constexpr int cg_resident_rows = 512;
-inline constexpr int cg_resident_entry_bytes = 160 << 10;
-inline constexpr int cg_resident_row_weight = 16;  ///< of a row among entries, where the rows are shared out
+inline constexpr PersistentPolicy resident_policy{512, 1};
+inline constexpr int resident_shared_bytes = static_cast<int>(compiled_device.shared_bytes) - (11 << 10);
+inline constexpr int resident_static_bytes = 8 << 10;  ///< at most, beside that
+inline constexpr int resident_most_ctas = 256;
+inline constexpr int resident_rows = 1024;
+inline constexpr int resident_entry_bytes = 160 << 10;
+inline constexpr int resident_row_weight = 16;  ///< of a row among entries, where the rows are shared out
 /// Of a lane, on average, before more lanes share its row: an iteration with rows of 105 entries on average (29 to 786)
 /// takes 16.9 us with 4, 14.6 with 8, 13.7 with 16, 14.2 with 32.
-inline constexpr int cg_resident_lane_entries = 16;
+inline constexpr int resident_lane_entries = 16;
 
 /// A pass over several columns of the Krylov basis at once, whose elements and sums take `words` registers.
 constexpr PersistentPolicy tall_policy(int words) { return {256, 256 / (words + 40)}; }

@@ -147,20 +147,20 @@ void CudaKrylovOps<T>::cg_direction(const CgVectors<T>& v, CgState<C>* state) {
 }
 
 template <Scalar T>
-bool CudaKrylovOps<T>::cg_can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
+bool CudaKrylovOps<T>::can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
   if (M == nullptr) return false;
   const DeviceGuard guard(context_.device());
   const auto* const rows = own_rows(A);
   const auto inverse = tiny(M->full_blocks());
-  return rows != nullptr && inverse && kernels::cg_can_reside(rows->matrix(), *inverse, context_.stream());
+  return rows != nullptr && inverse && kernels::can_reside(rows->matrix(), *inverse, context_.stream());
 }
 
 template <Scalar T>
 void CudaKrylovOps<T>::cg_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const CgVectors<T>& v,
-                                     T* spare, int count, CgState<C>* state) {
+                                     T* messages, int count, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::cg_resident(own_rows(A)->matrix(), *tiny(M->full_blocks()), compute_vectors(v), compute_cast(spare), count,
-                       state, context_.reductions(), context_.stream());
+  kernels::cg_resident(own_rows(A)->matrix(), *tiny(M->full_blocks()), compute_vectors(v), compute_cast(messages),
+                       count, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
@@ -207,6 +207,15 @@ template <Scalar T>
 void CudaKrylovOps<T>::bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<C>* state) {
   const DeviceGuard guard(context_.device());
   kernels::bicgstab_update(compute_vectors(v), state, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::bicgstab_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
+                                           const BicgstabVectors<T>& v, T* messages, int count,
+                                           BicgstabState<C>* state) {
+  const DeviceGuard guard(context_.device());
+  kernels::bicgstab_resident(own_rows(A)->matrix(), *tiny(M->full_blocks()), compute_vectors(v), compute_cast(messages),
+                             count, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>

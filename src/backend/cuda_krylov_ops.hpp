@@ -32,8 +32,8 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) override;
   void cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) override;
   void cg_direction(const CgVectors<T>& v, CgState<C>* state) override;
-  bool cg_can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) override;
-  void cg_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const CgVectors<T>& v, T* spare,
+  bool can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) override;
+  void cg_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const CgVectors<T>& v, T* messages,
                      int count, CgState<C>* state) override;
   void fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) override;
   void fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) override;
@@ -44,6 +44,8 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<T>& v,
                        BicgstabState<C>* state) override;
   void bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<C>* state) override;
+  void bicgstab_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<T>& v,
+                           T* messages, int count, BicgstabState<C>* state) override;
 
   void richardson_check(index_t n, const T* r, RichardsonState* state) override;
   void richardson_step(index_t n, const T* z, T* x, RichardsonState* state) override;

@@ -103,10 +103,11 @@ class KrylovOps {
   /// x += alpha p unless x is null, also in the iteration that stops; p = z + beta p.
   virtual void cg_direction(const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
 
-  /// Whether cg_iterations() has a better way for this system than the three phases.
-  virtual bool cg_can_reside(const OperatorImpl<T>&, const PreconditionerImpl<T>*) { return false; }
-  /// `count` times cg_product(), cg_update(), cg_direction(), where cg_can_reside(). `spare` is another n-vector.
-  virtual void cg_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const CgVectors<T>&, T* /*spare*/,
+  /// Whether cg_iterations() and bicgstab_iterations() have a better way for this system than the phases.
+  virtual bool can_reside(const OperatorImpl<T>&, const PreconditionerImpl<T>*) { return false; }
+  /// `count` times cg_product(), cg_update(), cg_direction(), where can_reside(). `messages`: 4 n elements, zero before
+  /// the first call of a solve.
+  virtual void cg_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const CgVectors<T>&, T* /*messages*/,
                              int /*count*/, CgState<compute_t<T>>*) {}
 
   /// q = A p, pq = p^H q, pr = p^H r, fcg_step_length. cg_direction serves the flexible variant, too.
@@ -125,6 +126,9 @@ class KrylovOps {
   /// x += alpha y + omega z, r = s - omega t, rr = ||r||^2, rho_new = r~^H r, bicgstab_direction_factor. Where omega is
   /// zero, z and t are not read.
   virtual void bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<compute_t<T>>* state) = 0;
+  /// `count` times the four, as cg_iterations().
+  virtual void bicgstab_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const BicgstabVectors<T>&,
+                                   T* /*messages*/, int /*count*/, BicgstabState<compute_t<T>>*) {}
 
   /// rr = ||r||^2, r = b - A x, richardson_outcome.
   virtual void richardson_check(index_t n, const T* r, RichardsonState* state) = 0;

@@ -11,6 +11,7 @@ class Bicgstab final : public detail::Recurrence<T> {
  public:
   explicit Bicgstab(const detail::SolverParts<T>& parts)
       : parts_(parts),
+        resident_(parts.ops.can_reside(parts.A, parts.M)),
         r_(parts.backend, parts.size()),
         shadow_(parts.backend, parts.size()),
         p_(parts.backend, parts.size()),
@@ -18,6 +19,7 @@ class Bicgstab final : public detail::Recurrence<T> {
         t_(parts.backend, parts.size()),
         y_(parts.backend, parts.size_if_preconditioned()),
         z_(parts.backend, parts.size_if_preconditioned()),
+        messages_(parts.backend, resident_ ? 4 * parts.size() : 0),
         state_(parts.backend, detail::bicgstab_initial_state<C>(0.0, parts.options.max_iterations)) {
     const bool plain = parts.M == nullptr;
     vectors_ = {parts.rows(),
@@ -34,7 +36,7 @@ class Bicgstab final : public detail::Recurrence<T> {
   void set_x(T* x) override { vectors_.x = x; }
   void clear() override {
     state_.clear();
-    for (Array<T>* vector : {&p_, &v_, &t_, &y_, &z_}) vector->zero();
+    for (Array<T>* vector : {&p_, &v_, &t_, &y_, &z_, &messages_}) vector->zero();
   }
   void start() override {
     parts_.backend.impl().copy(shadow_.data(), r_.data(), r_.bytes());
@@ -46,6 +48,12 @@ class Bicgstab final : public detail::Recurrence<T> {
     parts_.ops.bicgstab_second(parts_.A, parts_.M, vectors_, state_.get());
     parts_.ops.bicgstab_update(vectors_, state_.get());
   }
+  void iterate_times(int count) override {
+    if (!resident_) return detail::Recurrence<T>::iterate_times(count);
+    parts_.ops.bicgstab_iterations(parts_.A, parts_.M, vectors_, messages_.data(), count, state_.get());
+  }
+  /// No iteration after the stop costs anything.
+  int batch(int usual) const override { return resident_ ? detail::history_capacity : usual; }
   void resume() override {}
   detail::SolveControl* control() const override { return state_.get(); }
   T* r() const override { return r_.data(); }
@@ -53,7 +61,9 @@ class Bicgstab final : public detail::Recurrence<T> {
 
  private:
   const detail::SolverParts<T>& parts_;
+  bool resident_;  ///< all iterations of a batch in one go
   Array<T> r_, shadow_, p_, v_, t_, y_, z_;
+  Array<T> messages_;  ///< between thread blocks that reside
   detail::DeviceState<detail::BicgstabState<C>> state_;
   detail::BicgstabVectors<T> vectors_;
 };

@@ -13,12 +13,12 @@ class Cg final : public Recurrence<T> {
   Cg(const SolverParts<T>& parts, bool flexible)
       : parts_(parts),
         flexible_(flexible),
-        resident_(!flexible && parts.ops.cg_can_reside(parts.A, parts.M)),
+        resident_(!flexible && parts.ops.can_reside(parts.A, parts.M)),
         r_(parts.backend, parts.size()),
         z_(parts.backend, parts.size_if_preconditioned()),
         p_(parts.backend, parts.size()),
         q_(parts.backend, parts.size()),
-        spare_(parts.backend, resident_ ? parts.size() : 0),
+        messages_(parts.backend, resident_ ? 4 * parts.size() : 0),
         state_(parts.backend, cg_initial_state<C>(0.0, parts.options.max_iterations)),
         v_{parts.rows(), nullptr, r_.data(), parts.M == nullptr ? r_.data() : z_.data(), p_.data(), q_.data()} {}
 
@@ -27,6 +27,7 @@ class Cg final : public Recurrence<T> {
     state_.clear();
     p_.zero();
     q_.zero();
+    messages_.zero();
   }
   void start() override {
     update();
@@ -42,7 +43,7 @@ class Cg final : public Recurrence<T> {
   }
   void iterate_times(int count) override {
     if (!resident_) return Recurrence<T>::iterate_times(count);
-    parts_.ops.cg_iterations(parts_.A, parts_.M, v_, spare_.data(), count, state_.get());
+    parts_.ops.cg_iterations(parts_.A, parts_.M, v_, messages_.data(), count, state_.get());
   }
   /// No iteration after the stop costs anything.
   int batch(int usual) const override { return resident_ ? history_capacity : usual; }
@@ -67,7 +68,8 @@ class Cg final : public Recurrence<T> {
   const SolverParts<T>& parts_;
   bool flexible_;
   bool resident_;  ///< all iterations of a batch in one go
-  Array<T> r_, z_, p_, q_, spare_;
+  Array<T> r_, z_, p_, q_;
+  Array<T> messages_;  ///< between thread blocks that reside
   DeviceState<CgState<C>> state_;
   CgVectors<T> v_;
 };

@@ -125,17 +125,19 @@ class Recurrence {
   void hide_blocks() { apply_only_.emplace(blocks_->preconditioner()); }
 
   /// Several iterations, in one launch where there is one for this system.
-  bool resides() { return ops().cg_can_reside(*product_, preconditioner()); }
+  bool resides() { return ops().can_reside(*product_, preconditioner()); }
   void iterations(int count) {
     if (!resides()) return;
-    const Array<T> spare(backend_, size());
-    ops().cg_iterations(*product_, preconditioner(), vectors(), spare.data(), count, state_.data());
+    Array<T> messages(backend_, 4 * size());
+    messages.zero();
+    ops().cg_iterations(*product_, preconditioner(), vectors(), messages.data(), count, state_.data());
   }
 
   /// The same in thread blocks with so much shared memory.
   void iterations_within(int count, int shared_bytes) {
     using C = compute_t<T>;
-    const Array<T> spare(backend_, size());
+    Array<T> messages(backend_, 4 * size());
+    messages.zero();
     Array<std::byte> exchange(backend_, kernels::exchange_bytes());
     exchange.zero();
     const auto a = system_.view();
@@ -145,7 +147,7 @@ class Recurrence {
         {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space},
         {compute_cast(x.data), x.slots, x.groups, x.blocks, x.rows, x.space},
         {v.n, compute_cast(v.x), compute_cast(v.r), compute_cast(v.z), compute_cast(v.p), compute_cast(v.q)},
-        compute_cast(spare.data()), count, state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(),
+        compute_cast(messages.data()), count, state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(),
         shared_bytes);
     backend_.synchronize();
   }

@@ -67,11 +67,11 @@ TYPED_TEST(CgResidentTest, InLittleSharedMemory) {
   plenty.iterations(4);
   plenty.iterations(2);
   const double tolerance = rounding_of_iterations(a, 7, 32);
-  // A thread block has about 800 entries and 200 elements: next to nothing fits, a part of the entries, of the
-  // elements.
-  for (const int held : {100, 600, 950}) {
+  // A thread block with a block of 32 rows has 6400 entries and 430 elements: next to nothing fits, a part of the
+  // entries, of the elements.
+  for (const int held : {100, 3000, 6500}) {
     SCOPED_TRACE(held);
-    const int bytes = 400 + held * static_cast<int>(sizeof(TypeParam) + sizeof(index_t));
+    const int bytes = 3000 + held * static_cast<int>(sizeof(TypeParam) + sizeof(index_t));
     Recurrence<TypeParam> little(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
     little.iterations_within(4, bytes);
     little.iterations_within(2, bytes);

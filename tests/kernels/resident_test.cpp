@@ -35,7 +35,7 @@ Outcome solve(const Backend& backend, const System<double>& a, int repetitions =
     outcome.report = cg(A, M, b.view(), x.view(), options);
   }
   outcome.x = x.to_host();
-  outcome.resides = detail::krylov_ops<double>(backend).cg_can_reside(A.impl(), &M.preconditioner());
+  outcome.resides = detail::krylov_ops<double>(backend).can_reside(A.impl(), &M.preconditioner());
   return outcome;
 }
 

@@ -1,0 +1,187 @@
+#pragma once
+
+#include "kernels/collectives/message.cuh"
+#include "kernels/krylov/column_numbers.cuh"
+#include "kernels/krylov/resident_share.cuh"
+
+namespace blockjacobi::kernels {
+
+/// Lanes for each of the rows: so many that a lane has few entries, and as many as there are, but not more than have
+/// something to do.
+__device__ inline int lanes_for(int rows, int entries, int threads) {
+  int lanes = 1;
+  while (lanes < 32 && 2 * lanes * rows <= entries &&
+         (2 * lanes * rows <= threads || resident_lane_entries * lanes * rows < entries))
+    lanes *= 2;
+  return lanes;
+}
+
+/// The rows of a thread block in shared memory, with the elements of the direction that they multiply: its own first,
+/// then those of others. Entries and elements that find no room there stay where they are; the others tell their
+/// elements of the direction by messages then.
+template <class C>
+class ResidentRows {
+ public:
+  /// The rows row0 .. row0 + rows - 1. `numbers`: ColumnNumbers::bytes(a.rows) that are free until the end of this.
+  __device__ ResidentRows(const CsrRows<C>& a, int row0, int rows, void* numbers_memory, SharedRoom& shared)
+      : a_(a), row0_(row0), rows_(rows), first_(a.offsets[row0] - a.base) {
+    const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+    constexpr int element = sizeof(C) + sizeof(int);
+    entries_ = a.offsets[row0 + rows] - a.base - first_;
+    offsets_ = shared.take<int>(rows + 1);
+    const int room = shared.room_for(element) - 8;  // four pieces, each of which is aligned
+    held_ = max(0, min(entries_, room - rows));
+    values_ = shared.take<C>(held_);
+    columns_ = shared.take<int>(held_);
+
+    ColumnNumbers numbers(numbers_memory, a.rows, row0, rows);
+    for (int k = thread; k < entries_; k += threads) {
+      const int column = a.columns[first_ + k] - a.base;
+      numbers.insert(column);
+      if (k >= held_) continue;
+      values_[k] = a.values[first_ + k];
+      columns_[k] = column;
+    }
+    for (int i = thread; i <= rows; i += threads) offsets_[i] = a.offsets[row0 + i] - a.base - first_;
+    numbers.finish();
+    count_ = min(numbers.count(), room - held_);
+    is_complete_ = held_ == entries_ && numbers.count() == count_;
+    directions_ = shared.take<C>(count_);
+    list_ = shared.take<int>(count_);
+    for (int k = thread; k < held_; k += threads) {
+      const int number = numbers.number(columns_[k]);
+      columns_[k] = number < count_ ? number : ~columns_[k];
+    }
+    numbers.for_each([&](int number, int column) {
+      if (number < count_) list_[number] = column;
+    });
+    __syncthreads();
+  }
+
+  __device__ int entries() const { return entries_; }
+  __device__ bool is_complete() const { return is_complete_; }
+  __device__ int begin(int row) const { return offsets_[row]; }
+  /// Of the thread block's own row `row`.
+  __device__ C direction(int row) const { return directions_[row]; }
+
+  /// The direction as it is.
+  __device__ void fetch(const C* p) {
+    for (int i = static_cast<int>(threadIdx.x); i < count_; i += static_cast<int>(blockDim.x))
+      directions_[i] = p[list_[i]];
+    __syncthreads();
+  }
+
+  /// The elements of a vector, which is `own` in the rows of the thread block and messages of `round` from the others,
+  /// in place of the direction.
+  __device__ void take(const C* own, const Message<C>* told, unsigned round) {
+    constexpr int K = sizeof(C) > 8 ? 4 : 8;  // on the way at once
+    const int threads = static_cast<int>(blockDim.x);
+    for (int base = static_cast<int>(threadIdx.x); base < count_; base += K * threads) {
+      C taken[K];
+      receive_others<K>(base, told, round, taken);
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const int i = base + k * threads;
+        if (i < count_) directions_[i] = i < rows_ ? own[i] : taken[k];
+      }
+    }
+    __syncthreads();
+  }
+
+  /// x += step p in the rows of the thread block, p = z + beta p, where z is `own` in these rows and messages of
+  /// `round` from the others.
+  __device__ void turn(const C* own, const Message<C>* z, unsigned round, C step, C beta, C* x) {
+    constexpr int K = sizeof(C) > 8 ? 4 : 8;  // on the way at once
+    const int threads = static_cast<int>(blockDim.x);
+    for (int base = static_cast<int>(threadIdx.x); base < count_; base += K * threads) {
+      C turned[K], position[K];
+      receive_others<K>(base, z, round, turned);
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const int i = base + k * threads;
+        position[k] = i < rows_ ? x[i] : C{};
+      }
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const int i = base + k * threads;
+        if (i >= count_) continue;
+        const C old = directions_[i];
+        directions_[i] = (i < rows_ ? own[i] : turned[k]) + beta * old;
+        if (i < rows_) x[i] = position[k] + step * old;
+      }
+    }
+    __syncthreads();
+  }
+
+  /// Tells the others the direction in the rows of the thread block.
+  __device__ void tell(Message<C>* p, unsigned round) const {
+    for (int i = static_cast<int>(threadIdx.x); i < rows_; i += static_cast<int>(blockDim.x))
+      put(p[row0_ + i], round, directions_[i]);
+  }
+
+  /// The share of a lane in the product of the entries begin .. end - 1 with the direction. `remote(column)` is asked
+  /// for the elements that are not held.
+  template <class Remote>
+  __device__ C product(int begin, int end, int stride, Remote remote) const {
+    return is_complete_ ? product_of_held(begin, end, stride) : product_of_all(begin, end, stride, remote);
+  }
+
+ private:
+  /// Waits for the elements base + k blockDim.x of those from other thread blocks.
+  template <int K>
+  __device__ void receive_others(int base, const Message<C>* told, unsigned round, C (&elements)[K]) const {
+    bool waits = true;
+    while (waits) {
+      waits = false;
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const int i = base + k * static_cast<int>(blockDim.x);
+        if (i >= rows_ && i < count_) waits = !get(told[list_[i]], round, elements[k]) || waits;
+      }
+    }
+  }
+
+  __device__ C product_of_held(int begin, int end, int stride) const {
+    constexpr int K = sizeof(C) > 8 ? 4 : 8;  // on the way at once
+    C sum{};
+    for (int entry = begin; entry < end; entry += K * stride) {
+      C value[K], direction[K];
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        const bool exists = entry + k * stride < end;
+        value[k] = exists ? values_[entry + k * stride] : C{};
+        direction[k] = exists ? directions_[columns_[entry + k * stride]] : C{};
+      }
+#pragma unroll
+      for (int k = 0; k < K; ++k)
+        if (entry + k * stride < end) sum += value[k] * direction[k];
+    }
+    return sum;
+  }
+
+  template <class Remote>
+  __device__ C product_of_all(int begin, int end, int stride, Remote remote) const {
+    C sum{};
+    for (int entry = begin; entry < end; entry += stride) {
+      const bool is_held = entry < held_;
+      const int place = is_held ? columns_[entry] : ~(a_.columns[first_ + entry] - a_.base);
+      const C value = is_held ? values_[entry] : a_.values[first_ + entry];
+      sum += value * (place >= 0 ? directions_[place] : remote(~place));
+    }
+    return sum;
+  }
+
+  const CsrRows<C>& a_;
+  int row0_, rows_;
+  int first_, entries_;
+  int held_;   ///< entries
+  int count_;  ///< elements of the direction
+  bool is_complete_;
+  C* values_;
+  C* directions_;  ///< by number of the column
+  int* columns_;   ///< number; the complement of the column, if its element is not held
+  int* list_;      ///< column by number
+  int* offsets_;   ///< by row of the thread block, counted from its first entry
+};
+
+}  // namespace blockjacobi::kernels
