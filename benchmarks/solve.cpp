@@ -4,11 +4,11 @@
 ///   solve OUT.json [--systems "7-point 128^3","27-point 64^3 3-dof",...] [--cg FILE.mtx.gz ...] [--gmres FILE.mtx.gz
 ///         ...] [--products FILE.mtx.gz ...]
 ///
-/// Time of an iteration: what 256 (GMRES: 240) iterations more cost in one solve, median of the solves. The floor is
-/// the bytes that an iteration must move at the speed of a copy: product 12 nnz + 20 n, application 8 sum N^2 + 16 n,
-/// the rest of CG 64 n, of GMRES(30) three times the basis of iteration j = 1..30, on average, and 6 vectors. In block
-/// rows of order b ("bsr") the product has 8 b^2 + 4 bytes a block, a basis in single precision ("fp32 basis") 4 an
-/// element.
+/// Time of an iteration: what 256 (GMRES: 240, BiCGSTAB: 96) iterations more cost in one solve, median of the solves.
+/// The floor is the bytes that an iteration must move at the speed of a copy: product 12 nnz + 20 n, application
+/// 8 sum N^2 + 16 n, the rest of CG 64 n, BiCGSTAB twice the same and 160 n, of GMRES(30) three times the basis of
+/// iteration j = 1..30, on average, and 6 vectors. In block rows of order b ("bsr") the product has 8 b^2 + 4 bytes a
+/// block, a basis in single precision ("fp32 basis") 4 an element.
 #include "solve/cusparse_peer.hpp"
 #include "solve/model_system.hpp"
 #include "solve/products.hpp"
@@ -30,7 +30,9 @@ constexpr Storage reduced_storages[] = {Storage::packed, Storage::fp32, Storage:
 
 struct Options {
   std::string out;
-  std::vector<std::string> systems{"7-point 25^3", "7-point 128^3", "27-point 64^3 3-dof", "7-point 256^3"};
+  std::vector<std::string> systems{"7-point 16^3",  "7-point 25^3",       "7-point 40^3",  "7-point 50^3",
+                                   "7-point 64^3",  "7-point 80^3",       "7-point 100^3", "7-point 128^3",
+                                   "7-point 256^3", "27-point 64^3 3-dof"};
   std::vector<std::string> cg, gmres, products;
   int repetitions = 5;
 };
@@ -74,7 +76,9 @@ class ModelBenchmark {
       reports.add(solve("cg", M));
       reports.add(unfused(M));
       if (block == 32) reduced_storage(reports, partition);
-      if (block != 8 || !system_.gmres) continue;
+      if (block != 8 || !system_.all_solvers) continue;
+      reports.add(iteration("bicgstab", M));
+      reports.add(solve("bicgstab", M));
       reports.add(iteration("gmres", M));
       reports.add(solve("gmres", M));
       low_basis_ = true;
@@ -94,6 +98,7 @@ class ModelBenchmark {
   double iteration_bytes(const std::string& solver, const BlockJacobi<double>& M) const {
     const double n = matrix_.rows();
     const double apply = static_cast<double>(M.report().inverse_bytes) + 16.0 * n;
+    if (solver == "bicgstab") return 2.0 * (product_bytes() + apply) + 160.0 * n;
     return product_bytes() + apply +
            (solver == "cg" ? 64.0 * n : (low_basis_ ? 3.0 * 15.5 * 4.0 + 6.0 * 8.0 : (3.0 * 15.5 + 6.0) * 8.0) * n);
   }
@@ -145,17 +150,19 @@ class ModelBenchmark {
     x_.zero();
     backend_.synchronize();
     const auto& b = b_;
+    if (solver == "bicgstab") return bicgstab(A(), M, b.view(), x_.view(), options);
     return solver == "cg" ? cg(A(), M, b.view(), x_.view(), options) : gmres(A(), M, b.view(), x_.view(), options);
   }
 
   SolveRecord iteration(const std::string& solver, const BlockJacobi<double>& M) {
     SolveRecord r = record(solver + "_iteration", "blockjacobi", solver, M);
-    r.iterations = solver == "cg" ? 256 : 240;
+    const int few = solver == "cg" ? 64 : solver == "gmres" ? 60 : 32;
+    r.iterations = solver == "cg" ? 256 : solver == "gmres" ? 240 : 96;
     r.floor_bytes = iteration_bytes(solver, M);
     SolveOptions options = options_of(solver);
     options.rtol = 0.0;
     options.history = false;
-    r.time_ms = 1e3 * seconds_of(solver == "cg" ? 64 : 60, r.iterations, repetitions_, [&](int iterations) {
+    r.time_ms = 1e3 * seconds_of(few, r.iterations, repetitions_, [&](int iterations) {
                   options.max_iterations = iterations;
                   const SolveReport report = run_solver(solver, M, options);
                   // What ended early would look fast; the table refuses a row with a reason.

@@ -3,6 +3,7 @@
 #include <matrices/generators.hpp>
 
 #include <array>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ struct ModelSystem {
   std::string name;
   blockjacobi::matrices::StencilOptions stencil;
   std::vector<blockjacobi::index_t> blocks;
-  bool gmres;  ///< timed as well, with blocks of order 8
+  bool all_solvers;  ///< GMRES and BiCGSTAB are timed as well, with blocks of order 8
 };
 
 inline ModelSystem model_system(const std::string& name) {
@@ -24,7 +25,7 @@ inline ModelSystem model_system(const std::string& name) {
   if (name == "7-point 128^3") {
     grid(128);
     system.blocks = {4, 8, 16, 32};
-    system.gmres = true;
+    system.all_solvers = true;
   } else if (name == "7-point 256^3") {
     grid(256);
     system.blocks = {8};
@@ -36,7 +37,11 @@ inline ModelSystem model_system(const std::string& name) {
   } else if (name == "7-point 25^3") {
     grid(25);
     system.blocks = {8, 32};
-    system.gmres = true;
+    system.all_solvers = true;
+  } else if (int m = 0; std::sscanf(name.c_str(), "7-point %d^3", &m) == 1 && m > 0) {
+    grid(m);
+    system.blocks = {8};
+    system.all_solvers = true;
   } else {
     throw std::runtime_error("no system of that name: " + name);
   }

@@ -15,7 +15,14 @@ GIVEN = pathlib.Path(__file__).resolve().parent.parent / "given" / "h200_solves.
 SMALL = "7-point 25^3"
 LAND_OF_FLOOR = 75.0
 LAND_SMALL_MS = 0.015
-LAND_GMRES_MS = 0.39
+# Milliseconds an iteration, blocks of 8.
+LAND_MS = {
+    "cg_iteration": {"7-point 16^3": 0.008, "7-point 25^3": 0.008, "7-point 40^3": 0.008, "7-point 50^3": 0.014,
+                     "7-point 64^3": 0.024, "7-point 80^3": 0.040, "7-point 100^3": 0.072, "7-point 128^3": 0.148},
+    "gmres_iteration": {"7-point 16^3": 0.014, "7-point 25^3": 0.014, "7-point 40^3": 0.020, "7-point 50^3": 0.028,
+                        "7-point 64^3": 0.050, "7-point 100^3": 0.165, "7-point 128^3": 0.39},
+}
+LAND_BICGSTAB = 2.1  # iterations of CG
 LAND_SOLVE = 4.0
 LAND_SOLVE_BEST = {"xpetra_regions_A": 2.0}  # our best against Ginkgo's best
 CHOICES = ("1", "8", "16", "32", "suggest")
@@ -55,27 +62,36 @@ class Tables:
     def iterations(self):
         self.head("Iterations", "system", "solver", "storage", "block", "ms", "% of floor", "x Ginkgo", "x unfused", "LAND")
         for r in self.select(implementation="blockjacobi"):
-            if r["operation"] not in ("cg_iteration", "gmres_iteration"):
+            if r["operation"] not in ("cg_iteration", "gmres_iteration", "bicgstab_iteration"):
                 continue
             extra = r["storage"] != "full"  # a row beside those with a target
             peer = self.given.get((r["operation"], r["matrix"], r["solver"], str(r["block"])))
             unfused = self.select(
                 operation=r["operation"], implementation="cusparse + cublas", matrix=r["matrix"], block=r["block"])
             percent = 100 * r["fraction_of_floor"]
-            if extra:
-                passes = None
-            elif r["operation"] == "gmres_iteration":
-                passes = None if r["matrix"] == SMALL else r["time_ms"] <= LAND_GMRES_MS
-            elif r["matrix"] == SMALL:
-                passes = r["time_ms"] <= LAND_SMALL_MS
-            else:
-                passes = percent >= LAND_OF_FLOOR
+            land = None if extra else self.land_ms(r)
+            passes = None if land is None else r["time_ms"] <= land
             if r["reason"]:  # some solve ended before its iterations were over
                 passes = False
             self.row(r["matrix"], r["solver"], r["storage"], r["block"], f"{r['time_ms']:.4f}", f"{percent:.0f}",
                      f"{float(peer['time_ms']) / r['time_ms']:.1f}" if peer else "-",
                      f"{unfused[0]['time_ms'] / r['time_ms']:.1f}" if unfused else "-",
                      "-" if passes is None else self.verdict(passes))
+
+    def land_ms(self, r):
+        """What the iteration may take; None without a target."""
+        if r["operation"] == "bicgstab_iteration":
+            cg = self.select(operation="cg_iteration", implementation="blockjacobi", storage=r["storage"],
+                             matrix=r["matrix"], block=r["block"])
+            return LAND_BICGSTAB * cg[0]["time_ms"] if cg else None
+        targets = LAND_MS[r["operation"]]
+        if r["block"] == 8 and r["matrix"] in targets:
+            return targets[r["matrix"]]
+        if r["operation"] == "gmres_iteration":
+            return None
+        if r["matrix"] == SMALL:
+            return LAND_SMALL_MS
+        return r["time_ms"] * 100 * r["fraction_of_floor"] / LAND_OF_FLOOR
 
     def products(self):
         self.head("Products", "system", "storage", "ms", "% of floor", "cuSPARSE CSR_ALG1, ms", "CSR_ALG2, ms")
