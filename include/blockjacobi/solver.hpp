@@ -21,6 +21,9 @@ template <Scalar T>
 class EnqueuedGmres;
 }  // namespace detail
 
+template <Scalar T>
+class TwoLevel;
+
 /// Shown to the progress callback.
 struct SolveProgress {
   index_t iteration = 0;
@@ -80,16 +83,17 @@ struct SolveReport {
 /// One line: reason, iterations, residuals and their gap, time.
 [[nodiscard]] BLOCKJACOBI_EXPORT std::string to_text(const SolveReport& report);
 
-/// z = M^-1 r for the solvers: a BlockJacobi (referred to, so that it must outlive this object), a user's function, or
-/// nothing. Copies share the function, and so do objects that were moved from. Thread safety: on a host backend several
-/// threads may solve with it at once, provided that a user's function allows that; on CUDA one at a time. A
-/// BlockJacobi's refresh() excludes every solve.
+/// z = M^-1 r for the solvers: a BlockJacobi or TwoLevel (referred to, so that it must outlive this object), a user's
+/// function, or nothing. Copies share the function, and so do objects that were moved from. Thread safety: on a host
+/// backend several threads may solve with it at once, provided that a user's function allows that, but with a TwoLevel
+/// one at a time, as on CUDA. A refresh() excludes every solve.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT Preconditioner {
  public:
   /// M = I.
   Preconditioner() = default;
   Preconditioner(const BlockJacobi<T>& block_jacobi);
+  Preconditioner(const TwoLevel<T>& two_level);
   /// Throws InvalidArgument for rows < 0 or an empty function.
   Preconditioner(const Backend& backend, index_t rows, VectorFunction<T> solve, Capture capture = Capture::no);
 

@@ -35,6 +35,9 @@ class PreconditionerImpl {
   virtual std::optional<StoredBlocksView> stored_blocks() const { return std::nullopt; }
   /// blocks(), or where they are in another storage the same in full, if that is there beside it.
   virtual std::optional<BlockBatchView<const T>> full_blocks() const { return blocks(); }
+  /// u = what a solver adds to x wherever it forms r = b - A x anew, and true; or false, and nothing is done. Enqueued;
+  /// u may be r.
+  virtual bool correct_start(const T* /*r*/, T* /*u*/) const { return false; }
   /// A number in backend memory, if there is one: not 0 when a solve must end with singular_block.
   virtual const int* failure() const { return nullptr; }
 };

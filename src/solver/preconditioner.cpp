@@ -3,12 +3,17 @@
 #include "solver/callback.hpp"
 
 #include <blockjacobi/solver.hpp>
+#include <blockjacobi/two_level.hpp>
 
 namespace blockjacobi {
 
 template <Scalar T>
 Preconditioner<T>::Preconditioner(const BlockJacobi<T>& block_jacobi)
     : backend_(block_jacobi.backend()), impl_(std::shared_ptr<void>(), &block_jacobi.preconditioner()) {}
+
+template <Scalar T>
+Preconditioner<T>::Preconditioner(const TwoLevel<T>& two_level)
+    : backend_(two_level.backend()), impl_(std::shared_ptr<void>(), &two_level.preconditioner()) {}
 
 template <Scalar T>
 Preconditioner<T>::Preconditioner(const Backend& backend, index_t rows, VectorFunction<T> solve, Capture capture)

@@ -1,10 +1,24 @@
 #include "solver/recurrence.hpp"
 
+#include "core/shared/scalar_steps.hpp"
+
 #include <cstring>
 
 namespace blockjacobi::detail {
 
 namespace {
+
+/// Brings x, and r = b - A x with it, to where the preconditioner wants a recurrence to begin. No x moves after a stop.
+template <Scalar T>
+void correct_start(const Backend& backend, KrylovOps<T>& ops, const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
+                   Recurrence<T>& solver, const T* b, T* x) {
+  T* const u = solver.scratch();
+  if (M == nullptr || !M->correct_start(solver.r(), u)) return;
+  ops.pass({A.rows(), {{compute_cast(x), {{compute_cast(x)}, {compute_cast(u)}}}}, {}}, ScalarStep::none,
+           solver.control());
+  backend.impl().zero(u, static_cast<std::size_t>(A.rows()) * sizeof(T));  // phases may take multiples of it by 0
+  ops.residual(A, b, x, solver.r());
+}
 
 /// One solve, with a copy of the control on the host that lags behind the batches of iterations enqueued meanwhile.
 template <Scalar T>
@@ -47,6 +61,7 @@ class Run {
 
   /// The phases before the first iteration, and a look at their outcome.
   void start() {
+    correct_start(session_.backend(), session_.ops(), session_.A(), session_.M(), solver_, session_.b(), session_.x());
     solver_.start();
     take();
   }
@@ -139,6 +154,7 @@ void enqueue_recurrence(const SolverParts<T>& parts, Recurrence<T>& solver, cons
   parts.ops.residual(parts.A, b, x, solver.r());
   parts.ops.begin_solve(n, b, solver.r(), x, stopping_rule(parts.options, enqueued_margin),
                         parts.M != nullptr ? parts.M->failure() : nullptr, solver.control());
+  correct_start(parts.backend, parts.ops, parts.A, parts.M, solver, b, x);
   solver.start();
   if (const SolveControl* const seen = parts.ops.visible(solver.control()))
     for (index_t i = 0; i < parts.options.max_iterations && seen->stop == 0; ++i) solver.iterate();

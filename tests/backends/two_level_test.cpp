@@ -1,0 +1,501 @@
+#include "backend/backend_impl.hpp"
+#include "backends/systems.hpp"
+#include "matrices/generators/stencil.hpp"
+#include "support/backends.hpp"
+#include "support/bits.hpp"
+#include "support/dense.hpp"
+#include "support/messages.hpp"
+
+#include <map>
+
+namespace blockjacobi::test {
+namespace {
+
+template <class Case>
+class TwoLevelOnBackend : public BackendTest<Case> {};
+TYPED_TEST_SUITE(TwoLevelOnBackend, BackendCases, BackendCaseName);
+
+/// The columns op(e_1), op(e_2), ...
+template <Scalar T, class Apply>
+WideDense<T> dense_of(const TwoLevel<T>& M, Apply op) {
+  const index_t n = M.rows();
+  WideDense<T> all(n, n);
+  for (index_t j = 0; j < n; ++j) {
+    std::vector<T> unit(static_cast<std::size_t>(n));
+    unit[static_cast<std::size_t>(j)] = T(1);
+    Array<T> in(M.backend(), unit), out(M.backend(), unit.size());
+    op(std::as_const(in).view(), out.view());
+    const std::vector<T> column = out.to_host();
+    all.col(j) = Eigen::Map<const Dense<T>>(column.data(), n, 1).template cast<typename Wide<T>::type>();
+  }
+  return all;
+}
+template <Scalar T>
+WideDense<T> correction(const TwoLevel<T>& M) {
+  return dense_of(M, [&](auto r, auto u) { M.correct(r, u); });
+}
+template <Scalar T>
+WideDense<T> preconditioner(const TwoLevel<T>& M) {
+  return dense_of(M, [&](auto r, auto z) { M.apply(r, z); });
+}
+
+template <Scalar T>
+WideDense<T> dense(const CsrMatrix<T>& a) {
+  WideDense<T> wide = WideDense<T>::Zero(a.rows(), a.cols());
+  for (index_t i = 0; i < a.rows(); ++i)
+    for (offset_t k = a.row_offsets()[static_cast<std::size_t>(i)];
+         k < a.row_offsets()[static_cast<std::size_t>(i) + 1]; ++k)
+      wide(i, a.columns()[static_cast<std::size_t>(k)]) = a.values()[static_cast<std::size_t>(k)];
+  return wide;
+}
+
+template <Scalar T>
+WideDense<T> block_diagonal_inverse(const WideDense<T>& a, const BlockPartition& blocks) {
+  WideDense<T> inverse = WideDense<T>::Zero(a.rows(), a.cols());
+  for (index_t b = 0; b < blocks.blocks(); ++b) {
+    const index_t first = blocks.offsets()[static_cast<std::size_t>(b)], n = blocks.block_size(b);
+    inverse.block(first, first, n, n) = a.block(first, first, n, n).inverse();
+  }
+  return inverse;
+}
+
+/// The rows with the same row of Q = Z E^-1 Z^H, Z of ones, by the first of them.
+template <Scalar T>
+std::map<index_t, std::vector<index_t>> equal_rows(const WideDense<T>& q) {
+  std::map<index_t, std::vector<index_t>> groups;
+  for (index_t i = 0; i < q.rows(); ++i) {
+    index_t first = 0;
+    while (q.row(first) != q.row(i)) ++first;
+    groups[first].push_back(i);
+  }
+  return groups;
+}
+
+/// Z (Z^H A Z)^-1 Z^H, Z of the vectors on each group of rows.
+template <Scalar T>
+WideDense<T> coarse_correction(const WideDense<T>& a, const std::map<index_t, std::vector<index_t>>& groups,
+                               const WideDense<T>& vectors) {
+  const Eigen::Index k = vectors.cols();
+  WideDense<T> z = WideDense<T>::Zero(a.rows(), static_cast<Eigen::Index>(groups.size()) * k);
+  Eigen::Index column = 0;
+  for (const auto& [first, rows] : groups) {
+    for (const index_t i : rows) z.block(i, column, 1, k) = vectors.row(i);
+    column += k;
+  }
+  return z * (z.adjoint() * a * z).inverse() * z.adjoint();
+}
+
+template <Scalar T>
+double epsilon() {
+  return static_cast<double>(std::numeric_limits<real_t<T>>::epsilon());
+}
+
+template <Scalar T>
+void expect_near(const WideDense<T>& found, const WideDense<T>& expected, double factor) {
+  EXPECT_LE(static_cast<double>((found - expected).norm()),
+            factor * epsilon<T>() * static_cast<double>(expected.norm()));
+}
+
+/// z of the three modes, from M^-1 and Q.
+template <Scalar T>
+WideDense<T> two_level(CoarseMode mode, const WideDense<T>& a, const WideDense<T>& m, const WideDense<T>& q) {
+  if (mode == CoarseMode::additive) return m + q;
+  return mode == CoarseMode::adef1 ? WideDense<T>(m - m * a * q + q) : WideDense<T>(m - q * a * m + q);
+}
+
+bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+constexpr CoarseMode modes[] = {CoarseMode::additive, CoarseMode::adef1, CoarseMode::adef2};
+
+TYPED_TEST(TwoLevelOnBackend, AppliesWhatItsModeSays) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for (const double wind : {0.0, 0.4}) {
+    const CsrMatrix<T> host_matrix = grid_matrix<T>(12, wind);
+    const WideDense<T> a = dense(host_matrix);
+    const auto blocks = BlockPartition::uniform(host_matrix.rows(), 6);
+    const WideDense<T> m = block_diagonal_inverse<T>(a, blocks);
+    const SparseMatrix<T> matrix(backend, host_matrix);
+    for (const CoarseMode mode : modes) {
+      SCOPED_TRACE(to_string(mode));
+      const TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, blocks), {.mode = mode, .size = 9});
+      const TwoLevelReport report = M.report();
+      EXPECT_EQ(report.mode, mode);
+      EXPECT_EQ(report.rows, host_matrix.rows());
+      EXPECT_EQ(report.aggregates, report.size);
+      EXPECT_EQ(report.uncovered_rows, 0);
+      EXPECT_FALSE(report.is_singular);
+      EXPECT_TRUE(report.is_finite);
+      EXPECT_GT(report.rcond, 0.01);
+      EXPECT_GT(report.bytes, host_matrix.values().size_bytes());
+
+      const WideDense<T> q = correction(M);
+      const auto groups = equal_rows<T>(q);
+      EXPECT_EQ(groups.size(), static_cast<std::size_t>(report.size));
+      EXPECT_GE(report.size, 5);
+      EXPECT_LE(report.size, 9);
+      for (const auto& [first, rows] : groups) {  // unions of blocks
+        EXPECT_EQ(rows.size() % 6, 0u);
+        for (const index_t i : rows) EXPECT_EQ(q.row(i / 6 * 6), q.row(i));
+      }
+      const WideDense<T> expected =
+          coarse_correction<T>(a, groups, WideDense<T>::Constant(a.rows(), 1, typename Wide<T>::type(1)));
+      expect_near<T>(q, expected, 100);
+      expect_near<T>(preconditioner(M), two_level<T>(mode, a, m, expected), 100);
+    }
+  }
+}
+
+/// A column for every unknown of a node.
+TYPED_TEST(TwoLevelOnBackend, UnknownsOfNodesHaveOnesOfTheirOwn) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const auto host_matrix = matrices::stencil<T>({.grid = {8, 6, 1}, .unknowns = 3});
+  const SparseMatrix<T> matrix(backend, host_matrix, {.block_size = 3});
+  const TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, BlockPartition::uniform(matrix)), {.size = 12});
+  EXPECT_EQ(M.report().size, 3 * M.report().aggregates);
+  EXPECT_LE(M.report().size, 12);
+  const WideDense<T> q = correction(M);
+  const auto groups = equal_rows<T>(q);
+  EXPECT_EQ(groups.size(), static_cast<std::size_t>(M.report().size));
+  for (const auto& [first, rows] : groups)
+    for (const index_t i : rows) EXPECT_EQ(i % 3, first % 3);
+  const WideDense<T> a = dense(host_matrix);
+  expect_near<T>(q, coarse_correction<T>(a, groups, WideDense<T>::Constant(a.rows(), 1, typename Wide<T>::type(1))),
+                 100);
+}
+
+/// The aggregates are those of ones; dependent and vanishing vectors add nothing.
+TYPED_TEST(TwoLevelOnBackend, VectorsOfTheUser) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> host_matrix = grid_matrix<T>(12);
+  const index_t n = host_matrix.rows();
+  const auto blocks = BlockPartition::uniform(n, 6);
+  const SparseMatrix<T> matrix(backend, host_matrix);
+  const auto groups = equal_rows<T>(correction(TwoLevel<T>(matrix, BlockJacobi<T>(matrix, blocks), {.size = 6})));
+
+  Dense<T> vectors(n, 4);
+  const std::vector<T> random = random_vector<T>(n, 51);
+  for (index_t i = 0; i < n; ++i)
+    vectors.row(i) << T(3), T(static_cast<real_t<T>>(i)), random[static_cast<std::size_t>(i)], T(0);
+  const WideDense<T> expected =
+      coarse_correction<T>(dense(host_matrix), groups, vectors.leftCols(3).template cast<typename Wide<T>::type>());
+  vectors.col(3) = vectors.col(0) * T(2) - vectors.col(2);
+  const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> by_rows = vectors;
+  const MultiVectorView<const T> columns{vectors.data(), n, 4, n}, rows{by_rows.data(), n, 4, 4, Layout::row_major};
+  for (const auto& view : {columns, rows}) {
+    const TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, blocks), view, {.size = 24});
+    EXPECT_EQ(M.report().aggregates, static_cast<index_t>(groups.size()));
+    EXPECT_EQ(M.report().size, 3 * M.report().aggregates);
+    expect_near<T>(correction(M), expected, 1e4);
+  }
+  const Dense<T> zero = Dense<T>::Zero(n, 1);
+  const TwoLevel<T> none(matrix, BlockJacobi<T>(matrix, blocks), {zero.data(), n, 1, n});
+  EXPECT_EQ(none.report().size, 0);
+  EXPECT_EQ(correction(none), WideDense<T>::Zero(n, n));
+}
+
+/// Single precision stops at four, before what is smooth has cost block-Jacobi many iterations.
+template <Scalar T>
+constexpr bool to_eight_digits = std::is_same_v<real_t<T>, double>;
+
+template <Scalar T>
+SolveOptions reachable() {
+  return options_for<T>(to_eight_digits<T> ? 1e-8 : 1e-4);
+}
+
+/// On 5 points, with coefficients that jump in places.
+TYPED_TEST(TwoLevelOnBackend, ConjugateGradientsTakeFewerIterations) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for (const double contrast : {1.0, 1000.0}) {
+    SCOPED_TRACE(contrast);
+    const auto host_matrix = matrices::stencil<T>({.grid = {96, 96, 1}, .contrast = contrast, .phase = 0.0});
+    const SparseMatrix<T> matrix(backend, host_matrix);
+    const LinearOperator<T> A(matrix);
+    const auto blocks = BlockPartition::uniform(host_matrix.rows(), 8);
+    const std::vector<T> b = product(host_matrix, random_vector<T>(host_matrix.rows(), 52));
+    const BlockJacobi<T> plain(matrix, blocks);
+    const SolveOptions options = reachable<T>();
+    const auto iterations = [&](auto solver, const Preconditioner<T>& M) {
+      std::vector<T> x = random_vector<T>(host_matrix.rows(), 53);
+      const SolveReport report = solver(A, M, b, x, options);
+      expect_solved(report, host_matrix, b, x, options.rtol);
+      return report.iterations;
+    };
+    const auto by_cg = [](auto&&... arguments) { return cg(arguments...); };
+    const auto by_fcg = [](auto&&... arguments) { return fcg(arguments...); };
+    const auto by_minres = [](auto&&... arguments) { return minres(arguments...); };
+    const index_t alone = iterations(by_cg, plain);
+
+    const TwoLevel<T> additive(matrix, BlockJacobi<T>(matrix, blocks), {.mode = CoarseMode::additive});
+    const TwoLevel<T> deflated(matrix, BlockJacobi<T>(matrix, blocks));
+    EXPECT_EQ(deflated.report().mode, CoarseMode::adef2);
+    EXPECT_GE(deflated.report().size, 107);  // of sqrt(nnz) = 214
+    EXPECT_LE(deflated.report().size, 214);
+    const index_t with_sum = iterations(by_cg, additive), with_deflation = iterations(by_cg, deflated);
+    EXPECT_LE(with_sum, (to_eight_digits<T> ? 0.6 : 0.8) * alone);
+    EXPECT_LE(with_deflation, (to_eight_digits<T> ? 0.4 : 0.7) * alone);
+    EXPECT_LE(iterations(by_fcg, deflated), with_deflation + 2);
+    EXPECT_LE(iterations(by_minres, additive), with_sum + 5);
+
+    const Array<T> right(backend, b);
+    Array<T> x(backend, random_vector<T>(host_matrix.rows(), 53));
+    Array<SolveStatus> status(backend, 1);
+    SolveOptions few = options;
+    few.max_iterations = with_deflation + 10;
+    CgWorkspace<T> workspace(A, deflated, few);
+    cg_enqueue(workspace, right.view(), x.view(), status.data());
+    EXPECT_EQ(status.to_host()[0].reason, StopReason::converged);
+    EXPECT_LE(residual(host_matrix, b, x.to_host()), options.rtol * (1 + 1e-3));
+  }
+}
+
+TYPED_TEST(TwoLevelOnBackend, NonsymmetricSystemsTakeFewerIterations) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  std::vector<Triplet<T>> entries = grid_entries<T>(60, 0.1);
+  for (Triplet<T>& entry : entries)
+    if (entry.row == entry.col) entry.value -= T(static_cast<real_t<T>>(is_complex<T> ? 0.0 : 0.19));
+  const auto host_matrix = CsrMatrix<T>::from_triplets(3600, 3600, entries);
+  const SparseMatrix<T> matrix(backend, host_matrix);
+  const LinearOperator<T> A(matrix);
+  const auto blocks = BlockPartition::uniform(host_matrix.rows(), 6);
+  const std::vector<T> b = product(host_matrix, random_vector<T>(host_matrix.rows(), 54));
+  const SolveOptions options = reachable<T>();
+  const auto iterations = [&](auto solver, const Preconditioner<T>& M) {
+    std::vector<T> x(b.size());
+    const SolveReport report = solver(A, M, b, x, options);
+    expect_solved(report, host_matrix, b, x, options.rtol);
+    return report.iterations;
+  };
+  const BlockJacobi<T> plain(matrix, blocks);
+  const TwoLevel<T> deflated(matrix, BlockJacobi<T>(matrix, blocks), {.mode = CoarseMode::adef1});
+  const auto by_gmres = [](auto&&... arguments) { return gmres(arguments...); };
+  const auto by_fgmres = [](auto&&... arguments) { return fgmres(arguments...); };
+  const auto by_bicgstab = [](auto&&... arguments) { return bicgstab(arguments...); };
+  const double share = is_complex<T>        ? 1.0
+                       : to_eight_digits<T> ? 0.6
+                                            : 0.7;  // the phases of the complex one are not near to ones
+  EXPECT_LE(iterations(by_gmres, deflated), share * iterations(by_gmres, plain));
+  EXPECT_LE(iterations(by_fgmres, deflated), share * iterations(by_fgmres, plain));
+  EXPECT_LE(iterations(by_bicgstab, deflated), share * iterations(by_bicgstab, plain));
+}
+
+/// Z^H (b - A x) = 0 from the beginning under adef2.
+TYPED_TEST(TwoLevelOnBackend, BeginsWithoutCoarseResidual) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> host_matrix = grid_matrix<T>(20);
+  const SparseMatrix<T> matrix(backend, host_matrix);
+  const LinearOperator<T> A(matrix);
+  const TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, BlockPartition::uniform(host_matrix.rows(), 5)), {.size = 16});
+  const std::vector<T> b = random_vector<T>(host_matrix.rows(), 55), x0 = random_vector<T>(host_matrix.rows(), 56);
+  SolveOptions options;
+  options.max_iterations = 0;
+  options.rtol = 0.0;
+  const auto coarse_part = [&](const std::vector<T>& x) {
+    std::vector<T> r = product(host_matrix, x);
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] = b[i] - r[i];
+    Array<T> in(backend, r), out(backend, r.size());
+    M.correct(std::as_const(in).view(), out.view());
+    return norm(out.to_host());
+  };
+  std::vector<T> x = x0;
+  EXPECT_EQ(cg(A, M, b, x, options).reason, StopReason::max_iterations);
+  EXPECT_GT(coarse_part(x0), 1e-2 * norm(x0));
+  EXPECT_LE(coarse_part(x), 100 * epsilon<T>() * norm(x0));
+
+  const Array<T> right(backend, b), zero(backend, std::vector<T>(b.size()));
+  Array<T> solution(backend, x0);
+  Array<SolveStatus> status(backend, 1);
+  CgWorkspace<T> workspace(A, M, options);
+  cg_enqueue(workspace, right.view(), solution.view(), status.data());
+  EXPECT_LE(coarse_part(solution.to_host()), 100 * epsilon<T>() * norm(x0));
+
+  // b = 0 has ended the solve before
+  cg_enqueue(workspace, zero.view(), solution.view(), status.data());
+  EXPECT_EQ(solution.to_host(), std::vector<T>(b.size()));
+  EXPECT_EQ(status.to_host()[0].reason, StopReason::converged);
+  x = x0;
+  EXPECT_EQ(cg(A, M, std::vector<T>(b.size()), x, options).reason, StopReason::converged);
+  EXPECT_EQ(x, std::vector<T>(b.size()));
+}
+
+/// D A D with powers of two, which leave the strengths and so the aggregates as they are.
+template <Scalar T>
+CsrMatrix<T> rescaled(CsrMatrix<T> a) {
+  const auto power = [](index_t i) { return static_cast<real_t<T>>(std::ldexp(1.0, i * 7 % 5 - 2)); };
+  for (index_t i = 0; i < a.rows(); ++i)
+    for (auto k = static_cast<std::size_t>(a.row_offsets()[static_cast<std::size_t>(i)]);
+         k < static_cast<std::size_t>(a.row_offsets()[static_cast<std::size_t>(i) + 1]); ++k)
+      a.values()[k] *= power(i) * power(a.columns()[k]);
+  return a;
+}
+
+/// To the bits of a new object; recorded and replayed, too.
+TYPED_TEST(TwoLevelOnBackend, RefreshTakesTheValuesOfTheMatrix) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> first = grid_matrix<T>(30), second = rescaled(first);
+  const auto blocks = BlockPartition::uniform(first.rows(), 6);
+  const std::vector<T> r = random_vector<T>(first.rows(), 57);
+  for (const CoarseMode mode : modes) {
+    SCOPED_TRACE(to_string(mode));
+    const auto made = [&](const SparseMatrix<T>& matrix) {
+      return TwoLevel<T>(matrix, BlockJacobi<T>(matrix, blocks), {.mode = mode, .size = 40});
+    };
+    const std::vector<T> of_first = this->applied(made(SparseMatrix<T>(backend, first)), backend, r);
+    const std::vector<T> of_second = this->applied(made(SparseMatrix<T>(backend, second)), backend, r);
+    EXPECT_FALSE(same_bits(of_first, of_second));
+
+    SparseMatrix<T> matrix(backend, first);
+    TwoLevel<T> M = made(matrix);
+    EXPECT_TRUE(same_bits(this->applied(M, backend, r), of_first));
+    matrix.update_values(second.values());
+    M.refresh();
+    EXPECT_TRUE(same_bits(this->applied(M, backend, r), of_second));
+
+    Array<T> in(backend, r), out(backend, r.size());
+    const auto recording = backend.impl().record(
+        [&] {
+          M.refresh();
+          M.apply(std::as_const(in).view(), out.view());
+        },
+        true);
+    matrix.update_values(first.values());
+    recording->replay();
+    EXPECT_TRUE(same_bits(out.to_host(), of_first));
+    matrix.update_values(second.values());
+    recording->replay();
+    EXPECT_TRUE(same_bits(out.to_host(), of_second));
+  }
+}
+
+/// -1, 2, -1 with 1 at both ends: the ones span the kernel of A, and of E.
+TYPED_TEST(TwoLevelOnBackend, SingularCoarseMatrix) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  constexpr index_t n = 240;
+  std::vector<Triplet<T>> entries;
+  for (index_t i = 0; i < n; ++i) {
+    entries.push_back({i, i, T(i == 0 || i + 1 == n ? 1 : 2)});
+    if (i > 0) entries.push_back({i, i - 1, T(-1)});
+    if (i + 1 < n) entries.push_back({i, i + 1, T(-1)});
+  }
+  const auto host_matrix = CsrMatrix<T>::from_triplets(n, n, entries);
+  const SparseMatrix<T> matrix(backend, host_matrix);
+  const auto blocks = BlockPartition::uniform(n, 6);
+  const std::vector<T> b = product(host_matrix, random_vector<T>(n, 58));
+  SolveOptions options = reachable<T>();
+  for (const CoarseMode mode : {CoarseMode::additive, CoarseMode::adef2}) {
+    SCOPED_TRACE(to_string(mode));
+    const TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, blocks), {.mode = mode, .size = 12});
+    EXPECT_TRUE(M.report().is_singular);
+    EXPECT_TRUE(contains(to_text(M.report()), "pseudo-inverse")) << to_text(M.report());
+    const WideDense<T> q = correction(M), a = dense(host_matrix);
+    expect_near<T>(q * a * q, q, 1e4);
+    std::vector<T> x(b.size());
+    expect_solved(cg(LinearOperator<T>(matrix), M, b, x, options), host_matrix, b, x, options.rtol);
+  }
+}
+
+/// NaN beside the blocks is in the coarse matrix alone.
+TYPED_TEST(TwoLevelOnBackend, NonFiniteCoarseMatrix) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  CsrMatrix<T> host_matrix = grid_matrix<T>(12);
+  host_matrix.values()[2] = T(std::numeric_limits<real_t<T>>::quiet_NaN());  // (0, 12)
+  const SparseMatrix<T> matrix(backend, host_matrix);
+  const TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, BlockPartition::uniform(144, 6)), {.size = 9});
+  EXPECT_FALSE(M.report().is_finite);
+  EXPECT_TRUE(contains(to_text(M.report()), "NaN or Inf")) << to_text(M.report());
+}
+
+/// Blocks that nothing couples are solved by M; what falls into many parts has aggregates of several.
+TYPED_TEST(TwoLevelOnBackend, UncoupledBlocks) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const SparseMatrix<T> alone(backend, diagonal<T>(std::vector<double>(30, 2.0)));
+  const TwoLevel<T> M(alone, BlockJacobi<T>(alone, BlockPartition::uniform(30, 3)));
+  EXPECT_EQ(M.report().size, 0);
+  EXPECT_EQ(M.report().uncovered_rows, 30);
+  EXPECT_EQ(this->applied(M, backend, std::vector<T>(30, T(1))), std::vector<T>(30, T(real_t<T>(0.5))));
+
+  std::vector<Triplet<T>> entries{{80, 80, T(1)}, {81, 81, T(1)}};
+  for (index_t i = 0; i < 80; ++i) {
+    entries.push_back({i, i, T(4)});
+    entries.push_back({i, i ^ 2, T(-1)});  // couples two blocks of 2
+  }
+  const SparseMatrix<T> parts(backend, CsrMatrix<T>::from_triplets(82, 82, entries));
+  const TwoLevel<T> few(parts, BlockJacobi<T>(parts, BlockPartition::uniform(82, 2)), {.size = 4});
+  EXPECT_EQ(few.report().aggregates, 4);
+  EXPECT_EQ(few.report().uncovered_rows, 2);
+
+  const SparseMatrix<T> empty(backend, CsrMatrix<T>());
+  EXPECT_EQ(TwoLevel<T>(empty, BlockJacobi<T>(empty, BlockPartition())).report().size, 0);
+}
+
+/// What block-Jacobi says of its blocks ends a solve.
+TYPED_TEST(TwoLevelOnBackend, SingularBlocksEndTheSolve) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> host_matrix = grid_matrix<T>(6);
+  SparseMatrix<T> matrix(backend, host_matrix);
+  TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, BlockPartition::uniform(36, 6)), {.size = 3});
+  matrix.update_values(std::vector<T>(host_matrix.values().size()));
+  M.refresh();
+  std::vector<T> b(36, T(1)), x(36);
+  EXPECT_EQ(cg(LinearOperator<T>(matrix), M, b, x).reason, StopReason::singular_block);
+  EXPECT_EQ(x, std::vector<T>(36));
+}
+
+TYPED_TEST(TwoLevelOnBackend, Misuse) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(6);
+  const SparseMatrix<T> matrix(backend, a);
+  const auto jacobi = [&] { return BlockJacobi<T>(matrix, BlockPartition::uniform(36, 6)); };
+  const auto expect_message = [](const char* part, auto misuse) {
+    const std::string message = message_of(misuse);
+    EXPECT_TRUE(contains(message, part)) << message;
+  };
+  const SparseMatrix<T> wide(backend, CsrMatrix<T>(1, 2, {0, 1}, {0}, {T(1)}));
+  expect_message("1 x 2", [&] { TwoLevel<T>(wide, jacobi()); });
+  const SparseMatrix<T> elsewhere(Backend::host(1), a);
+  expect_message("another backend", [&] { TwoLevel<T>(elsewhere, jacobi()); });
+  const SparseMatrix<T> larger(backend, grid_matrix<T>(7)), sparser(backend, diagonal<T>(std::vector<double>(36, 1.0)));
+  expect_message("the matrix 49", [&] { TwoLevel<T>(larger, jacobi()); });
+  expect_message("the matrix 36 and 36", [&] { TwoLevel<T>(sparser, jacobi()); });
+  expect_message("mode is 7", [&] { TwoLevel<T>(matrix, jacobi(), {.mode = static_cast<CoarseMode>(7)}); });
+  expect_message("size is -1", [&] { TwoLevel<T>(matrix, jacobi(), {.size = -1}); });
+  expect_message("size is 513", [&] { TwoLevel<T>(matrix, jacobi(), {.size = 513}); });
+  const SparseMatrix<T> nodes(backend, a, {.block_size = 3});
+  expect_message("has 3 vectors", [&] { TwoLevel<T>(nodes, jacobi(), {.size = 2}); });
+
+  std::vector<T> v(72, T(1));
+  const auto with = [&](const MultiVectorView<const T>& vectors, const TwoLevelOptions& options = {}) {
+    return [&matrix, jacobi, vectors, options] { TwoLevel<T>(matrix, jacobi(), vectors, options); };
+  };
+  expect_message("has 35 rows", with({v.data(), 35, 2, 35}));
+  expect_message("0 vectors", with({v.data(), 36, 0, 36}));
+  expect_message("null pointer", with({nullptr, 36, 2, 36}));
+  expect_message("leading dimension", with({v.data(), 36, 2, 35}));
+  expect_message("device", with({v.data(), 36, 2, 36, Layout::column_major, MemorySpace::device}));
+  expect_message("has 2 vectors", with({v.data(), 36, 2, 36}, {.size = 1}));
+  v[36 + 5] = T(std::numeric_limits<real_t<T>>::infinity());
+  expect_message("element 5 of vector 1", with({v.data(), 36, 2, 36}));
+
+  TwoLevel<T> M(matrix, jacobi());
+  Array<T> in(backend, 36), out(backend, 36), shorter(backend, 35);
+  expect_message("apply: r: length is 35", [&] { M.apply(std::as_const(shorter).view(), out.view()); });
+  expect_message("apply: z: length is 35", [&] { M.apply(std::as_const(in).view(), shorter.view()); });
+  expect_message("correct: u: length is 35", [&] { M.correct(std::as_const(in).view(), shorter.view()); });
+  expect_message("overlap", [&] { M.apply(std::as_const(in).view(), in.view()); });
+  const TwoLevel<T> moved = std::move(M);
+  expect_message("moved from", [&] { M.refresh(); });
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
