@@ -209,7 +209,7 @@ std::size_t required_bytes(const Backend& backend, const BlockLayout& layout, co
   const std::size_t tiles = BackendTiles::required_bytes(make_tiles<T>(backend, layout, options));
   return inverses + tiles + (blocks + 1) * sizeof(MapSlot) +
          static_cast<std::size_t>(map.words) * (map.narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) +
-         blocks * (sizeof(int) + sizeof(real_t<T>)) + sizeof(int) +
+         blocks * (sizeof(int) + sizeof(real_t<T>)) + defect_words(layout.blocks()) * sizeof(int) +
          (options.l1 ? L1Values<T>::required_bytes(layout.rows(), nnz) : 0) +
          scratch_size<T>(backend, layout, options) * sizeof(T);
 }

@@ -201,7 +201,7 @@ TYPED_TEST(EnqueuedSolveOnBackend, RecordedSolvesOfAFewUnknownsSeeNewValues) {
 /// More rows than the thread blocks of the resident kernel take.
 TYPED_TEST(EnqueuedSolveOnBackend, RecordedCgOnManyRows) {
   using T = typename TypeParam::Scalar;
-  System<T> s(this->make_backend(), grid_matrix<T>(300), 7);
+  System<T> s(this->make_backend(), grid_matrix<T>(400), 7);
   const Parts<T> parts(s);
   EXPECT_FALSE(resides(s.backend, parts));
   auto options = options_for<T>(1e-4);
