@@ -28,7 +28,7 @@ if(library_type STREQUAL "STATIC_LIBRARY")
   endif()
   if(BLOCKJACOBI_WITH_CUDA)
     string(APPEND BLOCKJACOBI_PACKAGE_DEPENDENCIES "find_dependency(CUDAToolkit ${BLOCKJACOBI_MINIMUM_CUDA})\n")
-    set(BLOCKJACOBI_PC_LIBS "-L${CUDAToolkit_LIBRARY_DIR} -lcusparse -lcudart ${BLOCKJACOBI_PC_LIBS}")
+    set(BLOCKJACOBI_PC_LIBS "-L${CUDAToolkit_LIBRARY_DIR} -lcusolver -lcusparse -lcudart ${BLOCKJACOBI_PC_LIBS}")
   endif()
 endif()
 

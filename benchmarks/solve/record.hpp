@@ -30,7 +30,7 @@ class SolveReports {
     records_.push_back(r);
     std::printf("%-16s %-22s %-10s %-20s %-12s block %3d %-8s", r.operation.c_str(), r.implementation.c_str(),
                 r.storage.c_str(), r.matrix.c_str(), r.partition.c_str(), r.block, r.solver.c_str());
-    if (r.operation == "krylov_solve")
+    if (std::isfinite(r.solve_ms))
       std::printf(" set-up %.2f + solve %.2f ms, %d iterations, residual %.1e, %s", r.setup_ms, r.solve_ms,
                   r.iterations, r.true_residual, r.reason.c_str());
     else

@@ -17,7 +17,7 @@ class TwoLevelImpl;
 /// those of Tang, Nabben, Vuik, Erlangga, Comparison of two-level preconditioners derived from deflation, domain
 /// decomposition and multigrid methods, 2009.
 enum class CoarseMode {
-  /// z = M^-1 r + Q r, for every solver: Hermitian definite where A and M are. The others need a product with A more.
+  /// z = M^-1 r + Q r, for every solver: Hermitian definite where A and M are.
   additive,
   /// z = M^-1 (r - A Q r) + Q r, for gmres, fgmres and bicgstab.
   adef1,
@@ -27,10 +27,13 @@ enum class CoarseMode {
   adef2
 };
 
+/// The largest order of E.
+inline constexpr index_t max_coarse_size = 4096;
+
 struct TwoLevelOptions {
   CoarseMode mode = CoarseMode::adef2;
-  /// Columns of Z at most, 1 .. max_block_size. 0: the square root of the number of entries of A, so that E^-1 is no
-  /// larger than A, but no more than max_block_size.
+  /// Columns of Z at most, 1 .. max_coarse_size. 0: the square root of the number of entries of A, so that E^-1 is no
+  /// larger than A, but no more than 512 on the host and 2048 on CUDA.
   index_t size = 0;
 };
 
@@ -42,10 +45,14 @@ struct TwoLevelReport {
   index_t size = 0;            ///< order of E
   index_t uncovered_rows = 0;  ///< of blocks that no entry couples with others: M^-1 is all that they need
   std::size_t bytes = 0;       ///< in the backend's memory, beside M and the matrix
-  /// E is singular to working precision, as a block of a BlockJacobi: its pseudo-inverse is there in place of E^-1.
+  /// E is singular to working precision, or not definite where Cholesky inverts it. Up to max_block_size its
+  /// pseudo-inverse is there in place of E^-1, as of a block of a BlockJacobi; above that the inverse of a matrix with
+  /// a larger diagonal, see TwoLevel.
   bool is_singular = false;
-  bool is_finite = true;  ///< without NaN and Inf; else the diagonal of SingularPolicy::scalar_jacobi replaces E^-1
-  double rcond = 1.0;     ///< reciprocal condition of E, equilibrated; 0 after a zero pivot
+  /// Without NaN and Inf. Else the diagonal of SingularPolicy::scalar_jacobi replaces E^-1, and above max_block_size
+  /// zero does.
+  bool is_finite = true;
+  double rcond = 1.0;  ///< reciprocal condition of E, equilibrated; 0 after a zero pivot
 };
 
 /// One or two lines of text.
@@ -60,15 +67,18 @@ struct TwoLevelReport {
 /// the graph of the blocks; if the graph has more parts than there may be aggregates, some of these have several parts.
 /// The columns of Z are vectors of ones on the rows of an aggregate, one for each unknown of a node where a block size
 /// is stated with the matrix, or the user's vectors on each aggregate, made orthonormal there by QR with column
-/// pivoting; directions below sqrt(eps) of the first are dropped. E = Z^H A Z is held as one dense block and inverted
-/// as BlockJacobi inverts blocks. If it is singular, as that of a floating body with its rigid motions in Z, then
-/// SingularPolicy::pseudo_inverse gives E^+; report() tells.
+/// pivoting; directions below sqrt(eps) of the first are dropped. E = Z^H A Z of an order m up to max_block_size is
+/// held as one dense block and inverted as BlockJacobi inverts blocks. If it is singular, as that of a floating body
+/// with its rigid motions in Z, then SingularPolicy::pseudo_inverse gives E^+; report() tells. A larger one is
+/// equilibrated symmetrically, m eps are added to its diagonal of ones, and the inverse by LU is kept in single
+/// precision: Q is not exact then, which costs no iterations as long as the condition of E is far below 1e7.
 ///
-/// Restriction, E and prolongation are products with sparse matrices that construction makes on the host: Z^H, Z, and
-/// the weights of the sums of which the elements of E consist, which for k vectors take k^2 times the memory of A.
-/// Everything is bitwise reproducible on the same device. refresh() and apply() allocate nothing, synchronize nothing
-/// and can be captured in a CUDA graph. Thread safety: one call at a time, as the products share vectors. One that was
-/// moved from may be assigned to and destroyed; every other call throws InvalidArgument.
+/// Construction makes sparse matrices on the host: Z, Z^H, their product with A (Z^H A, under adef1 A Z), which stands
+/// in for the product with A that the modes are written with, and the weights of the sums of which this product and E
+/// consist; for k vectors they take k times the memory of A. Everything is bitwise reproducible on the same device.
+/// refresh() and apply() allocate nothing, synchronize nothing and can be captured in a CUDA graph. Thread safety: one
+/// call at a time, as the products share vectors. One that was moved from may be assigned to and destroyed; every other
+/// call throws InvalidArgument.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT TwoLevel {
  public:

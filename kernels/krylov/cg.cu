@@ -86,6 +86,28 @@ __global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.per
 }
 
 template <class C>
+__global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.per_multiprocessor)
+    cg_residual_and_blocks_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, const detail::CgState<C>* state) {
+  if (state->stop != 0) return;
+  visit_blocks(FullRows<C>{tasks}, tasks.warps, v, state->alpha, [](C, C) {});
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads)
+    cg_prolong_kernel(const detail::CoarseBasisArrays<C> basis, const C* c, const CgVectors<C> v,
+                      detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
+  if (state->stop != 0) return;
+  UpdateSums<C> sums;
+  for_each_element(v.n, [&](offset_t i) {
+    const C z = v.z[i] + detail::prolonged(basis, i, c);
+    v.z[i] = z;
+    sums.add(v.r[i], z);
+  });
+  sums.finish(state, workspace, scratch);
+}
+
+template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     cg_direction_factor_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
   __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
@@ -178,6 +200,21 @@ void cg_product(const CsrView<C, std::int32_t>& matrix, const CgVectors<C>& v, d
 }
 
 template <class C>
+void cg_residual_and_blocks(const BlockBatchView<const C>& inverse, const CgVectors<C>& v,
+                            const detail::CgState<C>* state, CUstream_st* stream) {
+  const BlockTasks<C> tasks = tasks_of(inverse);
+  cg_residual_and_blocks_kernel<<<update_ctas(tasks.warps), cg_update_policy.threads, 0, stream>>>(tasks, v, state);
+  check_launch("cg_residual_and_blocks_kernel");
+}
+
+template <class C>
+void cg_prolong(const detail::CoarseBasisArrays<C>& basis, const C* c, const CgVectors<C>& v, detail::CgState<C>* state,
+                const ReductionWorkspace& workspace, CUstream_st* stream) {
+  cg_prolong_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(basis, c, v, state, workspace);
+  check_launch("cg_prolong_kernel");
+}
+
+template <class C>
 void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                      CUstream_st* stream) {
   cg_plain_update_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
@@ -220,18 +257,22 @@ void fcg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, cons
   check_launch("fcg_direction_factor_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                                                  \
-  template void cg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*);  \
-  template void cg_residual(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                          \
-  template void cg_product(const CsrView<C, std::int32_t>&, const CgVectors<C>&, detail::CgState<C>*,               \
-                           const ReductionWorkspace&, CUstream_st*);                                                \
-  template void cg_plain_update(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*); \
-  template void cg_update(const BlockBatchView<const C>&, const CgVectors<C>&, detail::CgState<C>*,                 \
-                          const ReductionWorkspace&, CUstream_st*);                                                 \
-  template void cg_direction_factor(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&,            \
-                                    CUstream_st*);                                                                  \
-  template void cg_direction(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                         \
-  template void fcg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*); \
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                                     \
+  template void cg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*);     \
+  template void cg_residual(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                             \
+  template void cg_product(const CsrView<C, std::int32_t>&, const CgVectors<C>&, detail::CgState<C>*,                  \
+                           const ReductionWorkspace&, CUstream_st*);                                                   \
+  template void cg_plain_update(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*);    \
+  template void cg_update(const BlockBatchView<const C>&, const CgVectors<C>&, detail::CgState<C>*,                    \
+                          const ReductionWorkspace&, CUstream_st*);                                                    \
+  template void cg_residual_and_blocks(const BlockBatchView<const C>&, const CgVectors<C>&, const detail::CgState<C>*, \
+                                       CUstream_st*);                                                                  \
+  template void cg_prolong(const detail::CoarseBasisArrays<C>&, const C*, const CgVectors<C>&, detail::CgState<C>*,    \
+                           const ReductionWorkspace&, CUstream_st*);                                                   \
+  template void cg_direction_factor(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&,               \
+                                    CUstream_st*);                                                                     \
+  template void cg_direction(const CgVectors<C>&, const detail::CgState<C>*, CUstream_st*);                            \
+  template void fcg_step_length(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*);    \
   template void fcg_direction_factor(const CgVectors<C>&, detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

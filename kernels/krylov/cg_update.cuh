@@ -31,16 +31,12 @@ struct UpdateSums {
   }
 };
 
-/// r -= alpha q, z = M^-1 r and the dots, a warp for blocks that fit it: blocks.row(task) is the row of a lane in one
-/// of `tasks`, blocks.product(row, r) its element of z, called by whole warps, with 0 where there is no row.
-template <class Blocks, class C>
-__device__ void update_by_blocks(const Blocks& blocks, offset_t tasks, const CgVectors<C>& v, detail::CgState<C>* state,
-                                 const ReductionWorkspace& workspace) {
+/// r -= alpha q, z = M^-1 r, then visit(r, z) of each row, a warp for blocks that fit it: blocks.row(task) is the row
+/// of a lane in one of `tasks`, blocks.product(row, r) its element of z, called by whole warps, with 0 where there is
+/// no row.
+template <class Blocks, class C, class Visit>
+__device__ void visit_blocks(const Blocks& blocks, offset_t tasks, const CgVectors<C>& v, C alpha, Visit visit) {
   constexpr int warps = cg_update_policy.threads / 32;
-  __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
-  if (state->stop != 0) return;
-  UpdateSums<C> sums;
-  const C alpha = state->alpha;
   const offset_t stride = static_cast<offset_t>(gridDim.x) * warps;
   for (offset_t task = static_cast<offset_t>(blockIdx.x) * warps + threadIdx.x / 32; task < tasks; task += stride) {
     const OwnRow own = blocks.row(task);
@@ -49,8 +45,18 @@ __device__ void update_by_blocks(const Blocks& blocks, offset_t tasks, const CgV
     if (!own.exists) continue;
     v.r[own.row] = r;  // after the product, the loads of which need not wait for it
     v.z[own.row] = z;
-    sums.add(r, z);
+    visit(r, z);
   }
+}
+
+/// The same with the dots.
+template <class Blocks, class C>
+__device__ void update_by_blocks(const Blocks& blocks, offset_t tasks, const CgVectors<C>& v, detail::CgState<C>* state,
+                                 const ReductionWorkspace& workspace) {
+  __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
+  if (state->stop != 0) return;
+  UpdateSums<C> sums;
+  visit_blocks(blocks, tasks, v, state->alpha, [&](C r, C z) { sums.add(r, z); });
   sums.finish(state, workspace, scratch);
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/shared/bicgstab_recurrence.hpp"
 #include "core/shared/cg_recurrence.hpp"
+#include "core/shared/coarse_basis.hpp"
 #include "core/shared/gmres_recurrence.hpp"
 #include "core/shared/richardson_recurrence.hpp"
 #include "core/shared/stored_blocks_view.hpp"
@@ -109,7 +110,17 @@ template <class C>
 void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream);
 
-/// The same without a preconditioner: z is r.
+/// r -= alpha q, z = X r block by block for orders up to 32.
+template <class C>
+void cg_residual_and_blocks(const BlockBatchView<const C>& inverse, const CgVectors<C>& v,
+                            const detail::CgState<C>* state, CUstream_st* stream);
+
+/// z += Z c, rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
+template <class C>
+void cg_prolong(const detail::CoarseBasisArrays<C>& basis, const C* c, const CgVectors<C>& v, detail::CgState<C>* state,
+                const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// r -= alpha q, rr = rho_new = ||r||^2, cg_direction_factor: z is r.
 template <class C>
 void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                      CUstream_st* stream);

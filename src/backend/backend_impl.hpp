@@ -2,6 +2,7 @@
 
 #include "backend/batched_ops.hpp"
 #include "backend/block_ops.hpp"
+#include "backend/coarse_ops.hpp"
 #include "backend/krylov_ops.hpp"
 #include "backend/partition_ops.hpp"
 
@@ -38,7 +39,7 @@ class Snapshots {
   virtual const void* next() = 0;
 };
 
-/// THE SEAM: memory, and the five sets of operations. Everything above it is written once.
+/// THE SEAM: memory, and the sets of operations. Everything above it is written once.
 class BackendImpl {
  public:
   virtual ~BackendImpl() = default;
@@ -81,6 +82,10 @@ class BackendImpl {
   virtual KrylovOps<double>& krylov_ops(double) = 0;
   virtual KrylovOps<std::complex<float>>& krylov_ops(std::complex<float>) = 0;
   virtual KrylovOps<std::complex<double>>& krylov_ops(std::complex<double>) = 0;
+  virtual CoarseOps<float>& coarse_ops(float) = 0;
+  virtual CoarseOps<double>& coarse_ops(double) = 0;
+  virtual CoarseOps<std::complex<float>>& coarse_ops(std::complex<float>) = 0;
+  virtual CoarseOps<std::complex<double>>& coarse_ops(std::complex<double>) = 0;
   virtual StorageOps<float>& storage_ops(float) = 0;
   virtual StorageOps<double>& storage_ops(double) = 0;
   virtual StorageOps<std::complex<float>>& storage_ops(std::complex<float>) = 0;
@@ -102,6 +107,10 @@ BatchedOps<T>& batched_ops(const Backend& backend) {
 template <Scalar T>
 KrylovOps<T>& krylov_ops(const Backend& backend) {
   return backend.impl().krylov_ops(T{});
+}
+template <Scalar T>
+CoarseOps<T>& coarse_ops(const Backend& backend) {
+  return backend.impl().coarse_ops(T{});
 }
 
 std::shared_ptr<BackendImpl> make_host_backend(int threads);

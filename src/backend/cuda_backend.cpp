@@ -2,6 +2,7 @@
 #include "backend/cuda_batched_ops.hpp"
 #include "backend/cuda_block_ops.hpp"
 #include "backend/cuda_check.hpp"
+#include "backend/cuda_coarse_ops.hpp"
 #include "backend/cuda_krylov_ops.hpp"
 #include "backend/cuda_partition_ops.hpp"
 #include "backend/cuda_recording.hpp"
@@ -20,11 +21,13 @@ namespace {
 /// The typed sets of operations for one scalar.
 template <Scalar T>
 struct CudaOps {
-  explicit CudaOps(CudaContext& context) : block(context), storage(context), batched(context), krylov(context) {}
+  explicit CudaOps(CudaContext& context)
+      : block(context), storage(context), batched(context), krylov(context), coarse(context) {}
   CudaBlockOps<T> block;
   CudaStorageOps<T> storage;
   CudaBatchedOps<T> batched;
   CudaKrylovOps<T> krylov;
+  CudaCoarseOps<T> coarse;
 };
 
 class CudaBackend final : public BackendImpl {
@@ -86,6 +89,10 @@ class CudaBackend final : public BackendImpl {
   KrylovOps<double>& krylov_ops(double) override { return d_.krylov; }
   KrylovOps<std::complex<float>>& krylov_ops(std::complex<float>) override { return c_.krylov; }
   KrylovOps<std::complex<double>>& krylov_ops(std::complex<double>) override { return z_.krylov; }
+  CoarseOps<float>& coarse_ops(float) override { return s_.coarse; }
+  CoarseOps<double>& coarse_ops(double) override { return d_.coarse; }
+  CoarseOps<std::complex<float>>& coarse_ops(std::complex<float>) override { return c_.coarse; }
+  CoarseOps<std::complex<double>>& coarse_ops(std::complex<double>) override { return z_.coarse; }
 
  private:
   void transfer(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind) {

@@ -2,6 +2,7 @@
 
 #include "kernels/launch/check.hpp"
 
+#include <cusolverDn.h>
 #include <cusparse.h>
 
 #include <source_location>
@@ -17,6 +18,14 @@ inline void check(cusparseStatus_t status, const char* what,
   throw CudaError(static_cast<int>(status), std::string(what) + " failed: " + cusparseGetErrorName(status) + " (" +
                                                 cusparseGetErrorString(status) + ") at " + where.file_name() + ":" +
                                                 std::to_string(where.line()));
+}
+
+/// The same for cuSOLVER.
+inline void check(cusolverStatus_t status, const char* what,
+                  std::source_location where = std::source_location::current()) {
+  if (status == CUSOLVER_STATUS_SUCCESS) return;
+  throw CudaError(static_cast<int>(status), std::string(what) + " failed: status " + std::to_string(status) + " at " +
+                                                where.file_name() + ":" + std::to_string(where.line()));
 }
 
 }  // namespace blockjacobi::detail

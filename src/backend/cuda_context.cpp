@@ -67,6 +67,7 @@ void CudaContext::release() noexcept {
     if (reductions_.tickets != nullptr) deallocate(reductions_.tickets, bytes.tickets);
     if (reductions_.exchange != nullptr) deallocate(reductions_.exchange, kernels::exchange_bytes());
     if (cusparse_ != nullptr) static_cast<void>(cusparseDestroy(cusparse_));
+    if (cusolver_ != nullptr) static_cast<void>(cusolverDnDestroy(cusolver_));
     if (owns_stream_) static_cast<void>(cudaStreamDestroy(stream_));
   } catch (const CudaError&) {
   }
@@ -80,6 +81,16 @@ cusparseHandle_t CudaContext::cusparse() {
   cusparse_ = handle;
   check(cusparseSetStream(cusparse_, stream_), "cusparseSetStream");
   return cusparse_;
+}
+
+cusolverDnHandle_t CudaContext::cusolver() {
+  if (cusolver_ != nullptr) return cusolver_;
+  const DeviceGuard guard(device_);
+  cusolverDnHandle_t handle = nullptr;
+  check(cusolverDnCreate(&handle), "cusolverDnCreate");
+  cusolver_ = handle;
+  check(cusolverDnSetStream(cusolver_, stream_), "cusolverDnSetStream");
+  return cusolver_;
 }
 
 std::unique_ptr<PinnedSlots> CudaContext::borrow_slots(std::size_t bytes) {

@@ -5,6 +5,7 @@
 
 #include <blockjacobi/memory.hpp>
 
+#include <cusolverDn.h>
 #include <cusparse.h>
 
 #include <cstddef>
@@ -40,6 +41,7 @@ class CudaContext {
   CUstream_st* stream() const noexcept { return stream_; }
   /// Made at the first call; works on stream().
   cusparseHandle_t cusparse();
+  cusolverDnHandle_t cusolver();
   const kernels::ReductionWorkspace& reductions() const noexcept { return reductions_; }
 
   /// Slots of at least so many bytes, for one user at a time.
@@ -62,6 +64,7 @@ class CudaContext {
   bool has_pools_ = false;
   std::shared_ptr<MemoryResource> resource_;
   cusparseHandle_t cusparse_ = nullptr;
+  cusolverDnHandle_t cusolver_ = nullptr;
   kernels::ReductionWorkspace reductions_;
   std::unique_ptr<PinnedSlots> free_slots_;
 };

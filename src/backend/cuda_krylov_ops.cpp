@@ -1,5 +1,6 @@
 #include "backend/cuda_krylov_ops.hpp"
 
+#include "backend/cuda_coarse_ops.hpp"
 #include "backend/cuda_csr.hpp"
 #include "kernels/krylov/launch.hpp"
 #include "kernels/krylov/launch_products.hpp"
@@ -131,6 +132,7 @@ void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors
   const DeviceGuard guard(context_.device());
   if (M == nullptr)
     return kernels::cg_plain_update(compute_vectors(v), state, context_.reductions(), context_.stream());
+  if (const auto coarse = M->coarse_correction()) return coarse_update(*coarse, v, state);
   if (const auto inverse = tiny(M->blocks()))
     return kernels::cg_update(*inverse, compute_vectors(v), state, context_.reductions(), context_.stream());
   if (const auto x = M->stored_blocks(); x && kernels::cg_update_takes(x->groups))
@@ -138,6 +140,21 @@ void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors
   kernels::cg_residual(compute_vectors(v), state, context_.stream());
   M->apply(v.r, v.z);
   kernels::cg_direction_factor(compute_vectors(v), state, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::coarse_update(const CoarseCorrection<T>& M, const CgVectors<T>& v, CgState<C>* state) {
+  const auto vectors = compute_vectors(v);
+  if (const auto inverse = tiny(M.first.blocks())) {
+    kernels::cg_residual_and_blocks(*inverse, vectors, state, context_.stream());
+  } else {
+    kernels::cg_residual(vectors, state, context_.stream());
+    M.first.apply(v.r, v.z);
+  }
+  const CoarseView<T>& coarse = M.coarse;
+  solve_coarse(context_, coarse, v.r, coarse.product.rows > 0 ? v.z : nullptr, &state->stop);
+  kernels::cg_prolong(coarse.basis, static_cast<const C*>(coarse.correction), vectors, state, context_.reductions(),
+                      context_.stream());
 }
 
 template <Scalar T>

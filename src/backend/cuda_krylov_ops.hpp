@@ -56,6 +56,8 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void gmres_check(index_t n, const T* u, GmresState* state) override;
 
  private:
+  void coarse_update(const CoarseCorrection<T>& M, const CgVectors<T>& v, CgState<C>* state);
+
   CudaContext& context_;
 };
 

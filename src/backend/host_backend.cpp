@@ -1,5 +1,6 @@
 #include "backend/host_batched_ops.hpp"
 #include "backend/host_block_ops.hpp"
+#include "backend/host_coarse_ops.hpp"
 #include "backend/host_krylov_ops.hpp"
 #include "backend/host_storage_ops.hpp"
 #include "core/message.hpp"
@@ -90,11 +91,13 @@ class HostSnapshots final : public Snapshots {
 /// The typed sets of operations for one scalar.
 template <Scalar T>
 struct HostOps {
-  explicit HostOps(int threads) : block(threads), storage(threads), batched(threads), krylov(threads) {}
+  explicit HostOps(int threads)
+      : block(threads), storage(threads), batched(threads), krylov(threads), coarse(threads) {}
   HostBlockOps<T> block;
   HostStorageOps<T> storage;
   HostBatchedOps<T> batched;
   HostKrylovOps<T> krylov;
+  HostCoarseOps<T> coarse;
 };
 
 class HostBackend final : public BackendImpl {
@@ -151,6 +154,10 @@ class HostBackend final : public BackendImpl {
   KrylovOps<double>& krylov_ops(double) override { return d_.krylov; }
   KrylovOps<std::complex<float>>& krylov_ops(std::complex<float>) override { return c_.krylov; }
   KrylovOps<std::complex<double>>& krylov_ops(std::complex<double>) override { return z_.krylov; }
+  CoarseOps<float>& coarse_ops(float) override { return s_.coarse; }
+  CoarseOps<double>& coarse_ops(double) override { return d_.coarse; }
+  CoarseOps<std::complex<float>>& coarse_ops(std::complex<float>) override { return c_.coarse; }
+  CoarseOps<std::complex<double>>& coarse_ops(std::complex<double>) override { return z_.coarse; }
 
  private:
   int threads_;

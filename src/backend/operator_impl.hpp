@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/coarse_ops.hpp"
 #include "backend/storage_ops.hpp"
 
 #include <optional>
@@ -21,6 +22,16 @@ class OperatorImpl {
   virtual bool capturable() const = 0;
 };
 
+template <Scalar T>
+class PreconditionerImpl;
+
+/// z = y + Z E^-1 (Z^H r - (Z^H A) y) for y = M^-1 r; without the last term where coarse.product has no rows.
+template <Scalar T>
+struct CoarseCorrection {
+  const PreconditionerImpl<T>& first;  ///< M
+  CoarseView<T> coarse;
+};
+
 /// z = M^-1 r in backend memory.
 template <Scalar T>
 class PreconditionerImpl {
@@ -35,6 +46,8 @@ class PreconditionerImpl {
   virtual std::optional<StoredBlocksView> stored_blocks() const { return std::nullopt; }
   /// blocks(), or where they are in another storage the same in full, if that is there beside it.
   virtual std::optional<BlockBatchView<const T>> full_blocks() const { return blocks(); }
+  /// What apply() does, if it is that.
+  virtual std::optional<CoarseCorrection<T>> coarse_correction() const { return std::nullopt; }
   /// u = what a solver adds to x wherever it forms r = b - A x anew, and true; or false, and nothing is done. Enqueued;
   /// u may be r.
   virtual bool correct_start(const T* /*r*/, T* /*u*/) const { return false; }

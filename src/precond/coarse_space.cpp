@@ -1,6 +1,7 @@
 #include "precond/coarse_space.hpp"
 
 #include "core/first_exception.hpp"
+#include "core/message.hpp"
 #include "partition/clusters.hpp"
 #include "partition/strength_graph.hpp"
 
@@ -67,7 +68,7 @@ Dense<T> basis_of(const Dense<T>& columns) {
   return qr.householderQ() * Dense<T>::Identity(columns.rows(), qr.rank());
 }
 
-/// What an entry of A contributes to row c of E.
+/// What an entry of A contributes to an element of a product.
 template <Scalar T>
 struct Term {
   index_t column;
@@ -75,22 +76,46 @@ struct Term {
   T weight;
 };
 
-/// Of row c, those to one column together, by entry; `restriction` is Z^H.
-template <Scalar T>
-std::vector<Term<T>> terms_of(index_t c, const CsrMatrix<T>& restriction, const CsrMatrix<T>& a,
-                              const CsrMatrix<T>& z) {
-  std::vector<Term<T>> terms;
-  const auto zh = restriction.view(), A = a.view(), Z = z.view();
-  for (offset_t p = zh.row_offsets[c]; p < zh.row_offsets[c + 1]; ++p) {
-    const index_t i = zh.columns[p];
-    for (offset_t k = A.row_offsets[i]; k < A.row_offsets[i + 1]; ++k) {
-      const index_t j = A.columns[k];
-      for (offset_t q = Z.row_offsets[j]; q < Z.row_offsets[j + 1]; ++q)
-        terms.push_back({Z.columns[q], static_cast<index_t>(k), zh.values[p] * Z.values[q]});
+/// The map from the terms of each row: visit(i, add) calls add(column, entry, weight) for each of row i.
+template <Scalar T, class Visit>
+ProductMap<T> product_map(index_t rows, index_t columns, offset_t entries, [[maybe_unused]] int threads, Visit visit) {
+  std::vector<std::vector<Term<T>>> terms(at(rows));
+  FirstException failure;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+  for (index_t i = 0; i < rows; ++i)
+    failure.run([&] {
+      std::vector<Term<T>>& own = terms[at(i)];
+      visit(i, [&](index_t column, offset_t entry, T weight) {
+        own.push_back({column, static_cast<index_t>(entry), weight});
+      });
+      std::ranges::stable_sort(own, {}, &Term<T>::column);
+    });
+  failure.rethrow();
+
+  std::vector<offset_t> row_offsets{0}, term_offsets{0};
+  std::vector<index_t> pattern, sources;
+  std::vector<T> weights;
+  for (std::vector<Term<T>>& own : terms) {
+    for (std::size_t t = 0; t < own.size(); ++t) {
+      if (t == 0 || own[t].column != own[t - 1].column) {
+        pattern.push_back(own[t].column);
+        term_offsets.push_back(term_offsets.back());
+      }
+      sources.push_back(own[t].entry);
+      weights.push_back(own[t].weight);
+      ++term_offsets.back();
     }
+    row_offsets.push_back(static_cast<offset_t>(pattern.size()));
+    own = {};
   }
-  std::ranges::stable_sort(terms, {}, &Term<T>::column);
-  return terms;
+  const std::size_t count = pattern.size();
+  if (count > at(std::numeric_limits<index_t>::max()) || sources.size() > at(std::numeric_limits<index_t>::max()))
+    throw InvalidArgument(
+        message("TwoLevel: the products with the coarse space have {} elements of {} terms, can have {} of either",
+                count, sources.size(), std::numeric_limits<index_t>::max()));
+  return {CsrMatrix<T>(rows, columns, std::move(row_offsets), std::move(pattern), std::vector<T>(count)),
+          CsrMatrix<T>(static_cast<index_t>(count), static_cast<index_t>(entries), std::move(term_offsets),
+                       std::move(sources), std::move(weights))};
 }
 
 }  // namespace
@@ -188,42 +213,31 @@ CsrMatrix<T> conjugate_transpose(const CsrMatrix<T>& matrix) {
 }
 
 template <Scalar T>
-GalerkinProduct<T> galerkin_product(const CsrMatrix<T>& a, const CsrMatrix<T>& z, [[maybe_unused]] int threads) {
-  const CsrMatrix<T> restriction = conjugate_transpose(z);
-  const index_t m = z.cols();
-  std::vector<std::vector<Term<T>>> rows(at(m));
-  FirstException failure;
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-  for (index_t c = 0; c < m; ++c) failure.run([&] { rows[at(c)] = terms_of(c, restriction, a, z); });
-  failure.rethrow();
+ProductMap<T> product_from_left(const CsrMatrix<T>& left, const CsrMatrix<T>& a, int threads) {
+  const auto L = left.view(), A = a.view();
+  return product_map<T>(L.rows, A.cols, A.nnz, threads, [&](index_t c, auto add) {
+    for (offset_t p = L.row_offsets[c]; p < L.row_offsets[c + 1]; ++p)
+      for (offset_t k = A.row_offsets[L.columns[p]]; k < A.row_offsets[L.columns[p] + 1]; ++k)
+        add(A.columns[k], k, L.values[p]);
+  });
+}
 
-  std::vector<offset_t> row_offsets{0}, term_offsets{0};
-  std::vector<index_t> columns, entries;
-  std::vector<T> weights;
-  for (std::vector<Term<T>>& terms : rows) {
-    for (std::size_t t = 0; t < terms.size(); ++t) {
-      if (t == 0 || terms[t].column != terms[t - 1].column) {
-        columns.push_back(terms[t].column);
-        term_offsets.push_back(term_offsets.back());
-      }
-      entries.push_back(terms[t].entry);
-      weights.push_back(terms[t].weight);
-      ++term_offsets.back();
-    }
-    row_offsets.push_back(static_cast<offset_t>(columns.size()));
-    terms = {};
-  }
-  const std::size_t count = columns.size();
-  return {CsrMatrix<T>(m, m, std::move(row_offsets), std::move(columns), std::vector<T>(count)),
-          CsrMatrix<T>(static_cast<index_t>(count), static_cast<index_t>(a.nnz()), std::move(term_offsets),
-                       std::move(entries), std::move(weights))};
+template <Scalar T>
+ProductMap<T> product_from_right(const CsrMatrix<T>& a, const CsrMatrix<T>& right, int threads) {
+  const auto A = a.view(), R = right.view();
+  return product_map<T>(A.rows, R.cols, A.nnz, threads, [&](index_t i, auto add) {
+    for (offset_t k = A.row_offsets[i]; k < A.row_offsets[i + 1]; ++k)
+      for (offset_t q = R.row_offsets[A.columns[k]]; q < R.row_offsets[A.columns[k] + 1]; ++q)
+        add(R.columns[q], k, R.values[q]);
+  });
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                             \
   template CsrMatrix<T> ones_space(const Aggregates&, index_t);                                \
   template CsrMatrix<T> vector_space(const Aggregates&, const MultiVectorView<const T>&, int); \
   template CsrMatrix<T> conjugate_transpose(const CsrMatrix<T>&);                              \
-  template GalerkinProduct<T> galerkin_product(const CsrMatrix<T>&, const CsrMatrix<T>&, int)
+  template ProductMap<T> product_from_left(const CsrMatrix<T>&, const CsrMatrix<T>&, int);     \
+  template ProductMap<T> product_from_right(const CsrMatrix<T>&, const CsrMatrix<T>&, int)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

@@ -30,14 +30,19 @@ CsrMatrix<T> vector_space(const Aggregates& aggregates, const MultiVectorView<co
 template <Scalar T>
 CsrMatrix<T> conjugate_transpose(const CsrMatrix<T>& matrix);
 
-/// E = Z^H A Z as a linear function of the values of A: entry e of E is the sum of weights(e, k) values[k].
+/// A product in which A is a factor, as a linear function of the values of A: entry e is the sum of weights(e, k)
+/// values[k].
 template <Scalar T>
-struct GalerkinProduct {
-  CsrMatrix<T> pattern;  ///< of E, with zeros as values
-  CsrMatrix<T> weights;  ///< entries of E x entries of A
+struct ProductMap {
+  CsrMatrix<T> pattern;  ///< with zeros as values
+  CsrMatrix<T> weights;  ///< entries of the product x entries of A
 };
 
+/// Of left A; only the pattern of A is read.
 template <Scalar T>
-GalerkinProduct<T> galerkin_product(const CsrMatrix<T>& a, const CsrMatrix<T>& z, int threads);
+ProductMap<T> product_from_left(const CsrMatrix<T>& left, const CsrMatrix<T>& a, int threads);
+/// Of A right.
+template <Scalar T>
+ProductMap<T> product_from_right(const CsrMatrix<T>& a, const CsrMatrix<T>& right, int threads);
 
 }  // namespace blockjacobi::detail

@@ -323,6 +323,80 @@ TYPED_TEST(TwoLevelOnBackend, BeginsWithoutCoarseResidual) {
   EXPECT_EQ(x, std::vector<T>(b.size()));
 }
 
+/// -1, 2, -1 in both directions of an m x m grid without boundary: the ones span its kernel.
+template <Scalar T>
+CsrMatrix<T> floating_grid(index_t m) {
+  std::vector<Triplet<T>> entries;
+  const auto couple = [&](index_t a, index_t b) {
+    entries.insert(entries.end(), {{a, b, T(-1)}, {b, a, T(-1)}, {a, a, T(1)}, {b, b, T(1)}});
+  };
+  for (index_t i = 0; i < m; ++i)
+    for (index_t j = 0; j < m; ++j) {
+      if (i + 1 < m) couple(i * m + j, (i + 1) * m + j);
+      if (j + 1 < m) couple(i * m + j, i * m + j + 1);
+    }
+  return CsrMatrix<T>::from_triplets(m * m, m * m, entries);
+}
+
+/// Of an order that no block has, in single precision: Q A Q = Q as far as its condition allows.
+TYPED_TEST(TwoLevelOnBackend, CoarseMatrixLargerThanABlock) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const auto host_matrix = matrices::stencil<T>({.grid = {72, 72, 1}, .phase = 0.0});
+  SparseMatrix<T> matrix(backend, host_matrix);
+  const LinearOperator<T> A(matrix);
+  const auto blocks = BlockPartition::uniform(host_matrix.rows(), 4);
+  const std::vector<T> b = product(host_matrix, random_vector<T>(host_matrix.rows(), 59));
+  const SolveOptions options = reachable<T>();
+  index_t fewest = std::numeric_limits<index_t>::max();
+  for (const index_t size : {100, 1000}) {
+    TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, blocks), {.size = size});
+    const TwoLevelReport report = M.report();
+    EXPECT_EQ(report.size > max_block_size, size > max_block_size) << report.size;
+    EXPECT_FALSE(report.is_singular);
+    EXPECT_TRUE(report.is_finite);
+    EXPECT_GT(report.rcond, 1e-4);
+    Array<T> in(backend, random_vector<T>(host_matrix.rows(), 60)), u(backend, in.size()), w(backend, in.size());
+    M.correct(std::as_const(in).view(), u.view());
+    A.apply(std::as_const(u).view(), in.view());
+    M.correct(std::as_const(in).view(), w.view());
+    const std::vector<T> once = u.to_host();
+    std::vector<T> twice = w.to_host();
+    for (std::size_t i = 0; i < twice.size(); ++i) twice[i] -= once[i];
+    const double eps = std::numeric_limits<float>::epsilon();
+    EXPECT_LE(norm(twice), 4 * eps / report.rcond * norm(once));
+
+    std::vector<T> x(b.size());
+    const SolveReport solve = cg(A, M, b, x, options);
+    expect_solved(solve, host_matrix, b, x, options.rtol);
+    EXPECT_LT(solve.iterations, fewest);
+    fewest = solve.iterations;
+
+    const std::vector<T> before = this->applied(M, backend, b);
+    M.refresh();
+    EXPECT_TRUE(same_bits(this->applied(M, backend, b), before));
+    matrix.update_values(std::vector<T>(host_matrix.values().size(), T(std::numeric_limits<real_t<T>>::quiet_NaN())));
+    M.refresh();
+    EXPECT_FALSE(M.report().is_finite);
+    matrix.update_values(host_matrix.values());
+  }
+}
+
+TYPED_TEST(TwoLevelOnBackend, SingularCoarseMatrixLargerThanABlock) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> host_matrix = floating_grid<T>(48);
+  const SparseMatrix<T> matrix(backend, host_matrix);
+  const std::vector<T> b = product(host_matrix, random_vector<T>(host_matrix.rows(), 61));
+  const SolveOptions options = reachable<T>();
+  const TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, BlockPartition::uniform(host_matrix.rows(), 2)), {.size = 1000});
+  EXPECT_GT(M.report().size, max_block_size);
+  EXPECT_TRUE(M.report().is_singular) << M.report().rcond;
+  EXPECT_TRUE(contains(to_text(M.report()), "diagonal was raised")) << to_text(M.report());
+  std::vector<T> x(b.size());
+  expect_solved(cg(LinearOperator<T>(matrix), M, b, x, options), host_matrix, b, x, options.rtol);
+}
+
 /// D A D with powers of two, which leave the strengths and so the aggregates as they are.
 template <Scalar T>
 CsrMatrix<T> rescaled(CsrMatrix<T> a) {
@@ -470,7 +544,7 @@ TYPED_TEST(TwoLevelOnBackend, Misuse) {
   expect_message("the matrix 36 and 36", [&] { TwoLevel<T>(sparser, jacobi()); });
   expect_message("mode is 7", [&] { TwoLevel<T>(matrix, jacobi(), {.mode = static_cast<CoarseMode>(7)}); });
   expect_message("size is -1", [&] { TwoLevel<T>(matrix, jacobi(), {.size = -1}); });
-  expect_message("size is 513", [&] { TwoLevel<T>(matrix, jacobi(), {.size = 513}); });
+  expect_message("size is 4097", [&] { TwoLevel<T>(matrix, jacobi(), {.size = 4097}); });
   const SparseMatrix<T> nodes(backend, a, {.block_size = 3});
   expect_message("has 3 vectors", [&] { TwoLevel<T>(nodes, jacobi(), {.size = 2}); });
 

@@ -1,0 +1,144 @@
+/// Solves by CG with a coarse level over blocks, by the order of the coarse matrix, as records in JSON.
+///
+///   two_level OUT.json [--systems "7-point 64^3","7-point 128^3 jumps",...] [--cg FILE.mtx.gz ...] [--sizes 0,512,...]
+///
+/// Each choice is set up once ("krylov_solve": everything from the host's matrix, a renumbering included) and then
+/// refreshed for the same values and solved again ("refresh_solve", the median of the repetitions, where set-up is the
+/// refresh). Jumps: coefficients up to 1000. b = A x with x random, of files with x = 1.
+#include "batched/timer.hpp"
+#include "right_hand_side.hpp"
+#include "solve/model_system.hpp"
+#include "solve/record.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+namespace {
+
+using namespace bench;
+using namespace blockjacobi;
+
+struct Options {
+  std::string out;
+  std::vector<std::string> systems{"7-point 64^3", "7-point 64^3 jumps", "7-point 128^3", "7-point 128^3 jumps"};
+  std::vector<std::string> cg;
+  std::vector<index_t> sizes{0, 128, 512, 1024, 2048, 4096};
+  std::vector<index_t> clusters{32};
+  int repetitions = 5;
+};
+
+double ms(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
+}
+
+class TwoLevelBenchmark {
+ public:
+  TwoLevelBenchmark(const Backend& backend, const std::string& name, const CsrMatrix<double>& matrix, bool ones)
+      : backend_(backend), name_(name), host_(matrix), ones_(ones) {}
+
+  void run(const Options& options, SolveReports& reports) {
+    measure("uniform 8", host_.view(), BlockPartition::uniform(host_.rows(), 8), 0.0, options, reports);
+    for (const index_t size : options.clusters) {
+      const auto start = std::chrono::steady_clock::now();
+      const PermutedPartition found = BlockPartition::clusters(host_, size);
+      const PermutedMatrix<double> permuted(host_, found.permutation);
+      measure("clusters " + std::to_string(size), permuted.view(), found.blocks, ms(start), options, reports);
+    }
+  }
+
+ private:
+  void measure(const std::string& blocks, const CsrView<double>& matrix, const BlockPartition& partition,
+               double partition_ms, const Options& options, SolveReports& reports) {
+    for (const index_t size : options.sizes) {
+      backend_.synchronize();
+      auto start = std::chrono::steady_clock::now();
+      SparseMatrix<double> on_device(backend_, matrix);
+      BlockJacobi<double> jacobi(on_device, partition);
+      std::optional<TwoLevel<double>> two_level;
+      if (size > 0) two_level.emplace(on_device, std::move(jacobi), TwoLevelOptions{.size = size});
+      const LinearOperator<double> A(on_device);
+      backend_.synchronize();
+      const double first_ms = partition_ms + ms(start);
+
+      SolveRecord r{"krylov_solve", "blockjacobi", name_, blocks, "cg", matrix.rows, matrix.nnz};
+      r.block = partition.largest_block();
+      if (two_level) r.partition += " + ones " + std::to_string(two_level->report().size);
+      const Array<double> b = right_hand_side(A, ones_);
+      const Preconditioner<double> M = two_level ? Preconditioner<double>(*two_level) : Preconditioner<double>(jacobi);
+      std::vector<std::pair<double, double>> times;
+      for (int i = 0; i <= options.repetitions; ++i) {
+        backend_.synchronize();
+        start = std::chrono::steady_clock::now();
+        if (two_level)
+          two_level->refresh();
+        else
+          jacobi.refresh(on_device.values(), on_device.nnz(), backend_.memory_space());
+        backend_.synchronize();
+        const double refresh_ms = ms(start);
+        start = std::chrono::steady_clock::now();
+        Array<double> x(backend_, b.size());
+        x.zero();
+        const SolveReport report = cg(A, M, b.view(), x.view(), {});
+        const double solve_ms = ms(start);
+        r.iterations = report.iterations;
+        r.true_residual = report.relative_residual();
+        r.reason = to_string(report.reason);
+        if (i > 0) times.emplace_back(refresh_ms, solve_ms);
+      }
+      std::ranges::sort(times, {}, [](const auto& t) { return t.first + t.second; });
+      const auto [refresh_ms, solve_ms] = times[times.size() / 2];
+      r.solve_ms = solve_ms;
+      r.setup_ms = first_ms;
+      r.time_ms = first_ms + solve_ms;
+      reports.add(r);
+      r.operation = "refresh_solve";
+      r.setup_ms = refresh_ms;
+      r.time_ms = refresh_ms + solve_ms;
+      reports.add(r);
+      reports.write(options.out);
+    }
+  }
+
+  Backend backend_;
+  std::string name_;
+  CsrMatrix<double> host_;
+  bool ones_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times solves with a coarse level on the GPU.", "two_level");
+  app.add_option("OUT", options.out, "JSON file")->required();
+  app.add_option("--systems", options.systems, "model problems; none: an empty name")->delimiter(',');
+  app.add_option("--cg", options.cg, "Matrix Market files, b = A*ones");
+  app.add_option("--sizes", options.sizes, "orders of the coarse matrix at most, 0: none")->delimiter(',');
+  app.add_option("--clusters", options.clusters, "rows of a cluster at most")->delimiter(',');
+  app.add_option("--repetitions", options.repetitions, "solves of each kind")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    const Backend backend = Backend::cuda();
+    SolveReports reports(Timer().copy_gbps);
+    for (const std::string& path : options.cg) {
+      const std::string file = std::filesystem::path(path).filename().string();
+      TwoLevelBenchmark(backend, file.substr(0, file.find('.')), read_matrix_market<double>(path), true)
+          .run(options, reports);
+    }
+    for (const std::string& name : options.systems) {
+      if (name.empty()) continue;
+      const std::size_t jumps = name.find(" jumps");
+      ModelSystem system = model_system(name.substr(0, jumps));
+      if (jumps != std::string::npos) system.stencil.contrast = 1000.0;
+      TwoLevelBenchmark(backend, name, matrices::stencil<double>(system.stencil), false).run(options, reports);
+    }
+  } catch (const std::exception& error) {
+    std::cerr << "two_level: " << error.what() << '\n';
+    return 1;
+  }
+}

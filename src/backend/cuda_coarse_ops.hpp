@@ -1,0 +1,30 @@
+#pragma once
+
+#include "backend/coarse_ops.hpp"
+#include "backend/cuda_context.hpp"
+
+namespace blockjacobi::detail {
+
+/// The coarse level by kernels/coarse; the factorization of a large E is cuSOLVER's.
+template <Scalar T>
+class CudaCoarseOps final : public CoarseOps<T> {
+  using C = compute_t<T>;
+
+ public:
+  explicit CudaCoarseOps(CudaContext& context) : context_(context) {}
+
+  std::unique_ptr<CoarseInverse<T>> make_inverse(index_t order, CoarseMatrixKind kind) override;
+  index_t pieces(index_t order, offset_t entries) const override;
+  void solve(const CoarseView<T>& coarse, const T* r, const T* y) override;
+  void prolong(const CoarseView<T>& coarse, const T* in, T* z) override;
+  void subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const T* in, T* out) override;
+
+ private:
+  CudaContext& context_;
+};
+
+/// CoarseOps::solve(), where `stop` is not null only while *stop is 0.
+template <Scalar T>
+void solve_coarse(const CudaContext& context, const CoarseView<T>& coarse, const T* r, const T* y, const int* stop);
+
+}  // namespace blockjacobi::detail

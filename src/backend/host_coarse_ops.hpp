@@ -1,0 +1,25 @@
+#pragma once
+
+#include "backend/coarse_ops.hpp"
+
+namespace blockjacobi::detail {
+
+/// The coarse level on CPU threads.
+template <Scalar T>
+class HostCoarseOps final : public CoarseOps<T> {
+  using C = compute_t<T>;
+
+ public:
+  explicit HostCoarseOps(int threads) : threads_(threads) {}
+
+  std::unique_ptr<CoarseInverse<T>> make_inverse(index_t order, CoarseMatrixKind kind) override;
+  index_t pieces(index_t, offset_t) const override { return 1; }
+  void solve(const CoarseView<T>& coarse, const T* r, const T* y) override;
+  void prolong(const CoarseView<T>& coarse, const T* in, T* z) override;
+  void subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const T* in, T* out) override;
+
+ private:
+  int threads_;
+};
+
+}  // namespace blockjacobi::detail
