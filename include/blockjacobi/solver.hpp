@@ -40,6 +40,9 @@ enum class RelativeTo {
 /// Precision of the stored Krylov basis of GMRES; all arithmetic is in the working precision.
 enum class BasisPrecision { working, single };
 
+/// Whether a solve on CUDA may take the whole device in one launch: see cg().
+enum class Resident { automatic, never };
+
 struct SolveOptions {
   double rtol = 1e-8;  ///< relative to ||b||, or to ||b - A x0||
   double atol = 0.0;   ///< absolute; the larger of rtol times the reference and atol counts
@@ -47,6 +50,7 @@ struct SolveOptions {
   index_t max_iterations = 10000;  ///< of BiCGSTAB with two products each, of GMRES and FGMRES inner ones
   index_t restart = 30;            ///< m of GMRES(m) and FGMRES(m)
   BasisPrecision basis = BasisPrecision::working;  ///< of GMRES
+  Resident resident = Resident::automatic;         ///< of CG, BiCGSTAB and GMRES
   double relaxation = 1.0;                         ///< omega of Richardson iteration
   double max_seconds = 0.0;  ///< wall time, looked at between batches of iterations; 0 for no limit
   bool history = true;       ///< fill SolveReport::history

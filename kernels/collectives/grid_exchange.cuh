@@ -23,11 +23,8 @@ class GridExchange {
 
   /// `slots`: slots_for(gridDim.x), zero before the first launch and unchanged between launches of as many thread
   /// blocks.
-  __device__ explicit GridExchange(Slot* slots) : slots_(slots) {
-    // The rounds of the two sets are consecutive; the later one counts, also where the count begins anew.
-    const unsigned even = round_of(*slot(0, 0, 0, blockIdx.x)), odd = round_of(*slot(0, 1, 0, blockIdx.x));
-    round_ = static_cast<int>(odd - even) > 0 ? odd : even;
-  }
+  __device__ explicit GridExchange(Slot* slots)
+      : slots_(slots), round_(last_round(*slot(0, 0, 0, blockIdx.x), *slot(0, 1, 0, blockIdx.x))) {}
   __host__ __device__ static constexpr std::size_t slots_for(int ctas) {
     return 2 * std::size_t{exchange_copies * exchange_sums} * static_cast<std::size_t>(ctas);
   }
@@ -40,7 +37,7 @@ class GridExchange {
   template <int K>
   __device__ void run(double (&sums)[K], Scratch& scratch) {
     static_assert(K <= exchange_sums);
-    round_ = round_ == ~0u ? 2 : round_ + 1;  // no message is of round 0, and the sets go on in turn
+    round_ = next_round(round_);
     // Two sets in turn: who is in the next round already must not overwrite what others still read.
     const int set = static_cast<int>(round_ & 1);
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
@@ -77,11 +74,6 @@ class GridExchange {
  private:
   __device__ Slot* slot(int copy, int set, int k, unsigned cta) const {
     return slots_ + ((copy * 2 + set) * exchange_sums + k) * gridDim.x + cta;
-  }
-  __device__ static unsigned round_of(const Slot& slot) {
-    unsigned long long first, second;
-    get_words(slot.words, first, second);
-    return static_cast<unsigned>(first);
   }
   __device__ static double sum_lanes(double v) {
 #pragma unroll

@@ -61,6 +61,20 @@ __device__ bool get(const Message<C>& message, unsigned round, C& value) {
   return is_there;
 }
 
+/// The round after this one: no message is of round 0, and sets of messages go on in turn.
+__device__ inline unsigned next_round(unsigned round) { return round == ~0u ? 2 : round + 1; }
+
+/// The later round of two messages, of consecutive ones: also where the count begins anew.
+__device__ inline unsigned last_round(const Message<double>& even, const Message<double>& odd) {
+  const auto round_of = [](const Message<double>& message) {
+    unsigned long long first, second;
+    get_words(message.words, first, second);
+    return static_cast<unsigned>(first);
+  };
+  const unsigned a = round_of(even), b = round_of(odd);
+  return static_cast<int>(b - a) > 0 ? b : a;
+}
+
 /// Waits for the message of this round.
 template <class C>
 __device__ C receive(const Message<C>& message, unsigned round) {

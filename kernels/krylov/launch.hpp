@@ -247,6 +247,22 @@ template <class C, class B>
 void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, const detail::GmresState* state,
                    C* u, CUstream_st* stream);
 
+/// Restart lengths that gmres_resident() takes, where can_reside(): a launch keeps the norms of whole cycles.
+inline bool gmres_can_reside(int restart) { return restart <= detail::history_capacity; }
+
+/// Bytes of messages of gmres_resident().
+template <class C>
+std::size_t gmres_message_bytes(index_t n, int restart);
+
+/// `cycles` times gmres_orthogonalize() of M^-1 products for all columns, gmres_combine(), gmres_check(), x += M^-1 u,
+/// and gmres_begin() of b - A x, in one launch, which ends with the stop: from a first column as gmres_begin() leaves
+/// it to the next. `basis`: n x (restart + 1). `messages`: gmres_message_bytes(), zero before the first launch of a
+/// solve. Otherwise as cg_resident(); `shared_bytes` have to hold the arrays of GmresSmall as well.
+template <class C>
+void gmres_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, C* basis,
+                    int restart, const C* b, C* x, void* messages, int cycles, detail::GmresState* state,
+                    CUstream_st* stream, int shared_bytes = 0);
+
 /// ||u||^2, gmres_check_correction.
 template <class C>
 void gmres_check(index_t n, const C* u, detail::GmresState* state, const ReductionWorkspace& workspace,

@@ -277,6 +277,22 @@ void CudaKrylovOps<T>::gmres_check(index_t n, const T* u, GmresState* state) {
   kernels::gmres_check(n, compute_cast(u), state, context_.reductions(), context_.stream());
 }
 
+template <Scalar T>
+std::size_t CudaKrylovOps<T>::gmres_message_bytes(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
+                                                  int restart) {
+  if (!kernels::gmres_can_reside(restart) || !can_reside(A, M)) return 0;
+  const DeviceGuard guard(context_.device());
+  return kernels::gmres_message_bytes<C>(A.rows(), restart);
+}
+
+template <Scalar T>
+void CudaKrylovOps<T>::gmres_cycles(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, T* basis, int restart,
+                                    const T* b, T* x, std::byte* messages, int cycles, GmresState* state) {
+  const DeviceGuard guard(context_.device());
+  kernels::gmres_resident(own_rows(A)->matrix(), *tiny(M->full_blocks()), compute_cast(basis), restart, compute_cast(b),
+                          compute_cast(x), messages, cycles, state, context_.stream());
+}
+
 template class CudaKrylovOps<float>;
 template class CudaKrylovOps<double>;
 template class CudaKrylovOps<std::complex<float>>;

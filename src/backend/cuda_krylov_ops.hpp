@@ -54,6 +54,9 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j, GmresState* state) override;
   void gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
   void gmres_check(index_t n, const T* u, GmresState* state) override;
+  std::size_t gmres_message_bytes(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, int restart) override;
+  void gmres_cycles(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, T* basis, int restart, const T* b, T* x,
+                    std::byte* messages, int cycles, GmresState* state) override;
 
  private:
   void coarse_update(const CoarseCorrection<T>& M, const CgVectors<T>& v, CgState<C>* state);

@@ -11,6 +11,7 @@
 
 #include <blockjacobi/views.hpp>
 
+#include <cstddef>
 #include <memory>
 
 namespace blockjacobi::detail {
@@ -145,6 +146,14 @@ class KrylovOps {
   virtual void gmres_combine(const GmresVectors<T>& v, const GmresSmall<compute_t<T>>& small, GmresState* state) = 0;
   /// ||u||^2, gmres_check_correction; runs also after cycle_stop.
   virtual void gmres_check(index_t n, const T* u, GmresState* state) = 0;
+  /// Bytes that gmres_cycles() needs for messages; 0 unless it has a better way for this system than the phases.
+  virtual std::size_t gmres_message_bytes(const OperatorImpl<T>&, const PreconditionerImpl<T>*, int /*restart*/) {
+    return 0;
+  }
+  /// `cycles` times all steps of a cycle, x += M^-1 V y, and gmres_begin() of b - A x, from a first column as
+  /// gmres_begin() leaves it. `messages`: zero before the first call of a solve.
+  virtual void gmres_cycles(const OperatorImpl<T>&, const PreconditionerImpl<T>*, T* /*basis*/, int /*restart*/,
+                            const T* /*b*/, T* /*x*/, std::byte* /*messages*/, int /*cycles*/, GmresState*) {}
 };
 
 }  // namespace blockjacobi::detail

@@ -13,7 +13,7 @@ class Cg final : public Recurrence<T> {
   Cg(const SolverParts<T>& parts, bool flexible)
       : parts_(parts),
         flexible_(flexible),
-        resident_(!flexible && parts.ops.can_reside(parts.A, parts.M)),
+        resident_(!flexible && parts.reside()),
         r_(parts.backend, parts.size()),
         z_(parts.backend, parts.size_if_preconditioned()),
         p_(parts.backend, parts.size()),

@@ -21,6 +21,7 @@ class GmresCycle {
         flexible_(flexible && parts.M != nullptr),
         low_(parts.options.basis == BasisPrecision::single && sizeof(real_t<T>) > sizeof(float)),
         restart_(effective_restart(parts)),
+        messages_(parts.backend, message_bytes(parts)),
         basis_(parts.backend, low_ ? 0 : parts.size() * (count() + 1)),
         low_basis_(parts.backend, low_ ? parts.size() * (count() + 1) : 0),
         preconditioned_(parts.backend, flexible_ ? parts.size() * count() : parts.size_if_preconditioned()),
@@ -40,8 +41,13 @@ class GmresCycle {
   }
 
   int restart() const { return restart_; }
+  /// Whether run() takes the place of the steps and of what follows them.
+  bool resides() const { return messages_.size() > 0; }
   GmresState* state() const { return state_.get(); }
-  void clear() { state_.clear(); }
+  void clear() {
+    state_.clear();
+    messages_.zero();
+  }
 
   /// Where begin() expects b - A x.
   T* first() const { return low_ ? vectors_.w : column(0); }
@@ -49,6 +55,11 @@ class GmresCycle {
   T* scratch() const { return u_.data(); }
 
   void begin() { parts_.ops.gmres_begin(vectors_, arrays_, state_.get()); }
+
+  /// Whole cycles in one go, each to the beginning of the next.
+  void run(int cycles, const T* b, T* x) {
+    parts_.ops.gmres_cycles(parts_.A, parts_.M, basis_.data(), restart_, b, x, messages_.data(), cycles, state_.get());
+  }
 
   /// Whether it is known, without waiting, that the solve has ended.
   bool has_ended() const { return seen() != nullptr && seen()->stop != 0; }
@@ -86,6 +97,11 @@ class GmresCycle {
     return std::max(1, std::min({parts.options.restart, parts.options.max_iterations, parts.rows()}));
   }
 
+  std::size_t message_bytes(const SolverParts<T>& parts) const {
+    const bool may_reside = !flexible_ && !low_ && parts.options.resident == Resident::automatic;
+    return may_reside ? parts.ops.gmres_message_bytes(parts.A, parts.M, restart_) : 0;
+  }
+
   const GmresState* seen() const { return static_cast<const GmresState*>(parts_.ops.visible(state_.get())); }
   std::size_t count() const { return static_cast<std::size_t>(restart_); }
   T* column(int j) const { return basis_.data() + static_cast<std::size_t>(j) * parts_.size(); }
@@ -107,6 +123,7 @@ class GmresCycle {
   bool flexible_;
   bool low_;
   int restart_;
+  Array<std::byte> messages_;  ///< between thread blocks that reside
   Array<T> basis_;
   Array<single_t<T>> low_basis_;
   Array<T> preconditioned_, u_, v_, small_;
@@ -130,7 +147,12 @@ class EnqueuedGmres final : public Enqueued<T> {
     ops.begin_solve(n, b, cycle_.first(), x, stopping_rule(options, enqueued_margin),
                     M != nullptr ? M->failure() : nullptr, cycle_.state());
     cycle_.begin();
-    for (index_t left = options.max_iterations; left > 0 && !cycle_.has_ended();) {
+    index_t left = options.max_iterations;
+    if (cycle_.resides()) {
+      cycle_.run(left / cycle_.restart() + (left % cycle_.restart() != 0 ? 1 : 0), b, x);
+      left = 0;
+    }
+    while (left > 0 && !cycle_.has_ended()) {
       const int steps = std::min(cycle_.restart(), left);
       for (int j = 0; j < steps; ++j) cycle_.step(j);
       cycle_.correct(x);
@@ -158,11 +180,15 @@ class Gmres {
   SolveReport run() {
     cycle_.clear();
     if (!session_.begin(cycle_.first(), cycle_.state())) return end();
-    divide();
+    if (!cycle_.resides()) divide();
     cycle_.begin();
     for (;;) {
       if (!look()) return end();
       if (host_.stop != 0) return session_.finish(static_cast<StopReason>(host_.stop), cycle_.scratch(), host_.beta);
+      if (cycle_.resides()) {  // as many cycles as the state has room for their norms
+        cycle_.run(history_capacity / cycle_.restart(), session_.b(), session_.x());
+        continue;
+      }
       const bool goes_on = iterate();
       finish_.run();
       if (!goes_on) return end();

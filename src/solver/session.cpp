@@ -12,6 +12,7 @@ void require_options(const char* solver, const SolveOptions& o) {
     throw InvalidArgument(message("{}: max_iterations is {}, must be >= 0", solver, o.max_iterations));
   require_enumerator(solver, "relative_to", o.relative_to, RelativeTo::initial_residual);
   require_enumerator(solver, "basis", o.basis, BasisPrecision::single);
+  require_enumerator(solver, "resident", o.resident, Resident::never);
   if (!(o.max_seconds >= 0.0))
     throw InvalidArgument(message("{}: max_seconds is {}, must be >= 0", solver, o.max_seconds));
 }
