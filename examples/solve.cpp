@@ -224,6 +224,7 @@ void solve_with(const Options& options, const BlockJacobi<T>& M, const SparseMat
   solve_options.rtol = options.rtol;
   solve_options.max_iterations = options.max_iterations;
   solve_options.restart = options.restart;
+  solve_options.resident = options.resident;
   solve_options.relaxation = options.relaxation;
   solve_options.progress = [&line](const blockjacobi::SolveProgress& progress) {
     line.show(progress);

@@ -19,6 +19,7 @@
 namespace solve {
 
 using blockjacobi::BackendKind;
+using blockjacobi::Resident;
 using blockjacobi::ScalarType;
 using blockjacobi::SingularPolicy;
 using blockjacobi::Storage;
@@ -30,7 +31,8 @@ constexpr std::string_view labels_prefix = "labels:";
 /// The words of the command line before they are given a meaning.
 struct Words {
   std::string matrix, solver = "auto", blocks = "detect", block_size = "auto", backend = "auto", scalar = "auto",
-                      storage = "full", singular = "scalar_jacobi", rhs = "random", x0, json, history, plot;
+                      storage = "full", singular = "scalar_jacobi", rhs = "random", resident = "auto", x0, json,
+                      history, plot;
   int threads = 0;
 };
 
@@ -99,6 +101,11 @@ const Choice<Storage>& storages() {
                                        {"bf16", Storage::bf16},
                                        {"fp16", Storage::fp16},
                                        {"adaptive", Storage::adaptive}}};
+  return choice;
+}
+
+const Choice<Resident>& residents() {
+  static const Choice<Resident> choice{"--resident", {{"auto", Resident::automatic}, {"never", Resident::never}}};
   return choice;
 }
 
@@ -201,6 +208,11 @@ void require_effect(const CLI::App& app, const Words& words) {
     throw UsageError(fmt::format("--restart: belongs to gmres and fgmres, but --solver is {}", words.solver));
   if (app.count("--relaxation") > 0 && words.solver != "richardson")
     throw UsageError(fmt::format("--relaxation: belongs to richardson, but --solver is {}", words.solver));
+  if (app.count("--resident") > 0 && words.backend == "host")
+    throw UsageError("--resident: belongs to the CUDA backend, but --backend is host");
+  if (app.count("--resident") > 0 && words.solver != "auto" && words.solver != "cg" && words.solver != "bicgstab" &&
+      words.solver != "gmres")
+    throw UsageError(fmt::format("--resident: belongs to cg, bicgstab and gmres, but --solver is {}", words.solver));
   if (app.count("--threads") > 0 && words.backend == "cuda")
     throw UsageError("--threads: belongs to the host backend, but --backend is cuda");
   const Blocks blocks = block_source(words.blocks);
@@ -218,6 +230,7 @@ Options interpret(const Words& words, bool threads_given, Options options) {
   options.scalar = choose(scalars(), words.scalar);
   options.singular = choose(singular_policies(), words.singular);
   options.storage = choose(storages(), words.storage);
+  options.resident = choose(residents(), words.resident);
   options.blocks = block_source(words.blocks);
   if (options.blocks == Blocks::metis && !blockjacobi::BlockPartition::metis_available())
     throw UsageError("--blocks metis: this program was built without METIS (BLOCKJACOBI_METIS=metis asks for it)");
@@ -298,6 +311,10 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
       ->capture_default_str();
   app.add_option("--restart", options.restart, "m of gmres(m) and fgmres(m)")->capture_default_str();
   app.add_option("--relaxation", options.relaxation, "omega of richardson: x += omega M^-1 (b - A x)")
+      ->capture_default_str();
+  app.add_option("--resident", words.resident,
+                 "auto (cg, bicgstab and gmres take the whole CUDA device in one launch for systems that live in its "
+                 "caches, behind any other work on it), never")
       ->capture_default_str();
   app.add_option("--json", words.json, "write the whole report to this file");
   app.add_option("--history", words.history, "write iteration,residual to this .csv file");

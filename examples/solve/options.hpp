@@ -48,6 +48,7 @@ struct Options {
   index_t max_iterations = 10000;
   index_t restart = 30;
   double relaxation = 1.0;
+  blockjacobi::Resident resident = blockjacobi::Resident::automatic;
   std::filesystem::path json_file;     ///< empty: none
   std::filesystem::path history_file;  ///< empty: none
   std::filesystem::path plot_file;     ///< empty: none

@@ -282,6 +282,11 @@ enum { BJ_RELATIVE_TO_RHS = 0, BJ_RELATIVE_TO_INITIAL_RESIDUAL = 1 };
 typedef int32_t bj_basis;
 enum { BJ_BASIS_WORKING = 0, BJ_BASIS_SINGLE = 1 };
 
+/* Whether CG, BiCGSTAB and GMRES may take a whole CUDA device in one launch, where the system lives in its caches. Such
+ * a launch waits until every multiprocessor has room, behind any long kernel, and other work waits for its end. */
+typedef int32_t bj_resident;
+enum { BJ_RESIDENT_AUTOMATIC = 0, BJ_RESIDENT_NEVER = 1 };
+
 typedef struct bj_solve_options {
   double rtol;          /* relative to ||b||, or to ||b - A x0|| */
   double atol;          /* absolute; the larger of the two targets counts */
@@ -295,7 +300,7 @@ typedef struct bj_solve_options {
   int32_t restart; /* of GMRES */
   bj_relative_to relative_to;
   bj_basis basis; /* of GMRES */
-  int32_t reserved;
+  bj_resident resident;
 } bj_solve_options;
 
 typedef struct bj_solve_report {

@@ -40,7 +40,11 @@ enum class RelativeTo {
 /// Precision of the stored Krylov basis of GMRES; all arithmetic is in the working precision.
 enum class BasisPrecision { working, single };
 
-/// Whether a solve on CUDA may take the whole device in one launch: see cg().
+/// Whether CG, BiCGSTAB and GMRES may take a whole CUDA device for many iterations in one launch, which is what is
+/// fastest for systems that live in its caches (about 135 000 rows on an H200, blocks of up to 32 rows). Such a launch
+/// starts once every multiprocessor has room for it: it waits behind any long kernel of any stream, and whatever is
+/// launched meanwhile waits for its end. Where the device is shared with other work, `never` has the phases of an
+/// iteration in launches of their own. Other systems, backends and solvers have these in any case.
 enum class Resident { automatic, never };
 
 struct SolveOptions {
@@ -50,7 +54,7 @@ struct SolveOptions {
   index_t max_iterations = 10000;  ///< of BiCGSTAB with two products each, of GMRES and FGMRES inner ones
   index_t restart = 30;            ///< m of GMRES(m) and FGMRES(m)
   BasisPrecision basis = BasisPrecision::working;  ///< of GMRES
-  Resident resident = Resident::automatic;         ///< of CG, BiCGSTAB and GMRES
+  Resident resident = Resident::automatic;         ///< of CG, BiCGSTAB and GMRES on CUDA
   double relaxation = 1.0;                         ///< omega of Richardson iteration
   double max_seconds = 0.0;  ///< wall time, looked at between batches of iterations; 0 for no limit
   bool history = true;       ///< fill SolveReport::history
@@ -126,8 +130,8 @@ class BLOCKJACOBI_EXPORT Preconditioner {
 /// 1e-140 .. 1e140 (or be 0): other systems end with nan_or_inf, scale them first. Ends with indefinite_matrix for p^H
 /// A p < 0, indefinite_preconditioner for r^H M^-1 r < 0, breakdown where one of them is 0. With nan_or_inf x is the
 /// last iterate that was finite. Memory: 4 vectors (3
-/// without M, 5 for small systems on CUDA). Two runs on one device give the same bits. Throws InvalidArgument for
-/// lengths, spaces, backends or options that do not fit, before any launch.
+/// without M, 8 where the system is taken in one launch, see Resident). Two runs on one device give the same bits.
+/// Throws InvalidArgument for lengths, spaces, backends or options that do not fit, before any launch.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport cg(const LinearOperator<T>& A,
                                                 const std::type_identity_t<Preconditioner<T>>& M,
@@ -169,7 +173,7 @@ template <Scalar T>
 /// Right-preconditioned BiCGSTAB (van der Vorst, 1992) for general A; an iteration has two products and two
 /// preconditioner applications. Its residual is b - A x, whatever M is, and need not fall monotonically. Where a
 /// denominator vanishes the recurrence begins anew from b - A x as long as that halves the residual, else the solve
-/// ends with breakdown. Memory: 7 vectors (5 without M). Otherwise as cg().
+/// ends with breakdown. Memory: 7 vectors (5 without M, 11 in one launch). Otherwise as cg().
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport bicgstab(const LinearOperator<T>& A,
                                                       const std::type_identity_t<Preconditioner<T>>& M,
@@ -191,9 +195,12 @@ template <Scalar T>
 /// Right-preconditioned restarted GMRES(m) (Saad and Schultz, 1986) for general A: minimizes ||b - A x|| over
 /// x0 + M^-1 K_m(A M^-1, r0), with twice-applied classical Gram-Schmidt. Otherwise as cg(), but the stop flag is read,
 /// and with that the stream waited for, as every cycle begins and after every 16 inner iterations on CUDA: three times
-/// a cycle for m = 30. iterations counts inner iterations. x changes at the end of a cycle, and not at all where the
-/// correction is not finite. Memory: m + 3 vectors and m^2 + 5 m scalars, m = min(restart, max_iterations, rows).
-/// Throws also for restart < 1.
+/// a cycle for m = 30. Small systems on CUDA run as many whole cycles in one launch as fit into 64 inner iterations,
+/// for m
+/// <= 64 and a basis in the working precision, and the stop flag is read after these. iterations counts inner
+/// iterations. x changes at the end of a cycle, and not at all where the correction is not finite. Memory: m + 3
+/// vectors (m + 5 in one launch) and m^2 + 5 m scalars, m = min(restart, max_iterations, rows). Throws also for restart
+/// < 1.
 ///
 /// With BasisPrecision::single and a working precision of double, the basis is stored in single precision (Aliaga,
 /// Anzt, Gruetzmacher, Quintana-Orti and Tomas, 2022), which halves most of the memory and of its traffic. A cycle then
@@ -276,8 +283,8 @@ template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
 template <Scalar T>
 class BLOCKJACOBI_EXPORT CgWorkspace {
  public:
-  /// Of the options rtol, atol, relative_to and max_iterations count. Waits. Throws InvalidArgument for what does not
-  /// fit as cg(), for user functions with Capture::no, and for max_seconds or progress, which no host sees.
+  /// Of the options rtol, atol, relative_to, max_iterations and resident count. Waits. Throws InvalidArgument for what
+  /// does not fit as cg(), for user functions with Capture::no, and for max_seconds or progress, which no host sees.
   CgWorkspace(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
               const SolveOptions& options = {});
   /// A temporary would be gone before the first solve.

@@ -28,6 +28,7 @@ SolveOptions options_of(const bj_solve_options& o) {
   options.relaxation = o.relaxation;
   options.relative_to = capi::enumerator<RelativeTo>(o.relative_to, 2, "relative_to");
   options.basis = capi::enumerator<BasisPrecision>(o.basis, 2, "basis");
+  options.resident = capi::enumerator<Resident>(o.resident, 2, "resident");
   if (o.progress != nullptr)
     options.progress = [progress = o.progress, context = o.context](const SolveProgress& p) {
       return progress(context, p.iteration, p.residual, p.target) == 0;

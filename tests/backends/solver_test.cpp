@@ -366,6 +366,9 @@ TYPED_TEST(SolverOnBackend, MisuseThrowsWithTheNumbers) {
   options.basis = static_cast<BasisPrecision>(-1);
   EXPECT_EQ(message_of([&] { (void)gmres(A, none, b, x, options); }), "gmres: basis is -1, no enumerator");
   options = {};
+  options.resident = static_cast<Resident>(2);
+  EXPECT_EQ(cg_message(options), "cg: resident is 2, no enumerator");
+  options = {};
   options.restart = 0;
   EXPECT_EQ(message_of([&] { (void)gmres(A, none, b, x, options); }), "gmres: restart is 0, must be >= 1");
   const BlockJacobi<T> small(backend, grid_matrix<T>(2), BlockPartition::uniform(4, 2));

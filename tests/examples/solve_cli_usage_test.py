@@ -43,6 +43,11 @@ class BadUsage(SolveTest):
         self.assert_refused(self.solve(self.laplace(), "--threads", 2, "--backend", "cuda"), "--threads", "cuda")
         for solver in ("cg", "fcg", "minres", "bicgstab", "richardson"):
             self.assert_refused(self.solve(self.laplace(), "--restart", 20, "--solver", solver), "--restart", solver)
+        self.assert_refused(self.solve(self.laplace(), "--resident", "always", backend="auto"), "'always'", "never")
+        self.assert_refused(self.solve(self.laplace(), "--resident", "never", backend="host"), "--resident", "host")
+        for solver in ("fcg", "minres", "fgmres", "richardson"):
+            result = self.solve(self.laplace(), "--resident", "never", "--solver", solver, backend="auto")
+            self.assert_refused(result, "--resident", solver)
         self.assert_refused(self.solve(self.laplace(), "--relaxation", 0.5), "--relaxation", "auto")
         for value in (0, -1, "inf", "nan"):
             result = self.solve(self.laplace(), "--solver", "richardson", "--relaxation", value)

@@ -160,7 +160,7 @@ class Session {
       options.singular = policy();
       options.storage = input_.index(0, 7) == 7 ? input_.wild(-1, 6) : input_.index(0, 5);
       options.l1 = input_.index(0, 7) == 7 ? input_.wild(-1, 2) : input_.index(0, 1);
-      options.reserved = input_.index(0, 15) == 15 ? 1 : 0;
+      options.resident = input_.wild(-1, 2);
       check(bj_block_jacobi_create_with(maybe(backend_), matrix(), maybe(partition_), maybe(&options), maybe(&M_)));
     }
     std::size_t bytes = 0;
@@ -242,7 +242,7 @@ class Session {
     options.restart = input_.wild(-1, 30);
     options.relative_to = input_.wild(-1, 2);
     options.basis = input_.wild(-1, 2);
-    options.reserved = input_.index(0, 15) == 15 ? 1 : 0;
+    options.resident = input_.wild(-1, 2);
     if (input_.flag())
       options.progress = [](void* context, std::int32_t iteration, double, double) -> std::int32_t {
         return *static_cast<index_t*>(context) == iteration ? 1 : 0;

@@ -72,6 +72,10 @@ void misuse_of_solvers(const bj_backend* backend) {
   options.basis = -1;
   FAILS(bj_gmres(A, NULL, b, x, ROWS, BJ_HOST, &options, &report), BJ_INVALID_ARGUMENT,
         "bj_gmres: basis is -1, must be in 0..1");
+  OK(bj_solve_options_init(&options));
+  options.resident = 2;
+  FAILS(bj_cg(A, NULL, b, x, ROWS, BJ_HOST, &options, &report), BJ_INVALID_ARGUMENT,
+        "bj_cg: resident is 2, must be in 0..1");
 
   bj_workspace* workspace = NULL;
   bj_operator* csr = NULL;
