@@ -131,7 +131,8 @@ class BLOCKJACOBI_EXPORT Preconditioner {
 /// A p < 0, indefinite_preconditioner for r^H M^-1 r < 0, breakdown where one of them is 0. With nan_or_inf x is the
 /// last iterate that was finite. Memory: 4 vectors (3
 /// without M, 8 where the system is taken in one launch, see Resident). Two runs on one device give the same bits.
-/// Throws InvalidArgument for lengths, spaces, backends or options that do not fit, before any launch.
+/// Throws InvalidArgument for lengths, spaces, backends or options that do not fit, before any launch, and CudaError
+/// for an error that an earlier CUDA call left to be found by cudaGetLastError(), which is forgotten then.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport cg(const LinearOperator<T>& A,
                                                 const std::type_identity_t<Preconditioner<T>>& M,
@@ -277,9 +278,9 @@ template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
 }
 
 /// All that cg_enqueue() needs, allocated beforehand: vectors, scalars, and the decision about every launch. Holds A
-/// and M; a BlockJacobi or a matrix that they refer to must outlive it. One solve at a time, and one on a CUDA backend,
-/// whose reductions all its workspaces share. One that was moved from may be assigned to and destroyed; a solve with it
-/// throws InvalidArgument.
+/// and M; a BlockJacobi or a matrix that they refer to must outlive it. One solve at a time; solves with different
+/// workspaces may run at the same time, see cg_enqueue(). One that was moved from may be assigned to and destroyed; a
+/// solve with it throws InvalidArgument.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT CgWorkspace {
  public:
@@ -320,13 +321,15 @@ class BLOCKJACOBI_EXPORT GmresWorkspace {
 /// the stop change nothing, and writes the outcome to *status. Allocates nothing and waits for nothing, so that it can
 /// be recorded in a CUDA graph, also after BlockJacobi::refresh() in the same graph, and replayed with new values of
 /// the matrix, of b and of x; on the host backend it solves at once. b, x and status lie in the backend's memory and
-/// are read and written when the work runs. Solves of one CUDA backend must not run at the same time, whatever their
-/// workspaces: graphs with solves recorded on it are to be launched one after the other, best on its stream.
+/// are read and written when the work runs. All scratch of the solve belongs to its workspace, so that graphs with
+/// solves recorded on one backend may be launched in several streams at the same time; what they share must only be
+/// read then, which is so of a BlockJacobi and of a matrix, unless cuSPARSE multiplies with it (rows much longer than
+/// the mean), but not of a TwoLevel.
 ///
 /// The recurrence goes on to 0.9 of the target, since its claim of convergence cannot be followed up: if the recomputed
 /// residual does not show it, the reason is stagnation. singular_block stands for a refresh under SingularPolicy::fail
 /// that met one; x is as it was then. Throws InvalidArgument for lengths and spaces that do not fit, overlapping b and
-/// x, or a null status.
+/// x, or a null status, and CudaError as cg() for an earlier error.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void cg_enqueue(CgWorkspace<T>& workspace, std::type_identity_t<VectorView<const T>> b,
                                    std::type_identity_t<VectorView<T>> x, SolveStatus* status);

@@ -39,6 +39,12 @@ class Snapshots {
   virtual const void* next() = 0;
 };
 
+/// Scratch of the reductions, for work that may run beside other work of its backend.
+class Reductions {
+ public:
+  virtual ~Reductions() = default;
+};
+
 /// THE SEAM: memory, and the sets of operations. Everything above it is written once.
 class BackendImpl {
  public:
@@ -65,6 +71,15 @@ class BackendImpl {
   /// Records what `body` enqueues. If it is not capturable, or the stream cannot be captured, replay() calls `body`.
   /// `body` and what it refers to must outlive the recording.
   virtual std::unique_ptr<Recording> record(std::function<void()> body, bool capturable) = 0;
+
+  /// Null where reductions need no memory of the backend.
+  virtual std::unique_ptr<Reductions> make_reductions() { return nullptr; }
+  /// What is enqueued from now on takes these; null: the backend's own.
+  virtual void use_reductions(const Reductions*) {}
+
+  /// Throws an error that an earlier call of the user left to be found, so that no work of ours is blamed for it; then
+  /// it is forgotten. `function` names who found it.
+  virtual void require_no_error(const char* /*function*/) {}
 
   /// Snapshots of `bytes` bytes at `source`.
   virtual std::unique_ptr<Snapshots> snapshots(const void* source, std::size_t bytes) = 0;

@@ -30,6 +30,16 @@ struct CudaOps {
   CudaCoarseOps<T> coarse;
 };
 
+/// Of one workspace.
+class OwnReductions final : public Reductions {
+ public:
+  explicit OwnReductions(CudaContext& context) : memory_(context) {}
+  const CudaReductions& memory() const { return memory_; }
+
+ private:
+  CudaReductions memory_;
+};
+
 class CudaBackend final : public BackendImpl {
  public:
   template <class... Arguments>
@@ -66,6 +76,16 @@ class CudaBackend final : public BackendImpl {
 
   std::unique_ptr<Recording> record(std::function<void()> body, bool capturable) override {
     return make_cuda_recording(context_, std::move(body), capturable);
+  }
+
+  std::unique_ptr<Reductions> make_reductions() override { return std::make_unique<OwnReductions>(context_); }
+  void use_reductions(const Reductions* reductions) override {
+    context_.use(reductions != nullptr ? &static_cast<const OwnReductions*>(reductions)->memory() : nullptr);
+  }
+
+  void require_no_error(const char* function) override {
+    if (cudaPeekAtLastError() == cudaSuccess) return;
+    check(cudaGetLastError(), (std::string("a CUDA call before ") + function).c_str());
   }
 
   std::unique_ptr<Snapshots> snapshots(const void* source, std::size_t bytes) override {

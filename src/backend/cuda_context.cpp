@@ -39,7 +39,7 @@ CudaContext::CudaContext(int device, CUstream_st* stream, bool owns_stream, std:
     int pools = 0;
     check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device_), "cudaDeviceGetAttribute");
     has_pools_ = pools != 0;
-    make_reductions();
+    reductions_ = std::make_unique<CudaReductions>(*this);
   } catch (...) {
     release();
     throw;
@@ -48,29 +48,21 @@ CudaContext::CudaContext(int device, CUstream_st* stream, bool owns_stream, std:
 
 CudaContext::~CudaContext() { release(); }
 
-void CudaContext::make_reductions() {
-  const kernels::ReductionBytes bytes = kernels::reduction_bytes();
-  reductions_.partials = static_cast<double*>(allocate(bytes.partials));
-  reductions_.tickets = static_cast<unsigned int*>(allocate(bytes.tickets));
-  zero(reductions_.tickets, bytes.tickets);
-  reductions_.exchange = allocate(kernels::exchange_bytes());
-  zero(reductions_.exchange, kernels::exchange_bytes());
-}
-
 void CudaContext::release() noexcept {
   // Failures are of no consequence here: at the end of the process the driver may be gone already.
   try {
     const DeviceGuard guard(device_);
     free_slots_.reset();
-    const kernels::ReductionBytes bytes = kernels::reduction_bytes();
-    if (reductions_.partials != nullptr) deallocate(reductions_.partials, bytes.partials);
-    if (reductions_.tickets != nullptr) deallocate(reductions_.tickets, bytes.tickets);
-    if (reductions_.exchange != nullptr) deallocate(reductions_.exchange, kernels::exchange_bytes());
+    reductions_.reset();
     if (cusparse_ != nullptr) static_cast<void>(cusparseDestroy(cusparse_));
     if (cusolver_ != nullptr) static_cast<void>(cusolverDnDestroy(cusolver_));
     if (owns_stream_) static_cast<void>(cudaStreamDestroy(stream_));
   } catch (const CudaError&) {
   }
+}
+
+const kernels::ReductionWorkspace& CudaContext::reductions() const noexcept {
+  return (in_use_ != nullptr ? in_use_ : reductions_.get())->view();
 }
 
 cusparseHandle_t CudaContext::cusparse() {
@@ -151,6 +143,15 @@ CudaMemory& CudaMemory::operator=(CudaMemory&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   return *this;
+}
+
+CudaReductions::CudaReductions(CudaContext& context)
+    : partials_(context, kernels::reduction_bytes().partials),
+      tickets_(context, kernels::reduction_bytes().tickets),
+      exchange_(context, kernels::exchange_bytes()),
+      view_{static_cast<double*>(partials_.data()), static_cast<unsigned int*>(tickets_.data()), exchange_.data()} {
+  context.zero(tickets_.data(), kernels::reduction_bytes().tickets);
+  context.zero(exchange_.data(), kernels::exchange_bytes());
 }
 
 }  // namespace blockjacobi::detail

@@ -26,6 +26,8 @@ class DeviceGuard {
   bool changed_ = false;
 };
 
+class CudaReductions;
+
 /// A CUDA device with its stream, allocator, library handles and scratch, shared by the operations of one backend.
 class CudaContext {
  public:
@@ -42,7 +44,10 @@ class CudaContext {
   /// Made at the first call; works on stream().
   cusparseHandle_t cusparse();
   cusolverDnHandle_t cusolver();
-  const kernels::ReductionWorkspace& reductions() const noexcept { return reductions_; }
+  /// In use: those of the context unless others were given.
+  const kernels::ReductionWorkspace& reductions() const noexcept;
+  /// Null: those of the context.
+  void use(const CudaReductions* reductions) noexcept { in_use_ = reductions; }
 
   /// Slots of at least so many bytes, for one user at a time.
   std::unique_ptr<PinnedSlots> borrow_slots(std::size_t bytes);
@@ -55,7 +60,6 @@ class CudaContext {
 
  private:
   CudaContext(int device, CUstream_st* stream, bool owns_stream, std::shared_ptr<MemoryResource> resource);
-  void make_reductions();
   void release() noexcept;
 
   int device_;
@@ -65,7 +69,8 @@ class CudaContext {
   std::shared_ptr<MemoryResource> resource_;
   cusparseHandle_t cusparse_ = nullptr;
   cusolverDnHandle_t cusolver_ = nullptr;
-  kernels::ReductionWorkspace reductions_;
+  std::unique_ptr<CudaReductions> reductions_;
+  const CudaReductions* in_use_ = nullptr;
   std::unique_ptr<PinnedSlots> free_slots_;
 };
 
@@ -83,6 +88,17 @@ class CudaMemory {
   CudaContext* context_ = nullptr;
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
+};
+
+/// Scratch of the reductions, as they expect it.
+class CudaReductions {
+ public:
+  explicit CudaReductions(CudaContext& context);
+  const kernels::ReductionWorkspace& view() const noexcept { return view_; }
+
+ private:
+  CudaMemory partials_, tickets_, exchange_;
+  kernels::ReductionWorkspace view_;
 };
 
 }  // namespace blockjacobi::detail

@@ -79,7 +79,10 @@ class EnqueuedCg final : public Enqueued<T> {
  public:
   EnqueuedCg(const LinearOperator<T>& A, const Preconditioner<T>& M, const SolveOptions& options)
       : Enqueued<T>("CgWorkspace", A, M, options), solver_(this->parts_, false) {}
-  void enqueue(const T* b, T* x, SolveStatus* status) { enqueue_recurrence(this->parts_, solver_, b, x, status); }
+  void enqueue(const T* b, T* x, SolveStatus* status) {
+    const typename Enqueued<T>::OwnScratch scratch(*this);
+    enqueue_recurrence(this->parts_, solver_, b, x, status);
+  }
 
  private:
   Cg<T> solver_;

@@ -26,7 +26,10 @@ const LinearOperator<T>& checked(const char* solver, const LinearOperator<T>& A,
 template <Scalar T>
 Enqueued<T>::Enqueued(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M,
                       const SolveOptions& options)
-    : A_(checked(solver, A, M, options)), M_(M), parts_(A_, M_, options) {}
+    : A_(checked(solver, A, M, options)),
+      M_(M),
+      parts_(A_, M_, options),
+      reductions_(parts_.backend.impl().make_reductions()) {}
 
 template <Scalar T>
 void Enqueued<T>::require_vectors(const EnqueueNames& names, const VectorView<const T>& b, const VectorView<T>& x,
@@ -37,6 +40,7 @@ void Enqueued<T>::require_vectors(const EnqueueNames& names, const VectorView<co
   require_space(names.x, x, A_.backend());
   require_disjoint(names.function, b, x);
   if (status == nullptr) throw InvalidArgument(message("{} is a null pointer", names.status));
+  A_.backend().impl().require_no_error(names.function);
 }
 
 template class Enqueued<float>;

@@ -24,9 +24,27 @@ class Enqueued {
                        const SolveStatus* status) const;
 
  protected:
+  /// While it lives, what is enqueued takes scratch of this solve alone, so that the work may run beside other work of
+  /// the backend.
+  class OwnScratch {
+   public:
+    explicit OwnScratch(const Enqueued& solve) : backend_(solve.parts_.backend.impl()) {
+      backend_.use_reductions(solve.reductions_.get());
+    }
+    ~OwnScratch() { backend_.use_reductions(nullptr); }
+    OwnScratch(const OwnScratch&) = delete;
+    OwnScratch& operator=(const OwnScratch&) = delete;
+
+   private:
+    BackendImpl& backend_;
+  };
+
   LinearOperator<T> A_;
   Preconditioner<T> M_;
   SolverParts<T> parts_;
+
+ private:
+  std::unique_ptr<Reductions> reductions_;
 };
 
 }  // namespace blockjacobi::detail

@@ -40,6 +40,7 @@ const LinearOperator<T>& checked(const char* solver, const LinearOperator<T>& A,
   require_disjoint(solver, b, x);
   require_preconditioner(solver, A, M);
   require_options(solver, o);
+  A.backend().impl().require_no_error(solver);
   return A;
 }
 

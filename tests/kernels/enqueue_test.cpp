@@ -91,7 +91,8 @@ class UsersGraph {
   UsersGraph(const UsersGraph&) = delete;
   UsersGraph& operator=(const UsersGraph&) = delete;
 
-  void launch() const { ok(cudaGraphLaunch(executable_, stream_)); }
+  void launch() const { launch(stream_); }
+  void launch(cudaStream_t stream) const { ok(cudaGraphLaunch(executable_, stream)); }
 
  private:
   cudaStream_t stream_;
@@ -189,6 +190,42 @@ TYPED_TEST(UserGraphTest, RefreshAndSolveInTheUsersGraph) {
   EXPECT_EQ(reserved_memory(), before);
   EXPECT_TRUE(same_bits(system.of_cg(), first));
   EXPECT_TRUE(same_bits(system.of_gmres(), first_gmres));
+}
+
+/// Two solves of one backend in two streams: neither takes the scratch of the other.
+TYPED_TEST(UserGraphTest, SolvesOfOneBackendAtTheSameTime) {
+  using T = TypeParam;
+  for (const index_t block : {12, 48}) {  // in one launch, and by the phases
+    SCOPED_TRACE(block);
+    const UsersStream stream;
+    const Backend backend = stream.backend();
+    Enqueued<T> first(backend, block, BasisPrecision::working), second(backend, block, BasisPrecision::working);
+    const auto record = [&](Enqueued<T>& system) {
+      return std::make_unique<UsersGraph>(stream, [&] {
+        system.clear();
+        for (int i = 0; i < 3; ++i) {
+          system.solve_by_cg();
+          system.solve_by_gmres();
+        }
+      });
+    };
+    const auto a = record(first), b = record(second);
+    a->launch();
+    const auto by_cg = first.of_cg(), by_gmres = first.of_gmres();
+    first.expect_converged();
+    const UsersStream other;
+    for (int i = 0; i < 50; ++i) {
+      a->launch(stream.get());
+      b->launch(other.get());
+    }
+    ok(cudaStreamSynchronize(stream.get()));
+    ok(cudaStreamSynchronize(other.get()));
+    for (const Enqueued<T>* system : {&first, &second}) {
+      system->expect_converged();
+      EXPECT_TRUE(same_bits(system->of_cg(), by_cg));
+      EXPECT_TRUE(same_bits(system->of_gmres(), by_gmres));
+    }
+  }
 }
 
 TYPED_TEST(UserGraphTest, DirectStepsAllocateNothing) {

@@ -1,3 +1,4 @@
+#include "tests/kernels/counting_resource.hpp"
 #include "tests/kernels/systems.hpp"
 
 #include <blockjacobi/solver.hpp>
@@ -66,6 +67,82 @@ TEST_F(ResidentTest, SolvesInEveryStorage) {
     EXPECT_LE(relative_difference(found.x, full.x), 1e-8);
     EXPECT_TRUE(same_bits(found.x, again.x));
   }
+}
+
+/// Which way a solve goes shows in its memory: messages, of which the phases have none. Returns how often they were
+/// allocated.
+template <class Solver>
+int messages_of(Resident resident, Solver solver) {
+  const auto a = laplacian<double>(60);
+  const auto size = static_cast<std::size_t>(a.rows);
+  const auto memory = std::make_shared<CountingResource>();
+  const Backend backend = Backend::cuda(0, nullptr, memory);
+  const auto system = on<std::int32_t>(backend, a);
+  const LinearOperator<double> A(backend, system.view());
+  const BlockJacobi<double> M(backend, system.view(), BlockPartition::uniform(a.rows, 8));
+  const Array<double> b(backend, random_vector<double>(size, 7));
+  Array<double> x(backend, std::vector<double>(size));
+  auto& ops = detail::krylov_ops<double>(backend);
+  const std::size_t of_gmres = ops.gmres_message_bytes(A.impl(), &M.preconditioner(), SolveOptions{}.restart);
+  const auto count = [&] {
+    return memory->blocks_of(4 * size * sizeof(double)) + (of_gmres > 0 ? memory->blocks_of(of_gmres) : 0);
+  };
+  const int before = count();
+  SolveOptions options;
+  options.resident = resident;
+  EXPECT_EQ(solver(A, M, b, x, options).reason, StopReason::converged);
+  return count() - before;
+}
+
+TEST_F(ResidentTest, NeverMeansThePhases) {
+  const auto by_cg = [](const auto& A, const auto& M, const auto& b, auto& x, const SolveOptions& options) {
+    return cg(A, M, b.view(), x.view(), options);
+  };
+  const auto by_bicgstab = [](const auto& A, const auto& M, const auto& b, auto& x, const SolveOptions& options) {
+    return bicgstab(A, M, b.view(), x.view(), options);
+  };
+  const auto by_gmres = [](const auto& A, const auto& M, const auto& b, auto& x, const SolveOptions& options) {
+    return gmres(A, M, b.view(), x.view(), options);
+  };
+  const int taken = is_sm_90() ? 1 : messages_of(Resident::automatic, by_cg);
+  EXPECT_EQ(messages_of(Resident::automatic, by_cg), taken);
+  EXPECT_EQ(messages_of(Resident::automatic, by_bicgstab), taken);
+  EXPECT_EQ(messages_of(Resident::automatic, by_gmres), taken);
+  EXPECT_EQ(messages_of(Resident::never, by_cg), 0);
+  EXPECT_EQ(messages_of(Resident::never, by_bicgstab), 0);
+  EXPECT_EQ(messages_of(Resident::never, by_gmres), 0);
+}
+
+/// Of a call of the user's: it is found before anything of the solve runs, under another name, and forgotten.
+TEST_F(ResidentTest, AnEarlierErrorIsReportedFirst) {
+  const auto a = laplacian<double>(10);
+  const Backend backend = Backend::cuda();
+  const auto system = on<std::int32_t>(backend, a);
+  const LinearOperator<double> A(backend, system.view());
+  const Preconditioner<double> none;
+  const Array<double> b(backend, random_vector<double>(static_cast<std::size_t>(a.rows), 7));
+  Array<double> x(backend, std::vector<double>(b.size()));
+  Array<SolveStatus> status(backend, 1);
+  CgWorkspace<double> workspace(A, none);
+  const auto error_of = [&](auto solve) -> std::string {
+    EXPECT_EQ(cudaSetDevice(-1), cudaErrorInvalidDevice);
+    try {
+      solve();
+    } catch (const CudaError& error) {
+      EXPECT_EQ(error.code(), cudaErrorInvalidDevice);
+      return error.what();
+    }
+    return "";
+  };
+  const auto solve = [&] { static_cast<void>(cg(A, none, b.view(), x.view())); };
+  EXPECT_TRUE(error_of(solve).starts_with("a CUDA call before cg failed: cudaErrorInvalidDevice"));
+  EXPECT_EQ(x.to_host(), std::vector<double>(b.size())) << "nothing ran";
+  solve();
+  EXPECT_NE(x.to_host(), std::vector<double>(b.size()));
+  const auto enqueue = [&] { cg_enqueue(workspace, b.view(), x.view(), status.data()); };
+  EXPECT_TRUE(error_of(enqueue).starts_with("a CUDA call before cg_enqueue failed: cudaErrorInvalidDevice"));
+  enqueue();
+  EXPECT_EQ(status.to_host()[0].reason, StopReason::converged);
 }
 
 /// A stream with some of the multiprocessors; its functions are not in every driver.
