@@ -185,4 +185,13 @@ MUTANTS = (
     Mutant("cuda-block-rows-lose-a-group", "kernels/krylov/bsr.cu",
            "for (int g = 1; g < groups; ++g)", "for (int g = 1; g + 1 < groups; ++g)",
            "backends", "BsrOnBackend/cuda*.ProductOfEveryBlockSize", gpu=True),
+    Mutant("cuda-resident-gmres-takes-messages-of-no-round", "kernels/krylov/gmres_resident.cu",
+           "  exchange.run<1>(1, totals, [](int, int, double*) {});", "  ",
+           "kernels", "GmresResidentTest/*.MatchThePhases", gpu=True),
+    Mutant("cuda-resident-gmres-forgets-the-first-pass", "kernels/krylov/gmres_resident.cu",
+           "column_of_h(j)[thread] += coefficient(thread);", "column_of_h(j)[thread] = coefficient(thread);",
+           "kernels", "GmresResidentTest/*.MatchThePhases", gpu=True),
+    Mutant("cuda-resident-where-never-was-asked-for", "src/solver/gmres.cpp",
+           "parts.options.resident == Resident::automatic", "parts.options.resident <= Resident::never",
+           "kernels", "ResidentTest.NeverMeansThePhases", gpu=True),
 )
