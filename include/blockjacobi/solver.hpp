@@ -196,12 +196,11 @@ template <Scalar T>
 /// Right-preconditioned restarted GMRES(m) (Saad and Schultz, 1986) for general A: minimizes ||b - A x|| over
 /// x0 + M^-1 K_m(A M^-1, r0), with twice-applied classical Gram-Schmidt. Otherwise as cg(), but the stop flag is read,
 /// and with that the stream waited for, as every cycle begins and after every 16 inner iterations on CUDA: three times
-/// a cycle for m = 30. Small systems on CUDA run as many whole cycles in one launch as fit into 64 inner iterations,
-/// for m
-/// <= 64 and a basis in the working precision, and the stop flag is read after these. iterations counts inner
-/// iterations. x changes at the end of a cycle, and not at all where the correction is not finite. Memory: m + 3
-/// vectors (m + 5 in one launch) and m^2 + 5 m scalars, m = min(restart, max_iterations, rows). Throws also for restart
-/// < 1.
+/// a cycle for m = 30. Where the system is taken in one launch (see Resident; m <= 64, basis in the working precision),
+/// that is as many whole cycles as fit into 64 inner iterations, and the stop flag is read as of CG. iterations counts
+/// inner iterations. x changes at the end of a cycle, and not at all where the correction is not finite. Memory: m + 3
+/// vectors (m + 5 in one launch) and m^2 + 5 m scalars, m = min(restart, max_iterations, rows). Throws also for
+/// restart < 1.
 ///
 /// With BasisPrecision::single and a working precision of double, the basis is stored in single precision (Aliaga,
 /// Anzt, Gruetzmacher, Quintana-Orti and Tomas, 2022), which halves most of the memory and of its traffic. A cycle then

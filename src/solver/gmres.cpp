@@ -2,6 +2,7 @@
 #include "solver/enqueued.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace blockjacobi {
 
@@ -181,15 +182,12 @@ class Gmres {
   SolveReport run() {
     cycle_.clear();
     if (!session_.begin(cycle_.first(), cycle_.state())) return end();
-    if (!cycle_.resides()) divide();
+    if (cycle_.resides()) return run_resident();
+    divide();
     cycle_.begin();
     for (;;) {
       if (!look()) return end();
-      if (host_.stop != 0) return session_.finish(static_cast<StopReason>(host_.stop), cycle_.scratch(), host_.beta);
-      if (cycle_.resides()) {  // as many cycles as the state has room for their norms
-        cycle_.run(history_capacity / cycle_.restart(), session_.b(), session_.x());
-        continue;
-      }
+      if (host_.stop != 0) return finish();
       const bool goes_on = iterate();
       finish_.run();
       if (!goes_on) return end();
@@ -198,6 +196,40 @@ class Gmres {
   }
 
  private:
+  /// Launches of as many cycles as the state has room for their norms; the next one is under way while the host looks
+  /// at what one of them did. Nothing happens after the stop.
+  SolveReport run_resident() {
+    const auto snapshots = session_.backend().impl().snapshots(cycle_.state(), sizeof(host_));
+    const auto take = [&] {
+      snapshots->take();
+      forget_history();
+    };
+    const auto read = [&] { std::memcpy(&host_, snapshots->next(), sizeof(host_)); };
+    const int depth = session_.options().progress ? 1 : snapshots->depth();  // a callback stops what it has seen
+    cycle_.begin();
+    take();
+    for (;;) {
+      read();
+      const bool goes_on = session_.look(host_.history, host_.history_size, host_.iteration);
+      if (goes_on && host_.stop == 0) {
+        while (snapshots->under_way() < depth) {
+          cycle_.run(history_capacity / cycle_.restart(), session_.b(), session_.x());
+          take();
+        }
+        continue;
+      }
+      while (snapshots->under_way() > 0) {
+        read();
+        session_.collect(host_.history, host_.history_size, host_.iteration);
+      }
+      return goes_on ? finish() : end();
+    }
+  }
+
+  void forget_history() { session_.backend().impl().zero(&cycle_.state()->history_size, sizeof(int)); }
+
+  /// The last cycle has found b - A x.
+  SolveReport finish() { return session_.finish(static_cast<StopReason>(host_.stop), cycle_.scratch(), host_.beta); }
   SolveReport end() { return session_.finish(session_.report().reason, cycle_.scratch()); }
 
   /// A part of a cycle. The first time it is enqueued as it is, and recorded while the device is busy with it.
@@ -249,12 +281,8 @@ class Gmres {
 
   bool look() {
     session_.backend().impl().copy_to_host(&host_, cycle_.state(), sizeof(host_));
-    const int norms = host_.history_size;
-    if (norms > 0) {
-      const int empty = 0;
-      session_.backend().impl().copy_from_host(&cycle_.state()->history_size, &empty, sizeof(empty));
-    }
-    return session_.look(host_.history, norms, host_.iteration);
+    if (host_.history_size > 0) forget_history();
+    return session_.look(host_.history, host_.history_size, host_.iteration);
   }
 
   SolveSession<T>& session_;
