@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <chrono>
 #include <thread>
 
 namespace blockjacobi::test {
@@ -143,6 +144,22 @@ TEST_F(ResidentTest, AnEarlierErrorIsReportedFirst) {
   EXPECT_TRUE(error_of(enqueue).starts_with("a CUDA call before cg_enqueue failed: cudaErrorInvalidDevice"));
   enqueue();
   EXPECT_EQ(status.to_host()[0].reason, StopReason::converged);
+}
+
+TEST_F(ResidentTest, AQueryThatFindsWorkUnderWayIsNoError) {
+  const auto a = laplacian<double>(10);
+  const Backend backend = Backend::cuda();
+  const auto system = on<std::int32_t>(backend, a);
+  const LinearOperator<double> A(backend, system.view());
+  const Array<double> b(backend, random_vector<double>(static_cast<std::size_t>(a.rows), 7));
+  Array<double> x(backend, std::vector<double>(b.size()));
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  const auto wait = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+  ASSERT_EQ(cudaLaunchHostFunc(stream, wait, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady);
+  EXPECT_EQ(cg(A, Preconditioner<double>(), b.view(), x.view()).reason, StopReason::converged);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 /// A stream with some of the multiprocessors; its functions are not in every driver.
