@@ -132,7 +132,8 @@ class BLOCKJACOBI_EXPORT Preconditioner {
 /// last iterate that was finite. Memory: 4 vectors (3
 /// without M, 8 where the system is taken in one launch, see Resident). Two runs on one device give the same bits.
 /// Throws InvalidArgument for lengths, spaces, backends or options that do not fit, before any launch, and CudaError
-/// for an error that an earlier CUDA call left to be found by cudaGetLastError(), which is forgotten then.
+/// for an error that an earlier CUDA call left to be found by cudaGetLastError(), but for cudaErrorNotReady; either is
+/// forgotten then.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport cg(const LinearOperator<T>& A,
                                                 const std::type_identity_t<Preconditioner<T>>& M,
