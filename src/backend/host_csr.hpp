@@ -6,6 +6,9 @@
 
 #include <blockjacobi/views.hpp>
 
+#include <algorithm>
+#include <array>
+
 namespace blockjacobi::detail {
 
 /// CSR product on CPU threads; the sum of a row runs in the order of its entries.
@@ -22,6 +25,28 @@ class HostCsr final : public OperatorImpl<T> {
     C* const y = compute_cast(y_);
     for_row_sums(
         x, [](C a) { return a; }, [y](index_t i, C sum) { y[i] = sum; });
+  }
+
+  bool apply_bundles(const Bundles& bundles, const T* x, T* y_) const override {
+    C* const y = compute_cast(y_);
+    for_bundle_sums(
+        bundles, x, [](C a) { return a; },
+        [y](index_t, index_t, offset_t at, const auto& sums) { std::copy(sums.begin(), sums.end(), y + at); });
+    return true;
+  }
+
+  bool residual_bundles(const Bundles& bundles, const ColumnsView<const T>& b, const T* x, T* r_) const override {
+    C* const r = compute_cast(r_);
+    for_bundle_sums(
+        bundles, x, [](C a) { return widen(a); },
+        [&bundles, &b, r](index_t bundle, index_t i, offset_t at, const auto& sums) {
+          const index_t count = bundles.columns_of(bundle);
+          const C* const own =
+              compute_cast(b.data) + i * b.row_stride + bundle * offset_t{bundle_width} * b.column_stride;
+          for (index_t w = 0; w < count; ++w)
+            r[at + w] = narrow<C>(widen(own[w * b.column_stride]) - sums[static_cast<std::size_t>(w)]);
+        });
+    return true;
   }
 
   bool residual(const T* b_, const T* x, T* r_) const override {
@@ -41,6 +66,30 @@ class HostCsr final : public OperatorImpl<T> {
       sum_rows<0>(compute_cast(x), to, take);
     else
       sum_rows<1>(compute_cast(x), to, take);
+  }
+
+  /// take(bundle, i, place of row i, sums of its columns) for every row and bundle; an entry serves all bundles while
+  /// it is in the nearest cache.
+  template <class To, class Take>
+  void for_bundle_sums(const Bundles& bundles, const T* x_, To to, Take take) const {
+    constexpr auto width = static_cast<std::size_t>(bundle_width);
+    const C* const x = compute_cast(x_);
+    const O base = static_cast<O>(matrix_.base);
+    const O* const offsets = matrix_.row_offsets;
+    const index_t* const columns = matrix_.columns;
+    const C* const values = compute_cast(matrix_.values);
+#pragma omp parallel for num_threads(threads_) schedule(static) if (matrix_.nnz > 1024)
+    for (index_t i = 0; i < matrix_.rows; ++i)
+      for (index_t b = 0; b < bundles.count(); ++b) {
+        const offset_t first = bundles.first(b * bundle_width);
+        std::array<decltype(to(C{})), width> sums{};
+        for (O k = offsets[i] - base; k < offsets[i + 1] - base; ++k) {
+          const auto value = to(values[k]);
+          const C* const row = x + first + (columns[k] - static_cast<index_t>(base)) * offset_t{bundle_width};
+          for (std::size_t w = 0; w < width; ++w) sums[w] += value * to(row[w]);
+        }
+        take(b, i, first + i * offset_t{bundle_width}, sums);
+      }
   }
 
   template <index_t base, class To, class Take>
