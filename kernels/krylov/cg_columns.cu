@@ -19,7 +19,6 @@ struct ColumnScalars {
 
   /// Whether any column of the bundle has something to do: every warp has all of them.
   __device__ bool any_is_busy() const { return __any_sync(~0u, runs || steps); }
-  __device__ bool any_runs() const { return __any_sync(~0u, runs); }
   /// The next direction; without an old one p may be anything.
   __device__ C turn(C z, C p) const { return detail::is_zero(beta) ? z : z + beta * p; }
 };
@@ -30,6 +29,7 @@ __global__ void __launch_bounds__(columns_policy.threads, columns_policy.per_mul
     cg_columns_product_kernel(const CsrRows<C> matrix, const BundleVectors<C> v, detail::CgState<C>* states,
                               const ReductionWorkspace workspace) {
   constexpr int width = sum_width<C>;
+  constexpr int K = turns ? columns_turned_entries<C> : columns_entries<C>;
   __shared__ ColumnsScratch<width> scratch;
   const OwnColumn own(v.shape);
   const ColumnScalars<C> scalars(states[own.column]);
@@ -47,7 +47,8 @@ __global__ void __launch_bounds__(columns_policy.threads, columns_policy.per_mul
       v.next_p[i] = p;
     }
     if (!scalars.runs) return;
-    const C q = row_product(matrix, row, [&](index_t j) { return direction(own.first + offset_t{j} * bundle_width); });
+    const C q =
+        row_product<K>(matrix, row, [&](index_t j) { return direction(own.first + offset_t{j} * bundle_width); });
     v.q[i] = q;
     accumulate_dot(pq, p, q);
   });

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(columns_policy.threads, columns_policy.per_mul
   const OwnColumn own(shape);
   if (own.column >= shape.columns) return;
   own.for_each_row(shape.n, [&](offset_t row, offset_t i) {
-    const C product = row_product(
+    const C product = row_product<columns_entries<C>>(
         matrix, row, [&](index_t j) { return load_again(matrix.x + own.first + offset_t{j} * bundle_width); });
     y[i] = subtracts ? b.data[row * b.row_stride + own.column * b.column_stride] - product : product;
   });

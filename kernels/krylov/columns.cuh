@@ -74,11 +74,10 @@ __device__ void step_columns(double total, detail::CgState<C>* states, Step step
   staged.store(reinterpret_cast<States*>(states));
 }
 
-/// The row of A x in one column, element(j) being its element in row j; some entries are on their way at once. Values
+/// The row of A x in one column, element(j) being its element in row j; K entries are on their way at once. Values
 /// and columns stay in the nearest cache: the next entries lie in the same sector.
-template <class C, class Element>
+template <int K, class C, class Element>
 __device__ C row_product(const CsrRows<C>& a, offset_t row, Element element) {
-  constexpr int K = columns_entries<C>;
   const int end = a.offsets[row + 1] - a.base;
   C sum{};
   for (int first = a.offsets[row] - a.base; first < end; first += K) {

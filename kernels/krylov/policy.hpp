@@ -86,6 +86,8 @@ inline constexpr std::size_t reduction_tickets = static_cast<std::size_t>(basis_
 inline constexpr PersistentPolicy columns_policy{256, 4};
 template <class C>
 inline constexpr int columns_entries = sizeof(C) > 8 ? 4 : 8;
+template <class C>
+inline constexpr int columns_turned_entries = sizeof(C) > 8 ? 2 : 8;  ///< more would not fit into registers
 inline constexpr double columns_longest_turned = 12.0;
 
 }  // namespace blockjacobi::kernels

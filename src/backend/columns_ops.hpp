@@ -16,19 +16,21 @@ struct BundleVectors {
   T* p = nullptr;
   T* next_p = nullptr;  ///< where the next direction goes; p itself unless ColumnsOps::cg_needs_next_direction()
   T* q = nullptr;
-  T* spare = nullptr;  ///< two vectors of one column, for what takes one column at a time
+  T* spare = nullptr;  ///< ColumnsOps::spare_size() elements
 };
 
 /// The phases of solvers for several columns. Each column has a state of its own in backend memory, one behind the
 /// other, as many as shape.padded_columns(); a phase changes nothing of a column whose state has stopped. Every call is
-/// enqueued and allocates nothing; sums run in an order that depends on n, the columns and the device alone. `spare` as
-/// in BundleVectors.
+/// enqueued and allocates nothing; sums run in an order that depends on n, the columns and the device alone.
 template <Scalar T>
 class ColumnsOps {
  public:
   using State = CgState<compute_t<T>>;
 
   virtual ~ColumnsOps() = default;
+
+  /// Elements of `spare`: two vectors of one column come first, for what takes one column at a time.
+  virtual std::size_t spare_size(const Bundles& shape) const { return 2 * static_cast<std::size_t>(shape.n); }
 
   /// Columns `first` .. first + from.count - 1 of the bundles.
   virtual void to_bundles(const Bundles& shape, const ColumnsView<const T>& from, index_t first, T* to) = 0;

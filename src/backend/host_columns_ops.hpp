@@ -14,6 +14,8 @@ class HostColumnsOps final : public ColumnsOps<T> {
 
   explicit HostColumnsOps(int threads) : threads_(threads) {}
 
+  /// Behind the two vectors, partial sums.
+  std::size_t spare_size(const Bundles& shape) const override;
   void to_bundles(const Bundles& shape, const ColumnsView<const T>& from, index_t first, T* to) override;
   void from_bundles(const Bundles& shape, const T* from, index_t first, const ColumnsView<T>& to) override;
   void product(const OperatorImpl<T>& A, const Bundles& shape, const T* x, T* y, T* spare) override;
@@ -29,6 +31,10 @@ class HostColumnsOps final : public ColumnsOps<T> {
   void cg_settle(const BundleVectors<T>& v, const State* states) override;
 
  private:
+  /// x += alpha p and, if `turns`, p = z + beta p.
+  void advance(const BundleVectors<T>& v, const State* states, bool turns);
+  /// r -= alpha q, and rr and rho_new of the states: with blocks up to order 32 in one pass over r, q and z.
+  void update_by_blocks(const BlockBatchView<const T>& inverse, const BundleVectors<T>& v, State* states);
   /// apply_bundles() of A or M for the columns whose state has not stopped (of all without states), column by column
   /// where it has none.
   template <class Operator>

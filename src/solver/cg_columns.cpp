@@ -29,7 +29,7 @@ class CgColumns {
         p_(vector()),
         next_p_(vector(ops_.cg_needs_next_direction(parts.A))),
         q_(vector()),
-        spare_(parts.backend, 2 * parts.size()),
+        spare_(parts.backend, ops_.spare_size(shape_)),
         norms_(parts.backend, padded()),
         found_(initial_states()),
         states_(parts.backend, found_),

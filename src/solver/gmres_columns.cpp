@@ -32,7 +32,7 @@ class GmresColumns {
         in_(bundles()),
         preconditioned_(bundles(parts.M != nullptr)),
         out_(bundles()),
-        spare_(parts.backend, 2 * n_),
+        spare_(parts.backend, ops_.spare_size(shape_)),
         norms_(parts.backend, static_cast<std::size_t>(shape_.padded_columns())),
         small_(parts.backend, count() * gmres_small_size(m())),
         cosines_(parts.backend, count() * m()),
