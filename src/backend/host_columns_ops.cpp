@@ -15,19 +15,20 @@ constexpr auto width = static_cast<std::size_t>(bundle_width);
 /// The columns of a bundle that a phase works on.
 class Chosen {
  public:
-  /// Those of which choose(state) says so.
+  /// Of `columns` those of which choose(state) says so. With all of them go the places behind: zeros, and their scalars
+  /// are 0.
   template <class State, class Choose>
-  Chosen(const State* states, Choose choose) {
-    for (std::size_t w = 0; w < width; ++w)
+  Chosen(const State* states, index_t columns, Choose choose) {
+    for (std::size_t w = 0; w < static_cast<std::size_t>(columns); ++w)
       if (choose(states[w])) places_[count_++] = w;
+    all_ = count_ == static_cast<std::size_t>(columns);
   }
   bool empty() const { return count_ == 0; }
-  bool all() const { return count_ == width; }
 
   /// visit(w) for each; a plain loop for all of them.
   template <class Visit>
   void for_each(Visit visit) const {
-    if (all())
+    if (all_)
       for (std::size_t w = 0; w < width; ++w) visit(w);
     else
       for (std::size_t k = 0; k < count_; ++k) visit(places_[k]);
@@ -36,6 +37,7 @@ class Chosen {
  private:
   std::array<std::size_t, width> places_{};
   std::size_t count_ = 0;
+  bool all_ = false;
 };
 
 template <class C>
@@ -274,8 +276,8 @@ template <Scalar T>
 void HostColumnsOps<T>::advance(const BundleVectors<T>& v, const State* states, bool turns) {
   for (index_t b = 0; b < v.shape.count(); ++b) {
     const State* const own = states + b * bundle_width;
-    const Chosen stepping(own, steps<C>);
-    const Chosen turning(own, [turns](const State& state) { return turns && runs(state); });
+    const Chosen stepping(own, v.shape.columns_of(b), steps<C>);
+    const Chosen turning(own, v.shape.columns_of(b), [turns](const State& state) { return turns && runs(state); });
     if (stepping.empty() && turning.empty()) continue;
     const offset_t at = v.shape.first(b * bundle_width);
     C *const x = compute_cast(v.x + at), *const p = compute_cast(v.p + at);
@@ -306,7 +308,9 @@ void HostColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors
     states[column].pq = pq[0];
     cg_step_length(states[column]);
   };
-  const auto is_idle = [states](index_t b) { return Chosen(states + b * bundle_width, runs<C>).empty(); };
+  const auto is_idle = [states, &v](index_t b) {
+    return Chosen(states + b * bundle_width, v.shape.columns_of(b), runs<C>).empty();
+  };
   const auto multiply = [&](const auto& rows) {
     sum_columns<1>(
         v.shape, v.shape.n, RowChunks::smallest, threads_, partials,
@@ -343,8 +347,8 @@ void HostColumnsOps<T>::update_by_blocks(const BlockBatchView<const T>& inverse,
       v.shape, inverse.blocks, 1, threads_, partials_of<Sum>(v),
       [&](index_t begin, index_t end, index_t b, auto& sums) {
         const State* const own = states + b * bundle_width;
-        if (Chosen(own, runs<C>).empty()) return;
-        const Chosen chosen(own, [](const State& state) { return runs(state) && steps(state); });
+        if (Chosen(own, v.shape.columns_of(b), runs<C>).empty()) return;
+        const Chosen chosen(own, v.shape.columns_of(b), [](const State& state) { return runs(state) && steps(state); });
         const auto alpha = numbers_of(own, &State::alpha);
         const auto first = static_cast<std::size_t>(v.shape.first(b * bundle_width));
         for (index_t slot = begin; slot < end; ++slot) {
@@ -373,7 +377,7 @@ void HostColumnsOps<T>::cg_update(const PreconditionerImpl<T>* M, const BundleVe
       return update_by_blocks(*blocks, v, states);
   for (index_t b = 0; b < v.shape.count(); ++b) {
     const State* const own = states + b * bundle_width;
-    const Chosen chosen(own, [](const State& state) { return runs(state) && steps(state); });
+    const Chosen chosen(own, v.shape.columns_of(b), [](const State& state) { return runs(state) && steps(state); });
     if (chosen.empty()) continue;
     const offset_t at = v.shape.first(b * bundle_width);
     C* const r = compute_cast(v.r + at);
