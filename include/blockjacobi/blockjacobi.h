@@ -337,6 +337,17 @@ BJ_API bj_status bj_bicgstab(const bj_operator* A, const bj_block_jacobi* M, con
 BJ_API bj_status bj_richardson(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
                                bj_space space, const bj_solve_options* options, bj_solve_report* report);
 
+/* The same for several columns at once, rows x columns with leading dimensions ldb and ldx, row-major if row_major is 1
+ * and column-major if it is 0; matrix and blocks are read once an iteration for all of them. reports[c] is that of
+ * column c. Of the history of each column, options->history receives up to history_capacity norms, from its element
+ * c history_capacity on. */
+BJ_API bj_status bj_cg_columns(const bj_operator* A, const bj_block_jacobi* M, const void* b, int64_t ldb, void* x,
+                               int64_t ldx, int32_t rows, int32_t columns, int32_t row_major, bj_space space,
+                               const bj_solve_options* options, bj_solve_report* reports);
+BJ_API bj_status bj_gmres_columns(const bj_operator* A, const bj_block_jacobi* M, const void* b, int64_t ldb, void* x,
+                                  int64_t ldx, int32_t rows, int32_t columns, int32_t row_major, bj_space space,
+                                  const bj_solve_options* options, bj_solve_report* reports);
+
 /* Solves without a report on the host, to be recorded in the caller's CUDA graph and replayed with new values. */
 
 /* The outcome, in the backend's memory. */

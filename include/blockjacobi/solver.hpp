@@ -172,6 +172,26 @@ template <Scalar T>
                                                     std::type_identity_t<VectorView<T>> x,
                                                     const SolveOptions& options = {});
 
+/// cg() for the columns of B and X, each a system of its own: B and X are A.rows() x k, of any layout, in the backend's
+/// space or on the host. An iteration reads matrix, blocks and pattern once for all columns (of a user's product or
+/// preconditioner, a BsrMatrix, a TwoLevel or, on CUDA, a matrix with rows of very different lengths, it takes one
+/// column after the other). Each column has its own scalars, stop and report, as if it were solved alone but for the
+/// order of sums, and changes no more once it has stopped; what it claims is looked at, and followed up, when no other
+/// runs any more. SolveReport::seconds is the time of the call; the progress callback is shown the column that runs and
+/// is furthest from its target; clock and callback stop all columns.
+///
+/// The columns are solved interleaved by rows, eight side by side, so that every view is converted twice; row-major
+/// views are so in the fewest sectors. More than 64 columns are solved 64 at a time, for which max_seconds counts anew.
+/// A single column that is contiguous is solved by cg(). Memory, with k rounded up to a multiple of 8: 5 n k (4 n k
+/// without M, n k more on CUDA for rows of few entries) and 2 n. Two runs on one device give the same bits. Throws
+/// InvalidArgument as cg() does, for numbers of columns that differ, and for a leading dimension that is too small.
+template <Scalar T>
+[[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> cg(const LinearOperator<T>& A,
+                                                             const std::type_identity_t<Preconditioner<T>>& M,
+                                                             std::type_identity_t<MultiVectorView<const T>> B,
+                                                             std::type_identity_t<MultiVectorView<T>> X,
+                                                             const SolveOptions& options = {});
+
 /// Right-preconditioned BiCGSTAB (van der Vorst, 1992) for general A; an iteration has two products and two
 /// preconditioner applications. Its residual is b - A x, whatever M is, and need not fall monotonically. Where a
 /// denominator vanishes the recurrence begins anew from b - A x as long as that halves the residual, else the solve
@@ -212,6 +232,17 @@ template <Scalar T>
                                                    std::type_identity_t<VectorView<const T>> b,
                                                    std::type_identity_t<VectorView<T>> x,
                                                    const SolveOptions& options = {});
+
+/// gmres() for the columns of B and X, as cg() for several columns: products and preconditioner take all of them at
+/// once, but each is orthogonalized for itself, with a launch for every phase and column. Cycles of all columns begin
+/// together; a column whose cycle ends early waits for the others. Memory: k (m + 2) n, 3 n k with k rounded up to a
+/// multiple of 8, and for each column m^2 + 5 m scalars. Throws also for restart < 1.
+template <Scalar T>
+[[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> gmres(const LinearOperator<T>& A,
+                                                                const std::type_identity_t<Preconditioner<T>>& M,
+                                                                std::type_identity_t<MultiVectorView<const T>> B,
+                                                                std::type_identity_t<MultiVectorView<T>> X,
+                                                                const SolveOptions& options = {});
 
 /// Flexible GMRES(m) (Saad, 1993): gmres() for a preconditioner that changes from one application to the next. It keeps
 /// the vectors M^-1 v_j, m more of them. Otherwise as gmres(); throws also for BasisPrecision::single.
@@ -275,6 +306,21 @@ template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
                                  std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
                                  const SolveOptions& options = {}) {
   return fgmres(LinearOperator<T>(A), M, b, x, options);
+}
+
+template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
+[[nodiscard]] std::vector<SolveReport> cg(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
+                                          std::type_identity_t<MultiVectorView<const T>> B,
+                                          std::type_identity_t<MultiVectorView<T>> X,
+                                          const SolveOptions& options = {}) {
+  return cg(LinearOperator<T>(A), M, B, X, options);
+}
+template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
+[[nodiscard]] std::vector<SolveReport> gmres(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
+                                             std::type_identity_t<MultiVectorView<const T>> B,
+                                             std::type_identity_t<MultiVectorView<T>> X,
+                                             const SolveOptions& options = {}) {
+  return gmres(LinearOperator<T>(A), M, B, X, options);
 }
 
 /// All that cg_enqueue() needs, allocated beforehand: vectors, scalars, and the decision about every launch. Holds A

@@ -44,24 +44,33 @@ struct WideGridSum {
     const int thread = static_cast<int>(threadIdx.x);
     const double in_warp = warp_totals(sums);
     if (thread % 32 < K) scratch.partial[thread / 32][thread % 32] = in_warp;
+    return finish(total, blockIdx.x, gridDim.x, partials, ticket, scratch);
+  }
+
+  /// The same from the sums of the warps in scratch.partial, over the thread blocks `cta` of `ctas`.
+  __device__ static bool finish(double& total, unsigned cta, unsigned ctas, double* partials, unsigned int* ticket,
+                                Scratch& scratch) {
+    const int thread = static_cast<int>(threadIdx.x);
     __syncthreads();
     if (thread < K) {
       double sum = 0.0;
 #pragma unroll
       for (int w = 0; w < warps; ++w) sum += scratch.partial[w][thread];
-      partials[static_cast<offset_t>(blockIdx.x) * K + thread] = sum;
+      partials[static_cast<offset_t>(cta) * K + thread] = sum;
       __threadfence();  // the partial sums before the ticket
     }
     __syncthreads();
-    if (thread == 0) scratch.is_last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+    if (thread == 0) scratch.is_last = atomicAdd(ticket, 1u) == ctas - 1;
     __syncthreads();
     if (!scratch.is_last) return false;
     __threadfence();  // the ticket before the others' partial sums
     double share = 0.0;
+    if (thread < shares * K) {
 #pragma unroll 4
-    for (unsigned b = static_cast<unsigned>(thread / K); b < gridDim.x; b += shares)
-      share += __ldcg(partials + static_cast<offset_t>(b) * K + thread % K);
-    scratch.partial[thread / K][thread % K] = share;
+      for (unsigned b = static_cast<unsigned>(thread / K); b < ctas; b += shares)
+        share += __ldcg(partials + static_cast<offset_t>(b) * K + thread % K);
+      scratch.partial[thread / K][thread % K] = share;
+    }
     __syncthreads();
     total = 0.0;
     if (thread < K)

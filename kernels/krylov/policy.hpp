@@ -80,4 +80,14 @@ inline constexpr std::size_t reduction_partials =
     static_cast<std::size_t>(vector_policy.reduction_ctas) * 2 * static_cast<std::size_t>(basis_policy.columns);
 inline constexpr std::size_t reduction_tickets = static_cast<std::size_t>(basis_policy.groups);
 
+/// Several columns at once, in bundles: all kernels. The entries of a row that a lane has on their way, and the mean
+/// length of rows up to which a product makes the new direction from the old one itself: that saves a pass over it, but
+/// has two vectors gathered for every entry, so that caches rather than memory would bound it for long rows.
+inline constexpr PersistentPolicy columns_policy{256, 4};
+template <class C>
+inline constexpr int columns_entries = sizeof(C) > 8 ? 4 : 8;
+template <class C>
+inline constexpr int columns_turned_entries = sizeof(C) > 8 ? 2 : 8;  ///< more would not fit into registers
+inline constexpr double columns_longest_turned = 12.0;
+
 }  // namespace blockjacobi::kernels

@@ -17,9 +17,9 @@ class Solution(NamedTuple):
     """What :func:`solve` returns."""
 
     x: Any
-    """An array of b's library."""
-    report: SolveReport
-    """How the solve ended; look at ``report.converged``."""
+    """An array of b's library and shape."""
+    report: SolveReport | list[SolveReport]
+    """How the solve ended; look at ``report.converged``. Of a b with columns a list with a report of each."""
 
 
 def solve(
@@ -51,7 +51,9 @@ def solve(
     A : sparse matrix
         As :class:`BlockJacobi` takes it.
     b : array
-        Right-hand side: n elements, contiguous, of A's type, where A lies or in the memory of M's backend.
+        Right-hand side: n elements, contiguous, of A's type, where A lies or in the memory of M's backend. Or k of
+        them, of the shape (n, k) with contiguous rows or columns: ``"cg"`` and ``"gmres"`` solve them at once and read
+        matrix and blocks once an iteration for all.
     M : BlockJacobi, optional
         The preconditioner; none if None.
     method : str
@@ -78,7 +80,8 @@ def solve(
         Keep the norms of all residuals.
     progress : callable, optional
         Called with a :class:`SolveProgress` after every iteration, on CUDA after every batch of them; returning False
-        stops the solve, what it raises is raised.
+        stops the solve, what it raises is raised. Of several columns it is shown the one that is furthest from its
+        target.
     backend : Backend, optional
         M's by default, else where A lies.
 
@@ -91,7 +94,7 @@ def solve(
     ------
     InvalidArgument
         For a matrix that is not square, arrays of another length, type, place or that are not contiguous, an option out
-        of range, or an M on another backend.
+        of range, a method that takes one column for several, or an M on another backend.
 
     Notes
     -----

@@ -5,6 +5,7 @@
 #include <blockjacobi/solver.hpp>
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <chrono>
@@ -27,6 +28,17 @@ constexpr std::array<std::pair<const char*, Solver<T>>, 7> solvers{{{"cg", &cg<T
                                                                     {"gmres", &gmres<T>},
                                                                     {"fgmres", &fgmres<T>},
                                                                     {"richardson", &richardson<T>}}};
+
+template <Scalar T>
+using ColumnsSolver = std::vector<SolveReport> (*)(const LinearOperator<T>&,
+                                                   const std::type_identity_t<Preconditioner<T>>&,
+                                                   std::type_identity_t<MultiVectorView<const T>>,
+                                                   std::type_identity_t<MultiVectorView<T>>, const SolveOptions&);
+
+template <Scalar T>
+constexpr std::array<std::pair<const char*, ColumnsSolver<T>>, 2> columns_solvers{
+    {{"cg", &cg<T>}, {"gmres", &gmres<T>}}};
+
 constexpr std::array<std::pair<const char*, RelativeTo>, 2> references{
     {{"rhs", RelativeTo::rhs}, {"initial_residual", RelativeTo::initial_residual}}};
 constexpr std::array<std::pair<const char*, BasisPrecision>, 2> precisions{
@@ -45,6 +57,39 @@ SolveReport solve_renumbered(Solver<T> solver, const CsrView<T, O>& matrix, cons
   const std::vector<T> found = permutation.to_original(left);
   std::copy(found.begin(), found.end(), x.data);
   return report;
+}
+
+template <Scalar T, Offset O>
+std::vector<SolveReport> solve_renumbered(ColumnsSolver<T> solver, const CsrView<T, O>& matrix,
+                                          const NumberedBlockJacobi<T>& M, MultiVectorView<const T> B,
+                                          MultiVectorView<T> X, const SolveOptions& options) {
+  const Permutation& permutation = *M.permutation();
+  const PermutedMatrix<T> renumbered(matrix, permutation);
+  const LinearOperator<T> A(M.blocks().backend(), renumbered.view());
+  const auto at = [](const auto& v, index_t i, index_t c) -> auto& {
+    return v.data[v.layout == Layout::column_major ? i + c * v.ld : i * v.ld + c];
+  };
+  const auto permuted = [&](const auto& v) {
+    std::vector<T> columns;
+    for (index_t c = 0; c < v.cols; ++c) {
+      std::vector<T> column;
+      for (index_t i = 0; i < v.rows; ++i) column.push_back(at(v, i, c));
+      column = permutation.to_permuted(column);
+      columns.insert(columns.end(), column.begin(), column.end());
+    }
+    return columns;
+  };
+  const std::vector<T> right = permuted(B);
+  std::vector<T> left = permuted(X);
+  const index_t n = B.rows;
+  std::vector<SolveReport> reports = solver(A, M.blocks(), MultiVectorView<const T>{right.data(), n, B.cols, n},
+                                            MultiVectorView<T>{left.data(), n, X.cols, n}, options);
+  for (index_t c = 0; c < X.cols; ++c) {
+    const auto first = left.begin() + static_cast<std::ptrdiff_t>(c) * n;
+    const std::vector<T> found = permutation.to_original(std::vector<T>(first, first + n));
+    for (index_t i = 0; i < n; ++i) at(X, i, c) = found[static_cast<std::size_t>(i)];
+  }
+  return reports;
 }
 
 /// The user's callback, and Ctrl-C, seen from a solver that runs without the GIL.
@@ -77,10 +122,11 @@ class Progress {
   std::exception_ptr error_;
 };
 
-SolveReport solve(const PythonBackend& backend, const SparseView& matrix, const PythonBlockJacobi* preconditioner,
-                  const nb::object& b, const nb::object& x, const std::string& method, double rtol, double atol,
-                  const std::string& relative_to, index_t max_iterations, index_t restart, const std::string& basis,
-                  double relaxation, double max_seconds, bool history, const nb::object& callback) {
+/// A report, or of an array with columns a list of them.
+nb::object solve(const PythonBackend& backend, const SparseView& matrix, const PythonBlockJacobi* preconditioner,
+                 const nb::object& b, const nb::object& x, const std::string& method, double rtol, double atol,
+                 const std::string& relative_to, index_t max_iterations, index_t restart, const std::string& basis,
+                 double relaxation, double max_seconds, bool history, const nb::object& callback) {
   if (preconditioner != nullptr && preconditioner->scalar() != matrix.scalar())
     throw InvalidArgument(std::string("solve: A is of ") + numpy_name(matrix.scalar()) + ", M of " +
                           numpy_name(preconditioner->scalar()));
@@ -101,11 +147,7 @@ SolveReport solve(const PythonBackend& backend, const SparseView& matrix, const 
   CallerStreams callers = matrix.streams();
   right.add_stream_to(callers);
   left.add_stream_to(callers);
-  SolveReport report = with_scalar(matrix.scalar(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const auto solver = enumerator("solve: method", method, solvers<T>);
-    const auto from = right.vector<const T>(matrix.rows(), backend);
-    const auto to = left.vector<T>(matrix.rows(), backend);
+  const auto run = [&]<class T>(Tag<T>, auto solver, const auto& from, const auto& to) {
     return matrix.visit_scalar<T>([&](const auto& view) {
       return backend.run(callers, [&] {
         if (preconditioner == nullptr)
@@ -116,9 +158,22 @@ SolveReport solve(const PythonBackend& backend, const SparseView& matrix, const 
         return solver(LinearOperator<T>(backend.value(), view), M.blocks(), from, to, options);
       });
     });
+  };
+  std::vector<SolveReport> reports;
+  with_scalar(matrix.scalar(), [&]<class T>(Tag<T> tag) {
+    if (right.dimensions() == 2) {
+      const auto solver = enumerator("solve: method for several columns", method, columns_solvers<T>);
+      reports = run(tag, solver, right.multi_vector<const T>(matrix.rows(), backend),
+                    left.multi_vector<T>(matrix.rows(), backend));
+    } else {
+      const auto solver = enumerator("solve: method", method, solvers<T>);
+      reports.push_back(
+          run(tag, solver, right.vector<const T>(matrix.rows(), backend), left.vector<T>(matrix.rows(), backend)));
+    }
   });
   progress.rethrow();
-  return report;
+  if (right.dimensions() == 2) return nb::cast(std::move(reports));
+  return nb::cast(std::move(reports.front()));
 }
 
 }  // namespace

@@ -199,6 +199,10 @@ def test_it_does_not_converge_is_no_error():
         (lambda A, b, M: bj.solve(A, b, M, method="gmres", restart=0), "restart"),
         (lambda A, b, M: bj.solve(A, b, M, max_iterations=-1), "max_iterations"),
         (lambda A, b, M: bj.solve(A, b, M, rtol=-1.0), "rtol"),
+        (lambda A, b, M: bj.solve(A, np.stack([b, b], axis=1), M, method="fcg"),
+         'method for several columns is "fcg", must be one of cg, gmres'),
+        (lambda A, b, M: bj.solve(A, np.ones((9, 2)), M), r"b has the shape \(9, 2\), must have"),
+        (lambda A, b, M: bj.solve(A, np.ones((len(b), 2), "float32"), M), "b is of float32, must be of float64"),
         (lambda A, b, M: bj.solve(A.astype("float32"), b.astype("float32"), M), "A is of float32, M of float64"),
         (lambda A, b, M: bj.solve(A[:9, :9], b[:9], M), "9"),
         (lambda A, b, M: bj.solve(A, b, M, backend=bj.Backend.host(1)), "M's is"),
@@ -239,3 +243,43 @@ def test_suggest_misuse():
             bj.suggest(SYSTEM, **options)
     with pytest.raises(bj.InvalidArgument):
         bj.suggest(SYSTEM[:5])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("method", ["cg", "gmres"])
+def test_several_right_hand_sides(method, order, dtype):
+    A = SYSTEM.astype(dtype)
+    n = A.shape[0]
+    M = bj.BlockJacobi(A, 3)
+    b = np.array(np.stack([A @ random_numbers(n, dtype, 20 + c) for c in range(11)], axis=1), order=order)
+    b[:, 4] = 0
+    rtol = 1e-5 if dtype in ("float32", "complex64") else 1e-9
+    x, reports = bj.solve(A, b, M, method=method, rtol=rtol)
+    assert x.shape == b.shape and x.dtype == b.dtype and len(reports) == 11
+    for c, report in enumerate(reports):
+        assert report.converged
+        alone = bj.solve(A, np.ascontiguousarray(b[:, c]), M, method=method, rtol=rtol)
+        assert abs(report.iterations - alone.report.iterations) <= max(2, 0.02 * alone.report.iterations)
+        if c != 4:
+            assert residual(A, x[:, c], b[:, c]) <= 1.1 * rtol + 1e-6 * (dtype in ("float32", "complex64"))
+    assert not x[:, 4].any() and reports[4].iterations == 0
+
+
+def test_several_right_hand_sides_by_renumbered_blocks():
+    A = unsymmetric()
+    n = A.shape[0]
+    M = bj.BlockJacobi(A, bj.partition.from_labels(np.arange(n) % 50))
+    b = np.stack([A @ random_numbers(n, "float64", c) for c in range(3)], axis=1)
+    x0 = np.stack([random_numbers(n, "float64", 30 + c) for c in range(3)], axis=1)
+    x, reports = bj.solve(A, b, M, method="gmres", x0=x0)
+    for c in range(3):
+        alone = bj.solve(A, b[:, c].copy(), M, method="gmres", x0=x0[:, c].copy())
+        assert reports[c].converged and abs(reports[c].iterations - alone.report.iterations) <= 2
+        assert residual(A, x[:, c], b[:, c]) <= 1.1e-8
+
+
+def test_progress_of_several_right_hand_sides_ends_them():
+    b = np.stack([RHS, 2 * RHS], axis=1)
+    reports = bj.solve(SYSTEM, b, progress=lambda p: p.iteration < 3).report
+    assert [report.reason for report in reports] == ["user_stop", "user_stop"]

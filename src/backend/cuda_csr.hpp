@@ -3,6 +3,7 @@
 #include "backend/cuda_context.hpp"
 #include "backend/operator_impl.hpp"
 #include "core/shared/compute_type.hpp"
+#include "kernels/krylov/launch_columns.hpp"
 #include "kernels/krylov/launch_products.hpp"
 
 #include <memory>
@@ -23,6 +24,17 @@ class RowsCsr final : public OperatorImpl<T> {
   void apply(const T* x, T* y) const override {
     const DeviceGuard guard(context_.device());
     kernels::csr_rows_product(matrix_, compute_cast(x), compute_cast(y), context_.stream());
+  }
+  bool apply_bundles(const Bundles& bundles, const T* x, T* y) const override {
+    const DeviceGuard guard(context_.device());
+    kernels::bundles_product(matrix_, bundles, compute_cast(x), compute_cast(y), context_.stream());
+    return true;
+  }
+  bool residual_bundles(const Bundles& bundles, const ColumnsView<const T>& b, const T* x, T* r) const override {
+    const DeviceGuard guard(context_.device());
+    const ColumnsView<const compute_t<T>> right{compute_cast(b.data), b.row_stride, b.column_stride, b.count};
+    kernels::bundles_residual(matrix_, bundles, right, compute_cast(x), compute_cast(r), context_.stream());
+    return true;
   }
   const CsrView<compute_t<T>, std::int32_t>& matrix() const { return matrix_; }
 

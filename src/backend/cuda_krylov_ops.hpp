@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/cuda_columns_ops.hpp"
 #include "backend/cuda_context.hpp"
 #include "backend/krylov_ops.hpp"
 
@@ -12,7 +13,9 @@ class CudaKrylovOps final : public KrylovOps<T> {
   using C = compute_t<T>;
 
  public:
-  explicit CudaKrylovOps(CudaContext& context) : context_(context) {}
+  explicit CudaKrylovOps(CudaContext& context) : context_(context), columns_(context) {}
+
+  ColumnsOps<T>& columns() override { return columns_; }
 
   std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int32_t>& matrix) override;
   std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int64_t>& matrix) override;
@@ -62,6 +65,7 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void coarse_update(const CoarseCorrection<T>& M, const CgVectors<T>& v, CgState<C>* state);
 
   CudaContext& context_;
+  CudaColumnsOps<T> columns_;
 };
 
 }  // namespace blockjacobi::detail

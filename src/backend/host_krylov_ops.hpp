@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/backend_impl.hpp"
+#include "backend/host_columns_ops.hpp"
 
 namespace blockjacobi::detail {
 
@@ -11,7 +12,9 @@ class HostKrylovOps final : public KrylovOps<T> {
   using C = compute_t<T>;
 
  public:
-  explicit HostKrylovOps(int threads) : threads_(threads) {}
+  explicit HostKrylovOps(int threads) : threads_(threads), columns_(threads) {}
+
+  ColumnsOps<T>& columns() override { return columns_; }
 
   std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int32_t>& matrix) override;
   std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int64_t>& matrix) override;
@@ -52,6 +55,7 @@ class HostKrylovOps final : public KrylovOps<T> {
 
  private:
   int threads_;
+  HostColumnsOps<T> columns_;
 };
 
 }  // namespace blockjacobi::detail

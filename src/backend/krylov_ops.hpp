@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/columns_ops.hpp"
 #include "backend/operator_impl.hpp"
 #include "core/shared/bicgstab_recurrence.hpp"
 #include "core/shared/bsr_pattern.hpp"
@@ -62,6 +63,9 @@ template <Scalar T>
 class KrylovOps {
  public:
   virtual ~KrylovOps() = default;
+
+  /// The phases for several columns at once.
+  virtual ColumnsOps<T>& columns() = 0;
 
   /// Product with a CSR matrix whose arrays lie in backend memory and outlive the operator.
   virtual std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int32_t>& matrix) = 0;

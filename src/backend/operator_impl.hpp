@@ -2,6 +2,7 @@
 
 #include "backend/coarse_ops.hpp"
 #include "backend/storage_ops.hpp"
+#include "core/shared/bundles.hpp"
 
 #include <optional>
 
@@ -18,6 +19,12 @@ class OperatorImpl {
   /// r = b - A x with products and sums in double, whatever T is, rounded at the end; false, and nothing is done, where
   /// A is known as a product alone. Enqueued; r overlaps neither b nor x.
   virtual bool residual(const T* /*b*/, const T* /*x*/, T* /*r*/) const { return false; }
+  /// apply() for all columns at once; false, and nothing is done, where they have to be taken one at a time.
+  virtual bool apply_bundles(const Bundles&, const T* /*x*/, T* /*y*/) const { return false; }
+  /// R = B - A X for all columns at once, as residual() on a host and as apply() on CUDA; else false.
+  virtual bool residual_bundles(const Bundles&, const ColumnsView<const T>& /*b*/, const T* /*x*/, T* /*r*/) const {
+    return false;
+  }
   /// apply() may be recorded in a graph and replayed.
   virtual bool capturable() const = 0;
 };
@@ -39,6 +46,8 @@ class PreconditionerImpl {
   virtual ~PreconditionerImpl() = default;
   virtual index_t rows() const = 0;
   virtual void apply(const T* r, T* z) const = 0;
+  /// apply() for all columns at once; false, and nothing is done, where they have to be taken one at a time.
+  virtual bool apply_bundles(const Bundles&, const T* /*r*/, T* /*z*/) const { return false; }
   virtual bool capturable() const = 0;
   /// The blocks, if apply() multiplies by them and does nothing else.
   virtual std::optional<BlockBatchView<const T>> blocks() const { return std::nullopt; }

@@ -41,9 +41,9 @@ void require_disjoint(const char* where, const VectorView<const T>& x, const Vec
     throw InvalidArgument(message("{}: input and output overlap", where));
 }
 
-/// `rows` x any number of columns in the backend's space, with a leading dimension that holds them.
+/// `rows` x any number of columns, with a leading dimension that holds them.
 template <class T>
-void require_multivector(const char* where, const MultiVectorView<T>& v, index_t rows, const Backend& backend) {
+void require_rectangle(const char* where, const MultiVectorView<T>& v, index_t rows) {
   if (v.rows != rows) throw InvalidArgument(detail::message("{}: has {} rows, must have {}", where, v.rows, rows));
   if (v.cols < 0) throw InvalidArgument(detail::message("{}: has {} columns", where, v.cols));
   require_enumerator(where, "layout", v.layout, Layout::row_major);
@@ -52,6 +52,12 @@ void require_multivector(const char* where, const MultiVectorView<T>& v, index_t
     throw InvalidArgument(detail::message("{}: the leading dimension is {}, must be at least {}", where, v.ld, least));
   if (v.rows > 0 && v.cols > 0 && v.data == nullptr)
     throw InvalidArgument(detail::message("{}: null pointer, {} x {}", where, v.rows, v.cols));
+}
+
+/// The same in the backend's space.
+template <class T>
+void require_multivector(const char* where, const MultiVectorView<T>& v, index_t rows, const Backend& backend) {
+  require_rectangle(where, v, rows);
   require_space(where, VectorView<T>(v.data, 0, v.space), backend);
 }
 

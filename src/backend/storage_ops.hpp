@@ -2,6 +2,7 @@
 
 #include "backend/block_ops.hpp"
 #include "core/shared/apply_tiles.hpp"
+#include "core/shared/columns_view.hpp"
 #include "core/shared/stored_blocks_view.hpp"
 
 #include <cstddef>
@@ -16,15 +17,6 @@ template <Scalar T>
 struct Scratch {
   T* data = nullptr;
   offset_t size = 0;
-};
-
-/// The columns of a block of vectors; element (i, k) is data[i row_stride + k column_stride].
-template <class T>
-struct ColumnsView {
-  T* data = nullptr;
-  offset_t row_stride = 1;
-  offset_t column_stride = 0;
-  index_t count = 1;
 };
 
 /// What l1 block-Jacobi needs of a matrix: its pattern from base 0, and the columns of the block of each row.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
 using namespace blockjacobi;
 using capi::guarded;
@@ -64,25 +65,65 @@ bj_solve_options given_or_default(const bj_solve_options* options) {
   return options != nullptr ? *options : given;
 }
 
+bj_solve_options checked(const bj_solve_options* options) {
+  const bj_solve_options given = given_or_default(options);
+  if (given.history != nullptr && given.history_capacity < 0)
+    throw InvalidArgument(fmt::format("history_capacity is {}, must be >= 0", given.history_capacity));
+  return given;
+}
+
+/// What the caller's place for the history of column c has room for.
+void copy_history(const SolveReport& found, const bj_solve_options& given, std::size_t c) {
+  if (given.history == nullptr) return;
+  const auto capacity = static_cast<std::size_t>(given.history_capacity);
+  std::copy_n(found.history.begin(), std::min(found.history.size(), capacity), given.history + c * capacity);
+}
+
 /// `solve(A, M, b, x, options)` is one of the solvers.
 template <class Solve>
 void run(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size, bj_space space,
          const bj_solve_options* options, bj_solve_report* report, Solve solve) {
   required(report, "report");
   const MemorySpace where = capi::space_of(space);
-  const bj_solve_options given = given_or_default(options);
-  if (given.history != nullptr && given.history_capacity < 0)
-    throw InvalidArgument(fmt::format("history_capacity is {}, must be >= 0", given.history_capacity));
+  const bj_solve_options given = checked(options);
   const SolveReport found = std::visit(
       [&]<class T>(const LinearOperator<T>& a) {
         return solve(a, preconditioner_of<T>(M), VectorView<const T>(static_cast<const T*>(b), size, where),
                      VectorView<T>(static_cast<T*>(x), size, where), options_of(given));
       },
       required(A, "A")->value);
-  if (given.history != nullptr)
-    std::copy_n(found.history.begin(), std::min(found.history.size(), static_cast<std::size_t>(given.history_capacity)),
-                given.history);
+  copy_history(found, given, 0);
   *report = report_of(found);
+}
+
+/// Columns as the caller describes them.
+struct ColumnsShape {
+  std::int32_t rows, columns, row_major;
+  bj_space space;
+
+  template <class T>
+  MultiVectorView<T> view(T* data, std::int64_t ld) const {
+    return {data, rows, columns, ld, capi::enumerator<Layout>(row_major, 2, "row_major"), capi::space_of(space)};
+  }
+};
+
+/// The same for solvers of several columns.
+template <class Solve>
+void run_columns(const bj_operator* A, const bj_block_jacobi* M, const void* b, std::int64_t ldb, void* x,
+                 std::int64_t ldx, const ColumnsShape& shape, const bj_solve_options* options, bj_solve_report* reports,
+                 Solve solve) {
+  required(reports, "reports");
+  const bj_solve_options given = checked(options);
+  const std::vector<SolveReport> found = std::visit(
+      [&]<class T>(const LinearOperator<T>& a) {
+        return solve(a, preconditioner_of<T>(M), shape.view(static_cast<const T*>(b), ldb),
+                     shape.view(static_cast<T*>(x), ldx), options_of(given));
+      },
+      required(A, "A")->value);
+  for (std::size_t c = 0; c < found.size(); ++c) {
+    copy_history(found[c], given, c);
+    reports[c] = report_of(found[c]);
+  }
 }
 
 /// A workspace of the given kind for A, M and options, made only if there is a place for it.
@@ -240,6 +281,24 @@ bj_status bj_richardson(const bj_operator* A, const bj_block_jacobi* M, const vo
                         bj_space space, const bj_solve_options* options, bj_solve_report* report) {
   return guarded("bj_richardson", [&] {
     run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return richardson(arguments...); });
+  });
+}
+
+bj_status bj_cg_columns(const bj_operator* A, const bj_block_jacobi* M, const void* b, std::int64_t ldb, void* x,
+                        std::int64_t ldx, std::int32_t rows, std::int32_t columns, std::int32_t row_major,
+                        bj_space space, const bj_solve_options* options, bj_solve_report* reports) {
+  return guarded("bj_cg_columns", [&] {
+    run_columns(A, M, b, ldb, x, ldx, {rows, columns, row_major, space}, options, reports,
+                [](auto&&... arguments) { return cg(arguments...); });
+  });
+}
+
+bj_status bj_gmres_columns(const bj_operator* A, const bj_block_jacobi* M, const void* b, std::int64_t ldb, void* x,
+                           std::int64_t ldx, std::int32_t rows, std::int32_t columns, std::int32_t row_major,
+                           bj_space space, const bj_solve_options* options, bj_solve_report* reports) {
+  return guarded("bj_gmres_columns", [&] {
+    run_columns(A, M, b, ldb, x, ldx, {rows, columns, row_major, space}, options, reports,
+                [](auto&&... arguments) { return gmres(arguments...); });
   });
 }
 

@@ -137,6 +137,14 @@ Array<real_t<T>> BlockJacobiImpl<T>::pivot_growth(const T* values) {
 }
 
 template <Scalar T>
+bool BlockJacobiImpl<T>::apply_bundles(const Bundles& bundles, const T* r, T* z) const {
+  require_set_up("BlockJacobi as a preconditioner");
+  if (bundles.n == 0) return true;
+  for (index_t b = 0; b < bundles.count(); ++b) apply(Op::none, T(1), bundles.view(r, b), T(0), bundles.view(z, b));
+  return true;
+}
+
+template <Scalar T>
 void BlockJacobiImpl<T>::apply(Op op, const T* r, T* z) const {
   if (!stored && tiles.empty()) return block_ops<T>(backend).apply(inverse.view(), op, r, z);
   apply(op, T(1), {r, 1, 0, 1}, T(0), {z, 1, 0, 1});

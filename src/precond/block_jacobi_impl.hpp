@@ -62,6 +62,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
     require_set_up("BlockJacobi as a preconditioner");
     apply(Op::none, r, z);
   }
+  bool apply_bundles(const Bundles& bundles, const T* r, T* z) const override;
   void apply(Op op, const T* r, T* z) const;
   void apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const;
   bool capturable() const override { return true; }

@@ -1,5 +1,5 @@
-#include "core/message.hpp"
 #include "solver/enqueued.hpp"
+#include "solver/gmres_parts.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,9 +7,6 @@
 namespace blockjacobi {
 
 namespace detail {
-
-/// What a basis in single precision lets a cycle reduce the residual by.
-constexpr double low_reduction = 1e-6;
 
 /// GMRES(m) and its flexible variant: basis, small arrays and state in backend memory, and the phases of a cycle.
 template <Scalar T>
@@ -21,17 +18,17 @@ class GmresCycle {
       : parts_(parts),
         flexible_(flexible && parts.M != nullptr),
         low_(parts.options.basis == BasisPrecision::single && sizeof(real_t<T>) > sizeof(float)),
-        restart_(effective_restart(parts)),
+        restart_(gmres_restart(parts.options, parts.rows())),
         messages_(parts.backend, message_bytes(parts)),
         basis_(parts.backend, low_ ? 0 : parts.size() * (count() + 1)),
         low_basis_(parts.backend, low_ ? parts.size() * (count() + 1) : 0),
         preconditioned_(parts.backend, flexible_ ? parts.size() * count() : parts.size_if_preconditioned()),
         u_(parts.backend, parts.size()),
         v_(parts.backend, low_ ? parts.size() : 0),
-        small_(parts.backend, (count() + 1) * count() + 3 * (count() + 1) + count()),
+        small_(parts.backend, gmres_small_size(count())),
         cosines_(parts.backend, count()),
-        state_(parts.backend, gmres_initial_state(0.0, parts.options.max_iterations, low_ ? low_reduction : 0.0)),
-        arrays_(divide()) {
+        state_(parts.backend, gmres_initial_state(0.0, parts.options.max_iterations, low_ ? gmres_low_reduction : 0.0)),
+        arrays_(gmres_divide(compute_cast(small_.data()), cosines_.data(), restart_)) {
     vectors_.n = parts.rows();
     vectors_.basis = basis_.data();
     vectors_.u = u_.data();
@@ -93,11 +90,6 @@ class GmresCycle {
   }
 
  private:
-  /// A cycle is never longer than the system or the limit; what a user asks for beyond that would only cost memory.
-  static int effective_restart(const SolverParts<T>& parts) {
-    return std::max(1, std::min({parts.options.restart, parts.options.max_iterations, parts.rows()}));
-  }
-
   std::size_t message_bytes(const SolverParts<T>& parts) const {
     const bool may_reside = !flexible_ && !low_ && parts.options.resident == Resident::automatic;
     return may_reside ? parts.ops.gmres_message_bytes(parts.A, parts.M, restart_) : 0;
@@ -109,15 +101,6 @@ class GmresCycle {
   /// M^-1 v_j.
   T* preconditioned(int j) const {
     return preconditioned_.data() + (flexible_ ? static_cast<std::size_t>(j) * parts_.size() : 0);
-  }
-
-  GmresSmall<C> divide() const {
-    C* h = reinterpret_cast<C*>(small_.data());
-    C* h2 = h + (count() + 1) * count();
-    C* sn = h2 + count() + 1;
-    C* g = sn + count() + 1;
-    C* y = g + count() + 1;
-    return {h, h2, cosines_.data(), sn, g, y, restart_};
   }
 
   const SolverParts<T>& parts_;
@@ -291,11 +274,6 @@ class Gmres {
   Phase begin_, finish_;
   std::vector<Phase> steps_;
 };
-
-void require_restart(const char* solver, const SolveOptions& options) {
-  if (options.restart < 1)
-    throw InvalidArgument(detail::message("{}: restart is {}, must be >= 1", solver, options.restart));
-}
 
 template <Scalar T>
 SolveReport run_gmres(const char* name, bool flexible, const LinearOperator<T>& A, const Preconditioner<T>& M,

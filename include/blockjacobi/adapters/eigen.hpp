@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -56,6 +57,31 @@ template <class Matrix>
 requires(!bool(Matrix::IsRowMajor)) CsrView<typename Matrix::Scalar, typename Matrix::StorageIndex> symmetric_csr_view(
     const Matrix& matrix) {
   return detail::view_of_stored_vectors("symmetric_csr_view", matrix);
+}
+
+/// The elements of a dense matrix, Map, Ref or block of one without a copy, as the solvers take several right-hand
+/// sides and solutions:
+///
+///   Eigen::MatrixXd X = Eigen::MatrixXd::Zero(B.rows(), B.cols());
+///   const std::vector<SolveReport> reports = cg(A, M, columns_view(B), columns_view(X));
+///
+/// Of const T for a const matrix. Throws InvalidArgument for elements of a column (of a row, if the matrix is
+/// row-major) that do not follow each other in memory, and for more rows or columns than index_t counts.
+template <class Matrix>
+requires(bool(std::remove_const_t<Matrix>::Flags& Eigen::DirectAccessBit)) auto columns_view(Matrix& matrix) {
+  using T = std::remove_pointer_t<decltype(matrix.data())>;
+  if (matrix.innerStride() != 1)
+    throw InvalidArgument("columns_view: elements of the Eigen matrix are " + std::to_string(matrix.innerStride()) +
+                          " apart, must be contiguous");
+  if (matrix.rows() > std::numeric_limits<index_t>::max() || matrix.cols() > std::numeric_limits<index_t>::max())
+    throw InvalidArgument("columns_view: the Eigen matrix is " + std::to_string(matrix.rows()) + " x " +
+                          std::to_string(matrix.cols()) + ", more than 32 bits count");
+  return MultiVectorView<T>{matrix.data(),
+                            static_cast<index_t>(matrix.rows()),
+                            static_cast<index_t>(matrix.cols()),
+                            static_cast<offset_t>(matrix.outerStride()),
+                            bool(std::remove_const_t<Matrix>::IsRowMajor) ? Layout::row_major : Layout::column_major,
+                            MemorySpace::host};
 }
 
 /// BlockJacobi behind Eigen's interface of preconditioners:

@@ -57,6 +57,48 @@ class EigenAdapterOnBackend : public BackendTest<Case> {
 };
 TYPED_TEST_SUITE(EigenAdapterOnBackend, BackendCases, BackendCaseName);
 
+/// Several right-hand sides in a matrix of Eigen's, of either order and as a block of a larger one.
+TYPED_TEST(EigenAdapterOnBackend, SolvesForTheColumnsOfAMatrix) {
+  using T = typename TypeParam::Scalar;
+  using ByColumns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+  using ByRows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Backend backend = this->make_backend();
+  const Sparse<T> a = grid_matrix<T>(9);
+  const LinearOperator<T> A(backend, csr_view(a));
+  const BlockJacobi<T> M(backend, csr_view(a), BlockPartition::uniform(static_cast<index_t>(a.rows()), 6));
+  SolveOptions options;
+  options.rtol = sizeof(real_t<T>) == sizeof(float) ? 1e-5 : 1e-10;
+  const auto expect_solved = [&](const auto& B, auto& X) {
+    X.setZero();
+    const std::vector<SolveReport> reports = cg(A, M, columns_view(B), columns_view(X), options);
+    ASSERT_EQ(static_cast<Eigen::Index>(reports.size()), B.cols());
+    for (Eigen::Index c = 0; c < B.cols(); ++c) {
+      EXPECT_TRUE(reports[static_cast<std::size_t>(c)].converged());
+      EXPECT_LE((B.col(c) - a * X.col(c)).norm(), 2 * options.rtol * B.col(c).norm());
+    }
+  };
+  const ByColumns b = ByColumns::Random(a.rows(), 5);
+  ByColumns x(a.rows(), 5);
+  expect_solved(b, x);
+  const ByRows b_rows = b;
+  ByRows x_rows(a.rows(), 5);
+  expect_solved(b_rows, x_rows);
+  EXPECT_LE((x - x_rows).norm(), real_t<T>(10 * options.rtol) * x.norm());
+  ByColumns larger(a.rows() + 3, 7);
+  auto part = larger.block(2, 1, a.rows(), 5);
+  expect_solved(b, part);
+}
+
+TEST(EigenAdapter, RefusesColumnsThatAreNotContiguous) {
+  Eigen::MatrixXd matrix(6, 4);
+  auto every_second = matrix(Eigen::seq(0, 4, 2), Eigen::all);
+  EXPECT_EQ(message_of([&] { (void)columns_view(every_second); }),
+            "columns_view: elements of the Eigen matrix are 2 apart, must be contiguous");
+  const Eigen::MatrixXd& constant = matrix;
+  static_assert(std::is_same_v<decltype(columns_view(constant)), MultiVectorView<const double>>);
+  EXPECT_EQ(columns_view(constant).data, matrix.data());
+}
+
 TEST(EigenAdapter, ViewsTheArraysInPlace) {
   const Sparse<double> rows = grid_matrix<double>(5, 0.25);
   const auto view = csr_view(rows);

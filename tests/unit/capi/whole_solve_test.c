@@ -45,6 +45,43 @@ static int32_t stop_at_once(void* context, int32_t iteration, double residual, d
   return 1;
 }
 
+/* b, zeros and 2 b, row-major with a gap, from zero; b takes CG so many iterations alone. */
+static void columns_at_once(const bj_operator* A, const bj_block_jacobi* M, bj_scalar scalar, const void* b,
+                            double rtol, int32_t iterations) {
+  enum { COLUMNS = 3, LD = 4, NORMS = 2 };
+  void* B = array_of(scalar, ROWS * LD);
+  void* X = array_of(scalar, ROWS * LD);
+  bj_solve_options options;
+  OK(bj_solve_options_init(&options));
+  for (int32_t i = 0; i < ROWS; ++i) {
+    put_real(scalar, B, i * LD, real_of(scalar, b, i));
+    put_real(scalar, B, i * LD + 2, 2.0 * real_of(scalar, b, i));
+  }
+  for (int solver = 0; solver < 2; ++solver) {
+    bj_solve_report reports[COLUMNS];
+    double histories[COLUMNS * NORMS] = {-1, -1, -1, -1, -1, -1};
+    options.rtol = rtol;
+    options.history = histories;
+    options.history_capacity = NORMS;
+    memset(X, 0, ROWS * LD * scalar_bytes(scalar));
+    OK((solver == 0 ? bj_cg_columns : bj_gmres_columns)(A, M, B, LD, X, LD, ROWS, COLUMNS, 1, BJ_HOST, &options,
+                                                        reports));
+    for (int c = 0; c < COLUMNS; ++c)
+      CHECK(reports[c].reason == BJ_STOP_CONVERGED && reports[c].true_residual <= rtol * reports[c].rhs_norm);
+    CHECK(solver == 1 || abs(reports[0].iterations - iterations) <= 2);
+    CHECK(reports[0].iterations > 0 && reports[1].iterations == 0 && reports[1].history_size == 0);
+    CHECK(histories[0] == reports[0].initial_residual && histories[1] > 0.0);
+    CHECK(histories[NORMS] == -1.0 && histories[2 * NORMS] == reports[2].initial_residual);
+    for (int32_t i = 0; i < ROWS; ++i) {
+      const double x = real_of(scalar, X, i * LD), twice = real_of(scalar, X, i * LD + 2);
+      CHECK(fabs(twice - 2.0 * x) <= 10.0 * rtol * reports[2].rhs_norm);
+      CHECK(real_of(scalar, X, i * LD + 1) == 0.0 && real_of(scalar, X, i * LD + 3) == 0.0);
+    }
+  }
+  free(B);
+  free(X);
+}
+
 void solve(const bj_backend* backend, bj_scalar scalar, int from_1) {
   const double rtol = scalar == BJ_S || scalar == BJ_C ? 1e-4 : 1e-10;
   void* values = array_of(scalar, nnz);
@@ -126,6 +163,8 @@ void solve(const bj_backend* backend, bj_scalar scalar, int from_1) {
   options.max_iterations = 10000;
   options.relative_to = BJ_RELATIVE_TO_RHS;
   options.basis = BJ_BASIS_WORKING;
+
+  columns_at_once(A, M, scalar, b, rtol, cg_report.iterations);
 
   /* Without a preconditioner more iterations, with one iteration none that converged. */
   bj_solve_report other;

@@ -1,0 +1,146 @@
+#include "backend/cuda_columns_ops.hpp"
+
+#include "backend/cuda_csr.hpp"
+#include "kernels/krylov/launch.hpp"
+#include "kernels/krylov/launch_columns.hpp"
+
+namespace blockjacobi::detail {
+
+namespace {
+
+template <class T>
+auto compute_view(const ColumnsView<T>& v) {
+  auto* const data = compute_cast(v.data);
+  return ColumnsView<std::remove_pointer_t<decltype(data)>>{data, v.row_stride, v.column_stride, v.count};
+}
+
+template <Scalar T>
+kernels::BundleVectors<compute_t<T>> compute_vectors(const BundleVectors<T>& v) {
+  return {v.shape,           compute_cast(v.x),      compute_cast(v.r), compute_cast(v.z),
+          compute_cast(v.p), compute_cast(v.next_p), compute_cast(v.q)};
+}
+
+/// The matrix, if it has kernels for several columns.
+template <Scalar T>
+const CsrView<compute_t<T>, std::int32_t>* matrix_of(const OperatorImpl<T>& A) {
+  const auto* const rows = dynamic_cast<const RowsCsr<T>*>(&A);
+  return rows != nullptr ? &rows->matrix() : nullptr;
+}
+
+template <class C>
+bool turns_in_product(const CsrView<C, std::int32_t>& m) {
+  return kernels::cg_columns_turn_in_product(
+      {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, nullptr, m.base, m.space});
+}
+
+}  // namespace
+
+template <Scalar T>
+void CudaColumnsOps<T>::to_bundles(const Bundles& shape, const ColumnsView<const T>& from, index_t first, T* to) {
+  const DeviceGuard guard(context_.device());
+  kernels::to_bundles(shape, compute_view(from), first, compute_cast(to), context_.stream());
+}
+
+template <Scalar T>
+void CudaColumnsOps<T>::from_bundles(const Bundles& shape, const T* from, index_t first, const ColumnsView<T>& to) {
+  const DeviceGuard guard(context_.device());
+  kernels::from_bundles(shape, compute_cast(from), first, compute_view(to), context_.stream());
+}
+
+template <Scalar T>
+template <class Operator>
+void CudaColumnsOps<T>::apply(const Operator& A, const Bundles& shape, const T* x, T* y, T* spare) {
+  if (A.apply_bundles(shape, x, y)) return;
+  for (index_t c = 0; c < shape.columns; ++c) {
+    from_bundles(shape, x, c, {spare});
+    A.apply(spare, spare + shape.n);
+    to_bundles(shape, {spare + shape.n}, c, y);
+  }
+}
+
+template <Scalar T>
+void CudaColumnsOps<T>::product(const OperatorImpl<T>& A, const Bundles& shape, const T* x, T* y, T* spare) {
+  apply(A, shape, x, y, spare);
+}
+
+template <Scalar T>
+void CudaColumnsOps<T>::precondition(const PreconditionerImpl<T>& M, const Bundles& shape, const T* r, T* z, T* spare) {
+  apply(M, shape, r, z, spare);
+}
+
+template <Scalar T>
+void CudaColumnsOps<T>::residual(const OperatorImpl<T>& A, const Bundles& shape, const ColumnsView<const T>& b,
+                                 const T* x, T* r, T* spare) {
+  if (A.residual_bundles(shape, b, x, r)) return;
+  apply(A, shape, x, r, spare);
+  const DeviceGuard guard(context_.device());
+  kernels::bundles_subtract_from(shape, compute_view(b), compute_cast(r), context_.stream());
+}
+
+template <Scalar T>
+void CudaColumnsOps<T>::norms(const Bundles& shape, const T* x, double* norms) {
+  const DeviceGuard guard(context_.device());
+  kernels::bundles_norms(shape, compute_cast(x), norms, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaColumnsOps<T>::begin_solve(const Bundles& shape, const ColumnsView<const T>& b, const T* r, T* x,
+                                    const StoppingRule& rule, const int* failure, State* states) {
+  const DeviceGuard guard(context_.device());
+  kernels::cg_columns_begin(shape, compute_view(b), compute_cast(r), compute_cast(x), rule, failure, states,
+                            context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaColumnsOps<T>::forget_histories(const Bundles& shape, State* states) {
+  const DeviceGuard guard(context_.device());
+  kernels::cg_columns_forget(shape, states, context_.stream());
+}
+
+template <Scalar T>
+bool CudaColumnsOps<T>::cg_needs_next_direction(const OperatorImpl<T>& A) const {
+  const auto* const matrix = matrix_of(A);
+  return matrix != nullptr && turns_in_product(*matrix);
+}
+
+template <Scalar T>
+void CudaColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors<T>& v, State* states) {
+  const DeviceGuard guard(context_.device());
+  const auto vectors = compute_vectors(v);
+  const auto* const matrix = matrix_of(A);
+  if (matrix != nullptr && turns_in_product(*matrix))
+    return kernels::cg_columns_turn_and_product(*matrix, vectors, states, context_.reductions(), context_.stream());
+  kernels::cg_columns_direction(vectors, true, states, context_.stream());
+  if (matrix != nullptr)
+    return kernels::cg_columns_product(*matrix, vectors, states, context_.reductions(), context_.stream());
+  apply(A, v.shape, v.p, v.q, v.spare);
+  kernels::cg_columns_step_length(vectors, states, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaColumnsOps<T>::cg_update(const PreconditionerImpl<T>* M, const BundleVectors<T>& v, State* states) {
+  const DeviceGuard guard(context_.device());
+  const auto vectors = compute_vectors(v);
+  if (M == nullptr) return kernels::cg_columns_plain_update(vectors, states, context_.reductions(), context_.stream());
+  if (const auto blocks = M->blocks(); blocks && kernels::are_tiny(blocks->groups)) {
+    const BlockBatchView<const C> inverse{
+        compute_cast(blocks->data), blocks->slots, blocks->groups, blocks->blocks, blocks->rows, blocks->space};
+    return kernels::cg_columns_update(inverse, vectors, states, context_.reductions(), context_.stream());
+  }
+  kernels::cg_columns_residual(vectors, states, context_.stream());
+  apply(*M, v.shape, v.r, v.z, v.spare);
+  kernels::cg_columns_direction_factor(vectors, states, context_.reductions(), context_.stream());
+}
+
+template <Scalar T>
+void CudaColumnsOps<T>::cg_settle(const BundleVectors<T>& v, const State* states) {
+  const DeviceGuard guard(context_.device());
+  kernels::cg_columns_direction(compute_vectors(v), false, states, context_.stream());
+}
+
+template class CudaColumnsOps<float>;
+template class CudaColumnsOps<double>;
+template class CudaColumnsOps<std::complex<float>>;
+template class CudaColumnsOps<std::complex<double>>;
+
+}  // namespace blockjacobi::detail
