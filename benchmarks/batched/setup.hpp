@@ -24,7 +24,7 @@ Measurement measure_setup(Device& device, int n, double gigabytes) {
     offsets.push_back(static_cast<std::int64_t>(columns.size()));
   }
   Buffer<T> values(columns.size());
-  values.fill(random_values<T>(1 << 22));
+  values.fill(n <= 32 ? random_values<T>(1 << 22) : random_regular<T>(n));
   const bj::CsrView<T, std::int64_t> host{rows,           rows,           static_cast<bj::offset_t>(columns.size()),
                                           offsets.data(), columns.data(), nullptr};
   Buffer<std::int64_t> device_offsets(offsets.size());
@@ -61,6 +61,30 @@ Measurement measure_setup(Device& device, int n, double gigabytes) {
           bytes_of_one * blocks,
           (bj::is_complex<T> ? 8.0 : 2.0) * entries * n * blocks,
           error};
+}
+
+/// The same with the inversion of the same blocks by batched::inverse, which is part of it: "refresh" and "inverse" in
+/// one record.
+template <class T>
+std::vector<Measurement> measure_refresh_and_inverse(Device& device, int n, double gigabytes) {
+  namespace bj = blockjacobi;
+  Measurement refresh = measure_setup<T>(device, n, gigabytes);
+  refresh.operation = "refresh";
+  const std::size_t elements = refresh.batch * static_cast<std::size_t>(n * n);
+  Buffer<T> a(elements), x(elements);
+  Buffer<int> info(refresh.batch);
+  a.fill(n <= 32 ? random_values<T>(1 << 22) : random_regular<T>(n));
+  const auto view = [&](const Buffer<T>& buffer) {
+    return bj::MatrixBatchView<T>::strided(buffer.data(), n, n, n, bj::offset_t{n} * n,
+                                           static_cast<bj::offset_t>(refresh.batch), bj::MemorySpace::device);
+  };
+  Measurement inverse = refresh;
+  inverse.operation = "inverse";
+  inverse.time = device.time(
+      20, [] {}, [&] { bj::batched::inverse<T>(device.backend, view(a), view(x), info.data()); });
+  inverse.bytes = static_cast<double>(a.bytes() + x.bytes());
+  inverse.error = std::nan("");
+  return {refresh, inverse};
 }
 
 }  // namespace bench

@@ -79,7 +79,7 @@ struct ClusterGaussJordan : GaussJordanSteps<C, W, largest_order / 32> {
     if (info != 0) return {max(info, 0), false};
     for (int i = 0; i < own; ++i) {
       here.panel = parking(i);
-      here.store_rows(target, (rank + i * ctas) * outer);
+      here.store_rows(target, (rank + i * ctas) * outer, Unchanged{});
     }
     return {0, true};
   }

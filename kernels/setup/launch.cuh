@@ -60,21 +60,27 @@ std::size_t allow_all_shared(Kernel* kernel) {
   return limit;
 }
 
+constexpr GaussJordanPlace place_of(SetupDesign design) {
+  return design == SetupDesign::cta_whole      ? GaussJordanPlace::whole
+         : design == SetupDesign::cta_resident ? GaussJordanPlace::resident
+                                               : GaussJordanPlace::streamed;
+}
+
+/// Orders above largest_tiny_order that share a policy.
 template <class C>
 void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  constexpr int width = gauss_jordan_width(scalar_of<C>);
-  using Elimination = CtaGaussJordan<C, width>;
-  constexpr auto kernel = setup_cta_kernel<C, width>;
-  const std::size_t most = allow_all_shared(kernel);
-  const int n = range.largest, threads = Elimination::Layout::threads(n);
-  auto policy = Elimination::Layout::policy(n);
-  const auto bytes = [&] {
-    return aligned_bytes(cta_block_bytes<C>(n, 0)) + Elimination::bytes(n, Elimination::Layout::of(n, policy));
-  };
-  while (policy.stages > 1 && bytes() > most) --policy.stages;  // on devices with less shared memory
-  kernel<<<static_cast<unsigned>(range.count), static_cast<unsigned>(threads), bytes(), stream>>>(arguments,
-                                                                                                  range.first, policy);
-  check_launch("setup");
+  with_large_policy<setup_policy, scalar_of<C>>(range.largest, "setup", [&]<SetupPolicy policy>() {
+    constexpr int width = gauss_jordan_width(scalar_of<C>), threads = 32 * policy.warps;
+    constexpr GaussJordanPlace place = place_of(policy.design);
+    using Elimination = CtaGaussJordan<C, width, policy.warps>;
+    const int n = range.largest;
+    GaussJordanPolicy own{place, policy.stages};
+    const std::size_t most = current_device().shared_bytes;
+    const auto bytes = [&] { return CtaScales<C>::bytes(n) + Elimination::bytes(n, Elimination::Layout::of(n, own)); };
+    while (own.stages > 1 && bytes() > most) --own.stages;  // on devices with less shared memory
+    launch_ctas(setup_cta_kernel<C, width, place, threads, policy.per_multiprocessor>, "setup", n, range.count, bytes(),
+                stream, arguments, range.first, own);
+  });
 }
 
 /// Columns that a thread block eliminates together with so many bytes of shared memory.
@@ -108,16 +114,41 @@ void launch_setup_careful_tiny(const SetupArguments<C>& arguments, const SlotRan
   check_launch("setup");
 }
 
+/// Calls launch(run) for the groups of order lower < N <= upper, neighbours in one run where together(run, group).
+template <class Together, class Launch>
+void for_each_run(std::span<const BlockGroup> groups, index_t lower, index_t upper, Together together, Launch launch) {
+  SlotRange run;
+  for (const BlockGroup& group : groups) {
+    if (group.size <= lower || group.size > upper || group.count == 0) continue;
+    if (run.count > 0 && !together(run, group)) {
+      launch(run);
+      run = {};
+    }
+    if (run.count == 0) run = {group.first_slot, 0, group.size, group.size};
+    run.count += group.count;
+    run.largest = group.size;
+  }
+  if (run.count > 0) launch(run);
+}
+
+/// Blocks that are left undecided go to a second kernel.
 template <class C>
 void setup_blocks(const SetupArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream) {
   check(cudaMemsetAsync(arguments.defects, 0, 2 * sizeof(int), stream), "cudaMemsetAsync(defects)");
-  for_each_class(groups, 0, tiny_setup_bounds,
-                 [&](const SlotRange& range) { launch_setup_tiny(arguments, range, stream); });
+  const Device& device = current_device();
+  const auto is_apart = [](index_t n, offset_t count) { return is_setup_apart(scalar_of<C>, n, count); };
+  const auto together = [&](const SlotRange& run, const BlockGroup& group) {
+    if (is_apart(group.size, group.count) || (run.smallest == run.largest && is_apart(run.largest, run.count)))
+      return false;
+    return share_setup(device, scalar_of<C>, run.smallest, group.size);
+  };
   const SlotRange tiny = slots_of_orders(groups, 0, largest_tiny_order);
+  for_each_run(groups, 0, largest_tiny_order, together,
+               [&](const SlotRange& range) { launch_setup_tiny(arguments, range, stream); });
   if (tiny.count > 0) launch_setup_careful_tiny(arguments, tiny, stream);
-  for_each_class(groups, largest_tiny_order, large_setup_bounds,
-                 [&](const SlotRange& range) { launch_setup_large(arguments, range, stream); });
   const SlotRange large = slots_of_orders(groups, largest_tiny_order, max_block_size);
+  for_each_run(groups, largest_tiny_order, max_block_size, together,
+               [&](const SlotRange& range) { launch_setup_large(arguments, range, stream); });
   if (large.count > 0) launch_setup_careful(arguments, large, stream);
 }
 
