@@ -4,6 +4,7 @@
 #include "kernels/setup/careful_kernels.cuh"
 #include "kernels/setup/cta_kernels.cuh"
 #include "kernels/setup/launch.hpp"
+#include "kernels/setup/launch_runs.hpp"
 #include "kernels/setup/team_kernels.cuh"
 #include "kernels/setup/thread_kernels.cuh"
 #include "kernels/slots.hpp"
@@ -114,41 +115,17 @@ void launch_setup_careful_tiny(const SetupArguments<C>& arguments, const SlotRan
   check_launch("setup");
 }
 
-/// Calls launch(run) for the groups of order lower < N <= upper, neighbours in one run where together(run, group).
-template <class Together, class Launch>
-void for_each_run(std::span<const BlockGroup> groups, index_t lower, index_t upper, Together together, Launch launch) {
-  SlotRange run;
-  for (const BlockGroup& group : groups) {
-    if (group.size <= lower || group.size > upper || group.count == 0) continue;
-    if (run.count > 0 && !together(run, group)) {
-      launch(run);
-      run = {};
-    }
-    if (run.count == 0) run = {group.first_slot, 0, group.size, group.size};
-    run.count += group.count;
-    run.largest = group.size;
-  }
-  if (run.count > 0) launch(run);
-}
-
 /// Blocks that are left undecided go to a second kernel.
 template <class C>
 void setup_blocks(const SetupArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream) {
   check(cudaMemsetAsync(arguments.defects, 0, 2 * sizeof(int), stream), "cudaMemsetAsync(defects)");
-  const Device& device = current_device();
-  const auto is_apart = [](index_t n, offset_t count) { return is_setup_apart(scalar_of<C>, n, count); };
-  const auto together = [&](const SlotRange& run, const BlockGroup& group) {
-    if (is_apart(group.size, group.count) || (run.smallest == run.largest && is_apart(run.largest, run.count)))
-      return false;
-    return share_setup(device, scalar_of<C>, run.smallest, group.size);
-  };
   const SlotRange tiny = slots_of_orders(groups, 0, largest_tiny_order);
-  for_each_run(groups, 0, largest_tiny_order, together,
-               [&](const SlotRange& range) { launch_setup_tiny(arguments, range, stream); });
+  for_each_setup_run(current_device(), scalar_of<C>, groups, 0, largest_tiny_order,
+                     [&](const SlotRange& range) { launch_setup_tiny(arguments, range, stream); });
   if (tiny.count > 0) launch_setup_careful_tiny(arguments, tiny, stream);
   const SlotRange large = slots_of_orders(groups, largest_tiny_order, max_block_size);
-  for_each_run(groups, largest_tiny_order, max_block_size, together,
-               [&](const SlotRange& range) { launch_setup_large(arguments, range, stream); });
+  for_each_setup_run(current_device(), scalar_of<C>, groups, largest_tiny_order, max_block_size,
+                     [&](const SlotRange& range) { launch_setup_large(arguments, range, stream); });
   if (large.count > 0) launch_setup_careful(arguments, large, stream);
 }
 
