@@ -54,7 +54,7 @@ def judge(records, r):
         if alone and r["n"] > 32:
             times = r["time_ms"] / alone["time_ms"]
             return f"{percent:.1f} %, {times:.2f}x the inversion", f"{REFRESH_TIMES}x", times <= REFRESH_TIMES
-        if given is None:
+        if given is None or r.get("partition"):
             return f"{percent:.1f} %", "", None
         return f"{percent:.1f} %, {given / ns(r):.1f}x Ginkgo", "5x", given / ns(r) >= 5
     if r.get("columns", 1) == 1 and "op" not in r and r["storage"] == "full":
