@@ -8,13 +8,22 @@
 
 namespace blockjacobi::kernels {
 
-/// The elements of a block: where they stand if all of them do, at one distance from row to row; else extracted to
-/// `place`, visible to the thread block.
+/// The elements of a block: where they stand if all of them do, at one distance from row to row; else at `place`.
+template <class C>
+__device__ SteppedRef<const C> place_of_block(const C* values, const detail::PositionMapView& map, offset_t slot,
+                                              const detail::MatrixRef<C>& place) {
+  const detail::MapSlot& own = map.slots[slot];
+  if (own.row_stride != 0) return {values + own.first_source, own.row_stride, 1};
+  return {place.data, 1, place.ld};
+}
+
+/// The same; extracts them to `place` where they stand there, visible to the thread block.
 template <class C>
 __device__ SteppedRef<const C> bring_block(const C* values, const detail::PositionMapView& map, offset_t slot,
                                            const detail::MatrixRef<C>& place) {
   const MapRange entries = range_of(map, slot);
-  if (entries.slot.row_stride != 0) return {values + entries.slot.first_source, entries.slot.row_stride, 1};
+  const SteppedRef<const C> elements = place_of_block(values, map, slot, place);
+  if (entries.slot.row_stride != 0) return elements;
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x), size = place.rows;
 #pragma unroll 4
   for (int e = thread; e < size * size; e += threads) place.data[e] = C{};
@@ -27,7 +36,7 @@ __device__ SteppedRef<const C> bring_block(const C* values, const detail::Positi
   else
     store_singles<8>(values, map.wide, entries, thread, threads, store);
   __syncthreads();
-  return {place.data, 1, place.ld};
+  return elements;
 }
 
 /// What a block with NaN or Inf gets.

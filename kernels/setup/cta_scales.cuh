@@ -137,6 +137,17 @@ struct CtaScales {
   };
   __device__ Row leave() const { return {inverse_sum[thread()], row, column[thread()] + Field::bias}; }
 
+  /// Adds what the other thread blocks of a cluster summed up.
+  template <class Cluster>
+  __device__ void add_from(const Cluster& cluster) const {
+    if (thread() >= n) return;
+    for (unsigned other = 0; other < cluster.num_blocks(); ++other) {
+      if (other == cluster.block_rank()) continue;
+      row_sum[thread()] += cluster.map_shared_rank(row_sum, other)[thread()];
+      inverse_sum[thread()] += cluster.map_shared_rank(inverse_sum, other)[thread()];
+    }
+  }
+
   __device__ Real norm() const { return largest_of_all(row_sum); }
   /// NaN if an element of A^-1 is not finite.
   __device__ Real norm_of_inverse() const { return largest_of_all(inverse_sum); }

@@ -2,6 +2,7 @@
 
 #include "kernels/scratch.hpp"
 #include "kernels/setup/careful_kernels.cuh"
+#include "kernels/setup/cluster_kernel.cuh"
 #include "kernels/setup/cta_kernels.cuh"
 #include "kernels/setup/launch.hpp"
 #include "kernels/setup/launch_runs.hpp"
@@ -67,9 +68,28 @@ constexpr GaussJordanPlace place_of(SetupDesign design) {
                                                : GaussJordanPlace::streamed;
 }
 
+/// By a cluster for each of few blocks; returns whether the device has room for that.
+template <class C>
+bool launch_setup_clusters(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  constexpr int width = gauss_jordan_width(scalar_of<C>);
+  using Elimination = ClusterGaussJordan<C, width>;
+  const int n = range.largest;
+  if (range.smallest < least_cluster_order) return false;
+  for (const ClusterPolicy& policy : cluster_policies) {
+    if (range.count > policy.matrices || (policy.turns > 1 && n <= largest_one_turn_order)) continue;
+    const int ctas = std::min(policy.ctas, Elimination::panels(n));
+    if (launch_clusters(setup_cluster_kernel<C, width>, "setup", n, range.count, ctas, policy.turns,
+                        CtaScales<C>::bytes(n) + Elimination::bytes(n, ctas), stream, arguments, range.first))
+      return true;
+  }
+  return false;
+}
+
 /// Orders above largest_tiny_order that share a policy.
 template <class C>
 void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  if constexpr (!detail::Arithmetic<C>::is_complex)
+    if (launch_setup_clusters(arguments, range, stream)) return;
   with_large_policy<setup_policy, scalar_of<C>>(range.largest, "setup", [&]<SetupPolicy policy>() {
     constexpr int width = gauss_jordan_width(scalar_of<C>), threads = 32 * policy.warps;
     constexpr GaussJordanPlace place = place_of(policy.design);

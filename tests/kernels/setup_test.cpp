@@ -59,6 +59,12 @@ TYPED_TEST(SetupTest, LargeOrdersWithWords) {
     expect_inverses<TypeParam>({33, 41, 48, 49, 56, 57, 64, 65, 80, 81, 96, 97, 128, 129, 200}, words);
 }
 
+/// Too many for clusters of thread blocks, by which few blocks of such orders are inverted.
+TYPED_TEST(SetupTest, ManyLargeBlocks) {
+  for (const index_t n : {97, 130})
+    for (const Words words : {Words::none, Words::wide}) expect_inverses<TypeParam>(std::vector<index_t>(70, n), words);
+}
+
 TYPED_TEST(SetupTest, MixedOrdersOutOfSequence) {
   expect_inverses<TypeParam>({17, 1, 40, 3, 3, 32, 8, 1, 64, 2, 16, 31, 5, 33, 9, 4, 15, 7, 1, 12});
 }
