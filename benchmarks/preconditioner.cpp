@@ -1,5 +1,5 @@
 /// The block-Jacobi preconditioner on the GPU, as records in JSON: products with the inverses in every storage, numeric
-/// set-up from CSR, detection of blocks, construction from a stencil.
+/// set-up from CSR beside the inversion of the same blocks alone, detection of blocks, construction from a stencil.
 ///
 ///   preconditioner OUT.json [--operations gemv,storage,transposed,columns,mixed,refresh,detect,construct]
 ///                  [--scalars sdcz] [--orders 1-32,33,40,...] [--complex-orders ...] [--storage-orders ...]
@@ -25,7 +25,7 @@ using namespace bench;
 
 struct Options {
   std::string out, orders = "1-32,33,40,48,64,77,96,128,160,190,256,333,512", complex_orders = "4,8,16,24,32,64,128";
-  std::string some_orders = "8,12,16,24,32,64,128,256", refresh_orders = "8,16,32";
+  std::string some_orders = "8,12,16,24,32,64,128,256", refresh_orders = "8,16,32,33,48,64,96,128,190,256,512";
   std::string scalars = "sdcz";
   std::vector<std::string> operations{"gemv",  "storage", "transposed", "columns",
                                       "mixed", "refresh", "detect",     "construct"};
@@ -68,11 +68,8 @@ void run(const Options& options, Device& device, Report& report) {
     for (const ApplyCase& c : cases) report.add(measure_apply<T>(device, c, memory, options.gigabytes));
   }
   if (options.has("refresh") && !blockjacobi::is_complex<T>)
-    for (const int n : parse_orders(options.refresh_orders)) {
-      Measurement m = measure_setup<T>(device, n, options.gigabytes);
-      m.operation = "refresh";
-      report.add(m);
-    }
+    for (const int n : parse_orders(options.refresh_orders))
+      for (const Measurement& m : measure_refresh_and_inverse<T>(device, n, options.gigabytes)) report.add(m);
 }
 
 void run_construct(const Options& options, Device& device, Report& report) {
@@ -100,7 +97,8 @@ int main(int argc, char** argv) {
   app.add_option("--complex-orders", options.complex_orders, "orders of gemv in c and z")->capture_default_str();
   app.add_option("--some-orders", options.some_orders, "orders of storage, transposed and columns")
       ->capture_default_str();
-  app.add_option("--refresh-orders", options.refresh_orders, "orders of refresh")->capture_default_str();
+  app.add_option("--refresh-orders", options.refresh_orders, "orders of refresh, and of the inversion alone")
+      ->capture_default_str();
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
   app.add_flag("--parts", options.parts, "prints what the parts of a construction take");
   app.add_flag("--fresh-memory", options.fresh_memory, "freed memory leaves the pool between constructions");

@@ -181,6 +181,19 @@ std::vector<T> random_values(std::size_t count) {
   return values;
 }
 
+/// Random matrices of that order in row-major order, far from singular in single precision too: large elements stand on
+/// a shifted diagonal, so that rows move.
+template <class T>
+std::vector<T> random_regular(int order) {
+  const auto n = static_cast<std::size_t>(order);
+  const std::size_t count = std::max<std::size_t>(1, (1 << 22) / (n * n));
+  std::vector<T> values = random_values<T>(count * n * n);
+  const auto large = static_cast<blockjacobi::real_t<T>>(0.75 * std::sqrt(order));
+  for (std::size_t k = 0; k < count; ++k)
+    for (std::size_t i = 0; i < n; ++i) values[(k * n + i) * n + (i + n / 3 + 1) % n] += large;
+  return values;
+}
+
 /// Hermitian matrices of order n back to back, random but for 2 N on the diagonal.
 template <class T>
 std::vector<T> random_positive_definite(int order) {

@@ -76,9 +76,9 @@ class BLOCKJACOBI_EXPORT BlockPartition {
     return detect(matrix, DetectOptions{.max_size = max_size});
   }
 
-  /// The same for a view on the host or on the backend's device, where the pattern is trusted and stays: neighbouring
+  /// The same for a view on the host or on the backend's device, where the pattern is validated and stays: neighbouring
   /// rows are compared and blocks are merged in parallel with scratch of about rows / 2 bytes, and the offsets come to
-  /// the host. Waits.
+  /// the host when they are asked for. Waits. Throws InvalidArgument as above, naming the row.
   template <Scalar T, Offset O>
   [[nodiscard]] static BlockPartition detect(const Backend& backend, const CsrView<T, O>& matrix,
                                              index_t max_size = 32);

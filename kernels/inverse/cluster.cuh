@@ -18,6 +18,7 @@ namespace blockjacobi::kernels {
 template <class C, int W>
 struct ClusterGaussJordan : GaussJordanSteps<C, W, largest_order / 32> {
   using Base = GaussJordanSteps<C, W, largest_order / 32>;
+  using Panel = GaussJordanPanel<C, W, largest_order / 32>;
   using typename Base::Layout;
   using typename Base::Outcome;
   using typename Base::Product;
@@ -38,7 +39,8 @@ struct ClusterGaussJordan : GaussJordanSteps<C, W, largest_order / 32> {
         rank(static_cast<int>(cooperative_groups::this_cluster().block_rank())) {}
 
   /// `target` may be `source`; it is undefined if the outcome is not regular. Uniform in the cluster.
-  __device__ Outcome run(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target) const {
+  template <class Source, class Passage = Unchanged>
+  __device__ Outcome run(const Source& source, const detail::MatrixRef<C>& target, const Passage& passage = {}) const {
     const int all = panels(n), own = (all - rank + ctas - 1) / ctas;
     ClusterGaussJordan here = *this;
     start();
@@ -50,6 +52,12 @@ struct ClusterGaussJordan : GaussJordanSteps<C, W, largest_order / 32> {
     __pipeline_wait_prior(0);
     arrive();
     wait();  // from here on the target may be written
+    if constexpr (Passage::changes) {
+      for (int i = 0; i < own && thread() < n; ++i) {
+        const int first = (rank + i * ctas) * outer;
+        passage.arrive(parking(i) + thread(), layout.ld, first, min(outer, n - first));
+      }
+    }
     int info = 0;
 #pragma unroll 1
     for (int k = -1; k < all; ++k) {
@@ -79,7 +87,7 @@ struct ClusterGaussJordan : GaussJordanSteps<C, W, largest_order / 32> {
     if (info != 0) return {max(info, 0), false};
     for (int i = 0; i < own; ++i) {
       here.panel = parking(i);
-      here.store_rows(target, (rank + i * ctas) * outer);
+      here.store_rows(target, (rank + i * ctas) * outer, passage);
     }
     return {0, true};
   }

@@ -27,7 +27,6 @@ struct CtaGaussJordan {
   using Panel = GaussJordanPanel<C, W, MostWarps>;
   using Outcome = typename Panel::Outcome;
   using Matrix = detail::MatrixRef<C>;
-  using Source = detail::MatrixRef<const C>;
 
   unsigned char* shared;
   int n;
@@ -37,21 +36,16 @@ struct CtaGaussJordan {
     return Panel::bytes(n, layout);
   }
 
-  /// `target` may be `source`; it is undefined if the outcome is not regular. Uniform in the thread block.
-  __device__ Outcome run(const Source& source, const Matrix& target) const {
-    return layout.panel_columns < n ? run_in<GaussJordanPlace::streamed>(source, target)
-                                    : run_in<GaussJordanPlace::whole>(source, target);
-  }
-
-  /// The same, for a matrix in a place that is known in advance.
-  template <GaussJordanPlace Place>
-  __device__ Outcome run_in(const Source& source, const Matrix& target) const {
+  /// `target` may be `source`, a MatrixRef or SteppedRef; it is undefined if the outcome is not regular. Uniform in the
+  /// thread block.
+  template <GaussJordanPlace Place, class Source, class Passage = Unchanged>
+  __device__ Outcome run_in(const Source& source, const Matrix& target, const Passage& passage = {}) const {
     if constexpr (Place == GaussJordanPlace::whole)
-      return WholeGaussJordan<C, W, MostWarps>(shared, n, layout).run(source, target);
+      return WholeGaussJordan<C, W, MostWarps>(shared, n, layout).run(source, target, passage);
     else if constexpr (Place == GaussJordanPlace::resident)
-      return ResidentGaussJordan<C, W, MostWarps>(shared, n, layout).run(source, target);
+      return ResidentGaussJordan<C, W, MostWarps>(shared, n, layout).run(source, target, passage);
     else
-      return StreamedGaussJordan<C, W, MostWarps>(shared, n, layout).run(source, target);
+      return StreamedGaussJordan<C, W, MostWarps>(shared, n, layout).run(source, target, passage);
   }
 };
 

@@ -4,10 +4,30 @@
 #include "kernels/collectives/copy_async.cuh"
 #include "kernels/collectives/panel.cuh"
 #include "kernels/collectives/rows.cuh"
+#include "kernels/collectives/stepped_ref.cuh"
 #include "kernels/collectives/team.cuh"
 #include "kernels/inverse/cta_layout.cuh"
 
 namespace blockjacobi::kernels {
+
+/// What happens to elements on their way into an elimination and out of it: nothing. One that changes them (`changes`)
+/// has
+///   arrive(tile, first): the columns from `first` on of a matrix have come to the tile of this warp, which has rows;
+///   arrive(row, ld, first, width): the same of the thread's row in shared memory;
+///   leave(): for the thread's row of the inverse, the function of (column, element) whose value is stored, and end().
+struct Unchanged {
+  static constexpr bool changes = false;
+  template <class... Any>
+  __device__ void arrive(Any&&...) const {}
+  struct Row {
+    template <class C>
+    __device__ C operator()(int, C x) const {
+      return x;
+    }
+    __device__ void end() const {}
+  };
+  __device__ Row leave() const { return {}; }
+};
 
 /// The panel at work of CtaGaussJordan in shared memory, what became of rows and columns so far, and the elimination
 /// of the panel by the thread block.
@@ -112,8 +132,22 @@ struct GaussJordanPanel {
     for (int c = copied; c < outer; ++c) at(thread(), c) = C{};
   }
 
+  /// The same of `columns` columns, in whose order elements may stand row by row too: 8 rows and 4 columns at once.
+  __device__ void load_panel(const SteppedRef<const C>& a, int first, int columns = outer) const {
+    for (int i = 8 * warp() + lane() / 4; i < layout.rows; i += 8 * warps()) {
+      const C* const from = &a(i, first);
+#pragma unroll 8
+      for (int c = lane() % 4; c < columns; c += 4)
+        if (i < n && first + c < n)
+          copy_async(&at(i, c), from + c * a.column_step);
+        else
+          at(i, c) = C{};
+    }
+  }
+
   /// Columns first..first + outer - 1 of `from`, those behind the matrix zero.
-  __device__ void load_tile(Product& tile, const detail::MatrixRef<const C>& from, int first) const {
+  template <class Source>
+  __device__ void load_tile(Product& tile, const Source& from, int first) const {
     const int rows = tile_rows();
 #pragma unroll
     for (int c = 0; c < Product::groups; ++c)
@@ -121,9 +155,10 @@ struct GaussJordanPanel {
       for (int v = 0; v < 2; ++v) {
         const int l = first + Product::column(c, v);
         const bool exists = l < n;
-        const C* const column = column_of(from, state[min(l, n - 1)].place) + top_row();
+        const C* const column = column_of(from, state[min(l, n - 1)].place) + top_row() * row_step(from);
 #pragma unroll
-        for (int t = 0; t < Product::rows; ++t) tile.set(t, c, v, t < rows && exists ? column[8 * t] : C{});
+        for (int t = 0; t < Product::rows; ++t)
+          tile.set(t, c, v, t < rows && exists ? column[8 * t * row_step(from)] : C{});
       }
   }
 
@@ -142,10 +177,10 @@ struct GaussJordanPanel {
     __syncwarp();
   }
 
-  /// Row i of the panel, its column c to column place(c). Some elements are read before any is stored: the compiler
-  /// does not know that loads from shared memory need not wait for stores to global memory.
-  template <class Place>
-  __device__ void store_row(const detail::MatrixRef<C>& to, int width, int i, Place place) const {
+  /// Row i of the panel, leaving(c, place(c), x) of its column c to column place(c). Some elements are read before any
+  /// is stored: the compiler does not know that loads from shared memory need not wait for stores to global memory.
+  template <class Place, class Leaving>
+  __device__ void store_row(const detail::MatrixRef<C>& to, int width, int i, Place place, Leaving leaving) const {
     constexpr int batch = 8;
 #pragma unroll 1
     for (int c = 0; c < width; c += batch) {
@@ -159,15 +194,24 @@ struct GaussJordanPanel {
       }
 #pragma unroll
       for (int u = 0; u < batch; ++u)
-        if (c + u < width) column_of(to, column[u])[thread()] = x[u];
+        if (c + u < width) column_of(to, column[u])[thread()] = leaving(c + u, column[u], x[u]);
     }
   }
 
-  /// The panel of steps from `first` on to its columns and rows of the inverse.
-  __device__ void store_rows(const detail::MatrixRef<C>& to, int first) const {
-    if (thread() < n)
-      store_row(to, min(outer, n - first), state[thread()].pivot_row,
-                [&](int c) { return state[first + c].pivot_row; });
+  /// The panel of `width` steps from `first` on to its columns and rows of the inverse.
+  template <class Passage>
+  __device__ void store_rows(const detail::MatrixRef<C>& to, int first, int width, const Passage& passage) const {
+    if (thread() < n) {
+      auto row = passage.leave();
+      store_row(
+          to, width, state[thread()].pivot_row, [&](int c) { return state[first + c].pivot_row; },
+          [&](int, int column, C x) { return row(column, x); });
+      row.end();
+    }
+  }
+  template <class Passage>
+  __device__ void store_rows(const detail::MatrixRef<C>& to, int first, const Passage& passage) const {
+    store_rows(to, first, min(outer, n - first), passage);
   }
 
   /// All steps of the panel, and a barrier; returns 0, or the step (1-based) whose pivot is exactly zero.

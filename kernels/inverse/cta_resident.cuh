@@ -16,7 +16,8 @@ struct ResidentGaussJordan : GaussJordanPanel<C, W, MostWarps> {
   using typename Base::Product;
   static constexpr int most_panels = 4;
 
-  __device__ Outcome run(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target) const {
+  template <class Source, class Passage>
+  __device__ Outcome run(const Source& source, const detail::MatrixRef<C>& target, const Passage& passage) const {
     const int panels = (n + outer - 1) / outer, parked = panels - 2, size = layout.ld * outer;
     ResidentGaussJordan here = *this;
     C* first_parked = panel + size;
@@ -24,11 +25,12 @@ struct ResidentGaussJordan : GaussJordanPanel<C, W, MostWarps> {
     // with these places the panel that is the next to be eliminated is always the first parked one
     const int in_registers = parked == 2 ? 2 : 1;
     Product tile;
+    const auto number = [&](int i) { return parked == 1 ? 2 : i == 0 ? 3 : 1; };
     start();
     here.load_panel(source, 0);
     for (int i = 0; i < parked; ++i) {
       here.panel = parking(i);
-      here.load_panel(source, (parked == 1 ? 2 : i == 0 ? 3 : 1) * outer);
+      here.load_panel(source, number(i) * outer);
     }
     here.panel = panel;
     __pipeline_commit();
@@ -36,6 +38,15 @@ struct ResidentGaussJordan : GaussJordanPanel<C, W, MostWarps> {
     load_tile(tile, source, in_registers * outer);
     __pipeline_wait_prior(0);
     __syncthreads();
+    if constexpr (Passage::changes) {
+      const auto arrive = [&](C* at, int which) {
+        if (thread() < n) passage.arrive(at + thread(), layout.ld, which * outer, min(outer, n - which * outer));
+      };
+      arrive(panel, 0);
+      for (int i = 0; i < parked; ++i) arrive(parking(i), number(i));
+      __syncwarp();
+      if (has_rows()) passage.arrive(tile, in_registers * outer);
+    }
 #pragma unroll 1
     for (int first = 0; first < n; first += outer) {
       const int info = here.eliminate_panel(first, min(outer, n - first));
@@ -54,15 +65,15 @@ struct ResidentGaussJordan : GaussJordanPanel<C, W, MostWarps> {
         exchange(tile, here.panel);
       __syncthreads();
     }
-    here.store_rows(target, (panels - 1) * outer);
+    here.store_rows(target, (panels - 1) * outer, passage);
     for (int i = 0; i < parked; ++i) {
       here.panel = parking(i);
-      here.store_rows(target, i * outer);
+      here.store_rows(target, i * outer, passage);
     }
     __syncthreads();
     here.put(tile, false);
     __syncthreads();
-    here.store_rows(target, parked * outer);
+    here.store_rows(target, parked * outer, passage);
     return {0, true};
   }
 

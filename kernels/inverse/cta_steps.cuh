@@ -70,8 +70,15 @@ struct GaussJordanSteps : GaussJordanPanel<C, W, MostWarps> {
   }
 
   /// The panel in shared memory to its columns.
-  __device__ void store_panel(const detail::MatrixRef<C>& to, int first, int width) const {
-    if (thread() < n) store_row(to, width, thread(), [&](int c) { return state[first + c].place; });
+  template <class Passage = Unchanged>
+  __device__ void store_panel(const detail::MatrixRef<C>& to, int first, int width, const Passage& passage = {}) const {
+    if (thread() < n) {
+      auto row = passage.leave();
+      store_row(
+          to, width, thread(), [&](int c) { return state[first + c].place; },
+          [&](int c, int, C x) { return row(state[first + c].pivot_row, x); });
+      row.end();
+    }
   }
 
  protected:

@@ -15,9 +15,11 @@ struct StreamedGaussJordan : GaussJordanSteps<C, W, MostWarps> {
   using typename Base::Outcome;
   using typename Base::Product;
 
-  __device__ Outcome run(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target) const {
+  template <class Source, class Passage>
+  __device__ Outcome run(const Source& source, const detail::MatrixRef<C>& target, const Passage& passage) const {
     const bool in_place = source.data == target.data;
     const detail::MatrixRef<const C> transformed{target.data, n, n, target.ld};
+    const Source to_be_finished(transformed);
     start();
     const int panels = (n + outer - 1) / outer;
     __syncthreads();
@@ -25,7 +27,7 @@ struct StreamedGaussJordan : GaussJordanSteps<C, W, MostWarps> {
     constexpr bool ahead = std::is_same_v<C, double>;
     Product tile;
     const auto load = [&](int turn) {
-      load_tile(tile, turn < panels ? source : transformed, (turn < panels ? turn : turn - panels) * outer);
+      load_tile(tile, turn < panels ? source : to_be_finished, (turn < panels ? turn : turn - panels) * outer);
     };
     if (ahead) load(0);
 #pragma unroll 1
@@ -33,6 +35,7 @@ struct StreamedGaussJordan : GaussJordanSteps<C, W, MostWarps> {
       const bool final = turn >= panels;
       const int first = (final ? turn - panels : turn) * outer, width = min(outer, n - first);
       if (!ahead) load(turn);
+      if (Passage::changes && !final && has_rows()) passage.arrive(tile, first);
       apply(tile, transformed, final ? first + width : 0, final ? n : first);
       __syncthreads();
       put(tile, final);
@@ -43,7 +46,10 @@ struct StreamedGaussJordan : GaussJordanSteps<C, W, MostWarps> {
       }
       __syncthreads();
       if (ahead && turn + 1 < 2 * panels) load(turn + 1);
-      store_panel(target, first, width);
+      if (Passage::changes && final)
+        store_panel(target, first, width, passage);
+      else
+        store_panel(target, first, width);
       __syncthreads();
     }
     if (in_place)
@@ -55,6 +61,7 @@ struct StreamedGaussJordan : GaussJordanSteps<C, W, MostWarps> {
  private:
   using Base::apply;
   using Base::eliminate_panel;
+  using Base::has_rows;
   using Base::keys;
   using Base::layout;
   using Base::load_tile;

@@ -14,12 +14,17 @@ struct WholeGaussJordan : GaussJordanPanel<C, W, MostWarps> {
   using Base::Base;
   using typename Base::Outcome;
 
-  __device__ Outcome run(const detail::MatrixRef<const C>& source, const detail::MatrixRef<C>& target) const {
+  template <class Source, class Passage>
+  __device__ Outcome run(const Source& source, const detail::MatrixRef<C>& target, const Passage& passage) const {
     start();
     load(source);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    if (thread() < n) passage.arrive(&at(thread(), 0), layout.ld, 0, n);
     const int info = eliminate_panel(0, n);
     if (info != 0 || keys.non_finite != 0) return {info, false};
-    write_permuted(target);
+    store_rows(target, 0, n, passage);
     return {0, true};
   }
 
@@ -29,11 +34,13 @@ struct WholeGaussJordan : GaussJordanPanel<C, W, MostWarps> {
   using Base::has_row;
   using Base::keys;
   using Base::layout;
+  using Base::load_panel;
   using Base::n;
   using Base::start;
-  using Base::state;
-  using Base::store_row;
+  using Base::store_rows;
   using Base::thread;
+
+  __device__ void load(const SteppedRef<const C>& a) const { load_panel(a, 0, layout.panel_columns); }
 
   /// The whole matrix; what is behind it in the panel is zero.
   __device__ void load(const detail::MatrixRef<const C>& a) const {
@@ -45,13 +52,6 @@ struct WholeGaussJordan : GaussJordanPanel<C, W, MostWarps> {
       for (int c = 0; c < copied; ++c, from += a.ld, to += layout.ld) copy_async(to, from);
       for (int c = copied; c < layout.panel_columns; ++c) at(thread(), c) = C{};
     }
-    __pipeline_commit();
-    __pipeline_wait_prior(0);
-    __syncthreads();
-  }
-
-  __device__ void write_permuted(const detail::MatrixRef<C>& x) const {
-    if (thread() < n) store_row(x, n, state[thread()].pivot_row, [&](int c) { return state[c].pivot_row; });
   }
 };
 

@@ -187,22 +187,6 @@ struct CtaBlock {
     return __syncthreads_and(all_finite) != 0;
   }
 
-  /// Equilibrates and inverts a finite block, which `invert` does; it returns as CtaGaussJordan::run(), and serves()
-  /// tells afterwards whether the equilibration was good enough. What is refused may be a regular block that
-  /// setup_careful_kernel() inverts.
-  template <class Invert, class Serves>
-  __device__ Outcome<R> solve(Invert invert, Serves serves) const {
-    equilibrate();
-    const R norm = infinity_norm();
-    const auto outcome = invert();
-    if (outcome.info != 0) return {outcome.info, R(0)};
-    const bool regular = outcome.regular && serves();
-    const R rcond = regular ? reciprocal_condition(norm, infinity_norm()) : R(0);
-    const bool finite = regular && undo_scaling();
-    const bool accepted = finite && rcond >= detail::singular_threshold<R>(n());
-    return {accepted ? 0 : detail::info_ill_conditioned(n()), rcond};
-  }
-
   __device__ void set_diagonal(detail::Fallback fallback) const {
     __syncthreads();
     clear();

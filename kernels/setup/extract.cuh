@@ -52,6 +52,28 @@ __device__ void copy_singles(const C* values, const Word* words, const MapRange&
   }
 }
 
+/// store(i, j, value) for all words, `in_flight` of them at a time. No element has two entries.
+template <int in_flight, class C, class Word, class Store>
+__device__ void store_singles(const C* values, const Word* words, const MapRange& range, int rank, int size,
+                              Store store) {
+  const Word* const own = words + range.slot.begin;
+  const auto count = static_cast<int>(range.end - range.slot.begin);
+#pragma unroll 1
+  for (int first = rank; first < count; first += in_flight * size) {
+    Word word[in_flight];
+    C value[in_flight];
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) word[u] = own[min(first + u * size, count - 1)];
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) value[u] = values[detail::map_entry(word[u], range.slot).source];
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) {
+      const detail::MapEntry entry = detail::map_entry(word[u], range.slot);
+      if (first + u * size < count) store(entry.row, entry.column, value[u]);
+    }
+  }
+}
+
 /// Copies a block of order n whose rows stand at one distance, asynchronously, by `size` threads.
 template <int size, class C>
 __device__ void copy_rows(const C* values, const detail::MapSlot& slot, int n, int rank, C* tile, int ld) {

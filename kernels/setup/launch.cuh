@@ -2,8 +2,10 @@
 
 #include "kernels/scratch.hpp"
 #include "kernels/setup/careful_kernels.cuh"
+#include "kernels/setup/cluster_kernel.cuh"
 #include "kernels/setup/cta_kernels.cuh"
 #include "kernels/setup/launch.hpp"
+#include "kernels/setup/launch_runs.hpp"
 #include "kernels/setup/team_kernels.cuh"
 #include "kernels/setup/thread_kernels.cuh"
 #include "kernels/slots.hpp"
@@ -60,21 +62,46 @@ std::size_t allow_all_shared(Kernel* kernel) {
   return limit;
 }
 
+constexpr GaussJordanPlace place_of(SetupDesign design) {
+  return design == SetupDesign::cta_whole      ? GaussJordanPlace::whole
+         : design == SetupDesign::cta_resident ? GaussJordanPlace::resident
+                                               : GaussJordanPlace::streamed;
+}
+
+/// By a cluster for each of few blocks; returns whether the device has room for that.
+template <class C>
+bool launch_setup_clusters(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  constexpr int width = gauss_jordan_width(scalar_of<C>);
+  using Elimination = ClusterGaussJordan<C, width>;
+  const int n = range.largest;
+  if (range.smallest < least_cluster_order) return false;
+  for (const ClusterPolicy& policy : cluster_policies) {
+    if (range.count > policy.matrices || (policy.turns > 1 && n <= largest_one_turn_order)) continue;
+    const int ctas = std::min(policy.ctas, Elimination::panels(n));
+    if (launch_clusters(setup_cluster_kernel<C, width>, "setup", n, range.count, ctas, policy.turns,
+                        CtaScales<C>::bytes(n) + Elimination::bytes(n, ctas), stream, arguments, range.first))
+      return true;
+  }
+  return false;
+}
+
+/// Orders above largest_tiny_order that share a policy.
 template <class C>
 void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  constexpr int width = gauss_jordan_width(scalar_of<C>);
-  using Elimination = CtaGaussJordan<C, width>;
-  constexpr auto kernel = setup_cta_kernel<C, width>;
-  const std::size_t most = allow_all_shared(kernel);
-  const int n = range.largest, threads = Elimination::Layout::threads(n);
-  auto policy = Elimination::Layout::policy(n);
-  const auto bytes = [&] {
-    return aligned_bytes(cta_block_bytes<C>(n, 0)) + Elimination::bytes(n, Elimination::Layout::of(n, policy));
-  };
-  while (policy.stages > 1 && bytes() > most) --policy.stages;  // on devices with less shared memory
-  kernel<<<static_cast<unsigned>(range.count), static_cast<unsigned>(threads), bytes(), stream>>>(arguments,
-                                                                                                  range.first, policy);
-  check_launch("setup");
+  if constexpr (!detail::Arithmetic<C>::is_complex)
+    if (launch_setup_clusters(arguments, range, stream)) return;
+  with_large_policy<setup_policy, scalar_of<C>>(range.largest, "setup", [&]<SetupPolicy policy>() {
+    constexpr int width = gauss_jordan_width(scalar_of<C>), threads = 32 * policy.warps;
+    constexpr GaussJordanPlace place = place_of(policy.design);
+    using Elimination = CtaGaussJordan<C, width, policy.warps>;
+    const int n = range.largest;
+    GaussJordanPolicy own{place, policy.stages};
+    const std::size_t most = current_device().shared_bytes;
+    const auto bytes = [&] { return CtaScales<C>::bytes(n) + Elimination::bytes(n, Elimination::Layout::of(n, own)); };
+    while (own.stages > 1 && bytes() > most) --own.stages;  // on devices with less shared memory
+    launch_ctas(setup_cta_kernel<C, width, place, threads, policy.per_multiprocessor>, "setup", n, range.count, bytes(),
+                stream, arguments, range.first, own);
+  });
 }
 
 /// Columns that a thread block eliminates together with so many bytes of shared memory.
@@ -108,16 +135,17 @@ void launch_setup_careful_tiny(const SetupArguments<C>& arguments, const SlotRan
   check_launch("setup");
 }
 
+/// Blocks that are left undecided go to a second kernel.
 template <class C>
 void setup_blocks(const SetupArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream) {
   check(cudaMemsetAsync(arguments.defects, 0, 2 * sizeof(int), stream), "cudaMemsetAsync(defects)");
-  for_each_class(groups, 0, tiny_setup_bounds,
-                 [&](const SlotRange& range) { launch_setup_tiny(arguments, range, stream); });
   const SlotRange tiny = slots_of_orders(groups, 0, largest_tiny_order);
+  for_each_setup_run(current_device(), scalar_of<C>, groups, 0, largest_tiny_order,
+                     [&](const SlotRange& range) { launch_setup_tiny(arguments, range, stream); });
   if (tiny.count > 0) launch_setup_careful_tiny(arguments, tiny, stream);
-  for_each_class(groups, largest_tiny_order, large_setup_bounds,
-                 [&](const SlotRange& range) { launch_setup_large(arguments, range, stream); });
   const SlotRange large = slots_of_orders(groups, largest_tiny_order, max_block_size);
+  for_each_setup_run(current_device(), scalar_of<C>, groups, largest_tiny_order, max_block_size,
+                     [&](const SlotRange& range) { launch_setup_large(arguments, range, stream); });
   if (large.count > 0) launch_setup_careful(arguments, large, stream);
 }
 

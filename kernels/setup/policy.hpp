@@ -9,13 +9,15 @@
 namespace blockjacobi::kernels {
 
 enum class SetupDesign {
-  thread,  ///< a block a thread; the warp extracts and stores them
-  team,    ///< a block a team
-  cta,     ///< a block a thread block, in its place in global memory
+  thread,        ///< a block a thread; the warp extracts and stores them
+  team,          ///< a block a team
+  cta_whole,     ///< a block a thread block, as InverseDesign::cta_whole
+  cta_resident,  ///< as InverseDesign::cta_resident
+  cta_streamed,  ///< as InverseDesign::cta_streamed
 };
 
 constexpr const char* name(SetupDesign design) {
-  constexpr const char* names[] = {"thread", "team", "cta"};
+  constexpr const char* names[] = {"thread", "team", "cta_whole", "cta_resident", "cta_streamed"};
   return names[static_cast<int>(design)];
 }
 
@@ -23,7 +25,7 @@ struct SetupPolicy {
   SetupDesign design;
   int lanes = 0;               ///< of a team
   int rows = 0;                ///< in the registers of a lane
-  int warps = 0;               ///< of a thread block; of SetupDesign::cta at most
+  int warps = 0;               ///< of a thread block; of cta_* at most
   int per_multiprocessor = 0;  ///< thread blocks that it shall hold
   int stages = 0;              ///< pieces of a panel that each warp has under way from global memory
   bool alone = false;          ///< a kernel of its own where all blocks of a launch have the order
@@ -69,8 +71,16 @@ constexpr TeamShape setup_team(ScalarType scalar, int n) {
   return team_shape(scalar, n);
 }
 
-constexpr SetupPolicy setup_policy(Device, ScalarType scalar, int n) {
-  if (n > largest_tiny_order) return {SetupDesign::cta, 0, 0, largest_order / 32, 1, gauss_jordan_stages(n)};
+/// Above largest_tiny_order as the inverse of packed matrices.
+constexpr SetupPolicy large_setup_policy(const InversePolicy& inverse) {
+  const SetupDesign design = inverse.design == InverseDesign::cta_whole      ? SetupDesign::cta_whole
+                             : inverse.design == InverseDesign::cta_resident ? SetupDesign::cta_resident
+                                                                             : SetupDesign::cta_streamed;
+  return {design, 0, 0, inverse.warps, inverse.per_multiprocessor, inverse.stages};
+}
+
+constexpr SetupPolicy setup_policy(Device device, ScalarType scalar, int n) {
+  if (n > largest_tiny_order) return large_setup_policy(inverse_policy(device, scalar, n));
   const bool alone = is_setup_alone(scalar, n);
   if (n <= largest_setup_by_thread)
     return {
@@ -79,10 +89,26 @@ constexpr SetupPolicy setup_policy(Device, ScalarType scalar, int n) {
   return {SetupDesign::team, team.lanes, team.rows, team.warps, setup_warps(scalar, n) / team.warps, 0, alone};
 }
 
-/// Orders up to these bounds share a launch: each of the tiny ones has a kernel.
-inline constexpr int tiny_setup_bounds[] = {4, 8, 12, 16, 20, 24, 28, 32};
-/// And with it the shared memory of the largest among them.
-inline constexpr int large_setup_bounds[] = {48, 64, 96, 128, 192, 256, 384, 512};
+/// Whether blocks of one order are worth a launch of their own beside others of their class: what the kernel of the
+/// order, or shared memory and threads for it alone, save then is more than a launch costs.
+constexpr bool is_setup_apart(ScalarType scalar, int n, offset_t count) {
+  if (n > largest_tiny_order) return count >= compiled_device.multiprocessors;
+  return is_setup_alone(scalar, n) && count * n * n >= 1 << 18;
+}
+/// Other large orders up to these bounds share a launch, and with it the shared memory of the largest among them, if
+/// they have the same policy.
+inline constexpr int large_setup_bounds[] = {48, 64, 96, 128, 192, 256, 384, largest_order};
+constexpr int large_setup_bound(int n) {
+  int k = 0;
+  while (large_setup_bounds[k] < n) ++k;
+  return large_setup_bounds[k];
+}
+/// Whether blocks of the orders n and m > n, if they are few, share a launch.
+constexpr bool share_setup(Device device, ScalarType scalar, int n, int m) {
+  if (m <= largest_tiny_order) return tiny_class(n) == tiny_class(m);
+  return n > largest_tiny_order && large_setup_bound(n) == large_setup_bound(m) &&
+         setup_policy(device, scalar, n) == setup_policy(device, scalar, m);
+}
 
 /// Warps of a thread block, and most thread blocks, for the tiny blocks that the fast kernels leave undecided.
 inline constexpr int careful_tiny_warps = 4;

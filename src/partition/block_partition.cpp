@@ -1,6 +1,7 @@
 #include <blockjacobi/block_partition.hpp>
 
 #include "backend/backend_impl.hpp"
+#include "backend/host_pattern.hpp"
 #include "backend/require.hpp"
 #include "core/csr_pattern.hpp"
 #include "core/message.hpp"
@@ -63,7 +64,14 @@ std::vector<index_t> offsets_on_host(const CsrView<T, O>& matrix, const DetectOp
   return offsets;
 }
 
-/// The matrix lies in the memory of the backend.
+/// For a matrix on a device that may be wrong: the host has the words for it.
+template <Scalar T, Offset O>
+void require_valid_copy(const Backend& backend, const CsrView<T, O>& matrix) {
+  const detail::HostPattern<T, O> host("BlockPartition::detect", backend, matrix);
+  detail::require_valid("BlockPartition::detect", detail::pattern_of(host.view()));
+}
+
+/// The matrix lies in the memory of the backend. With Merge::coupled it may be wrong.
 template <Scalar T, Offset O>
 BlockPartition detect_in_backend(const Backend& backend, const CsrView<T, O>& matrix, const DetectOptions& o) {
   detail::PartitionOps& ops = backend.impl().partition_ops();
@@ -71,6 +79,7 @@ BlockPartition detect_in_backend(const Backend& backend, const CsrView<T, O>& ma
   if (o.merge != Merge::coupled) return ops.detect(backend, detail::pattern_of(matrix), rule);
   if (auto found = ops.detect_coupled(backend, untyped(matrix), scalar_type<T>, {rule, o.coupling}))
     return std::move(*found);
+  require_valid_copy(backend, matrix);
   const CsrMatrix<T> copy = SparseMatrix<T>::adopt(backend, matrix).to_host();
   const BlockPartition supervariables = ops.detect(backend, detail::pattern_of(matrix), rule);
   const auto offsets = supervariables.offsets();
@@ -156,6 +165,9 @@ BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O
                                           to_string(matrix.space), backend.description()));
   detail::require_arrays("BlockPartition::detect", matrix);
   require_matrix(matrix, options);
+  const bool is_inspected = options.merge == Merge::coupled;  // by the detection
+  if (!is_inspected && !backend.impl().partition_ops().inspect(detail::pattern_of(matrix)).is_valid)
+    require_valid_copy(backend, matrix);
   return detect_in_backend(backend, matrix, options);
 }
 

@@ -1,7 +1,10 @@
 #include "support/backends.hpp"
+#include "support/messages.hpp"
 #include "support/random.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <set>
 
 namespace blockjacobi::test {
@@ -149,6 +152,67 @@ TYPED_TEST(DetectOnBackend, ManyRows) {
   Rows diagonal(70000);
   for (std::size_t i = 0; i < diagonal.size(); ++i) diagonal[i] = {static_cast<index_t>(i)};
   expect_detected(backend, diagonal, {1, 31, 512});
+}
+
+/// A fault in the arrays of a tridiagonal matrix, and what the error says of it.
+template <Offset O>
+struct Fault {
+  std::string says;
+  std::function<void(std::vector<O>& offsets, std::vector<index_t>& columns)> make;
+};
+
+template <Offset O>
+void expect_faults_named(const Backend& backend, IndexBase base) {
+  constexpr index_t n = 5000;
+  const auto b = static_cast<index_t>(base);
+  std::vector<O> offsets{static_cast<O>(b)};
+  std::vector<index_t> columns;
+  for (index_t i = 0; i < n; ++i) {
+    for (index_t j = std::max(i - 1, 0); j <= std::min(i + 1, n - 1); ++j) columns.push_back(j + b);
+    offsets.push_back(static_cast<O>(columns.size()) + static_cast<O>(b));
+  }
+  const auto nnz = static_cast<offset_t>(columns.size());
+  const auto first_of = [&](index_t row) {
+    return static_cast<std::size_t>(offsets[static_cast<std::size_t>(row)] - b);
+  };
+  const std::vector<Fault<O>> faults{
+      {"row_offsets[0] is " + std::to_string(b + 1), [](auto& o, auto&) { ++o[0]; }},
+      {"row 4711 starts at offset", [](auto& o, auto&) { o[4712] = O(3); }},
+      {"row 0 starts at offset", [](auto& o, auto&) { o[1] = O(-7); }},
+      {"row_offsets[5000] is", [](auto& o, auto&) { o.back() = std::numeric_limits<O>::max(); }},
+      {"row_offsets[5000] is", [](auto& o, auto&) { --o.back(); }},
+      {"row 4999 holds column 1000000", [](auto&, auto& c) { c.back() = 1000000; }},
+      {"row 4711 holds column " + std::to_string(b + n), [&](auto&, auto& c) { c[first_of(4711)] = b + n; }},
+      {"row 17 holds column -2147483648", [&](auto&, auto& c) { c[first_of(17)] = -2147483647 - 1; }},
+      {"row 0 holds column " + std::to_string(b - 1), [&](auto&, auto& c) { c[0] = b - 1; }}};
+  const auto detect = [&](const std::vector<O>& own_offsets, const std::vector<index_t>& own_columns,
+                          const DetectOptions& options) {
+    const Array<O> o(backend, own_offsets);
+    const Array<index_t> c(backend, own_columns);
+    const Array<double> v(backend, std::vector<double>(own_columns.size(), 1.0));
+    return BlockPartition::detect(
+        backend, CsrView<double, O>{n, n, nnz, o.data(), c.data(), v.data(), base, backend.memory_space()}, options);
+  };
+  for (const Merge merge : {Merge::none, Merge::greedy, Merge::coupled}) {
+    const DetectOptions options{.max_size = 8, .merge = merge};
+    for (const Fault<O>& fault : faults) {
+      SCOPED_TRACE(fault.says + ", merge " + std::to_string(static_cast<int>(merge)));
+      std::vector<O> bad_offsets = offsets;
+      std::vector<index_t> bad_columns = columns;
+      fault.make(bad_offsets, bad_columns);
+      const std::string message = message_of([&] { static_cast<void>(detect(bad_offsets, bad_columns, options)); });
+      EXPECT_NE(message.find("BlockPartition::detect: "), std::string::npos) << message;
+      EXPECT_NE(message.find(fault.says), std::string::npos) << message;
+      backend.synchronize();  // and no error is left behind
+      EXPECT_EQ(detect(offsets, columns, options).rows(), n);
+    }
+  }
+}
+
+TYPED_TEST(DetectOnBackend, FaultsOfTheArraysAreNamed) {
+  const Backend backend = this->make_backend();
+  expect_faults_named<std::int32_t>(backend, IndexBase::one);
+  expect_faults_named<std::int64_t>(backend, IndexBase::zero);
 }
 
 TYPED_TEST(DetectOnBackend, LongRows) {

@@ -1,6 +1,7 @@
 #include "tests/kernels/blocks.hpp"
 
 #include <cmath>
+#include <tuple>
 
 namespace blockjacobi::test {
 namespace {
@@ -52,8 +53,34 @@ TYPED_TEST(SetupTest, LargeOrders) {
   expect_inverses<TypeParam>({48, 64, 65, 77, 96, 111, 112, 113, 127, 128, 160, 161, 190, 230, 235, 256, 333, 512});
 }
 
+/// Entries one by one, as of blocks whose rows have different lengths.
+TYPED_TEST(SetupTest, LargeOrdersWithWords) {
+  for (const Words words : {Words::narrow, Words::wide})
+    expect_inverses<TypeParam>({33, 41, 48, 49, 56, 57, 64, 65, 80, 81, 96, 97, 128, 129, 200}, words);
+}
+
+/// Too many for clusters of thread blocks, by which few blocks of such orders are inverted.
+TYPED_TEST(SetupTest, ManyLargeBlocks) {
+  for (const index_t n : {97, 130})
+    for (const Words words : {Words::none, Words::wide}) expect_inverses<TypeParam>(std::vector<index_t>(70, n), words);
+}
+
 TYPED_TEST(SetupTest, MixedOrdersOutOfSequence) {
   expect_inverses<TypeParam>({17, 1, 40, 3, 3, 32, 8, 1, 64, 2, 16, 31, 5, 33, 9, 4, 15, 7, 1, 12});
+}
+
+/// Many blocks of one order have a launch of their own, whatever stands beside them.
+TYPED_TEST(SetupTest, ManyBlocksBesideFewOfOtherOrders) {
+  for (const auto& [most, count, others] :
+       {std::tuple{index_t{8}, 4200u, std::vector<index_t>{5, 6, 7, 9}},
+        std::tuple{index_t{17}, 1000u, std::vector<index_t>{18, 19, 20, 20, 20}},
+        std::tuple{index_t{40}, 140u, std::vector<index_t>{33, 41, 48, 49, 50, 57, 64, 65, 66, 96, 97}}}) {
+    SCOPED_TRACE(most);
+    std::vector<index_t> sizes(count, most);
+    sizes.insert(sizes.end(), others.begin(), others.end());  // as the last blocks of a matrix
+    sizes.insert(sizes.begin() + 2, others.front());
+    expect_inverses<TypeParam>(sizes);
+  }
 }
 
 TYPED_TEST(SetupTest, RaggedCounts) {
@@ -305,7 +332,7 @@ Matrix<T> troubled(index_t n, int kind, unsigned seed) {
 
 TYPED_TEST(SetupTest, TroubledBlocksLeaveTheOthersAlone) {
   using T = TypeParam;
-  for (const index_t n : {1, 3, 4, 6, 8, 11, 16, 20, 27, 32}) {
+  for (const index_t n : {1, 3, 4, 6, 8, 11, 16, 20, 27, 32, 40, 64, 70, 100, 150}) {
     SCOPED_TRACE(n);
     constexpr index_t count = 97;
     const std::vector<index_t> sizes(count, n);

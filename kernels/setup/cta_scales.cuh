@@ -1,0 +1,185 @@
+#pragma once
+
+#include "core/shared/equilibration.hpp"
+#include "kernels/collectives/arithmetic.cuh"
+#include "kernels/collectives/cta_reduce.cuh"
+#include "kernels/collectives/stepped_ref.cuh"
+#include "kernels/setup/line_maxima.cuh"
+#include "kernels/setup/outcome.cuh"
+#include "kernels/setup/scale.cuh"
+
+#include <climits>
+#include <cstdint>
+
+namespace blockjacobi::kernels {
+
+/// The powers of two that equilibrate a block A of order n, for a thread block with a thread for each row: B = R A C,
+/// and A^-1 = C B^-1 R. As the Passage of an elimination (see Unchanged) it scales what arrives and what leaves, and
+/// sums up the moduli of the rows of B and B^-1 on the way, so that no other pass over the block is needed.
+///
+/// They serve if no product of one of a row and one of a column leaves the range, which makes every scaling one
+/// multiplication.
+template <class C>
+struct CtaScales {
+  using Real = detail::arithmetic_real_t<C>;
+  using Field = ExponentField<Real>;
+  static constexpr bool changes = true;
+
+  int n;
+  ReduceScratch<1, Real>& reals;
+  ReduceScratch<1, int>& integers;
+  Real* row_sum;               ///< of moduli, for rows of B
+  Real* inverse_sum;           ///< and of B^-1; NaN if an element of A^-1 is not finite
+  std::int16_t *row, *column;  ///< exponents
+
+  /// A whole number of warps' rows: what stands behind the block has the power 1.
+  __host__ __device__ static constexpr int rows(int n) { return (n + 31) / 32 * 32; }
+  __host__ __device__ static constexpr std::size_t bytes(int n) {
+    return sizeof(ReduceScratch<1, Real>) + sizeof(ReduceScratch<1, int>) +
+           static_cast<std::size_t>(rows(n)) * 2 * (sizeof(Real) + sizeof(std::int16_t));
+  }
+
+  __device__ CtaScales(unsigned char* shared, int order)
+      : n(order),
+        reals(*reinterpret_cast<ReduceScratch<1, Real>*>(shared)),
+        integers(*reinterpret_cast<ReduceScratch<1, int>*>(&reals + 1)),
+        row_sum(reinterpret_cast<Real*>(&integers + 1)),
+        inverse_sum(row_sum + rows(n)),
+        row(reinterpret_cast<std::int16_t*>(inverse_sum + rows(n))),
+        column(row + rows(n)) {}
+
+  enum class Found { serve, do_not_serve, non_finite };
+
+  /// Rows, then columns are brought near 1. Uniform in the thread block.
+  __device__ Found find(const SteppedRef<const C>& a) const {
+    for (int i = thread(); i < rows(n); i += static_cast<int>(blockDim.x)) {
+      row_sum[i] = inverse_sum[i] = 0;
+      if (i >= n) row[i] = column[i] = 0;
+    }
+    int widest = 0;
+    for_each_line_maximum(
+        a, a.row_step, a.column_step, n, [](int, C x) { return magnitude_word(x); },
+        [&](int i, unsigned word) {
+          const int exponent = exponent_of(word);
+          row[i] = static_cast<std::int16_t>(-exponent);
+          widest = max(widest, exponent == out_of_range ? out_of_range : abs(exponent));
+        });
+    const int widest_row = largest_of_all(widest);
+    if (widest_row == out_of_range && first_non_finite(a) != INT_MAX) return Found::non_finite;
+    if (!detail::are_ordinary_scales<Real>(widest_row, 0)) return Found::do_not_serve;
+    widest = 0;
+    for_each_line_maximum(
+        a, a.column_step, a.row_step, n,
+        [&](int i, C x) { return magnitude_word(scaled(x, power_from_field(Real(), row[i] + Field::bias))); },
+        [&](int j, unsigned word) {
+          const int exponent = exponent_of(word);
+          column[j] = static_cast<std::int16_t>(-exponent);
+          widest = max(widest, exponent == out_of_range ? out_of_range : -exponent);
+        });
+    return detail::are_ordinary_scales<Real>(widest_row, largest_of_all(widest)) ? Found::serve : Found::do_not_serve;
+  }
+
+  /// i + j n of the first element in column-major order that is NaN or Inf; INT_MAX if there is none.
+  __device__ int first_non_finite(const SteppedRef<const C>& a) const {
+    int first = INT_MAX;
+    for (int i = thread(); i < n; i += static_cast<int>(blockDim.x))
+      for (int j = 0; j < n; ++j)
+        if (!detail::finite(a(i, j))) first = min(first, i + j * n);
+    return cta_reduce(first, integers, [](int x, int y) { return x < y ? x : y; });
+  }
+
+  template <class Tile>
+  __device__ void arrive(Tile& tile, int first) const {
+    const int top = thread() / 32 * 32;
+#pragma unroll
+    for (int r = 0; r < Tile::rows; ++r) {
+      const int i = top + Tile::row(r), field = row[i] + ExponentField<double>::bias;
+      double sum = 0;
+#pragma unroll
+      for (int c = 0; c < Tile::groups; ++c)
+#pragma unroll
+        for (int v = 0; v < 2; ++v)
+          sum += scale(tile, r, c, v, power_from_field(double(), field + column[first + Tile::column(c, v)]));
+      sum += __shfl_xor_sync(full_warp, sum, 1);
+      sum += __shfl_xor_sync(full_warp, sum, 2);
+      if (thread() % 4 == 0) row_sum[i] += static_cast<Real>(sum);
+    }
+    __syncwarp();
+  }
+
+  __device__ void arrive(C* to, int ld, int first, int width) const {
+    const int field = row[thread()] + Field::bias;
+    Real sum = 0;
+#pragma unroll 8
+    for (int c = 0; c < width; ++c) {
+      C& x = to[c * ld];
+      x = scaled(x, power_from_field(Real(), field + column[first + c]));
+      sum += moderate_modulus(x);
+    }
+    row_sum[thread()] += sum;
+  }
+
+  /// Row i of A^-1 has the power of column i of A, its column j that of row j.
+  struct Row {
+    Real& result;
+    const std::int16_t* exponents;
+    int field;
+    Real sum = 0;
+    bool finite = true;
+
+    __device__ C operator()(int j, C x) {
+      sum += moderate_modulus(x);
+      const C unscaled = scaled(x, power_from_field(Real(), field + exponents[j]));
+      finite = finite && detail::finite(unscaled);
+      return unscaled;
+    }
+    __device__ void end() { result += finite ? sum : Real(0) / Real(0); }
+  };
+  __device__ Row leave() const { return {inverse_sum[thread()], row, column[thread()] + Field::bias}; }
+
+  /// Adds what the other thread blocks of a cluster summed up.
+  template <class Cluster>
+  __device__ void add_from(const Cluster& cluster) const {
+    if (thread() >= n) return;
+    for (unsigned other = 0; other < cluster.num_blocks(); ++other) {
+      if (other == cluster.block_rank()) continue;
+      row_sum[thread()] += cluster.map_shared_rank(row_sum, other)[thread()];
+      inverse_sum[thread()] += cluster.map_shared_rank(inverse_sum, other)[thread()];
+    }
+  }
+
+  __device__ Real norm() const { return largest_of_all(row_sum); }
+  /// NaN if an element of A^-1 is not finite.
+  __device__ Real norm_of_inverse() const { return largest_of_all(inverse_sum); }
+
+ private:
+  /// Of zero, of what has no full precision, of NaN and Inf.
+  static constexpr int out_of_range = 2048;
+
+  __device__ static int thread() { return static_cast<int>(threadIdx.x); }
+
+  __device__ static int exponent_of(unsigned word) {
+    const int field = static_cast<int>(word >> Field::shift);
+    return field > 0 && field < Field::top ? field - Field::bias : out_of_range;
+  }
+
+  /// Returns the modulus of the product.
+  template <class Tile>
+  __device__ static double scale(Tile& tile, int r, int c, int v, double power) {
+#pragma unroll
+    for (int part = 0; part < Tile::parts; ++part) tile.sum[part][r][c][v] *= power;
+    if constexpr (Tile::is_complex)
+      return static_cast<double>(moderate_modulus(tile.rounded(r, c, v)));
+    else
+      return fabs(tile.sum[0][r][c][v]);
+  }
+
+  __device__ int largest_of_all(int value) const {
+    return cta_reduce(value, integers, [](int x, int y) { return x > y ? x : y; });
+  }
+  __device__ Real largest_of_all(const Real* values) const {
+    return cta_reduce(thread() < n ? values[thread()] : Real(0), reals, LargerOrNan<Real>{});
+  }
+};
+
+}  // namespace blockjacobi::kernels
