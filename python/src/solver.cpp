@@ -1,6 +1,7 @@
 #include "solver.hpp"
 
 #include "block_jacobi.hpp"
+#include "two_level.hpp"
 
 #include <blockjacobi/solver.hpp>
 
@@ -34,14 +35,14 @@ constexpr std::array<std::pair<const char*, BasisPrecision>, 2> precisions{
 
 /// Solves the system in the numbering of the blocks.
 template <Scalar T, Offset O>
-SolveReport solve_renumbered(Solver<T> solver, const CsrView<T, O>& matrix, const NumberedBlockJacobi<T>& M,
-                             VectorView<const T> b, VectorView<T> x, const SolveOptions& options) {
-  const Permutation& permutation = *M.permutation();
+SolveReport solve_renumbered(Solver<T> solver, const Backend& backend, const CsrView<T, O>& matrix,
+                             const Permutation& permutation, const Preconditioner<T>& M, VectorView<const T> b,
+                             VectorView<T> x, const SolveOptions& options) {
   const PermutedMatrix<T> renumbered(matrix, permutation);
-  const LinearOperator<T> A(M.blocks().backend(), renumbered.view());
+  const LinearOperator<T> A(backend, renumbered.view());
   const std::vector<T> right = permutation.to_permuted(std::vector<T>(b.data, b.data + b.size));
   std::vector<T> left = permutation.to_permuted(std::vector<T>(x.data, x.data + x.size));
-  SolveReport report = solver(A, M.blocks(), right, left, options);
+  SolveReport report = solver(A, M, right, left, options);
   const std::vector<T> found = permutation.to_original(left);
   std::copy(found.begin(), found.end(), x.data);
   return report;
@@ -77,7 +78,9 @@ class Progress {
   std::exception_ptr error_;
 };
 
-SolveReport solve(const PythonBackend& backend, const SparseView& matrix, const PythonBlockJacobi* preconditioner,
+/// `Held` is what Python holds as the preconditioner.
+template <class Held>
+SolveReport solve(const PythonBackend& backend, const SparseView& matrix, const Held* preconditioner,
                   const nb::object& b, const nb::object& x, const std::string& method, double rtol, double atol,
                   const std::string& relative_to, index_t max_iterations, index_t restart, const std::string& basis,
                   double relaxation, double max_seconds, bool history, const nb::object& callback) {
@@ -110,10 +113,12 @@ SolveReport solve(const PythonBackend& backend, const SparseView& matrix, const 
       return backend.run(callers, [&] {
         if (preconditioner == nullptr)
           return solver(LinearOperator<T>(backend.value(), view), Preconditioner<T>(), from, to, options);
-        const std::shared_lock<std::shared_mutex> lock(preconditioner->lock());
-        const NumberedBlockJacobi<T>& M = preconditioner->held<T>();
-        if (M.permutation()) return solve_renumbered<T>(solver, view, M, from, to, options);
-        return solver(LinearOperator<T>(backend.value(), view), M.blocks(), from, to, options);
+        const auto lock = preconditioner->lock();
+        const auto& M = preconditioner->template held<T>();
+        if (M.permutation())
+          return solve_renumbered<T>(solver, backend.value(), view, *M.permutation(), M.preconditioner(), from, to,
+                                     options);
+        return solver(LinearOperator<T>(backend.value(), view), M.preconditioner(), from, to, options);
       });
     });
   });
@@ -121,13 +126,19 @@ SolveReport solve(const PythonBackend& backend, const SparseView& matrix, const 
   return report;
 }
 
+template <class Held>
+void bind_solve_with(nb::module_& module) {
+  module.def("solve", &solve<Held>, nb::arg("backend"), nb::arg("matrix"), nb::arg("preconditioner").none(),
+             nb::arg("b"), nb::arg("x"), nb::arg("method"), nb::arg("rtol"), nb::arg("atol"), nb::arg("relative_to"),
+             nb::arg("max_iterations"), nb::arg("restart"), nb::arg("basis"), nb::arg("relaxation"),
+             nb::arg("max_seconds"), nb::arg("history"), nb::arg("progress").none());
+}
+
 }  // namespace
 
 void bind_solver(nb::module_& module) {
-  module.def("solve", &solve, nb::arg("backend"), nb::arg("matrix"), nb::arg("preconditioner").none(), nb::arg("b"),
-             nb::arg("x"), nb::arg("method"), nb::arg("rtol"), nb::arg("atol"), nb::arg("relative_to"),
-             nb::arg("max_iterations"), nb::arg("restart"), nb::arg("basis"), nb::arg("relaxation"),
-             nb::arg("max_seconds"), nb::arg("history"), nb::arg("progress").none());
+  bind_solve_with<PythonBlockJacobi>(module);
+  bind_solve_with<PythonTwoLevel>(module);
 }
 
 }  // namespace blockjacobi::python
