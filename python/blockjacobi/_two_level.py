@@ -34,7 +34,8 @@ class TwoLevel(Operator):
         Of A's type, on the host, 1 <= k <= 512: vectors that A nearly maps to zero, such as the rigid body modes of
         elasticity. Not referred to afterwards. None takes ones, of BSR one vector for each unknown of a node.
     size : int
-        Order of E at most, k to 512; 0 takes the square root of the number of entries of A, at most 512.
+        Order of E at most, k to 4096; 0 takes the square root of the number of entries of A, at most 512 on the host and
+        2048 on CUDA.
     mode : str
         ``"additive"``: :math:`z = M^{-1} r + Q r`, for every solver. ``"adef2"``: :math:`y = M^{-1} r`,
         :math:`z = y + Q (r - A y)`, fewer iterations for a product with A more; for ``"cg"``, ``"fcg"`` and
@@ -55,7 +56,8 @@ class TwoLevel(Operator):
 
     Notes
     -----
-    If E is singular, as that of a floating body, its pseudo-inverse is there; ``report()`` tells.
+    If E is singular, as that of a floating body, its pseudo-inverse is there, above order 512 the inverse of a matrix
+    with a larger diagonal, kept in single precision; ``report()`` tells.
 
     Thread safety: every call waits for the others, since applications share vectors. Streams, the GIL, types and
     places of vectors are as with :class:`BlockJacobi`; there is no adjoint. Copying and pickling are refused.
@@ -79,14 +81,13 @@ class TwoLevel(Operator):
             raise InvalidArgument("TwoLevel: M has blocks and a backend: give none beside it")
         backend = _arrays.backend_for(matrix.values, backend) if M is None else M.backend
         view = matrix.view(backend)
-        if vectors is None and matrix.block is not None and matrix.block > 1:
-            vectors = numpy.tile(numpy.eye(matrix.block, dtype=view.dtype), (matrix.rows // matrix.block, 1))
-        elif vectors is not None and vectors.ndim == 1:
+        if vectors is not None and vectors.ndim == 1:
             vectors = vectors[:, None]
+        coarse = (vectors, matrix.block or 1, size, mode)
         if M is None:
-            self._held = _core.TwoLevel(backend, view, partition_of(A, matrix, blocks, backend), vectors, size, mode)
+            self._held = _core.TwoLevel(backend, view, partition_of(A, matrix, blocks, backend), *coarse)
         else:
-            self._held = _core.TwoLevel(view, M._held, vectors, size, mode)
+            self._held = _core.TwoLevel(view, M._held, *coarse)
         self._value_order = matrix.value_order
         super().__init__(numpy.dtype(self._held.dtype), (matrix.rows, matrix.cols))
 

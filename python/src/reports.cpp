@@ -159,9 +159,9 @@ void bind_coarse_level(nb::module_& module) {
               "Rows of blocks that no entry couples with others, to which the coarse level does nothing.")
       .def_ro("bytes", &TwoLevelReport::bytes, "In the backend's memory, beside blocks and matrix.")
       .def_ro("is_singular", &TwoLevelReport::is_singular,
-              "The coarse matrix is singular: its pseudo-inverse is there.")
+              "The coarse matrix is singular: its pseudo-inverse is there, or the inverse of another one near it.")
       .def_ro("is_finite", &TwoLevelReport::is_finite,
-              "The coarse matrix is without NaN and Inf; else its diagonal is there.")
+              "The coarse matrix is without NaN and Inf; else its diagonal or zero is there.")
       .def_ro("rcond", &TwoLevelReport::rcond, "Reciprocal condition of the equilibrated coarse matrix.")
       .def("__str__", [](const TwoLevelReport& self) { return to_text(self); })
       .def("__repr__", [](const TwoLevelReport& self) {

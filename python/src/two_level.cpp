@@ -27,6 +27,15 @@ std::vector<T> in_order(const MultiVectorView<const T>& vectors, std::span<const
   return permuted;
 }
 
+/// Ones for each unknown of a node, in another order, by columns.
+template <Scalar T>
+std::vector<T> ones_in_order(std::span<const index_t> order, index_t unknowns) {
+  std::vector<T> ones(order.size() * static_cast<std::size_t>(unknowns), T(0));
+  for (std::size_t k = 0; k < order.size(); ++k)
+    ones[k + static_cast<std::size_t>(order[k] % unknowns) * order.size()] = T(1);
+  return ones;
+}
+
 const SparseView& of_scalar(ScalarType scalar, const SparseView& matrix) {
   if (matrix.scalar() == scalar) return matrix;
   throw InvalidArgument(std::string("TwoLevel: A is of ") + numpy_name(matrix.scalar()) + ", M of " +
@@ -37,17 +46,18 @@ const SparseView& of_scalar(ScalarType scalar, const SparseView& matrix) {
 
 template <Scalar T>
 TwoLevel<T> NumberedTwoLevel<T>::make(const BlockPartition& blocks, const BlockJacobiOptions& options,
-                                      const std::optional<MultiVectorView<const T>>& vectors,
+                                      const std::optional<MultiVectorView<const T>>& vectors, index_t unknowns,
                                       const TwoLevelOptions& coarse) const {
   BlockJacobi<T> M(matrix_, blocks, options);
-  if (!vectors) return TwoLevel<T>(matrix_, std::move(M), coarse);
+  const bool of_matrix = !vectors && (!permutation_ || unknowns == 1);
+  if (of_matrix) return TwoLevel<T>(matrix_, std::move(M), coarse);
   if (!permutation_) return TwoLevel<T>(matrix_, std::move(M), *vectors, coarse);
-  const std::vector<T> permuted = in_order(*vectors, permutation_->order());
-  const auto ld = std::max<offset_t>(vectors->rows, 1);
-  return TwoLevel<T>(matrix_, std::move(M),
-                     MultiVectorView<const T>{permuted.data(), vectors->rows, vectors->cols, ld, Layout::column_major,
-                                              MemorySpace::host},
-                     coarse);
+  const auto order = permutation_->order();
+  const std::vector<T> permuted = vectors ? in_order(*vectors, order) : ones_in_order<T>(order, unknowns);
+  const MultiVectorView<const T> view{
+      permuted.data(),      matrix_.rows(),   vectors ? vectors->cols : unknowns, std::max<offset_t>(matrix_.rows(), 1),
+      Layout::column_major, MemorySpace::host};
+  return TwoLevel<T>(matrix_, std::move(M), view, coarse);
 }
 
 template <Scalar T>
@@ -93,8 +103,8 @@ template class NumberedTwoLevel<std::complex<float>>;
 template class NumberedTwoLevel<std::complex<double>>;
 
 PythonTwoLevel::PythonTwoLevel(const PythonBackend& backend, const SparseView& matrix, const PythonPartition& partition,
-                               const BlockJacobiOptions& options, const nb::object& vectors, index_t size,
-                               const std::string& mode)
+                               const BlockJacobiOptions& options, const nb::object& vectors, index_t unknowns,
+                               index_t size, const std::string& mode)
     : backend_(backend), partition_(partition), policy_(options.singular), scalar_(matrix.scalar()) {
   if (partition.permutation && !backend.on_host())
     throw InvalidArgument(
@@ -115,7 +125,8 @@ PythonTwoLevel::PythonTwoLevel(const PythonBackend& backend, const SparseView& m
       std::optional<MultiVectorView<const T>> of_vectors;
       if (columns) of_vectors = columns->multi_vector<const T>(view.rows, host);
       held_ = backend.run(matrix.streams(), [&] {
-        return std::make_unique<NumberedTwoLevel<T>>(backend.value(), view, partition, options, of_vectors, coarse);
+        return std::make_unique<NumberedTwoLevel<T>>(backend.value(), view, partition, options, of_vectors, unknowns,
+                                                     coarse);
       });
     });
   } catch (const SingularBlock&) {
@@ -125,13 +136,13 @@ PythonTwoLevel::PythonTwoLevel(const PythonBackend& backend, const SparseView& m
 }
 
 PythonTwoLevel::PythonTwoLevel(const SparseView& matrix, const PythonBlockJacobi& blocks, const nb::object& vectors,
-                               index_t size, const std::string& mode)
+                               index_t unknowns, index_t size, const std::string& mode)
     : PythonTwoLevel(blocks.backend(), of_scalar(blocks.scalar(), matrix), blocks.partition(), blocks.options(),
-                     vectors, size, mode) {}
+                     vectors, unknowns, size, mode) {}
 
 PythonTwoLevel::PythonTwoLevel(const PythonBackend& backend, const SparseView& matrix, const PythonPartition& partition,
-                               const nb::object& vectors, index_t size, const std::string& mode)
-    : PythonTwoLevel(backend, matrix, partition, BlockJacobiOptions{}, vectors, size, mode) {}
+                               const nb::object& vectors, index_t unknowns, index_t size, const std::string& mode)
+    : PythonTwoLevel(backend, matrix, partition, BlockJacobiOptions{}, vectors, unknowns, size, mode) {}
 
 template <class F>
 void PythonTwoLevel::map(const nb::object& r, const nb::object& z, const char* in_name, const char* out_name,
@@ -178,12 +189,14 @@ void PythonTwoLevel::refresh(const nb::object& values, bool check) {
 
 void bind_two_level(nb::module_& module) {
   nb::class_<PythonTwoLevel>(module, "TwoLevel", "What blockjacobi.TwoLevel holds.")
-      .def(nb::init<const SparseView&, const PythonBlockJacobi&, const nb::object&, index_t, const std::string&>(),
-           nb::arg("matrix"), nb::arg("blocks"), nb::arg("vectors").none(), nb::arg("size"), nb::arg("mode"))
-      .def(nb::init<const PythonBackend&, const SparseView&, const PythonPartition&, const nb::object&, index_t,
+      .def(nb::init<const SparseView&, const PythonBlockJacobi&, const nb::object&, index_t, index_t,
                     const std::string&>(),
-           nb::arg("backend"), nb::arg("matrix"), nb::arg("partition"), nb::arg("vectors").none(), nb::arg("size"),
+           nb::arg("matrix"), nb::arg("blocks"), nb::arg("vectors").none(), nb::arg("unknowns"), nb::arg("size"),
            nb::arg("mode"))
+      .def(nb::init<const PythonBackend&, const SparseView&, const PythonPartition&, const nb::object&, index_t,
+                    index_t, const std::string&>(),
+           nb::arg("backend"), nb::arg("matrix"), nb::arg("partition"), nb::arg("vectors").none(), nb::arg("unknowns"),
+           nb::arg("size"), nb::arg("mode"))
       .def("apply", &PythonTwoLevel::apply)
       .def("correct", &PythonTwoLevel::correct)
       .def("refresh", &PythonTwoLevel::refresh)

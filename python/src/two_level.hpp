@@ -17,16 +17,17 @@ namespace blockjacobi::python {
 template <Scalar T>
 class NumberedTwoLevel {
  public:
-  /// `vectors`, if given, has one row a row of the matrix, on the host; so has the matrix to be where the partition has
-  /// a numbering of its own.
+  /// `vectors`, if given, has one row a row of the matrix, on the host; else Z is of ones, for each of the `unknowns`
+  /// of a node. The matrix has to be on the host where the partition has a numbering of its own.
   template <Offset O>
   NumberedTwoLevel(const Backend& backend, const CsrView<T, O>& matrix, const PythonPartition& partition,
                    const BlockJacobiOptions& options, const std::optional<MultiVectorView<const T>>& vectors,
-                   const TwoLevelOptions& coarse)
+                   index_t unknowns, const TwoLevelOptions& coarse)
       : permutation_(partition.permutation),
         renumbered_(permutation_ ? std::make_unique<PermutedMatrix<T>>(matrix, *permutation_) : nullptr),
-        matrix_(renumbered_ ? SparseMatrix<T>(backend, renumbered_->view()) : SparseMatrix<T>(backend, matrix)),
-        two_level_(make(partition.blocks, options, vectors, coarse)) {}
+        matrix_(renumbered_ ? SparseMatrix<T>(backend, renumbered_->view())
+                            : SparseMatrix<T>(backend, matrix, {.block_size = unknowns})),
+        two_level_(make(partition.blocks, options, vectors, unknowns, coarse)) {}
 
   /// In the numbering of its blocks.
   const TwoLevel<T>& two_level() const noexcept { return two_level_; }
@@ -47,7 +48,8 @@ class NumberedTwoLevel {
 
  private:
   TwoLevel<T> make(const BlockPartition& blocks, const BlockJacobiOptions& options,
-                   const std::optional<MultiVectorView<const T>>& vectors, const TwoLevelOptions& coarse) const;
+                   const std::optional<MultiVectorView<const T>>& vectors, index_t unknowns,
+                   const TwoLevelOptions& coarse) const;
   /// f(r, z) in the numbering of the blocks.
   template <class F>
   void renumbered(VectorView<const T> r, VectorView<T> z, F&& f) const;
@@ -62,11 +64,11 @@ class NumberedTwoLevel {
 class PythonTwoLevel {
  public:
   /// Of the partition and with the options of `blocks`, which is set up anew.
-  PythonTwoLevel(const SparseView& matrix, const PythonBlockJacobi& blocks, const nb::object& vectors, index_t size,
-                 const std::string& mode);
+  PythonTwoLevel(const SparseView& matrix, const PythonBlockJacobi& blocks, const nb::object& vectors, index_t unknowns,
+                 index_t size, const std::string& mode);
   /// With the options of a BlockJacobi that is given none.
   PythonTwoLevel(const PythonBackend& backend, const SparseView& matrix, const PythonPartition& partition,
-                 const nb::object& vectors, index_t size, const std::string& mode);
+                 const nb::object& vectors, index_t unknowns, index_t size, const std::string& mode);
 
   const PythonBackend& backend() const noexcept { return backend_; }
   const PythonPartition& partition() const noexcept { return partition_; }
@@ -91,7 +93,8 @@ class PythonTwoLevel {
 
  private:
   PythonTwoLevel(const PythonBackend& backend, const SparseView& matrix, const PythonPartition& partition,
-                 const BlockJacobiOptions& options, const nb::object& vectors, index_t size, const std::string& mode);
+                 const BlockJacobiOptions& options, const nb::object& vectors, index_t unknowns, index_t size,
+                 const std::string& mode);
   template <class Held, class F>
   decltype(auto) locked(const Held& held, F&& f) const {
     const auto turn = lock();
