@@ -60,19 +60,22 @@ template <class MatrixView>
 void RankPreconditioner::add_coarse_level(const Backend& backend, const MatrixView& view,
                                           const BlockPartition& partition, const BlockJacobiOptions& options,
                                           index_t block_size) {
-  matrix_.emplace(backend, view);
-  BlockJacobi<T> M = BlockJacobi<T>::analyze(*matrix_, partition, options);
-  const auto rows = static_cast<std::size_t>(view.rows);
-  std::vector<T> ones(rows * static_cast<std::size_t>(block_size), T(0));
-  for (std::size_t k = 0; k < rows; ++k) {
-    const std::size_t row = clusters_ ? static_cast<std::size_t>(clusters_->permutation.order()[k]) : k;
-    ones[k + row % static_cast<std::size_t>(block_size) * rows] = T(1);
-  }
   // Additive: definite where the matrix is, whatever the other ranks do.
-  two_level_.emplace(
-      *matrix_, std::move(M),
-      MultiVectorView<const T>{ones.data(), view.rows, block_size, view.rows, Layout::column_major, MemorySpace::host},
-      TwoLevelOptions{CoarseMode::additive, 0});
+  const TwoLevelOptions additive{CoarseMode::additive, 0};
+  matrix_.emplace(backend, view, SparseMatrixOptions{.block_size = clusters_ ? 1 : block_size});
+  BlockJacobi<T> M = BlockJacobi<T>::analyze(*matrix_, partition, options);
+  if (!clusters_ || block_size == 1) {
+    two_level_.emplace(*matrix_, std::move(M), additive);
+  } else {
+    const auto rows = static_cast<std::size_t>(view.rows);
+    std::vector<T> ones(rows * static_cast<std::size_t>(block_size), T(0));
+    for (std::size_t k = 0; k < rows; ++k)
+      ones[k + static_cast<std::size_t>(clusters_->permutation.order()[k] % block_size) * rows] = T(1);
+    two_level_.emplace(*matrix_, std::move(M),
+                       MultiVectorView<const T>{ones.data(), view.rows, block_size, view.rows, Layout::column_major,
+                                                MemorySpace::host},
+                       additive);
+  }
   const auto size = static_cast<PetscLogDouble>(two_level_->report().size);
   flops_ += 2.0 * size * size + 4.0 * static_cast<PetscLogDouble>(view.rows);
 }

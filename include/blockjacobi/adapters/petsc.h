@@ -8,12 +8,14 @@
  *   -pc_blockjacobi_detect          blocks from the pattern
  *   -pc_blockjacobi_clusters        blocks of strongly coupled rows wherever they stand, on a host matrix alone; the
  *                                   blocks that size or matrix state stay whole, see BlockPartition::clusters()
- *   -pc_blockjacobi_coarse none     or ones: a coarse level of the rows of each rank, as TwoLevel has it, additive, of
- * one vector for each of the unknowns that MatSetBlockSize() states; not transposed -pc_blockjacobi_max_size 32     the
- * largest block or cluster that is found, 1..512 -pc_blockjacobi_singular fail   fail, identity, scalar_jacobi, shift
- * or pseudo_inverse, see SingularPolicy -pc_blockjacobi_storage full    full, packed, fp32, bf16, fp16 or adaptive, see
- * Storage -pc_blockjacobi_accuracy 0.1    of adaptive storage -pc_blockjacobi_l1 false        l1 block-Jacobi, see
- * BlockJacobiOptions -pc_blockjacobi_threads 1       CPU threads of every rank
+ *   -pc_blockjacobi_coarse none     or ones: a coarse level of the rows of each rank, as TwoLevel has it, additive;
+ *                                   a vector for each unknown of a node, as MatSetBlockSize() has them; no transpose
+ *   -pc_blockjacobi_max_size 32     the largest block or cluster that is found, 1..512
+ *   -pc_blockjacobi_singular fail   fail, identity, scalar_jacobi, shift or pseudo_inverse, see SingularPolicy
+ *   -pc_blockjacobi_storage full    full, packed, fp32, bf16, fp16 or adaptive, see Storage
+ *   -pc_blockjacobi_accuracy 0.1    of adaptive storage
+ *   -pc_blockjacobi_l1 false        l1 block-Jacobi, see BlockJacobiOptions
+ *   -pc_blockjacobi_threads 1       CPU threads of every rank
  *
  * Without size or detect the blocks are those of MatSetVariableBlockSizes(), else of MatSetBlockSize(), else detected.
  * Every rank inverts blocks of its own diagonal part: of an AIJ matrix in place, of other types that PETSc converts
