@@ -1,5 +1,5 @@
 # Installs headers, library, CMake package, pkg-config file; exports the build tree as the same CMake package. The
-# adapter for PETSc is the component petsc, all else the component blockjacobi.
+# adapter for PETSc is the component petsc, the plugin of it petsc_plugin, all else the component blockjacobi.
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME blockjacobi)
 
@@ -66,11 +66,16 @@ if(BLOCKJACOBI_WITH_PETSC)
     NAMESPACE blockjacobi::
     DESTINATION "${package_dir}"
     COMPONENT petsc)
-  install(
-    FILES "${PROJECT_SOURCE_DIR}/LICENSE"
-    DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/blockjacobi-petsc"
-    RENAME copyright
-    COMPONENT petsc)
+  install(TARGETS blockjacobi_petsc_plugin LIBRARY DESTINATION "${BLOCKJACOBI_PETSC_PLUGIN_DIR}"
+                                                   COMPONENT petsc_plugin)
+  foreach(component IN ITEMS petsc petsc_plugin)
+    string(REPLACE "_" "-" package "blockjacobi-${component}")
+    install(
+      FILES "${PROJECT_SOURCE_DIR}/LICENSE"
+      DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${package}"
+      RENAME copyright
+      COMPONENT ${component})
+  endforeach()
   export(
     EXPORT blockjacobiPetscTargets
     NAMESPACE blockjacobi::

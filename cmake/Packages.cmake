@@ -1,5 +1,6 @@
-# CPack: `cpack --config build/CPackConfig.cmake` makes archives and, where dpkg is, packages of Debian, of two
-# components: blockjacobi (library, headers, CMake package, program) and petsc (the adapter).
+# CPack: `cpack --config build/CPackConfig.cmake` makes archives and, where dpkg is, packages of Debian, of three
+# components: blockjacobi (library, headers, CMake package, program), petsc (the adapter to link with) and petsc_plugin
+# (the adapter for programs that are there already).
 set(CPACK_GENERATOR TGZ)
 find_program(DPKG_DEB_PROGRAM dpkg-deb)
 mark_as_advanced(DPKG_DEB_PROGRAM)
@@ -19,8 +20,10 @@ set(CPACK_COMPONENTS_ALL blockjacobi)
 set(CPACK_COMPONENT_BLOCKJACOBI_DESCRIPTION
     "Library, headers, CMake package and program, which solves systems of Matrix Market files")
 if(BLOCKJACOBI_WITH_PETSC)
-  list(APPEND CPACK_COMPONENTS_ALL petsc)
+  list(APPEND CPACK_COMPONENTS_ALL petsc petsc_plugin)
   set(CPACK_COMPONENT_PETSC_DEPENDS blockjacobi)
+  set(CPACK_COMPONENT_PETSC_PLUGIN_DESCRIPTION
+      "The preconditioner as the type blockjacobi of PETSc's PC, loaded by an option")
   set(CPACK_COMPONENT_PETSC_DESCRIPTION "The preconditioner as the type blockjacobi of PETSc's PC")
 endif()
 
@@ -31,8 +34,10 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/src")
 set(CPACK_DEBIAN_BLOCKJACOBI_PACKAGE_NAME blockjacobi)
 set(CPACK_DEBIAN_PETSC_PACKAGE_NAME blockjacobi-petsc)
+set(CPACK_DEBIAN_PETSC_PLUGIN_PACKAGE_NAME blockjacobi-petsc-plugin)
 set(CPACK_DEBIAN_BLOCKJACOBI_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PETSC_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PETSC_PLUGIN_PACKAGE_SECTION libs)
 # What a static library is linked with, who links it needs too; dpkg-shlibdeps sees programs and shared libraries alone.
 get_target_property(library_type blockjacobi TYPE)
 if(library_type STREQUAL "STATIC_LIBRARY")
@@ -42,6 +47,8 @@ if(library_type STREQUAL "STATIC_LIBRARY")
   endif()
   set(CPACK_DEBIAN_PETSC_PACKAGE_DEPENDS
       "petsc-dev | libpetsc-real-dev | libpetsc-complex-dev, mpi-default-dev, pkg-config")
+elseif(BLOCKJACOBI_WITH_PETSC)
+  set(CPACK_COMPONENT_PETSC_PLUGIN_DEPENDS petsc)
 endif()
 
 include(CPack)

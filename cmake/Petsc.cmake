@@ -2,6 +2,8 @@
 #   auto   the adapter if PETSc 3.18 or newer and its MPI are there; never within another project
 #   petsc  the adapter, or an error
 #   none   no adapter
+# BLOCKJACOBI_PETSC_PLUGIN_DIR is where the plugin is installed, relative to the prefix or not; PETSc looks for it where
+# its option -dll_append says, and nowhere else.
 set(BLOCKJACOBI_PETSC "auto" CACHE STRING "PETSc adapter: auto, petsc or none")
 set_property(CACHE BLOCKJACOBI_PETSC PROPERTY STRINGS auto petsc none)
 
@@ -24,3 +26,4 @@ if(BLOCKJACOBI_PETSC STREQUAL "petsc" OR (BLOCKJACOBI_PETSC STREQUAL "auto" AND 
     message(STATUS "blockjacobi: no adapter for PETSc, which was not found")
   endif()
 endif()
+set(BLOCKJACOBI_PETSC_PLUGIN_DIR "${CMAKE_INSTALL_LIBDIR}" CACHE STRING "Where the plugin for PETSc is installed")

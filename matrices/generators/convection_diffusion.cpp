@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 
 namespace blockjacobi::matrices {
@@ -110,5 +111,7 @@ CsrMatrix<T> convection_diffusion(const ConvectionDiffusionOptions& options) {
 
 template CsrMatrix<float> convection_diffusion(const ConvectionDiffusionOptions&);
 template CsrMatrix<double> convection_diffusion(const ConvectionDiffusionOptions&);
+template CsrMatrix<std::complex<float>> convection_diffusion(const ConvectionDiffusionOptions&);
+template CsrMatrix<std::complex<double>> convection_diffusion(const ConvectionDiffusionOptions&);
 
 }  // namespace blockjacobi::matrices

@@ -21,7 +21,7 @@ struct ConvectionDiffusionOptions {
 /// -div grad u + (peclet / 2) w . grad u on [-1, 1]^2 or [-1, 1]^3 with homogeneous Dirichlet values: central
 /// differences for diffusion, first-order upwind differences for convection, 5 or 7 points, times the square of the
 /// smallest mesh width. Nonsymmetric for peclet > 0, an M-matrix: positive diagonal, the rest <= 0, row sums >= 0.
-/// Scalars float and double. Throws InvalidArgument for options out of range or more than 2^31 - 1 rows.
+/// Real, whatever the scalar. Throws InvalidArgument for options out of range or more than 2^31 - 1 rows.
 template <Scalar T>
 [[nodiscard]] CsrMatrix<T> convection_diffusion(const ConvectionDiffusionOptions& options);
 

@@ -17,12 +17,14 @@ from ._core import (
     SolveProgress,
     SolveReport,
     Suggestion,
+    TwoLevelReport,
     __version__,
     cuda_available,
 )
 from . import batched, partition
 from ._preconditioner import BlockJacobi
 from ._solve import Solution, solve, suggest
+from ._two_level import TwoLevel
 from .errors import (
     BackendUnavailable,
     CudaError,
@@ -36,6 +38,6 @@ from .errors import (
 __all__ = [
     "Backend", "BackendUnavailable", "BlockCandidate", "BlockDefect", "BlockJacobi", "CudaError", "Error",
     "InvalidArgument", "OutOfMemory", "Partition", "Report", "SetupTimes", "SingularBlock", "Solution",
-    "SolveProgress", "SolveReport", "Suggestion", "Unavailable", "__version__", "batched", "cuda_available", "errors",
-    "partition", "solve", "suggest",
+    "SolveProgress", "SolveReport", "Suggestion", "TwoLevel", "TwoLevelReport", "Unavailable", "__version__", "batched",
+    "cuda_available", "errors", "partition", "solve", "suggest",
 ]

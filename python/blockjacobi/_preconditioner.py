@@ -11,10 +11,10 @@ from .errors import InvalidArgument
 
 try:
     # As a subclass with matvec of its own, an application passes by SciPy's checks, which take longer than a small one.
-    from scipy.sparse.linalg import LinearOperator as _Operator
+    from scipy.sparse.linalg import LinearOperator as Operator
 except ImportError:
 
-    class _Operator:
+    class Operator:
         def __init__(self, dtype: numpy.dtype, shape: tuple[int, int]):
             self.dtype = dtype
             self.shape = shape
@@ -35,7 +35,7 @@ _WAYS = {
 }
 
 
-class BlockJacobi(_Operator):
+class BlockJacobi(Operator):
     r"""Block-Jacobi preconditioner :math:`M = \mathrm{diag}(A_{11}, \ldots, A_{kk})` of a sparse matrix.
 
     Inverts the diagonal blocks once and applies :math:`z = M^{-1} r` as products with the inverses. Give it as ``M=``
@@ -114,9 +114,8 @@ class BlockJacobi(_Operator):
     ):
         matrix = _matrix.read(A)
         backend = _arrays.backend_for(matrix.values, backend)
-        self._held = _core.BlockJacobi(backend, matrix.view(backend), _partition_of(A, matrix, blocks, backend),
-        singular,
-                                       storage, accuracy, l1, check_pattern, profile)
+        self._held = _core.BlockJacobi(backend, matrix.view(backend), partition_of(A, matrix, blocks, backend),
+                                       singular, storage, accuracy, l1, check_pattern, profile)
         self._value_order = matrix.value_order
         super().__init__(numpy.dtype(self._held.dtype), (matrix.rows, matrix.cols))
 
@@ -244,7 +243,8 @@ class BlockJacobi(_Operator):
                         "one of the matrix, with blocks=M.partition")
 
 
-def _partition_of(A: Any, matrix: _matrix.Matrix, blocks: Any, backend: Backend) -> Partition:
+def partition_of(A: Any, matrix: _matrix.Matrix, blocks: Any, backend: Backend) -> Partition:
+    """What the argument ``blocks`` of a preconditioner says."""
     if isinstance(blocks, partition.Partition):
         return blocks
     if isinstance(blocks, _core.Suggestion):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _arrays, _core, _matrix
 from ._preconditioner import BlockJacobi
+from ._two_level import TwoLevel
 from .errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Solution(NamedTuple):
 def solve(
     A: Any,
     b: Any,
-    M: BlockJacobi | None = None,
+    M: BlockJacobi | TwoLevel | None = None,
     *,
     method: Literal["cg", "fcg", "minres", "bicgstab", "gmres", "fgmres", "richardson"] = "cg",
     x0: Any = None,
@@ -54,7 +55,7 @@ def solve(
         Right-hand side: n elements, contiguous, of A's type, where A lies or in the memory of M's backend. Or k of
         them, of the shape (n, k) with contiguous rows or columns: ``"cg"`` and ``"gmres"`` solve them at once and read
         matrix and blocks once an iteration for all.
-    M : BlockJacobi, optional
+    M : BlockJacobi or TwoLevel, optional
         The preconditioner; none if None.
     method : str
         ``"cg"`` for Hermitian positive definite A and M (Hestenes and Stiefel, 1952), ``"fcg"`` its flexible variant
@@ -102,8 +103,8 @@ def solve(
     """
     matrix = _matrix.read(A)
     if M is not None:
-        if not isinstance(M, BlockJacobi):
-            raise TypeError(f"M must be a BlockJacobi or None, it is of the type {type(M)}")
+        if not isinstance(M, (BlockJacobi, TwoLevel)):
+            raise TypeError(f"M must be a BlockJacobi, a TwoLevel or None, it is of the type {type(M)}")
         if backend is not None and backend != M.backend:
             raise InvalidArgument(f"solve: backend is {backend!r}, M's is {M.backend!r}")
         backend = M.backend

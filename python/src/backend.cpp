@@ -77,11 +77,13 @@ InvalidArgument
       .def(
           "synchronize", [](const PythonBackend& self) { self.run({}, [&] { self.value().synchronize(); }); },
           "Wait for everything enqueued.")
-      .def("__eq__",
-           [](const PythonBackend& a, const nb::object& b) {
-             PythonBackend* other = nullptr;
-             return nb::try_cast(b, other) && other != nullptr && a == *other;
-           })
+      .def(
+          "__eq__",
+          [](const PythonBackend& a, const nb::object& b) {
+            PythonBackend* other = nullptr;
+            return nb::try_cast(b, other) && other != nullptr && a == *other;
+          },
+          nb::arg("other").none())
       .def("__hash__", [](const PythonBackend& self) { return std::hash<const void*>{}(&self.value().impl()); })
       .def("__repr__",
            [](const PythonBackend& self) { return "<blockjacobi.Backend: " + self.value().description() + ">"; });

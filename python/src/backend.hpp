@@ -33,7 +33,7 @@ class PythonBackend {
   auto run(const CallerStreams& callers, F&& f) const {
     const nb::gil_scoped_release released;
     if (cuda_ == nullptr) return f();
-    const std::lock_guard<std::mutex> turn(cuda_->mutex);
+    const std::lock_guard<std::recursive_mutex> turn(cuda_->mutex);
     cuda_->bridge->before(callers);
     if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
       f();
@@ -49,7 +49,7 @@ class PythonBackend {
 
  private:
   struct Cuda {
-    std::mutex mutex;
+    std::recursive_mutex mutex;  ///< the progress callback of a solve may call too
     std::unique_ptr<StreamBridge> bridge;
     nb::object stream;
   };

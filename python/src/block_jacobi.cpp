@@ -35,16 +35,6 @@ MultiVectorView<T> as_column(VectorView<T> v) {
   return {v.data, v.size, 1, std::max<offset_t>(v.size, 1), Layout::column_major, v.space};
 }
 
-/// fail's exception names the rows of the numbering in which the blocks are: raises it with the user's.
-template <Scalar T>
-[[noreturn]] void raise_singular_renumbered(const PythonBackend& backend, const PermutedMatrix<T>& matrix,
-                                            const PythonPartition& partition) {
-  BlockJacobiOptions options;
-  options.singular = SingularPolicy::identity;
-  const BlockJacobi<T> replaced(backend.value(), matrix.view(), partition.blocks, options);
-  raise_singular(in_original_rows(replaced.report(), *partition.permutation).defects.at(0), "BlockJacobi");
-}
-
 }  // namespace
 
 template <Scalar T>
@@ -95,32 +85,26 @@ PythonBlockJacobi::PythonBlockJacobi(const PythonBackend& backend, const SparseV
                                      const PythonPartition& partition, const std::string& singular,
                                      const std::string& storage, double accuracy, bool l1, bool check_pattern,
                                      bool profile)
-    : backend_(backend),
-      partition_(partition),
-      policy_(enumerator("BlockJacobi: singular", singular, policies)),
-      scalar_(matrix.scalar()) {
+    : backend_(backend), partition_(partition), scalar_(matrix.scalar()) {
   if (partition.permutation && !backend.on_host())
     throw InvalidArgument(
         "BlockJacobi: the blocks have a numbering of their own, which the host backend alone follows; on CUDA renumber "
         "the system by Partition.order and give the blocks as partition.from_offsets(blocks.offsets)");
-  BlockJacobiOptions options;
-  options.singular = policy_;
-  options.storage = enumerator("BlockJacobi: storage", storage, storages);
-  options.accuracy = accuracy;
-  options.l1 = l1;
-  options.check_pattern = check_pattern;
-  options.profile = profile;
+  options_.singular = enumerator("BlockJacobi: singular", singular, policies);
+  options_.storage = enumerator("BlockJacobi: storage", storage, storages);
+  options_.accuracy = accuracy;
+  options_.l1 = l1;
+  options_.check_pattern = check_pattern;
+  options_.profile = profile;
   try {
     matrix.visit([&]<class T, Offset O>(const CsrView<T, O>& view) {
       held_ = backend.run(matrix.streams(), [&] {
-        return std::make_unique<NumberedBlockJacobi<T>>(backend.value(), view, partition, options);
+        return std::make_unique<NumberedBlockJacobi<T>>(backend.value(), view, partition, options_);
       });
     });
   } catch (const SingularBlock&) {
     if (!partition.permutation || l1) throw;
-    matrix.visit([&]<class T, Offset O>(const CsrView<T, O>& view) {
-      raise_singular_renumbered(backend, PermutedMatrix<T>(view, *partition.permutation), partition);
-    });
+    raise_singular_renumbered(backend, matrix, partition);
   }
 }
 
@@ -203,7 +187,7 @@ void PythonBlockJacobi::refresh_matrix(const SparseView& matrix, bool check) {
 }
 
 void PythonBlockJacobi::raise_if_singular(const char* function) const {
-  if (policy_ != SingularPolicy::fail) return;
+  if (options_.singular != SingularPolicy::fail) return;
   if (read({}, [](const auto& held) { return held.blocks().defects(); }) == 0) return;
   raise_singular(report().defects.at(0), function);
 }
@@ -230,6 +214,16 @@ BlockJacobiReport PythonBlockJacobi::report_of(const SparseView& matrix) {
       held_);
 }
 
+void raise_singular_renumbered(const PythonBackend& backend, const SparseView& matrix,
+                               const PythonPartition& partition) {
+  BlockJacobiOptions options;
+  options.singular = SingularPolicy::identity;
+  const BlockJacobiReport report = matrix.visit([&]<class T, Offset O>(const CsrView<T, O>& view) {
+    return NumberedBlockJacobi<T>(backend.value(), view, partition, options).report();
+  });
+  raise_singular(report.defects.at(0), "BlockJacobi");
+}
+
 void bind_block_jacobi(nb::module_& module) {
   nb::class_<PythonBlockJacobi>(module, "BlockJacobi", "What blockjacobi.BlockJacobi holds.")
       .def(nb::init<const PythonBackend&, const SparseView&, const PythonPartition&, const std::string&,
@@ -249,7 +243,7 @@ void bind_block_jacobi(nb::module_& module) {
              const auto copy = [&](auto tag) {
                using T = typename decltype(tag)::type;
                return nb::cast(to_numpy(self.backend().run({}, [&] {
-                 const std::shared_lock<std::shared_mutex> lock(self.lock());
+                 const auto lock = self.lock();
                  return self.held<T>().blocks().rcond();
                })));
              };
@@ -260,7 +254,7 @@ void bind_block_jacobi(nb::module_& module) {
              const auto copy = [&](auto tag) {
                using T = typename decltype(tag)::type;
                return nb::cast(to_numpy(self.backend().run({}, [&] {
-                 const std::shared_lock<std::shared_mutex> lock(self.lock());
+                 const auto lock = self.lock();
                  return self.held<T>().blocks().inverse_block(block);
                })));
              };

@@ -6,6 +6,7 @@
 
 #include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/permuted_matrix.hpp>
+#include <blockjacobi/solver.hpp>
 
 #include <memory>
 #include <mutex>
@@ -30,6 +31,7 @@ class NumberedBlockJacobi {
 
   /// In their own numbering.
   const BlockJacobi<T>& blocks() const noexcept { return blocks_; }
+  Preconditioner<T> preconditioner() const { return blocks_; }
   /// From the user's numbering to that of the blocks; nothing where both are the same.
   const std::optional<Permutation>& permutation() const noexcept { return permutation_; }
 
@@ -72,6 +74,7 @@ class PythonBlockJacobi {
 
   const PythonBackend& backend() const noexcept { return backend_; }
   const PythonPartition& partition() const noexcept { return partition_; }
+  const BlockJacobiOptions& options() const noexcept { return options_; }
   ScalarType scalar() const noexcept { return scalar_; }
 
   void apply(const nb::object& r, const nb::object& z, const std::string& op) const;
@@ -99,7 +102,8 @@ class PythonBlockJacobi {
   const NumberedBlockJacobi<T>& held() const {
     return *std::get<std::unique_ptr<NumberedBlockJacobi<T>>>(held_);
   }
-  std::shared_mutex& lock() const noexcept { return mutex_; }
+  /// Beside others that only read.
+  std::shared_lock<std::shared_mutex> lock() const { return std::shared_lock<std::shared_mutex>(mutex_); }
 
  private:
   /// f(NumberedBlockJacobi<T>&, T tag) in its turn on the backend, alone.
@@ -120,7 +124,7 @@ class PythonBlockJacobi {
 
   PythonBackend backend_;
   PythonPartition partition_;
-  SingularPolicy policy_;
+  BlockJacobiOptions options_;
   ScalarType scalar_;
   mutable std::shared_mutex mutex_;
   std::variant<std::unique_ptr<NumberedBlockJacobi<float>>, std::unique_ptr<NumberedBlockJacobi<double>>,
@@ -128,6 +132,10 @@ class PythonBlockJacobi {
                std::unique_ptr<NumberedBlockJacobi<std::complex<double>>>>
       held_;
 };
+
+/// SingularBlock names the rows of the numbering in which the blocks are: raises it with the user's.
+[[noreturn]] void raise_singular_renumbered(const PythonBackend& backend, const SparseView& matrix,
+                                            const PythonPartition& partition);
 
 void bind_block_jacobi(nb::module_& module);
 

@@ -8,6 +8,7 @@
 #include "solver.hpp"
 #include "streams.hpp"
 #include "suggest.hpp"
+#include "two_level.hpp"
 
 #include <blockjacobi/version.hpp>
 
@@ -21,6 +22,7 @@ NB_MODULE(_core, module) {
   bind_partition(module);
   bind_reports(module);
   bind_block_jacobi(module);
+  bind_two_level(module);
   bind_solver(module);
   bind_suggest(module);
   bind_batched(module);

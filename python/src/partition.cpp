@@ -129,12 +129,14 @@ errors keep the user's numbering.)")
       .def(
           "rows_of", [](const PythonPartition& self, index_t block) { return to_numpy(self.rows_of(block)); },
           nb::arg("block"), "The rows of a block, in the numbering of the matrix: int32.")
-      .def("__eq__",
-           [](const PythonPartition& a, const nb::object& b) {
-             PythonPartition* other = nullptr;
-             return nb::try_cast(b, other) && other != nullptr && a.blocks == other->blocks &&
-                    a.permutation == other->permutation;
-           })
+      .def(
+          "__eq__",
+          [](const PythonPartition& a, const nb::object& b) {
+            PythonPartition* other = nullptr;
+            return nb::try_cast(b, other) && other != nullptr && a.blocks == other->blocks &&
+                   a.permutation == other->permutation;
+          },
+          nb::arg("other").none())
       .def("__hash__",
            [](const PythonPartition& self) {
              return std::hash<index_t>{}(self.blocks.rows()) ^ (std::hash<index_t>{}(self.blocks.blocks()) << 1);

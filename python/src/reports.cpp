@@ -6,6 +6,7 @@
 #include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/solver.hpp>
 #include <blockjacobi/suggest.hpp>
+#include <blockjacobi/two_level.hpp>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -145,6 +146,30 @@ void bind_solve(nb::module_& module) {
       .def("__repr__", [](const SolveReport& self) { return "<blockjacobi.SolveReport: " + to_text(self) + ">"; });
 }
 
+void bind_coarse_level(nb::module_& module) {
+  nb::class_<TwoLevelReport>(module, "TwoLevelReport",
+                             "What the set-up of a :class:`TwoLevel` found; ``str()`` gives one or two lines.")
+      .def_prop_ro(
+          "mode", [](const TwoLevelReport& self) { return to_string(self.mode); },
+          "How blocks and coarse level are joined.")
+      .def_ro("rows", &TwoLevelReport::rows, "Rows of the matrix.")
+      .def_ro("aggregates", &TwoLevelReport::aggregates, "How many unions of blocks the vectors live on.")
+      .def_ro("size", &TwoLevelReport::size, "Order of the coarse matrix.")
+      .def_ro("uncovered_rows", &TwoLevelReport::uncovered_rows,
+              "Rows of blocks that no entry couples with others, to which the coarse level does nothing.")
+      .def_ro("bytes", &TwoLevelReport::bytes, "In the backend's memory, beside blocks and matrix.")
+      .def_ro("is_singular", &TwoLevelReport::is_singular,
+              "The coarse matrix is singular: its pseudo-inverse is there, or the inverse of another one near it.")
+      .def_ro("is_finite", &TwoLevelReport::is_finite,
+              "The coarse matrix is without NaN and Inf; else its diagonal or zero is there.")
+      .def_ro("rcond", &TwoLevelReport::rcond, "Reciprocal condition of the equilibrated coarse matrix.")
+      .def("__str__", [](const TwoLevelReport& self) { return to_text(self); })
+      .def("__repr__", [](const TwoLevelReport& self) {
+        return "<blockjacobi.TwoLevelReport: " + std::to_string(self.size) + " vectors on " +
+               std::to_string(self.aggregates) + " aggregates of " + std::to_string(self.rows) + " rows>";
+      });
+}
+
 void bind_suggestion(nb::module_& module) {
   nb::class_<BlockCandidate>(module, "BlockCandidate",
                              "One way to choose the blocks, and what it is predicted to cost.")
@@ -189,6 +214,7 @@ void bind_suggestion(nb::module_& module) {
 
 void bind_reports(nb::module_& module) {
   bind_setup(module);
+  bind_coarse_level(module);
   bind_solve(module);
   bind_suggestion(module);
 }

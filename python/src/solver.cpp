@@ -1,6 +1,7 @@
 #include "solver.hpp"
 
 #include "block_jacobi.hpp"
+#include "two_level.hpp"
 
 #include <blockjacobi/solver.hpp>
 
@@ -46,26 +47,26 @@ constexpr std::array<std::pair<const char*, BasisPrecision>, 2> precisions{
 
 /// Solves the system in the numbering of the blocks.
 template <Scalar T, Offset O>
-SolveReport solve_renumbered(Solver<T> solver, const CsrView<T, O>& matrix, const NumberedBlockJacobi<T>& M,
-                             VectorView<const T> b, VectorView<T> x, const SolveOptions& options) {
-  const Permutation& permutation = *M.permutation();
+SolveReport solve_renumbered(Solver<T> solver, const Backend& backend, const CsrView<T, O>& matrix,
+                             const Permutation& permutation, const Preconditioner<T>& M, VectorView<const T> b,
+                             VectorView<T> x, const SolveOptions& options) {
   const PermutedMatrix<T> renumbered(matrix, permutation);
-  const LinearOperator<T> A(M.blocks().backend(), renumbered.view());
+  const LinearOperator<T> A(backend, renumbered.view());
   const std::vector<T> right = permutation.to_permuted(std::vector<T>(b.data, b.data + b.size));
   std::vector<T> left = permutation.to_permuted(std::vector<T>(x.data, x.data + x.size));
-  SolveReport report = solver(A, M.blocks(), right, left, options);
+  SolveReport report = solver(A, M, right, left, options);
   const std::vector<T> found = permutation.to_original(left);
   std::copy(found.begin(), found.end(), x.data);
   return report;
 }
 
 template <Scalar T, Offset O>
-std::vector<SolveReport> solve_renumbered(ColumnsSolver<T> solver, const CsrView<T, O>& matrix,
-                                          const NumberedBlockJacobi<T>& M, MultiVectorView<const T> B,
-                                          MultiVectorView<T> X, const SolveOptions& options) {
-  const Permutation& permutation = *M.permutation();
+std::vector<SolveReport> solve_renumbered(ColumnsSolver<T> solver, const Backend& backend,
+                                          const CsrView<T, O>& matrix, const Permutation& permutation,
+                                          const Preconditioner<T>& M, MultiVectorView<const T> B, MultiVectorView<T> X,
+                                          const SolveOptions& options) {
   const PermutedMatrix<T> renumbered(matrix, permutation);
-  const LinearOperator<T> A(M.blocks().backend(), renumbered.view());
+  const LinearOperator<T> A(backend, renumbered.view());
   const auto at = [](const auto& v, index_t i, index_t c) -> auto& {
     return v.data[v.layout == Layout::column_major ? i + c * v.ld : i * v.ld + c];
   };
@@ -82,7 +83,7 @@ std::vector<SolveReport> solve_renumbered(ColumnsSolver<T> solver, const CsrView
   const std::vector<T> right = permuted(B);
   std::vector<T> left = permuted(X);
   const index_t n = B.rows;
-  std::vector<SolveReport> reports = solver(A, M.blocks(), MultiVectorView<const T>{right.data(), n, B.cols, n},
+  std::vector<SolveReport> reports = solver(A, M, MultiVectorView<const T>{right.data(), n, B.cols, n},
                                             MultiVectorView<T>{left.data(), n, X.cols, n}, options);
   for (index_t c = 0; c < X.cols; ++c) {
     const auto first = left.begin() + static_cast<std::ptrdiff_t>(c) * n;
@@ -122,8 +123,9 @@ class Progress {
   std::exception_ptr error_;
 };
 
-/// A report, or of an array with columns a list of them.
-nb::object solve(const PythonBackend& backend, const SparseView& matrix, const PythonBlockJacobi* preconditioner,
+/// A report, or of an array with columns a list of them. `Held` is what Python holds as the preconditioner.
+template <class Held>
+nb::object solve(const PythonBackend& backend, const SparseView& matrix, const Held* preconditioner,
                  const nb::object& b, const nb::object& x, const std::string& method, double rtol, double atol,
                  const std::string& relative_to, index_t max_iterations, index_t restart, const std::string& basis,
                  double relaxation, double max_seconds, bool history, const nb::object& callback) {
@@ -152,10 +154,12 @@ nb::object solve(const PythonBackend& backend, const SparseView& matrix, const P
       return backend.run(callers, [&] {
         if (preconditioner == nullptr)
           return solver(LinearOperator<T>(backend.value(), view), Preconditioner<T>(), from, to, options);
-        const std::shared_lock<std::shared_mutex> lock(preconditioner->lock());
-        const NumberedBlockJacobi<T>& M = preconditioner->held<T>();
-        if (M.permutation()) return solve_renumbered<T>(solver, view, M, from, to, options);
-        return solver(LinearOperator<T>(backend.value(), view), M.blocks(), from, to, options);
+        const auto lock = preconditioner->lock();
+        const auto& M = preconditioner->template held<T>();
+        if (M.permutation())
+          return solve_renumbered<T>(solver, backend.value(), view, *M.permutation(), M.preconditioner(), from, to,
+                                     options);
+        return solver(LinearOperator<T>(backend.value(), view), M.preconditioner(), from, to, options);
       });
     });
   };
@@ -176,13 +180,19 @@ nb::object solve(const PythonBackend& backend, const SparseView& matrix, const P
   return nb::cast(std::move(reports.front()));
 }
 
+template <class Held>
+void bind_solve_with(nb::module_& module) {
+  module.def("solve", &solve<Held>, nb::arg("backend"), nb::arg("matrix"), nb::arg("preconditioner").none(),
+             nb::arg("b"), nb::arg("x"), nb::arg("method"), nb::arg("rtol"), nb::arg("atol"), nb::arg("relative_to"),
+             nb::arg("max_iterations"), nb::arg("restart"), nb::arg("basis"), nb::arg("relaxation"),
+             nb::arg("max_seconds"), nb::arg("history"), nb::arg("progress").none());
+}
+
 }  // namespace
 
 void bind_solver(nb::module_& module) {
-  module.def("solve", &solve, nb::arg("backend"), nb::arg("matrix"), nb::arg("preconditioner").none(), nb::arg("b"),
-             nb::arg("x"), nb::arg("method"), nb::arg("rtol"), nb::arg("atol"), nb::arg("relative_to"),
-             nb::arg("max_iterations"), nb::arg("restart"), nb::arg("basis"), nb::arg("relaxation"),
-             nb::arg("max_seconds"), nb::arg("history"), nb::arg("progress").none());
+  bind_solve_with<PythonBlockJacobi>(module);
+  bind_solve_with<PythonTwoLevel>(module);
 }
 
 }  // namespace blockjacobi::python

@@ -1,5 +1,8 @@
 """Arrays and matrices of CuPy, streams and graphs."""
 
+import inspect
+import pathlib
+import re
 import threading
 
 import numpy as np
@@ -17,6 +20,10 @@ pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not bj.cuda_available(), reason="no CUDA device, or a build without CUDA"),
 ]
+
+
+# CuPy 14 took SciPy's name.
+RTOL = "rtol" if "rtol" in inspect.signature(cupyx_linalg.cg).parameters else "tol"
 
 
 def on_device(A):
@@ -70,13 +77,51 @@ def test_cg_of_cupy():
         def counts_one(_, count=count):
             count[0] += 1
 
-        x, status = cupyx_linalg.cg(D, b, M=M, tol=1e-8, callback=counts_one)
+        x, status = cupyx_linalg.cg(D, b, M=M, callback=counts_one, **{RTOL: 1e-8})
         assert status == 0 and float(cupy.linalg.norm(b - D @ x) / cupy.linalg.norm(b)) <= 1.1e-8
         counts.append(count[0])
         x, report = bj.solve(D, b, M)
         assert isinstance(x, cupy.ndarray) and report.converged
         assert abs(report.iterations - count[0]) <= max(2, 0.03 * count[0])
     assert counts[1] < counts[0]
+
+
+@pytest.mark.parametrize("mode", ["additive", "adef1", "adef2"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_two_level_agrees_with_the_host(dtype, mode):
+    A = elasticity_like(12, 3, dtype)
+    host = bj.TwoLevel(A, blocks=6, size=24, mode=mode)
+    device = bj.TwoLevel(on_device(A), bj.BlockJacobi(on_device(A), 6), size=24, mode=mode)
+    assert device.backend.kind == "cuda" and device.report().size == host.report().size
+    r = random_numbers(A.shape[0], dtype, 1)
+    for factor in (1, 2):
+        device.update(cupy.asarray(A.data * np.array(factor, dtype)))
+        for ours, theirs in ((device.matvec, host.matvec), (device.correct, host.correct)):
+            assert_agrees(ours(cupy.asarray(r)), theirs(r) / np.array(factor, dtype), dtype)
+    out = cupy.empty(A.shape[0], dtype)
+    assert device.apply(cupy.asarray(r), out=out) is out
+
+
+def test_two_level_in_cg_of_cupy():
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(48, 48))
+    A = sp.csr_array(sp.kronsum(line, line))
+    D = on_device(A)
+    b = cupy.asarray(A @ random_numbers(A.shape[0], "float64", 9))
+    counts = []
+    for M in (bj.BlockJacobi(D, 8), bj.TwoLevel(D, blocks=8)):
+        count = [0]
+
+        def counts_one(_, count=count):
+            count[0] += 1
+
+        x, status = cupyx_linalg.cg(D, b, M=M, callback=counts_one, **{RTOL: 1e-8})
+        assert status == 0 and float(cupy.linalg.norm(b - D @ x) / cupy.linalg.norm(b)) <= 1.1e-8
+        report = bj.solve(D, b, M).report
+        assert report.converged and abs(report.iterations - count[0]) <= max(2, 0.03 * count[0])
+        counts.append(count[0])
+    assert counts[1] < 0.8 * counts[0]
+    deflated = bj.TwoLevel(D, blocks=8, mode="adef2")
+    assert bj.solve(D, b, deflated).report.iterations < counts[1]
 
 
 @pytest.mark.parametrize("method", ["cg", "fcg", "minres", "bicgstab", "gmres", "fgmres"])
@@ -134,6 +179,7 @@ def spin(array):
     return array * 0 + big[0, 0]
 
 
+@pytest.mark.stream
 @pytest.mark.parametrize("non_blocking", [True, False])
 def test_the_callers_stream_is_honoured(non_blocking):
     n = 4096
@@ -147,6 +193,7 @@ def test_the_callers_stream_is_honoured(non_blocking):
     assert (after.get() == 1).all()
 
 
+@pytest.mark.stream
 def test_a_backend_on_the_users_stream():
     n = 512
     stream = cupy.cuda.Stream(non_blocking=True)
@@ -161,10 +208,13 @@ def test_a_backend_on_the_users_stream():
     assert (z.get() == 0.5).all()
 
 
-def test_apply_and_update_in_a_graph():
+@pytest.mark.stream
+@pytest.mark.parametrize("levels", [1, 2])
+def test_apply_and_update_in_a_graph(levels):
     A = random_matrix(60)
     D = on_device(A)
-    M = bj.BlockJacobi(D, 6)
+    host = bj.BlockJacobi(A, 6) if levels == 1 else bj.TwoLevel(A, blocks=6, size=5)
+    M = bj.BlockJacobi(D, 6) if levels == 1 else bj.TwoLevel(D, blocks=6, size=5)
     values, r, z = D.data.copy(), cupy.ones(60), cupy.empty(60)
     M.update(values, check=False)
     M.apply(r, out=z)
@@ -179,9 +229,10 @@ def test_apply_and_update_in_a_graph():
             r[...] = factor
             graph.launch(stream)
             stream.synchronize()
-            assert_agrees(z, bj.BlockJacobi(A, 6) @ np.ones(60), "float64")
+            assert_agrees(z, host @ np.ones(60), "float64")
 
 
+@pytest.mark.stream
 def test_threads_take_turns():
     A = elasticity_like(20, 3)
     M = bj.BlockJacobi(on_device(A), 12)
@@ -220,3 +271,12 @@ def test_batched(dtype, order):
     assert_agrees(found.x, np.linalg.solve(s, b), dtype)
     assert_agrees(bj.batched.pseudo_inverse(d).x, np.linalg.pinv(a), dtype)
     assert np.abs(np.abs(bj.batched.qr(d).r().get()) - np.abs(np.linalg.qr(a).R)).max() <= 1000 * tolerance(dtype)
+
+
+def test_the_snippet_of_the_manual():
+    """The script of the page, with the piece for CuPy in its place."""
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+    pieces = re.findall(r"<!-- snippet: (python|cupy) -->\n```python\n(.*?)^```$", page.read_text(encoding="utf-8"),
+                        re.MULTILINE | re.DOTALL)
+    assert [role for role, _ in pieces].count("cupy") == 1
+    exec(compile("".join(piece for _, piece in pieces), str(page), "exec"), {"__name__": "__main__"})

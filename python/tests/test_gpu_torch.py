@@ -35,9 +35,22 @@ def test_apply_and_solve(width):
     assert report.converged and np.abs(x.cpu().numpy() - r).max() <= 1e-5
 
 
+def test_two_level():
+    A = elasticity_like(10, 3)
+    vectors = np.tile(np.eye(3), (100, 1))
+    M = bj.TwoLevel(tensor_of(A, "int64"), blocks=6, vectors=torch.tensor(vectors), size=24)
+    r = random_numbers(A.shape[0], "float64", 1)
+    found = M @ torch.tensor(r, device="cuda")
+    assert isinstance(found, torch.Tensor) and found.is_cuda
+    expected = bj.TwoLevel(A, blocks=6, vectors=vectors, size=24) @ r
+    np.testing.assert_allclose(found.cpu().numpy(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    with pytest.raises(bj.InvalidArgument, match="vectors lie in device memory"):
+        bj.TwoLevel(tensor_of(A, "int64"), blocks=6, vectors=torch.tensor(vectors, device="cuda"))
+
+
+@pytest.mark.stream
 def test_the_current_stream_is_honoured():
     n = 4096
-    M = bj.BlockJacobi(tensor_of(random_matrix(4), "int32"), 4)
     A = torch.eye(n, dtype=torch.float64, device="cuda").to_sparse_csr()
     M = bj.BlockJacobi(A, 8)
     big = torch.ones(4096, 4096, dtype=torch.float64, device="cuda")
@@ -53,6 +66,7 @@ def test_the_current_stream_is_honoured():
     assert bool((after == 2).all())
 
 
+@pytest.mark.stream
 def test_apply_in_a_graph():
     A = random_matrix(60)
     M = bj.BlockJacobi(tensor_of(A, "int32"), 6)

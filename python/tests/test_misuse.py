@@ -169,7 +169,7 @@ import resource
 import blockjacobi
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 try:
-    blockjacobi.partition.uniform(2**31 - 1, 1)  # 8 GiB of offsets
+    blockjacobi.partition.uniform(2**31 - 1, 1).offsets  # 8 GiB
 except blockjacobi.OutOfMemory as error:
     print(isinstance(error, MemoryError), error)
 """

@@ -27,6 +27,9 @@ def run(*command, folder):
 def test_version_is_that_of_the_library():
     header = (ROOT / "include" / "blockjacobi" / "version.hpp").read_text(encoding="utf-8")
     assert f'version = "{bj.__version__}"' in header
+    for other in ("CITATION.cff", "packaging/conda/recipe.yaml", "packaging/vcpkg/blockjacobi/vcpkg.json"):
+        assert re.search(rf'version"?: "?{re.escape(bj.__version__)}"?,?$', (ROOT / other).read_text(encoding="utf-8"),
+                         re.MULTILINE), other
 
 
 def test_it_is_typed():

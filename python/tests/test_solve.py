@@ -214,7 +214,7 @@ def test_misuse(call, words):
 
 
 def test_types():
-    with pytest.raises(TypeError, match="M must be a BlockJacobi"):
+    with pytest.raises(TypeError, match="M must be a BlockJacobi, a TwoLevel or None"):
         bj.solve(SYSTEM, RHS, sp.eye_array(len(RHS)))
     with pytest.raises(TypeError, match="list"):
         bj.solve(SYSTEM, list(RHS))

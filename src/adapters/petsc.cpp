@@ -3,6 +3,7 @@
 #include "adapters/petsc_error.hpp"
 #include "adapters/petsc_matrix.hpp"
 #include "adapters/petsc_options.hpp"
+#include "adapters/petsc_rank.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
 
@@ -19,21 +20,13 @@ static_assert(Scalar<PetscScalar>, "blockjacobi: PETSc was configured with a pre
 
 constexpr auto success = static_cast<PetscErrorCode>(0);
 
-/// Blocks of rows that need not be neighbours: the matrix and the vectors of an application, renumbered.
-struct Clusters {
-  Permutation permutation;
-  PermutedMatrix<PetscScalar> matrix;
-  std::vector<PetscScalar> r, z;
-};
-
 /// What a PC of this type holds on a rank.
 struct State {
   Options options;
   LocalMatrix matrix;
   std::optional<Backend> backend;
   std::optional<BlockPartition> stated;  ///< by options or matrix
-  std::optional<Clusters> clusters;      ///< with -pc_blockjacobi_clusters
-  std::optional<BlockJacobi<PetscScalar>> M;
+  std::optional<RankPreconditioner> M;
   bool agreed = false;  ///< whether the ranks know of the others' failures
   PetscInt analyses = 0;
   PetscInt setups = 0;
@@ -89,6 +82,20 @@ PetscErrorCode choose_backend(State& state) {
   PetscFunctionReturn(success);
 }
 
+/// f(), on a device with the time that PETSc's log asks for.
+template <class F>
+PetscErrorCode timed_on(const State& state, F f) {
+  PetscFunctionBegin;
+  if (state.backend->memory_space() == MemorySpace::host) {
+    f();
+    PetscFunctionReturn(success);
+  }
+  PetscCall(PetscLogGpuTimeBegin());
+  f();
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(success);
+}
+
 /// The partition that options or matrix state; none where the blocks are to be detected.
 PetscErrorCode stated_partition(PC pc, std::optional<BlockPartition>* partition) {
   const State& state = state_of(pc);
@@ -115,86 +122,38 @@ PetscErrorCode stated_partition(PC pc, std::optional<BlockPartition>* partition)
   PetscFunctionReturn(success);
 }
 
-/// Blocks of the renumbered matrix, which keeps the nodes that were stated whole.
-BlockPartition find_clusters(State& state) {
-  const LocalMatrix::View& view = state.matrix.view();
-  if (view.space != MemorySpace::host)
-    throw Unavailable("blockjacobi: -pc_blockjacobi_clusters needs a matrix on the host, this one lies on the device");
-  const auto max_size = static_cast<index_t>(state.options.max_size);
-  auto [permutation, blocks] =
-      state.stated ? BlockPartition::clusters(view, *state.stated, max_size) : BlockPartition::clusters(view, max_size);
-  PermutedMatrix<PetscScalar> matrix(view, permutation);
-  const auto rows = static_cast<std::size_t>(view.rows);
-  state.clusters.emplace(Clusters{std::move(permutation), std::move(matrix), std::vector<PetscScalar>(rows),
-                                  std::vector<PetscScalar>(rows)});
-  return blocks;
-}
-
-/// Finds blocks where none are stated, and analyses the pattern.
-void analyze(State& state) {
-  BlockJacobiOptions options;
-  options.singular = state.options.singular;
-  options.storage = state.options.storage;
-  options.accuracy = static_cast<double>(state.options.accuracy);
-  options.l1 = state.options.l1 == PETSC_TRUE;
-  options.check_pattern = false;  // PETSc says when it changes
-  const auto analyze_view = [&](const auto& view, const BlockPartition& partition) {
-    state.M.emplace(BlockJacobi<PetscScalar>::analyze(*state.backend, view, partition, options));
-  };
-  state.M.reset();
-  state.clusters.reset();
-  const LocalMatrix::View& view = state.matrix.view();
-  if (state.options.clusters) {
-    const BlockPartition blocks = find_clusters(state);
-    analyze_view(state.clusters->matrix.view(), blocks);
-  } else if (state.stated) {
-    analyze_view(view, *state.stated);
-  } else {
-    analyze_view(view, BlockPartition::detect(*state.backend, view, static_cast<index_t>(state.options.max_size)));
-  }
-  ++state.analyses;
-}
-
 /// Analyses the pattern anew unless it is known, and inverts the blocks.
 PetscErrorCode invert(PC pc, bool same_pattern) {
   State& state = state_of(pc);
   std::optional<BlockPartition> stated;
+  PetscInt block_size = 1;
   PetscFunctionBegin;
   PetscCall(choose_backend(state));
   PetscCall(stated_partition(pc, &stated));
-  if (!state.M || !same_pattern || stated != state.stated) {
-    state.stated = std::move(stated);
-    analyze(state);
-  }
   const LocalMatrix::View& view = state.matrix.view();
-  if (state.clusters) {
-    state.clusters->matrix.update({view.values, static_cast<std::size_t>(view.nnz)});
-    const auto permuted = state.clusters->matrix.view();
-    state.M->refresh(permuted.values, permuted.nnz, permuted.space);
-  } else {
-    state.M->refresh(view.values, view.nnz, view.space);
+  if (!state.M || !same_pattern || stated != state.stated) {
+    PetscCall(MatGetBlockSize(pc->pmat, &block_size));
+    state.stated = std::move(stated);
+    state.M.reset();
+    state.M.emplace(*state.backend, view, state.stated, state.options, static_cast<index_t>(block_size));
+    ++state.analyses;
   }
+  PetscCall(timed_on(state, [&] { state.M->refresh(view); }));
   ++state.setups;
   PetscFunctionReturn(success);
-}
-
-/// With the numbers that rows have in PETSc's matrix on this rank.
-BlockJacobiReport report_of(const State& state) {
-  BlockJacobiReport report = state.M->report();
-  return state.clusters ? in_original_rows(std::move(report), state.clusters->permutation) : report;
 }
 
 /// The reason for which this rank cannot go on, and the block to blame.
 PCFailedReason failure_of(const State& state, std::string* message) {
   if (state.options.storage == Storage::packed) {
-    const BlockJacobiReport found = state.M->report();
+    const BlockJacobiReport found = state.M->blocks().report();
     if (found.unsuited_blocks > 0) {
       *message = "block " + std::to_string(found.first_unsuited) + " is not Hermitian, as packed storage needs it";
       return PC_FACTOR_OTHER;
     }
   }
-  if (state.options.singular != SingularPolicy::fail || state.M->defects() == 0) return PC_NOERROR;
-  const BlockDefect first = report_of(state).defects.front();
+  if (state.options.singular != SingularPolicy::fail || state.M->blocks().defects() == 0) return PC_NOERROR;
+  const BlockDefect first = state.M->report().defects.front();
   *message = describe(first);
   return first.info > 0 ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER;
 }
@@ -247,44 +206,86 @@ PetscErrorCode set_up_on_blocks(PC pc) {
   PetscFunctionReturn(success);
 }
 
-/// z = P^T op(M^-1) P r.
-void apply_clusters(const BlockJacobi<PetscScalar>& M, Clusters& clusters, const PetscScalar* r, PetscScalar* z,
-                    Op op) {
-  const auto order = clusters.permutation.order();
-  for (std::size_t k = 0; k < order.size(); ++k) clusters.r[k] = r[order[k]];
-  M.apply(clusters.r, clusters.z, op);
-  for (std::size_t k = 0; k < order.size(); ++k) z[order[k]] = clusters.z[k];
+/// f(array of x, array of y, space) on the backend, for `columns` vectors, with what PETSc's log counts.
+template <class Arrays, class F>
+PetscErrorCode with_arrays(State& state, typename Arrays::Vector x, typename Arrays::Vector y, PetscInt columns, F f) {
+  const MemorySpace space = state.backend->memory_space();
+  const PetscLogDouble flops = static_cast<PetscLogDouble>(columns) * state.M->flops();
+  const auto apply = [&](const PetscScalar* r, PetscScalar* z) {
+    return translated([&] { return timed_on(state, [&] { f(r, z, space); }); });
+  };
+  PetscFunctionBegin;
+  if (space == MemorySpace::host) {
+    PetscCall(with_host_arrays<Arrays>(x, y, apply));
+    PetscCall(PetscLogFlops(flops));
+  } else if constexpr (Arrays::on_device) {
+    PetscCall(with_device_arrays<Arrays>(x, y, apply));
+    PetscCall(PetscLogGpuFlops(flops));
+  }
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode require_set_up(PC pc) {
+  PetscFunctionBegin;
+  PetscCheck(state_of(pc).M, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "blockjacobi: PCSetUp() did not succeed");
+  PetscFunctionReturn(success);
 }
 
 PetscErrorCode apply_op(PC pc, Vec x, Vec y, Op op) {
+  State& state = state_of(pc);
   PetscFunctionBegin;
-  PetscCheck(state_of(pc).M, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "blockjacobi: PCSetUp() did not succeed");
+  PetscCall(require_set_up(pc));
   // The next norm or dot product tells the caller.
   if (pc->failedreason != PC_NOERROR) {
     PetscCall(fill_with_infinity(y));
     PetscFunctionReturn(success);
   }
-  const BlockJacobi<PetscScalar>& M = *state_of(pc).M;
-  const MemorySpace space = M.backend().memory_space();
-  const auto apply = [&](const PetscScalar* r, PetscScalar* z) {
-    return translated([&] {
-      if (state_of(pc).clusters)
-        apply_clusters(M, *state_of(pc).clusters, r, z, op);
-      else
-        M.apply({r, M.rows(), space}, {z, M.rows(), space}, op);
-      return success;
-    });
-  };
-  if (space == MemorySpace::host)
-    PetscCall(with_host_arrays<VecArrays>(x, y, apply));
-  else
-    PetscCall(with_device_arrays<VecArrays>(x, y, apply));
+  PetscCall(with_arrays<VecArrays>(
+      state, x, y, 1, [&](const PetscScalar* r, PetscScalar* z, MemorySpace) { state.M->apply(r, z, op); }));
   PetscFunctionReturn(success);
 }
 
 PetscErrorCode apply(PC pc, Vec x, Vec y) { return apply_op(pc, x, y, Op::none); }
 
 PetscErrorCode apply_transpose(PC pc, Vec x, Vec y) { return apply_op(pc, x, y, Op::transpose); }
+
+/// Column by column, which serves every memory.
+PetscErrorCode apply_to_columns(PC pc, Mat X, Mat Y, PetscInt columns) {
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < columns; ++j) {
+    Vec x = nullptr, y = nullptr;
+    PetscCall(MatDenseGetColumnVecRead(X, j, &x));
+    PetscCall(MatDenseGetColumnVecWrite(Y, j, &y));
+    PetscCall(apply(pc, x, y));
+    PetscCall(MatDenseRestoreColumnVecWrite(Y, j, &y));
+    PetscCall(MatDenseRestoreColumnVecRead(X, j, &x));
+  }
+  PetscFunctionReturn(success);
+}
+
+/// To all columns of a dense matrix at once.
+PetscErrorCode apply_to_matrix(PC pc, Mat X, Mat Y) {
+  State& state = state_of(pc);
+  PetscInt columns = 0, ld_of_x = 0, ld_of_y = 0;
+  PetscFunctionBegin;
+  PetscCall(require_set_up(pc));
+  PetscCall(MatGetSize(X, nullptr, &columns));
+  const bool has_arrays = state.backend->memory_space() == MemorySpace::host || DenseArrays::on_device;
+  if (pc->failedreason != PC_NOERROR || !has_arrays) {
+    PetscCall(apply_to_columns(pc, X, Y, columns));
+    PetscFunctionReturn(success);
+  }
+  PetscCall(MatDenseGetLDA(X, &ld_of_x));
+  PetscCall(MatDenseGetLDA(Y, &ld_of_y));
+  const index_t rows = state.M->blocks().rows();
+  const auto count = static_cast<index_t>(columns);
+  PetscCall(
+      with_arrays<DenseArrays>(state, X, Y, columns, [&](const PetscScalar* r, PetscScalar* z, MemorySpace space) {
+        state.M->apply(MultiVectorView<const PetscScalar>{r, rows, count, ld_of_x, Layout::column_major, space},
+                       MultiVectorView<PetscScalar>{z, rows, count, ld_of_y, Layout::column_major, space});
+      }));
+  PetscFunctionReturn(success);
+}
 
 PetscErrorCode set_from_options(PC pc, OptionItems items) {
   State& state = state_of(pc);
@@ -319,7 +320,8 @@ PetscErrorCode total(PC pc, const BlockJacobiReport& r, Totals* totals) {
 
 PetscErrorCode view_report(PC pc, PetscViewer viewer) {
   const State& state = state_of(pc);
-  const BlockJacobiReport report = report_of(state);
+  const BlockJacobiReport report = state.M->report();
+  const std::optional<TwoLevelReport> coarse = state.M->coarse_report();
   Totals t;
   PetscMPIInt ranks = 1, rank = 0;
   PetscViewerFormat format;
@@ -340,7 +342,8 @@ PetscErrorCode view_report(PC pc, PetscViewer viewer) {
                                    state.analyses, state.setups));
   if (ranks > 1 && format != PETSC_VIEWER_ASCII_INFO_DETAIL && t.sums[3] + t.sums[4] == 0) PetscFunctionReturn(success);
   PetscCall(PetscViewerASCIIPushSynchronized(viewer));
-  PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "  [%d] %s", rank, to_text(report).c_str()));
+  PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "  [%d] %s%s", rank, to_text(report).c_str(),
+                                               coarse ? ("      " + to_text(*coarse)).c_str() : ""));
   PetscCall(PetscViewerFlush(viewer));
   PetscCall(PetscViewerASCIIPopSynchronized(viewer));
   PetscFunctionReturn(success);
@@ -361,6 +364,8 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s, detected ones have at most %" PetscInt_FMT " rows\n",
                                      o.detect ? "from the pattern" : "as the matrix states them, else from the pattern",
                                      o.max_size));
+  if (o.coarse)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse level of ones on the rows of each rank, additive\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  singular blocks: %s, storage: %s, backend: %s\n", to_string(o.singular),
                                    to_string(o.storage),
                                    state.backend ? state.backend->description().c_str() : "none yet"));
@@ -372,7 +377,6 @@ PetscErrorCode reset(PC pc) {
   State& state = state_of(pc);
   PetscFunctionBegin;
   state.M.reset();
-  state.clusters.reset();
   state.backend.reset();
   PetscCall(state.matrix.reset());
   PetscFunctionReturn(success);
@@ -396,6 +400,7 @@ PetscErrorCode create(PC pc) {
   pc->ops->setuponblocks = set_up_on_blocks;
   pc->ops->apply = apply;
   pc->ops->applytranspose = apply_transpose;
+  pc->ops->matapply = apply_to_matrix;
   pc->ops->setfromoptions = set_from_options;
   pc->ops->view = view;
   pc->ops->reset = reset;
@@ -412,6 +417,3 @@ PetscErrorCode bj_petsc_register(void) {
   PetscCall(PCRegister(PCBLOCKJACOBI, blockjacobi::petsc::create));
   PetscFunctionReturn(blockjacobi::petsc::success);
 }
-
-/// The name that PETSc looks for in a library that it loads.
-extern "C" BJ_PETSC_API PetscErrorCode PetscDLLibraryRegister_blockjacobi_petsc(void) { return bj_petsc_register(); }

@@ -2,7 +2,7 @@
 
 #include <blockjacobi/views.hpp>
 
-#include <petscvec.h>
+#include <petscmat.h>
 
 #include <algorithm>
 #include <limits>
@@ -22,6 +22,7 @@ inline PetscErrorCode space_of(PetscMemType type, MemorySpace* space) {
 /// How arrays are taken from vectors; tests put a stand-in in its place.
 struct VecArrays {
   using Vector = Vec;
+  static constexpr bool on_device = true;
   static PetscErrorCode read(Vec x, const PetscScalar** array, PetscMemType* type) {
     return VecGetArrayReadAndMemType(x, array, type);
   }
@@ -34,6 +35,32 @@ struct VecArrays {
   static PetscErrorCode end_write(Vec y, PetscScalar** array) { return VecRestoreArrayWriteAndMemType(y, array); }
   static PetscErrorCode write_on_host(Vec y, PetscScalar** array) { return VecGetArrayWrite(y, array); }
   static PetscErrorCode end_write_on_host(Vec y, PetscScalar** array) { return VecRestoreArrayWrite(y, array); }
+};
+
+/// The same of dense matrices, columns apart by MatDenseGetLDA().
+struct DenseArrays {
+  using Vector = Mat;
+  static PetscErrorCode read_on_host(Mat X, const PetscScalar** array) { return MatDenseGetArrayRead(X, array); }
+  static PetscErrorCode end_read_on_host(Mat X, const PetscScalar** array) {
+    return MatDenseRestoreArrayRead(X, array);
+  }
+  static PetscErrorCode write_on_host(Mat Y, PetscScalar** array) { return MatDenseGetArrayWrite(Y, array); }
+  static PetscErrorCode end_write_on_host(Mat Y, PetscScalar** array) { return MatDenseRestoreArrayWrite(Y, array); }
+#if PETSC_VERSION_GE(3, 19, 0)
+  static constexpr bool on_device = true;
+  static PetscErrorCode read(Mat X, const PetscScalar** array, PetscMemType* type) {
+    return MatDenseGetArrayReadAndMemType(X, array, type);
+  }
+  static PetscErrorCode end_read(Mat X, const PetscScalar** array) {
+    return MatDenseRestoreArrayReadAndMemType(X, array);
+  }
+  static PetscErrorCode write(Mat Y, PetscScalar** array, PetscMemType* type) {
+    return MatDenseGetArrayWriteAndMemType(Y, array, type);
+  }
+  static PetscErrorCode end_write(Mat Y, PetscScalar** array) { return MatDenseRestoreArrayWriteAndMemType(Y, array); }
+#else
+  static constexpr bool on_device = false;
+#endif
 };
 
 /// f(array of x, array of y) on host memory, wherever PETSc has the newest values.

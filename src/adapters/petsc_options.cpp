@@ -21,10 +21,12 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
   static const char* const storages[] = {to_string(Storage::full), to_string(Storage::packed),
                                          to_string(Storage::fp32), to_string(Storage::bf16),
                                          to_string(Storage::fp16), to_string(Storage::adaptive)};
+  static const char* const coarse_levels[] = {"none", "ones"};
   Options o = *options;
   PetscBool size_given = PETSC_FALSE, given = PETSC_FALSE;
   auto policy = static_cast<PetscInt>(o.singular);
   auto storage = static_cast<PetscInt>(o.storage);
+  auto coarse = static_cast<PetscInt>(o.coarse);
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Block-Jacobi options");
   PetscCall(PetscOptionsInt("-pc_blockjacobi_size", "Rows of every block", nullptr, o.size, &o.size, &size_given));
@@ -34,6 +36,8 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
                              o.clusters, &o.clusters, &given));
   PetscCall(PetscOptionsInt("-pc_blockjacobi_max_size", "The largest block or cluster that is found", nullptr,
                             o.max_size, &o.max_size, &given));
+  PetscCall(PetscOptionsEList("-pc_blockjacobi_coarse", "A coarse level of the rows of each rank", nullptr,
+                              coarse_levels, 2, coarse_levels[coarse], &coarse, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_singular", "What takes the place of a singular block's inverse", nullptr,
                               policies, 5, policies[policy], &policy, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_storage", "How the inverses are stored", nullptr, storages, 6,
@@ -54,6 +58,7 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
              "-pc_blockjacobi_size and -pc_blockjacobi_detect exclude each other");
   PetscCheck(!(o.detect && o.clusters), PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_INCOMP,
              "-pc_blockjacobi_clusters and -pc_blockjacobi_detect exclude each other");
+  o.coarse = coarse == 1;
   o.singular = static_cast<SingularPolicy>(policy);
   o.storage = static_cast<Storage>(storage);
   *options = o;

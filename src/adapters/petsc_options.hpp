@@ -17,6 +17,7 @@ struct Options {
   PetscInt size = 0;  ///< 0 if not given
   PetscBool detect = PETSC_FALSE;
   PetscBool clusters = PETSC_FALSE;
+  bool coarse = false;  ///< ones
   PetscInt max_size = 32;
   SingularPolicy singular = SingularPolicy::fail;
   Storage storage = Storage::full;

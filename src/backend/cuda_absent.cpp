@@ -1,4 +1,5 @@
 #include "backend/backend_impl.hpp"
+#include "backend/range.hpp"
 
 #include <blockjacobi/error.hpp>
 
@@ -17,5 +18,8 @@ std::shared_ptr<BackendImpl> make_cuda_backend(int) { throw_absent(); }
 std::shared_ptr<BackendImpl> make_cuda_backend(int, CUstream_st*, std::shared_ptr<MemoryResource>) { throw_absent(); }
 
 std::optional<int> usable_cuda_device() noexcept { return std::nullopt; }
+
+void begin_range(const char*) noexcept {}
+void end_range() noexcept {}
 
 }  // namespace blockjacobi::detail

@@ -1,6 +1,7 @@
 #include <blockjacobi/block_jacobi.hpp>
 
 #include "backend/host_pattern.hpp"
+#include "backend/range.hpp"
 #include "backend/require.hpp"
 #include "core/csr_pattern.hpp"
 #include "core/message.hpp"
@@ -48,6 +49,7 @@ template <Scalar T, class Analyze>
 std::unique_ptr<detail::BlockJacobiImpl<T>> analyzed(const Backend& backend, const BlockPartition& partition,
                                                      const BlockJacobiOptions& options, Analyze analyze) {
   require_options(options);
+  const detail::Range range("analysis");
   std::unique_ptr<detail::BlockJacobiImpl<T>> impl;
   const auto work = [&] {
     impl = std::make_unique<detail::BlockJacobiImpl<T>>(backend, partition, options, analyze());

@@ -1,6 +1,7 @@
 #include "precond/block_jacobi_impl.hpp"
 
 #include "backend/host_extract.hpp"
+#include "backend/range.hpp"
 #include "core/message.hpp"
 #include "core/shared/compute_type.hpp"
 #include "core/shared/defect_words.hpp"
@@ -89,6 +90,7 @@ void BlockJacobiImpl<T>::invert(const T* values, const BlockBatchView<T>& batch)
 
 template <Scalar T>
 void BlockJacobiImpl<T>::fill(const T* values, bool check) {
+  const Range range("set-up");
   const auto set_up = [&](const BlockBatchView<T>& batch) { invert(values, batch); };
   if (!stored) return set_up(inverse.view());
   stored->fill(values, map(), status(), scratch_view(), check, set_up);
@@ -146,12 +148,14 @@ bool BlockJacobiImpl<T>::apply_bundles(const Bundles& bundles, const T* r, T* z)
 
 template <Scalar T>
 void BlockJacobiImpl<T>::apply(Op op, const T* r, T* z) const {
+  const Range range("apply");
   if (!stored && tiles.empty()) return block_ops<T>(backend).apply(inverse.view(), op, r, z);
   apply(op, T(1), {r, 1, 0, 1}, T(0), {z, 1, 0, 1});
 }
 
 template <Scalar T>
 void BlockJacobiImpl<T>::apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const {
+  const Range range("apply to columns");
   if (stored) return storage_ops<T>(backend).apply(stored->view(), op, alpha, r, beta, z);
   if (tiles.empty()) return storage_ops<T>(backend).apply(inverse.view(), op, alpha, r, beta, z);
   storage_ops<T>(backend).apply_tiled(inverse.view(), tiles.view(), op, alpha, r, beta, z);

@@ -1,3 +1,4 @@
+#include "backend/range.hpp"
 #include "backend/require.hpp"
 #include "core/message.hpp"
 #include "core/sparse_matrix_impl.hpp"
@@ -107,6 +108,7 @@ CoarseLevel<T>::CoarseLevel(const Backend& backend, CoarseMode mode, const CsrMa
 
 template <Scalar T>
 void CoarseLevel<T>::refresh(const T* values) {
+  const Range range("coarse set-up");
   with_z_sums_.apply(values, with_z_.values.data());
   e_sums_.apply(with_z_.values.data(), e_.values.data());
   if (block_)
@@ -132,6 +134,7 @@ CoarseView<T> CoarseLevel<T>::view() const {
 
 template <Scalar T>
 void CoarseLevel<T>::correct(const T* r, T* u) const {
+  const Range range("coarse correction");
   const CoarseView<T> coarse = view();
   ops_.solve(coarse, r, nullptr);
   ops_.prolong(coarse, nullptr, u);
@@ -139,6 +142,7 @@ void CoarseLevel<T>::correct(const T* r, T* u) const {
 
 template <Scalar T>
 void CoarseLevel<T>::apply(const PreconditionerImpl<T>& M, const T* r, T* z, T* scratch) const {
+  const Range range("two-level apply");
   const CoarseView<T> coarse = view();
   if (mode_ == CoarseMode::adef1) {  // z = M^-1 (r - A Z c) + Z c
     ops_.solve(coarse, r, nullptr);

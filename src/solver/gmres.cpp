@@ -1,3 +1,4 @@
+#include "backend/range.hpp"
 #include "solver/enqueued.hpp"
 #include "solver/gmres_parts.hpp"
 
@@ -254,6 +255,7 @@ class Gmres {
 
   /// The inner iterations; false if clock or callback end the solve.
   bool iterate() {
+    const Range range("iterations");
     for (Phase& batch : steps_) {
       batch.run();
       if (!look()) return false;
@@ -281,6 +283,7 @@ SolveReport run_gmres(const char* name, bool flexible, const LinearOperator<T>& 
   require_restart(name, options);
   SolveSession<T> session(name, A, M, b, x, options);
   const SolverParts<T> parts(A, M, options);
+  const Range range("solve");
   return Gmres<T>(session, parts, flexible).run();
 }
 

@@ -1,5 +1,6 @@
 #include "solver/recurrence.hpp"
 
+#include "backend/range.hpp"
 #include "core/shared/scalar_steps.hpp"
 
 #include <cstring>
@@ -61,11 +62,13 @@ class Run {
 
   /// The phases before the first iteration, and a look at their outcome.
   void start() {
+    const Range range("start");
     correct_start(session_.backend(), session_.ops(), session_.A(), session_.M(), solver_, session_.b(), session_.x());
     solver_.start();
     take();
   }
   void enqueue_batch() {
+    const Range range("iterations");
     batch_->replay();
     take();
   }
@@ -143,6 +146,7 @@ class Run {
 
 template <Scalar T>
 SolveReport run_recurrence(SolveSession<T>& session, Recurrence<T>& solver) {
+  const Range range("solve");
   return Run<T>(session, solver)();
 }
 

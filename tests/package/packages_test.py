@@ -3,7 +3,8 @@
 usage: packages_test.py SOURCE BUILD WORK_FOLDER [unittest argument...]
 
 Packages of Debian are taken apart by dpkg-deb, not installed. A project with find_package() is built against them, and
-one with the component petsc where the build has it; archives hold the same files."""
+one with the component petsc where the build has it; archives hold the same files. The plugin for PETSc is a package that
+stands alone unless the library is a shared one."""
 
 import os
 import pathlib
@@ -17,6 +18,7 @@ import unittest
 SOURCE, BUILD, WORK = map(pathlib.Path, sys.argv[1:4])
 VERSION = re.search(r"^CMAKE_PROJECT_VERSION:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE)[1]
 WITH_PETSC = (BUILD / "blockjacobiPetscTargets.cmake").exists()
+SHARED = (BUILD / "src" / "libblockjacobi.so").exists()
 DPKG = shutil.which("dpkg-deb")
 
 
@@ -51,8 +53,8 @@ class Packages(unittest.TestCase):
         return found[0]
 
     def debian(self, component):
-        name = "blockjacobi" if component == "blockjacobi" else "blockjacobi-petsc"
-        return self.one(f"{name}_{VERSION}_*.deb")
+        name = {"blockjacobi": "blockjacobi", "petsc": "blockjacobi-petsc", "petsc_plugin": "blockjacobi-petsc-plugin"}
+        return self.one(f"{name[component]}_{VERSION}_*.deb")
 
     def archive(self, component):
         """The files of its archive, and where they were unpacked."""
@@ -75,7 +77,9 @@ class Packages(unittest.TestCase):
         if WITH_PETSC:
             petsc, _ = self.archive("petsc")
             self.assertTrue(any(re.search(r"libblockjacobi_petsc\.(a|so)$", name) for name in petsc), petsc)
-            self.assertFalse(files & petsc, "in both packages")
+            plugin, _ = self.archive("petsc_plugin")
+            self.assertIn("lib/libblockjacobi_petsc_plugin.so", plugin)
+            self.assertFalse(files & petsc or files & plugin or petsc & plugin, "in two packages")
 
     @unittest.skipUnless(DPKG, "no dpkg-deb")
     def test_debian(self):
@@ -108,6 +112,23 @@ class Packages(unittest.TestCase):
         run(*configure("petsc", prefix, binary))
         run("cmake", "--build", binary)
         self.assertIn("Strong scaling", run(binary / "consumer", "-points", "4"))
+
+    @unittest.skipUnless(DPKG and WITH_PETSC, "no dpkg-deb or no PETSc")
+    def test_the_plugin_of_debian(self):
+        root = WORK / "plugin_root"
+        package = self.debian("petsc_plugin")
+        run(DPKG, "-x", package, root)
+        self.assertIn("usr/share/doc/blockjacobi-petsc-plugin/copyright", files_below(root))
+        depends = run(DPKG, "-f", package, "Depends")
+        self.assertIn("libpetsc", depends)
+        self.assertNotIn("-dev", depends)
+        self.assertEqual("blockjacobi" in depends, SHARED, depends)
+        if SHARED or subprocess.run(["/usr/bin/python3", "-c", "import petsc4py"], stderr=subprocess.DEVNULL,
+                                    check=False).returncode != 0:
+            return
+        printed = run("/usr/bin/python3", "-B", SOURCE / "tests/package/petsc_plugin/with_petsc4py.py", "-dll_append",
+                      root / "usr/lib/libblockjacobi_petsc_plugin", "-pc_type", "blockjacobi")
+        self.assertIn("RESULT blockjacobi 2", printed)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,14 @@ generator in PATH.
   file NAME       is written to NAME
   run             commands of bash; the first that fails ends the page
   run STATUS      commands of which the last ends with STATUS
-  run if NEED     only where there is NEED: cuda, petsc, petsc4py, plugin (a shared library of the adapter), dune, gnuplot
+  run if NEED     only where there is NEED: cuda, petsc, petsc4py, dolfinx, dune, gnuplot
   output          what the commands before it print, but for the numbers
-  dry-run         lines of make, which are looked up in the Makefile and not run
+  dry-run         lines of make, which are looked up in the Makefile and not run, and of pip, which prepares the build
+                  where the Python package is installed
   cpp             piece of the program of the page: its pieces follow each other in one main() behind the block
                   <!-- prelude: cpp ... --> of includes
   python          the same for the script of the page, which needs the Python package
+  cupy            a piece for CuPy, which the tests of the Python package run on a GPU
   message         lines that the program or the library prints: each must match a string of the sources
 
 Ends with status 77 where all that could be run is right and something was left out.
@@ -87,10 +89,8 @@ class Needs:
             return ctypes.util.find_library("cuda") is not None and os.path.exists("/dev/nvidiactl")
         if need == "petsc":
             return bool(list(self.prefix.rglob("blockjacobiPetscTargets.cmake")))
-        if need == "plugin":
-            return bool(list(self.prefix.rglob("libblockjacobi_petsc.so")))
-        if need == "petsc4py":
-            return need_of_python("petsc4py") and "plugin" in self
+        if need in ("petsc4py", "dolfinx"):
+            return need_of_python(need) and bool(list(self.prefix.rglob("libblockjacobi_petsc_plugin.so")))
         if need == "dune":
             return compiles("#include <dune/istl/preconditioner.hh>")
         if need == "gnuplot":
@@ -175,7 +175,14 @@ class Page:
 
     def dry_run(self, _, text):
         for line in text.splitlines():
-            subprocess.run([*line.split(), "--dry-run"], cwd=self.source, env={**os.environ, "MAKEFLAGS": ""},
+            command = line.split()
+            if command[0] == "pip":
+                if not importlib.util.find_spec("blockjacobi"):
+                    print(f"== {self.page}: left out, the Python package is not installed: {line}")
+                    self.left_out = True
+                    continue
+                command = [sys.executable, "-m", *command]
+            subprocess.run([*command, "--dry-run"], cwd=self.source, env={**os.environ, "MAKEFLAGS": ""},
                            stdout=subprocess.DEVNULL, check=True)
 
     def cpp(self, _, text):
@@ -183,6 +190,9 @@ class Page:
 
     def python(self, _, text):
         self.pieces["python"].append(text)
+
+    def cupy(self, _, text):
+        pass
 
     def message(self, _, text):
         if self.patterns is None:
@@ -210,7 +220,8 @@ class Page:
                 self.left_out = True
 
     def test(self):
-        steps = {"file": self.file, "run": self.run, "output": self.output, "dry-run": self.dry_run, "cpp": self.cpp, "python": self.python, "message": self.message}
+        steps = {"file": self.file, "run": self.run, "output": self.output, "dry-run": self.dry_run, "cpp": self.cpp, "python": self.python, "cupy": self.cupy,
+                 "message": self.message}
         text = (self.source / self.page).read_text(encoding="utf-8")
         for role, language, block in FENCE.findall(text):
             # Directives of MyST are no snippets.

@@ -8,6 +8,8 @@
  *   -pc_blockjacobi_detect          blocks from the pattern
  *   -pc_blockjacobi_clusters        blocks of strongly coupled rows wherever they stand, on a host matrix alone; the
  *                                   blocks that size or matrix state stay whole, see BlockPartition::clusters()
+ *   -pc_blockjacobi_coarse none     or ones: a coarse level of the rows of each rank, as TwoLevel has it, additive;
+ *                                   a vector for each unknown of a node, as MatSetBlockSize() has them; no transpose
  *   -pc_blockjacobi_max_size 32     the largest block or cluster that is found, 1..512
  *   -pc_blockjacobi_singular fail   fail, identity, scalar_jacobi, shift or pseudo_inverse, see SingularPolicy
  *   -pc_blockjacobi_storage full    full, packed, fp32, bf16, fp16 or adaptive, see Storage
@@ -17,10 +19,11 @@
  *
  * Without size or detect the blocks are those of MatSetVariableBlockSizes(), else of MatSetBlockSize(), else detected.
  * Every rank inverts blocks of its own diagonal part: of an AIJ matrix in place, of other types that PETSc converts
- * after a conversion. New values in the same nonzero pattern repeat the numeric set-up alone, which allocates nothing.
- * A block that the policy does not accept ends a KSPSolve() with KSP_DIVERGED_PC_FAILED, on all ranks;
- * PCView() names it. That holds for the PC of a KSP; inside a PCCOMPOSITE the KSPSolve() ends with
- * KSP_DIVERGED_NANORINF. Under -ksp_error_if_not_converged the error comes on the rank of the block alone.
+ * after a conversion. PCMatApply() applies the inverses to all columns of a dense matrix at once. New values in the
+ * same nonzero pattern repeat the numeric set-up alone, which allocates nothing. A block that the policy does not
+ * accept ends a KSPSolve() with KSP_DIVERGED_PC_FAILED, on all ranks; PCView() names it. That holds for the PC of a
+ * KSP; inside a PCCOMPOSITE the KSPSolve() ends with KSP_DIVERGED_NANORINF. Under -ksp_error_if_not_converged the error
+ * comes on the rank of the block alone.
  *
  * A matrix in CUDA memory is taken where it lies, and so are the vectors. This path was not tested with a PETSc that
  * has CUDA. */

@@ -43,6 +43,7 @@ inline System seven_points(index_t points, std::array<double, 3> anisotropy) {
   matrices::StencilOptions options;
   options.grid = {points, points, points};
   options.anisotropy = anisotropy;
+  options.phase = 0;  // of complex numbers: multigrid takes it that ones are smooth
   System system{matrices::stencil<PetscScalar>(options), {}};
   system.partition = BlockPartition::uniform(system.matrix.rows(), 1);
   return system;

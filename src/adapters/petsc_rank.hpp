@@ -1,0 +1,59 @@
+#pragma once
+
+#include "adapters/petsc_matrix.hpp"
+#include "adapters/petsc_options.hpp"
+
+#include <blockjacobi/blockjacobi.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace blockjacobi::petsc {
+
+/// The preconditioner of the rows of a rank, in their numbering in PETSc's matrix, whatever that of its blocks is.
+class RankPreconditioner {
+ public:
+  using View = LocalMatrix::View;
+
+  /// Finds blocks where none are stated, and analyses the pattern; refresh() follows. `block_size`: the unknowns of a
+  /// node, for the coarse level, which needs values too.
+  RankPreconditioner(const Backend& backend, const View& matrix, const std::optional<BlockPartition>& stated,
+                     const Options& options, index_t block_size);
+
+  /// For new values.
+  void refresh(const View& matrix);
+
+  /// z = op(M^-1) r. Throws Unavailable for a transpose with a coarse level.
+  void apply(const PetscScalar* r, PetscScalar* z, Op op);
+  /// The same for many columns, without op.
+  void apply(const MultiVectorView<const PetscScalar>& R, const MultiVectorView<PetscScalar>& Z);
+
+  const BlockJacobi<PetscScalar>& blocks() const { return two_level_ ? two_level_->block_jacobi() : *blocks_; }
+  /// Rows are PETSc's.
+  BlockJacobiReport report() const;
+  std::optional<TwoLevelReport> coarse_report() const;
+  /// Of one application to a vector.
+  PetscLogDouble flops() const noexcept { return flops_; }
+
+ private:
+  /// Blocks of rows that need not be neighbours: the matrix and the vectors of an application, renumbered.
+  struct Clusters {
+    Permutation permutation;
+    PermutedMatrix<PetscScalar> matrix;
+    std::vector<PetscScalar> r, z;
+  };
+
+  BlockPartition find_clusters(const View& view, const std::optional<BlockPartition>& stated, index_t max_size);
+  template <class MatrixView>
+  void add_coarse_level(const Backend& backend, const MatrixView& view, const BlockPartition& partition,
+                        const BlockJacobiOptions& options, index_t block_size);
+  void apply_own(VectorView<const PetscScalar> r, VectorView<PetscScalar> z, Op op) const;
+
+  std::optional<Clusters> clusters_;
+  std::optional<BlockJacobi<PetscScalar>> blocks_;   ///< without a coarse level
+  std::optional<SparseMatrix<PetscScalar>> matrix_;  ///< a copy, with which the coarse level multiplies
+  std::optional<TwoLevel<PetscScalar>> two_level_;
+  PetscLogDouble flops_ = 0;
+};
+
+}  // namespace blockjacobi::petsc

@@ -1,0 +1,94 @@
+#include "unit/adapters/petsc_systems.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+namespace blockjacobi::test {
+namespace {
+
+using T = PetscScalar;
+
+constexpr const char* coarse = "-pc_blockjacobi_coarse ones ";
+
+TEST(PetscCoarse, FewerIterations) {
+  matrices::StencilOptions grid;
+  grid.grid = {80, 80, 1};
+  grid.phase = 0;  // of complex numbers: vectors of ones are smooth
+  System system{matrices::stencil<T>(grid), {}};
+  system.partition = BlockPartition::uniform(system.matrix.rows(), 8);
+  const OwnedMat A = distribute(system.matrix, system.partition, false);
+  for (const char* blocks : {"-pc_blockjacobi_size 8 ", "-pc_blockjacobi_clusters "}) {
+    SCOPED_TRACE(blocks);
+    const std::string options = std::string(cg_options) + ours + blocks;
+    const Outcome alone = solve(A, options, Rhs::product), joined = solve(A, options + coarse, Rhs::product);
+    EXPECT_EQ(alone.reason, KSP_CONVERGED_RTOL);
+    EXPECT_EQ(joined.reason, KSP_CONVERGED_RTOL);
+    EXPECT_LE(joined.residual, 2e-8);
+    EXPECT_LT(joined.iterations, alone.iterations * 4 / 5) << alone.iterations;
+  }
+}
+
+TEST(PetscCoarse, AVectorForEachUnknownOfANode) {
+  const System system = elasticity(4);
+  const auto find = [&](const char* options) {
+    OwnedMat A = distribute(system.matrix, system.partition, false);
+    must(MatSetBlockSize(A, 3));
+    const OwnedKsp ksp = solver_of(A, std::string(ours) + coarse + options);
+    must(PCSetUp(preconditioner_of(ksp)));
+    return viewed(preconditioner_of(ksp));
+  };
+  for (const char* options : {"", "-pc_blockjacobi_clusters"}) {
+    const std::string text = find(options);
+    EXPECT_TRUE(contains(text, "coarse level of ones on the rows of each rank")) << text;
+    if (ranks() > 1) continue;  // the report of a rank is shown of one alone
+    const auto number_before = [&](const std::string& word) {
+      const auto at = text.find(word);
+      EXPECT_NE(at, std::string::npos) << text;
+      return std::atoi(text.c_str() + text.rfind(' ', at - 2) + 1);
+    };
+    EXPECT_EQ(number_before(" vectors on"), 3 * number_before(" aggregates of")) << text;
+  }
+}
+
+TEST(PetscCoarse, NewValues) {
+  const System system = seven_points(6, {1, 1, 1});
+  for (const char* blocks : {"-pc_blockjacobi_size 4 ", "-pc_blockjacobi_clusters "}) {
+    SCOPED_TRACE(blocks);
+    const OwnedMat A = distribute(system.matrix, system.partition, false);
+    const OwnedKsp ksp = solver_of(A, std::string(ours) + coarse + blocks);
+    must(KSPSetUp(ksp));
+    std::vector<T> halves = applied(preconditioner_of(ksp), A);
+    for (T& value : halves) value /= T(2);
+    must(MatScale(A, 2.0));
+    must(PCSetUp(preconditioner_of(ksp)));
+    const std::vector<T> found = applied(preconditioner_of(ksp), A);
+    ASSERT_EQ(found.size(), halves.size());
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_LE(std::abs(found[i] - halves[i]), 1e-13) << i;
+    EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "pattern analyses 1, numeric set-ups 2"));
+  }
+}
+
+TEST(PetscCoarse, EmptyRanksAndSingularBlocks) {
+  const System system = family(matrices::BlockFamily::spd, {5}, 2);
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  EXPECT_EQ(solve(A, std::string(cg_options) + ours + coarse).reason, KSP_CONVERGED_RTOL);
+  must(MatScale(A, 0.0));
+  EXPECT_EQ(solve(A, std::string(cg_options) + ours + coarse).reason, KSP_DIVERGED_PC_FAILED);
+}
+
+TEST(PetscCoarse, WhatItDoesNotDo) {
+  const System system = family(matrices::BlockFamily::spd, {5}, 8);
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const OwnedKsp ksp = solver_of(A, std::string(ours) + coarse);
+  must(KSPSetUp(ksp));
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  const Quiet quiet;
+  EXPECT_EQ(PCApplyTranspose(preconditioner_of(ksp), r, z), PETSC_ERR_SUP);
+  set_options(std::string(ours) + "-pc_blockjacobi_coarse constants");
+  EXPECT_NE(PCSetFromOptions(preconditioner_of(ksp)), 0);
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
