@@ -4,6 +4,7 @@
 
 #include <blockjacobi/blockjacobi.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,6 +30,34 @@ struct BlocksInfo {
   std::optional<blockjacobi::Suggestion> suggestion{};  ///< with Blocks::suggest
 };
 
+/// The level above the blocks.
+struct CoarseInfo {
+  std::string how;
+  double milliseconds = 0.0;
+  blockjacobi::TwoLevelReport report;
+};
+
+/// The solve of one right-hand side.
+struct ColumnSolve {
+  double milliseconds = 0.0;
+  blockjacobi::SolveReport report;
+};
+
+/// What became of one choice of blocks and coarse level.
+struct Attempt {
+  BlocksInfo blocks;
+  double setup_ms = 0.0;                                                     ///< of the blocks
+  std::optional<blockjacobi::BlockJacobiReport> setup;                       ///< none if a singular block ended the run
+  std::optional<CoarseInfo> coarse;                                          ///< as above, and without a coarse level
+  std::vector<ColumnSolve> columns;                                          ///< none as above
+  std::size_t worst = 0;                                                     ///< of the columns
+  blockjacobi::StopReason reason = blockjacobi::StopReason::singular_block;  ///< of the worst column
+  std::string message;                                                       ///< one sentence about the end
+
+  /// Nullptr if nothing was solved.
+  const ColumnSolve* worst_column() const noexcept { return columns.empty() ? nullptr : &columns[worst]; }
+};
+
 /// Everything a run has to say, for the text and for the JSON file.
 struct Outcome {
   std::string matrix;
@@ -38,13 +67,7 @@ struct Outcome {
   std::string backend_because;  ///< why "auto" took the host
   Solver solver = Solver::cg;
   std::string solver_because;  ///< why this one
-  BlocksInfo blocks;
-  double setup_ms = 0.0;
-  std::optional<blockjacobi::BlockJacobiReport> setup;  ///< none if a singular block ended the run
-  double solve_ms = 0.0;
-  std::optional<blockjacobi::SolveReport> solve;  ///< as above
-  blockjacobi::StopReason reason = blockjacobi::StopReason::singular_block;
-  std::string message;  ///< one sentence about the end
+  Attempt attempt;
 };
 
 }  // namespace solve
