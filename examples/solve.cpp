@@ -9,6 +9,7 @@
 
 #include "solve/attempt.hpp"
 #include "solve/blocked_system.hpp"
+#include "solve/compare.hpp"
 #include "solve/input.hpp"
 #include "solve/linear_system.hpp"
 #include "solve/options.hpp"
@@ -67,6 +68,11 @@ void run(const Options& options, Outcome& outcome) {
   print_input(outcome);
   print_solver(outcome, options);
   warn_about_precision<T>(options);
+  if (options.compare) {
+    compare(options, system, outcome);
+    print_comparison(outcome, options);
+    return;
+  }
   const auto blocked = find_blocks(options, outcome.solver, system, outcome.attempt.blocks);
   print_partition(outcome.attempt.blocks);
   const auto x = set_up_and_solve(options, outcome.solver, system, blocked, {}, outcome.attempt);

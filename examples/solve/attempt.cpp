@@ -38,6 +38,16 @@ void conclude(Attempt& attempt, Solver solver) {
       fmt::format("{} of {} columns converged; column {}: {}", end, columns.size(), attempt.worst + 1, attempt.message);
 }
 
+bool leave_time_for_solves(Attempt& attempt, blockjacobi::SolveOptions& limits) {
+  if (limits.max_seconds == 0.0) return true;
+  const double seconds = attempt.whole_setup_ms() * 1e-3;
+  limits.max_seconds -= seconds;
+  if (limits.max_seconds > 0.0) return true;
+  attempt.reason = blockjacobi::StopReason::time_limit;
+  attempt.message = fmt::format("not converged: time_limit: the set-up took {:.1f} s", seconds);
+  return false;
+}
+
 std::string rows_before(const blockjacobi::Permutation& permutation, const blockjacobi::SingularBlock& error) {
   constexpr index_t most = 8;
   const auto first = permutation.order().begin() + error.first_row();

@@ -77,6 +77,9 @@ Solved<T> solve_columns(Solver solver, const blockjacobi::SparseMatrix<T>& A, co
 /// Reason and message of the attempt, from its columns.
 void conclude(Attempt& attempt, Solver solver);
 
+/// Takes the time of the set-up from that of the solves; false, with the reason, if nothing is left.
+bool leave_time_for_solves(Attempt& attempt, blockjacobi::SolveOptions& limits);
+
 /// The rows of a block as the user's matrix numbers them, the first eight of many.
 std::string rows_before(const blockjacobi::Permutation& permutation, const blockjacobi::SingularBlock& error);
 
@@ -90,8 +93,10 @@ std::optional<blockjacobi::DenseMatrix<T>> set_up_and_solve(const Options& optio
   try {
     const auto M = set_up(options, solver, blocked, system.vectors().coarse, attempt);
     if (narration.whole) print_setup(attempt);
+    auto limits = solve_options(options);
+    if (options.compare && !leave_time_for_solves(attempt, limits)) return std::nullopt;
     auto solved = solve_columns(solver, blocked.A, as_preconditioner<T>(M), permuted(system.vectors().b, permutation),
-                                permuted(system.vectors().x0, permutation), solve_options(options), narration);
+                                permuted(system.vectors().x0, permutation), limits, narration);
     attempt.columns = std::move(solved.columns);
     conclude(attempt, solver);
     return permuted(solved.x, permutation.inverse());

@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::string_view labels_prefix = "labels:";
 constexpr std::string_view vectors_prefix = "vectors:";
+constexpr double seconds_of_a_candidate = 60.0;
 
 /// The words of the command line before they are given a meaning.
 struct Words {
@@ -231,7 +232,7 @@ void require_effect(const CLI::App& app, const Words& words) {
     throw UsageError("--block-tolerance: belongs to --blocks detect and coupled");
   if (app.count("--coupling") > 0 && blocks != Blocks::coupled)
     throw UsageError("--coupling: belongs to --blocks coupled");
-  if (app.count("--coarse-size") > 0 && words.coarse == "none")
+  if (app.count("--coarse-size") > 0 && words.coarse == "none" && app.count("--compare") == 0)
     throw UsageError("--coarse-size: belongs to --coarse ones and vectors, but --coarse is none");
 }
 
@@ -245,6 +246,30 @@ void interpret_coarse(const Words& words, Options& options) {
     options.coarse = choose(choice, words.coarse);
   }
   options.coarse_size = size_or_auto("--coarse-size", words.coarse_size).value_or(0);
+}
+
+/// What --compare chooses itself.
+void require_nothing_to_compare(const CLI::App& app) {
+  for (const char* option : {"--blocks", "--block-size", "--block-tolerance", "--coupling"})
+    if (app.count(option) > 0) throw UsageError(fmt::format("{}: --compare chooses the blocks itself", option));
+  if (app.count("--solution") > 0)
+    throw UsageError("--solution: --compare keeps no solution; take the command line of the winner");
+}
+
+/// The words that were given, but for those that say what the candidates of --compare differ in, and for output.
+std::vector<std::string> lasting_words(const CLI::App& app) {
+  static const std::vector<std::string> changing{"--compare", "--coarse",  "--coarse-size", "--json",
+                                                 "--plot",    "--history", "--max-seconds"};
+  std::vector<std::string> words;
+  for (const CLI::Option* option : app.get_options()) {
+    const bool positional = option->get_lnames().empty();
+    const std::string name = positional ? std::string() : "--" + option->get_lnames().front();
+    if (option->count() == 0 || std::find(changing.begin(), changing.end(), name) != changing.end()) continue;
+    if (!positional) words.push_back(name);
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (!is_flag) words.insert(words.end(), option->results().begin(), option->results().end());
+  }
+  return words;
 }
 
 /// Gives the words their meaning; the numbers are in `options` already.
@@ -359,8 +384,13 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
   app.add_option("--restart", options.restart, "m of gmres(m) and fgmres(m)")->capture_default_str();
   app.add_option("--relaxation", options.relaxation, "omega of richardson: x += omega M^-1 (b - A x)")
       ->capture_default_str();
-  app.add_option("--max-seconds", options.max_seconds, "wall time that the solves may take; 0: no limit")
+  app.add_option("--max-seconds", options.max_seconds,
+                 "wall time that the solves may take, with --compare set-up and solves of each candidate; 0: no limit "
+                 "(--compare: 60)")
       ->capture_default_str();
+  app.add_flag("--compare", options.compare,
+               "solve with scalar Jacobi, nodes, detect 32, clusters 32 and 256, each with and without a coarse level, "
+               "and print a table, the fastest first");
   app.add_option("--json", words.json, "write the whole report to this file");
   app.add_option("--history", words.history, "write iteration,residual to this .csv file");
   app.add_option("--solution", words.solution, "write x to this Matrix Market file, a column for each of --rhs");
@@ -396,7 +426,12 @@ std::optional<Options> parse_options(int argc, char** argv) {
     app.exit(error);
     return std::nullopt;
   }
+  if (options.compare) require_nothing_to_compare(app);
   require_effect(app, words);
+  if (options.compare) {
+    options.lasting_words = lasting_words(app);
+    if (app.count("--max-seconds") == 0) options.max_seconds = seconds_of_a_candidate;
+  }
   return interpret(words, app.count("--threads") > 0, options);
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace solve {
 
@@ -56,11 +57,13 @@ struct Options {
   index_t max_iterations = 10000;
   index_t restart = 30;
   double relaxation = 1.0;
-  double max_seconds = 0.0;             ///< of all solves; 0: no limit
-  std::filesystem::path json_file;      ///< empty: none
-  std::filesystem::path history_file;   ///< empty: none
-  std::filesystem::path plot_file;      ///< empty: none
-  std::filesystem::path solution_file;  ///< empty: none
+  double max_seconds = 0.0;  ///< of all solves, with `compare` of each candidate; 0: no limit
+  bool compare = false;
+  std::vector<std::string> lasting_words;  ///< what was given besides blocks, coarse level and output
+  std::filesystem::path json_file;         ///< empty: none
+  std::filesystem::path history_file;      ///< empty: none
+  std::filesystem::path plot_file;         ///< empty: none
+  std::filesystem::path solution_file;     ///< empty: none
 };
 
 /// Reads the command line. Prints and returns nothing for --help and --version; throws UsageError.

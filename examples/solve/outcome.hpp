@@ -56,6 +56,32 @@ struct Attempt {
 
   /// Nullptr if nothing was solved.
   const ColumnSolve* worst_column() const noexcept { return columns.empty() ? nullptr : &columns[worst]; }
+  /// Blocks found, inverted, coarse level.
+  double whole_setup_ms() const noexcept {
+    return blocks.milliseconds + setup_ms + (coarse ? coarse->milliseconds : 0.0);
+  }
+  /// Of all columns.
+  double solve_ms() const noexcept {
+    double sum = 0.0;
+    for (const ColumnSolve& column : columns) sum += column.milliseconds;
+    return sum;
+  }
+  /// In the backend's memory, besides the matrix; 0 without a set-up.
+  std::size_t bytes() const noexcept { return (setup ? setup->bytes : 0) + (coarse ? coarse->report.bytes : 0); }
+};
+
+/// One of the choices that --compare tries.
+struct Candidate {
+  std::string name;
+  Options options;
+  std::string same_as;  ///< name of the candidate with the same blocks that stands for it; empty: none
+  Attempt attempt;
+  std::string failure;  ///< what was thrown; empty: nothing
+
+  bool converged() const noexcept {
+    return same_as.empty() && failure.empty() && attempt.reason == blockjacobi::StopReason::converged;
+  }
+  double whole_ms() const noexcept { return attempt.whole_setup_ms() + attempt.solve_ms(); }
 };
 
 /// Everything a run has to say, for the text and for the JSON file.
@@ -66,8 +92,9 @@ struct Outcome {
   std::string backend;
   std::string backend_because;  ///< why "auto" took the host
   Solver solver = Solver::cg;
-  std::string solver_because;  ///< why this one
-  Attempt attempt;
+  std::string solver_because;         ///< why this one
+  Attempt attempt;                    ///< with --compare that of the winner
+  std::vector<Candidate> candidates;  ///< of --compare, the fastest first
 };
 
 }  // namespace solve

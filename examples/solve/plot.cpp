@@ -46,6 +46,10 @@ Curve curve_of(const std::string& title, const blockjacobi::SolveReport& report)
 
 std::vector<Curve> curves_of(const Outcome& outcome) {
   std::vector<Curve> curves;
+  for (const Candidate& candidate : outcome.candidates)
+    if (const ColumnSolve* worst = candidate.attempt.worst_column())
+      curves.push_back(curve_of(candidate.name, worst->report));
+  if (!outcome.candidates.empty()) return curves;
   const auto& columns = outcome.attempt.columns;
   for (std::size_t k = 0; k < columns.size(); ++k)
     curves.push_back(

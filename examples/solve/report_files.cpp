@@ -1,5 +1,6 @@
 #include "report_files.hpp"
 
+#include "compare.hpp"
 #include "report.hpp"
 #include "usage_error.hpp"
 
@@ -112,6 +113,19 @@ void put_attempt(ordered_json& json, const Attempt& attempt) {
   }
 }
 
+ordered_json candidate_json(const Candidate& candidate) {
+  ordered_json json{{"name", candidate.name},
+                    {"command", command_line(candidate)},
+                    {"same_as", candidate.same_as.empty() ? ordered_json() : ordered_json(candidate.same_as)},
+                    {"failure", candidate.failure.empty() ? ordered_json() : ordered_json(candidate.failure)}};
+  if (!candidate.same_as.empty() || !candidate.failure.empty()) return json;
+  json["whole_setup_ms"] = candidate.attempt.whole_setup_ms();
+  json["whole_ms"] = candidate.whole_ms();
+  json["bytes"] = candidate.attempt.bytes();
+  put_attempt(json, candidate.attempt);
+  return json;
+}
+
 }  // namespace
 
 void write_json(const std::filesystem::path& path, const Outcome& outcome) {
@@ -127,6 +141,11 @@ void write_json(const std::filesystem::path& path, const Outcome& outcome) {
                     {"backend_because", outcome.backend_because},
                     {"solver", to_string(outcome.solver)}};
   put_attempt(json, outcome.attempt);
+  if (!outcome.candidates.empty()) {
+    const Candidate& best = outcome.candidates.front();
+    json["winner"] = best.converged() ? ordered_json(best.name) : ordered_json();
+    for (const Candidate& candidate : outcome.candidates) json["candidates"].push_back(candidate_json(candidate));
+  }
   auto file = open("--json", path);
   // why replace: a file name need not be UTF-8, which would make dump() throw.
   file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
