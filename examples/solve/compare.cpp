@@ -111,6 +111,7 @@ void print_comparison(const Outcome& outcome, const Options& options) {
     print_labelled("winner", fmt::format("{}: {:.1f} ms\n{}", best.name, best.whole_ms(), command_line(best)));
   else
     print_labelled("winner", "none: no candidate converged");
+  print_labelled("outcome", outcome.attempt.message);
 }
 
 }  // namespace solve

@@ -89,10 +89,10 @@ class Compare(SolveTest):
         entries = [(i, i, 1.0 if i % 2 else -1.0) for i in range(1, 601)] + [(i + 1, i, 2.0) for i in range(1, 600)]
         path = self.matrix("i.mtx", entries, 600, symmetry="symmetric")
         result = self.solve(path, "--compare", "--solver", "cg")
-        self.assert_not_converged_any(result)
+        self.assert_no_winner(result)
 
-    def assert_not_converged_any(self, result):
-        self.assertEqual(result.status, 1, result.out + result.err)
+    def assert_no_winner(self, result):
+        self.assert_not_converged(result)
         self.assertIsNone(result.report["winner"])
         self.assertIn("none: no candidate converged", result.out)
         self.assertEqual(len(result.report["candidates"]), len(NAMES))
@@ -122,7 +122,7 @@ class Compare(SolveTest):
 
     def test_time_of_a_candidate_is_bounded(self):
         result = self.solve(self.laplace(60), "--compare", "--max-seconds", "1e-6", "--rtol", "1e-12")
-        self.assert_not_converged_any(result)
+        self.assert_no_winner(result)
         for candidate in result.report["candidates"]:
             if candidate["same_as"] is None:
                 self.assertEqual(candidate["reason"], "time_limit")
@@ -146,7 +146,8 @@ class Compare(SolveTest):
         with open(self.path("script"), encoding="ascii") as file:
             plot = file.read().splitlines()[-1]
         for name in NAMES:
-            self.assertEqual(f"'{name}'" in plot, not name.startswith("nodes"), plot)
+            dashes = 2 if name.endswith(", ones") else 1
+            self.assertEqual(f"dashtype {dashes} title '{name}'" in plot, not name.startswith("nodes"), plot)
 
     def test_refused(self):
         for arguments in (("--blocks", "detect"), ("--block-size", 8), ("--block-tolerance", 0.1), ("--coupling", 0.1),
