@@ -118,12 +118,13 @@ Blocks block_source(const std::string& word) {
 }
 
 /// A number of rows or vectors; none for "auto".
-std::optional<index_t> size_or_auto(const char* option, const std::string& word) {
+std::optional<index_t> size_or_auto(const char* option, const std::string& word,
+                                    index_t largest = blockjacobi::max_block_size) {
   if (word == "auto") return std::nullopt;
   index_t size = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
-  if (error != std::errc{} || end != word.data() + word.size() || size < 1 || size > blockjacobi::max_block_size)
-    throw UsageError(fmt::format("{}: '{}' is neither auto nor in 1..{}", option, word, blockjacobi::max_block_size));
+  if (error != std::errc{} || end != word.data() + word.size() || size < 1 || size > largest)
+    throw UsageError(fmt::format("{}: '{}' is neither auto nor in 1..{}", option, word, largest));
   return size;
 }
 
@@ -192,7 +193,7 @@ void interpret_coarse(const Words& words, Options& options) {
   } else {
     options.coarse = choose(choice, words.coarse);
   }
-  options.coarse_size = size_or_auto("--coarse-size", words.coarse_size).value_or(0);
+  options.coarse_size = size_or_auto("--coarse-size", words.coarse_size, blockjacobi::max_coarse_size).value_or(0);
 }
 
 /// What --compare chooses itself.
@@ -306,7 +307,7 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
                  "vectors:FILE, a Matrix Market file with near-kernel vectors as columns, such as rigid body modes")
       ->capture_default_str();
   app.add_option("--coarse-size", words.coarse_size,
-                 "order of the coarse matrix at most, 1..512; auto: by the entries of the matrix")
+                 "order of the coarse matrix at most, 1..4096; auto: by the entries of the matrix")
       ->capture_default_str();
   app.add_option("--backend", words.backend, "auto (cuda if there is a device), host, cuda")->capture_default_str();
   app.add_option("--threads", words.threads, "threads of the host backend (default: OpenMP's)");

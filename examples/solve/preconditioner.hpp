@@ -46,7 +46,7 @@ template <Scalar T>
 blockjacobi::TwoLevel<T> with_coarse_level(const Options& options, Solver solver, const BlockedSystem<T>& blocked,
                                            const blockjacobi::DenseMatrix<T>& vectors,
                                            blockjacobi::BlockJacobi<T> blocks) {
-  const blockjacobi::TwoLevelOptions two_level{coarse_mode(solver), options.coarse_size};
+  const blockjacobi::TwoLevelOptions two_level{.mode = coarse_mode(solver), .size = options.coarse_size};
   if (options.coarse == Coarse::ones) return {blocked.A, std::move(blocks), two_level};
   const auto Z = permuted(vectors, blocked.found.permutation);
   const blockjacobi::MultiVectorView<const T> view{Z.values.data(), Z.rows, Z.cols, Z.rows};

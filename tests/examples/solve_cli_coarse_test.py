@@ -34,9 +34,10 @@ class CoarseLevel(SolveTest):
     def test_size_is_a_bound(self):
         path = self.laplace(40)
         sizes = [self.solve(path, "--coarse", "ones", "--coarse-size", size).report["coarse"]["size"]
-                 for size in (5, 40)]
+                 for size in (5, 40, 700)]
         self.assertLessEqual(sizes[0], 5)
         self.assertTrue(sizes[0] < sizes[1] <= 40, sizes)
+        self.assertTrue(512 < sizes[2] <= 700, sizes)
 
     def scaled_laplace(self, n):
         """D A D, whose near-kernel is D^-1 1: where a row stands in it matters. Its vector is in z.mtx."""
@@ -99,7 +100,7 @@ class CoarseLevel(SolveTest):
             (("--coarse", "vectors:" + self.path("short.mtx")), "--coarse vectors", "143 x 1", "144 x 1 to 512"),
             (("--coarse", "vectors:" + self.path("wide.mtx")), "--coarse vectors", "144 x 513", "144 x 1 to 512"),
             (("--coarse", "ones", "--coarse-size", 0), "--coarse-size", "'0'"),
-            (("--coarse", "ones", "--coarse-size", 513), "--coarse-size", "'513'", "512"),
+            (("--coarse", "ones", "--coarse-size", 4097), "--coarse-size", "'4097'", "4096"),
             (("--coarse-size", 8), "--coarse-size", "none"),
             (("--coarse", "vectors:" + self.path("three.mtx"), "--coarse-size", 2), "size is 2", "3 vectors"),
             (("--unknowns", 5), "--unknowns 5", "144 rows"),

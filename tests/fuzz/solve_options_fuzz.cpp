@@ -38,7 +38,7 @@ void check(const solve::Options& o) {
   const bool from_file = o.blocks == solve::Blocks::file || o.blocks == solve::Blocks::labels;
   FUZZ_EXPECT(from_file == !o.block_file.empty() && (!from_file || is_file(o.block_file)));
   FUZZ_EXPECT((o.coarse == solve::Coarse::vectors) == !o.coarse_file.empty());
-  FUZZ_EXPECT(o.coarse_size >= 0 && o.coarse_size <= max_block_size);
+  FUZZ_EXPECT(o.coarse_size >= 0 && o.coarse_size <= max_coarse_size);
   FUZZ_EXPECT(!o.unknowns || (*o.unknowns >= 1 && *o.unknowns <= max_block_size));
   FUZZ_EXPECT(o.max_seconds >= 0.0 && std::isfinite(o.max_seconds));
   FUZZ_EXPECT((o.rhs == solve::Rhs::file) == !o.rhs_file.empty());
