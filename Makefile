@@ -1,10 +1,10 @@
 # A thin front over CMake; everything it does can be done with cmake and ctest alone.
-#   make solve   build the library and the example solver, and solve a system of real size
+#   make solve   build the library and the example solver, and compare preconditioners on a system of real size
 #   make test    build everything, run all tests
 #   make fuzz    build the fuzzers with clang and sanitizers, and let them look for SECONDS in all
 #   make bench   build the benchmarks and time the Matrix Market files; benchmarks/run.py runs the others
 #   make docs    build the manual into build/docs/html: Sphinx from PyPI in a virtual environment of its own, doxygen
-#   make deps    install the packages of Debian or Ubuntu that are missing
+#   make deps    install the packages of Debian or Ubuntu that are missing; solve, test and bench ask before they do it
 #   make format  format all sources
 #   make clean   remove the build folder
 # Variables: SECONDS (60), BUILD (folder), JOBS, GPU (auto, cuda, none), WERROR (ON, OFF), CMAKE_ARGS (passed to cmake).
@@ -21,18 +21,18 @@ export CCACHE_SLOPPINESS ?= locale
 
 CONFIGURE = cmake -G Ninja -S . -DCMAKE_BUILD_TYPE=Release -DBLOCKJACOBI_GPU=$(GPU) -DBLOCKJACOBI_WERROR=$(WERROR) $(CMAKE_ARGS)
 
-# Linear elasticity of a cube of random stiffness, 3 unknowns a node: 104 544 rows, 8 million entries.
+# Linear elasticity of a beam of random stiffness, 3 unknowns a node: 14 112 rows, 1 million entries.
 SOLVE_MATRIX = $(BUILD)/solve/elasticity.mtx
 
-.PHONY: solve test fuzz bench docs deps format clean
+.PHONY: solve test fuzz bench docs deps asked-deps format clean
 
-solve: deps
+solve: asked-deps
 	$(CONFIGURE) -B $(BUILD)/solve -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_BENCHMARKS=OFF
 	cmake --build $(BUILD)/solve -j $(JOBS) --target blockjacobi-solve blockjacobi-generate
-	$(BUILD)/solve/matrices/blockjacobi-generate elasticity $(SOLVE_MATRIX) --elements 32 32 32 --contrast 100
-	$(BUILD)/solve/examples/blockjacobi-solve $(SOLVE_MATRIX) --solver cg
+	$(BUILD)/solve/matrices/blockjacobi-generate elasticity $(SOLVE_MATRIX) --elements 96 6 6 --contrast 1000
+	$(BUILD)/solve/examples/blockjacobi-solve $(SOLVE_MATRIX) --compare --max-seconds 15
 
-test: deps
+test: asked-deps
 	$(CONFIGURE) -B $(BUILD)/test
 	cmake --build $(BUILD)/test -j $(JOBS)
 	ctest --test-dir $(BUILD)/test -j $(JOBS) --output-on-failure
@@ -43,7 +43,7 @@ fuzz:
 	cmake --build --preset fuzz -j $(JOBS)
 	python3 -B tests/fuzz/run.py build/fuzz --seconds $(SECONDS)
 
-bench: deps
+bench: asked-deps
 	$(CONFIGURE) -B $(BUILD)/bench -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_EXAMPLES=OFF
 	cmake --build $(BUILD)/bench -j $(JOBS)
 	cmake --build $(BUILD)/bench --target bench
@@ -59,6 +59,9 @@ docs:
 
 deps:
 	@bash .ci/deps
+
+asked-deps:
+	@bash .ci/deps ask
 
 format:
 	@bash .ci/format.sh --fix

@@ -199,7 +199,7 @@ class ModelBenchmark {
                   X.zero();
                   backend_.synchronize();
                   const std::vector<SolveReport> found =
-                      cg(A(), M, view(static_cast<const double*>(B.data())), view(X.data()), options);
+                      cg_columns(A(), M, view(static_cast<const double*>(B.data())), view(X.data()), options);
                   for (const SolveReport& report : found)
                     if (report.iterations != iterations) r.reason = to_string(report.reason);
                   return found.front().seconds;

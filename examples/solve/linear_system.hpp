@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
+#include <utility>
 #include <vector>
 
 namespace solve {
@@ -42,19 +44,46 @@ void require_finite(const std::vector<T>& b) {
                                  found - b.begin()));
 }
 
-/// A file with one column of `rows` numbers.
+/// What belongs to the matrix, in the numbering of its file; columns of b and x0 go together.
 template <Scalar T>
-std::vector<T> read_vector(const char* option, const std::filesystem::path& path, index_t rows) {
+struct Vectors {
+  blockjacobi::DenseMatrix<T> b;
+  blockjacobi::DenseMatrix<T> x0;
+  blockjacobi::DenseMatrix<T> coarse;  ///< with Coarse::vectors
+};
+
+template <Scalar T>
+std::vector<T> column_of(const blockjacobi::DenseMatrix<T>& vectors, index_t column) {
+  const auto first = vectors.values.begin() + static_cast<blockjacobi::offset_t>(column) * vectors.rows;
+  return {first, first + vectors.rows};
+}
+
+/// How many columns a file may have.
+struct ColumnRange {
+  index_t fewest, most;
+};
+
+inline constexpr ColumnRange any_columns{1, std::numeric_limits<index_t>::max()};
+
+/// A file of `rows` numbers a column.
+template <Scalar T>
+blockjacobi::DenseMatrix<T> read_columns(const char* option, const std::filesystem::path& path, index_t rows,
+                                         ColumnRange columns) {
   const auto header = blockjacobi::read_matrix_market_header(path);
-  if (header.rows != rows || header.cols != 1)
-    throw UsageError(fmt::format("{}: {}:{}: the file holds {} x {} numbers, but the matrix needs {} x 1", option,
-                                 path.string(), header.size_line, header.rows, header.cols, rows));
-  return blockjacobi::read_matrix_market_dense<T>(path).values;
+  if (header.rows != rows || header.cols < columns.fewest || header.cols > columns.most) {
+    const std::string range = columns.fewest == columns.most     ? ""
+                              : columns.most == any_columns.most ? ", or more columns"
+                                                                 : fmt::format(" to {}", columns.most);
+    throw UsageError(fmt::format("{}: {}:{}: the file holds {} x {} numbers, but the matrix needs {} x {}{}", option,
+                                 path.string(), header.size_line, header.rows, header.cols, rows, columns.fewest,
+                                 range));
+  }
+  return blockjacobi::read_matrix_market_dense<T>(path);
 }
 
 template <Scalar T>
-std::vector<T> right_hand_side(const Options& options, const CsrMatrix<T>& A) {
-  if (options.rhs == Rhs::file) return read_vector<T>("--rhs", options.rhs_file, A.rows());
+blockjacobi::DenseMatrix<T> right_hand_side(const Options& options, const CsrMatrix<T>& A) {
+  if (options.rhs == Rhs::file) return read_columns<T>("--rhs", options.rhs_file, A.rows(), any_columns);
   std::vector<T> x(static_cast<std::size_t>(A.rows()), T{1});
   if (options.rhs == Rhs::random) {
     RandomUniform random(1);
@@ -62,13 +91,22 @@ std::vector<T> right_hand_side(const Options& options, const CsrMatrix<T>& A) {
   }
   std::vector<T> b = multiply(A, x);
   require_finite(b);
-  return b;
+  return {A.rows(), 1, std::move(b)};
 }
 
 template <Scalar T>
-std::vector<T> initial_guess(const Options& options, index_t rows) {
-  if (options.x0_file.empty()) return std::vector<T>(static_cast<std::size_t>(rows));
-  return read_vector<T>("--x0", options.x0_file, rows);
+Vectors<T> read_vectors(const Options& options, const CsrMatrix<T>& A) {
+  Vectors<T> vectors;
+  vectors.b = right_hand_side(options, A);
+  const index_t columns = vectors.b.cols;
+  if (options.x0_file.empty())
+    vectors.x0 = {A.rows(), columns, std::vector<T>(vectors.b.values.size())};
+  else
+    vectors.x0 = read_columns<T>("--x0", options.x0_file, A.rows(), {columns, columns});
+  if (options.coarse == Coarse::vectors)
+    vectors.coarse =
+        read_columns<T>("--coarse vectors", options.coarse_file, A.rows(), {1, blockjacobi::max_block_size});
+  return vectors;
 }
 
 }  // namespace solve

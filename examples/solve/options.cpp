@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include "option_files.hpp"
 #include "plot.hpp"
 #include "usage_error.hpp"
 
@@ -27,12 +28,14 @@ using blockjacobi::Storage;
 namespace {
 
 constexpr std::string_view labels_prefix = "labels:";
+constexpr std::string_view vectors_prefix = "vectors:";
+constexpr double seconds_of_a_candidate = 60.0;
 
 /// The words of the command line before they are given a meaning.
 struct Words {
-  std::string matrix, solver = "auto", blocks = "detect", block_size = "auto", backend = "auto", scalar = "auto",
-                      storage = "full", singular = "scalar_jacobi", rhs = "random", resident = "auto", x0, json,
-                      history, plot;
+  std::string matrix, solver = "auto", blocks = "auto", block_size = "auto", unknowns = "auto", coarse = "none",
+                      coarse_size = "auto", backend = "auto", scalar = "auto", storage = "full",
+                      singular = "scalar_jacobi", rhs = "random", resident = "auto", x0, json, history, plot, solution;
   int threads = 0;
 };
 
@@ -112,74 +115,36 @@ const Choice<Resident>& residents() {
 /// What --blocks names; a word that is none of these is a file of block pointers.
 Blocks block_source(const std::string& word) {
   static const std::vector<std::pair<std::string, Blocks>> names{
-      {"detect", Blocks::detect}, {"coupled", Blocks::coupled}, {"clusters", Blocks::clusters},
-      {"metis", Blocks::metis},   {"suggest", Blocks::suggest}, {"uniform", Blocks::uniform}};
+      {"auto", Blocks::automatic},  {"detect", Blocks::detect},     {"nodes", Blocks::nodes},
+      {"coupled", Blocks::coupled}, {"clusters", Blocks::clusters}, {"metis", Blocks::metis},
+      {"suggest", Blocks::suggest}, {"uniform", Blocks::uniform}};
   for (const auto& [name, source] : names)
     if (name == word) return source;
   return word.starts_with(labels_prefix) ? Blocks::labels : Blocks::file;
 }
 
-index_t block_size(const std::string& word, Blocks blocks) {
-  if (word == "auto") return Options{}.block_size;
+/// A number of rows or vectors; none for "auto".
+std::optional<index_t> size_or_auto(const char* option, const std::string& word,
+                                    index_t largest = blockjacobi::max_block_size) {
+  if (word == "auto") return std::nullopt;
   index_t size = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), size);
-  if (error != std::errc{} || end != word.data() + word.size() || size < 1 || size > blockjacobi::max_block_size)
-    throw UsageError(fmt::format("--block-size: '{}' is neither auto nor in 1..{}", word, blockjacobi::max_block_size));
-  if (blocks == Blocks::file || blocks == Blocks::labels)
-    throw UsageError(fmt::format("--block-size {}: the blocks come from a file, which states their sizes", size));
-  if (blocks == Blocks::suggest)
-    throw UsageError(fmt::format("--block-size {}: --blocks suggest chooses the sizes itself", size));
+  if (error != std::errc{} || end != word.data() + word.size() || size < 1 || size > largest)
+    throw UsageError(fmt::format("{}: '{}' is neither auto nor in 1..{}", option, word, largest));
   return size;
 }
 
-void require_input_file(const char* option, const std::string& path, const std::string& otherwise = "") {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
-    throw UsageError(fmt::format("{}: {}no such file: '{}'", option, otherwise, path));
-  if (std::filesystem::is_directory(path, ignored)) throw UsageError(fmt::format("{}: '{}' is a folder", option, path));
-  // The header is read before the matrix, so the bytes must be there twice.
-  if (!std::filesystem::is_regular_file(path, ignored))
-    throw UsageError(fmt::format("{}: '{}' is no regular file: pipes and devices are not read", option, path));
-}
-
-/// A long solve should not end in a report that cannot be written.
-void require_folder_of(const char* option, const std::filesystem::path& path) {
-  std::error_code ignored;
-  const auto folder = path.parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
-    throw UsageError(
-        fmt::format("{}: there is no folder '{}' to write '{}' to", option, folder.string(), path.filename().string()));
-  if (std::filesystem::is_directory(path, ignored))
-    throw UsageError(fmt::format("{}: '{}' is a folder", option, path.string()));
-}
-
-/// Where writing to that name ends; a link may lead to a file that is not there yet.
-std::filesystem::path destination(const std::filesystem::path& name) {
-  constexpr int most_links = 40;  // of a chain that the system follows itself
-  std::error_code ignored;
-  auto path = std::filesystem::absolute(name, ignored);
-  for (int links = 0; links < most_links && std::filesystem::is_symlink(path, ignored); ++links)
-    path = path.parent_path() / std::filesystem::read_symlink(path, ignored);
-  return std::filesystem::weakly_canonical(path, ignored);
-}
-
-void require_apart(const char* option, const std::filesystem::path& file, const std::filesystem::path& other) {
-  if (file.empty() || other.empty()) return;
-  std::error_code ignored;
-  if (destination(file) == destination(other) || std::filesystem::equivalent(file, other, ignored))
-    throw UsageError(fmt::format("{}: '{}' would overwrite '{}'", option, file.string(), other.string()));
-}
-
-/// Nothing that is read is written, and no file is written twice.
-void require_outputs_apart(const Options& options) {
-  for (const auto* input : {&options.matrix, &options.block_file, &options.rhs_file, &options.x0_file}) {
-    require_apart("--json", options.json_file, *input);
-    require_apart("--history", options.history_file, *input);
-    require_apart("--plot", options.plot_file, *input);
-  }
-  require_apart("--history", options.history_file, options.json_file);
-  require_apart("--plot", options.plot_file, options.json_file);
-  require_apart("--plot", options.plot_file, options.history_file);
+index_t block_size(const std::string& word, Blocks blocks) {
+  const auto stated = size_or_auto("--block-size", word);
+  if (!stated) return Options{}.block_size;
+  const index_t size = *stated;
+  if (blocks == Blocks::file || blocks == Blocks::labels)
+    throw UsageError(fmt::format("--block-size {}: the blocks come from a file, which states their sizes", size));
+  if (blocks == Blocks::nodes)
+    throw UsageError(fmt::format("--block-size {}: --blocks nodes takes nodes as they are", size));
+  if (blocks == Blocks::suggest)
+    throw UsageError(fmt::format("--block-size {}: --blocks suggest chooses the sizes itself", size));
+  return size;
 }
 
 void check_numbers(const Options& options) {
@@ -195,12 +160,17 @@ void check_numbers(const Options& options) {
   if (!(options.accuracy > 0.0)) throw UsageError(fmt::format("--accuracy: {} is not positive", options.accuracy));
   if (!(options.relaxation > 0.0) || !std::isfinite(options.relaxation))
     throw UsageError(fmt::format("--relaxation: {} is not positive and finite", options.relaxation));
+  if (!(options.max_seconds >= 0.0) || !std::isfinite(options.max_seconds))
+    throw UsageError(fmt::format("--max-seconds: {} is no time", options.max_seconds));
 }
 
 /// Options that were given but would have no effect are refused.
 void require_effect(const CLI::App& app, const Words& words) {
-  for (const auto& [option, word] :
-       {std::pair{"--x0", &words.x0}, {"--json", &words.json}, {"--history", &words.history}, {"--plot", &words.plot}})
+  for (const auto& [option, word] : {std::pair{"--x0", &words.x0},
+                                     {"--json", &words.json},
+                                     {"--history", &words.history},
+                                     {"--plot", &words.plot},
+                                     {"--solution", &words.solution}})
     if (app.count(option) > 0 && word->empty()) throw UsageError(fmt::format("{}: the file name is empty", option));
   if (app.count("--accuracy") > 0 && words.storage != "adaptive")
     throw UsageError(fmt::format("--accuracy: belongs to --storage adaptive, but it is {}", words.storage));
@@ -216,10 +186,49 @@ void require_effect(const CLI::App& app, const Words& words) {
   if (app.count("--threads") > 0 && words.backend == "cuda")
     throw UsageError("--threads: belongs to the host backend, but --backend is cuda");
   const Blocks blocks = block_source(words.blocks);
-  if (app.count("--block-tolerance") > 0 && blocks != Blocks::detect && blocks != Blocks::coupled)
+  if (app.count("--block-tolerance") > 0 && blocks != Blocks::automatic && blocks != Blocks::detect &&
+      blocks != Blocks::coupled)
     throw UsageError("--block-tolerance: belongs to --blocks detect and coupled");
   if (app.count("--coupling") > 0 && blocks != Blocks::coupled)
     throw UsageError("--coupling: belongs to --blocks coupled");
+  if (app.count("--coarse-size") > 0 && words.coarse == "none" && app.count("--compare") == 0)
+    throw UsageError("--coarse-size: belongs to --coarse ones and vectors, but --coarse is none");
+}
+
+void interpret_coarse(const Words& words, Options& options) {
+  static const Choice<Coarse> choice{"--coarse", {{"none", Coarse::none}, {"ones", Coarse::ones}}};
+  if (words.coarse.starts_with(vectors_prefix)) {
+    options.coarse = Coarse::vectors;
+    options.coarse_file = words.coarse.substr(vectors_prefix.size());
+    require_input_file("--coarse vectors", options.coarse_file.string());
+  } else {
+    options.coarse = choose(choice, words.coarse);
+  }
+  options.coarse_size = size_or_auto("--coarse-size", words.coarse_size, blockjacobi::max_coarse_size).value_or(0);
+}
+
+/// What --compare chooses itself.
+void require_nothing_to_compare(const CLI::App& app) {
+  for (const char* option : {"--blocks", "--block-size", "--block-tolerance", "--coupling"})
+    if (app.count(option) > 0) throw UsageError(fmt::format("{}: --compare chooses the blocks itself", option));
+  if (app.count("--solution") > 0)
+    throw UsageError("--solution: --compare keeps no solution; take the command line of the winner");
+}
+
+/// The words that were given, but for those that say what the candidates of --compare differ in, and for output.
+std::vector<std::string> lasting_words(const CLI::App& app) {
+  static const std::vector<std::string> changing{"--compare", "--coarse",  "--coarse-size", "--json",
+                                                 "--plot",    "--history", "--max-seconds"};
+  std::vector<std::string> words;
+  for (const CLI::Option* option : app.get_options()) {
+    const bool positional = option->get_lnames().empty();
+    const std::string name = positional ? std::string() : "--" + option->get_lnames().front();
+    if (option->count() == 0 || std::find(changing.begin(), changing.end(), name) != changing.end()) continue;
+    if (!positional) words.push_back(name);
+    const bool is_flag = option->get_items_expected_max() == 0;
+    if (!is_flag) words.insert(words.end(), option->results().begin(), option->results().end());
+  }
+  return words;
 }
 
 /// Gives the words their meaning; the numbers are in `options` already.
@@ -235,6 +244,11 @@ Options interpret(const Words& words, bool threads_given, Options options) {
   if (options.blocks == Blocks::metis && !blockjacobi::BlockPartition::metis_available())
     throw UsageError("--blocks metis: this program was built without METIS (BLOCKJACOBI_METIS=metis asks for it)");
   options.block_size = block_size(words.block_size, options.blocks);
+  // A bound on the size, or on what rows of a supervariable may differ in, is one for detect.
+  if (options.blocks == Blocks::automatic && (words.block_size != "auto" || options.block_tolerance > 0.0))
+    options.blocks = Blocks::detect;
+  options.unknowns = size_or_auto("--unknowns", words.unknowns);
+  interpret_coarse(words, options);
   options.rhs = words.rhs == "random" ? Rhs::random : words.rhs == "ones" ? Rhs::ones : Rhs::file;
   if (threads_given && words.threads < 1) throw UsageError(fmt::format("--threads: {} is not positive", words.threads));
   options.threads = words.threads;
@@ -242,7 +256,8 @@ Options interpret(const Words& words, bool threads_given, Options options) {
 
   require_input_file("MATRIX", words.matrix);
   if (options.blocks == Blocks::file) {
-    require_input_file("--blocks", words.blocks, "none of detect, coupled, clusters, metis, suggest, uniform, and ");
+    require_input_file("--blocks", words.blocks,
+                       "none of auto, detect, nodes, coupled, clusters, metis, suggest, uniform, and ");
     options.block_file = words.blocks;
   }
   if (options.blocks == Blocks::labels) {
@@ -259,9 +274,11 @@ Options interpret(const Words& words, bool threads_given, Options options) {
   options.json_file = words.json;
   options.history_file = words.history;
   options.plot_file = words.plot;
+  options.solution_file = words.solution;
   if (!words.json.empty()) require_folder_of("--json", options.json_file);
   if (!words.history.empty()) require_folder_of("--history", options.history_file);
   if (!words.plot.empty()) require_folder_of("--plot", options.plot_file);
+  if (!words.solution.empty()) require_folder_of("--solution", options.solution_file);
   require_outputs_apart(options);
   if (!words.plot.empty()) require_plotter(options.plot_file);
   return options;
@@ -275,8 +292,10 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
       ->capture_default_str();
   app.add_option(
          "--blocks", words.blocks,
-         "detect (supervariables, merged as they fit), coupled (supervariables, merged where the values couple "
-         "them), clusters (strongly coupled rows wherever they stand), metis (the same, by METIS), suggest (probes and "
+         "auto (nodes if --unknowns or the file state their size, else detect), detect (supervariables, merged as they "
+         "fit), nodes (of --unknowns rows, else supervariables as they are), "
+         "coupled (supervariables, merged where the values couple them), clusters (strongly coupled rows wherever they "
+         "stand), metis (the same, by METIS), suggest (probes and "
          "chooses), uniform, a file of 0-based block pointers, or labels:FILE with a number for each row, equal in a "
          "block")
       ->capture_default_str();
@@ -289,6 +308,18 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
       ->capture_default_str();
   app.add_option("--coupling", options.coupling,
                  "strength from which on coupled merges, relative to the diagonal blocks")
+      ->capture_default_str();
+  app.add_option(
+         "--unknowns", words.unknowns,
+         "rows of a node that stand together: blocks of nodes, clusters that keep them whole, a vector of ones "
+         "for each in the coarse level; auto: as a comment of the file says, % ISTL_STRUCT blocked N N or %%AMGX N N")
+      ->capture_default_str();
+  app.add_option("--coarse", words.coarse,
+                 "coarse level above the blocks: none, ones (a vector of ones on each aggregate of blocks), or "
+                 "vectors:FILE, a Matrix Market file with near-kernel vectors as columns, such as rigid body modes")
+      ->capture_default_str();
+  app.add_option("--coarse-size", words.coarse_size,
+                 "order of the coarse matrix at most, 1..4096; auto: by the entries of the matrix")
       ->capture_default_str();
   app.add_option("--backend", words.backend, "auto (cuda if there is a device), host, cuda")->capture_default_str();
   app.add_option("--threads", words.threads, "threads of the host backend (default: OpenMP's)");
@@ -303,9 +334,10 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
                  "what replaces singular blocks: fail, identity, scalar_jacobi, shift, pseudo_inverse")
       ->capture_default_str();
   app.add_flag("--l1", options.l1, "add the absolute row sums outside of the blocks to the diagonal (l1 block-Jacobi)");
-  app.add_option("--rhs", words.rhs, "random (b = A x, x uniform in [-1, 1]), ones (b = A * ones), or a file")
+  app.add_option("--rhs", words.rhs,
+                 "random (b = A x, x uniform in [-1, 1]), ones (b = A * ones), or a file with one or more columns")
       ->capture_default_str();
-  app.add_option("--x0", words.x0, "file with the initial guess (default: zero)");
+  app.add_option("--x0", words.x0, "file with the initial guess, a column for each of --rhs (default: zero)");
   app.add_option("--rtol", options.rtol, "stop at ||b - A x|| <= rtol ||b||")->capture_default_str();
   app.add_option("--max-iterations", options.max_iterations, "iterations, inner ones of gmres and fgmres")
       ->capture_default_str();
@@ -316,8 +348,16 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
                  "auto (cg, bicgstab and gmres take the whole CUDA device in one launch for systems that live in its "
                  "caches, behind any other work on it), never")
       ->capture_default_str();
+  app.add_option("--max-seconds", options.max_seconds,
+                 "wall time that the solves may take, with --compare set-up and solves of each candidate; 0: no limit "
+                 "(--compare: 60)")
+      ->capture_default_str();
+  app.add_flag("--compare", options.compare,
+               "solve with scalar Jacobi, nodes, detect 32, clusters 32 and 256, each with and without a coarse level, "
+               "and print a table, the fastest first");
   app.add_option("--json", words.json, "write the whole report to this file");
   app.add_option("--history", words.history, "write iteration,residual to this .csv file");
+  app.add_option("--solution", words.solution, "write x to this Matrix Market file, a column for each of --rhs");
   app.add_option("--plot", words.plot, "draw the residuals to this .png file, by gnuplot");
   app.set_version_flag("--version", fmt::format("{} {}", program_name, blockjacobi::version));
 }
@@ -350,7 +390,12 @@ std::optional<Options> parse_options(int argc, char** argv) {
     app.exit(error);
     return std::nullopt;
   }
+  if (options.compare) require_nothing_to_compare(app);
   require_effect(app, words);
+  if (options.compare) {
+    options.lasting_words = lasting_words(app);
+    if (app.count("--max-seconds") == 0) options.max_seconds = seconds_of_a_candidate;
+  }
   return interpret(words, app.count("--threads") > 0, options);
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace solve {
 
@@ -19,8 +20,11 @@ const char* to_string(Solver solver) noexcept;
 /// Whether it restarts.
 inline bool is_gmres(Solver solver) noexcept { return solver == Solver::gmres || solver == Solver::fgmres; }
 
-/// Where the diagonal blocks come from.
-enum class Blocks { detect, coupled, clusters, metis, suggest, uniform, labels, file };
+/// Where the diagonal blocks come from; `automatic` until the header of the file is known.
+enum class Blocks { automatic, detect, nodes, coupled, clusters, metis, suggest, uniform, labels, file };
+
+/// What the coarse level is made of: nothing, vectors of ones, or those of a file.
+enum class Coarse { none, ones, vectors };
 
 /// Where the right-hand side comes from: A x with x uniform in [-1, 1], A * ones, or a file.
 enum class Rhs { random, ones, file };
@@ -29,11 +33,16 @@ enum class Rhs { random, ones, file };
 struct Options {
   std::filesystem::path matrix;
   std::optional<Solver> solver;
-  Blocks blocks = Blocks::detect;
+  Blocks blocks = Blocks::automatic;
   std::filesystem::path block_file;  ///< with Blocks::file and Blocks::labels
   index_t block_size = 32;           ///< the size with uniform, the maximum with detect, coupled, clusters and metis
   double block_tolerance = 0.0;      ///< DetectOptions::tolerance
   double coupling = blockjacobi::DetectOptions{}.coupling;
+  std::optional<index_t> unknowns;  ///< of a node, which stand together
+  bool unknowns_from_file = false;
+  Coarse coarse = Coarse::none;
+  std::filesystem::path coarse_file;  ///< with Coarse::vectors
+  index_t coarse_size = 0;            ///< TwoLevelOptions::size
   std::optional<blockjacobi::BackendKind> backend;
   int threads = 0;  ///< of the host backend; 0 takes OpenMP's default
   std::optional<blockjacobi::ScalarType> scalar;
@@ -49,9 +58,13 @@ struct Options {
   index_t restart = 30;
   double relaxation = 1.0;
   blockjacobi::Resident resident = blockjacobi::Resident::automatic;
-  std::filesystem::path json_file;     ///< empty: none
-  std::filesystem::path history_file;  ///< empty: none
-  std::filesystem::path plot_file;     ///< empty: none
+  double max_seconds = 0.0;  ///< of all solves, with `compare` of each candidate; 0: no limit
+  bool compare = false;
+  std::vector<std::string> lasting_words;  ///< what was given besides blocks, coarse level and output
+  std::filesystem::path json_file;         ///< empty: none
+  std::filesystem::path history_file;      ///< empty: none
+  std::filesystem::path plot_file;         ///< empty: none
+  std::filesystem::path solution_file;     ///< empty: none
 };
 
 /// Reads the command line. Prints and returns nothing for --help and --version; throws UsageError.

@@ -4,6 +4,7 @@
 
 #include <blockjacobi/blockjacobi.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,6 +30,60 @@ struct BlocksInfo {
   std::optional<blockjacobi::Suggestion> suggestion{};  ///< with Blocks::suggest
 };
 
+/// The level above the blocks.
+struct CoarseInfo {
+  std::string how;
+  double milliseconds = 0.0;
+  blockjacobi::TwoLevelReport report;
+};
+
+/// The solve of one right-hand side.
+struct ColumnSolve {
+  double milliseconds = 0.0;
+  blockjacobi::SolveReport report;
+};
+
+/// What became of one choice of blocks and coarse level.
+struct Attempt {
+  BlocksInfo blocks;
+  double setup_ms = 0.0;                                                     ///< of the blocks
+  std::optional<blockjacobi::BlockJacobiReport> setup;                       ///< none if a singular block ended the run
+  std::optional<CoarseInfo> coarse;                                          ///< as above, and without a coarse level
+  std::vector<ColumnSolve> columns;                                          ///< none as above
+  std::size_t worst = 0;                                                     ///< of the columns
+  blockjacobi::StopReason reason = blockjacobi::StopReason::singular_block;  ///< of the worst column
+  std::string message;                                                       ///< one sentence about the end
+
+  /// Nullptr if nothing was solved.
+  const ColumnSolve* worst_column() const noexcept { return columns.empty() ? nullptr : &columns[worst]; }
+  /// Blocks found, inverted, coarse level.
+  double whole_setup_ms() const noexcept {
+    return blocks.milliseconds + setup_ms + (coarse ? coarse->milliseconds : 0.0);
+  }
+  /// Of all columns.
+  double solve_ms() const noexcept {
+    double sum = 0.0;
+    for (const ColumnSolve& column : columns) sum += column.milliseconds;
+    return sum;
+  }
+  /// In the backend's memory, besides the matrix; 0 without a set-up.
+  std::size_t bytes() const noexcept { return (setup ? setup->bytes : 0) + (coarse ? coarse->report.bytes : 0); }
+};
+
+/// One of the choices that --compare tries.
+struct Candidate {
+  std::string name;
+  Options options;
+  std::string same_as;  ///< name of the candidate with the same blocks that stands for it; empty: none
+  Attempt attempt;
+  std::string failure;  ///< what was thrown; empty: nothing
+
+  bool converged() const noexcept {
+    return same_as.empty() && failure.empty() && attempt.reason == blockjacobi::StopReason::converged;
+  }
+  double whole_ms() const noexcept { return attempt.whole_setup_ms() + attempt.solve_ms(); }
+};
+
 /// Everything a run has to say, for the text and for the JSON file.
 struct Outcome {
   std::string matrix;
@@ -37,14 +92,9 @@ struct Outcome {
   std::string backend;
   std::string backend_because;  ///< why "auto" took the host
   Solver solver = Solver::cg;
-  std::string solver_because;  ///< why this one
-  BlocksInfo blocks;
-  double setup_ms = 0.0;
-  std::optional<blockjacobi::BlockJacobiReport> setup;  ///< none if a singular block ended the run
-  double solve_ms = 0.0;
-  std::optional<blockjacobi::SolveReport> solve;  ///< as above
-  blockjacobi::StopReason reason = blockjacobi::StopReason::singular_block;
-  std::string message;  ///< one sentence about the end
+  std::string solver_because;         ///< why this one
+  Attempt attempt;                    ///< with --compare that of the winner
+  std::vector<Candidate> candidates;  ///< of --compare, the fastest first
 };
 
 }  // namespace solve

@@ -9,9 +9,12 @@
 #include <cctype>
 #include <cmath>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <string>
+#include <vector>
 
 namespace solve {
 
@@ -29,19 +32,69 @@ std::string quoted(const std::string& text) {
 /// Whether a logarithmic axis has a place for it.
 bool is_drawn(double residual) { return residual > 0.0 && std::isfinite(residual); }
 
+/// What becomes one line of the picture.
+struct Curve {
+  std::string title;
+  std::size_t color = 0;  ///< one of gnuplot's eight
+  bool dashed = false;
+  std::vector<double> residuals = {};  ///< relative
+};
+
+Curve with_residuals(Curve curve, const blockjacobi::SolveReport& report) {
+  curve.residuals = report.history;
+  for (double& residual : curve.residuals) residual /= report.rhs_norm;
+  return curve;
+}
+
+/// A colour for each choice of blocks, dashed with a coarse level.
+std::vector<Curve> curves_of(const std::vector<Candidate>& candidates) {
+  std::vector<std::string> names;
+  for (const Candidate& candidate : candidates)
+    if (candidate.options.coarse == Coarse::none) names.push_back(candidate.name);
+  std::ranges::sort(names);
+  std::vector<Curve> curves;
+  for (const Candidate& candidate : candidates) {
+    const ColumnSolve* worst = candidate.attempt.worst_column();
+    const auto blocks = std::ranges::find(names, candidate.name.substr(0, candidate.name.find(',')));
+    const auto color = static_cast<std::size_t>(blocks - names.begin()) + 1;
+    if (worst)
+      curves.push_back(
+          with_residuals({candidate.name, color, candidate.options.coarse != Coarse::none}, worst->report));
+  }
+  return curves;
+}
+
+std::vector<Curve> curves_of(const std::vector<ColumnSolve>& columns) {
+  std::vector<Curve> curves;
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    const std::string title = columns.size() > 1 ? fmt::format("column {}", k + 1) : std::string("residual");
+    curves.push_back(with_residuals({title, k % 8 + 1}, columns[k].report));
+  }
+  return curves;
+}
+
+bool has_points(const Curve& curve) { return std::ranges::any_of(curve.residuals, is_drawn); }
+
 /// What gnuplot reads. The folder is named, since a name that begins with a bar would be a command.
-std::string script(const std::filesystem::path& path, const Outcome& outcome, double rtol) {
+std::string script(const std::filesystem::path& path, const Outcome& outcome, const std::vector<Curve>& curves,
+                   double rtol) {
   std::string text = fmt::format(
-      "set terminal png noenhanced size 900,600\nset output {}\nset title {}\nset logscale y\nset format y '%.0e'\n"
-      "set xlabel 'iteration'\nset ylabel '||r||'\nset grid\n$residuals << end\n",
+      "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) set terminal pngcairo noenhanced size 900,600; else set terminal "
+      "png noenhanced size 900,600\nset output {}\nset title {}\nset logscale y\nset format y '%.0e'\n"
+      "set xlabel 'iteration'\nset ylabel '||r|| / ||b||'\nset grid\n",
       quoted(std::filesystem::absolute(path).string()),
       quoted(
           fmt::format("{}, {}", std::filesystem::path(outcome.matrix).filename().string(), to_string(outcome.solver))));
-  for (std::size_t i = 0; i < outcome.solve->history.size(); ++i)
-    if (is_drawn(outcome.solve->history[i])) text += fmt::format("{} {}\n", i, outcome.solve->history[i]);
-  text += "end\nplot $residuals with lines title 'residual'";
-  const double target = rtol * outcome.solve->rhs_norm;
-  return text + (is_drawn(target) ? fmt::format(", {} with lines title 'target'\n", target) : "\n");
+  std::string lines;
+  for (std::size_t k = 0; k < curves.size(); ++k) {
+    text += fmt::format("$residuals{} << end\n", k);
+    for (std::size_t i = 0; i < curves[k].residuals.size(); ++i)
+      if (is_drawn(curves[k].residuals[i])) text += fmt::format("{} {}\n", i, curves[k].residuals[i]);
+    text += "end\n";
+    lines += fmt::format("$residuals{} with lines linewidth 2 linetype {} dashtype {} title {}, ", k, curves[k].color,
+                         curves[k].dashed ? 2 : 1, quoted(curves[k].title));
+  }
+  return text + fmt::format("plot {}{} with lines linecolor rgb 'gray40' title 'rtol'\n", lines, rtol);
 }
 
 /// Hands `text` to gnuplot, which may end before it has read all of it: an error then, no signal.
@@ -74,10 +127,12 @@ void require_plotter(const std::filesystem::path& path) {
 }
 
 void write_plot(const std::filesystem::path& path, const Outcome& outcome, double rtol) {
-  if (!outcome.solve || std::ranges::none_of(outcome.solve->history, is_drawn))
+  auto curves = outcome.candidates.empty() ? curves_of(outcome.attempt.columns) : curves_of(outcome.candidates);
+  std::erase_if(curves, [](const Curve& curve) { return !has_points(curve); });
+  if (curves.empty())
     return warn(fmt::format("--plot {}: there are no residuals to draw, nothing is written", path.string()));
   const bool is_open = std::ofstream(path, std::ios::binary).is_open();
-  if (is_open) run_gnuplot(script(path, outcome, rtol));
+  if (is_open) run_gnuplot(script(path, outcome, curves, rtol));
   if (!is_open || !is_whole_png(path))
     throw UsageError(fmt::format("--plot: '{}' was not written whole", path.string()));
 }

@@ -2,27 +2,27 @@
 
 #include "outcome.hpp"
 
-#include <filesystem>
+#include <string>
 
 namespace solve {
+
+const char* to_string(blockjacobi::MatrixMarketField field) noexcept;
+const char* to_string(blockjacobi::MatrixMarketSymmetry symmetry) noexcept;
+
+/// Text under a label in the left column; further lines are indented as far.
+void print_labelled(const char* label, const std::string& text);
 
 // What the program prints, in this order.
 void print_input(const Outcome& outcome);
 void print_solver(const Outcome& outcome, const Options& options);
 void print_partition(const BlocksInfo& blocks);
-void print_setup(const Outcome& outcome);
-void print_end(const Outcome& outcome);
+void print_setup(const Attempt& attempt);
+void print_end(const Attempt& attempt);
 
 /// A line on the error stream.
 void warn(const std::string& message);
 
 /// One sentence about how the solve ended, with what to try if it did not converge.
 std::string end_message(const blockjacobi::SolveReport& report, Solver solver);
-
-/// Throws UsageError if the file cannot be written. Numbers that are not finite become null.
-void write_json(const std::filesystem::path& path, const Outcome& outcome);
-
-/// The residual of the recurrence before and after each iteration. Throws as above.
-void write_history(const std::filesystem::path& path, const Outcome& outcome);
 
 }  // namespace solve

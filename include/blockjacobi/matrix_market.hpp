@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 namespace blockjacobi {
@@ -13,7 +14,7 @@ enum class MatrixMarketFormat { coordinate, array };
 enum class MatrixMarketField { real, integer, pattern, complex };
 enum class MatrixMarketSymmetry { general, symmetric, skew_symmetric, hermitian };
 
-/// Banner and size line of a Matrix Market file.
+/// Banner, comments and size line of a Matrix Market file.
 struct MatrixMarketHeader {
   MatrixMarketFormat format = MatrixMarketFormat::coordinate;
   MatrixMarketField field = MatrixMarketField::real;
@@ -22,6 +23,10 @@ struct MatrixMarketHeader {
   index_t cols = 0;
   offset_t entries = 0;    ///< lines that follow, before symmetry is expanded
   offset_t size_line = 0;  ///< where the sizes stand, 1-based
+  /// Unknowns of a node, which stand together, by a comment of the two kinds that programs write: `% ISTL_STRUCT
+  /// blocked B B` (Dune, OPM) and `%%AMGX B B` with any words behind. None unless both numbers are equal, in 1 ..
+  /// max_block_size, and divide rows and columns; of several comments the last counts.
+  std::optional<index_t> block_size{};
 };
 
 /// Column-major host matrix: element (i, j) is values[i + j * rows].
@@ -64,9 +69,11 @@ template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT DenseMatrix<T> read_matrix_market_dense(const std::filesystem::path& path,
                                                                          const MatrixMarketLimits& limits = {});
 
-/// Writes coordinate format with the digits that read back bit for bit. A symmetry other than general writes the
-/// lower triangle and throws InvalidArgument, naming the first entry, if the matrix does not have it. A name ending in
-/// .gz is compressed. Throws Error if the file cannot be written, InvalidArgument, naming the entry, for NaN and Inf.
+/// Writes coordinate format with the digits that read back bit for bit. Each line of `comment` becomes a line behind
+/// a %, so that `ISTL_STRUCT blocked 3 3` states the block size that read_matrix_market_header() finds. A symmetry
+/// other than general writes the lower triangle and throws InvalidArgument, naming the first entry, if the matrix does
+/// not have it. A name ending in .gz is compressed. Throws Error if the file cannot be written, InvalidArgument, naming
+/// the entry, for NaN and Inf.
 template <Scalar T>
 BLOCKJACOBI_EXPORT void write_matrix_market(const std::filesystem::path& path, const CsrMatrix<T>& matrix,
                                             MatrixMarketSymmetry symmetry = MatrixMarketSymmetry::general,

@@ -186,7 +186,7 @@ template <Scalar T>
 /// without M, n k more on CUDA for rows of few entries) and 2 n. Two runs on one device give the same bits. Throws
 /// InvalidArgument as cg() does, for numbers of columns that differ, and for a leading dimension that is too small.
 template <Scalar T>
-[[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> cg(const LinearOperator<T>& A,
+[[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> cg_columns(const LinearOperator<T>& A,
                                                              const std::type_identity_t<Preconditioner<T>>& M,
                                                              std::type_identity_t<MultiVectorView<const T>> B,
                                                              std::type_identity_t<MultiVectorView<T>> X,
@@ -233,12 +233,12 @@ template <Scalar T>
                                                    std::type_identity_t<VectorView<T>> x,
                                                    const SolveOptions& options = {});
 
-/// gmres() for the columns of B and X, as cg() for several columns: products and preconditioner take all of them at
+/// gmres() for the columns of B and X, as cg_columns(): products and preconditioner take all of them at
 /// once, but each is orthogonalized for itself, with a launch for every phase and column. Cycles of all columns begin
 /// together; a column whose cycle ends early waits for the others. Memory: k (m + 2) n, 3 n k with k rounded up to a
 /// multiple of 8, and for each column m^2 + 5 m scalars. Throws also for restart < 1.
 template <Scalar T>
-[[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> gmres(const LinearOperator<T>& A,
+[[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> gmres_columns(const LinearOperator<T>& A,
                                                                 const std::type_identity_t<Preconditioner<T>>& M,
                                                                 std::type_identity_t<MultiVectorView<const T>> B,
                                                                 std::type_identity_t<MultiVectorView<T>> X,
@@ -309,18 +309,18 @@ template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
 }
 
 template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
-[[nodiscard]] std::vector<SolveReport> cg(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
+[[nodiscard]] std::vector<SolveReport> cg_columns(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
                                           std::type_identity_t<MultiVectorView<const T>> B,
                                           std::type_identity_t<MultiVectorView<T>> X,
                                           const SolveOptions& options = {}) {
-  return cg(LinearOperator<T>(A), M, B, X, options);
+  return cg_columns(LinearOperator<T>(A), M, B, X, options);
 }
 template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
-[[nodiscard]] std::vector<SolveReport> gmres(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
+[[nodiscard]] std::vector<SolveReport> gmres_columns(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
                                              std::type_identity_t<MultiVectorView<const T>> B,
                                              std::type_identity_t<MultiVectorView<T>> X,
                                              const SolveOptions& options = {}) {
-  return gmres(LinearOperator<T>(A), M, B, X, options);
+  return gmres_columns(LinearOperator<T>(A), M, B, X, options);
 }
 
 /// All that cg_enqueue() needs, allocated beforehand: vectors, scalars, and the decision about every launch. Holds A

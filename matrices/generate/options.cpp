@@ -132,7 +132,7 @@ void add_stencil(Program& program) {
   add_value(app, "--seed", options->seed, "of the coefficients");
   program.set_work(app, [options, grid](const Output& output) {
     grid->to(options->grid);
-    with_scalar(output.scalar, [&]<class T>(T) { write(output, matrices::stencil<T>(*options)); });
+    with_scalar(output.scalar, [&]<class T>(T) { write(output, matrices::stencil<T>(*options), options->unknowns); });
   });
 }
 
@@ -151,7 +151,7 @@ void add_elasticity(Program& program) {
   add_value(app, "--seed", options->seed, "of the moduli");
   program.set_work(app, [options, elements](const Output& output) {
     elements->to(options->elements);
-    with_scalar(output.scalar, [&]<class T>(T) { write(output, matrices::elasticity<T>(*options)); });
+    with_scalar(output.scalar, [&]<class T>(T) { write(output, matrices::elasticity<T>(*options), 3); });
   });
 }
 
@@ -188,7 +188,8 @@ void add_reservoir(Program& program) {
   add_value(app, "--seed", options->seed, "of permeabilities, state and wells");
   program.set_work(app, [options, cells](const Output& output) {
     cells->to(options->cells);
-    with_real_scalar("reservoir", output.scalar, [&]<class T>(T) { write(output, matrices::reservoir<T>(*options)); });
+    with_real_scalar("reservoir", output.scalar,
+                     [&]<class T>(T) { write(output, matrices::reservoir<T>(*options), options->wells == 0 ? 3 : 1); });
   });
 }
 

@@ -49,15 +49,16 @@ std::string pattern_lines(const CsrMatrix<T>& matrix, bool symmetric, std::size_
 
 /// The library writes values always, so the pattern field is written here.
 template <Scalar T>
-void write_pattern(const Output& output, const CsrMatrix<T>& matrix) {
+void write_pattern(const Output& output, const CsrMatrix<T>& matrix, const std::string& block_size) {
   if (output.path.extension() == ".gz")
     throw InvalidArgument(fmt::format("{}: a pattern file is written as plain .mtx only", output.path.string()));
   const bool symmetric = has_symmetric_pattern(matrix);
   std::size_t count = 0;
   const std::string lines = pattern_lines(matrix, symmetric, count);
   std::ofstream file(output.path, std::ios::binary);
-  file << fmt::format("%%MatrixMarket matrix coordinate pattern {}\n% {}\n{} {} {}\n",
-                      symmetric ? "symmetric" : "general", output.comment, matrix.rows(), matrix.cols(), count)
+  file << fmt::format("%%MatrixMarket matrix coordinate pattern {}\n% {}\n{}{} {} {}\n",
+                      symmetric ? "symmetric" : "general", output.comment,
+                      block_size.empty() ? "" : "% " + block_size + "\n", matrix.rows(), matrix.cols(), count)
        << lines;
   file.close();
   if (!file) throw Error(fmt::format("{}: cannot be written", output.path.string()));
@@ -68,10 +69,13 @@ void write_pattern(const Output& output, const CsrMatrix<T>& matrix) {
 }  // namespace
 
 template <Scalar T>
-void write(const Output& output, const CsrMatrix<T>& matrix) {
-  if (output.pattern) return write_pattern(output, matrix);
+void write(const Output& output, const CsrMatrix<T>& matrix, index_t unknowns) {
+  const bool whole_nodes = unknowns > 1 && unknowns <= blockjacobi::max_block_size && matrix.rows() % unknowns == 0;
+  const std::string block_size = whole_nodes ? fmt::format("ISTL_STRUCT blocked {0} {0}", unknowns) : std::string();
+  if (output.pattern) return write_pattern(output, matrix, block_size);
   const MatrixMarketSymmetry symmetry = symmetry_of(matrix);
-  blockjacobi::write_matrix_market(output.path, matrix, symmetry, output.comment);
+  blockjacobi::write_matrix_market(output.path, matrix, symmetry,
+                                   output.comment + (whole_nodes ? "\n" + block_size : ""));
   fmt::print("{}: {} rows, {} entries, {} {}\n", output.path.string(), matrix.rows(), matrix.nnz(),
              blockjacobi::is_complex<T> ? "complex" : "real", name_of(symmetry));
 }
@@ -90,10 +94,10 @@ void write_array(const Output& output, index_t rows, index_t columns, bool ones,
              blockjacobi::is_complex<T> ? "complex" : "real");
 }
 
-template void write(const Output&, const CsrMatrix<float>&);
-template void write(const Output&, const CsrMatrix<double>&);
-template void write(const Output&, const CsrMatrix<std::complex<float>>&);
-template void write(const Output&, const CsrMatrix<std::complex<double>>&);
+template void write(const Output&, const CsrMatrix<float>&, index_t);
+template void write(const Output&, const CsrMatrix<double>&, index_t);
+template void write(const Output&, const CsrMatrix<std::complex<float>>&, index_t);
+template void write(const Output&, const CsrMatrix<std::complex<double>>&, index_t);
 template void write_array<float>(const Output&, index_t, index_t, bool, unsigned long long);
 template void write_array<double>(const Output&, index_t, index_t, bool, unsigned long long);
 template void write_array<std::complex<float>>(const Output&, index_t, index_t, bool, unsigned long long);

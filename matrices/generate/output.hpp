@@ -15,9 +15,10 @@ struct Output {
   std::string comment;   ///< the command line
 };
 
-/// Writes the matrix with the symmetry that it has and says on stdout what was written.
+/// Writes the matrix with the symmetry that it has and says on stdout what was written. Of a matrix of whole nodes with
+/// several unknowns the file states their number, as Dune does.
 template <blockjacobi::Scalar T>
-void write(const Output& output, const blockjacobi::CsrMatrix<T>& matrix);
+void write(const Output& output, const blockjacobi::CsrMatrix<T>& matrix, blockjacobi::index_t unknowns = 1);
 
 /// Writes `rows` x `columns` numbers in array format, all 1 or random in [-1, 1).
 template <blockjacobi::Scalar T>

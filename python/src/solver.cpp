@@ -38,7 +38,7 @@ using ColumnsSolver = std::vector<SolveReport> (*)(const LinearOperator<T>&,
 
 template <Scalar T>
 constexpr std::array<std::pair<const char*, ColumnsSolver<T>>, 2> columns_solvers{
-    {{"cg", &cg<T>}, {"gmres", &gmres<T>}}};
+    {{"cg", &cg_columns<T>}, {"gmres", &gmres_columns<T>}}};
 
 constexpr std::array<std::pair<const char*, RelativeTo>, 2> references{
     {{"rhs", RelativeTo::rhs}, {"initial_residual", RelativeTo::initial_residual}}};

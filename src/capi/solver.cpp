@@ -289,7 +289,7 @@ bj_status bj_cg_columns(const bj_operator* A, const bj_block_jacobi* M, const vo
                         bj_space space, const bj_solve_options* options, bj_solve_report* reports) {
   return guarded("bj_cg_columns", [&] {
     run_columns(A, M, b, ldb, x, ldx, {rows, columns, row_major, space}, options, reports,
-                [](auto&&... arguments) { return cg(arguments...); });
+                [](auto&&... arguments) { return cg_columns(arguments...); });
   });
 }
 
@@ -298,7 +298,7 @@ bj_status bj_gmres_columns(const bj_operator* A, const bj_block_jacobi* M, const
                            bj_space space, const bj_solve_options* options, bj_solve_report* reports) {
   return guarded("bj_gmres_columns", [&] {
     run_columns(A, M, b, ldb, x, ldx, {rows, columns, row_major, space}, options, reports,
-                [](auto&&... arguments) { return gmres(arguments...); });
+                [](auto&&... arguments) { return gmres_columns(arguments...); });
   });
 }
 

@@ -45,7 +45,7 @@ bool FieldReader::next_line() {
 
 bool FieldReader::next_data_line() {
   while (next_line())
-    if (!at_line_end() && *next_ != '%') return true;
+    if (!at_line_end() && !at_comment()) return true;
   return false;
 }
 

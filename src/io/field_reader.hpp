@@ -27,6 +27,8 @@ class FieldReader {
 
   /// True if no field is left on the line.
   bool at_line_end() noexcept;
+  /// True if the next field begins a comment; a field must be left.
+  bool at_comment() const noexcept { return *next_ == '%'; }
   /// The next field; `what` names it in messages, here and below.
   std::string_view word(const char* what);
   /// A whole number in first..last.

@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace blockjacobi {
@@ -105,15 +109,45 @@ offset_t array_entries(const MatrixMarketHeader& h) {
   return 0;
 }
 
+/// The size of blocks that are said to have `rows` x `cols` elements.
+std::optional<index_t> square_block(std::string_view rows, std::string_view cols) {
+  index_t size = 0;
+  const auto [end, error] = std::from_chars(rows.data(), rows.data() + rows.size(), size);
+  const bool is_size = error == std::errc{} && end == rows.data() + rows.size() && size >= 1 && size <= max_block_size;
+  return is_size && rows == cols ? std::optional(size) : std::nullopt;
+}
+
+/// Takes the block size from a comment of Dune's or AMGX's; any other says what it likes.
+void parse_comment(FieldReader& in, MatrixMarketHeader& h) {
+  std::array<std::string_view, 5> words;
+  for (std::string_view& word : words)
+    if (!in.at_line_end()) word = in.word("word");
+  if (words[0] == "%" && words[1] == "ISTL_STRUCT" && words[2] == "blocked")
+    h.block_size = square_block(words[3], words[4]);
+  else if (words[0] == "%%AMGX")
+    h.block_size = square_block(words[1], words[2]);
+}
+
+/// Goes on to the size line; false if there is none.
+bool read_comments(FieldReader& in, MatrixMarketHeader& h) {
+  while (in.next_line()) {
+    if (in.at_line_end()) continue;
+    if (!in.at_comment()) return true;
+    parse_comment(in, h);
+  }
+  return false;
+}
+
 void parse_sizes(FieldReader& in, MatrixMarketHeader& h) {
   constexpr std::int64_t largest_order = std::numeric_limits<index_t>::max();
-  if (!in.next_data_line()) in.lines().fail("the file ends before the size line");
+  if (!read_comments(in, h)) in.lines().fail("the file ends before the size line");
   h.size_line = in.lines().number();
   h.rows = static_cast<index_t>(in.index("number of rows", 0, largest_order));
   h.cols = static_cast<index_t>(in.index("number of columns", 0, largest_order));
   if (h.symmetry != MatrixMarketSymmetry::general && h.rows != h.cols)
     in.lines().fail(
         detail::message("a {} matrix must be square, this one is {} x {}", to_string(h.symmetry), h.rows, h.cols));
+  if (h.block_size && (h.rows % *h.block_size != 0 || h.cols % *h.block_size != 0)) h.block_size.reset();
   h.entries = h.format == MatrixMarketFormat::array
                   ? array_entries(h)
                   : in.index("number of entries", 0, std::numeric_limits<offset_t>::max());

@@ -252,11 +252,11 @@ class CgColumns {
 }  // namespace detail
 
 template <Scalar T>
-std::vector<SolveReport> cg(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
+std::vector<SolveReport> cg_columns(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
                             std::type_identity_t<MultiVectorView<const T>> B,
                             std::type_identity_t<MultiVectorView<T>> X, const SolveOptions& options) {
   return detail::solve_columns(
-      "cg", A, M, B, X, options, [&](VectorView<const T> b, VectorView<T> x) { return cg(A, M, b, x, options); },
+      "cg_columns", A, M, B, X, options, [&](VectorView<const T> b, VectorView<T> x) { return cg(A, M, b, x, options); },
       [&](const MultiVectorView<const T>& some_B, const MultiVectorView<T>& some_X) {
         detail::ColumnsSession<T> session(A, some_B, some_X, options);
         const detail::SolverParts<T> parts(A, M, options);
@@ -265,7 +265,7 @@ std::vector<SolveReport> cg(const LinearOperator<T>& A, const std::type_identity
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                                   \
-  template std::vector<SolveReport> cg(const LinearOperator<T>&, const Preconditioner<T>&, MultiVectorView<const T>, \
+  template std::vector<SolveReport> cg_columns(const LinearOperator<T>&, const Preconditioner<T>&, MultiVectorView<const T>, \
                                        MultiVectorView<T>, const SolveOptions&)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

@@ -116,6 +116,38 @@ class BlockSources(SolveTest):
             sizes = {s["rows"]: s["count"] for s in result.report["blocks"]["sizes"]}
             self.assertEqual(sizes, {size: counts.count(size) for size in counts})
 
+    def nodes_of_three(self, comment):
+        """Ten nodes of three rows, of which no two have the same pattern."""
+        entries = [(i, i, 4.0) for i in range(1, 31)]
+        entries += [(3 * k + i, 3 * k + j, -1.0) for k in range(10) for i, j in ((2, 1), (3, 2))]
+        entries += [(3 * k + 3, 3 * k - 2, -0.5) for k in range(1, 10)]
+        text = "".join(f"{i} {j} {v}\n" for i, j, v in sorted(entries))
+        return self.write("nodes.mtx", f"%%MatrixMarket matrix coordinate real symmetric\n{comment}30 30 {len(entries)}\n"
+                          + text)
+
+    def test_nodes_that_the_file_states(self):
+        for comment in ("% ISTL_STRUCT blocked 3 3\n", "%%AMGX 3 3 sorted\n"):
+            result = self.solve(self.nodes_of_three(comment))
+            self.assert_converged(result)
+            self.assertEqual(result.report["blocks"]["sizes"], [{"rows": 3, "count": 10}])
+            self.assertIn("blocks    nodes, 3 rows, as the file says: 10 blocks, 10 of 3 rows", result.out)
+
+    def test_what_the_user_says_goes_before_the_file(self):
+        path = self.nodes_of_three("% ISTL_STRUCT blocked 3 3\n")
+        for arguments, rows, how in ((("--blocks", "uniform", "--block-size", 2), 2, "uniform, 2 rows"),
+                                     (("--unknowns", 6), 6, "nodes, 6 rows"),
+                                     (("--blocks", "nodes"), 3, "nodes, 3 rows, as the file says"),
+                                     (("--blocks", "detect"), None, "detect, at most 32 rows"),
+                                     (("--block-size", 8), None, "detect, at most 8 rows")):
+            result = self.solve(path, *arguments)
+            self.assertEqual(result.report["blocks"]["how"], how)
+            if rows:
+                self.assertEqual({size["rows"] for size in result.report["blocks"]["sizes"]}, {rows})
+
+    def test_comments_that_state_no_nodes(self):
+        for comment in ("", "% ISTL_STRUCT blocked 1 1\n", "% ISTL_STRUCT blocked 4 4\n", "%%AMGX rhs\n"):
+            self.assertEqual(self.solve(self.nodes_of_three(comment)).report["blocks"]["how"], "detect, at most 32 rows")
+
     def test_clusters(self):
         result = self.solve(self.coupled_pairs(), "--blocks", "clusters", "--block-size", 8)
         self.assert_converged(result)

@@ -79,7 +79,8 @@ class Reports(SolveTest):
                           ["--plot", matrix], ["--json", link], ["--history", hard_link], ["--plot", link],
                           ["--json", both, "--history", both], ["--json", both, "--plot", both],
                           ["--json", both, "--history", relative], ["--history", relative, "--plot", both],
-                          ["--json", both, "--history", absent], ["--json", absent, "--plot", both]):
+                          ["--json", both, "--history", absent], ["--json", absent, "--plot", both],
+                          ["--solution", matrix], ["--json", both, "--solution", absent]):
             run = subprocess.run([PROGRAM, matrix, *arguments], capture_output=True, text=True, check=False)
             self.assertEqual((run.returncode, run.stdout), (2, ""))
             self.assertIn("would overwrite", run.stderr)
@@ -130,7 +131,7 @@ class Reports(SolveTest):
             self.assertIn("blockjacobi-solve", run.stdout)
 
     def test_reports_that_cannot_be_written_are_refused_before_the_solve(self):
-        for option in ("--json", "--history", "--plot"):
+        for option in ("--json", "--history", "--plot", "--solution"):
             run = subprocess.run(
                 [PROGRAM, self.laplace(), option, self.path("no/such/file")], capture_output=True, text=True, check=False)
             self.assertEqual((run.returncode, run.stdout), (2, ""))

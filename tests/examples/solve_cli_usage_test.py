@@ -32,6 +32,7 @@ class BadUsage(SolveTest):
             ("--x0", "/dev/null", "'/dev/null'", "no regular file"),
             ("--history", "", "empty"),
             ("--plot", "", "empty"),
+            ("--solution", "", "empty"),
         )
         for option, value, *parts in cases:
             with self.subTest(option=option, value=value):
@@ -40,6 +41,7 @@ class BadUsage(SolveTest):
     def test_combinations(self):
         blocks = self.write("blocks.txt", "0\n144\n")
         self.assert_refused(self.solve(self.laplace(), "--blocks", blocks, "--block-size", 8), "--block-size 8")
+        self.assert_refused(self.solve(self.laplace(), "--blocks", "nodes", "--block-size", 8), "--block-size 8", "nodes")
         self.assert_refused(self.solve(self.laplace(), "--threads", 2, "--backend", "cuda"), "--threads", "cuda")
         for solver in ("cg", "fcg", "minres", "bicgstab", "richardson"):
             self.assert_refused(self.solve(self.laplace(), "--restart", 20, "--solver", solver), "--restart", solver)

@@ -37,10 +37,14 @@ def write_matrix(path, entries, rows, cols=None, field="real", symmetry="general
             file.write(f"{row} {col} {text(value)}".rstrip() + "\n")
 
 
-def write_vector(path, values):
+def write_array(path, columns):
     with open(path, "w", encoding="ascii") as file:
-        file.write(f"%%MatrixMarket matrix array real general\n{len(values)} 1\n")
-        file.writelines(f"{value!r}\n" for value in values)
+        file.write(f"%%MatrixMarket matrix array real general\n{len(columns[0])} {len(columns)}\n")
+        file.writelines(f"{value!r}\n" for column in columns for value in column)
+
+
+def write_vector(path, values):
+    write_array(path, [values])
 
 
 def laplace_2d(n):

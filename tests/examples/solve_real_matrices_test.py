@@ -68,6 +68,19 @@ class RealMatrices(SolveTest):
         self.assertEqual(result.report["blocks"]["sizes"], [{"rows": 16, "count": 75}])
         self.assertLess(result.report["iterations"], 0.75 * iterations["ml_elasticity1"])
 
+    def test_compare(self):
+        """What helps differs from system to system; hopeless ones end all the same."""
+        result = self.run_on("1138_bus", "--compare")
+        self.assert_converged(result)
+        found = {c["name"]: c for c in result.report["candidates"]}
+        self.assertLess(found["clusters 32"]["iterations"], 0.2 * found["detect 32"]["iterations"])
+        self.assertLess(found["clusters 32, ones"]["iterations"], 0.7 * found["clusters 32"]["iterations"])
+        for name in ("west0479", "hangGlider_2"):
+            with self.subTest(matrix=name):
+                result = self.run_on(name, "--compare", "--max-seconds", 5)
+                self.assert_not_converged(result)
+                self.assertIsNone(result.report["winner"])
+
     def test_complex_arithmetic(self):
         for name, solver in (("qc324", "gmres"), ("mhd1280b", "cg")):
             with self.subTest(matrix=name):

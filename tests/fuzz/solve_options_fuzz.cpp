@@ -37,10 +37,14 @@ void check(const solve::Options& o) {
   FUZZ_EXPECT(o.relaxation > 0.0 && std::isfinite(o.relaxation));
   const bool from_file = o.blocks == solve::Blocks::file || o.blocks == solve::Blocks::labels;
   FUZZ_EXPECT(from_file == !o.block_file.empty() && (!from_file || is_file(o.block_file)));
+  FUZZ_EXPECT((o.coarse == solve::Coarse::vectors) == !o.coarse_file.empty());
+  FUZZ_EXPECT(o.coarse_size >= 0 && o.coarse_size <= max_coarse_size);
+  FUZZ_EXPECT(!o.unknowns || (*o.unknowns >= 1 && *o.unknowns <= max_block_size));
+  FUZZ_EXPECT(o.max_seconds >= 0.0 && std::isfinite(o.max_seconds));
   FUZZ_EXPECT((o.rhs == solve::Rhs::file) == !o.rhs_file.empty());
-  for (const auto* output : {&o.json_file, &o.history_file, &o.plot_file}) {
+  for (const auto* output : {&o.json_file, &o.history_file, &o.plot_file, &o.solution_file}) {
     if (output->empty()) continue;
-    for (const auto* input : {&o.matrix, &o.block_file, &o.rhs_file, &o.x0_file})
+    for (const auto* input : {&o.matrix, &o.block_file, &o.coarse_file, &o.rhs_file, &o.x0_file})
       if (!input->empty() && std::filesystem::exists(*output))
         FUZZ_EXPECT(!std::filesystem::equivalent(*output, *input));
   }

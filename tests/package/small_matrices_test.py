@@ -63,6 +63,20 @@ class SmallMatrices(unittest.TestCase):
                     self.assertEqual(written, (SMALL / command["file"]).read_bytes())
 
 
+class StatedNodes(unittest.TestCase):
+    def test_comment(self):
+        """Of whole nodes of several unknowns; three wells are no cell."""
+        for words, size in (("elasticity a.mtx --elements 2 1 1", 3), ("stencil a.mtx --grid 4 4 --unknowns 2", 2),
+                            ("stencil a.mtx --grid 4 4 --unknowns 2 --pattern", 2), ("stencil a.mtx --grid 4 4", None),
+                            ("reservoir a.mtx --cells 3 3 2", 3), ("reservoir a.mtx --cells 3 3 2 --wells 3", None)):
+            with self.subTest(words=words), tempfile.TemporaryDirectory(prefix="small-matrices-") as folder:
+                subprocess.run([os.environ["BLOCKJACOBI_GENERATE"], *words.split()], cwd=folder, capture_output=True,
+                               check=True)
+                lines = (pathlib.Path(folder) / "a.mtx").read_text(encoding="utf-8").splitlines()
+                comments = [line for line in lines[2:] if line.startswith("%")]
+                self.assertEqual(comments, [f"% ISTL_STRUCT blocked {size} {size}"] if size else [])
+
+
 class Refusals(unittest.TestCase):
     """Status 2 and a message that names option and value."""
 

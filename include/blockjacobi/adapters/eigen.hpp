@@ -63,7 +63,7 @@ requires(!bool(Matrix::IsRowMajor)) CsrView<typename Matrix::Scalar, typename Ma
 /// sides and solutions:
 ///
 ///   Eigen::MatrixXd X = Eigen::MatrixXd::Zero(B.rows(), B.cols());
-///   const std::vector<SolveReport> reports = cg(A, M, columns_view(B), columns_view(X));
+///   const std::vector<SolveReport> reports = cg_columns(A, M, columns_view(B), columns_view(X));
 ///
 /// Of const T for a const matrix. Throws InvalidArgument for elements of a column (of a row, if the matrix is
 /// row-major) that do not follow each other in memory, and for more rows or columns than index_t counts.

@@ -70,7 +70,7 @@ TYPED_TEST(EigenAdapterOnBackend, SolvesForTheColumnsOfAMatrix) {
   options.rtol = sizeof(real_t<T>) == sizeof(float) ? 1e-5 : 1e-10;
   const auto expect_solved = [&](const auto& B, auto& X) {
     X.setZero();
-    const std::vector<SolveReport> reports = cg(A, M, columns_view(B), columns_view(X), options);
+    const std::vector<SolveReport> reports = cg_columns(A, M, columns_view(B), columns_view(X), options);
     ASSERT_EQ(static_cast<Eigen::Index>(reports.size()), B.cols());
     for (Eigen::Index c = 0; c < B.cols(); ++c) {
       EXPECT_TRUE(reports[static_cast<std::size_t>(c)].converged());

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 namespace blockjacobi {
@@ -69,6 +70,28 @@ TEST(MatrixMarketHeaderTest, EveryCombinationTheFormatAllows) {
       }
     }
   EXPECT_EQ(allowed, 12 + 10);
+}
+
+TEST(MatrixMarketHeaderTest, BlockSizesOfComments) {
+  const ScratchFolder folder;
+  const auto block_size = [&](const std::string& comments, const std::string& sizes = "12 12 1\n") {
+    const auto path = folder.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n" + comments + sizes);
+    return read_matrix_market_header(path).block_size;
+  };
+  EXPECT_EQ(block_size("% ISTL_STRUCT blocked 3 3\n"), 3);
+  EXPECT_EQ(block_size("% written by a program\n  %  ISTL_STRUCT\tblocked 4  4 \n\n"), 4);
+  EXPECT_EQ(block_size("%%AMGX 2 2 sorted rhs\n"), 2);
+  EXPECT_EQ(block_size("%%AMGX 2 2\n% ISTL_STRUCT blocked 6 6\n"), 6);
+  EXPECT_EQ(block_size("% ISTL_STRUCT blocked 3 3\n", "12 6 1\n"), 3);
+  EXPECT_EQ(block_size("% ISTL_STRUCT blocked 512 512\n", "1024 1024 1\n"), 512);
+  for (const char* comments :
+       {"", "% blocked 3 3\n", "% ISTL_STRUCT blocked 3 1\n", "% ISTL_STRUCT blocked 3\n", "% ISTL_STRUCT blocked\n",
+        "% ISTL_STRUCT blocked 5 5\n", "% ISTL_STRUCT blocked 0 0\n", "% ISTL_STRUCT blocked -3 -3\n",
+        "% ISTL_STRUCT blocked 3x 3x\n", "% ISTL_STRUCT blocked 99999999999 99999999999\n", "%%AMGX rhs\n",
+        "%%AMGX sorted rhs\n", "%%AMGX\n", "%\n", "% ISTL_STRUCT blocked 3 3\n% ISTL_STRUCT blocked 3 1\n"})
+    EXPECT_EQ(block_size(comments), std::nullopt) << comments;
+  EXPECT_EQ(block_size("% ISTL_STRUCT blocked 3 3\n", "12 4 1\n"), std::nullopt) << "columns";
+  EXPECT_EQ(block_size("% ISTL_STRUCT blocked 513 513\n", "1026 1026 1\n"), std::nullopt);
 }
 
 TEST(MatrixMarketHeaderTest, IgnoresCaseCommentsBlanksAndLineEnds) {

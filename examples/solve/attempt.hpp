@@ -1,0 +1,111 @@
+#pragma once
+
+#include "blocked_system.hpp"
+#include "outcome.hpp"
+#include "preconditioner.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "stopwatch.hpp"
+#include "system.hpp"
+
+#include <blockjacobi/blockjacobi.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace solve {
+
+template <Scalar T>
+auto solver_function(Solver solver) {
+  switch (solver) {
+    case Solver::cg: return &blockjacobi::cg<T>;
+    case Solver::fcg: return &blockjacobi::fcg<T>;
+    case Solver::minres: return &blockjacobi::minres<T>;
+    case Solver::bicgstab: return &blockjacobi::bicgstab<T>;
+    case Solver::gmres: break;
+    case Solver::fgmres: return &blockjacobi::fgmres<T>;
+    case Solver::richardson: return &blockjacobi::richardson<T>;
+  }
+  return &blockjacobi::gmres<T>;
+}
+
+blockjacobi::SolveOptions solve_options(const Options& options);
+
+/// "column 2 of 3", or nothing where there is but one.
+std::string column_title(index_t column, index_t columns);
+
+template <Scalar T>
+struct Solved {
+  std::vector<ColumnSolve> columns;
+  blockjacobi::DenseMatrix<T> x;
+};
+
+/// A X = B, one column after another, in max_seconds together. The only place that knows in which order.
+template <Scalar T>
+Solved<T> solve_columns(Solver solver, const blockjacobi::SparseMatrix<T>& A, const blockjacobi::Preconditioner<T>& M,
+                        const blockjacobi::DenseMatrix<T>& b, const blockjacobi::DenseMatrix<T>& x0,
+                        blockjacobi::SolveOptions options, const Narration& narration) {
+  constexpr double no_time = 1e-9;
+  Solved<T> solved{{}, {b.rows, b.cols, {}}};
+  solved.x.values.reserve(b.values.size());
+  for (index_t column = 0; column < b.cols; ++column) {
+    const blockjacobi::Array<T> right_hand_side(A.backend(), column_of(b, column));
+    blockjacobi::Array<T> x(A.backend(), column_of(x0, column));
+    ProgressLine line({narration.whole, narration.title + column_title(column, b.cols)});
+    options.progress = [&line](const blockjacobi::SolveProgress& progress) {
+      line.show(progress);
+      return true;
+    };
+    ColumnSolve solve;
+    solve.milliseconds = milliseconds(A.backend(), [&] {
+      solve.report = solver_function<T>(solver)(A, M, right_hand_side.view(), x.view(), options);
+    });
+    line.finish();
+    if (options.max_seconds > 0.0) options.max_seconds = std::max(no_time, options.max_seconds - solve.report.seconds);
+    solved.columns.push_back(std::move(solve));
+    const auto values = x.to_host();
+    solved.x.values.insert(solved.x.values.end(), values.begin(), values.end());
+  }
+  return solved;
+}
+
+/// Reason and message of the attempt, from its columns.
+void conclude(Attempt& attempt, Solver solver);
+
+/// Takes the time of the set-up from that of the solves; false, with the reason, if nothing is left.
+bool leave_time_for_solves(Attempt& attempt, blockjacobi::SolveOptions& limits);
+
+/// The rows of a block as the user's matrix numbers them, the first eight of many.
+std::string rows_before(const blockjacobi::Permutation& permutation, const blockjacobi::SingularBlock& error);
+
+/// From blocks to the end of the solve: set-up, with the coarse level that the options name, and all columns. `attempt`
+/// has the blocks already. Returns the solution in the numbering of the file, if there is one.
+template <Scalar T>
+std::optional<blockjacobi::DenseMatrix<T>> set_up_and_solve(const Options& options, Solver solver,
+                                                            const System<T>& system, const BlockedSystem<T>& blocked,
+                                                            const Narration& narration, Attempt& attempt) {
+  const auto& permutation = blocked.found.permutation;
+  try {
+    const auto M = set_up(options, solver, blocked, system.vectors().coarse, attempt);
+    if (narration.whole) print_setup(attempt);
+    auto limits = solve_options(options);
+    if (options.compare && !leave_time_for_solves(attempt, limits)) return std::nullopt;
+    auto solved = solve_columns(solver, blocked.A, as_preconditioner<T>(M), permuted(system.vectors().b, permutation),
+                                permuted(system.vectors().x0, permutation), limits, narration);
+    attempt.columns = std::move(solved.columns);
+    conclude(attempt, solver);
+    return permuted(solved.x, permutation.inverse());
+  } catch (const blockjacobi::SingularBlock& error) {
+    attempt.reason = blockjacobi::StopReason::singular_block;
+    attempt.message = fmt::format("not converged: singular_block: {}", error.what());
+    if (attempt.blocks.renumbered) attempt.message += rows_before(permutation, error);
+  }
+  return std::nullopt;
+}
+
+}  // namespace solve

@@ -1,0 +1,67 @@
+#include "blocked_system.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+
+namespace solve {
+
+std::string how(const Options& options) {
+  switch (options.blocks) {
+    case Blocks::detect: return fmt::format("detect, at most {} rows", options.block_size);
+    case Blocks::nodes:
+      if (!options.unknowns) return fmt::format("supervariables, at most {} rows", options.block_size);
+      return fmt::format("nodes, {} rows{}", *options.unknowns, options.unknowns_from_file ? ", as the file says" : "");
+    case Blocks::coupled: return fmt::format("coupled, at most {} rows", options.block_size);
+    case Blocks::clusters: return fmt::format("clusters, at most {} rows", options.block_size);
+    case Blocks::metis: return fmt::format("metis, at most {} rows", options.block_size);
+    case Blocks::uniform: return fmt::format("uniform, {} rows", options.block_size);
+    case Blocks::suggest: return "suggest";
+    case Blocks::automatic: return "auto";
+    case Blocks::labels: return fmt::format("labels from {}", options.block_file.string());
+    case Blocks::file: break;
+  }
+  return fmt::format("from {}", options.block_file.string());
+}
+
+bool keeps_nodes(const blockjacobi::Permutation& permutation, index_t unknowns) {
+  const auto order = permutation.order();
+  const auto nodes = order.size() / static_cast<std::size_t>(unknowns);
+  for (std::size_t node = 0; node < nodes; ++node) {
+    const auto rows = order.subspan(node * static_cast<std::size_t>(unknowns), static_cast<std::size_t>(unknowns));
+    if (rows[0] % unknowns != 0) return false;
+    for (std::size_t k = 1; k < rows.size(); ++k)
+      if (rows[k] != rows[k - 1] + 1) return false;
+  }
+  return true;
+}
+
+blockjacobi::DetectOptions detect_options(const Options& options) {
+  using blockjacobi::Merge;
+  return {.max_size = options.block_size,
+          .tolerance = options.block_tolerance,
+          .merge = options.blocks == Blocks::coupled ? Merge::coupled
+                   : options.blocks == Blocks::nodes ? Merge::none
+                                                     : Merge::greedy,
+          .coupling = options.coupling};
+}
+
+blockjacobi::SuggestOptions suggest_options(const Options& options, Solver solver) {
+  blockjacobi::SuggestOptions suggest;
+  const bool symmetric = solver == Solver::cg || solver == Solver::fcg;
+  suggest.method = symmetric ? blockjacobi::Method::cg : blockjacobi::Method::gmres;
+  suggest.rtol = options.rtol;
+  suggest.restart = options.restart;
+  if (options.singular != blockjacobi::SingularPolicy::fail) suggest.singular = options.singular;
+  return suggest;
+}
+
+BlocksInfo describe(const blockjacobi::PermutedPartition& found, const Options& options) {
+  std::map<index_t, index_t> sizes;
+  for (index_t block = 0; block < found.blocks.blocks(); ++block) ++sizes[found.blocks.block_size(block)];
+  BlocksInfo info{how(options), found.blocks.blocks(), {sizes.begin(), sizes.end()}};
+  info.renumbered = !found.permutation.is_identity();
+  return info;
+}
+
+}  // namespace solve

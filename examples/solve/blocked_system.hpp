@@ -1,0 +1,95 @@
+#pragma once
+
+#include "block_file.hpp"
+#include "outcome.hpp"
+#include "stopwatch.hpp"
+#include "system.hpp"
+
+#include <blockjacobi/blockjacobi.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace solve {
+
+/// A matrix in the numbering in which its blocks are contiguous.
+template <Scalar T>
+struct BlockedSystem {
+  blockjacobi::SparseMatrix<T> A;
+  blockjacobi::PermutedPartition found;  ///< from the numbering of the file
+};
+
+/// "detect, at most 32 rows"
+std::string how(const Options& options);
+
+inline bool renumbers(Blocks blocks) {
+  return blocks == Blocks::clusters || blocks == Blocks::metis || blocks == Blocks::labels;
+}
+
+/// Whether the rows of a node, which were neighbours, still are, in their order.
+bool keeps_nodes(const blockjacobi::Permutation& permutation, index_t unknowns);
+
+blockjacobi::DetectOptions detect_options(const Options& options);
+blockjacobi::SuggestOptions suggest_options(const Options& options, Solver solver);
+BlocksInfo describe(const blockjacobi::PermutedPartition& found, const Options& options);
+
+/// Blocks of rows as they are numbered, of a matrix on the backend.
+template <Scalar T>
+blockjacobi::BlockPartition contiguous_blocks(const Options& options, const blockjacobi::SparseMatrix<T>& A) {
+  using blockjacobi::BlockPartition;
+  if (options.blocks == Blocks::uniform) return BlockPartition::uniform(A.rows(), options.block_size);
+  if (options.blocks == Blocks::file) return read_block_file(options.block_file, A.rows());
+  if (options.blocks == Blocks::nodes && A.block_size()) return BlockPartition::uniform(A);
+  return BlockPartition::detect(A, detect_options(options));
+}
+
+/// Blocks of rows that need not be neighbours.
+template <Scalar T>
+blockjacobi::PermutedPartition scattered_blocks(const Options& options, const System<T>& system) {
+  using blockjacobi::BlockPartition;
+  const CsrMatrix<T>& A = system.matrix();
+  if (options.blocks == Blocks::metis) return BlockPartition::metis(A, options.block_size);
+  if (options.blocks == Blocks::labels)
+    return BlockPartition::from_labels(read_label_file(options.block_file, A.rows()));
+  if (!system.stated().block_size) return BlockPartition::clusters(A, options.block_size);
+  const auto nodes = BlockPartition::uniform(A.rows(), *system.stated().block_size);
+  return BlockPartition::clusters(A, nodes, options.block_size);
+}
+
+template <Scalar T>
+BlockedSystem<T> renumber(const System<T>& system, blockjacobi::PermutedPartition found) {
+  auto stated = system.stated();
+  if (stated.block_size && !keeps_nodes(found.permutation, *stated.block_size)) stated.block_size.reset();
+  const auto permuted = std::make_shared<blockjacobi::PermutedMatrix<T>>(system.matrix(), found.permutation);
+  auto A = blockjacobi::SparseMatrix<T>::adopt(system.backend(), permuted->view(), stated, permuted);
+  return {std::move(A), std::move(found)};
+}
+
+/// Blocks as the options say, and what there is to say of them.
+template <Scalar T>
+BlockedSystem<T> find_blocks(const Options& options, Solver solver, System<T>& system, BlocksInfo& info) {
+  std::optional<BlockedSystem<T>> blocked;
+  std::optional<blockjacobi::Suggestion> suggestion;
+  if (!renumbers(options.blocks)) system.on_backend();
+  const double ms = milliseconds(system.backend(), [&] {
+    if (renumbers(options.blocks)) {
+      blocked = renumber(system, scattered_blocks(options, system));
+      return;
+    }
+    const auto& A = system.on_backend();
+    if (options.blocks == Blocks::suggest) suggestion = blockjacobi::suggest(A, suggest_options(options, solver));
+    auto blocks = suggestion ? suggestion->best().blocks : contiguous_blocks(options, A);
+    blocked = BlockedSystem<T>{A, {blockjacobi::Permutation::identity(A.rows()), std::move(blocks)}};
+  });
+  info = describe(blocked->found, options);
+  info.milliseconds = ms;
+  info.suggestion = std::move(suggestion);
+  if (info.suggestion) info.how = "suggested, " + info.suggestion->best().name;
+  return std::move(*blocked);
+}
+
+}  // namespace solve

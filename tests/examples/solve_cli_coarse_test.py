@@ -1,0 +1,120 @@
+"""The coarse level of blockjacobi-solve."""
+
+import unittest
+
+from solve_program import SolveTest, laplace_2d, write_array
+
+
+class CoarseLevel(SolveTest):
+    def test_ones_take_fewer_iterations(self):
+        path = self.laplace(40)
+        alone = self.solve(path, "--blocks", "clusters")
+        both = self.solve(path, "--blocks", "clusters", "--coarse", "ones")
+        for result in (alone, both):
+            self.assert_converged(result)
+        self.assertLess(both.report["iterations"], 0.7 * alone.report["iterations"])
+        self.assertIsNone(alone.report["coarse"])
+        self.assertNotIn("coarse", alone.out)
+        coarse = both.report["coarse"]
+        self.assertEqual((coarse["how"], coarse["mode"], coarse["singular"]), ("ones", "adef2", False))
+        self.assertEqual(coarse["size"], coarse["aggregates"])
+        self.assertGreater(coarse["bytes"], 8 * coarse["size"] ** 2)
+        self.assertRegex(both.out, rf"coarse +ones \(.* ms\)\n +coarse level \(adef2\): {coarse['size']} vectors")
+
+    def test_the_solver_says_which_mode(self):
+        modes = {"cg": "adef2", "fcg": "adef2", "richardson": "adef2", "gmres": "adef1", "fgmres": "adef1",
+                 "bicgstab": "adef1", "minres": "additive"}
+        path = self.laplace(20)
+        for solver, mode in modes.items():
+            with self.subTest(solver=solver):
+                result = self.solve(path, "--solver", solver, "--coarse", "ones", "--rtol", "1e-6")
+                self.assert_converged(result, 1e-6)
+                self.assertEqual(result.report["coarse"]["mode"], mode)
+
+    def test_size_is_a_bound(self):
+        path = self.laplace(40)
+        sizes = [self.solve(path, "--coarse", "ones", "--coarse-size", size).report["coarse"]["size"]
+                 for size in (5, 40)]
+        self.assertLessEqual(sizes[0], 5)
+        self.assertTrue(sizes[0] < sizes[1] <= 40, sizes)
+
+    def test_more_vectors_than_a_block_has_rows(self):
+        result = self.solve(self.laplace(60), "--blocks", "uniform", "--block-size", 2, "--coarse", "ones",
+                            "--coarse-size", 900)
+        self.assert_converged(result)
+        self.assertTrue(512 < result.report["coarse"]["size"] <= 900, result.out)
+
+    def scaled_laplace(self, n):
+        """D A D, whose near-kernel is D^-1 1: where a row stands in it matters. Its vector is in z.mtx."""
+        d = [10.0 ** ((7 * i % 5) - 2) for i in range(n * n)]
+        entries = [(i, j, d[i - 1] * value * d[j - 1]) for i, j, value in laplace_2d(n)]
+        write_array(self.path("z.mtx"), [[1.0 / value for value in d]])
+        write_array(self.path("wrong.mtx"), [[1.0 / value for value in reversed(d)]])
+        return self.matrix("dad.mtx", entries, n * n, symmetry="symmetric")
+
+    def test_vectors_follow_the_numbering(self):
+        path = self.scaled_laplace(24)
+        tiles = [str(i // 48 * 6 + i % 24 // 4) for i in range(576)]
+        labels = self.write("labels.txt", "\n".join(tiles))
+        for blocks in (("clusters", "--block-size", 8), ("labels:" + labels,), ("uniform", "--block-size", 8)):
+            with self.subTest(blocks=blocks):
+                iterations = {}
+                for name in ("none", "vectors:" + self.path("z.mtx"), "vectors:" + self.path("wrong.mtx")):
+                    size = () if name == "none" else ("--coarse-size", 60)
+                    result = self.solve(path, "--blocks", *blocks, "--coarse", name, *size)
+                    self.assert_converged(result)
+                    iterations[name] = result.report["iterations"]
+                none, right, wrong = iterations.values()
+                self.assertLess(right, 0.7 * min(none, wrong))
+
+    def two_unknowns(self):
+        entries = []
+        for i, j, value in laplace_2d(16):
+            entries += [(2 * i - 1, 2 * j - 1, 2 * value), (2 * i, 2 * j, value)]
+            entries += [(2 * i, 2 * j - 1, 0.5 * value)] + ([(2 * i - 1, 2 * j, 0.5 * value)] if i != j else [])
+        return self.matrix("two.mtx", sorted(entries), 512, symmetry="symmetric")
+
+    def test_a_vector_of_ones_for_each_unknown(self):
+        """Of a node, as long as its rows stay neighbours: labels part them."""
+        path = self.two_unknowns()
+        apart = self.write("apart.txt", "\n".join(str(i % 64) for i in range(512)))
+        for blocks, unknowns, vectors in (("nodes", 2, 2), ("clusters", 2, 2), ("detect", 2, 2), ("nodes", "auto", 1),
+                                          ("labels:" + apart, 2, 1)):
+            with self.subTest(blocks=blocks, unknowns=unknowns):
+                result = self.solve(path, "--blocks", blocks, "--unknowns", unknowns, "--coarse", "ones")
+                self.assert_converged(result)
+                coarse = result.report["coarse"]
+                self.assertEqual(coarse["size"], vectors * coarse["aggregates"])
+
+    def test_nodes(self):
+        path = self.two_unknowns()
+        for unknowns, rows in (("auto", 2), (2, 2), (4, 4)):
+            result = self.solve(path, "--blocks", "nodes", "--unknowns", unknowns)
+            self.assertEqual(result.report["blocks"]["sizes"], [{"rows": rows, "count": 512 // rows}])
+        clusters = self.solve(path, "--blocks", "clusters", "--block-size", 9, "--unknowns", 4)
+        self.assertTrue(all(size["rows"] % 4 == 0 for size in clusters.report["blocks"]["sizes"]))
+
+    def test_refused(self):
+        path = self.laplace()
+        write_array(self.path("short.mtx"), [[1.0] * 143])
+        write_array(self.path("wide.mtx"), [[1.0] * 144] * 513)
+        write_array(self.path("three.mtx"), [[1.0] * 144] * 3)
+        for arguments, *parts in (
+            (("--coarse", "twos"), "--coarse", "'twos'", "none, ones"),
+            (("--coarse", "vectors:none.mtx"), "--coarse vectors", "'none.mtx'"),
+            (("--coarse", "vectors:" + self.path("short.mtx")), "--coarse vectors", "143 x 1", "144 x 1 to 512"),
+            (("--coarse", "vectors:" + self.path("wide.mtx")), "--coarse vectors", "144 x 513", "144 x 1 to 512"),
+            (("--coarse", "ones", "--coarse-size", 0), "--coarse-size", "'0'"),
+            (("--coarse", "ones", "--coarse-size", 4097), "--coarse-size", "'4097'", "4096"),
+            (("--coarse-size", 8), "--coarse-size", "none"),
+            (("--coarse", "vectors:" + self.path("three.mtx"), "--coarse-size", 2), "size is 2", "3 vectors"),
+            (("--unknowns", 5), "--unknowns 5", "144 rows"),
+            (("--unknowns", "two"), "--unknowns", "'two'"),
+            (("--unknowns", 4, "--blocks", "clusters", "--block-size", 3), "4", "3"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(self.solve(path, *arguments), *parts)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,162 @@
+"""blockjacobi-solve --compare: the candidates, their table, and the command line of the winner."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import unittest
+
+from solve_program import BACKEND, PROGRAM, SolveTest, tridiagonal, write_array
+
+NAMES = [f"{blocks}{coarse}" for blocks in ("scalar", "nodes", "detect 32", "clusters 32", "clusters 256")
+         for coarse in ("", ", ones")]
+
+
+class Compare(SolveTest):
+    def candidates(self, result):
+        found = {candidate["name"]: candidate for candidate in result.report["candidates"]}
+        self.assertEqual(len(found), len(result.report["candidates"]))
+        return found
+
+    def test_every_choice_is_tried(self):
+        result = self.solve(self.laplace(40), "--compare")
+        self.assert_converged(result)
+        found = self.candidates(result)
+        self.assertEqual(sorted(found), sorted(NAMES))
+        for name in ("nodes", "nodes, ones"):
+            self.assertEqual(found[name]["same_as"], name.replace("nodes", "scalar"))
+            self.assertIn(f"the same blocks as {found[name]['same_as']}", result.out)
+        for name, candidate in found.items():
+            if candidate["same_as"]:
+                continue
+            self.assertEqual((candidate["reason"], candidate["failure"]), ("converged", None))
+            self.assertLessEqual(candidate["relative_residual"], 1e-8)
+            self.assertEqual(len(candidate["history"]), candidate["iterations"] + 1)
+            self.assertEqual(candidate["coarse"] is not None, name.endswith(", ones"))
+            self.assertGreater(candidate["bytes"], 0)
+            self.assertAlmostEqual(candidate["whole_ms"], candidate["whole_setup_ms"] + candidate["solve_ms"], places=6)
+        self.assertLess(found["scalar, ones"]["iterations"], found["scalar"]["iterations"])
+        self.assertLess(found["clusters 256"]["iterations"], found["clusters 32"]["iterations"])
+
+    def test_sorted_by_the_whole_time(self):
+        result = self.solve(self.laplace(40), "--compare")
+        times = [c["whole_ms"] for c in result.report["candidates"] if c["same_as"] is None]
+        self.assertEqual(times, sorted(times))
+        ended = [c["same_as"] is None for c in result.report["candidates"]]
+        self.assertEqual(ended, sorted(ended, reverse=True), "those without a solve stand behind")
+        rows = result.out[result.out.index("compare"):].splitlines()[1:11]
+        self.assertEqual([row[10:33].strip() for row in rows], [c["name"] for c in result.report["candidates"]])
+
+    def test_the_order_of_the_trials(self):
+        result = self.solve(self.laplace(), "--compare")
+        tried = [line.split(None, 1)[1].split(":")[0] for line in result.out.splitlines() if line.startswith("candidate")]
+        self.assertEqual(tried, NAMES)
+
+    def test_the_winner_can_be_repeated(self):
+        name = self.path("it's a name.mtx")
+        os.rename(self.laplace(30), name)
+        result = self.solve(name, "--compare", "--rtol", "1e-6", "--l1", "--coarse-size", 30, "--max-seconds", 50)
+        self.assert_converged(result, 1e-6)
+        best = result.report["candidates"][0]
+        self.assertEqual(result.report["winner"], best["name"])
+        self.assertIn(best["command"], result.out)
+        for candidate in result.report["candidates"]:
+            program, *words = shlex.split(candidate["command"])
+            self.assertEqual(program, "blockjacobi-solve")
+            self.assertNotIn("--compare", words)
+            self.assertNotIn("--json", words)
+            if candidate["same_as"]:
+                continue
+            alone = self.solve(*words)
+            self.assert_converged(alone, 1e-6)
+            self.assertEqual(alone.report["history"], candidate["history"], candidate["command"])
+
+    def test_nodes_of_the_file(self):
+        line = tridiagonal(30, -1.0, 2.0, -1.0)
+        entries = [(2 * i + k, 2 * j + l, v * (2.0 if k == l else 0.9)) for i, j, v in line for k in (-1, 0) for l in (-1, 0)]
+        result = self.solve(self.matrix("two.mtx", entries, 60), "--compare", "--solver", "cg", "--unknowns", 2)
+        found = self.candidates(result)
+        self.assertEqual(found["nodes"]["blocks"]["sizes"], [{"rows": 2, "count": 30}])
+        self.assertLess(found["nodes"]["iterations"], found["scalar"]["iterations"])
+
+    def test_given_vectors(self):
+        write_array(self.path("z.mtx"), [[1.0] * 900])
+        result = self.solve(self.laplace(30), "--compare", "--coarse", "vectors:" + self.path("z.mtx"))
+        self.assertIn("clusters 32, vectors", self.candidates(result))
+        self.assertNotIn("clusters 32, ones", result.out)
+
+    def test_none_converges(self):
+        entries = [(i, i, 1.0 if i % 2 else -1.0) for i in range(1, 601)] + [(i + 1, i, 2.0) for i in range(1, 600)]
+        path = self.matrix("i.mtx", entries, 600, symmetry="symmetric")
+        result = self.solve(path, "--compare", "--solver", "cg")
+        self.assert_no_winner(result)
+
+    def assert_no_winner(self, result):
+        self.assert_not_converged(result)
+        self.assertIsNone(result.report["winner"])
+        self.assertIn("none: no candidate converged", result.out)
+        self.assertEqual(len(result.report["candidates"]), len(NAMES))
+
+    def test_singular_blocks_end_a_candidate_alone(self):
+        """Pairs of rows without a diagonal: scalar Jacobi has nothing to divide by, clusters of both rows do."""
+        entries = [(2 * k + 2, 2 * k + 1, 1.0 + k % 3) for k in range(40)]
+        path = self.matrix("pairs.mtx", entries, 80, symmetry="symmetric")
+        result = self.solve(path, "--compare", "--solver", "gmres", "--singular", "fail")
+        self.assertEqual(result.status, 0, result.out + result.err)
+        found = self.candidates(result)
+        self.assertEqual(found["scalar"]["reason"], "singular_block")
+        self.assertEqual(found["clusters 32"]["reason"], "converged")
+        self.assertTrue(result.report["winner"].startswith(("clusters", "detect")))
+
+    def test_what_is_thrown_ends_a_candidate_alone(self):
+        """The coarse matrix would have to have room for three vectors."""
+        write_array(self.path("three.mtx"), [[1.0] * 144, [float(i) for i in range(144)], [float(i * i) for i in range(144)]])
+        result = self.solve(self.laplace(), "--compare", "--coarse", "vectors:" + self.path("three.mtx"),
+                            "--coarse-size", 2)
+        self.assert_converged(result)
+        failed = [c for c in result.report["candidates"] if c["failure"]]
+        self.assertEqual(len(failed), 4)
+        for candidate in failed:
+            self.assertIn("size is 2, an aggregate has 3 vectors", candidate["failure"])
+        self.assertIn("failed: TwoLevel: size is 2", result.out)
+
+    def test_time_of_a_candidate_is_bounded(self):
+        result = self.solve(self.laplace(60), "--compare", "--max-seconds", "1e-6", "--rtol", "1e-12")
+        self.assert_no_winner(result)
+        for candidate in result.report["candidates"]:
+            if candidate["same_as"] is None:
+                self.assertEqual(candidate["reason"], "time_limit")
+        self.assertIn("time_limit: the set-up took", result.report["message"])
+        self.assertIn("60 s (--max-seconds)", self.solve(self.laplace(), "--compare").out)
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
+    def test_one_plot_of_all(self):
+        self.solve(self.laplace(), "--compare", "--plot", self.path("all.png"))
+        with open(self.path("all.png"), "rb") as file:
+            self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+
+    def test_plot_has_a_curve_for_each(self):
+        """A program in the place of gnuplot keeps what it is told."""
+        os.mkdir(self.path("bin"))
+        self.write("bin/gnuplot", f"#!/bin/sh\ncat > {self.path('script')}\n")
+        os.chmod(self.path("bin/gnuplot"), 0o755)
+        subprocess.run([PROGRAM, self.laplace(), "--compare", "--plot", self.path("all.png"), "--backend", BACKEND],
+                       capture_output=True, check=False,
+                       env=os.environ | {"PATH": self.path("bin") + ":" + os.environ["PATH"]})
+        with open(self.path("script"), encoding="ascii") as file:
+            plot = file.read().splitlines()[-1]
+        for name in NAMES:
+            dashes = 2 if name.endswith(", ones") else 1
+            self.assertEqual(f"dashtype {dashes} title '{name}'" in plot, not name.startswith("nodes"), plot)
+
+    def test_refused(self):
+        for arguments in (("--blocks", "detect"), ("--block-size", 8), ("--block-tolerance", 0.1), ("--coupling", 0.1),
+                          ("--solution", self.path("x.mtx"))):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(self.solve(self.laplace(), "--compare", *arguments), arguments[0], "--compare")
+        for value in ("-1", "nan", "inf"):
+            self.assert_refused(self.solve(self.laplace(), "--max-seconds", value), "--max-seconds", value)
+
+
+if __name__ == "__main__":
+    unittest.main()
