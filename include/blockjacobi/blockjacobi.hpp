@@ -18,6 +18,7 @@
 #include <blockjacobi/linear_operator.hpp>
 #include <blockjacobi/matrix_market.hpp>
 #include <blockjacobi/memory.hpp>
+#include <blockjacobi/near_kernel.hpp>
 #include <blockjacobi/permutation.hpp>
 #include <blockjacobi/permuted_matrix.hpp>
 #include <blockjacobi/solve_status.hpp>

@@ -2,6 +2,7 @@
 
 #include "backend/require.hpp"
 #include "core/message.hpp"
+#include "core/random_vector.hpp"
 #include "suggest/captured.hpp"
 #include "suggest/cost_model.hpp"
 #include "suggest/probe.hpp"
@@ -12,7 +13,6 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <random>
 
 namespace blockjacobi {
 
@@ -44,27 +44,10 @@ void require_arguments(const Matrix& matrix, const SuggestOptions& o) {
         detail::message("suggest: bandwidth is {}, latency is {}, must be finite and >= 0", o.bandwidth, o.latency));
 }
 
-/// Uniform in [-1, 1] (both parts), the same on every machine.
-template <Scalar T>
-std::vector<T> random_vector(index_t size) {
-  std::mt19937_64 engine(1);
-  const auto next = [&engine] { return static_cast<real_t<T>>(static_cast<double>(engine() >> 11) * 0x1p-52 - 1.0); };
-  std::vector<T> x(static_cast<std::size_t>(size));
-  for (T& value : x) {
-    if constexpr (is_complex<T>) {
-      const auto real = next(), imaginary = next();
-      value = T(real, imaginary);
-    } else {
-      value = next();
-    }
-  }
-  return x;
-}
-
 /// A x for a random x; A is on the host.
 template <Scalar T>
 std::vector<T> random_right_hand_side(const LinearOperator<T>& A) {
-  const std::vector<T> x = random_vector<T>(A.rows());
+  const std::vector<T> x = detail::random_vector<T>(A.rows(), 1);
   std::vector<T> b(x.size());
   A.apply({x.data(), A.rows(), MemorySpace::host}, {b.data(), A.rows(), MemorySpace::host});
   return b;
