@@ -199,6 +199,7 @@ blockjacobi::SuggestOptions suggest_options(const Options& options, Solver solve
   suggest.rtol = options.rtol;
   suggest.restart = options.restart;
   if (options.singular != blockjacobi::SingularPolicy::fail) suggest.singular = options.singular;
+  suggest.coarse = false;
   return suggest;
 }
 
@@ -302,22 +303,26 @@ void run(const Options& options, Outcome& outcome) {
     set_up_and_solve(options, A, found, found.permutation.to_permuted(b), found.permutation.to_permuted(x), outcome);
     return;
   }
-  const auto A = SparseMatrix<T>::adopt(backend, matrix);
-  BlockPartition blocks;
+  auto A = SparseMatrix<T>::adopt(backend, matrix);
+  blockjacobi::PermutedPartition found{blockjacobi::Permutation::identity(matrix.rows()), {}};
+  std::optional<blockjacobi::PermutedMatrix<T>> permuted;
   std::optional<blockjacobi::Suggestion> suggestion;
   const double ms = milliseconds(backend, [&] {
     if (options.blocks == Blocks::suggest) {
       suggestion = blockjacobi::suggest(A, suggest_options(options, outcome.solver));
-      blocks = suggestion->best().blocks;
+      found = {suggestion->best().permutation, suggestion->best().blocks};
+      if (!found.permutation.is_identity())
+        A = SparseMatrix<T>::adopt(backend, permuted.emplace(matrix, found.permutation).view());
     } else {
-      blocks = partition(options, A);
+      found.blocks = partition(options, A);
     }
   });
-  outcome.blocks = describe(blocks, options, ms);
+  outcome.blocks = describe(found.blocks, options, ms);
+  outcome.blocks.renumbered = !found.permutation.is_identity();
   outcome.blocks.suggestion = std::move(suggestion);
   if (outcome.blocks.suggestion) outcome.blocks.how = "suggested, " + outcome.blocks.suggestion->best().name;
   print_partition(outcome.blocks);
-  set_up_and_solve(options, A, {blockjacobi::Permutation::identity(matrix.rows()), blocks}, b, x, outcome);
+  set_up_and_solve(options, A, found, found.permutation.to_permuted(b), found.permutation.to_permuted(x), outcome);
 }
 
 void run_scalar(const Options& options, Outcome& outcome) {

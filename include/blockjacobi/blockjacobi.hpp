@@ -26,6 +26,7 @@
 #include <blockjacobi/sparse_matrix.hpp>
 #include <blockjacobi/stop_reason.hpp>
 #include <blockjacobi/suggest.hpp>
+#include <blockjacobi/suggested_system.hpp>
 #include <blockjacobi/two_level.hpp>
 #include <blockjacobi/types.hpp>
 #include <blockjacobi/version.hpp>
