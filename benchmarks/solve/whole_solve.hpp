@@ -49,6 +49,7 @@ class WholeSolve {
     if (blocks == "suggest") {
       blockjacobi::SuggestOptions options;
       options.method = solver_ == "cg" ? blockjacobi::Method::cg : blockjacobi::Method::gmres;
+      options.renumber = options.coarse = false;
       return blockjacobi::suggest(backend_, host_, options).best().blocks;
     }
     if (blocks == "1") return BlockPartition::uniform(A.rows(), 1);

@@ -53,6 +53,7 @@ blockjacobi::SuggestOptions suggest_options(const Options& options, Solver solve
   suggest.rtol = options.rtol;
   suggest.restart = options.restart;
   if (options.singular != blockjacobi::SingularPolicy::fail) suggest.singular = options.singular;
+  suggest.coarse = false;  // --coarse says whether there is one
   return suggest;
 }
 

@@ -81,9 +81,17 @@ BlockedSystem<T> find_blocks(const Options& options, Solver solver, System<T>& s
       return;
     }
     const auto& A = system.on_backend();
-    if (options.blocks == Blocks::suggest) suggestion = blockjacobi::suggest(A, suggest_options(options, solver));
-    auto blocks = suggestion ? suggestion->best().blocks : contiguous_blocks(options, A);
-    blocked = BlockedSystem<T>{A, {blockjacobi::Permutation::identity(A.rows()), std::move(blocks)}};
+    blockjacobi::PermutedPartition found{blockjacobi::Permutation::identity(A.rows()), {}};
+    if (options.blocks == Blocks::suggest) {
+      suggestion = blockjacobi::suggest(A, suggest_options(options, solver));
+      found = {suggestion->best().permutation, suggestion->best().blocks};
+    } else {
+      found.blocks = contiguous_blocks(options, A);
+    }
+    if (found.permutation.is_identity())
+      blocked = BlockedSystem<T>{A, std::move(found)};
+    else
+      blocked = renumber(system, std::move(found));
   });
   info = describe(blocked->found, options);
   info.milliseconds = ms;

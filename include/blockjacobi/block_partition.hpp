@@ -158,7 +158,8 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   template <Scalar T>
   [[nodiscard]] static PermutedPartition clusters(const CsrMatrix<T>& matrix, const BlockPartition& nodes,
                                                   index_t max_size = 32);
-  /// The same of all rows; a matrix on a device is copied to the host.
+  /// The same; nodes are those of the block size that is stated with the matrix, else the supervariables. A matrix on a
+  /// device is copied to the host.
   template <Scalar T>
   [[nodiscard]] static PermutedPartition clusters(const SparseMatrix<T>& matrix, index_t max_size = 32);
 
@@ -225,8 +226,11 @@ PermutedPartition BlockPartition::metis(const SparseMatrix<T>& matrix, index_t m
 }
 template <Scalar T>
 PermutedPartition BlockPartition::clusters(const SparseMatrix<T>& matrix, index_t max_size) {
-  if (matrix.backend().memory_space() != MemorySpace::host) return clusters(matrix.to_host(), max_size);
-  return std::visit([max_size](const auto& view) { return clusters(view, max_size); }, matrix.view());
+  const auto of = [&](const auto& host) {
+    return matrix.block_size() ? clusters(host, uniform(matrix), max_size) : clusters(host, max_size);
+  };
+  if (matrix.backend().memory_space() != MemorySpace::host) return of(matrix.to_host());
+  return std::visit(of, matrix.view());
 }
 
 }  // namespace blockjacobi

@@ -18,6 +18,7 @@
 #include <blockjacobi/linear_operator.hpp>
 #include <blockjacobi/matrix_market.hpp>
 #include <blockjacobi/memory.hpp>
+#include <blockjacobi/near_kernel.hpp>
 #include <blockjacobi/permutation.hpp>
 #include <blockjacobi/permuted_matrix.hpp>
 #include <blockjacobi/solve_status.hpp>
@@ -25,6 +26,7 @@
 #include <blockjacobi/sparse_matrix.hpp>
 #include <blockjacobi/stop_reason.hpp>
 #include <blockjacobi/suggest.hpp>
+#include <blockjacobi/suggested_system.hpp>
 #include <blockjacobi/two_level.hpp>
 #include <blockjacobi/types.hpp>
 #include <blockjacobi/version.hpp>

@@ -187,10 +187,10 @@ template <Scalar T>
 /// InvalidArgument as cg() does, for numbers of columns that differ, and for a leading dimension that is too small.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> cg_columns(const LinearOperator<T>& A,
-                                                             const std::type_identity_t<Preconditioner<T>>& M,
-                                                             std::type_identity_t<MultiVectorView<const T>> B,
-                                                             std::type_identity_t<MultiVectorView<T>> X,
-                                                             const SolveOptions& options = {});
+                                                                     const std::type_identity_t<Preconditioner<T>>& M,
+                                                                     std::type_identity_t<MultiVectorView<const T>> B,
+                                                                     std::type_identity_t<MultiVectorView<T>> X,
+                                                                     const SolveOptions& options = {});
 
 /// Right-preconditioned BiCGSTAB (van der Vorst, 1992) for general A; an iteration has two products and two
 /// preconditioner applications. Its residual is b - A x, whatever M is, and need not fall monotonically. Where a
@@ -238,11 +238,10 @@ template <Scalar T>
 /// together; a column whose cycle ends early waits for the others. Memory: k (m + 2) n, 3 n k with k rounded up to a
 /// multiple of 8, and for each column m^2 + 5 m scalars. Throws also for restart < 1.
 template <Scalar T>
-[[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> gmres_columns(const LinearOperator<T>& A,
-                                                                const std::type_identity_t<Preconditioner<T>>& M,
-                                                                std::type_identity_t<MultiVectorView<const T>> B,
-                                                                std::type_identity_t<MultiVectorView<T>> X,
-                                                                const SolveOptions& options = {});
+[[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> gmres_columns(
+    const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
+    std::type_identity_t<MultiVectorView<const T>> B, std::type_identity_t<MultiVectorView<T>> X,
+    const SolveOptions& options = {});
 
 /// Flexible GMRES(m) (Saad, 1993): gmres() for a preconditioner that changes from one application to the next. It keeps
 /// the vectors M^-1 v_j, m more of them. Otherwise as gmres(); throws also for BasisPrecision::single.
@@ -310,16 +309,16 @@ template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
 
 template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
 [[nodiscard]] std::vector<SolveReport> cg_columns(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
-                                          std::type_identity_t<MultiVectorView<const T>> B,
-                                          std::type_identity_t<MultiVectorView<T>> X,
-                                          const SolveOptions& options = {}) {
+                                                  std::type_identity_t<MultiVectorView<const T>> B,
+                                                  std::type_identity_t<MultiVectorView<T>> X,
+                                                  const SolveOptions& options = {}) {
   return cg_columns(LinearOperator<T>(A), M, B, X, options);
 }
 template <class Matrix, Scalar T = detail::scalar_of<Matrix>>
 [[nodiscard]] std::vector<SolveReport> gmres_columns(const Matrix& A, const std::type_identity_t<Preconditioner<T>>& M,
-                                             std::type_identity_t<MultiVectorView<const T>> B,
-                                             std::type_identity_t<MultiVectorView<T>> X,
-                                             const SolveOptions& options = {}) {
+                                                     std::type_identity_t<MultiVectorView<const T>> B,
+                                                     std::type_identity_t<MultiVectorView<T>> X,
+                                                     const SolveOptions& options = {}) {
   return gmres_columns(LinearOperator<T>(A), M, B, X, options);
 }
 

@@ -2,8 +2,10 @@
 
 #include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/block_partition.hpp>
+#include <blockjacobi/two_level.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,13 +25,20 @@ struct SuggestOptions {
   /// CUDA.
   double bandwidth = 0.0;
   double latency = 0.0;
+  bool renumber = true;  ///< also candidates whose rows do not stay where they are: clusters
+  bool coarse = true;    ///< also candidates with a coarse level
 };
 
 /// One way to choose the blocks, and what it is predicted to cost.
 struct BlockCandidate {
-  std::string name;  ///< "scalar", "detect 8", "detect 16", "detect 32", "uniform 8", "uniform 32", "uniform 64"; on
-                     ///< the host also "coupled 32"
+  /// "scalar", "node", "detect 8", "detect 16", "detect 32", on the host also "coupled 32"; where they are predicted to
+  /// pay "clusters 8", "clusters 32", "clusters 128", "clusters 512"; one of these with " + ones" or " + relaxed 4".
+  std::string name;
+  /// Of the rows in the numbering of `permutation`, which is the identity where rows stay. A SuggestedSystem takes care
+  /// of it.
   BlockPartition blocks;
+  Permutation permutation;
+  std::optional<TwoLevelOptions> coarse{};  ///< of a coarse level on these blocks
   /// Sum of min(1, |a_ij| / sqrt(s_i s_j)) over the entries inside the blocks / over all, without the diagonal, s_i as
   /// in BlockPartition::metis; 1 if there are none.
   double captured = 0.0;
@@ -62,34 +71,43 @@ struct Suggestion {
   bool blocks_pay() const noexcept { return recommended != 0; }
 };
 
-/// Which blocks to take for A, on its backend; one on a device is copied to the host for what the host does.
+/// Which blocks to take for A, on its backend, and whether with a coarse level; one on a device is copied to the host
+/// for what the host does. SuggestedSystem makes the preconditioner of a candidate.
 ///
 /// Cost of an iteration, in words of the scalar (s bytes): the product nnz (1 + 4/s) + 8 (n + 1) / s + 2 n, the
-/// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres). Cost of the set-up: the matrix
-/// and the inverses once, 2 N^3 operations a block at 3 Gflop/s and thread of the host or 1 Tflop/s, and the partition
-/// (detect one pass over the matrix, coupled four). On CUDA small systems take their time whatever is computed: an
-/// iteration more for each row of the largest block (51 ns, gmres 23) and for blocks above 32, besides the start of
-/// set-up and solver; the numbers are those of src/suggest/cost_model.cpp.
+/// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres); a coarse level of m vectors
+/// adds another product, Z and Z^H, and m^2. Cost of the set-up: the matrix and the inverses once, 2 N^3 operations a
+/// block, the partition and the coarse level. On CUDA small systems take their time whatever is computed: an iteration
+/// more for each row of the largest block (51 ns, gmres 23) and for blocks above 32, besides the start of set-up and
+/// solver. The numbers are those of src/suggest/cost_model.cpp.
+///
+/// Candidates: scalar Jacobi; nodes, of the block size that is stated with the matrix or the unmerged supervariables;
+/// detected blocks, on the host also coupled ones. Clusters renumber the system and take several passes over the
+/// matrix, so they are found only where they are predicted to be the fastest with their partition, as if they captured
+/// 0.45 (8 rows), 0.65 (32), 0.8 (128), 0.9 (512) of the weight, or by what those found before capture.
 ///
 /// Iterations: scalar Jacobi is presumed to take 170, the geometric mean of the systems of benchmarks/results/suggest-
-/// host.md; another candidate takes sqrt(1 - captured) times those of scalar Jacobi. Then two candidates are probed by
-/// the solver itself with b = A x, x random: scalar Jacobi, on the host whatever the backend is, where its diagonal
-/// needs no set-up and nothing is transferred; after it on the host coupled blocks, on CUDA the choice that is
-/// predicted to be the fastest. Each runs until ||r|| / ||b|| is below rtol^(probe_share / 2), for one iteration at
-/// least. A probe of k iterations that reached rtol^t predicts p = k / t * 16^(1 - t) of them: 16 is how much faster a
-/// solve starts than it goes on, from the systems of benchmarks/results/suggest-host.md. The second is predicted to
-/// take sqrt(p q (1 - captured)), q being the p of scalar Jacobi: a short probe alone says too little. The faster of
-/// the two that were probed is recommended; where there were not two, or both broke down, of those that are at most 5 %
-/// slower than the fastest of all the one that captures most.
+/// host.md; another candidate takes sqrt(1 - captured) times those of scalar Jacobi, which on 35 systems was right in
+/// the median for neighbours and 1.15 times too many for clusters. Then candidates are probed by the solver itself with
+/// b = A x, x random: scalar Jacobi, on the host whatever the backend is, where its diagonal needs no set-up and
+/// nothing is transferred; the blocks that are then predicted to be the fastest; and on these, if there is room for the
+/// set-up, a coarse level of ones and one of four relaxed vectors an aggregate. Each runs until ||r|| / ||b|| is below
+/// rtol^(probe_share / 2), for one iteration at least. A probe of k iterations that reached rtol^t predicts
+/// p = k / t * 16^(1 - t) of them: 16 is how much faster a solve starts than it goes on, from the systems of
+/// benchmarks/results/suggest-host.md. The blocks are predicted to take sqrt(p q (1 - captured)), q being the p of
+/// scalar Jacobi: a short probe alone says too little; with a coarse level as many times fewer as its probe predicts
+/// fewer than theirs. The fastest of those that were probed is recommended if it takes at most 0.9 of the time of
+/// scalar Jacobi, else that; a coarse level that was not probed never is. Where there were not two, or all broke down,
+/// it is of those that are at most 5 % slower than the fastest of all the one that captures most.
 ///
 /// What the probes cost: before each the cost model says what checks, transfer, set-up, and products outside of the
 /// iterations will take, and the probe gets as many iterations as then fit into probe_share of the shortest time to
-/// solution that is predicted at that moment, less what the first one cost. If not even one fits, that probe is left
-/// out, the second with the first, and what is known so far decides. Hence probe_cost <= probe_budget, and the probes
+/// solution that is predicted at that moment, less what those before cost. If not even one fits, that probe is left out
+/// (where it is the first, all are), and what is known so far decides. Hence probe_cost <= probe_budget, and the probes
 /// never take more than probe_share of what the longer of two solves is predicted to take: one with the 170 iterations
 /// and one with those that the first probe predicts. What it cannot promise is that a system which converges in far
 /// fewer pays no more than its share: the first probe has to find that out, by at least one iteration. probe_seconds is
-/// the time it took. What comes before the probes (the partitions, and captured in one pass over the matrix) is not in
+/// the time it took. What comes beside the probes (the partitions, and captured in a pass over the matrix) is not in
 /// it.
 ///
 /// METIS is no candidate: on most systems the partition alone takes longer than a whole solve; it pays where many

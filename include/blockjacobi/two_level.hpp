@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace blockjacobi {
@@ -19,10 +20,11 @@ class TwoLevelImpl;
 enum class CoarseMode {
   /// z = M^-1 r + Q r, for every solver: Hermitian definite where A and M are.
   additive,
-  /// z = M^-1 (r - A Q r) + Q r, for gmres, fgmres and bicgstab.
+  /// z = M^-1 (r - A Q r) + Q r, for gmres, fgmres and bicgstab; cg, cg_enqueue and fcg refuse it.
   adef1,
   /// y = M^-1 r, z = y + Q (r - A y), for cg, cg_enqueue, fcg and richardson: it is Hermitian for residuals with
-  /// Z^H r = 0 alone, so these add Q (b - A x) to x wherever they form b - A x anew. The other solvers take it as it
+  /// Z^H r = 0 alone, so these add Q (b - A x) to x wherever they form b - A x anew. minres refuses it, the other
+  /// solvers take it as it
   /// is.
   adef2
 };
@@ -31,10 +33,12 @@ enum class CoarseMode {
 inline constexpr index_t max_coarse_size = 4096;
 
 struct TwoLevelOptions {
-  CoarseMode mode = CoarseMode::adef2;
+  /// None: adef2 if A is Hermitian, as SparseMatrix::is_hermitian() says, else adef1. minres takes only additive.
+  std::optional<CoarseMode> mode{};
   /// Columns of Z at most, 1 .. max_coarse_size. 0: the square root of the number of entries of A, so that E^-1 is no
   /// larger than A, but no more than 512 on the host and 2048 on CUDA.
   index_t size = 0;
+  index_t relaxed = 0;  ///< relaxed vectors an aggregate, at most max_block_size; 0: vectors of ones
 };
 
 /// What set-up found, as values on the host.
@@ -66,8 +70,12 @@ struct TwoLevelReport {
 /// Aggregates of the rows are unions of neighbouring blocks of M, grown by the matching of BlockPartition::clusters in
 /// the graph of the blocks; if the graph has more parts than there may be aggregates, some of these have several parts.
 /// The columns of Z are vectors of ones on the rows of an aggregate, one for each unknown of a node where a block size
-/// is stated with the matrix, or the user's vectors on each aggregate, made orthonormal there by QR with column
-/// pivoting; directions below sqrt(eps) of the first are dropped. E = Z^H A Z of an order m up to max_block_size is
+/// is stated with the matrix (rows k b .. (k + 1) b - 1 make a node, also of a renumbered system whose blocks hold
+/// whole nodes, as those of BlockPartition::clusters of such a matrix do); or relaxed vectors, or the user's, on each
+/// aggregate, made orthonormal there by QR with column pivoting, where directions below sqrt(eps) of the first are
+/// dropped. Relaxed vectors are what 15 iterations with M (cg where A is Hermitian definite, else gmres) leave of the
+/// error of A e = 0, from ones and from random vectors: the near-kernel, where nobody knows it, at the price of that
+/// many products. E = Z^H A Z of an order m up to max_block_size is
 /// held as one dense block and inverted as BlockJacobi inverts blocks. If it is singular, as that of a floating body
 /// with its rigid motions in Z, then SingularPolicy::pseudo_inverse gives E^+; report() tells. A larger one is
 /// equilibrated symmetrically, m eps are added to its diagonal of ones, and the inverse by LU is kept in single
@@ -82,14 +90,15 @@ struct TwoLevelReport {
 template <Scalar T>
 class BLOCKJACOBI_EXPORT TwoLevel {
  public:
-  /// Z of ones. Shares the arrays of `matrix`, of which `block_jacobi` was made. Waits. Throws InvalidArgument for a
-  /// matrix that is not square, has 2^31 entries or more, another backend or another number of rows or entries than
-  /// `block_jacobi`, for a size out of range and one below the block size of the matrix.
+  /// Z of ones or of relaxed vectors. Shares the arrays of `matrix`, of which `block_jacobi` was made. Waits. Throws
+  /// InvalidArgument for a matrix that is not square, has 2^31 entries or more, another backend or another number of
+  /// rows or entries than `block_jacobi`, for a size or number of relaxed vectors out of range, and a size below the
+  /// number of vectors of an aggregate.
   TwoLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, const TwoLevelOptions& options = {});
 
   /// Z of the user's vectors, the columns of a rows x k array on the host, 1 <= k <= 512, which is not referenced
-  /// afterwards: near-kernel vectors, such as the rigid body modes of elasticity. Throws as above, and for vectors of
-  /// another shape or space, with NaN or Inf, and a size below k.
+  /// afterwards: near-kernel vectors, such as rigid_body_modes() of elasticity. Throws as above, and for vectors of
+  /// another shape or space, with NaN or Inf, a size below k, and relaxed vectors beside them.
   TwoLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, MultiVectorView<const T> vectors,
            const TwoLevelOptions& options = {});
 

@@ -177,7 +177,8 @@ void bind_suggestion(nb::module_& module) {
       .def_prop_ro(
           "blocks",
           [](const BlockCandidate& self) {
-            return PythonPartition{self.blocks, {}};
+            if (self.permutation.is_identity()) return PythonPartition{self.blocks, {}};
+            return PythonPartition{self.blocks, self.permutation};
           },
           "For ``BlockJacobi(A, blocks=...)``.")
       .def_ro("captured", &BlockCandidate::captured, "The weight of the matrix that lies inside the blocks, 0 to 1.")

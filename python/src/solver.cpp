@@ -61,9 +61,9 @@ SolveReport solve_renumbered(Solver<T> solver, const Backend& backend, const Csr
 }
 
 template <Scalar T, Offset O>
-std::vector<SolveReport> solve_renumbered(ColumnsSolver<T> solver, const Backend& backend,
-                                          const CsrView<T, O>& matrix, const Permutation& permutation,
-                                          const Preconditioner<T>& M, MultiVectorView<const T> B, MultiVectorView<T> X,
+std::vector<SolveReport> solve_renumbered(ColumnsSolver<T> solver, const Backend& backend, const CsrView<T, O>& matrix,
+                                          const Permutation& permutation, const Preconditioner<T>& M,
+                                          MultiVectorView<const T> B, MultiVectorView<T> X,
                                           const SolveOptions& options) {
   const PermutedMatrix<T> renumbered(matrix, permutation);
   const LinearOperator<T> A(backend, renumbered.view());

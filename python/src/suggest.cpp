@@ -21,6 +21,7 @@ Suggestion suggest_blocks(const PythonBackend& backend, const SparseView& matrix
   options.rtol = rtol;
   options.restart = restart;
   options.probe_share = probe_share;
+  options.coarse = false;
   return matrix.visit([&]<class T, Offset O>(const CsrView<T, O>& view) {
     return backend.run({}, [&] { return suggest(backend.value(), CsrMatrix<T>::from_view(view), options); });
   });

@@ -6,6 +6,10 @@
 
 #include <optional>
 
+namespace blockjacobi {
+enum class CoarseMode;
+}
+
 namespace blockjacobi::detail {
 
 /// y = A x in backend memory.
@@ -57,6 +61,8 @@ class PreconditionerImpl {
   virtual std::optional<BlockBatchView<const T>> full_blocks() const { return blocks(); }
   /// What apply() does, if it is that.
   virtual std::optional<CoarseCorrection<T>> coarse_correction() const { return std::nullopt; }
+  /// How a coarse level takes part, if there is one.
+  virtual std::optional<CoarseMode> coarse_mode() const { return std::nullopt; }
   /// u = what a solver adds to x wherever it forms r = b - A x anew, and true; or false, and nothing is done. Enqueued;
   /// u may be r.
   virtual bool correct_start(const T* /*r*/, T* /*u*/) const { return false; }

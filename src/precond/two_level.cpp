@@ -3,6 +3,7 @@
 #include "core/message.hpp"
 #include "core/sparse_matrix_impl.hpp"
 #include "partition/magnitudes.hpp"
+#include "precond/relaxed_vectors.hpp"
 #include "precond/two_level_impl.hpp"
 
 #include <omp.h>
@@ -253,7 +254,7 @@ void require_arguments(const SparseMatrix<T>& matrix, const BlockJacobi<T>& M, c
   if (matrix.nnz() > std::numeric_limits<index_t>::max())
     throw InvalidArgument(
         message("TwoLevel: the matrix has {} entries, can have {}", matrix.nnz(), std::numeric_limits<index_t>::max()));
-  require_enumerator("TwoLevel", "mode", options.mode, CoarseMode::adef2);
+  if (options.mode) require_enumerator("TwoLevel", "mode", *options.mode, CoarseMode::adef2);
   if (options.size < 0 || options.size > max_coarse_size)
     throw InvalidArgument(message("TwoLevel: size is {}, must be in 0..{}", options.size, max_coarse_size));
   if (options.size > 0 && options.size < vectors)
@@ -277,7 +278,7 @@ void require_finite_vectors(const SparseMatrix<T>& matrix, const MultiVectorView
 /// Of E by default on a device; its inversion grows with the cube.
 constexpr index_t largest_default_size = 2048;
 
-/// Of order options.size at most, with as many vectors an aggregate; space(aggregates) makes Z.
+/// Of order options.size at most, with as many vectors an aggregate; space(aggregates, M) makes Z.
 template <Scalar T, class Space>
 std::unique_ptr<TwoLevelImpl<T>> make_two_level(const SparseMatrix<T>& matrix, BlockJacobi<T> M,
                                                 const TwoLevelOptions& options, index_t vectors, Space space) {
@@ -291,8 +292,9 @@ std::unique_ptr<TwoLevelImpl<T>> make_two_level(const SparseMatrix<T>& matrix, B
   const CsrMatrix<T> host_matrix = matrix.to_host();
   const Aggregates aggregates =
       aggregate_blocks(magnitudes(host_matrix.view()), M.partition(), size / vectors, omp_get_max_threads());
-  return std::make_unique<TwoLevelImpl<T>>(matrix, std::move(M), options.mode, aggregates, host_matrix,
-                                           space(aggregates));
+  const CsrMatrix<T> z = space(aggregates, M);
+  const CoarseMode mode = options.mode.value_or(matrix.is_hermitian() ? CoarseMode::adef2 : CoarseMode::adef1);
+  return std::make_unique<TwoLevelImpl<T>>(matrix, std::move(M), mode, aggregates, host_matrix, z);
 }
 
 }  // namespace
@@ -328,19 +330,29 @@ std::string to_text(const TwoLevelReport& r) {
 template <Scalar T>
 TwoLevel<T>::TwoLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, const TwoLevelOptions& options)
     : impl_("TwoLevel", [&] {
-        const index_t components = matrix.block_size().value_or(1);
-        return detail::make_two_level(
-            matrix, std::move(block_jacobi), options, components,
-            [&](const detail::Aggregates& aggregates) { return detail::ones_space<T>(aggregates, components); });
+        if (options.relaxed < 0 || options.relaxed > max_block_size)
+          throw InvalidArgument(
+              detail::message("TwoLevel: relaxed is {}, must be in 0..{}", options.relaxed, max_block_size));
+        const index_t vectors = options.relaxed > 0 ? options.relaxed : matrix.block_size().value_or(1);
+        return detail::make_two_level(matrix, std::move(block_jacobi), options, vectors,
+                                      [&](const detail::Aggregates& aggregates, const BlockJacobi<T>& M) {
+                                        if (options.relaxed == 0) return detail::ones_space<T>(aggregates, vectors);
+                                        return detail::vector_space(aggregates,
+                                                                    detail::relaxed_vectors(matrix, M, vectors).view(),
+                                                                    omp_get_max_threads());
+                                      });
       }()) {}
 
 template <Scalar T>
 TwoLevel<T>::TwoLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, MultiVectorView<const T> vectors,
                       const TwoLevelOptions& options)
     : impl_("TwoLevel", [&] {
+        if (options.relaxed != 0)
+          throw InvalidArgument(
+              detail::message("TwoLevel: relaxed is {}, must be 0 where vectors are given", options.relaxed));
         detail::require_finite_vectors(matrix, vectors);
         return detail::make_two_level(matrix, std::move(block_jacobi), options, vectors.cols,
-                                      [&](const detail::Aggregates& aggregates) {
+                                      [&](const detail::Aggregates& aggregates, const BlockJacobi<T>&) {
                                         return detail::vector_space(aggregates, vectors, omp_get_max_threads());
                                       });
       }()) {}

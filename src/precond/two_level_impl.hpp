@@ -110,6 +110,7 @@ class TwoLevelImpl final : public PreconditionerImpl<T> {
   void apply(const T* r, T* z) const override;
   bool capturable() const override { return jacobi.preconditioner().capturable(); }
   const int* failure() const override { return jacobi.preconditioner().failure(); }
+  std::optional<CoarseMode> coarse_mode() const override { return found_.mode; }
   bool correct_start(const T* r, T* u) const override;
   std::optional<CoarseCorrection<T>> coarse_correction() const override;
 

@@ -4,6 +4,16 @@ namespace blockjacobi {
 
 namespace detail {
 
+namespace {
+
+template <Scalar T>
+const Preconditioner<T>& checked(const char* solver, const Preconditioner<T>& M) {
+  require_coarse_mode(solver, M, {CoarseMode::additive, CoarseMode::adef2});
+  return M;
+}
+
+}  // namespace
+
 /// CG and its flexible variant, which differ in two dots.
 template <Scalar T>
 class Cg final : public Recurrence<T> {
@@ -78,7 +88,7 @@ template <Scalar T>
 class EnqueuedCg final : public Enqueued<T> {
  public:
   EnqueuedCg(const LinearOperator<T>& A, const Preconditioner<T>& M, const SolveOptions& options)
-      : Enqueued<T>("CgWorkspace", A, M, options), solver_(this->parts_, false) {}
+      : Enqueued<T>("CgWorkspace", A, checked("CgWorkspace", M), options), solver_(this->parts_, false) {}
   void enqueue(const T* b, T* x, SolveStatus* status) {
     const typename Enqueued<T>::OwnScratch scratch(*this);
     enqueue_recurrence(this->parts_, solver_, b, x, status);
@@ -93,7 +103,7 @@ namespace {
 template <Scalar T>
 SolveReport run_cg(const char* name, bool flexible, const LinearOperator<T>& A, const Preconditioner<T>& M,
                    VectorView<const T> b, VectorView<T> x, const SolveOptions& options) {
-  SolveSession<T> session(name, A, M, b, x, options);
+  SolveSession<T> session(name, A, checked(name, M), b, x, options);
   const SolverParts<T> parts(A, M, options);
   Cg<T> solver(parts, flexible);
   return run_recurrence(session, solver);

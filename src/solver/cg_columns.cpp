@@ -253,10 +253,11 @@ class CgColumns {
 
 template <Scalar T>
 std::vector<SolveReport> cg_columns(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
-                            std::type_identity_t<MultiVectorView<const T>> B,
-                            std::type_identity_t<MultiVectorView<T>> X, const SolveOptions& options) {
+                                    std::type_identity_t<MultiVectorView<const T>> B,
+                                    std::type_identity_t<MultiVectorView<T>> X, const SolveOptions& options) {
   return detail::solve_columns(
-      "cg_columns", A, M, B, X, options, [&](VectorView<const T> b, VectorView<T> x) { return cg(A, M, b, x, options); },
+      "cg_columns", A, M, B, X, options,
+      [&](VectorView<const T> b, VectorView<T> x) { return cg(A, M, b, x, options); },
       [&](const MultiVectorView<const T>& some_B, const MultiVectorView<T>& some_X) {
         detail::ColumnsSession<T> session(A, some_B, some_X, options);
         const detail::SolverParts<T> parts(A, M, options);
@@ -264,9 +265,9 @@ std::vector<SolveReport> cg_columns(const LinearOperator<T>& A, const std::type_
       });
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                                   \
-  template std::vector<SolveReport> cg_columns(const LinearOperator<T>&, const Preconditioner<T>&, MultiVectorView<const T>, \
-                                       MultiVectorView<T>, const SolveOptions&)
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                 \
+  template std::vector<SolveReport> cg_columns(const LinearOperator<T>&, const Preconditioner<T>&, \
+                                               MultiVectorView<const T>, MultiVectorView<T>, const SolveOptions&)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

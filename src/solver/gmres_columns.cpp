@@ -269,11 +269,12 @@ class GmresColumns {
 
 template <Scalar T>
 std::vector<SolveReport> gmres_columns(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
-                               std::type_identity_t<MultiVectorView<const T>> B,
-                               std::type_identity_t<MultiVectorView<T>> X, const SolveOptions& options) {
+                                       std::type_identity_t<MultiVectorView<const T>> B,
+                                       std::type_identity_t<MultiVectorView<T>> X, const SolveOptions& options) {
   detail::require_restart("gmres", options);
   return detail::solve_columns(
-      "gmres_columns", A, M, B, X, options, [&](VectorView<const T> b, VectorView<T> x) { return gmres(A, M, b, x, options); },
+      "gmres_columns", A, M, B, X, options,
+      [&](VectorView<const T> b, VectorView<T> x) { return gmres(A, M, b, x, options); },
       [&](const MultiVectorView<const T>& some_B, const MultiVectorView<T>& some_X) {
         detail::ColumnsSession<T> session(A, some_B, some_X, options);
         const detail::SolverParts<T> parts(A, M, options);
@@ -281,9 +282,9 @@ std::vector<SolveReport> gmres_columns(const LinearOperator<T>& A, const std::ty
       });
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                            \
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                    \
   template std::vector<SolveReport> gmres_columns(const LinearOperator<T>&, const Preconditioner<T>&, \
-                                          MultiVectorView<const T>, MultiVectorView<T>, const SolveOptions&)
+                                                  MultiVectorView<const T>, MultiVectorView<T>, const SolveOptions&)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

@@ -80,6 +80,7 @@ template <Scalar T>
 SolveReport minres(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
                    std::type_identity_t<VectorView<const T>> b, std::type_identity_t<VectorView<T>> x,
                    const SolveOptions& options) {
+  detail::require_coarse_mode("minres", M, {CoarseMode::additive});
   detail::SolveSession<T> session("minres", A, M, b, x, options);
   const detail::SolverParts<T> parts(A, M, options);
   Minres<T> solver(parts);

@@ -3,6 +3,8 @@
 #include "backend/require.hpp"
 #include "core/message.hpp"
 
+#include <algorithm>
+
 namespace blockjacobi::detail {
 
 void require_options(const char* solver, const SolveOptions& o) {
@@ -25,6 +27,15 @@ void require_preconditioner(const char* solver, const LinearOperator<T>& A, cons
   if (M.backend().has_value() && !(*M.backend() == A.backend()))
     throw InvalidArgument(message("{}: the preconditioner lives on another backend ({}) than the matrix ({})", solver,
                                   M.backend()->description(), A.backend().description()));
+}
+
+template <Scalar T>
+void require_coarse_mode(const char* solver, const Preconditioner<T>& M, std::initializer_list<CoarseMode> allowed) {
+  const std::optional<CoarseMode> mode = M.impl() != nullptr ? M.impl()->coarse_mode() : std::nullopt;
+  if (!mode || std::ranges::find(allowed, *mode) != allowed.end()) return;
+  std::string names;
+  for (const CoarseMode one : allowed) names += (names.empty() ? "" : " or ") + std::string(to_string(one));
+  throw InvalidArgument(message("{}: the mode of the coarse level is {}, must be {}", solver, to_string(*mode), names));
 }
 
 namespace {
@@ -128,9 +139,10 @@ SolveReport SolveSession<T>::finish(StopReason reason, T* scratch, std::optional
   return std::move(report_);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T) \
-  template class SolveSession<T>;  \
-  template void require_preconditioner(const char*, const LinearOperator<T>&, const Preconditioner<T>&)
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                       \
+  template class SolveSession<T>;                                                                        \
+  template void require_preconditioner(const char*, const LinearOperator<T>&, const Preconditioner<T>&); \
+  template void require_coarse_mode(const char*, const Preconditioner<T>&, std::initializer_list<CoarseMode>)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

@@ -3,8 +3,10 @@
 #include "backend/backend_impl.hpp"
 
 #include <blockjacobi/solver.hpp>
+#include <blockjacobi/two_level.hpp>
 
 #include <chrono>
+#include <initializer_list>
 #include <optional>
 
 namespace blockjacobi::detail {
@@ -15,6 +17,10 @@ void require_options(const char* solver, const SolveOptions& options);
 /// Throws InvalidArgument, naming `solver`, unless M goes with A.
 template <Scalar T>
 void require_preconditioner(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M);
+
+/// Throws InvalidArgument, naming `solver`, for a coarse level with another mode than those.
+template <Scalar T>
+void require_coarse_mode(const char* solver, const Preconditioner<T>& M, std::initializer_list<CoarseMode> allowed);
 
 /// How far below the goal a recurrence goes that nobody can follow up: room for what rounding adds.
 inline constexpr double enqueued_margin = 0.9;

@@ -30,33 +30,77 @@ constexpr double cuda_block_seconds = 10e-9, cuda_large_setup_latency = 0.2e-3, 
 constexpr double cuda_partition_latency = 0.08e-3, cuda_entry_seconds = 0.1e-9;
 constexpr double cuda_transfer_latency = 50e-6, cuda_transfer_seconds = 0.08e-9;
 
-double sum_of_powers(const BlockPartition& blocks, int power) {
-  double sum = 0.0;
-  for (index_t b = 0; b < blocks.blocks(); ++b) {
-    const double size = blocks.block_size(b);
-    sum += power == 2 ? size * size : size * size * size;
-  }
-  return sum;
-}
+// Large blocks on the host: a core's rate in their inversion, and what a byte of their inverses, which leave the cache,
+// takes of the time of another. Measured, as what follows, on
+// systems of FEniCSx (docs/choose.md).
+constexpr double host_large_flops = 12e9, host_large_bytes = 2.5;
+// Clusters: for each entry and for each coupling between nodes on a core; and for each entry of the renumbered matrix.
+constexpr double cluster_entry_seconds = 31e-9, cluster_coupling_seconds = 150e-9, renumber_entry_seconds = 12e-9;
+// A coarse level, made on the host: for each entry with ones and, times the square of their number, with relaxed
+// vectors; the iterations that these take; what the bytes of an iteration take more than others. On CUDA 75 us an
+// iteration (docs/choose.md, 7-point 64^3 on an H200).
+constexpr double ones_entry_seconds = 80e-9, relaxed_entry_seconds = 45e-9, relaxing_iterations = 15.0;
+constexpr double coarse_bytes = 1.5, cuda_coarse_latency = 75e-6;
+/// Rows of a cluster on average, over its most.
+constexpr double cluster_fill = 0.85;
 
 }  // namespace
 
-double block_elements(const BlockPartition& blocks) { return sum_of_powers(blocks, 2); }
-
-double CostModel::iteration_seconds(const BlockPartition& blocks) const {
-  const double product = nnz * (scalar_bytes + 4.0) + 8.0 * (rows + 1.0) + 2.0 * rows * scalar_bytes;
-  const double application = (block_elements(blocks) + 2.0 * rows) * scalar_bytes;
-  const index_t order = blocks.largest_block();
-  const double start = latency + (order > large ? large_latency : row_latency * order);
-  return start + (product + application + vector_words * rows * scalar_bytes) / bandwidth;
+BlockShape::BlockShape(const BlockPartition& partition)
+    : blocks(partition.blocks()), largest(partition.largest_block()) {
+  for (index_t b = 0; b < partition.blocks(); ++b) {
+    const double size = partition.block_size(b);
+    squares += size * size;
+    cubes += size * size * size;
+  }
 }
 
-double CostModel::setup_seconds(const BlockPartition& blocks, double passes) const {
-  const double bytes = nnz * (scalar_bytes + 4.0) + block_elements(blocks) * scalar_bytes;
-  const double analysis = block_seconds * blocks.blocks() +
-                          (blocks.largest_block() > large ? large_setup_latency + nnz * large_entry_seconds : 0.0);
-  const double partition = passes > 0.0 ? partition_latency + passes * nnz * entry_seconds : 0.0;
-  return setup_latency + analysis + bytes / bandwidth + 2.0 * sum_of_powers(blocks, 3) / flops + partition;
+BlockShape BlockShape::of_clusters(double rows, index_t max_size) {
+  const double size = cluster_fill * max_size;
+  BlockShape shape;
+  shape.blocks = rows / size;
+  shape.squares = rows * size;
+  shape.cubes = rows * size * size;
+  shape.largest = max_size;
+  return shape;
+}
+
+double CostModel::product_bytes() const {
+  return nnz * (scalar_bytes + 4.0) + 8.0 * (rows + 1.0) + 2.0 * rows * scalar_bytes;
+}
+
+double CostModel::iteration_seconds(const BlockShape& blocks) const {
+  const bool is_large = blocks.largest > large;
+  const double application = ((is_large ? large_bytes : 1.0) * blocks.squares + 2.0 * rows) * scalar_bytes;
+  const double start = latency + (is_large ? large_latency : row_latency * blocks.largest);
+  return start + (product_bytes() + application + vector_words * rows * scalar_bytes) / bandwidth;
+}
+
+double CostModel::partition_seconds(double passes) const {
+  return passes > 0.0 ? partition_latency + passes * nnz * entry_seconds : 0.0;
+}
+
+double CostModel::cluster_seconds(double couplings) const {
+  return (nnz * cluster_entry_seconds + couplings * cluster_coupling_seconds) / host_threads +
+         nnz * renumber_entry_seconds;
+}
+
+double CostModel::setup_seconds(const BlockShape& blocks, double partition) const {
+  const bool is_large = blocks.largest > large;
+  const double bytes = nnz * (scalar_bytes + 4.0) + blocks.squares * scalar_bytes;
+  const double analysis =
+      block_seconds * blocks.blocks + (is_large ? large_setup_latency + nnz * large_entry_seconds : 0.0);
+  return setup_latency + analysis + bytes / bandwidth + 2.0 * blocks.cubes / (is_large ? large_flops : flops) +
+         partition;
+}
+
+ProbeCost CostModel::coarse(const BlockShape& blocks, double m, double k) const {
+  const double entry = k > 0.0 ? k * k * relaxed_entry_seconds : ones_entry_seconds;
+  const double aggregation = couplings(blocks.blocks) * cluster_coupling_seconds / host_threads;
+  const double relaxation = relaxing_iterations * k * iteration_seconds(blocks);
+  const double transfers = 2.0 * rows * std::max(1.0, k) * (scalar_bytes + 4.0) + m * m * scalar_bytes;
+  return {nnz * entry + aggregation + relaxation + 2.0 * m * m * m / large_flops,
+          coarse_latency + coarse_bytes * (product_bytes() + transfers) / bandwidth};
 }
 
 ProbeCost CostModel::diagonal_probe(const BlockPartition& rows_alone) const {
@@ -65,11 +109,9 @@ ProbeCost CostModel::diagonal_probe(const BlockPartition& rows_alone) const {
   return {checks + 3.0 * iteration, iteration};
 }
 
-ProbeCost CostModel::probe(const BlockCandidate& candidate) const {
+ProbeCost CostModel::probe(double setup, double iteration) const {
   const double matrix_bytes = nnz * (scalar_bytes + 4.0) + 8.0 * (rows + 1.0);
-  return {
-      transfer_latency + matrix_bytes * transfer_seconds + candidate.setup_seconds + 2.0 * candidate.iteration_seconds,
-      candidate.iteration_seconds};
+  return {transfer_latency + matrix_bytes * transfer_seconds + setup + 2.0 * iteration, iteration};
 }
 
 CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::size_t scalar_bytes,
@@ -88,13 +130,17 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
   model.setup_latency = cuda ? cuda_setup_latency + (cg ? cuda_cg_start : cuda_gmres_start) : model.latency;
   model.flops = cuda ? cuda_flops : host_flops * backend.threads();
   model.entry_seconds = cuda ? cuda_entry_seconds : (model.scalar_bytes + 4.0) / model.bandwidth;
+  model.host_threads = std::min(cuda ? Backend::host().threads() : backend.threads(), host_bandwidth_threads);
+  model.large = detail::largest_tiny_order;
+  model.large_flops = cuda ? cuda_flops : host_large_flops * backend.threads();
+  model.large_bytes = cuda ? 1.0 : host_large_bytes;
   if (!cuda) return model;
+  model.coarse_latency = cuda_coarse_latency;
   model.row_latency = device.row;
   model.block_seconds = cuda_block_seconds;
   model.partition_latency = cuda_partition_latency;
   model.transfer_latency = cuda_transfer_latency;
   model.transfer_seconds = cuda_transfer_seconds;
-  model.large = detail::largest_tiny_order;
   model.large_latency = device.large;
   model.large_setup_latency = cuda_large_setup_latency;
   model.large_entry_seconds = cuda_large_entry_seconds;

@@ -12,6 +12,17 @@ struct ProbeCost {
   double iteration = 0.0;
 };
 
+/// All that costs depend on of a partition.
+struct BlockShape {
+  BlockShape() = default;
+  BlockShape(const BlockPartition& partition);
+  /// Clusters of at most so many rows, before they are found.
+  static BlockShape of_clusters(double rows, index_t max_size);
+
+  double blocks = 0.0, squares = 0.0, cubes = 0.0;  ///< sums of 1, N^2, N^3
+  index_t largest = 0;
+};
+
 /// What the costs of all candidates for one matrix have in common; formulas in <blockjacobi/suggest.hpp>.
 struct CostModel {
   double rows = 0.0;
@@ -28,23 +39,35 @@ struct CostModel {
   double partition_latency = 0.0, entry_seconds = 0.0;
   /// The matrix from the host to where the probe is: once, and for each byte.
   double transfer_latency = 0.0, transfer_seconds = 0.0;
-  /// If a block is larger than that: what an iteration takes more, and the set-up, once and for each entry.
+  /// If a block is larger than that: what an iteration takes more, and the set-up, once and for each entry; the rate of
+  /// the inversion, and bytes that take the time of one byte of an inverse.
   index_t large = max_block_size;
   double large_latency = 0.0, large_setup_latency = 0.0, large_entry_seconds = 0.0;
+  double large_flops = 1.0, large_bytes = 1.0;
+  double host_threads = 1.0;    ///< that find clusters
+  double coarse_latency = 0.0;  ///< what an iteration with a coarse level takes more
 
-  double iteration_seconds(const BlockPartition& blocks) const;
-  /// `passes` over the matrix are what the partition costs.
-  double setup_seconds(const BlockPartition& blocks, double passes) const;
+  /// Of y = A x.
+  double product_bytes() const;
+  double iteration_seconds(const BlockShape& blocks) const;
+  /// `partition` of them for the partition.
+  double setup_seconds(const BlockShape& blocks, double partition) const;
+  /// A partition that takes `passes` over the matrix.
+  double partition_seconds(double passes) const;
+  /// Clusters of nodes with so many couplings, and the renumbered matrix.
+  double cluster_seconds(double couplings) const;
+  /// A coarse level of m vectors, k of them relaxed an aggregate (0: ones), on so many blocks: its set-up, and what an
+  /// iteration takes more.
+  ProbeCost coarse(const BlockShape& blocks, double m, double k) const;
+  /// Entries between groups of rows of which there are so many.
+  double couplings(double groups) const { return nnz * (groups / rows) * (groups / rows); }
   /// Scalar Jacobi without a set-up: checks, the right-hand side, the residual before and after.
   ProbeCost diagonal_probe(const BlockPartition& rows_alone) const;
-  /// The matrix brought to the device, set-up, the residual before and after.
-  ProbeCost probe(const BlockCandidate& candidate) const;
+  /// The matrix brought to the device, so many seconds of set-up, the residual before and after.
+  ProbeCost probe(double setup_seconds, double iteration_seconds) const;
 };
 
 CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::size_t scalar_bytes,
                      const SuggestOptions& options);
-
-/// Sum of N^2.
-double block_elements(const BlockPartition& blocks);
 
 }  // namespace blockjacobi::detail

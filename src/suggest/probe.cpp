@@ -1,6 +1,7 @@
 #include "suggest/probe.hpp"
 
 #include <blockjacobi/error.hpp>
+#include <blockjacobi/suggested_system.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -97,11 +98,12 @@ ProbeResult probe_diagonal(const SparseMatrix<T>& A, const std::vector<T>& b, co
 }
 
 template <Scalar T>
-ProbeResult probe_blocks(const SparseMatrix<T>& A, const BlockPartition& blocks, const std::vector<T>& b,
-                         const SuggestOptions& options, index_t most_iterations) {
+ProbeResult probe_candidate(const SparseMatrix<T>& A, const BlockCandidate& candidate, const std::vector<T>& b,
+                            const SuggestOptions& options, index_t most_iterations) {
   try {
-    const BlockJacobi<T> M(A, blocks, {.singular = options.singular, .check_pattern = false});
-    return run(LinearOperator<T>(A), Preconditioner<T>(M), b, options, most_iterations);
+    const SuggestedSystem<T> system(A, candidate, {.singular = options.singular, .check_pattern = false});
+    return run(LinearOperator<T>(system.matrix()), system.preconditioner(), system.permutation().to_permuted(b),
+               options, most_iterations);
   } catch (const SingularBlock&) {  // with SingularPolicy::fail
     return {.failed = true, .predicted = std::numeric_limits<double>::infinity()};
   }
@@ -109,8 +111,8 @@ ProbeResult probe_blocks(const SparseMatrix<T>& A, const BlockPartition& blocks,
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                                    \
   template ProbeResult probe_diagonal(const SparseMatrix<T>&, const std::vector<T>&, const SuggestOptions&, index_t); \
-  template ProbeResult probe_blocks(const SparseMatrix<T>&, const BlockPartition&, const std::vector<T>&,             \
-                                    const SuggestOptions&, index_t)
+  template ProbeResult probe_candidate(const SparseMatrix<T>&, const BlockCandidate&, const std::vector<T>&,          \
+                                       const SuggestOptions&, index_t)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

@@ -25,9 +25,9 @@ template <Scalar T>
 ProbeResult probe_diagonal(const SparseMatrix<T>& A, const std::vector<T>& b, const SuggestOptions& options,
                            index_t most_iterations);
 
-/// The same with these blocks, on the backend of the matrix.
+/// The same with the preconditioner of a candidate, on the backend of the matrix.
 template <Scalar T>
-ProbeResult probe_blocks(const SparseMatrix<T>& A, const BlockPartition& blocks, const std::vector<T>& b,
-                         const SuggestOptions& options, index_t most_iterations);
+ProbeResult probe_candidate(const SparseMatrix<T>& A, const BlockCandidate& candidate, const std::vector<T>& b,
+                            const SuggestOptions& options, index_t most_iterations);
 
 }  // namespace blockjacobi::detail

@@ -14,7 +14,7 @@ std::string number(double value) { return std::isfinite(value) ? detail::message
 }  // namespace
 
 std::string to_text(const Suggestion& s) {
-  std::string text = detail::message("{:<11} {:>8} {:>9} {:>9} {:>10} {:>11} {:>10}  {}\n", "blocks", "captured", "MB",
+  std::string text = detail::message("{:<24} {:>8} {:>9} {:>9} {:>10} {:>11} {:>10}  {}\n", "blocks", "captured", "MB",
                                      "set-up/ms", "iter./ms", "iterations", "time/ms", "how");
   for (std::size_t i = 0; i < s.candidates.size(); ++i) {
     const BlockCandidate& c = s.candidates[i];
@@ -23,7 +23,7 @@ std::string to_text(const Suggestion& s) {
         : c.probed ? detail::message("{} iterations reduced ||r|| to {:.1e}", c.probe_iterations, c.probe_reduction)
         : i == 0   ? "presumed"
                    : "scaled by captured";
-    text += detail::message("{:<11} {:>6.1f} % {:>9.2f} {:>9.2f} {:>10.4f} {:>11.0f} {:>10.2f}  {}{}\n", c.name,
+    text += detail::message("{:<24} {:>6.1f} % {:>9.2f} {:>9.2f} {:>10.4f} {:>11.0f} {:>10.2f}  {}{}\n", c.name,
                             100.0 * c.captured, static_cast<double>(c.bytes) * 1e-6, 1e3 * c.setup_seconds,
                             1e3 * c.iteration_seconds, c.iterations, 1e3 * c.seconds, how,
                             i == s.recommended ? "  <- recommended" : "");
@@ -37,12 +37,13 @@ std::string to_json(const Suggestion& s) {
   std::string rows;
   for (const BlockCandidate& c : s.candidates)
     rows += detail::message(
-        "{}\n    {{\"name\": \"{}\", \"blocks\": {}, \"largest_block\": {}, \"captured\": {}, \"bytes\": {}, "
+        "{}\n    {{\"name\": \"{}\", \"blocks\": {}, \"largest_block\": {}, \"renumbered\": {}, "
+        "\"coarse\": {}, \"captured\": {}, \"bytes\": {}, "
         "\"setup_seconds\": {}, \"iteration_seconds\": {}, \"probed\": {}, \"failed\": {}, \"probe_iterations\": {}, "
         "\"probe_reduction\": {}, \"iterations\": {}, \"seconds\": {}}}",
-        rows.empty() ? "" : ",", c.name, c.blocks.blocks(), c.blocks.largest_block(), number(c.captured), c.bytes,
-        number(c.setup_seconds), number(c.iteration_seconds), c.probed, c.failed, c.probe_iterations,
-        number(c.probe_reduction), number(c.iterations), number(c.seconds));
+        rows.empty() ? "" : ",", c.name, c.blocks.blocks(), c.blocks.largest_block(), !c.permutation.is_identity(),
+        c.coarse.has_value(), number(c.captured), c.bytes, number(c.setup_seconds), number(c.iteration_seconds),
+        c.probed, c.failed, c.probe_iterations, number(c.probe_reduction), number(c.iterations), number(c.seconds));
   return detail::message(
       "{{\n  \"recommended\": {},\n  \"blocks_pay\": {},\n  \"probe_seconds\": {},\n  \"probe_cost\": {},\n  "
       "\"probe_budget\": {},\n  \"candidates\": [{}\n  ]\n}}\n",

@@ -2,17 +2,18 @@
 
 #include "backend/require.hpp"
 #include "core/message.hpp"
+#include "core/random_vector.hpp"
 #include "suggest/captured.hpp"
 #include "suggest/cost_model.hpp"
 #include "suggest/probe.hpp"
 
 #include <blockjacobi/error.hpp>
+#include <blockjacobi/permuted_matrix.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <random>
 
 namespace blockjacobi {
 
@@ -25,6 +26,17 @@ constexpr double presumed_iterations = 170.0;
 constexpr double most_iterations = 300.0;
 /// Predictions closer than that are the same.
 constexpr double nearly = 1.05;
+/// Of the time of scalar Jacobi: what takes more is not worth it.
+constexpr double worth_it = 0.9;
+/// What clusters of up to so many rows leave outside of the weight, before they are found.
+constexpr std::pair<index_t, double> left_by_clusters[] = {{8, 0.55}, {32, 0.35}, {128, 0.2}, {512, 0.1}};
+/// Blocks that capture less are those of scalar Jacobi under another name.
+constexpr double captures_something = 0.02;
+/// Rows of a supervariable that clusters keep whole.
+constexpr index_t largest_node = 8;
+constexpr index_t relaxed_vectors = 4;
+/// Over the matrix, that coupling takes; measured on the systems of FEniCSx.
+constexpr double coupled_passes = 11.0;
 
 template <class Matrix>
 void require_arguments(const Matrix& matrix, const SuggestOptions& o) {
@@ -44,27 +56,10 @@ void require_arguments(const Matrix& matrix, const SuggestOptions& o) {
         detail::message("suggest: bandwidth is {}, latency is {}, must be finite and >= 0", o.bandwidth, o.latency));
 }
 
-/// Uniform in [-1, 1] (both parts), the same on every machine.
-template <Scalar T>
-std::vector<T> random_vector(index_t size) {
-  std::mt19937_64 engine(1);
-  const auto next = [&engine] { return static_cast<real_t<T>>(static_cast<double>(engine() >> 11) * 0x1p-52 - 1.0); };
-  std::vector<T> x(static_cast<std::size_t>(size));
-  for (T& value : x) {
-    if constexpr (is_complex<T>) {
-      const auto real = next(), imaginary = next();
-      value = T(real, imaginary);
-    } else {
-      value = next();
-    }
-  }
-  return x;
-}
-
 /// A x for a random x; A is on the host.
 template <Scalar T>
 std::vector<T> random_right_hand_side(const LinearOperator<T>& A) {
-  const std::vector<T> x = random_vector<T>(A.rows());
+  const std::vector<T> x = detail::random_vector<T>(A.rows(), 1);
   std::vector<T> b(x.size());
   A.apply({x.data(), A.rows(), MemorySpace::host}, {b.data(), A.rows(), MemorySpace::host});
   return b;
@@ -83,17 +78,28 @@ class Study {
         host_cost_(is_on_host() ? cost_ : host_cost_of(options)) {
     const index_t n = matrix.rows();
     add("scalar", BlockPartition::uniform(n, 1), 0.0);
+    nodes_ = matrix.block_size() ? BlockPartition::uniform(matrix)
+                                 : BlockPartition::detect(matrix, {.max_size = largest_node, .merge = Merge::none});
+    add("node", nodes_, cost_.partition_seconds(matrix.block_size() ? 0.0 : 1.0));
     for (const index_t size : {8, 16, 32})
-      add(detail::message("detect {}", size), BlockPartition::detect(matrix, size), 1.0);
-    for (const index_t size : {8, 32, 64})
-      add(detail::message("uniform {}", size), BlockPartition::uniform(n, size), 0.0);
-    if (is_on_host()) add("coupled 32", BlockPartition::detect(matrix, DetectOptions{.merge = Merge::coupled}), 4.0);
+      add(detail::message("detect {}", size), BlockPartition::detect(matrix, size), cost_.partition_seconds(1.0));
+    if (is_on_host())
+      add("coupled 32", BlockPartition::detect(matrix, DetectOptions{.merge = Merge::coupled}),
+          cost_.partition_seconds(coupled_passes));
     weigh();
   }
 
   Suggestion run() && {
     predict_unprobed();
-    if (options_.probe_share > 0.0 && matrix_.nnz() > 0) probe_two();
+    const bool probes = options_.probe_share > 0.0 && matrix_.nnz() > 0;
+    if (probes) probe_scalar();
+    if (options_.renumber && matrix_.nnz() > 0) add_clusters();
+    if (probes && scalar().probed) {
+      rival_ = rival();
+      if (rival_ != 0) probe_here(rival_);
+      if (options_.coarse)
+        for (const index_t relaxed : {0, relaxed_vectors}) add_coarse(relaxed);
+    }
     recommend();
     return std::move(suggestion_);
   }
@@ -103,14 +109,17 @@ class Study {
   std::vector<BlockCandidate>& candidates() { return suggestion_.candidates; }
   BlockCandidate& scalar() { return candidates().front(); }
 
-  void add(std::string name, BlockPartition blocks, double passes) {
+  void add(std::string name, BlockPartition blocks, double partition_seconds, Permutation permutation = {}) {
+    const detail::BlockShape shape(blocks);
     BlockCandidate c;
     c.name = std::move(name);
-    c.bytes = static_cast<std::size_t>(detail::block_elements(blocks)) * sizeof(T);
-    c.setup_seconds = cost_.setup_seconds(blocks, passes);
-    c.iteration_seconds = cost_.iteration_seconds(blocks);
+    c.bytes = static_cast<std::size_t>(shape.squares) * sizeof(T);
+    c.setup_seconds = cost_.setup_seconds(shape, partition_seconds);
+    c.iteration_seconds = cost_.iteration_seconds(shape);
     c.blocks = std::move(blocks);
+    c.permutation = permutation.size() > 0 ? std::move(permutation) : Permutation::identity(matrix_.rows());
     candidates().push_back(std::move(c));
+    spent_seconds_.push_back(partition_seconds);
   }
 
   void weigh() {
@@ -123,56 +132,130 @@ class Study {
     for (std::size_t i = 0; i < captured.size(); ++i) candidates()[i].captured = captured[i];
   }
 
+  /// Clusters where they would be the fastest with what they are presumed to capture, partition included; presumed
+  /// from those that were found before.
+  void add_clusters() {
+    double more = 1.0;
+    for (const auto& [size, left] : left_by_clusters)
+      if (add_clusters_of(size, std::min(1.0, more * left))) more = (1.0 - candidates().back().captured) / left;
+  }
+
+  /// False if they are not worth it, with so much of the weight left outside.
+  bool add_clusters_of(index_t size, double left) {
+    if (size < nodes_.largest_block() || matrix_.rows() <= size) return false;
+    const auto shape = detail::BlockShape::of_clusters(matrix_.rows(), size);
+    const double partition = cost_.cluster_seconds(cost_.couplings(nodes_.blocks()));
+    const double seconds =
+        cost_.setup_seconds(shape, partition) + reference_ * std::sqrt(left) * cost_.iteration_seconds(shape);
+    if (!(seconds < candidates()[fastest()].seconds)) return false;
+    const auto find = [&](const auto& view) { return BlockPartition::clusters(view, nodes_, size); };
+    PermutedPartition found = std::visit(find, host_.view());
+    const auto renumber = [&](const auto& view) { return PermutedMatrix<T>(view, found.permutation); };
+    const PermutedMatrix<T> renumbered = std::visit(renumber, host_.view());
+    const double captured = detail::captured_weights(renumbered.view(), {&found.blocks}, host_.backend().threads())[0];
+    add(detail::message("clusters {}", size), std::move(found.blocks), partition, std::move(found.permutation));
+    candidates().back().captured = captured;
+    predict_unprobed();
+    return true;
+  }
+
+  /// On the fastest blocks, if there is room for a probe, since only that tells what a coarse level saves.
+  void add_coarse(index_t relaxed) {
+    if (!candidates()[rival_].probed || !std::isfinite(rival_prediction_)) return;
+    const BlockCandidate& base = candidates()[rival_];
+    const double root = std::sqrt(static_cast<double>(matrix_.nnz()));
+    const detail::ProbeCost more =
+        cost_.coarse(base.blocks, std::min<double>(root, max_block_size), static_cast<double>(relaxed));
+    BlockCandidate c;
+    c.name = base.name + (relaxed > 0 ? detail::message(" + relaxed {}", relaxed) : " + ones");
+    c.blocks = base.blocks;
+    c.permutation = base.permutation;
+    c.captured = base.captured;
+    c.bytes = base.bytes;
+    c.coarse = TwoLevelOptions{.mode = options_.method == Method::cg ? CoarseMode::adef2 : CoarseMode::adef1,
+                               .relaxed = relaxed};
+    c.setup_seconds = base.setup_seconds + more.start;
+    c.iteration_seconds = base.iteration_seconds + more.iteration;
+    if (!has_room(cost_.probe(c.setup_seconds - spent_seconds_[rival_], c.iteration_seconds))) return;
+    spent_seconds_.push_back(spent_seconds_[rival_]);
+    candidates().push_back(std::move(c));
+    probe_here(candidates().size() - 1);
+  }
+
   /// What the user says of bandwidth and latency is said of the device.
   detail::CostModel host_cost_of(SuggestOptions options) const {
     options.bandwidth = options.latency = 0.0;
     return detail::cost_model(host_.backend(), matrix_.rows(), matrix_.nnz(), sizeof(T), options);
   }
 
-  /// Scalar Jacobi, and the choice that could take its place; alone the latter would say too little.
-  void probe_two() {
-    const auto start = std::chrono::steady_clock::now();
-    std::vector<T> b;
-    probe(scalar(), host_cost_.diagonal_probe(scalar().blocks), [&](index_t most) {
-      b = random_right_hand_side(LinearOperator<T>(host_));
-      return detail::probe_diagonal(host_, b, options_, most);
+  void probe_scalar() {
+    probe(0, host_cost_.diagonal_probe(scalar().blocks), [&](index_t most) {
+      b_ = random_right_hand_side(LinearOperator<T>(host_));
+      return detail::probe_diagonal(host_, b_, options_, most);
     });
-    if (!scalar().probed) return;
-    rival_ = rival();
-    BlockCandidate& other = candidates()[rival_];
-    probe(other, cost_.probe(other),
-          [&](index_t most) { return detail::probe_blocks(matrix_, other.blocks, b, options_, most); });
-    suggestion_.probe_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
+
+  void probe_here(std::size_t i) {
+    const BlockCandidate& c = candidates()[i];
+    probe(i, cost_.probe(c.setup_seconds - spent_seconds_[i], c.iteration_seconds),
+          [&](index_t most) { return detail::probe_candidate(matrix_, c, b_, options_, most); });
+  }
+
+  double budget() { return options_.probe_share * candidates()[fastest()].seconds; }
+  /// Iterations that there is room for.
+  double room(const detail::ProbeCost& cost) {
+    return (budget() - suggestion_.probe_cost - cost.start) / cost.iteration;
+  }
+  bool has_room(const detail::ProbeCost& cost) { return room(cost) >= 1.0; }
 
   /// Runs as many iterations as the budget has room for, or none.
   template <class Run>
-  void probe(BlockCandidate& c, const detail::ProbeCost& cost, const Run& run) {
-    const double budget = options_.probe_share * candidates()[fastest()].seconds;
-    const double room = (budget - suggestion_.probe_cost - cost.start) / cost.iteration;
-    if (!(room >= 1.0)) return;
-    const detail::ProbeResult result = run(static_cast<index_t>(std::min(room, most_iterations)));
+  void probe(std::size_t i, const detail::ProbeCost& cost, const Run& run) {
+    BlockCandidate& c = candidates()[i];
+    if (c.coarse) set_iterations(c, std::numeric_limits<double>::infinity());
+    const double budget_now = budget(), room_now = room(cost);
+    if (!(room_now >= 1.0)) return;
+    const auto start = std::chrono::steady_clock::now();
+    const detail::ProbeResult result = run(static_cast<index_t>(std::min(room_now, most_iterations)));
+    suggestion_.probe_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     c.probed = true;
-    // Other candidates may have the same blocks under another name.
-    for (BlockCandidate& same : candidates()) same.failed = same.failed || (result.failed && same.blocks == c.blocks);
+    // Other candidates may be the same under another name.
+    for (BlockCandidate& same : candidates()) same.failed = same.failed || (result.failed && is_same(same, c));
     c.probe_iterations = result.iterations;
     c.probe_reduction = result.reduction;
-    set_iterations(c, expected(c));
-    if (!result.says_nothing) learn(c, result.predicted);
+    if (i == rival_) rival_prediction_ = result.predicted;
+    if (c.coarse) {
+      // why: by how much the two probes differ says more than either of them
+      const double fewer = result.predicted / rival_prediction_;
+      set_iterations(
+          c, result.says_nothing ? std::numeric_limits<double>::infinity() : candidates()[rival_].iterations * fewer);
+    } else {
+      set_iterations(c, expected(c));
+      if (!result.says_nothing) learn(c, result.predicted);
+    }
     suggestion_.probe_cost += cost.start + result.iterations * cost.iteration;
-    suggestion_.probe_budget = budget;
+    suggestion_.probe_budget = budget_now;
     predict_unprobed();
   }
 
-  /// What is probed beside scalar Jacobi: on the host, where the bytes of an iteration count, coupled blocks; on CUDA
-  /// the one that the couplings speak for.
-  std::size_t rival() { return is_on_host() ? candidates().size() - 1 : fastest(1); }
+  static bool is_same(const BlockCandidate& a, const BlockCandidate& b) {
+    const auto relaxed = [](const BlockCandidate& c) { return c.coarse ? c.coarse->relaxed : -1; };
+    return relaxed(a) == relaxed(b) && a.blocks == b.blocks && a.permutation == b.permutation;
+  }
 
-  /// Of the candidates from the first-th on.
-  std::size_t fastest(std::size_t first = 0) {
+  std::size_t fastest() {
     const auto begin = candidates().begin();
-    return static_cast<std::size_t>(
-        std::min_element(begin + static_cast<std::ptrdiff_t>(first), candidates().end(), is_better) - begin);
+    return static_cast<std::size_t>(std::min_element(begin, candidates().end(), is_better) - begin);
+  }
+
+  /// The fastest blocks that are not those of scalar Jacobi; 0 if there are none.
+  std::size_t rival() {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < candidates().size(); ++i)
+      if (candidates()[i].captured >= captures_something &&
+          (best == 0 || is_better(candidates()[i], candidates()[best])))
+        best = i;
+    return best;
   }
 
   /// One that gained nothing is predicted to take for ever as well, but did not break down.
@@ -204,13 +287,23 @@ class Study {
     c.seconds = c.setup_seconds + c.iterations * c.iteration_seconds;
   }
 
-  /// The faster of the two that were probed; if there were not two, or if none of them can be, of those that are nearly
+  /// The fastest of those that were probed; if there were not two, or if none of them can be, of those that are nearly
   /// as fast as the fastest of all the one that captures most, which is the least likely not to converge.
   void recommend() {
-    const BlockCandidate& other = candidates()[rival_];
-    const bool both_failed = scalar().failed && other.failed;
-    if (rival_ != 0 && scalar().probed && other.probed && !both_failed) {
-      suggestion_.recommended = is_better(other, scalar()) ? rival_ : 0;
+    std::size_t best = 0;
+    int probed = 0;
+    bool all_failed = true;
+    for (std::size_t i = 0; i < candidates().size(); ++i) {
+      const BlockCandidate& c = candidates()[i];
+      if (!c.probed) continue;
+      ++probed;
+      all_failed = all_failed && c.failed;
+      if (is_better(c, candidates()[best])) best = i;
+    }
+    // why: what a few iterations promise is not safe enough to leave scalar Jacobi for little
+    if (!scalar().failed && candidates()[best].seconds > worth_it * scalar().seconds) best = 0;
+    if (probed > 1 && !all_failed) {
+      suggestion_.recommended = best;
       return;
     }
     suggestion_.recommended = fastest();
@@ -224,7 +317,11 @@ class Study {
   SuggestOptions options_;
   detail::CostModel cost_, host_cost_;
   Suggestion suggestion_;
+  std::vector<double> spent_seconds_;  ///< of each candidate for its partition
+  BlockPartition nodes_;               ///< that clusters keep whole
+  std::vector<T> b_;
   std::size_t rival_ = 0;
+  double rival_prediction_ = std::numeric_limits<double>::infinity();  ///< by its probe alone
   /// Iterations of blocks that capture nothing.
   double reference_ = presumed_iterations;
   bool reference_is_probed_ = false;

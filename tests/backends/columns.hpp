@@ -95,7 +95,8 @@ struct ColumnsMethod {
 
 template <Scalar T>
 const std::vector<ColumnsMethod<T>>& columns_methods() {
-  static const std::vector<ColumnsMethod<T>> all{{"cg_columns", &cg_columns<T>, &cg<T>, 0.0}, {"gmres_columns", &gmres_columns<T>, &gmres<T>, 0.4}};
+  static const std::vector<ColumnsMethod<T>> all{{"cg_columns", &cg_columns<T>, &cg<T>, 0.0},
+                                                 {"gmres_columns", &gmres_columns<T>, &gmres<T>, 0.4}};
   return all;
 }
 

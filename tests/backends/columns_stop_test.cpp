@@ -261,9 +261,10 @@ TYPED_TEST(ColumnsOnBackend, MisuseThrowsWithTheNumbers) {
   }
   SolveOptions options;
   options.restart = 0;
-  EXPECT_EQ(
-      message_of([&] { (void)gmres_columns(A, {}, view(b, 9, 2, 9, by_columns), view(x, 9, 2, 9, by_columns), options); }),
-      "gmres_columns: restart is 0, must be >= 1");
+  EXPECT_EQ(message_of([&] {
+              (void)gmres_columns(A, {}, view(b, 9, 2, 9, by_columns), view(x, 9, 2, 9, by_columns), options);
+            }),
+            "gmres_columns: restart is 0, must be >= 1");
 }
 
 /// What a function of the user throws comes through, and the backend can be used afterwards.

@@ -142,7 +142,7 @@ MUTANTS = (
     # suggest()
     Mutant("slower-of-two-recommended", "src/suggest/suggest.cpp",
            "b.failed : a.seconds < b.seconds", "b.failed : a.seconds > b.seconds",
-           "unit_suggest", "Suggest.TheFasterOfTwoProbesIsRecommended"),
+           "unit_suggest", "Suggest.TheFastestProbeIsRecommended"),
     Mutant("failure-does-not-count", "src/suggest/suggest.cpp",
            "return a.failed != b.failed ? b.failed : a.seconds < b.seconds;", "return a.seconds < b.seconds;",
            "unit_suggest", "Suggest.AFailedProbeIsNotRecommendedWhereTheOtherGainedNothing"),
@@ -150,8 +150,8 @@ MUTANTS = (
            "if (j <= i - max_block_size ||", "if (j <= i ||",
            "unit_suggest", "CapturedWeights.CountCouplingsInsideTheBlocks"),
     Mutant("offsets-without-bytes", "src/suggest/cost_model.cpp",
-           "const double product = nnz * (scalar_bytes + 4.0) + 8.0 * (rows + 1.0)",
-           "const double product = nnz * (scalar_bytes + 4.0)",
+           "return nnz * (scalar_bytes + 4.0) + 8.0 * (rows + 1.0)",
+           "return nnz * (scalar_bytes + 4.0)",
            "unit_suggest", "CostModel.CountsTheBytesOfAnIteration"),
     # Interfaces
     Mutant("z-by-columns-whatever-is-asked", "src/capi/block_jacobi.cpp",

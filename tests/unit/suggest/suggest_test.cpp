@@ -35,7 +35,7 @@ TEST(CostModel, CountsTheBytesOfAnIteration) {
   const auto blocks = BlockPartition::uniform(100, 10);
   EXPECT_DOUBLE_EQ(model.iteration_seconds(blocks),
                    1e-3 + (12 * 500 + 8 * 101 + 16 * 100 + 8 * 1000 + 16 * 100 + 64 * 100) / 1e9);
-  EXPECT_DOUBLE_EQ(model.setup_seconds(blocks, 1.0),
+  EXPECT_DOUBLE_EQ(model.setup_seconds(blocks, model.partition_seconds(1.0)),
                    1e-3 + (2 * 12 * 500 + 8 * 1000) / 1e9 + 2.0 * 10 * 1000 / (2 * 3e9));
   auto gmres = options;
   gmres.method = Method::gmres;
@@ -54,7 +54,7 @@ TEST(PredictedIterations, ExtrapolateTheReduction) {
 TEST(Suggest, ReportsEveryCandidate) {
   const auto a = banded(600, -1.0, -1.0, 25);
   const Suggestion s = suggest(Backend::host(), a);
-  ASSERT_EQ(s.candidates.size(), 8U);
+  ASSERT_GE(s.candidates.size(), 6U);
   EXPECT_EQ(s.candidates[0].name, "scalar");
   EXPECT_EQ(s.candidates[0].captured, 0.0);
   EXPECT_EQ(s.candidates[0].bytes, 600 * sizeof(double));
@@ -65,8 +65,9 @@ TEST(Suggest, ReportsEveryCandidate) {
     EXPECT_GT(c.iteration_seconds, 0.0);
     EXPECT_DOUBLE_EQ(c.seconds, c.setup_seconds + c.iterations * c.iteration_seconds);
   }
-  EXPECT_EQ(s.candidates[6].name, "uniform 64");
-  EXPECT_NEAR(s.candidates[6].captured, (63.0 + 39.0) / 64.0 / 2.0, 0.02);
+  EXPECT_EQ(s.candidates[1].name, "node");
+  EXPECT_EQ(s.candidates[4].name, "detect 32");
+  EXPECT_NEAR(s.candidates[4].captured, (31.0 + 7.0) / 32.0 / 2.0, 0.02);
   EXPECT_TRUE(s.candidates.front().probed);
 }
 
@@ -147,24 +148,31 @@ TEST(Suggest, BlocksThatFailedFailUnderEveryName) {
   EXPECT_FALSE(s.best().failed) << to_text(s);
 }
 
-TEST(Suggest, TheFasterOfTwoProbesIsRecommended) {
+TEST(Suggest, TheFastestProbeIsRecommended) {
   // Blocks that hold all couplings, and far ones that they do not hold but pay for.
-  for (const double near : {-1.0, -1e-3}) {
+  for (const double near : {-1.0, -0.1}) {
     const Suggestion s = suggest(Backend::host(1), banded(4000, near, -0.3, 900), {.probe_share = 1.0});
-    const BlockCandidate &scalar = s.candidates.front(), &other = s.candidates.back();
-    ASSERT_TRUE(scalar.probed && other.probed);
-    ASSERT_NE(scalar.seconds, other.seconds);
-    EXPECT_EQ(&s.best(), other.seconds < scalar.seconds ? &other : &scalar) << to_text(s);
+    const BlockCandidate& scalar = s.candidates.front();
+    const BlockCandidate* fastest = &scalar;
+    int probed = 0;
+    for (const BlockCandidate& c : s.candidates) {
+      probed += c.probed;
+      if (c.probed && c.seconds < fastest->seconds) fastest = &c;
+    }
+    ASSERT_GE(probed, 2) << to_text(s);
+    EXPECT_EQ(&s.best(), fastest->seconds <= 0.9 * scalar.seconds ? fastest : &scalar) << to_text(s);
   }
 }
 
 TEST(Suggest, AProbeOfBlocksThatMustNotBeSingularFails) {
   const std::vector<Triplet<double>> ones{{0, 0, 1.0}, {0, 1, 1.0}, {1, 0, 1.0}, {1, 1, 1.0}};
   const SparseMatrix<double> a(Backend::host(), CsrMatrix<double>::from_triplets(2, 2, ones));
-  const auto blocks = BlockPartition::uniform(2, 2);
+  BlockCandidate candidate;
+  candidate.blocks = BlockPartition::uniform(2, 2);
+  candidate.permutation = Permutation::identity(2);
   const std::vector<double> b(2, 1.0);
-  EXPECT_FALSE(detail::probe_blocks(a, blocks, b, {}, 1).failed);
-  const auto probe = detail::probe_blocks(a, blocks, b, {.singular = SingularPolicy::fail}, 1);
+  EXPECT_FALSE(detail::probe_candidate(a, candidate, b, {}, 1).failed);
+  const auto probe = detail::probe_candidate(a, candidate, b, {.singular = SingularPolicy::fail}, 1);
   EXPECT_TRUE(probe.failed);
   EXPECT_TRUE(std::isinf(probe.predicted));
 }
@@ -237,9 +245,45 @@ TEST(Suggest, OnADeviceThereAreNoCoupledBlocks) {
   if (!Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
   // A tenth of such a solve on a device is too little for the checks of a probe.
   const Suggestion s = suggest(Backend::cuda(), banded(3000, -1.0, -1.0, 25), {.probe_share = 1.0});
-  ASSERT_EQ(s.candidates.size(), 7U);
   EXPECT_TRUE(s.candidates.front().probed) << to_text(s);
-  EXPECT_EQ(s.candidates.back().name, "uniform 64");
+  for (const BlockCandidate& c : s.candidates) EXPECT_NE(c.name, "coupled 32");
+}
+
+/// A chain, numbered at random: no neighbours share a block.
+TEST(Suggest, ClustersAndACoarseLevelPayWhereTheSolveIsLong) {
+  constexpr index_t n = 10000;
+  const auto number = [](index_t i) { return static_cast<index_t>(std::int64_t{i} * 3677 % n); };
+  std::vector<Triplet<double>> entries;
+  for (index_t i = 0; i < n; ++i) {
+    entries.push_back({number(i), number(i), 2.0 + 1e-6});
+    if (i + 1 == n) continue;
+    entries.push_back({number(i), number(i + 1), -1.0});
+    entries.push_back({number(i + 1), number(i), -1.0});
+  }
+  const SparseMatrix<double> a(Backend::host(1), CsrMatrix<double>::from_triplets(n, n, entries));
+  const Suggestion s = suggest(a, {.method = Method::gmres, .probe_share = 1.0});
+  const auto has = [&s](const std::string& name) {
+    return std::ranges::any_of(s.candidates, [&](const BlockCandidate& c) { return c.name.starts_with(name); });
+  };
+  EXPECT_TRUE(has("clusters 8")) << to_text(s);
+  EXPECT_FALSE(s.best().permutation.is_identity()) << to_text(s);
+  int coarse = 0;
+  for (const BlockCandidate& c : s.candidates) {
+    EXPECT_TRUE(!c.coarse || c.probed) << c.name;
+    coarse += c.coarse.has_value();
+  }
+  EXPECT_GE(coarse, 1) << to_text(s);
+  EXPECT_NE(to_json(s).find("\"renumbered\": true"), std::string::npos);
+  for (const BlockCandidate& c : suggest(a, {.method = Method::gmres, .probe_share = 1.0, .coarse = false}).candidates)
+    EXPECT_FALSE(c.coarse) << c.name;
+  for (const BlockCandidate& c :
+       suggest(a, {.method = Method::gmres, .probe_share = 1.0, .renumber = false}).candidates)
+    EXPECT_TRUE(c.permutation.is_identity()) << c.name;
+}
+
+TEST(Suggest, NodesAreThoseOfTheStatedBlockSize) {
+  const SparseMatrix<double> a(Backend::host(1), banded(600, -1.0, -1.0, 25), {.block_size = 3});
+  EXPECT_EQ(suggest(a).candidates[1].blocks, BlockPartition::uniform(600, 3));
 }
 
 TEST(CapturedWeights, CountCouplingsInsideTheBlocks) {
@@ -274,7 +318,7 @@ TEST(Suggest, TheSameInputGivesTheSameRecommendation) {
 
 TEST(Suggest, TakesEmptyAndTinyMatrices) {
   EXPECT_FALSE(suggest(Backend::host(), CsrMatrix<double>()).blocks_pay());
-  EXPECT_EQ(suggest(Backend::host(), banded(1, 0.0, 0.0, 1)).candidates.size(), 8U);
+  EXPECT_EQ(suggest(Backend::host(), banded(1, 0.0, 0.0, 1)).candidates.size(), 6U);
 }
 
 TEST(Suggest, RefusesWhatItCannotUse) {

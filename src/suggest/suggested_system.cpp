@@ -1,0 +1,180 @@
+#include <blockjacobi/suggested_system.hpp>
+
+#include "backend/backend_impl.hpp"
+#include "backend/require.hpp"
+#include "core/message.hpp"
+#include "core/sparse_matrix_impl.hpp"
+
+#include <blockjacobi/permuted_matrix.hpp>
+
+#include <optional>
+
+namespace blockjacobi {
+
+namespace detail {
+
+namespace {
+
+template <Scalar T>
+const BlockCandidate& checked(const SparseMatrix<T>& matrix, const BlockCandidate& candidate) {
+  if (candidate.blocks.rows() != matrix.rows() || candidate.permutation.size() != matrix.rows())
+    throw InvalidArgument(
+        message("SuggestedSystem: the candidate has {} rows in blocks and {} in its permutation, the "
+                "matrix {}",
+                candidate.blocks.rows(), candidate.permutation.size(), matrix.rows()));
+  return candidate;
+}
+
+/// Whether rows k b .. (k + 1) b - 1 are a node in the new numbering, too, and in one block.
+bool keeps_nodes(const BlockCandidate& candidate, index_t b) {
+  const auto order = candidate.permutation.order();
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto c = static_cast<index_t>(k % static_cast<std::size_t>(b));
+    if (order[k] % b != c || order[k] - order[k - static_cast<std::size_t>(c)] != c) return false;
+  }
+  for (const index_t offset : candidate.blocks.offsets())
+    if (offset % b != 0) return false;
+  return true;
+}
+
+std::vector<offset_t> wide(std::span<const index_t> numbers) { return {numbers.begin(), numbers.end()}; }
+
+}  // namespace
+
+/// Where the elements of vectors and values go in the new numbering, and P^T, in backend memory.
+struct Renumbering {
+  Renumbering(const Backend& backend, const Permutation& permutation, std::span<const offset_t> value_map)
+      : order(backend, wide(permutation.order())),
+        inverse(backend, wide(permutation.inverse().order())),
+        values(backend, std::vector<offset_t>(value_map.begin(), value_map.end())) {}
+  Array<offset_t> order, inverse, values;
+};
+
+template <Scalar T>
+class SuggestedSystemImpl {
+ public:
+  SuggestedSystemImpl(const SparseMatrix<T>& matrix, const BlockCandidate& candidate, const BlockJacobiOptions& options)
+      : given_(matrix),
+        permutation_(checked(matrix, candidate).permutation),
+        ops_(krylov_ops<T>(matrix.backend())),
+        own_(renumbered(candidate)) {
+    BlockJacobi<T> M(system(), candidate.blocks, options);
+    if (candidate.coarse)
+      two_level_.emplace(system(), std::move(M), *candidate.coarse);
+    else
+      jacobi_.emplace(std::move(M));
+  }
+
+  void refresh() {
+    if (renumbering_) {
+      gather(renumbering_->values, given_.values(), values_->data());
+      own_->update_values(values_->data(), given_.nnz(), backend().memory_space());
+    }
+    if (two_level_)
+      two_level_->refresh();
+    else
+      jacobi_->refresh(system().values(), system().nnz(), backend().memory_space());
+  }
+
+  SolveReport solve(Method method, VectorView<const T> b, VectorView<T> x, const SolveOptions& options) const {
+    require_enumerator("SuggestedSystem::solve", "method", method, Method::gmres);
+    const auto run = [&](VectorView<const T> right, VectorView<T> left) {
+      return method == Method::cg ? cg(LinearOperator<T>(system()), preconditioner(), right, left, options)
+                                  : gmres(LinearOperator<T>(system()), preconditioner(), right, left, options);
+    };
+    if (!renumbering_) return run(b, x);
+    require_vector("SuggestedSystem::solve: b", b, system().rows());
+    require_vector("SuggestedSystem::solve: x", x, system().rows());
+    if (b.space != MemorySpace::host) require_space("SuggestedSystem::solve: b", b, backend());
+    if (x.space != MemorySpace::host) require_space("SuggestedSystem::solve: x", x, backend());
+    require_disjoint("SuggestedSystem::solve", b, x);
+    const auto n = static_cast<std::size_t>(system().rows());
+    Array<T> staged(backend(), n), right(backend(), n), left(backend(), n);
+    gather(renumbering_->order, there(b, staged), right.data());
+    gather(renumbering_->order, there(VectorView<const T>(x), staged), left.data());
+    const SolveReport report = run(std::as_const(right).view(), left.view());
+    const bool staged_x = x.space != backend().memory_space();
+    gather(renumbering_->inverse, left.data(), staged_x ? staged.data() : x.data);
+    if (staged_x) staged.copy_to_host(x.data);
+    return report;
+  }
+
+  const Backend& backend() const { return given_.backend(); }
+  const SparseMatrix<T>& system() const { return own_ ? *own_ : given_; }
+  Preconditioner<T> preconditioner() const {
+    return two_level_ ? Preconditioner<T>(*two_level_) : Preconditioner<T>(*jacobi_);
+  }
+  const Permutation& permutation() const { return permutation_; }
+
+ private:
+  std::optional<SparseMatrix<T>> renumbered(const BlockCandidate& candidate) {
+    if (permutation_.is_identity()) return std::nullopt;
+    const PermutedMatrix<T> permuted(given_.to_host(), permutation_);
+    renumbering_.emplace(backend(), permutation_, permuted.value_map());
+    values_.emplace(backend(), static_cast<std::size_t>(given_.nnz()));
+    SparseMatrixOptions stated = given_.impl()->stated;
+    if (stated.block_size && !keeps_nodes(candidate, *stated.block_size)) stated.block_size.reset();
+    return SparseMatrix<T>(backend(), permuted.view(), stated);
+  }
+
+  void gather(const Array<offset_t>& from, const T* source, T* target) const {
+    ops_.bsr_fill({static_cast<offset_t>(from.size()), from.data(), nullptr}, source, target);
+  }
+  /// Its elements in backend memory.
+  const T* there(VectorView<const T> v, Array<T>& staged) const {
+    if (v.space == backend().memory_space()) return v.data;
+    staged.copy_from_host(v.data);
+    return staged.data();
+  }
+
+  SparseMatrix<T> given_;
+  Permutation permutation_;
+  KrylovOps<T>& ops_;
+  std::optional<Renumbering> renumbering_;
+  std::optional<Array<T>> values_;
+  std::optional<SparseMatrix<T>> own_;
+  std::optional<BlockJacobi<T>> jacobi_;
+  std::optional<TwoLevel<T>> two_level_;
+};
+
+}  // namespace detail
+
+template <Scalar T>
+SuggestedSystem<T>::SuggestedSystem(const SparseMatrix<T>& matrix, const BlockCandidate& candidate,
+                                    const BlockJacobiOptions& options)
+    : impl_("SuggestedSystem", std::make_unique<detail::SuggestedSystemImpl<T>>(matrix, candidate, options)) {}
+template <Scalar T>
+SuggestedSystem<T>::SuggestedSystem(SuggestedSystem&&) noexcept = default;
+template <Scalar T>
+SuggestedSystem<T>& SuggestedSystem<T>::operator=(SuggestedSystem&&) noexcept = default;
+template <Scalar T>
+SuggestedSystem<T>::~SuggestedSystem() = default;
+
+template <Scalar T>
+void SuggestedSystem<T>::refresh() {
+  impl_->refresh();
+}
+template <Scalar T>
+SolveReport SuggestedSystem<T>::solve(Method method, VectorView<const T> b, VectorView<T> x,
+                                      const SolveOptions& options) const {
+  return impl_->solve(method, b, x, options);
+}
+template <Scalar T>
+const SparseMatrix<T>& SuggestedSystem<T>::matrix() const {
+  return impl_->system();
+}
+template <Scalar T>
+Preconditioner<T> SuggestedSystem<T>::preconditioner() const {
+  return impl_->preconditioner();
+}
+template <Scalar T>
+const Permutation& SuggestedSystem<T>::permutation() const {
+  return impl_->permutation();
+}
+
+template class SuggestedSystem<float>;
+template class SuggestedSystem<double>;
+template class SuggestedSystem<std::complex<float>>;
+template class SuggestedSystem<std::complex<double>>;
+
+}  // namespace blockjacobi

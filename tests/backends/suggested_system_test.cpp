@@ -1,0 +1,101 @@
+#include "backends/systems.hpp"
+#include "support/backends.hpp"
+#include "support/bits.hpp"
+#include "support/messages.hpp"
+
+namespace blockjacobi::test {
+namespace {
+
+template <class Case>
+class SuggestedSystemOnBackend : public BackendTest<Case> {};
+TYPED_TEST_SUITE(SuggestedSystemOnBackend, BackendCases, BackendCaseName);
+
+template <Scalar T>
+std::vector<BlockCandidate> candidates_of(const SparseMatrix<T>& matrix, CoarseMode mode) {
+  std::vector<BlockCandidate> candidates(4);
+  candidates[0].permutation = Permutation::identity(matrix.rows());
+  candidates[0].blocks = BlockPartition::uniform(matrix.rows(), 4);
+  auto [permutation, blocks] = BlockPartition::clusters(matrix, 16);
+  candidates[1].permutation = permutation;
+  candidates[1].blocks = blocks;
+  candidates[2] = candidates[0];
+  candidates[3] = candidates[1];
+  candidates[2].coarse = candidates[3].coarse = TwoLevelOptions{.mode = mode, .size = 32};
+  return candidates;
+}
+
+/// In the user's numbering, from vectors on the host and on the backend; the same after new values as of a new object.
+TYPED_TEST(SuggestedSystemOnBackend, SolvesAndRefreshes) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for (const double wind : {0.0, 0.3}) {
+    const Method method = wind == 0.0 ? Method::cg : Method::gmres;
+    const CsrMatrix<T> a = grid_matrix<T>(24, wind);
+    CsrMatrix<T> twice = a;
+    for (T& value : twice.values()) value *= real_t<T>(2);
+    SparseMatrix<T> matrix(backend, a);
+    const std::vector<T> b = product(a, random_vector<T>(a.rows(), 71));
+    const SolveOptions options = options_for<T>();
+    for (const BlockCandidate& c : candidates_of(matrix, wind == 0.0 ? CoarseMode::adef2 : CoarseMode::adef1)) {
+      matrix.update_values(a.values());
+      SuggestedSystem<T> system(matrix, c);
+      EXPECT_EQ(system.permutation(), c.permutation);
+      std::vector<T> x(b.size());
+      expect_solved(system.solve(method, b, x, options), a, b, x, options.rtol);
+
+      const Array<T> right(backend, b);
+      Array<T> left(backend, b.size());
+      left.zero();
+      const SolveReport report = system.solve(method, right.view(), left.view(), options);
+      expect_solved(report, a, b, left.to_host(), options.rtol);
+      EXPECT_TRUE(same_bits(left.to_host(), x));
+
+      matrix.update_values(twice.values());
+      system.refresh();
+      std::vector<T> y(b.size()), z(b.size());
+      expect_solved(system.solve(method, b, y, options), twice, b, y, options.rtol);
+      static_cast<void>(SuggestedSystem<T>(matrix, c).solve(method, b, z, options));
+      EXPECT_TRUE(same_bits(y, z));
+    }
+  }
+}
+
+TYPED_TEST(SuggestedSystemOnBackend, NodesThatStayWholeAreStated) {
+  using T = typename TypeParam::Scalar;
+  const SparseMatrix<T> matrix(this->make_backend(), grid_matrix<T>(12), {.block_size = 3});
+  BlockCandidate c;
+  std::tie(c.permutation, c.blocks) = [&] {
+    auto found = BlockPartition::clusters(matrix, 12);
+    return std::pair{found.permutation, found.blocks};
+  }();
+  EXPECT_EQ(SuggestedSystem<T>(matrix, c).matrix().block_size(), 3);
+  std::vector<index_t> labels;
+  for (index_t i = 0; i < 144; ++i) labels.push_back(i % 12);
+  const auto torn = BlockPartition::from_labels(labels);
+  c.permutation = torn.permutation;
+  c.blocks = torn.blocks;
+  EXPECT_EQ(SuggestedSystem<T>(matrix, c).matrix().block_size(), std::nullopt);
+}
+
+TYPED_TEST(SuggestedSystemOnBackend, Misuse) {
+  using T = typename TypeParam::Scalar;
+  const SparseMatrix<T> matrix(this->make_backend(), grid_matrix<T>(6));
+  const BlockCandidate c = candidates_of(matrix, CoarseMode::adef2)[1];
+  const SparseMatrix<T> larger(matrix.backend(), grid_matrix<T>(7));
+  const auto expect_message = [](const char* part, auto misuse) {
+    const std::string message = message_of(misuse);
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect_message("the matrix 49", [&] { SuggestedSystem<T>(larger, c); });
+  SuggestedSystem<T> system(matrix, c);
+  std::vector<T> b(36), shorter(35);
+  expect_message("x: length is 35", [&] { static_cast<void>(system.solve(Method::cg, b, shorter)); });
+  expect_message("b: length is 35", [&] { static_cast<void>(system.solve(Method::cg, shorter, b)); });
+  expect_message("overlap", [&] { static_cast<void>(system.solve(Method::cg, b, b)); });
+  expect_message("method is 5", [&] { static_cast<void>(system.solve(static_cast<Method>(5), b, b)); });
+  const SuggestedSystem<T> moved = std::move(system);
+  expect_message("moved from", [&] { system.refresh(); });
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
