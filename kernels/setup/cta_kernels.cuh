@@ -61,14 +61,16 @@ __device__ __noinline__ bool scales_serve(const CtaScales<C> scales, const State
   int* const misleading = reinterpret_cast<int*>(scales.row_sum);  // of which the norm has been taken
   const auto is_misleading = [&](int step) {
     const int i = state[step].pivot_row;
-    return detail::exchanges_unlike_rows<R>(scales.row[i], scales.column[i], scales.row[step], scales.column[step]);
+    return detail::exchanges_unlike_rows<R>(scales.row_exponent(i), scales.column_exponent(i),
+                                            scales.row_exponent(step), scales.column_exponent(step));
   };
   const bool misleads = k < scales.n && is_misleading(k);
   if (k < scales.n) misleading[k] = misleads ? 1 : 0;
   if (__syncthreads_or(misleads) == 0) return true;
   const auto look = [&](int step, int j, C element) {
     if (j != state[step].pivot_row || misleading[step] == 0) return;
-    const int exponent = detail::magnitude_exponent(detail::abs1(element)) + scales.row[step] + scales.column[j];
+    const int exponent =
+        detail::magnitude_exponent(detail::abs1(element)) + scales.row_exponent(step) + scales.column_exponent(j);
     if (detail::has_counterpart<R>(exponent)) misleading[step] = 0;
   };
   const MapRange entries = range_of(map, slot);

@@ -9,7 +9,6 @@
 #include "kernels/setup/scale.cuh"
 
 #include <climits>
-#include <cstdint>
 
 namespace blockjacobi::kernels {
 
@@ -28,25 +27,30 @@ struct CtaScales {
   int n;
   ReduceScratch<1, Real>& reals;
   ReduceScratch<1, int>& integers;
-  Real* row_sum;               ///< of moduli, for rows of B
-  Real* inverse_sum;           ///< and of B^-1; NaN if an element of A^-1 is not finite
-  std::int16_t *row, *column;  ///< exponents
+  int& widest_row;    ///< the largest |exponent| of a row
+  Real* row_sum;      ///< of moduli, for rows of B
+  Real* inverse_sum;  ///< and of B^-1; NaN if the row of A^-1 might leave the range
+  int *row, *column;  ///< exponents, where they stand in a magnitude word
 
   /// A whole number of warps' rows: what stands behind the block has the power 1.
   __host__ __device__ static constexpr int rows(int n) { return (n + 31) / 32 * 32; }
   __host__ __device__ static constexpr std::size_t bytes(int n) {
-    return sizeof(ReduceScratch<1, Real>) + sizeof(ReduceScratch<1, int>) +
-           static_cast<std::size_t>(rows(n)) * 2 * (sizeof(Real) + sizeof(std::int16_t));
+    return sizeof(ReduceScratch<1, Real>) + sizeof(ReduceScratch<1, int>) + 16 +
+           static_cast<std::size_t>(rows(n)) * 2 * (sizeof(Real) + sizeof(int));
   }
 
   __device__ CtaScales(unsigned char* shared, int order)
       : n(order),
         reals(*reinterpret_cast<ReduceScratch<1, Real>*>(shared)),
         integers(*reinterpret_cast<ReduceScratch<1, int>*>(&reals + 1)),
-        row_sum(reinterpret_cast<Real*>(&integers + 1)),
+        widest_row(*reinterpret_cast<int*>(&integers + 1)),
+        row_sum(reinterpret_cast<Real*>(&widest_row + 4)),
         inverse_sum(row_sum + rows(n)),
-        row(reinterpret_cast<std::int16_t*>(inverse_sum + rows(n))),
+        row(reinterpret_cast<int*>(inverse_sum + rows(n))),
         column(row + rows(n)) {}
+
+  __device__ int row_exponent(int i) const { return row[i] >> Field::shift; }
+  __device__ int column_exponent(int j) const { return column[j] >> Field::shift; }
 
   enum class Found { serve, do_not_serve, non_finite };
 
@@ -61,22 +65,24 @@ struct CtaScales {
         a, a.row_step, a.column_step, n, [](int, C x) { return magnitude_word(x); },
         [&](int i, unsigned word) {
           const int exponent = exponent_of(word);
-          row[i] = static_cast<std::int16_t>(-exponent);
-          widest = max(widest, exponent == out_of_range ? out_of_range : abs(exponent));
+          row[i] = word_of(-exponent);
+          widest = max(widest, abs(exponent));
         });
-    const int widest_row = largest_of_all(widest);
-    if (widest_row == out_of_range && first_non_finite(a) != INT_MAX) return Found::non_finite;
-    if (!detail::are_ordinary_scales<Real>(widest_row, 0)) return Found::do_not_serve;
+    const int widest_of_rows = largest_of_all(widest);
+    if (thread() == 0) widest_row = widest_of_rows;
+    if (widest_of_rows == out_of_range && first_non_finite(a) != INT_MAX) return Found::non_finite;
+    if (!detail::are_ordinary_scales<Real>(widest_of_rows, 0)) return Found::do_not_serve;
     widest = 0;
     for_each_line_maximum(
         a, a.column_step, a.row_step, n,
-        [&](int i, C x) { return magnitude_word(scaled(x, power_from_field(Real(), row[i] + Field::bias))); },
+        [&](int i, C x) { return magnitude_word(scaled(x, power_from_word(Real(), row[i] + one))); },
         [&](int j, unsigned word) {
           const int exponent = exponent_of(word);
-          column[j] = static_cast<std::int16_t>(-exponent);
-          widest = max(widest, exponent == out_of_range ? out_of_range : -exponent);
+          column[j] = word_of(-exponent);
+          widest = max(widest, abs(exponent));
         });
-    return detail::are_ordinary_scales<Real>(widest_row, largest_of_all(widest)) ? Found::serve : Found::do_not_serve;
+    const bool serve = detail::are_ordinary_scales<Real>(widest_of_rows, largest_of_all(widest));
+    return serve ? Found::serve : Found::do_not_serve;
   }
 
   /// i + j n of the first element in column-major order that is NaN or Inf; INT_MAX if there is none.
@@ -93,13 +99,12 @@ struct CtaScales {
     const int top = thread() / 32 * 32;
 #pragma unroll
     for (int r = 0; r < Tile::rows; ++r) {
-      const int i = top + Tile::row(r), field = row[i] + ExponentField<double>::bias;
+      const int i = top + Tile::row(r), own = row[i];
       double sum = 0;
 #pragma unroll
       for (int c = 0; c < Tile::groups; ++c)
 #pragma unroll
-        for (int v = 0; v < 2; ++v)
-          sum += scale(tile, r, c, v, power_from_field(double(), field + column[first + Tile::column(c, v)]));
+        for (int v = 0; v < 2; ++v) sum += scale(tile, r, c, v, double_power(own + column[first + Tile::column(c, v)]));
       sum += __shfl_xor_sync(full_warp, sum, 1);
       sum += __shfl_xor_sync(full_warp, sum, 2);
       if (thread() % 4 == 0) row_sum[i] += static_cast<Real>(sum);
@@ -108,12 +113,12 @@ struct CtaScales {
   }
 
   __device__ void arrive(C* to, int ld, int first, int width) const {
-    const int field = row[thread()] + Field::bias;
+    const int own = row[thread()] + one;
     Real sum = 0;
 #pragma unroll 8
     for (int c = 0; c < width; ++c) {
       C& x = to[c * ld];
-      x = scaled(x, power_from_field(Real(), field + column[first + c]));
+      x = scaled(x, power_from_word(Real(), own + column[first + c]));
       sum += moderate_modulus(x);
     }
     row_sum[thread()] += sum;
@@ -122,20 +127,24 @@ struct CtaScales {
   /// Row i of A^-1 has the power of column i of A, its column j that of row j.
   struct Row {
     Real& result;
-    const std::int16_t* exponents;
-    int field;
+    const int* row;
+    int own;      ///< that of the column, as a power
+    int largest;  ///< exponent of a row sum that keeps the products in range
     Real sum = 0;
-    bool finite = true;
 
     __device__ C operator()(int j, C x) {
       sum += moderate_modulus(x);
-      const C unscaled = scaled(x, power_from_field(Real(), field + exponents[j]));
-      finite = finite && detail::finite(unscaled);
-      return unscaled;
+      return scaled(x, power_from_word(Real(), own + row[j]));
     }
-    __device__ void end() { result += finite ? sum : Real(0) / Real(0); }
+    __device__ void end() {
+      const int exponent = static_cast<int>(magnitude_word(sum) >> Field::shift) - Field::bias;
+      result += exponent < largest ? sum : Real(0) / Real(0);
+    }
   };
-  __device__ Row leave() const { return {inverse_sum[thread()], row, column[thread()] + Field::bias}; }
+  __device__ Row leave() const {
+    const int i = thread();
+    return {inverse_sum[i], row, column[i] + one, Field::bias - 2 - column_exponent(i) - widest_row};
+  }
 
   /// Adds what the other thread blocks of a cluster summed up.
   template <class Cluster>
@@ -149,18 +158,26 @@ struct CtaScales {
   }
 
   __device__ Real norm() const { return largest_of_all(row_sum); }
-  /// NaN if an element of A^-1 is not finite.
+  /// NaN if an element of A^-1 might not be finite.
   __device__ Real norm_of_inverse() const { return largest_of_all(inverse_sum); }
 
  private:
   /// Of zero, of what has no full precision, of NaN and Inf.
   static constexpr int out_of_range = 2048;
+  /// The power 2^0.
+  static constexpr int one = Field::bias << Field::shift;
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x); }
 
   __device__ static int exponent_of(unsigned word) {
     const int field = static_cast<int>(word >> Field::shift);
     return field > 0 && field < Field::top ? field - Field::bias : out_of_range;
+  }
+
+  __device__ static int word_of(int exponent) { return exponent == -out_of_range ? 0 : exponent * (1 << Field::shift); }
+  __device__ static double double_power(int word) {
+    using Double = ExponentField<double>;
+    return power_from_word(double(), (word >> (Field::shift - Double::shift)) + (Double::bias << Double::shift));
   }
 
   /// Returns the modulus of the product.

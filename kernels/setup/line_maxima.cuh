@@ -19,10 +19,12 @@ __device__ void for_each_line_maximum(const SteppedRef<const C>& a, offset_t lin
     for (int first = at_once * (thread / 32); first < n; first += all) {
       unsigned largest[at_once] = {};
 #pragma unroll 2
-      for (int k = lane; k < n; k += 32)
+      for (int k = lane; k < n; k += 32) {
+        const C* element = a.data + first * line_step + k;
 #pragma unroll
-        for (int u = 0; u < at_once; ++u)
-          largest[u] = max(largest[u], word(k, a.data[min(first + u, n - 1) * line_step + k]));
+        for (int u = 0; u < at_once; ++u, element += line_step)
+          if (first + u < n) largest[u] = max(largest[u], word(k, *element));
+      }
 #pragma unroll
       for (int u = 0; u < at_once; ++u) {
         const unsigned of_line = __reduce_max_sync(full_warp, largest[u]);
