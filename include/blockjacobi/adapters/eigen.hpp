@@ -68,7 +68,8 @@ requires(!bool(Matrix::IsRowMajor)) CsrView<typename Matrix::Scalar, typename Ma
 /// Of const T for a const matrix. Throws InvalidArgument for elements of a column (of a row, if the matrix is
 /// row-major) that do not follow each other in memory, and for more rows or columns than index_t counts.
 template <class Matrix>
-requires(bool(std::remove_const_t<Matrix>::Flags& Eigen::DirectAccessBit)) auto columns_view(Matrix& matrix) {
+requires requires(Matrix& m) { m.data(), m.innerStride(), m.outerStride(); }
+auto columns_view(Matrix& matrix) {
   using T = std::remove_pointer_t<decltype(matrix.data())>;
   if (matrix.innerStride() != 1)
     throw InvalidArgument("columns_view: elements of the Eigen matrix are " + std::to_string(matrix.innerStride()) +
