@@ -271,7 +271,7 @@ template <Scalar T>
 std::vector<SolveReport> gmres_columns(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
                                        std::type_identity_t<MultiVectorView<const T>> B,
                                        std::type_identity_t<MultiVectorView<T>> X, const SolveOptions& options) {
-  detail::require_restart("gmres", options);
+  detail::require_restart("gmres_columns", options);
   return detail::solve_columns(
       "gmres_columns", A, M, B, X, options,
       [&](VectorView<const T> b, VectorView<T> x) { return gmres(A, M, b, x, options); },
