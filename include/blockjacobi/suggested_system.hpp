@@ -27,7 +27,7 @@ class BLOCKJACOBI_EXPORT SuggestedSystem {
   /// the host. A block size that is stated with the matrix is stated with it, if its nodes stay whole. Waits. Throws
   /// InvalidArgument for a candidate of another number of rows than the matrix, and as BlockJacobi and TwoLevel.
   SuggestedSystem(const SparseMatrix<T>& matrix, const BlockCandidate& candidate,
-                  const BlockJacobiOptions& options = {.singular = SingularPolicy::scalar_jacobi});
+                  const BlockJacobiOptions& options = BlockJacobiOptions{SingularPolicy::scalar_jacobi});
   SuggestedSystem(SuggestedSystem&&) noexcept;
   SuggestedSystem& operator=(SuggestedSystem&&) noexcept;
   ~SuggestedSystem();
