@@ -363,8 +363,9 @@ TYPED_TEST(TwoLevelOnBackend, CoarseMatrixLargerThanABlock) {
     const std::vector<T> once = u.to_host();
     std::vector<T> twice = w.to_host();
     for (std::size_t i = 0; i < twice.size(); ++i) twice[i] -= once[i];
-    const double eps = std::numeric_limits<float>::epsilon();
-    EXPECT_LE(norm(twice), 4 * eps / report.rcond * norm(once));
+    // what the storage in single precision loses, and the diagonal that was raised by order eps
+    const double error = 4.0 * std::numeric_limits<float>::epsilon() + report.size * epsilon<T>();
+    EXPECT_LE(norm(twice), error / report.rcond * norm(once));
 
     std::vector<T> x(b.size());
     const SolveReport solve = cg(A, M, b, x, options);
