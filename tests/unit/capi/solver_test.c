@@ -80,7 +80,7 @@ void misuse_of_solvers(const bj_backend* backend) {
   FAILS(bj_cg_columns(A, NULL, b, ROWS, x, ROWS, ROWS, 1, 2, BJ_HOST, NULL, &report), BJ_INVALID_ARGUMENT,
         "bj_cg_columns: row_major is 2, must be in 0..1");
   FAILS(bj_cg_columns(A, NULL, b, ROWS - 1, x, ROWS, ROWS, 1, 0, BJ_HOST, NULL, &report), BJ_INVALID_ARGUMENT,
-        "bj_cg_columns: cg: B: the leading dimension is 119, must be at least 120");
+        "bj_cg_columns: cg_columns: B: the leading dimension is 119, must be at least 120");
   FAILS(bj_gmres_columns(A, NULL, b, ROWS, x, ROWS, ROWS, 1, 0, BJ_HOST, NULL, NULL), BJ_INVALID_ARGUMENT,
         "bj_gmres_columns: reports is a null pointer");
   CHECK(bj_gmres_columns(NULL, NULL, b, ROWS, x, ROWS, ROWS, 1, 0, BJ_HOST, NULL, &report) == BJ_INVALID_ARGUMENT);
