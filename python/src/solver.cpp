@@ -167,12 +167,12 @@ nb::object solve(const PythonBackend& backend, const SparseView& matrix, const H
   with_scalar(matrix.scalar(), [&]<class T>(Tag<T> tag) {
     if (right.dimensions() == 2) {
       const auto solver = enumerator("solve: method for several columns", method, columns_solvers<T>);
-      reports = run(tag, solver, right.multi_vector<const T>(matrix.rows(), backend),
-                    left.multi_vector<T>(matrix.rows(), backend));
+      const auto from = right.multi_vector<const T>(matrix.rows(), backend);
+      reports = run(tag, solver, from, left.multi_vector<T>(matrix.rows(), backend));
     } else {
       const auto solver = enumerator("solve: method", method, solvers<T>);
-      reports.push_back(
-          run(tag, solver, right.vector<const T>(matrix.rows(), backend), left.vector<T>(matrix.rows(), backend)));
+      const auto from = right.vector<const T>(matrix.rows(), backend);  // b is looked at before x, which follows it
+      reports.push_back(run(tag, solver, from, left.vector<T>(matrix.rows(), backend)));
     }
   });
   progress.rethrow();

@@ -189,7 +189,7 @@ def test_it_does_not_converge_is_no_error():
     [
         (lambda A, b, M: bj.solve(A, b[:-1], M), f"b has {len(RHS) - 1} elements, must have {len(RHS)}"),
         (lambda A, b, M: bj.solve(A, b.astype("float32"), M), "b is of float32, must be of float64"),
-        (lambda A, b, M: bj.solve(A, np.stack([b, b], 1), M), "b has 2 dimensions"),
+        (lambda A, b, M: bj.solve(A, b.reshape(-1, 1, 1), M), "b has 3 dimensions"),
         (lambda A, b, M: bj.solve(A, np.repeat(b, 2)[::2], M), r"b has the strides \(2,\)"),
         (lambda A, b, M: bj.solve(A, b, M, x0=b[:-1]), "x0 has the shape"),
         (lambda A, b, M: bj.solve(A, b, M, x0=b.astype("float32")), "x0 .* float32"),
