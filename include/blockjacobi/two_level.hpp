@@ -78,15 +78,16 @@ struct TwoLevelReport {
 /// many products. E = Z^H A Z of an order m up to max_block_size is
 /// held as one dense block and inverted as BlockJacobi inverts blocks. If it is singular, as that of a floating body
 /// with its rigid motions in Z, then SingularPolicy::pseudo_inverse gives E^+; report() tells. A larger one is
-/// equilibrated symmetrically, m eps are added to its diagonal of ones, and the inverse by LU is kept in single
-/// precision: Q is not exact then, which costs no iterations as long as the condition of E is far below 1e7.
+/// equilibrated symmetrically, m eps are added to its diagonal of ones, and it is inverted by LU, under adef2 of a
+/// matrix that is Hermitian at construction by Cholesky; without an inverse the correction is zero, and report() tells.
+/// As long as its reciprocal condition is above 1e-5 the inverse is read in single precision.
 ///
 /// Construction makes sparse matrices on the host: Z, Z^H, their product with A (Z^H A, under adef1 A Z), which stands
 /// in for the product with A that the modes are written with, and the weights of the sums of which this product and E
 /// consist; for k vectors they take k times the memory of A. Everything is bitwise reproducible on the same device.
-/// refresh() and apply() allocate nothing, synchronize nothing and can be captured in a CUDA graph. Thread safety: one
-/// call at a time, as the products share vectors. One that was moved from may be assigned to and destroyed; every other
-/// call throws InvalidArgument.
+/// refresh() and apply() allocate nothing, synchronize nothing and can be captured in a CUDA graph, refresh() of an E
+/// above max_block_size as far as cuSOLVER can. Thread safety: one call at a time, as the products share vectors. One
+/// that was moved from may be assigned to and destroyed; every other call throws InvalidArgument.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT TwoLevel {
  public:
