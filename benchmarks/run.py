@@ -35,7 +35,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / ".ci")]
 
 import sources_sha256  # noqa: E402
-from tables import ablation, batched, host_solves, iterations, plots, preconditioner, records_of, solve, storage, suggest  # noqa: E402
+from tables import ablation, batched, host_solves, iterations, plots, preconditioner, records_of, solve, storage, suggest, two_level  # noqa: E402
 
 TINY = ["--orders", "1-32", "--complex-orders", "4,8,16,24,32"]
 LARGE = ["--orders", "33,40,48,64,77,96,128,160,190,256,333,512", "--complex-orders", "64,128,190"]
@@ -78,6 +78,8 @@ BENCHMARKS = {
                                 preconditioner.report),
     "solve": Benchmark("iterations of CG and GMRES, products with sparse matrices, whole solves", "solve", lambda: [
         ["--cg", *files(CG), "--gmres", *files(GMRES), "--products", *files(PRODUCTS)]], solve.report, plots.solves),
+    "two_level": Benchmark("solves with a coarse level over blocks, by the order of its matrix", "two_level", lambda: [
+        ["--cg", *files(CG)]], two_level.report, None),
     "ablation_tiny": Benchmark("design variants of LU and inversion up to order 32", "ablation_getrf", lambda: [[]],
                                ablation.report, ablation.plot),
     "ablation_blocked": Benchmark("design variants above order 32", "ablation_blocked", lambda: [

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import run
-from tables import plots, records_of
+from tables import plots, records_of, two_level
 
 RECORD = {"device": "NVIDIA Fake 1", "driver": "1", "nvcc": 13000, "copy_gbps": 4000.0, "read_gbps": None,
           "sm_clock_mhz": 1000, "date": "2026-01-01"}
@@ -94,6 +94,26 @@ class RunTest(unittest.TestCase):
         self.assertEqual(slower, [])
         self.assertIn("2 rows, median time 0.750 of it, 0 slower and 1 faster", lines[0])
         self.assertIn("only on record: 1 rows, lu d n 9", lines[1])
+
+    def test_coarse_levels_beside_the_best_without(self):
+        def row(operation, partition, setup_ms, solve_ms, iterations, reason="converged"):
+            return {"operation": operation, "matrix": "grid", "rows": 64, "partition": partition, "setup_ms": setup_ms,
+                    "solve_ms": solve_ms, "time_ms": setup_ms + solve_ms, "iterations": iterations, "reason": reason}
+
+        def both(partition, *numbers):
+            return [row("krylov_solve", partition, 5.0, *numbers), row("refresh_solve", partition, 1.0, *numbers)]
+
+        plain, clusters = both("uniform 8", 8.0, 90), both("clusters 32", 7.0, 80)
+        text, passed = two_level.report({**RECORD, "records": [*plain, *both("uniform 8 + ones 8", 2.0, 20), *clusters]})
+        self.assertIn("| uniform 8 | 90 | 5.00 + 8.00 | 1.00 + 8.00 |\n", text)
+        self.assertIn("| uniform 8 + ones 8 | 20 | 5.00 + 2.00 (1.71x) | 1.00 + 2.00 (2.67x) |\n", text)
+        self.assertIn("2.67 times as fast", text)
+        self.assertTrue(passed)
+        self.assertFalse(two_level.report({**RECORD, "records": [*plain, *clusters]})[1])
+        failed = both("uniform 8", 8.0, 90, "max_iterations")
+        text, passed = two_level.report({**RECORD, "records": failed})
+        self.assertIn("| uniform 8 | 90 | max_iterations | max_iterations |", text)
+        self.assertFalse(passed)
 
 
 class RecordsTest(unittest.TestCase):
