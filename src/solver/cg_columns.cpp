@@ -1,5 +1,4 @@
 #include "solver/columns_session.hpp"
-#include "solver/recurrence.hpp"
 
 #include <cstring>
 #include <utility>
@@ -255,14 +254,9 @@ template <Scalar T>
 std::vector<SolveReport> cg_columns(const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,
                                     std::type_identity_t<MultiVectorView<const T>> B,
                                     std::type_identity_t<MultiVectorView<T>> X, const SolveOptions& options) {
-  return detail::solve_columns(
+  return detail::solve_columns<detail::CgColumns>(
       "cg_columns", A, M, B, X, options,
-      [&](VectorView<const T> b, VectorView<T> x) { return cg(A, M, b, x, options); },
-      [&](const MultiVectorView<const T>& some_B, const MultiVectorView<T>& some_X) {
-        detail::ColumnsSession<T> session(A, some_B, some_X, options);
-        const detail::SolverParts<T> parts(A, M, options);
-        return detail::CgColumns<T>(session, parts)();
-      });
+      [&](VectorView<const T> b, VectorView<T> x) { return cg(A, M, b, x, options); });
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                 \

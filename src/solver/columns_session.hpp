@@ -1,5 +1,6 @@
 #pragma once
 
+#include "solver/recurrence.hpp"
 #include "solver/session.hpp"
 
 #include <algorithm>
@@ -90,12 +91,12 @@ MultiVectorView<T> columns_of(MultiVectorView<T> v, index_t first, index_t count
   return v;
 }
 
-/// Checks the arguments and solves columns_together columns at a time by many(B, X); a single column that is contiguous
+/// Checks the arguments and solves columns_together columns at a time by Method<T>; a single column that is contiguous
 /// by one(b, x).
-template <Scalar T, class One, class Many>
+template <template <class> class Method, Scalar T, class One>
 std::vector<SolveReport> solve_columns(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M,
                                        const MultiVectorView<const T>& B, const MultiVectorView<T>& X,
-                                       const SolveOptions& options, One one, Many many) {
+                                       const SolveOptions& options, One one) {
   require_columns(solver, A, M, B, X, options);
   const auto is_contiguous = [](const auto& v) { return v.layout == Layout::column_major || v.ld == 1; };
   if (B.cols == 1 && is_contiguous(B) && is_contiguous(X))
@@ -103,7 +104,9 @@ std::vector<SolveReport> solve_columns(const char* solver, const LinearOperator<
   std::vector<SolveReport> reports;
   for (index_t first = 0; first < B.cols; first += columns_together) {
     const index_t count = std::min(columns_together, B.cols - first);
-    std::vector<SolveReport> some = many(columns_of(B, first, count), columns_of(X, first, count));
+    ColumnsSession<T> session(A, columns_of(B, first, count), columns_of(X, first, count), options);
+    const SolverParts<T> parts(A, M, options);
+    std::vector<SolveReport> some = Method<T>(session, parts)();
     std::move(some.begin(), some.end(), std::back_inserter(reports));
   }
   return reports;

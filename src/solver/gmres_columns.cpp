@@ -1,6 +1,5 @@
 #include "solver/columns_session.hpp"
 #include "solver/gmres_parts.hpp"
-#include "solver/recurrence.hpp"
 
 namespace blockjacobi {
 
@@ -272,14 +271,9 @@ std::vector<SolveReport> gmres_columns(const LinearOperator<T>& A, const std::ty
                                        std::type_identity_t<MultiVectorView<const T>> B,
                                        std::type_identity_t<MultiVectorView<T>> X, const SolveOptions& options) {
   detail::require_restart("gmres_columns", options);
-  return detail::solve_columns(
+  return detail::solve_columns<detail::GmresColumns>(
       "gmres_columns", A, M, B, X, options,
-      [&](VectorView<const T> b, VectorView<T> x) { return gmres(A, M, b, x, options); },
-      [&](const MultiVectorView<const T>& some_B, const MultiVectorView<T>& some_X) {
-        detail::ColumnsSession<T> session(A, some_B, some_X, options);
-        const detail::SolverParts<T> parts(A, M, options);
-        return detail::GmresColumns<T>(session, parts)();
-      });
+      [&](VectorView<const T> b, VectorView<T> x) { return gmres(A, M, b, x, options); });
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                    \
