@@ -96,10 +96,10 @@ TYPED_TEST(AgreementWithHost, OnTheFirstZeroPivot) {
 /// U diag(1 .. 10^-decades) V with unitary U and V.
 template <Scalar T>
 Dense<T> with_condition(index_t n, double decades, Random& random) {
-  const Eigen::HouseholderQR<Dense<T>> left(uniform_random<T>(n, n, random)), right(uniform_random<T>(n, n, random));
-  Dense<T> a = left.householderQ() * Dense<T>::Identity(n, n);
-  for (index_t j = 0; j < n; ++j) a.col(j) *= T(grade<T>(j, n, decades));
-  return a * right.householderQ();
+  WideDense<T> left = orthonormal(widened(uniform_random<T>(n, n, random)));
+  const WideDense<T> right = orthonormal(widened(uniform_random<T>(n, n, random)));
+  for (index_t j = 0; j < n; ++j) left.col(j) *= typename Wide<T>::type(grade<T>(j, n, decades));
+  return product(left, right).template cast<T>();
 }
 
 /// From well conditioned over the band to singular but for rounding.

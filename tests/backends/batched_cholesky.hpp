@@ -50,9 +50,8 @@ double cholesky_error(Triangle triangle, const Dense<T>& a, const Dense<T>& fact
   WideDense<T> f = widened(completed(triangle, factor));
   f = triangle == Triangle::lower ? WideDense<T>(f.template triangularView<Eigen::Lower>())
                                   : WideDense<T>(f.template triangularView<Eigen::Upper>());
-  const WideDense<T> product =
-      triangle == Triangle::lower ? WideDense<T>(f * f.adjoint()) : WideDense<T>(f.adjoint() * f);
-  return scaled_error<T>(widened(a) - product, a.rows(), infinity_norm(widened(a)));
+  const WideDense<T> square = triangle == Triangle::lower ? adjoint_square(f) : adjoint_product(f, f);
+  return scaled_error<T>(widened(a) - square, a.rows(), infinity_norm(widened(a)));
 }
 
 /// The factors by potrf, in the place of `a`. Expects its info, and that nothing between the matrices changes.

@@ -10,7 +10,7 @@ TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
 template <Scalar T>
 double solve_error(const Dense<T>& a, const Dense<T>& x, const Dense<T>& b) {
   const WideDense<T> wide_a = widened(a), wide_x = widened(x);
-  return scaled_error<T>(wide_a * wide_x - widened(b), a.rows(), infinity_norm(wide_a) * infinity_norm(wide_x));
+  return scaled_error<T>(product(wide_a, wide_x) - widened(b), a.rows(), infinity_norm(wide_a) * infinity_norm(wide_x));
 }
 
 /// The solutions of A X = B by the factors of `a`, which are left in its place. Expects that nothing between the

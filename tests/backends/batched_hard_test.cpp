@@ -42,11 +42,12 @@ TYPED_TEST(BatchedOnBackend, LuOfLargeHardMatrices) {
     const WideDense<T> x = random_vectors<T>(n, random);
     for (std::size_t k = 0; k < matrices.size(); ++k) {
       const WideDense<T> a = widened(matrices[k].matrix), lu = widened(factors[k]);
-      WideDense<T> expected = a * x;
+      WideDense<T> expected = product(a, x);
       for (index_t i = 0; i < n; ++i)
         expected.row(i).swap(expected.row(pivots[k * static_cast<std::size_t>(n) + static_cast<std::size_t>(i)] - 1));
-      const WideDense<T> ux = lu.template triangularView<Eigen::Upper>() * x;
-      const WideDense<T> found = lu.template triangularView<Eigen::UnitLower>() * ux;
+      const WideDense<T> upper = lu.template triangularView<Eigen::Upper>();
+      const WideDense<T> lower = lu.template triangularView<Eigen::UnitLower>();
+      const WideDense<T> found = product(lower, product(upper, x));
       EXPECT_LE(error_on_vectors<T>(expected - found, x, a.norm()), accuracy) << matrices[k].name << ", order " << n;
     }
   }
@@ -57,7 +58,7 @@ template <Scalar T>
 double inverse_error_on_vectors(const Dense<T>& matrix, const Dense<T>& inverse, const WideDense<T>& v) {
   const WideDense<T> a = widened(matrix), x = widened(inverse);
   const long double norm = static_cast<long double>(a.norm()) * x.norm();
-  const WideDense<T> right = v - a * WideDense<T>(x * v), left = v - x * WideDense<T>(a * v);
+  const WideDense<T> right = v - product(a, product(x, v)), left = v - product(x, product(a, v));
   return std::min(error_on_vectors<T>(right, v, norm), error_on_vectors<T>(left, v, norm));
 }
 
@@ -191,7 +192,7 @@ TYPED_TEST(BatchedOnBackend, CholeskyOfLargeHardMatrices) {
         WideDense<T> lower = widened(factors[k]);
         if (triangle == Triangle::upper) lower.adjointInPlace();
         lower = WideDense<T>(lower.template triangularView<Eigen::Lower>());
-        const WideDense<T> found = lower * WideDense<T>(lower.adjoint() * x);
+        const WideDense<T> found = product(lower, adjoint_product(lower, x));
         EXPECT_LE(error_on_vectors<T>(a * x - found, x, a.norm()), accuracy) << matrices[k].name << ", order " << n;
       }
       batched::potri(backend, triangle, batch.view(), info.data());

@@ -43,7 +43,7 @@ double lu_error(const Dense<T>& a, const Dense<T>& lu, const std::vector<index_t
   WideDense<T> l = factors.template triangularView<Eigen::StrictlyLower>();
   l.diagonal().setOnes();
   const WideDense<T> u = factors.template triangularView<Eigen::Upper>();
-  return scaled_error<T>(widened(interchanged(a, ipiv)) - l * u, a.rows(), infinity_norm(widened(a)));
+  return scaled_error<T>(widened(interchanged(a, ipiv)) - product(l, u), a.rows(), infinity_norm(widened(a)));
 }
 
 }  // namespace blockjacobi::test

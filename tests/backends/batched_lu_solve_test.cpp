@@ -14,7 +14,7 @@ double solve_error(batched::Op op, const Dense<T>& a, const Dense<T>& x, const D
   if (op == batched::Op::transpose) m = m.transpose().eval();
   if (op == batched::Op::conjugate_transpose) m = m.adjoint().eval();
   const WideDense<T> wide_x = widened(x);
-  return scaled_error<T>(m * wide_x - widened(b), a.rows(), infinity_norm(m) * infinity_norm(wide_x));
+  return scaled_error<T>(product(m, wide_x) - widened(b), a.rows(), infinity_norm(m) * infinity_norm(wide_x));
 }
 
 TYPED_TEST(BatchedOnBackend, SolvesFromLu) {

@@ -39,7 +39,7 @@ WideDense<T> orthogonal_factor(const Dense<T>& qr, const std::vector<T>& tau) {
     WideDense<T> v = WideDense<T>::Zero(m, 1);
     v(i) = W(1);
     v.bottomRows(m - i - 1) = widened<T>(qr.col(i).tail(m - i - 1));
-    q -= W(tau[k]) * (v * (v.adjoint() * q)).eval();
+    q -= W(tau[k]) * product(v, adjoint_product(v, q));
   }
   return q;
 }
@@ -49,9 +49,9 @@ void expect_qr(const NamedMatrix<T>& a, const Dense<T>& qr, const std::vector<T>
   const auto m = a.matrix.rows(), n = a.matrix.cols();
   SCOPED_TRACE(a.name + ", " + std::to_string(m) + " x " + std::to_string(n));
   const WideDense<T> q = orthogonal_factor(qr, tau), r = widened(qr).template triangularView<Eigen::Upper>();
-  const WideDense<T> wide_a = widened(a.matrix), identity = WideDense<T>::Identity(m, m);
-  EXPECT_LE(scaled_error<T>(wide_a - q * r, std::max(m, n), infinity_norm(wide_a)), accuracy);
-  EXPECT_LE(scaled_error<T>(identity - q.adjoint() * q, m, 1.0L), accuracy);
+  const WideDense<T> wide_a = widened(a.matrix);
+  EXPECT_LE(scaled_error<T>(wide_a - product(q, r), std::max(m, n), infinity_norm(wide_a)), accuracy);
+  EXPECT_LE(scaled_error<T>(defect_of_identity(WideDense<T>(q.adjoint()), q), m, 1.0L), accuracy);
   for (Eigen::Index i = 0; i < std::min(m, n); ++i) EXPECT_EQ(std::imag(qr(i, i)), 0) << "r_ii is real";
 }
 
@@ -63,16 +63,18 @@ void expect_qr_on_vectors(const Dense<T>& a, const Dense<T>& qr, const std::vect
   const WideDense<T> wide_a = widened(a), x = widened(uniform_random<T>(static_cast<index_t>(n), 4, random));
   const WideDense<T> factors = widened(qr);
   WideDense<T> y = WideDense<T>::Zero(m, 4);
-  y.topRows(std::min(m, n)) = WideDense<T>(factors.topRows(std::min(m, n)).template triangularView<Eigen::Upper>()) * x;
+  y.topRows(std::min(m, n)) =
+      product(WideDense<T>(factors.topRows(std::min(m, n)).template triangularView<Eigen::Upper>()), x);
   const auto norm = y.norm();
   for (std::size_t k = tau.size(); k-- > 0;) {
     const auto i = static_cast<Eigen::Index>(k);
     WideDense<T> v = factors.col(i).bottomRows(m - i);
     v(0) = W(1);
-    y.bottomRows(m - i) -= W(tau[k]) * (v * (v.adjoint() * y.bottomRows(m - i))).eval();
+    const WideDense<T> rest = y.bottomRows(m - i);
+    y.bottomRows(m - i) -= W(tau[k]) * product(v, adjoint_product(v, rest));
   }
   const auto unit = static_cast<long double>(std::max(m, n)) * std::numeric_limits<real_t<T>>::epsilon();
-  EXPECT_LE(static_cast<double>((wide_a * x - y).norm() / (unit * wide_a.norm() * x.norm())), accuracy);
+  EXPECT_LE(static_cast<double>((product(wide_a, x) - y).norm() / (unit * wide_a.norm() * x.norm())), accuracy);
   EXPECT_LE(static_cast<double>(std::abs(y.norm() - norm) / (unit * norm)), accuracy);
 }
 

@@ -90,11 +90,11 @@ void expect_qr_out_of_range(const Backend& backend, const std::vector<index_t>& 
       for (std::size_t k = 0; k < matrices.size(); ++k) {
         SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
         const WideDense<T> q = orthogonal_factor(factors.qr[k], factors.tau[k]);
-        WideDense<T> a = widened(matrices[k].matrix), product = widened(factors.qr[k]);
-        product = q * WideDense<T>(product.template triangularView<Eigen::Upper>());
-        equilibrate_columns(a, product);
-        EXPECT_LE(scaled_error<T>(a - product, n, infinity_norm(a)), accuracy);
-        EXPECT_LE(scaled_error<T>(WideDense<T>::Identity(n, n) - q.adjoint() * q, n, 1.0L), accuracy);
+        WideDense<T> a = widened(matrices[k].matrix), found = widened(factors.qr[k]);
+        found = product(q, WideDense<T>(found.template triangularView<Eigen::Upper>()));
+        equilibrate_columns(a, found);
+        EXPECT_LE(scaled_error<T>(a - found, n, infinity_norm(a)), accuracy);
+        EXPECT_LE(scaled_error<T>(defect_of_identity(WideDense<T>(q.adjoint()), q), n, 1.0L), accuracy);
       }
     }
   }
@@ -246,11 +246,11 @@ PseudoInverses<T> pseudo_inverses(const Backend& backend, const std::vector<Dens
 /// The four conditions of Penrose, each relative to the product of the norms of its factors.
 template <Scalar T>
 void expect_pseudo_inverse(const Dense<T>& a, const Dense<T>& x) {
-  const WideDense<T> m = widened(a), p = widened(x), mp = m * p, pm = p * m;
+  const WideDense<T> m = widened(a), p = widened(x), mp = product(m, p), pm = product(p, m);
   const long double norm_m = infinity_norm(m), norm_p = infinity_norm(p);
   const auto n = a.rows();
-  EXPECT_LE(scaled_error<T>(mp * m - m, n, norm_m * norm_p * norm_m), accuracy);
-  EXPECT_LE(scaled_error<T>(pm * p - p, n, norm_p * norm_m * norm_p), accuracy);
+  EXPECT_LE(scaled_error<T>(product(mp, m) - m, n, norm_m * norm_p * norm_m), accuracy);
+  EXPECT_LE(scaled_error<T>(product(pm, p) - p, n, norm_p * norm_m * norm_p), accuracy);
   EXPECT_LE(scaled_error<T>(mp - mp.adjoint(), n, norm_m * norm_p), accuracy);
   EXPECT_LE(scaled_error<T>(pm - pm.adjoint(), n, norm_m * norm_p), accuracy);
 }
@@ -259,7 +259,7 @@ void expect_pseudo_inverse(const Dense<T>& a, const Dense<T>& x) {
 template <Scalar T>
 Dense<T> of_rank(index_t n, index_t rank, Random& random) {
   const Dense<T> left = random_dense<T>(n, random), right = random_dense<T>(n, random);
-  return left.leftCols(rank) * right.topRows(rank);
+  return product(Dense<T>(left.leftCols(rank)), Dense<T>(right.topRows(rank)));
 }
 
 TYPED_TEST(BatchedOnBackend, PseudoInversesOfEveryRank) {

@@ -33,7 +33,7 @@ std::vector<Dense<T>> random_definite(index_t n, std::size_t count, Random& rand
   std::vector<Dense<T>> matrices;
   for (std::size_t k = 0; k < count; ++k) {
     const Dense<T> g = uniform_random<T>(n, n, random);
-    matrices.push_back(g * g.adjoint() + static_cast<real_t<T>>(n) * Dense<T>::Identity(n, n));
+    matrices.push_back(product(g, Dense<T>(g.adjoint())) + static_cast<real_t<T>>(n) * Dense<T>::Identity(n, n));
     // exactly Hermitian, whatever the product rounds to
     matrices.back() = Dense<T>((matrices.back() + matrices.back().adjoint()) / T(2));
   }
@@ -91,9 +91,9 @@ void expect_factors(const Backend& backend, const Dense<T>& a, const Dense<T>& f
 }
 
 /// ||F^-1|| of a triangular matrix.
-template <Scalar T, class Triangular>
-double inverse_norm(const Triangular& f, Eigen::Index n) {
-  return norm<T>(f.solve(Dense<T>::Identity(n, n)));
+template <Scalar T>
+double inverse_norm(const Dense<T>& f) {
+  return static_cast<double>(infinity_norm(inverse_of(widened(f))));
 }
 
 TYPED_TEST(EveryOrder, Lu) {
@@ -110,10 +110,10 @@ TYPED_TEST(EveryOrder, Lu) {
       // Equal but for rounding, pivots may be taken in another order: another factorization, as good.
       if (found.ipiv[k] != host.ipiv[k]) continue;
       // dL = L tril(L^-1 E U^-1), dU = triu(L^-1 E U^-1) U (Higham, "Accuracy and stability", section 9.11)
-      const auto l = host.lu[k].template triangularView<Eigen::UnitLower>();
-      const auto u = host.lu[k].template triangularView<Eigen::Upper>();
-      const double inner = inverse_norm<T>(l, n) * inverse_norm<T>(u, n);
-      expect_factors(backend, a[k], found.lu[k], host.lu[k], inner * (norm<T>(l) + norm<T>(u)));
+      const Dense<T> l = host.lu[k].template triangularView<Eigen::UnitLower>();
+      const Dense<T> u = host.lu[k].template triangularView<Eigen::Upper>();
+      const double inner = inverse_norm(l) * inverse_norm(u);
+      expect_factors(backend, a[k], found.lu[k], host.lu[k], inner * (norm(l) + norm(u)));
     }
   });
 }
@@ -151,17 +151,14 @@ TYPED_TEST(EveryOrder, Cholesky) {
               if (!inside(triangle, i, j)) (*x)(i, j) = T(0);
         if (is_checked(k)) {
           const WideDense<T> wide = widened(f);
-          const WideDense<T> product =
-              triangle == Triangle::lower ? WideDense<T>(wide * wide.adjoint()) : WideDense<T>(wide.adjoint() * wide);
-          EXPECT_LE(scaled_error<T>(widened(a[k]) - product, n, infinity_norm(widened(a[k]))), accuracy);
+          const WideDense<T> square = triangle == Triangle::lower ? adjoint_square(wide) : adjoint_product(wide, wide);
+          EXPECT_LE(scaled_error<T>(widened(a[k]) - square, n, infinity_norm(widened(a[k]))), accuracy);
         }
         // dL = L low(L^-1 E L^-H), half the diagonal
         const Dense<T> lower = triangle == Triangle::lower ? g : Dense<T>(g.adjoint());
-        const double inverse = inverse_norm<T>(lower.template triangularView<Eigen::Lower>(), n);
-        const double adjoint = norm<T>(lower.adjoint()),
-                     inverse_of_adjoint =
-                         inverse_norm<T>(Dense<T>(lower.adjoint()).template triangularView<Eigen::Upper>(), n);
-        expect_factors(backend, a[k], f, g, inverse * inverse_of_adjoint * std::max(norm(lower), adjoint));
+        const Dense<T> upper = lower.adjoint();
+        expect_factors(backend, a[k], f, g,
+                       inverse_norm(lower) * inverse_norm(upper) * std::max(norm(lower), norm(upper)));
       }
     }
   });
@@ -198,7 +195,7 @@ TYPED_TEST(EveryOrder, Qr) {
       // dR = up(Q^H E R^-1 + its adjoint) R; a unitary matrix has an infinity norm of at most sqrt(N)
       const double root = std::sqrt(static_cast<double>(n));
       expect_factors(backend, a[k], r, s,
-                     2 * root * inverse_norm<T>(s.template triangularView<Eigen::Upper>(), n) * norm(s));
+                     2 * root * inverse_norm(Dense<T>(s.template triangularView<Eigen::Upper>())) * norm(s));
     }
   });
 }
@@ -213,10 +210,12 @@ void expect_solutions(const Backend& backend, const std::vector<Dense<T>>& a, Ra
     const auto found = solve(backend, right), host = solve(Backend::host(), right);
     for (std::size_t k = 0; k < a.size(); ++k) {
       const WideDense<T> wide_a = widened(a[k]), x = widened(found[k]);
-      EXPECT_LE(scaled_error<T>(wide_a * x - widened(right[k]), n, infinity_norm(wide_a) * infinity_norm(x)), accuracy)
+      EXPECT_LE(scaled_error<T>(product(wide_a, x) - widened(right[k]), n, infinity_norm(wide_a) * infinity_norm(x)),
+                accuracy)
           << "matrix " << k << ", " << columns << " right-hand sides";
       if (backend.kind() == BackendKind::host) continue;
-      EXPECT_LE(norm<T>(found[k] - host[k]), bound_of_inverses<T>(a[k], a[k].inverse(), host[k])) << "matrix " << k;
+      EXPECT_LE(norm<T>(found[k] - host[k]), bound_of_inverses<T>(a[k], inverse_of(wide_a).template cast<T>(), host[k]))
+          << "matrix " << k;
     }
   }
 }
@@ -300,9 +299,9 @@ TYPED_TEST(EveryOrder, SetUpAndApply) {
       const Dense<T> y = Eigen::Map<const Dense<T>>(output.data() + at, n, 1);
       const WideDense<T> inverse = widened(found[1][k]);
       // inner products of n terms
-      EXPECT_LE(
-          scaled_error<T>(inverse * widened(x) - widened(y), n, infinity_norm(inverse) * infinity_norm(widened(x))),
-          is_complex<T> ? 4.0 : 2.0)
+      EXPECT_LE(scaled_error<T>(product(inverse, widened(x)) - widened(y), n,
+                                infinity_norm(inverse) * infinity_norm(widened(x))),
+                is_complex<T> ? 4.0 : 2.0)
           << "block " << k;
     }
   });
@@ -314,7 +313,7 @@ template <Scalar T>
 void expect_inverse_on_vectors(const Dense<T>& a, const Dense<T>& x, Random& random) {
   const WideDense<T> wide_a = widened(a), wide_x = widened(x);
   const WideDense<T> v = widened(uniform_random<T>(static_cast<index_t>(a.rows()), 3, random));
-  const WideDense<T> right = wide_a * (wide_x * v).eval() - v, left = wide_x * (wide_a * v).eval() - v;
+  const WideDense<T> right = product(wide_a, product(wide_x, v)) - v, left = product(wide_x, product(wide_a, v)) - v;
   const long double scale = infinity_norm(wide_a) * infinity_norm(wide_x) * infinity_norm(v);
   EXPECT_LE(std::min(scaled_error<T>(right, a.rows(), scale), scaled_error<T>(left, a.rows(), scale)), accuracy);
 }

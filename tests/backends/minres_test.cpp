@@ -46,7 +46,7 @@ WideDense<T> dense_inverse(const Blocks<T>& blocks) {
   WideDense<T> inverse = WideDense<T>::Zero(n, n);
   for (Eigen::Index first = 0; first < n; first += blocks.size) {
     const Eigen::Index size = std::min<Eigen::Index>(blocks.size, n - first);
-    inverse.block(first, first, size, size) = a.block(first, first, size, size).inverse();
+    inverse.block(first, first, size, size) = inverse_of(WideDense<T>(a.block(first, first, size, size)));
   }
   return inverse;
 }
@@ -56,15 +56,15 @@ WideDense<T> dense_inverse(const Blocks<T>& blocks) {
 template <Scalar T>
 std::vector<WideDense<T>> minimizers(const WideDense<T>& a, const WideDense<T>& inverse, const WideDense<T>& b,
                                      const WideDense<T>& x0, int count) {
-  const WideDense<T> L = inverse.llt().matrixL();
-  const WideDense<T> system = L.adjoint() * a * L, rhs = L.adjoint() * (b - a * x0);
+  const WideDense<T> L = cholesky_factor(inverse);
+  const WideDense<T> system = adjoint_product(L, product(a, L)), rhs = adjoint_product(L, b - product(a, x0));
   WideDense<T> basis = rhs / rhs.norm();
   std::vector<WideDense<T>> x;
   for (int k = 0; k < count; ++k) {
-    const WideDense<T> y = basis * (system * basis).eval().householderQr().solve(rhs);
-    x.push_back(x0 + L * y);
-    WideDense<T> next = system * basis.rightCols(1);
-    for (int twice = 0; twice < 2; ++twice) next -= (basis * (basis.adjoint() * next)).eval();
+    const WideDense<T> y = product(basis, least_squares(product(system, basis), rhs));
+    x.push_back(x0 + product(L, y));
+    WideDense<T> next = product(system, WideDense<T>(basis.rightCols(1)));
+    for (int twice = 0; twice < 2; ++twice) next -= product(basis, adjoint_product(basis, next));
     basis.conservativeResize(Eigen::NoChange, basis.cols() + 1);
     basis.rightCols(1) = next / next.norm();
   }
@@ -221,7 +221,7 @@ TYPED_TEST(MinresOnBackend, SingularInconsistentSystem) {
     std::vector<T> x(b.size());
     const SolveReport report = minres(LinearOperator<T>(backend, a), {}, b, x);
     EXPECT_EQ(report.reason, StopReason::stagnation) << to_text(report);
-    const WideDense<T> r = dense(b) - dense(a) * dense(x);
+    const WideDense<T> r = dense(b) - product(dense(a), dense(x));
     EXPECT_LE(static_cast<double>((dense(a) * r).norm()), 300 * epsilon * static_cast<double>(dense(b).norm()));
     EXPECT_LE(static_cast<double>(dense(x).norm()), 10 * static_cast<double>(dense(b).norm()));
   }

@@ -23,7 +23,7 @@ struct Equilibrated {
   WideDense<T> b;
 
   explicit Equilibrated(const Dense<T>& a)
-      : row(static_cast<std::size_t>(a.rows())), column(row.size()), b(a.template cast<typename Wide<T>::type>()) {
+      : row(static_cast<std::size_t>(a.rows())), column(row.size()), b(widened(a)) {
     const index_t n = static_cast<index_t>(a.rows());
     std::vector<int> work(static_cast<std::size_t>(detail::EquilibrationWork::bytes(n)) / sizeof(int));
     const detail::Equilibration<detail::compute_t<T>, detail::Alone> equilibration{
@@ -46,7 +46,7 @@ struct Equilibrated {
     return x;
   }
   WideDense<T> scaled(const Dense<T>& inverse) const {
-    WideDense<T> x = inverse.template cast<typename Wide<T>::type>();
+    WideDense<T> x = widened(inverse);
     for (index_t j = 0; j < x.cols(); ++j)
       for (index_t i = 0; i < x.rows(); ++i) x(i, j) *= std::ldexp(1.0L, -column[at(i)] - row[at(j)]);
     return x;
@@ -71,7 +71,7 @@ WideDense<T> shifted_inverse(const Dense<T>& a, long double shift, long double& 
     else
       b(i, i) *= 1 + shift / size;
   }
-  const WideDense<T> inverse = b.inverse();
+  const WideDense<T> inverse = inverse_of(b);
   rcond = 1 / (infinity_norm(b) * infinity_norm(inverse));
   return scaling.unscaled(inverse);
 }
@@ -134,8 +134,7 @@ void expect_inverses_of_shifted_blocks(const Backend& backend, const std::vector
       certain = rcond > 2 * threshold;
       const Equilibrated<T> scaling(a.blocks[k]);
       const WideDense<T> got = scaling.scaled(x), want = scaling.scaled(Dense<T>(wanted.template cast<T>()));
-      matches = rcond > threshold / 2 &&
-                infinity_norm(WideDense<T>(got - want)) <= 10 * n * eps / rcond * infinity_norm(want);
+      matches = rcond > threshold / 2 && distance(got, want) <= 10 * n * eps / rcond * infinity_norm(want);
     }
     EXPECT_TRUE(matches) << "block " << k << " of order " << n;
   }
@@ -156,7 +155,7 @@ TYPED_TEST(SingularPolicyOnBackend, ShiftOfASemidefiniteBlockIsDefinite) {
   for (index_t b = 0; b < 3; ++b) {
     const Dense<T> x = stored_inverse(m, b);
     const real_t<T> sign = b == 1 ? real_t<T>(-1) : real_t<T>(1);
-    EXPECT_EQ(Eigen::LLT<Dense<T>>(Dense<T>(sign * (x + x.adjoint()))).info(), Eigen::Success) << "block " << b;
+    EXPECT_TRUE(is_definite(widened(Dense<T>(sign * x)))) << "block " << b;
   }
 }
 
@@ -174,14 +173,14 @@ void expect_conditions_of_penrose(const Backend& backend, const std::vector<inde
     const Equilibrated<T> scaling(block);
     const Dense<T> inverse = stored_inverse(m, static_cast<index_t>(k));
     ASSERT_TRUE(inverse.array().isFinite().all()) << "block " << k;
-    const WideDense<T>&b = scaling.b, x = scaling.scaled(inverse), bx = b * x, xb = x * b;
+    const WideDense<T>&b = scaling.b, x = scaling.scaled(inverse), bx = product(b, x), xb = product(x, b);
     const long double n = static_cast<long double>(block.rows()), norm = infinity_norm(b),
                       inverse_norm = infinity_norm(x);
     const long double bound = 20 * n * eps * (norm * inverse_norm + 1);
-    EXPECT_LE(infinity_norm(WideDense<T>(bx * b - b)), bound * norm) << "block " << k << " of order " << n;
-    EXPECT_LE(infinity_norm(WideDense<T>(xb * x - x)), bound * inverse_norm) << "block " << k << " of order " << n;
-    EXPECT_LE(infinity_norm(WideDense<T>(bx - bx.adjoint())), bound) << "block " << k << " of order " << n;
-    EXPECT_LE(infinity_norm(WideDense<T>(xb - xb.adjoint())), bound) << "block " << k << " of order " << n;
+    EXPECT_LE(distance(product(bx, b), b), bound * norm) << "block " << k << " of order " << n;
+    EXPECT_LE(distance(product(xb, x), x), bound * inverse_norm) << "block " << k << " of order " << n;
+    EXPECT_LE(distance(bx, WideDense<T>(bx.adjoint())), bound) << "block " << k << " of order " << n;
+    EXPECT_LE(distance(xb, WideDense<T>(xb.adjoint())), bound) << "block " << k << " of order " << n;
     if (block == Dense<T>(block.adjoint())) {
       EXPECT_EQ(inverse, Dense<T>(inverse.adjoint())) << "block " << k;
     }
@@ -199,16 +198,14 @@ TYPED_TEST(SingularPolicyOnBackend, PseudoInverseOfEveryOrderFulfilsTheCondition
 /// No gap in the spectrum tells the rank, so that the columns and the rows that QR leaves out do not correspond.
 TYPED_TEST(SingularPolicyOnBackend, PseudoInversesOfHermitianBlocksAreHermitian) {
   using T = typename TypeParam::Scalar;
-  using R = real_t<T>;
-  constexpr R eps = std::numeric_limits<R>::epsilon();
+  constexpr long double eps = std::numeric_limits<real_t<T>>::epsilon();
   Random random(33);
   BlockDiagonal<T> a;
   for (const index_t n : {4, 6, 31, 33, 70}) {
-    const Dense<T> q = Eigen::HouseholderQR<Dense<T>>(random_dense<T>(n, random)).householderQ();
-    Eigen::Matrix<R, Eigen::Dynamic, 1> values(n);
-    for (index_t i = 0; i < n; ++i) values(i) = std::pow(R(0.1) * R(n) * eps, R(i) / R(n - 1));
-    const Dense<T> block = q * values.template cast<T>().asDiagonal() * q.adjoint();
-    a.blocks.push_back((block + block.adjoint()) / T(2));
+    WideDense<T> half = orthonormal(widened(random_dense<T>(n, random)));  // Q sqrt(D)
+    for (index_t i = 0; i < n; ++i) half.col(i) *= std::pow(0.1L * n * eps, 0.5L * i / (n - 1));
+    const WideDense<T> block = adjoint_square(half);
+    a.blocks.push_back(((block + block.adjoint()) / 2).template cast<T>());
   }
   const BlockJacobi<T> m(this->make_backend(), a.matrix(), a.partition(), with(SingularPolicy::pseudo_inverse));
   const BlockJacobiReport report = m.report();

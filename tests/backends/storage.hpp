@@ -41,9 +41,7 @@ BlockDiagonal<T> definite_blocks(std::initializer_list<index_t> orders, std::uin
 /// ||I - A X||, infinity norm.
 template <Scalar T>
 double right_residual(const Dense<T>& a, const Dense<T>& x) {
-  using W = typename Wide<T>::type;
-  const WideDense<T> product = a.template cast<W>() * x.template cast<W>();
-  return static_cast<double>(infinity_norm(WideDense<T>(WideDense<T>::Identity(a.rows(), a.cols()) - product)));
+  return static_cast<double>(infinity_norm(defect_of_identity(widened(a), widened(x))));
 }
 
 }  // namespace blockjacobi::test

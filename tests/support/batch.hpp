@@ -186,11 +186,6 @@ bool all_nan(const Dense<T>& a) {
   return (a.array() != a.array()).all();
 }
 
-template <Scalar T>
-WideDense<T> widened(const Dense<T>& a) {
-  return a.template cast<typename Wide<T>::type>();
-}
-
 /// ||residual|| / (N eps scale) in the infinity norm; infinity if that is not a number.
 template <Scalar T>
 double scaled_error(const WideDense<T>& residual, Eigen::Index n, long double scale) {

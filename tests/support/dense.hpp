@@ -1,6 +1,7 @@
 #pragma once
 
 #include "support/random.hpp"
+#include "support/wide.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
 
@@ -26,7 +27,22 @@ struct Wide<std::complex<R>> {
   using type = std::complex<long double>;
 };
 template <Scalar T>
-using WideDense = Eigen::Matrix<typename Wide<T>::type, Eigen::Dynamic, Eigen::Dynamic>;
+using WideDense = std::conditional_t<is_complex<T>, WideComplex, WideReal>;
+
+template <Scalar T>
+WideDense<T> widened(const Dense<T>& a) {
+  return a.template cast<typename Wide<T>::type>();
+}
+
+/// A B, compiled once for each scalar.
+template <Scalar T>
+Dense<T> product(const Dense<T>& a, const Dense<T>& b);
+
+/// The largest sum of absolute values in a row; NaN if the matrix has one.
+template <Scalar T>
+long double infinity_norm(const Dense<T>& a) {
+  return infinity_norm(widened(a));
+}
 
 /// Dense block with large elements on a shifted diagonal: rows move in pivoting, and the condition number stays far
 /// from the singular threshold, which is as large as 6e-4 for fp32 blocks of order 512.
@@ -40,24 +56,15 @@ Dense<T> random_dense(index_t n, Random& random) {
   return a;
 }
 
-/// NaN if the matrix has one, which Eigen's maximum passes over unless told not to.
-template <class Matrix>
-long double infinity_norm(const Matrix& a) {
-  if (a.rows() == 0) return 0.0L;
-  return static_cast<long double>(a.cwiseAbs().rowwise().sum().template maxCoeff<Eigen::PropagateNaN>());
-}
-
 /// min(||I - A X||, ||I - X A||) / (N eps ||A|| ||X||) in the infinity norm, evaluated in long double.
 template <Scalar T>
 double inverse_error(const Dense<T>& a, const Dense<T>& x) {
-  const WideDense<T> wide_a = a.template cast<typename Wide<T>::type>(),
-                     wide_x = x.template cast<typename Wide<T>::type>();
-  const WideDense<T> identity = WideDense<T>::Identity(a.rows(), a.cols());
+  const WideDense<T> wide_a = widened(a), wide_x = widened(x);
   const long double scale = static_cast<long double>(a.rows()) *
                             static_cast<long double>(std::numeric_limits<real_t<T>>::epsilon()) *
                             infinity_norm(wide_a) * infinity_norm(wide_x);
-  const long double right = infinity_norm(WideDense<T>(identity - wide_a * wide_x));
-  const long double left = infinity_norm(WideDense<T>(identity - wide_x * wide_a));
+  const long double right = infinity_norm(defect_of_identity(wide_a, wide_x));
+  const long double left = infinity_norm(defect_of_identity(wide_x, wide_a));
   const long double error = std::min(left, right) / scale;
   return std::isfinite(error) ? static_cast<double>(error) : std::numeric_limits<double>::infinity();
 }

@@ -79,7 +79,7 @@ std::vector<NamedMatrix<T>> hard_matrices(index_t n, Random& random) {
   matrices.push_back({"rows mixed at 1e+-18", mixed});
   Dense<T> triangular = (plain / T(static_cast<R>(n))).template triangularView<Eigen::StrictlyUpper>();
   triangular.diagonal().setConstant(T(1));
-  matrices.push_back({"permuted triangular", permutation_matrix<T>(n, random) * triangular});
+  matrices.push_back({"permuted triangular", product(permutation_matrix<T>(n, random), triangular)});
   matrices.push_back({"permutation", permutation_matrix<T>(n, random)});
   if (n <= (wide ? 8 : 4)) matrices.push_back({"Hilbert", hilbert<T>(n)});
   // Beyond one panel of the blocked algorithms, sums of many powers of two replace doubling, which alone is exact.
@@ -127,7 +127,7 @@ std::vector<NamedMatrix<T>> spd_matrices(index_t n, Random& random) {
   using R = real_t<T>;
   const bool wide = std::is_same_v<R, double>;
   const Dense<T> b = uniform_random<T>(n, n, random);
-  Dense<T> plain = b * b.adjoint();
+  Dense<T> plain = product(b, Dense<T>(b.adjoint()));
   plain.diagonal().array() += T(1);
   plain.diagonal() = plain.diagonal().real().template cast<T>().eval();
   for (index_t j = 0; j < n; ++j)

@@ -28,9 +28,9 @@ BlockDiagonal<T> singular_family(Random& random, const std::vector<index_t>& ord
       }
     left.row(0).setOnes();
     right.row(0).setOnes();
-    a.blocks.push_back(left * right.transpose());
-    a.blocks.push_back(left * left.transpose());  // symmetric, semidefinite
-    Dense<T> graded = left * right.transpose();
+    a.blocks.push_back(product(left, Dense<T>(right.transpose())));
+    a.blocks.push_back(product(left, Dense<T>(left.transpose())));  // symmetric, semidefinite
+    Dense<T> graded = product(left, Dense<T>(right.transpose()));
     for (index_t i = 0; i < n; ++i) {
       graded.row(i) *= std::ldexp(real_t<T>(1), 7 * (i % 4));
       graded.col(i) *= std::ldexp(real_t<T>(1), 5 * (i % 3) - 9);

@@ -1,0 +1,52 @@
+#include "support/wide.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <Eigen/QR>
+
+namespace blockjacobi::test {
+
+namespace {
+
+template <class M>
+long double norm_of(const M& a) {
+  if (a.rows() == 0) return 0.0L;
+  // Eigen's maximum passes over NaN unless told not to.
+  return static_cast<long double>(a.cwiseAbs().rowwise().sum().template maxCoeff<Eigen::PropagateNaN>());
+}
+template <class M>
+bool has_cholesky(const M& a) {
+  const M hermitian = a + a.adjoint();
+  return Eigen::LLT<M>(hermitian).info() == Eigen::Success;
+}
+template <class M>
+M identity_like(const M& a) {
+  return M::Identity(a.rows(), a.rows());
+}
+
+}  // namespace
+
+WideReal product(const WideReal& a, const WideReal& b) { return a * b; }
+WideComplex product(const WideComplex& a, const WideComplex& b) { return a * b; }
+WideReal adjoint_product(const WideReal& a, const WideReal& b) { return product(WideReal(a.adjoint()), b); }
+WideComplex adjoint_product(const WideComplex& a, const WideComplex& b) { return product(WideComplex(a.adjoint()), b); }
+WideReal adjoint_square(const WideReal& a) { return product(a, WideReal(a.adjoint())); }
+WideComplex adjoint_square(const WideComplex& a) { return product(a, WideComplex(a.adjoint())); }
+WideReal defect_of_identity(const WideReal& a, const WideReal& b) { return identity_like(a) - product(a, b); }
+WideComplex defect_of_identity(const WideComplex& a, const WideComplex& b) { return identity_like(a) - product(a, b); }
+WideReal inverse_of(const WideReal& a) { return a.inverse(); }
+WideComplex inverse_of(const WideComplex& a) { return a.inverse(); }
+long double infinity_norm(const WideReal& a) { return norm_of(a); }
+long double infinity_norm(const WideComplex& a) { return norm_of(a); }
+long double distance(const WideReal& a, const WideReal& b) { return norm_of<WideReal>(a - b); }
+long double distance(const WideComplex& a, const WideComplex& b) { return norm_of<WideComplex>(a - b); }
+WideReal cholesky_factor(const WideReal& a) { return Eigen::LLT<WideReal>(a).matrixL(); }
+WideComplex cholesky_factor(const WideComplex& a) { return Eigen::LLT<WideComplex>(a).matrixL(); }
+WideReal orthonormal(const WideReal& a) { return a.householderQr().householderQ(); }
+WideComplex orthonormal(const WideComplex& a) { return a.householderQr().householderQ(); }
+WideReal least_squares(const WideReal& a, const WideReal& b) { return a.householderQr().solve(b); }
+WideComplex least_squares(const WideComplex& a, const WideComplex& b) { return a.householderQr().solve(b); }
+bool is_definite(const WideReal& a) { return has_cholesky(a); }
+bool is_definite(const WideComplex& a) { return has_cholesky(a); }
+
+}  // namespace blockjacobi::test
