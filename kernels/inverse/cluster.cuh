@@ -7,6 +7,20 @@
 
 namespace blockjacobi::kernels {
 
+/// How a cluster shares a matrix of order n.
+template <class C, int W>
+struct ClusterShape {
+  using Steps = GaussJordanSteps<C, W, largest_order / 32>;
+
+  __host__ __device__ static constexpr int panels(int n) { return (n + Steps::outer - 1) / Steps::outer; }
+  /// Shared memory of each of `ctas` thread blocks.
+  __host__ __device__ static constexpr std::size_t bytes(int n, int ctas) {
+    typename Steps::Layout all = Steps::Layout::dealt(n);
+    all.panel *= (panels(n) + ctas - 1) / ctas;
+    return Steps::bytes(n, all);
+  }
+};
+
 // Devices before Hopper have no clusters; launch_clusters() starts no kernel that was compiled for them.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
@@ -25,14 +39,6 @@ struct ClusterGaussJordan : GaussJordanSteps<C, W, largest_order / 32> {
 
   int ctas, rank;  ///< thread blocks of the cluster, and which this is
 
-  __host__ __device__ static constexpr int panels(int n) { return (n + Base::outer - 1) / Base::outer; }
-  /// Shared memory of each of the thread blocks.
-  __host__ __device__ static constexpr std::size_t bytes(int n, int ctas) {
-    Layout all = Layout::dealt(n);
-    all.panel *= (panels(n) + ctas - 1) / ctas;
-    return Base::bytes(n, all);
-  }
-
   __device__ ClusterGaussJordan(unsigned char* shared, int n_)
       : Base(shared, n_, Layout::dealt(n_)),
         ctas(static_cast<int>(cooperative_groups::this_cluster().num_blocks())),
@@ -41,7 +47,7 @@ struct ClusterGaussJordan : GaussJordanSteps<C, W, largest_order / 32> {
   /// `target` may be `source`; it is undefined if the outcome is not regular. Uniform in the cluster.
   template <class Source, class Passage = Unchanged>
   __device__ Outcome run(const Source& source, const detail::MatrixRef<C>& target, const Passage& passage = {}) const {
-    const int all = panels(n), own = (all - rank + ctas - 1) / ctas;
+    const int all = ClusterShape<C, W>::panels(n), own = (all - rank + ctas - 1) / ctas;
     ClusterGaussJordan here = *this;
     start();
     for (int i = 0; i < own; ++i) {

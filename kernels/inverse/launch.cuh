@@ -52,13 +52,13 @@ template <class C>
 bool launch_inverse_clusters(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
                              CUstream_st* stream) {
   constexpr int width = gauss_jordan_width(scalar_of<C>);
-  using Elimination = ClusterGaussJordan<C, width>;
+  using Shape = ClusterShape<C, width>;
   if (a.rows < least_cluster_order) return false;
   for (const ClusterPolicy& policy : cluster_policies) {
     if (a.count > policy.matrices || (policy.turns > 1 && a.rows <= largest_one_turn_order)) continue;
-    const int ctas = std::min(policy.ctas, Elimination::panels(a.rows));
+    const int ctas = std::min(policy.ctas, Shape::panels(a.rows));
     if (launch_clusters(inverse_cluster_kernel<C, width>, "inverse", a.rows, a.count, ctas, policy.turns,
-                        Elimination::bytes(a.rows, ctas), stream, a, x, info))
+                        Shape::bytes(a.rows, ctas), stream, a, x, info))
       return true;
   }
   return false;

@@ -72,14 +72,14 @@ constexpr GaussJordanPlace place_of(SetupDesign design) {
 template <class C>
 bool launch_setup_clusters(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
   constexpr int width = gauss_jordan_width(scalar_of<C>);
-  using Elimination = ClusterGaussJordan<C, width>;
+  using Shape = ClusterShape<C, width>;
   const int n = range.largest;
   if (range.smallest < least_cluster_order) return false;
   for (const ClusterPolicy& policy : cluster_policies) {
     if (range.count > policy.matrices || (policy.turns > 1 && n <= largest_one_turn_order)) continue;
-    const int ctas = std::min(policy.ctas, Elimination::panels(n));
+    const int ctas = std::min(policy.ctas, Shape::panels(n));
     if (launch_clusters(setup_cluster_kernel<C, width>, "setup", n, range.count, ctas, policy.turns,
-                        CtaScales<C>::bytes(n) + Elimination::bytes(n, ctas), stream, arguments, range.first))
+                        CtaScales<C>::bytes(n) + Shape::bytes(n, ctas), stream, arguments, range.first))
       return true;
   }
   return false;
