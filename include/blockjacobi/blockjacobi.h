@@ -1,7 +1,8 @@
 #pragma once
 
 /* The C interface, for C99 and whatever calls C: Fortran through iso_c_binding, Python through ctypes. It covers
- * backends, partitions, set-up, refresh, apply and the solvers; the headers *.hpp beside it say more about each.
+ * backends, partitions, set-up, refresh, apply, coarse levels and the solvers; the headers *.hpp beside it say more
+ * about each.
  *
  * Conventions
  *  - Every function but bj_version, bj_last_error and those that name a number returns a status. If it is not
@@ -90,6 +91,15 @@ enum {
   BJ_STOP_SINGULAR_BLOCK = 10
 };
 
+/* How block-Jacobi and the coarse level make one preconditioner; two_level.hpp has the formulas. */
+typedef int32_t bj_coarse_mode;
+enum {
+  BJ_COARSE_AUTOMATIC = 0, /* BJ_COARSE_ADEF2 if the matrix is symmetric (Hermitian), else BJ_COARSE_ADEF1 */
+  BJ_COARSE_ADDITIVE = 1,  /* for every solver, the only one for bj_minres */
+  BJ_COARSE_ADEF1 = 2,     /* for bj_gmres, bj_fgmres and bj_bicgstab; bj_cg and bj_fcg refuse it */
+  BJ_COARSE_ADEF2 = 3      /* for bj_cg, bj_fcg and bj_richardson */
+};
+
 typedef struct bj_backend bj_backend;
 typedef struct bj_partition bj_partition;
 typedef struct bj_block_jacobi bj_block_jacobi;
@@ -140,7 +150,11 @@ BJ_API bj_status bj_backend_synchronize(const bj_backend* backend);
 /* "host, 2 threads" or "cuda 0, NVIDIA H200". */
 BJ_API bj_status bj_backend_text(const bj_backend* backend, char* buffer, size_t size, size_t* length);
 
-/* Partitions of the rows into diagonal blocks of 1..512 rows. */
+/* Partitions of the rows into diagonal blocks of 1..512 rows: of neighbours or, of bj_partition_create_labels and
+ * _clusters, of rows wherever they stand. The latter have a numbering of their own, in which blocks follow each other.
+ * M made with one, and A made by bj_operator_create_numbered with the same, compute in it and take and give all vectors
+ * and values in the user's numbering; such objects are used by one call at a time, and the matrix that they are made
+ * of lies on the host and has values. */
 
 /* Blocks of block_size rows, the last one shorter if need be. */
 BJ_API bj_status bj_partition_create_uniform(int32_t rows, int32_t block_size, bj_partition** partition);
@@ -150,10 +164,21 @@ BJ_API bj_status bj_partition_create_offsets(const int32_t* offsets, int32_t blo
  * on the backend's device. */
 BJ_API bj_status bj_partition_create_detect(const bj_backend* backend, const bj_csr* matrix, int32_t max_size,
                                             bj_partition** partition);
+/* Rows with equal labels make one block, any numbers serve; blocks follow each other as their first rows do. `rows`
+ * labels on the host. */
+BJ_API bj_status bj_partition_create_labels(const int32_t* labels, int32_t rows, bj_partition** partition);
+/* Blocks of strongly coupled rows, found by repeated matching from pattern and values; at most max_size rows. Rows of a
+ * node, a block of `nodes`, stay together; with null nodes are found from the pattern. The matrix lies on the host;
+ * `nodes` has no numbering of its own and blocks of at most max_size rows. */
+BJ_API bj_status bj_partition_create_clusters(const bj_csr* matrix, const bj_partition* nodes, int32_t max_size,
+                                              bj_partition** partition);
 BJ_API bj_status bj_partition_destroy(bj_partition* partition);
 BJ_API bj_status bj_partition_size(const bj_partition* partition, int32_t* rows, int32_t* blocks);
-/* Copies blocks + 1 offsets. */
+/* Copies blocks + 1 offsets, in the numbering of the blocks. */
 BJ_API bj_status bj_partition_offsets(const bj_partition* partition, int32_t* offsets);
+/* Copies `rows` numbers: row order[k] of the matrix has the number k in the numbering of the blocks; order[k] = k where
+ * both are the same. */
+BJ_API bj_status bj_partition_order(const bj_partition* partition, int32_t* order);
 
 /* The preconditioner M = diag(A_11, ..., A_kk). */
 
@@ -182,21 +207,23 @@ BJ_API bj_status bj_block_jacobi_create_with(const bj_backend* backend, const bj
                                              const bj_partition* partition, const bj_block_jacobi_options* options,
                                              bj_block_jacobi** M);
 BJ_API bj_status bj_block_jacobi_destroy(bj_block_jacobi* M);
-/* Inverts the blocks for new values of the same pattern, in the order of the matrix given to create. */
+/* Inverts the blocks for new values of the same pattern, in the order of the matrix given to create; the coarse level
+ * follows. */
 BJ_API bj_status bj_block_jacobi_refresh(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space);
 /* The same for the values of `matrix`, which lies in the backend's space, after a comparison of its pattern with that
- * of create: BJ_INVALID_ARGUMENT if they differ. Waits. */
+ * of create: BJ_INVALID_ARGUMENT if they differ, and for M with a numbering or a coarse level. Waits. */
 BJ_API bj_status bj_block_jacobi_refresh_matrix(bj_block_jacobi* M, const bj_csr* matrix);
-/* z = op(M^-1) r; both have `size` = rows elements and do not overlap. */
+/* z = op(M^-1) r; both have `size` = rows elements and do not overlap. With a coarse level BJ_NO_TRANSPOSE alone. */
 BJ_API bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const void* r, void* z, int32_t size,
                                        bj_space space);
 /* Z = alpha op(M^-1) R + beta Z for `columns` vectors of `rows` elements: element (i, k) is r[i + k ld], or r[i ld + k]
- * with row_major = 1. alpha and beta are scalars of M; Z is not read if beta is zero. */
+ * with row_major = 1. alpha and beta are scalars of M; Z is not read if beta is zero. BJ_INVALID_ARGUMENT for M with a
+ * numbering or a coarse level. */
 BJ_API bj_status bj_block_jacobi_apply_columns(const bj_block_jacobi* M, bj_op op, const void* alpha, const void* r,
                                                int64_t ldr, const void* beta, void* z, int64_t ldz, int32_t rows,
                                                int32_t columns, int32_t row_major, bj_space space);
 /* The formats of adaptive storage chosen anew, after which graphs captured with M before are no longer valid; the same
- * as refresh else. Waits, and fails as create does. */
+ * as refresh else. Waits, and fails as create does, and for M with a coarse level. */
 BJ_API bj_status bj_block_jacobi_rebuild(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space);
 /* One number a block, to host memory: 0 inverted; k in 1..N: pivot k is exactly zero; N + 1: singular to working
  * precision; -(1 + i + j N): element (i, j) is NaN or Inf. */
@@ -209,7 +236,7 @@ BJ_API bj_status bj_block_jacobi_rcond(const bj_block_jacobi* M, void* rcond);
 BJ_API bj_status bj_block_jacobi_info_view(const bj_block_jacobi* M, const int32_t** info);
 BJ_API bj_status bj_block_jacobi_rcond_view(const bj_block_jacobi* M, const void** rcond);
 /* Pivot growth max |u_ij| / max |b_ij| of each equilibrated block, real numbers as above, to host memory. Values as for
- * refresh; M keeps no matrix. Excludes every other call on M. */
+ * refresh; M keeps no matrix and has no coarse level. Excludes every other call on M. */
 BJ_API bj_status bj_block_jacobi_pivot_growth(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space,
                                               void* growth);
 
@@ -240,14 +267,63 @@ BJ_API bj_status bj_block_jacobi_json(const bj_block_jacobi* M, char* buffer, si
 /* A few lines; names the first ten blocks that could not be inverted. */
 BJ_API bj_status bj_block_jacobi_text(const bj_block_jacobi* M, char* buffer, size_t size, size_t* length);
 
-/* The same with what takes the matrix of the last set-up, on the host or on the backend's device; M keeps none. Exclude
- * every other call on M. */
+/* The same with what takes the matrix of the last set-up, on the host or on the backend's device, with a numbering on
+ * the host; M keeps none and has no coarse level. Exclude every other call on M. */
 BJ_API bj_status bj_block_jacobi_get_report_with(bj_block_jacobi* M, const bj_csr* matrix,
                                                  bj_block_jacobi_report* report);
 BJ_API bj_status bj_block_jacobi_json_with(bj_block_jacobi* M, const bj_csr* matrix, char* buffer, size_t size,
                                            size_t* length);
 BJ_API bj_status bj_block_jacobi_text_with(bj_block_jacobi* M, const bj_csr* matrix, char* buffer, size_t size,
                                            size_t* length);
+
+/* Block-Jacobi with a coarse level, on which what is smooth is solved for: Z of vectors on aggregates of blocks,
+ * E = Z^H A Z, Q = Z E^-1 Z^H. It is a bj_block_jacobi like any other, so that solvers, refresh, apply and destroy are
+ * those above; what they do not offer with a coarse level fails with BJ_INVALID_ARGUMENT. One call at a time. */
+
+typedef struct bj_two_level_options {
+  bj_coarse_mode mode;
+  int32_t size;         /* columns of Z at most, in 0..4096; 0 takes the square root of the number of entries, at most
+                           512 on the host and 2048 on CUDA */
+  int32_t relaxed;      /* relaxed vectors an aggregate, in 0..512; 0: ones, or `vectors` */
+  int32_t unknowns;     /* of a node, in 1..512, dividing the rows: ones for each; rows k unknowns + c are unknown c */
+  const void* vectors;  /* of Z, on the host, of the matrix's scalar, finite: column j from its element j ld on; null
+                           for none */
+  int64_t ld;           /* of vectors, at least the rows */
+  int32_t vector_count; /* columns of vectors, in 1..512 */
+  int32_t reserved;
+} bj_two_level_options;
+
+/* BJ_COARSE_AUTOMATIC, size 0, ones, one unknown, no vectors. */
+BJ_API bj_status bj_two_level_options_init(bj_two_level_options* options);
+/* Inverts the blocks, as bj_block_jacobi_create_with, and sets up the coarse level; null takes the defaults of either
+ * options. Of vectors, relaxed vectors and unknowns, vectors come first, and relaxed must be 0 with them. size, if it
+ * is not 0, is at least the number of vectors of an aggregate. The matrix has values, on the host or on the backend's
+ * device; M keeps a copy. */
+BJ_API bj_status bj_two_level_create(const bj_backend* backend, const bj_csr* matrix, const bj_partition* partition,
+                                     const bj_block_jacobi_options* blocks, const bj_two_level_options* coarse,
+                                     bj_block_jacobi** M);
+/* u = Q r; both have `size` = rows elements in the backend's space and do not overlap. Enqueued. Own loops of conjugate
+ * gradients with BJ_COARSE_ADEF2 begin at x + Q (b - A x). */
+BJ_API bj_status bj_two_level_correct(const bj_block_jacobi* M, const void* r, void* u, int32_t size, bj_space space);
+
+/* What set-up found. */
+typedef struct bj_two_level_report {
+  int64_t bytes; /* held in the backend's memory, beside blocks and matrix */
+  double rcond;  /* reciprocal condition of E, equilibrated; 0 after a zero pivot */
+  bj_coarse_mode mode;
+  int32_t rows;
+  int32_t aggregates;
+  int32_t size;           /* order of E */
+  int32_t uncovered_rows; /* of blocks that no entry couples with others */
+  int32_t is_singular;    /* 1: E is singular to working precision; two_level.hpp says what takes the place of E^-1 */
+  int32_t is_finite;      /* 0: E has NaN or Inf */
+  int32_t reserved;
+} bj_two_level_report;
+
+/* These wait, and fail with BJ_INVALID_ARGUMENT for M without a coarse level, as bj_two_level_correct does. */
+BJ_API bj_status bj_two_level_get_report(const bj_block_jacobi* M, bj_two_level_report* report);
+/* One or two lines. */
+BJ_API bj_status bj_two_level_text(const bj_block_jacobi* M, char* buffer, size_t size, size_t* length);
 
 /* Operators: the matrix of a linear system. */
 
@@ -258,7 +334,13 @@ BJ_API bj_status bj_operator_create_csr(const bj_backend* backend, const bj_csr*
  * many unknowns a node. */
 BJ_API bj_status bj_operator_create_bsr(const bj_backend* backend, const bj_csr* matrix, int32_t block,
                                         bj_operator** A);
-/* New values of the same pattern for an operator of bj_operator_create_bsr, in the order of the matrix given there. */
+/* A copy of the matrix in the numbering of the partition's blocks, for solves with M of the same partition: they go the
+ * whole way in that numbering, with b and x in the user's. The matrix has the partition's rows; it lies on the host or,
+ * where the partition has no numbering of its own, also on the backend's device. */
+BJ_API bj_status bj_operator_create_numbered(const bj_backend* backend, const bj_csr* matrix,
+                                             const bj_partition* partition, bj_operator** A);
+/* New values of the same pattern for an operator of bj_operator_create_bsr or _numbered, in the order of the matrix
+ * given there. */
 BJ_API bj_status bj_operator_refresh(bj_operator* A, const void* values, int64_t nnz, bj_space space);
 /* y = A x by the caller's function, on vectors in the backend's space; on CUDA it enqueues its work on the backend's
  * stream. It returns 0, or another number to end the solve with BJ_CALLBACK_FAILED. */
@@ -321,7 +403,8 @@ BJ_API bj_status bj_solve_options_init(bj_solve_options* options);
  * operators that change; MINRES for symmetric (Hermitian) A, indefinite as it may be, and definite M;
  * right-preconditioned BiCGSTAB; damped Richardson iteration. x holds the initial guess and receives the solution; b
  * and x have `size` = rows elements on the host or in the backend's space. M may be null (no preconditioner) and has
- * A's backend and scalar; options may be null. A solve that does not converge is no error: look at report->reason. */
+ * A's backend, scalar and numbering; options may be null. A solve that does not converge is no error: look at
+ * report->reason. */
 BJ_API bj_status bj_cg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
                        bj_space space, const bj_solve_options* options, bj_solve_report* report);
 BJ_API bj_status bj_gmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, int32_t size,
@@ -338,9 +421,9 @@ BJ_API bj_status bj_richardson(const bj_operator* A, const bj_block_jacobi* M, c
                                bj_space space, const bj_solve_options* options, bj_solve_report* report);
 
 /* The same for several columns at once, rows x columns with leading dimensions ldb and ldx, row-major if row_major is 1
- * and column-major if it is 0; matrix and blocks are read once an iteration for all of them. reports[c] is that of
- * column c. Of the history of each column, options->history receives up to history_capacity norms, from its element
- * c history_capacity on. */
+ * (not on a device with a numbering) and column-major if it is 0; matrix and blocks are read once an iteration for all
+ * of them. reports[c] is that of column c. Of the history of each column, options->history receives up to
+ * history_capacity norms, from its element c history_capacity on. */
 BJ_API bj_status bj_cg_columns(const bj_operator* A, const bj_block_jacobi* M, const void* b, int64_t ldb, void* x,
                                int64_t ldx, int32_t rows, int32_t columns, int32_t row_major, bj_space space,
                                const bj_solve_options* options, bj_solve_report* reports);

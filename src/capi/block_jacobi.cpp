@@ -7,12 +7,14 @@
 
 using namespace blockjacobi;
 using capi::guarded;
+using capi::HeldPreconditioner;
 using capi::required;
 
 namespace {
 
 BlockJacobiReport report_of(const bj_block_jacobi* M) {
-  return std::visit([](const auto& m) { return m.report(); }, required(M, "M")->value);
+  return std::visit([](const auto& held) { return held.in_user_rows(held.blocks().report()); },
+                    required(M, "M")->value);
 }
 
 /// Calls f with what M holds and the view of a matrix of the same scalar.
@@ -20,14 +22,33 @@ template <class F>
 decltype(auto) with_matrix(bj_block_jacobi* M, const bj_csr* matrix, F&& f) {
   required(M, "M");
   return capi::with_csr(matrix, [&]<class T, class O>(const CsrView<T, O>& view) {
-    if (auto* m = std::get_if<BlockJacobi<T>>(&M->value)) return f(*m, view);
-    const char own = std::visit([]<class U>(const BlockJacobi<U>&) { return to_char(scalar_type<U>); }, M->value);
-    throw InvalidArgument(fmt::format("the matrix has scalar {}, M {}", to_char(scalar_type<T>), own));
+    if (auto* held = std::get_if<HeldPreconditioner<T>>(&M->value)) return f(*held, view);
+    throw InvalidArgument(
+        fmt::format("the matrix has scalar {}, M {}", to_char(scalar_type<T>), capi::scalar_name(M->value)));
   });
 }
 
 BlockJacobiReport report_with(bj_block_jacobi* M, const bj_csr* matrix) {
-  return with_matrix(M, matrix, [](auto& m, const auto& view) { return m.report(view); });
+  return with_matrix(M, matrix, []<class T, class O>(HeldPreconditioner<T>& held, const CsrView<T, O>& view) {
+    if (!held.numbering) return held.alone().report(view);
+    const PermutedMatrix<T> renumbered(view, held.numbering->permutation());
+    return held.in_user_rows(held.alone().report(renumbered.view()));
+  });
+}
+
+template <Scalar T, Offset O>
+HeldPreconditioner<T> make(const Backend& backend, const CsrView<T, O>& matrix, const bj_partition& partition,
+                           const BlockJacobiOptions& options) {
+  const BlockPartition& blocks = partition.value;
+  if (partition.permutation) {
+    const capi::Renumbered<T> system(backend, matrix, *partition.permutation);
+    return {.jacobi = capi::named_by_user_rows(
+                *partition.permutation, options,
+                [&](const BlockJacobiOptions& o) { return BlockJacobi<T>(backend, system.matrix.view(), blocks, o); }),
+            .numbering = system.numbering};
+  }
+  return {.jacobi = matrix.values == nullptr ? BlockJacobi<T>::analyze(backend, matrix, blocks, options)
+                                             : BlockJacobi<T>(backend, matrix, blocks, options)};
 }
 
 bj_block_jacobi_report numbers_of(const BlockJacobiReport& found) {
@@ -52,12 +73,23 @@ bj_block_jacobi_report numbers_of(const BlockJacobiReport& found) {
 
 }  // namespace
 
+BlockJacobiOptions capi::options_of(const bj_block_jacobi_options& wanted) {
+  BlockJacobiOptions options;
+  options.singular = enumerator<SingularPolicy>(wanted.singular, 5, "singular");
+  options.storage = enumerator<Storage>(wanted.storage, 6, "storage");
+  options.accuracy = wanted.accuracy;
+  if (wanted.l1 != 0 && wanted.l1 != 1) throw InvalidArgument(fmt::format("l1 is {}, must be 0 or 1", wanted.l1));
+  options.l1 = wanted.l1 == 1;
+  return options;
+}
+
 bj_status bj_block_jacobi_bytes(const bj_csr* pattern, const bj_partition* partition, std::size_t* bytes) {
   return guarded("bj_block_jacobi_bytes", [&] {
     required(bytes, "bytes");
     const BlockPartition& blocks = required(partition, "partition")->value;
     *bytes = capi::with_csr(pattern, [&]<class T, class O>(const CsrView<T, O>& view) {
-      return BlockJacobi<T>::required_bytes(view, blocks);
+      if (!partition->permutation) return BlockJacobi<T>::required_bytes(view, blocks);
+      return BlockJacobi<T>::required_bytes(PermutedMatrix<T>(view, *partition->permutation).view(), blocks);
     });
   });
 }
@@ -67,13 +99,11 @@ bj_status bj_block_jacobi_create(const bj_backend* backend, const bj_csr* matrix
   return guarded("bj_block_jacobi_create", [&] {
     required(M, "M");
     const Backend& where = required(backend, "backend")->value;
-    const BlockPartition& blocks = required(partition, "partition")->value;
+    required(partition, "partition");
     BlockJacobiOptions options;
     options.singular = capi::enumerator<SingularPolicy>(singular, 5, "singular");
-    *M = capi::with_csr(matrix, [&]<class T, class O>(const CsrView<T, O>& view) {
-      return new bj_block_jacobi{view.values == nullptr ? BlockJacobi<T>::analyze(where, view, blocks, options)
-                                                        : BlockJacobi<T>(where, view, blocks, options)};
-    });
+    *M = capi::with_csr(matrix,
+                        [&](const auto& view) { return new bj_block_jacobi{make(where, view, *partition, options)}; });
   });
 }
 
@@ -91,17 +121,10 @@ bj_status bj_block_jacobi_create_with(const bj_backend* backend, const bj_csr* m
     required(M, "M");
     required(wanted, "options");
     const Backend& where = required(backend, "backend")->value;
-    const BlockPartition& blocks = required(partition, "partition")->value;
-    BlockJacobiOptions options;
-    options.singular = capi::enumerator<SingularPolicy>(wanted->singular, 5, "singular");
-    options.storage = capi::enumerator<Storage>(wanted->storage, 6, "storage");
-    options.accuracy = wanted->accuracy;
-    if (wanted->l1 != 0 && wanted->l1 != 1) throw InvalidArgument(fmt::format("l1 is {}, must be 0 or 1", wanted->l1));
-    options.l1 = wanted->l1 == 1;
-    *M = capi::with_csr(matrix, [&]<class T, class O>(const CsrView<T, O>& view) {
-      return new bj_block_jacobi{view.values == nullptr ? BlockJacobi<T>::analyze(where, view, blocks, options)
-                                                        : BlockJacobi<T>(where, view, blocks, options)};
-    });
+    required(partition, "partition");
+    const BlockJacobiOptions options = capi::options_of(*wanted);
+    *M = capi::with_csr(matrix,
+                        [&](const auto& view) { return new bj_block_jacobi{make(where, view, *partition, options)}; });
   });
 }
 
@@ -112,14 +135,26 @@ bj_status bj_block_jacobi_destroy(bj_block_jacobi* M) {
 bj_status bj_block_jacobi_refresh(bj_block_jacobi* M, const void* values, std::int64_t nnz, bj_space space) {
   return guarded("bj_block_jacobi_refresh", [&] {
     const MemorySpace where = capi::space_of(space);
-    std::visit([&]<class T>(BlockJacobi<T>& m) { m.refresh(static_cast<const T*>(values), nnz, where); },
-               required(M, "M")->value);
+    std::visit(
+        [&]<class T>(HeldPreconditioner<T>& held) {
+          held.with_values(static_cast<const T*>(values), nnz, where, [&](const T* own) {
+            if (!held.two_level) return held.jacobi->refresh(own, nnz, where);
+            held.matrix->update_values(own, nnz, where);
+            held.two_level->refresh();
+          });
+        },
+        required(M, "M")->value);
   });
 }
 
 bj_status bj_block_jacobi_refresh_matrix(bj_block_jacobi* M, const bj_csr* matrix) {
-  return guarded("bj_block_jacobi_refresh_matrix",
-                 [&] { with_matrix(M, matrix, [](auto& m, const auto& view) { m.refresh(view); }); });
+  return guarded("bj_block_jacobi_refresh_matrix", [&] {
+    with_matrix(M, matrix, [](auto& held, const auto& view) {
+      if (held.numbering)
+        throw InvalidArgument("the blocks of M have a numbering of their own: use bj_block_jacobi_refresh");
+      held.alone().refresh(view);
+    });
+  });
 }
 
 bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const void* r, void* z, std::int32_t size,
@@ -128,8 +163,12 @@ bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const void* 
     const MemorySpace where = capi::space_of(space);
     const Op operation = capi::enumerator<Op>(op, 3, "op");
     std::visit(
-        [&]<class T>(const BlockJacobi<T>& m) {
-          m.apply({static_cast<const T*>(r), size, where}, {static_cast<T*>(z), size, where}, operation);
+        [&]<class T>(const HeldPreconditioner<T>& held) {
+          held.map({static_cast<const T*>(r), size, where}, {static_cast<T*>(z), size, where},
+                   [&](VectorView<const T> in, VectorView<T> out) {
+                     if (held.two_level && operation == Op::none) return held.two_level->apply(in, out);
+                     held.alone().apply(in, out, operation);
+                   });
         },
         required(M, "M")->value);
   });
@@ -146,10 +185,12 @@ bj_status bj_block_jacobi_apply_columns(const bj_block_jacobi* M, bj_op op, cons
     required(alpha, "alpha");
     required(beta, "beta");
     std::visit(
-        [&]<class T>(const BlockJacobi<T>& m) {
+        [&]<class T>(const HeldPreconditioner<T>& held) {
+          if (held.numbering)
+            throw InvalidArgument("the blocks of M have a numbering of their own: use bj_block_jacobi_apply");
           const MultiVectorView<const T> R{static_cast<const T*>(r), rows, columns, ldr, layout, where};
           const MultiVectorView<T> Z{static_cast<T*>(z), rows, columns, ldz, layout, where};
-          m.apply(*static_cast<const T*>(alpha), R, *static_cast<const T*>(beta), Z, operation);
+          held.alone().apply(*static_cast<const T*>(alpha), R, *static_cast<const T*>(beta), Z, operation);
         },
         required(M, "M")->value);
   });
@@ -158,37 +199,46 @@ bj_status bj_block_jacobi_apply_columns(const bj_block_jacobi* M, bj_op op, cons
 bj_status bj_block_jacobi_rebuild(bj_block_jacobi* M, const void* values, std::int64_t nnz, bj_space space) {
   return guarded("bj_block_jacobi_rebuild", [&] {
     const MemorySpace where = capi::space_of(space);
-    std::visit([&]<class T>(BlockJacobi<T>& m) { m.rebuild(static_cast<const T*>(values), nnz, where); },
-               required(M, "M")->value);
+    std::visit(
+        [&]<class T>(HeldPreconditioner<T>& held) {
+          BlockJacobi<T>& m = held.alone();
+          held.with_values(static_cast<const T*>(values), nnz, where,
+                           [&](const T* own) { m.rebuild(own, nnz, where); });
+        },
+        required(M, "M")->value);
   });
 }
 
 bj_status bj_block_jacobi_info(const bj_block_jacobi* M, std::int32_t* info) {
   return guarded("bj_block_jacobi_info", [&] {
     required(info, "info");
-    std::visit([&](const auto& m) { std::ranges::copy(m.info(), info); }, required(M, "M")->value);
+    std::visit([&](const auto& held) { std::ranges::copy(held.blocks().info(), info); }, required(M, "M")->value);
   });
 }
 
 bj_status bj_block_jacobi_rcond(const bj_block_jacobi* M, void* rcond) {
   return guarded("bj_block_jacobi_rcond", [&] {
     required(rcond, "rcond");
-    std::visit([&]<class T>(const BlockJacobi<T>& m) { std::ranges::copy(m.rcond(), static_cast<real_t<T>*>(rcond)); },
-               required(M, "M")->value);
+    std::visit(
+        [&]<class T>(const HeldPreconditioner<T>& held) {
+          std::ranges::copy(held.blocks().rcond(), static_cast<real_t<T>*>(rcond));
+        },
+        required(M, "M")->value);
   });
 }
 
 bj_status bj_block_jacobi_info_view(const bj_block_jacobi* M, const std::int32_t** info) {
   return guarded("bj_block_jacobi_info_view", [&] {
     required(info, "info");
-    *info = std::visit([](const auto& m) { return m.info_view().data; }, required(M, "M")->value);
+    *info = std::visit([](const auto& held) { return held.blocks().info_view().data; }, required(M, "M")->value);
   });
 }
 
 bj_status bj_block_jacobi_rcond_view(const bj_block_jacobi* M, const void** rcond) {
   return guarded("bj_block_jacobi_rcond_view", [&] {
     required(rcond, "rcond");
-    *rcond = std::visit([](const auto& m) -> const void* { return m.rcond_view().data; }, required(M, "M")->value);
+    *rcond = std::visit([](const auto& held) -> const void* { return held.blocks().rcond_view().data; },
+                        required(M, "M")->value);
   });
 }
 
@@ -198,9 +248,11 @@ bj_status bj_block_jacobi_pivot_growth(bj_block_jacobi* M, const void* values, s
     required(growth, "growth");
     const MemorySpace where = capi::space_of(space);
     std::visit(
-        [&]<class T>(BlockJacobi<T>& m) {
-          std::ranges::copy(m.pivot_growth(static_cast<const T*>(values), nnz, where).to_host(),
-                            static_cast<real_t<T>*>(growth));
+        [&]<class T>(HeldPreconditioner<T>& held) {
+          BlockJacobi<T>& m = held.alone();
+          held.with_values(static_cast<const T*>(values), nnz, where, [&](const T* own) {
+            std::ranges::copy(m.pivot_growth(own, nnz, where).to_host(), static_cast<real_t<T>*>(growth));
+          });
         },
         required(M, "M")->value);
   });

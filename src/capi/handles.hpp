@@ -1,7 +1,9 @@
 #pragma once
 
 #include "capi/guarded.hpp"
+#include "capi/held.hpp"
 
+#include <optional>
 #include <variant>
 
 /// What the opaque types of blockjacobi.h hold.
@@ -12,33 +14,31 @@ struct bj_backend {
 
 struct bj_partition {
   blockjacobi::BlockPartition value;
+  /// To the numbering of the blocks, where that is not the user's.
+  std::optional<blockjacobi::Permutation> permutation = {};
 };
 
 struct bj_block_jacobi {
-  std::variant<blockjacobi::BlockJacobi<float>, blockjacobi::BlockJacobi<double>,
-               blockjacobi::BlockJacobi<std::complex<float>>, blockjacobi::BlockJacobi<std::complex<double>>>
-      value;
+  blockjacobi::capi::OfAnyScalar<blockjacobi::capi::HeldPreconditioner> value;
 };
 
 struct bj_operator {
-  std::variant<blockjacobi::LinearOperator<float>, blockjacobi::LinearOperator<double>,
-               blockjacobi::LinearOperator<std::complex<float>>, blockjacobi::LinearOperator<std::complex<double>>>
-      value;
-  /// The matrix of an operator in block rows.
-  std::variant<std::monostate, blockjacobi::BsrMatrix<float>, blockjacobi::BsrMatrix<double>,
-               blockjacobi::BsrMatrix<std::complex<float>>, blockjacobi::BsrMatrix<std::complex<double>>>
-      bsr = {};
+  blockjacobi::capi::OfAnyScalar<blockjacobi::capi::HeldOperator> value;
 };
 
 struct bj_workspace {
-  std::variant<blockjacobi::CgWorkspace<float>, blockjacobi::CgWorkspace<double>,
-               blockjacobi::CgWorkspace<std::complex<float>>, blockjacobi::CgWorkspace<std::complex<double>>,
-               blockjacobi::GmresWorkspace<float>, blockjacobi::GmresWorkspace<double>,
-               blockjacobi::GmresWorkspace<std::complex<float>>, blockjacobi::GmresWorkspace<std::complex<double>>>
-      value;
+  blockjacobi::capi::OfAnyScalar<blockjacobi::capi::HeldWorkspace> value;
 };
 
 namespace blockjacobi::capi {
+
+/// s, d, c or z of what a handle holds.
+template <template <class> class Held>
+char scalar_name(const OfAnyScalar<Held>& value) {
+  return std::visit([]<class T>(const Held<T>&) { return to_char(scalar_type<T>); }, value);
+}
+
+BlockJacobiOptions options_of(const bj_block_jacobi_options& wanted);
 
 template <class T>
 struct Tag {

@@ -1,4 +1,5 @@
 #include "capi/handles.hpp"
+#include "capi/numbered_columns.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,18 +7,12 @@
 
 using namespace blockjacobi;
 using capi::guarded;
+using capi::HeldOperator;
+using capi::HeldPreconditioner;
+using capi::HeldWorkspace;
 using capi::required;
 
 namespace {
-
-/// The caller's function as the library's.
-template <Scalar T>
-VectorFunction<T> wrapped(bj_product product, void* context) {
-  return [product, context](VectorView<const T> x, VectorView<T> y) {
-    const std::int32_t result = product(context, x.data, y.data);
-    if (result != 0) throw capi::CallbackFailed(fmt::format("the caller's product returned {}", result));
-  };
-}
 
 SolveOptions options_of(const bj_solve_options& o) {
   SolveOptions options;
@@ -50,13 +45,21 @@ bj_solve_report report_of(const SolveReport& r) {
   return report;
 }
 
+/// M for a solve with A, in the numbering that both have.
 template <Scalar T>
-Preconditioner<T> preconditioner_of(const bj_block_jacobi* M) {
+Preconditioner<T> preconditioner_of(const HeldOperator<T>& A, const bj_block_jacobi* M) {
   if (M == nullptr) return {};
-  if (const auto* m = std::get_if<BlockJacobi<T>>(&M->value)) return *m;
-  const char other = std::visit([]<class U>(const BlockJacobi<U>&) { return to_char(scalar_type<U>); }, M->value);
-  throw InvalidArgument(
-      fmt::format("the preconditioner has scalar {}, the operator {}", other, to_char(scalar_type<T>)));
+  const auto* held = std::get_if<HeldPreconditioner<T>>(&M->value);
+  if (held == nullptr)
+    throw InvalidArgument(fmt::format("the preconditioner has scalar {}, the operator {}", capi::scalar_name(M->value),
+                                      to_char(scalar_type<T>)));
+  const bool one_numbering = A.numbering && held->numbering
+                                 ? A.numbering->permutation() == held->numbering->permutation()
+                                 : !A.numbering && !held->numbering;
+  if (!one_numbering)
+    throw InvalidArgument(
+        "A and M have different numberings: make A by bj_operator_create_numbered with the partition of M");
+  return held->for_solvers();
 }
 
 bj_solve_options given_or_default(const bj_solve_options* options) {
@@ -87,9 +90,16 @@ void run(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x,
   const MemorySpace where = capi::space_of(space);
   const bj_solve_options given = checked(options);
   const SolveReport found = std::visit(
-      [&]<class T>(const LinearOperator<T>& a) {
-        return solve(a, preconditioner_of<T>(M), VectorView<const T>(static_cast<const T*>(b), size, where),
-                     VectorView<T>(static_cast<T*>(x), size, where), options_of(given));
+      [&]<class T>(const HeldOperator<T>& a) {
+        const Preconditioner<T> m = preconditioner_of(a, M);
+        const VectorView<const T> right{static_cast<const T*>(b), size, where};
+        const VectorView<T> left{static_cast<T*>(x), size, where};
+        if (!a.numbering) return solve(a.product, m, right, left, options_of(given));
+        SolveReport of_blocks;
+        a.numbering->solved(right, left, [&](VectorView<const T> c, VectorView<T> y) {
+          of_blocks = solve(a.product, m, c, y, options_of(given));
+        });
+        return of_blocks;
       },
       required(A, "A")->value);
   copy_history(found, given, 0);
@@ -115,9 +125,17 @@ void run_columns(const bj_operator* A, const bj_block_jacobi* M, const void* b, 
   required(reports, "reports");
   const bj_solve_options given = checked(options);
   const std::vector<SolveReport> found = std::visit(
-      [&]<class T>(const LinearOperator<T>& a) {
-        return solve(a, preconditioner_of<T>(M), shape.view(static_cast<const T*>(b), ldb),
-                     shape.view(static_cast<T*>(x), ldx), options_of(given));
+      [&]<class T>(const HeldOperator<T>& a) {
+        const Preconditioner<T> m = preconditioner_of(a, M);
+        const auto B = shape.view(static_cast<const T*>(b), ldb);
+        const auto X = shape.view(static_cast<T*>(x), ldx);
+        if (!a.numbering) return solve(a.product, m, B, X, options_of(given));
+        capi::require_columns("B", B, *a.numbering);
+        capi::require_columns("X", X, *a.numbering);
+        const capi::NumberedColumns<T> right(B, *a.numbering), left(X, *a.numbering);
+        const std::vector<SolveReport> of_blocks = solve(a.product, m, right.view(), left.view(), options_of(given));
+        left.copy_to(X);
+        return of_blocks;
       },
       required(A, "A")->value);
   for (std::size_t c = 0; c < found.size(); ++c) {
@@ -131,15 +149,11 @@ template <template <class> class Workspace>
 void make_workspace(const bj_operator* A, const bj_block_jacobi* M, const bj_solve_options* options,
                     bj_workspace** place) {
   std::visit(
-      [&]<class T>(const LinearOperator<T>& a) {
-        *place = new bj_workspace{Workspace<T>(a, preconditioner_of<T>(M), options_of(given_or_default(options)))};
+      [&]<class T>(const HeldOperator<T>& a) {
+        *place = new bj_workspace{HeldWorkspace<T>{
+            Workspace<T>(a.product, preconditioner_of(a, M), options_of(given_or_default(options))), a.numbering}};
       },
       required(A, "A")->value);
-}
-
-template <Scalar T>
-void refresh(BsrMatrix<T>& matrix, const void* values, std::int64_t nnz, MemorySpace space) {
-  matrix.refresh(static_cast<const T*>(values), nnz, space);
 }
 
 template <Scalar T>
@@ -157,69 +171,6 @@ static_assert(sizeof(bj_solve_status) == sizeof(SolveStatus) &&
               offsetof(bj_solve_status, true_residual) == offsetof(SolveStatus, true_residual));
 
 }  // namespace
-
-bj_status bj_operator_create_csr(const bj_backend* backend, const bj_csr* matrix, bj_operator** A) {
-  return guarded("bj_operator_create_csr", [&] {
-    required(A, "A");
-    const Backend& where = required(backend, "backend")->value;
-    *A = capi::with_csr(matrix, [&]<class T, class O>(const CsrView<T, O>& view) {
-      return new bj_operator{LinearOperator<T>(where, view)};
-    });
-  });
-}
-
-bj_status bj_operator_create_bsr(const bj_backend* backend, const bj_csr* matrix, std::int32_t block, bj_operator** A) {
-  return guarded("bj_operator_create_bsr", [&] {
-    required(A, "A");
-    const Backend& where = required(backend, "backend")->value;
-    *A = capi::with_csr(matrix, [&]<class T, class O>(const CsrView<T, O>& view) {
-      BsrMatrix<T> bsr(where, view, block);
-      return new bj_operator{LinearOperator<T>(bsr), std::move(bsr)};
-    });
-  });
-}
-
-bj_status bj_operator_refresh(bj_operator* A, const void* values, std::int64_t nnz, bj_space space) {
-  return guarded("bj_operator_refresh", [&] {
-    const MemorySpace where = capi::space_of(space);
-    std::visit(
-        [&]<class M>(M& matrix) {
-          if constexpr (std::is_same_v<M, std::monostate>)
-            throw InvalidArgument("A was not made by bj_operator_create_bsr");
-          else
-            refresh(matrix, values, nnz, where);
-        },
-        required(A, "A")->bsr);
-  });
-}
-
-bj_status bj_operator_create_function(const bj_backend* backend, std::int32_t rows, bj_scalar scalar,
-                                      bj_product product, void* context, bj_operator** A) {
-  return guarded("bj_operator_create_function", [&] {
-    required(A, "A");
-    if (product == nullptr) throw InvalidArgument("product is a null pointer");
-    const Backend& where = required(backend, "backend")->value;
-    *A = capi::with_scalar(scalar, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      return new bj_operator{LinearOperator<T>(where, rows, wrapped<T>(product, context))};
-    });
-  });
-}
-
-bj_status bj_operator_destroy(bj_operator* A) {
-  return guarded("bj_operator_destroy", [&] { delete A; });
-}
-
-bj_status bj_operator_apply(const bj_operator* A, const void* x, void* y, std::int32_t size, bj_space space) {
-  return guarded("bj_operator_apply", [&] {
-    const MemorySpace where = capi::space_of(space);
-    std::visit(
-        [&]<class T>(const LinearOperator<T>& a) {
-          a.apply({static_cast<const T*>(x), size, where}, {static_cast<T*>(y), size, where});
-        },
-        required(A, "A")->value);
-  });
-}
 
 bj_status bj_solve_options_init(bj_solve_options* options) {
   return guarded("bj_solve_options_init", [&] {
@@ -323,9 +274,16 @@ bj_status bj_enqueue(bj_workspace* workspace, const void* b, void* x, std::int32
   return guarded("bj_enqueue", [&] {
     const MemorySpace where = capi::space_of(space);
     std::visit(
-        [&]<template <class> class W, class T>(W<T>& w) {
-          enqueue<T>(w, {static_cast<const T*>(b), size, where}, {static_cast<T*>(x), size, where},
-                     reinterpret_cast<SolveStatus*>(status));
+        [&]<class T>(HeldWorkspace<T>& held) {
+          const VectorView<const T> right{static_cast<const T*>(b), size, where};
+          const VectorView<T> left{static_cast<T*>(x), size, where};
+          const auto run = [&](VectorView<const T> c, VectorView<T> y) {
+            std::visit([&](auto& w) { enqueue<T>(w, c, y, reinterpret_cast<SolveStatus*>(status)); }, held.solver);
+          };
+          if (!held.numbering) return run(right, left);
+          capi::require_space("b", right, held.numbering->backend());
+          capi::require_space("x", left, held.numbering->backend());
+          held.numbering->solved(right, left, run);
         },
         required(workspace, "workspace")->value);
   });

@@ -16,6 +16,7 @@ int main(void) {
   if (backend == NULL) return 1;
   texts(backend);
   partitions(backend);
+  numberings(backend);
   for (bj_scalar scalar = BJ_S; scalar <= BJ_Z; ++scalar) {
     solve(backend, scalar, 0);
     solve(backend, scalar, 1);
@@ -24,6 +25,7 @@ int main(void) {
   singular_blocks(backend);
   what_was_found(backend);
   options_of_block_jacobi(backend);
+  coarse_levels(backend);
   misuse_of_solvers(backend);
   bj_backend_destroy(backend);
   if (failures == 0) printf("c_api_test: passed\n");

@@ -94,7 +94,7 @@ void misuse_of_solvers(const bj_backend* backend) {
   OK(bj_operator_create_csr(backend, &matrix, &csr));
   CHECK(bj_workspace_create_cg(csr, NULL, NULL, NULL) == BJ_INVALID_ARGUMENT);
   FAILS(bj_operator_refresh(csr, entries, nnz, BJ_HOST), BJ_INVALID_ARGUMENT,
-        "bj_operator_refresh: A was not made by bj_operator_create_bsr");
+        "bj_operator_refresh: A was not made by bj_operator_create_bsr or bj_operator_create_numbered");
   CHECK(bj_operator_refresh(NULL, entries, nnz, BJ_HOST) == BJ_INVALID_ARGUMENT);
   CHECK(bj_operator_create_bsr(backend, &matrix, 33, &failing) == BJ_INVALID_ARGUMENT && failing == NULL);
   OK(bj_workspace_create_cg(csr, NULL, NULL, &workspace));
