@@ -1,8 +1,8 @@
 #pragma once
 
 /* The C interface, for C99 and whatever calls C: Fortran through iso_c_binding, Python through ctypes. It covers
- * backends, partitions, set-up, refresh, apply, coarse levels and the solvers; the headers *.hpp beside it say more
- * about each.
+ * backends, partitions, set-up, refresh, apply, coarse levels, the solvers and suggestions; the headers *.hpp beside it
+ * say more about each.
  *
  * Conventions
  *  - Every function but bj_version, bj_last_error and those that name a number returns a status. If it is not
@@ -105,6 +105,7 @@ typedef struct bj_partition bj_partition;
 typedef struct bj_block_jacobi bj_block_jacobi;
 typedef struct bj_operator bj_operator;
 typedef struct bj_workspace bj_workspace;
+typedef struct bj_suggestion bj_suggestion;
 
 /* A sparse matrix in compressed rows. Row i holds the entries row_offsets[i] - base .. row_offsets[i+1] - base - 1;
  * columns in any order, duplicates are summed. */
@@ -458,6 +459,45 @@ BJ_API bj_status bj_enqueue(bj_workspace* workspace, const void* b, void* x, int
                             bj_solve_status* status);
 /* "converged", "max_iterations" and so on; "unknown" for other numbers. */
 BJ_API const char* bj_stop_reason_name(bj_stop_reason reason);
+
+/* Suggestions: which blocks to take, and whether with a coarse level. */
+
+typedef int32_t bj_method;
+enum { BJ_METHOD_CG = 0, BJ_METHOD_GMRES = 1 };
+
+typedef struct bj_suggest_options {
+  double rtol;          /* of the solves to come, in (0, 1) */
+  double probe_share;   /* part of the predicted time to solution that probes may cost, in [0, 1] */
+  double bandwidth;     /* bytes per second of the cost model; 0 takes the constant of the backend */
+  double latency;       /* seconds per iteration; 0 as well */
+  bj_method method;     /* of the solves to come */
+  int32_t restart;      /* of GMRES */
+  bj_singular singular; /* of the probes */
+  int32_t unknowns;     /* of a node, in 1..512, dividing the rows; 1: not known */
+  int32_t renumber;     /* 1: also blocks with a numbering of their own; else 0 */
+  int32_t coarse;       /* 1: also a coarse level; else 0 */
+} bj_suggest_options;
+
+/* CG, rtol 1e-8, restart 30, BJ_SINGULAR_SCALAR_JACOBI, probe_share 0.1, one unknown, with renumber and coarse. */
+BJ_API bj_status bj_suggest_options_init(bj_suggest_options* options);
+/* Compares choices of blocks for solves with this matrix on this backend, by a cost model and by probes of the solver;
+ * suggest.hpp says how. The matrix has values, on the host or on the backend's device, and is not referenced
+ * afterwards; options may be null. Waits. */
+BJ_API bj_status bj_suggest(const bj_backend* backend, const bj_csr* matrix, const bj_suggest_options* options,
+                            bj_suggestion** suggestion);
+BJ_API bj_status bj_suggestion_destroy(bj_suggestion* suggestion);
+/* How many candidates there are, and the number of the one that is recommended; 0 is scalar Jacobi. */
+BJ_API bj_status bj_suggestion_size(const bj_suggestion* suggestion, int32_t* candidates, int32_t* recommended);
+/* A table, one line a candidate, and a sentence. */
+BJ_API bj_status bj_suggestion_text(const bj_suggestion* suggestion, char* buffer, size_t size, size_t* length);
+/* The same as one JSON object. */
+BJ_API bj_status bj_suggestion_json(const bj_suggestion* suggestion, char* buffer, size_t size, size_t* length);
+/* Makes what a candidate stands for, A by bj_operator_create_numbered and M by bj_block_jacobi_create_with or
+ * bj_two_level_create; null takes the defaults of `blocks`, but BJ_SINGULAR_SCALAR_JACOBI. The matrix is as these ask
+ * for: on the host where rows are renumbered. Waits. */
+BJ_API bj_status bj_suggestion_make(const bj_suggestion* suggestion, int32_t candidate, const bj_backend* backend,
+                                    const bj_csr* matrix, const bj_block_jacobi_options* blocks, bj_operator** A,
+                                    bj_block_jacobi** M);
 
 #ifdef __cplusplus
 }

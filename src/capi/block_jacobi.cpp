@@ -83,6 +83,14 @@ BlockJacobiOptions capi::options_of(const bj_block_jacobi_options& wanted) {
   return options;
 }
 
+std::unique_ptr<bj_block_jacobi> capi::make_block_jacobi(const Backend& backend, const bj_csr* matrix,
+                                                         const bj_partition& partition,
+                                                         const BlockJacobiOptions& options) {
+  return with_csr(matrix, [&](const auto& view) {
+    return std::unique_ptr<bj_block_jacobi>(new bj_block_jacobi{make(backend, view, partition, options)});
+  });
+}
+
 bj_status bj_block_jacobi_bytes(const bj_csr* pattern, const bj_partition* partition, std::size_t* bytes) {
   return guarded("bj_block_jacobi_bytes", [&] {
     required(bytes, "bytes");

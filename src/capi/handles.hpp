@@ -3,6 +3,7 @@
 #include "capi/guarded.hpp"
 #include "capi/held.hpp"
 
+#include <memory>
 #include <optional>
 #include <variant>
 
@@ -26,6 +27,11 @@ struct bj_operator {
   blockjacobi::capi::OfAnyScalar<blockjacobi::capi::HeldOperator> value;
 };
 
+struct bj_suggestion {
+  blockjacobi::Suggestion value;
+  std::int32_t unknowns;
+};
+
 struct bj_workspace {
   blockjacobi::capi::OfAnyScalar<blockjacobi::capi::HeldWorkspace> value;
 };
@@ -39,6 +45,15 @@ char scalar_name(const OfAnyScalar<Held>& value) {
 }
 
 BlockJacobiOptions options_of(const bj_block_jacobi_options& wanted);
+
+// What the functions of these names make.
+std::unique_ptr<bj_block_jacobi> make_block_jacobi(const Backend& backend, const bj_csr* matrix,
+                                                   const bj_partition& partition, const BlockJacobiOptions& options);
+std::unique_ptr<bj_block_jacobi> make_two_level(const Backend& backend, const bj_csr* matrix,
+                                                const bj_partition& partition, const BlockJacobiOptions& options,
+                                                const bj_two_level_options& coarse);
+std::unique_ptr<bj_operator> make_numbered_operator(const Backend& backend, const bj_csr* matrix,
+                                                    const bj_partition& partition);
 
 template <class T>
 struct Tag {

@@ -40,6 +40,13 @@ void refresh(HeldOperator<T>& A, const T* values, offset_t nnz, MemorySpace spac
 
 }  // namespace
 
+std::unique_ptr<bj_operator> capi::make_numbered_operator(const Backend& backend, const bj_csr* matrix,
+                                                          const bj_partition& partition) {
+  return with_csr(matrix, [&](const auto& view) {
+    return std::unique_ptr<bj_operator>(new bj_operator{numbered(backend, view, partition)});
+  });
+}
+
 bj_status bj_operator_create_csr(const bj_backend* backend, const bj_csr* matrix, bj_operator** A) {
   return guarded("bj_operator_create_csr", [&] {
     required(A, "A");
@@ -56,7 +63,7 @@ bj_status bj_operator_create_numbered(const bj_backend* backend, const bj_csr* m
     required(A, "A");
     const Backend& where = required(backend, "backend")->value;
     required(partition, "partition");
-    *A = capi::with_csr(matrix, [&](const auto& view) { return new bj_operator{numbered(where, view, *partition)}; });
+    *A = capi::make_numbered_operator(where, matrix, *partition).release();
   });
 }
 

@@ -88,6 +88,14 @@ TwoLevelReport report_of(const bj_block_jacobi* M) {
 
 }  // namespace
 
+std::unique_ptr<bj_block_jacobi> capi::make_two_level(const Backend& backend, const bj_csr* matrix,
+                                                      const bj_partition& partition, const BlockJacobiOptions& options,
+                                                      const bj_two_level_options& coarse) {
+  return with_csr(matrix, [&](const auto& view) {
+    return std::unique_ptr<bj_block_jacobi>(new bj_block_jacobi{make(backend, view, partition, options, coarse)});
+  });
+}
+
 bj_status bj_two_level_options_init(bj_two_level_options* options) {
   return guarded("bj_two_level_options_init", [&] {
     bj_two_level_options result{};
@@ -109,9 +117,8 @@ bj_status bj_two_level_create(const bj_backend* backend, const bj_csr* matrix, c
     bj_block_jacobi_options_init(&default_blocks);
     bj_two_level_options_init(&default_coarse);
     const BlockJacobiOptions options = capi::options_of(blocks != nullptr ? *blocks : default_blocks);
-    *M = capi::with_csr(matrix, [&](const auto& view) {
-      return new bj_block_jacobi{make(where, view, *partition, options, coarse != nullptr ? *coarse : default_coarse)};
-    });
+    *M = capi::make_two_level(where, matrix, *partition, options, coarse != nullptr ? *coarse : default_coarse)
+             .release();
   });
 }
 

@@ -32,6 +32,15 @@ static_assert(BJ_STOP_CONVERGED == static_cast<int>(StopReason::converged) &&
 /// Ends the test with the message of the call that failed.
 #define ASSERT_OK(call) ASSERT_EQ(call, BJ_SUCCESS) << bj_last_error()
 
+/// ||a - b|| / ||b||.
+template <Scalar T>
+double relative_difference(const std::vector<T>& a, const std::vector<T>& b) {
+  const auto vector = [](const std::vector<T>& v) {
+    return Eigen::Map<const Dense<T>>(v.data(), static_cast<Eigen::Index>(v.size()), 1);
+  };
+  return static_cast<double>((vector(a) - vector(b)).norm() / vector(b).norm());
+}
+
 /// The C interface against the C++ one, on arrays in the backend's memory and on the stream of the C++ backend.
 template <class Case>
 class CApiOnBackend : public BackendTest<Case> {
@@ -92,6 +101,19 @@ class CApiOnBackend : public BackendTest<Case> {
             0,
             static_cast<bj_scalar>(scalar_type<Value>),
             space_};
+  }
+
+  static bj_csr on_host(const CsrMatrix<Value>& m) {
+    return {m.rows(),
+            m.cols(),
+            m.nnz(),
+            m.row_offsets().data(),
+            m.columns().data(),
+            m.values().data(),
+            64,
+            0,
+            static_cast<bj_scalar>(scalar_type<Value>),
+            BJ_HOST};
   }
 
   std::optional<Backend> cpp_;
@@ -187,16 +209,7 @@ TYPED_TEST(CApiOnBackend, GivesTheBitsOfTheCppInterface) {
 TYPED_TEST(CApiOnBackend, HandlesMayGoInAnyOrder) {
   using T = typename TypeParam::Scalar;
   const CsrMatrix<T> matrix = this->system();
-  const bj_csr csr{matrix.rows(),
-                   matrix.cols(),
-                   matrix.nnz(),
-                   matrix.row_offsets().data(),
-                   matrix.columns().data(),
-                   matrix.values().data(),
-                   64,
-                   0,
-                   static_cast<bj_scalar>(scalar_type<T>),
-                   BJ_HOST};
+  const bj_csr csr = this->on_host(matrix);
   bj_backend* backend = nullptr;
   if (this->cpp_->kind() == BackendKind::host)
     ASSERT_OK(bj_backend_create_host(1, &backend));
@@ -219,6 +232,188 @@ TYPED_TEST(CApiOnBackend, HandlesMayGoInAnyOrder) {
   EXPECT_EQ(report.reason, BJ_STOP_CONVERGED);
   bj_block_jacobi_destroy(M);
   bj_operator_destroy(A);
+}
+
+/// Solves in a numbering of the blocks, from vectors on the host and in the backend's memory, with the bits of a system
+/// that was renumbered by hand.
+TYPED_TEST(CApiOnBackend, RenumbersAsTheCppInterface) {
+  using T = typename TypeParam::Scalar;
+  const Backend& backend = *this->cpp_;
+  const CsrMatrix<T> matrix = this->system();
+  const index_t n = matrix.rows();
+  const bj_csr csr = this->on_host(matrix);
+  std::vector<index_t> labels(static_cast<std::size_t>(n));
+  for (index_t i = 0; i < n; ++i) labels[static_cast<std::size_t>(i)] = i % 6;
+  const auto [permutation, blocks] = BlockPartition::from_labels(labels);
+  const PermutedMatrix<T> renumbered(matrix, permutation);
+  const SparseMatrix<T> expected_A(backend, renumbered.view());
+  const BlockJacobi<T> expected_M(backend, renumbered.view(), blocks);
+
+  bj_partition* partition = nullptr;
+  bj_block_jacobi* M = nullptr;
+  bj_operator* A = nullptr;
+  ASSERT_OK(bj_partition_create_labels(labels.data(), n, &partition));
+  ASSERT_OK(bj_block_jacobi_create(this->c_, &csr, partition, BJ_SINGULAR_FAIL, &M));
+  ASSERT_OK(bj_operator_create_numbered(this->c_, &csr, partition, &A));
+  bj_partition_destroy(partition);
+
+  Random random(33);
+  std::vector<T> b(static_cast<std::size_t>(n)), start(b.size());
+  for (T& value : b) value = random.scalar<T>();
+  for (T& value : start) value = random.scalar<T>();
+  const Array<T> c(backend, permutation.to_permuted(b));
+  Array<T> y(backend, permutation.to_permuted(start)), z(backend, b.size());
+  SolveOptions expected_options;
+  expected_options.rtol = sizeof(real_t<T>) == 4 ? 1e-5 : 1e-10;
+  const SolveReport expected = cg(expected_A, expected_M, c.view(), y.view(), expected_options);
+  const std::vector<T> expected_x = permutation.to_original(y.to_host());
+  expected_M.apply(c.view(), z.view());
+  const std::vector<T> expected_z = permutation.to_original(z.to_host());
+
+  bj_solve_options options;
+  ASSERT_OK(bj_solve_options_init(&options));
+  options.rtol = expected_options.rtol;
+  bj_solve_report solved;
+  std::vector<T> x = start;
+  ASSERT_OK(bj_cg(A, M, b.data(), x.data(), n, BJ_HOST, &options, &solved));
+  EXPECT_EQ(solved.reason, BJ_STOP_CONVERGED);
+  EXPECT_EQ(solved.iterations, expected.iterations);
+  EXPECT_EQ(x, expected_x);
+  const Array<T> there_b(backend, b);
+  Array<T> there_x(backend, start);
+  ASSERT_OK(bj_cg(A, M, there_b.data(), there_x.data(), n, this->space_, &options, &solved));
+  EXPECT_EQ(there_x.to_host(), expected_x);
+  ASSERT_OK(bj_block_jacobi_apply(M, BJ_NO_TRANSPOSE, there_b.data(), there_x.data(), n, this->space_));
+  EXPECT_EQ(there_x.to_host(), expected_z);
+
+  // An enqueued solve.
+  bj_workspace* workspace = nullptr;
+  options.max_iterations = 50;
+  ASSERT_OK(bj_workspace_create_cg(A, M, &options, &workspace));
+  const Array<SolveStatus> status(backend, 1);
+  there_x.copy_from_host(start.data());
+  ASSERT_OK(bj_enqueue(workspace, there_b.data(), there_x.data(), n, this->space_,
+                       reinterpret_cast<bj_solve_status*>(status.data())));
+  EXPECT_EQ(status.to_host().front().reason, StopReason::converged);
+  EXPECT_LT(relative_difference(there_x.to_host(), expected_x), 100 * options.rtol);
+  bj_workspace_destroy(workspace);
+
+  // Two columns, by columns and by rows.
+  std::vector<T> by_columns(b), by_rows(2 * b.size());
+  by_columns.insert(by_columns.end(), start.begin(), start.end());
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    by_rows[2 * i] = b[i];
+    by_rows[2 * i + 1] = start[i];
+  }
+  const Array<T> there_columns(backend, by_columns);
+  Array<T> x_columns(backend, by_columns.size());
+  x_columns.zero();
+  bj_solve_report reports[2];
+  ASSERT_OK(
+      bj_cg_columns(A, M, there_columns.data(), n, x_columns.data(), n, n, 2, 0, this->space_, &options, reports));
+  EXPECT_EQ(reports[0].reason, BJ_STOP_CONVERGED);
+  EXPECT_EQ(reports[1].reason, BJ_STOP_CONVERGED);
+  std::vector<T> x_rows(by_rows.size(), T(0));
+  ASSERT_OK(bj_cg_columns(A, M, by_rows.data(), 2, x_rows.data(), 2, n, 2, 1, BJ_HOST, &options, reports));
+  const std::vector<T> found = x_columns.to_host();
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    EXPECT_EQ(x_rows[2 * i], found[i]);
+    EXPECT_EQ(x_rows[2 * i + 1], found[b.size() + i]);
+  }
+  if (this->space_ == BJ_DEVICE) {
+    EXPECT_EQ(bj_cg_columns(A, M, there_columns.data(), 2, x_columns.data(), 2, n, 2, 1, BJ_DEVICE, &options, reports),
+              BJ_INVALID_ARGUMENT);
+    EXPECT_STREQ(bj_last_error(),
+                 "bj_cg_columns: B: columns of a renumbered system must be column-major where they lie on the device");
+  }
+
+  // New values from the backend's memory.
+  std::vector<T> twice(matrix.values().begin(), matrix.values().end());
+  for (T& value : twice) value *= T(2);
+  const Array<T> values(backend, twice);
+  ASSERT_OK(bj_block_jacobi_refresh(M, values.data(), matrix.nnz(), this->space_));
+  ASSERT_OK(bj_operator_refresh(A, values.data(), matrix.nnz(), this->space_));
+  x.assign(x.size(), T(0));
+  ASSERT_OK(bj_cg(A, M, b.data(), x.data(), n, BJ_HOST, &options, &solved));
+  for (T& value : x) value *= T(2);
+  EXPECT_LT(relative_difference(x, expected_x), 100 * options.rtol);
+
+  bj_operator_destroy(A);
+  bj_block_jacobi_destroy(M);
+}
+
+TYPED_TEST(CApiOnBackend, CoarseLevelGivesTheBitsOfTheCppInterface) {
+  using T = typename TypeParam::Scalar;
+  const Backend& backend = *this->cpp_;
+  const CsrMatrix<T> matrix = this->system();
+  const index_t n = matrix.rows();
+  const Array<offset_t> offsets(backend, {matrix.row_offsets().begin(), matrix.row_offsets().end()});
+  const Array<index_t> columns(backend, {matrix.columns().begin(), matrix.columns().end()});
+  const Array<T> values(backend, {matrix.values().begin(), matrix.values().end()});
+  const bj_csr csr = this->describe(matrix, offsets, columns, values);
+  const std::vector<index_t> ends{0, 3, 8, 25, 28, n};
+  bj_partition* partition = nullptr;
+  bj_operator* A = nullptr;
+  ASSERT_OK(bj_partition_create_offsets(ends.data(), 5, &partition));
+  ASSERT_OK(bj_operator_create_csr(this->c_, &csr, &A));
+  const SparseMatrix<T> expected_A(backend, matrix);
+  Random random(34);
+  NearKernel<T> vectors{n, 2, std::vector<T>(2 * static_cast<std::size_t>(n))};
+  for (T& value : vectors.values) value = random.scalar<T>();
+  std::vector<T> host(static_cast<std::size_t>(n));
+  for (T& value : host) value = random.scalar<T>();
+  const Array<T> b(backend, host);
+  Array<T> z(backend, host.size()), expected_z(backend, host.size());
+
+  for (const bool of_vectors : {false, true}) {
+    bj_two_level_options coarse;
+    ASSERT_OK(bj_two_level_options_init(&coarse));
+    TwoLevelOptions expected_coarse;
+    if (of_vectors) {
+      coarse.vectors = vectors.values.data();
+      coarse.vector_count = 2;
+      coarse.ld = n;
+    } else {
+      coarse.mode = BJ_COARSE_ADDITIVE;
+      coarse.relaxed = expected_coarse.relaxed = 1;
+      expected_coarse.mode = CoarseMode::additive;
+    }
+    BlockJacobi<T> blocks(expected_A, BlockPartition::from_offsets(ends));
+    TwoLevel<T> expected = of_vectors ? TwoLevel<T>(expected_A, std::move(blocks), vectors.view(), expected_coarse)
+                                      : TwoLevel<T>(expected_A, std::move(blocks), expected_coarse);
+    bj_block_jacobi* M = nullptr;
+    ASSERT_OK(bj_two_level_create(this->c_, &csr, partition, nullptr, &coarse, &M));
+    bj_two_level_report found;
+    ASSERT_OK(bj_two_level_get_report(M, &found));
+    EXPECT_EQ(found.size, expected.report().size);
+    EXPECT_EQ(found.rcond, expected.report().rcond);
+    EXPECT_EQ(found.bytes, static_cast<std::int64_t>(expected.report().bytes));
+    ASSERT_OK(bj_block_jacobi_refresh(M, values.data(), matrix.nnz(), this->space_));
+    expected.refresh();
+    ASSERT_OK(bj_block_jacobi_apply(M, BJ_NO_TRANSPOSE, b.data(), z.data(), n, this->space_));
+    expected.apply(b.view(), expected_z.view());
+    EXPECT_EQ(z.to_host(), expected_z.to_host());
+    ASSERT_OK(bj_two_level_correct(M, b.data(), z.data(), n, this->space_));
+    expected.correct(b.view(), expected_z.view());
+    EXPECT_EQ(z.to_host(), expected_z.to_host());
+
+    bj_solve_options options;
+    ASSERT_OK(bj_solve_options_init(&options));
+    options.rtol = sizeof(real_t<T>) == 4 ? 1e-5 : 1e-10;
+    SolveOptions expected_options;
+    expected_options.rtol = options.rtol;
+    bj_solve_report solved;
+    z.zero();
+    expected_z.zero();
+    ASSERT_OK(bj_cg(A, M, b.data(), z.data(), n, this->space_, &options, &solved));
+    const SolveReport by_cg = cg(expected_A, expected, b.view(), expected_z.view(), expected_options);
+    EXPECT_EQ(solved.reason, BJ_STOP_CONVERGED);
+    EXPECT_EQ(solved.iterations, by_cg.iterations);
+    EXPECT_EQ(z.to_host(), expected_z.to_host());
+    bj_block_jacobi_destroy(M);
+  }
+  bj_operator_destroy(A);
+  bj_partition_destroy(partition);
 }
 
 #undef ASSERT_OK
