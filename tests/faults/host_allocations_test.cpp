@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -284,6 +285,25 @@ TEST_P(HostFaults, Batched) {
   });
 }
 
+/// With a numbering of the blocks; the status of the call that failed.
+bj_status solve_numbered_in_c(const bj_backend* backend, const bj_csr& matrix, const std::vector<double>& b,
+                              std::vector<double>& x) {
+  std::array<index_t, 400> labels;
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<index_t>(i % 50);
+  bj_partition* partition = nullptr;
+  bj_block_jacobi* M = nullptr;
+  bj_operator* A = nullptr;
+  bj_solve_report report;
+  bj_status status = bj_partition_create_labels(labels.data(), 400, &partition);
+  if (status == BJ_SUCCESS) status = bj_block_jacobi_create(backend, &matrix, partition, BJ_SINGULAR_SCALAR_JACOBI, &M);
+  if (status == BJ_SUCCESS) status = bj_operator_create_numbered(backend, &matrix, partition, &A);
+  if (status == BJ_SUCCESS) status = bj_gmres(A, M, b.data(), x.data(), 400, BJ_HOST, nullptr, &report);
+  bj_operator_destroy(A);
+  bj_block_jacobi_destroy(M);
+  bj_partition_destroy(partition);
+  return status;
+}
+
 /// From the set-up to the end of a solve; the status of the call that failed.
 bj_status solve_in_c(int threads, const System& system, const std::vector<double>& b) {
   bj_backend* backend = nullptr;
@@ -312,6 +332,7 @@ bj_status solve_in_c(int threads, const System& system, const std::vector<double
   if (status == BJ_SUCCESS) status = bj_operator_create_csr(backend, &matrix, &A);
   if (status == BJ_SUCCESS) status = bj_gmres(A, M, b.data(), x.data(), 400, BJ_HOST, nullptr, &report);
   if (status == BJ_SUCCESS) status = bj_workspace_create_cg(A, M, nullptr, &workspace);
+  if (status == BJ_SUCCESS) status = solve_numbered_in_c(backend, matrix, b, x);
   if (status == BJ_SUCCESS) status = bj_block_jacobi_json(M, text.data(), text.size(), &length);
   bj_workspace_destroy(workspace);
   bj_operator_destroy(A);

@@ -62,7 +62,9 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   void step() {
-    switch (input_.index(0, 9)) {
+    switch (input_.index(0, 11)) {
+      case 10: return create_two_level();
+      case 11: return suggest();
       case 0: return create_partition();
       case 1: return create_block_jacobi();
       case 2: return create_operator();
@@ -131,7 +133,14 @@ class Session {
     check(bj_partition_destroy(std::exchange(partition_, nullptr)));
     const auto offsets = input_.indices(longest, -1, longest);
     const auto blocks = static_cast<index_t>(offsets.size()) - 1;
-    switch (input_.index(0, 2)) {
+    bj_partition* nodes = nullptr;
+    switch (input_.index(0, 4)) {
+      case 3: check(bj_partition_create_labels(maybe(offsets.data()), blocks + 1, maybe(&partition_))); break;
+      case 4:
+        check(bj_partition_create_uniform(csr_.rows, input_.index(1, 3), &nodes));
+        check(bj_partition_create_clusters(matrix(), maybe(nodes), input_.wild(-1, 513), maybe(&partition_)));
+        check(bj_partition_destroy(nodes));
+        break;
       case 0:
         check(bj_partition_create_uniform(input_.wild(-1, longest), input_.wild(-1, 513), maybe(&partition_)));
         break;
@@ -146,6 +155,8 @@ class Session {
     check(bj_partition_size(partition_, &rows, &count));
     std::vector<index_t> copy(static_cast<std::size_t>(count) + 1);
     check(bj_partition_offsets(maybe(partition_), maybe(copy.data())));
+    copy.resize(static_cast<std::size_t>(rows) + 1);
+    check(bj_partition_order(maybe(partition_), maybe(copy.data())));
   }
 
   void create_block_jacobi() {
@@ -160,11 +171,52 @@ class Session {
       options.singular = policy();
       options.storage = input_.index(0, 7) == 7 ? input_.wild(-1, 6) : input_.index(0, 5);
       options.l1 = input_.index(0, 7) == 7 ? input_.wild(-1, 2) : input_.index(0, 1);
-      options.resident = input_.wild(-1, 2);
       check(bj_block_jacobi_create_with(maybe(backend_), matrix(), maybe(partition_), maybe(&options), maybe(&M_)));
     }
     std::size_t bytes = 0;
     check(bj_block_jacobi_bytes(matrix(), maybe(partition_), maybe(&bytes)));
+  }
+
+  void create_two_level() {
+    check(bj_workspace_destroy(std::exchange(workspace_, nullptr)));
+    check(bj_block_jacobi_destroy(std::exchange(M_, nullptr)));
+    bj_block_jacobi_options blocks;
+    bj_two_level_options coarse;
+    check(bj_block_jacobi_options_init(&blocks));
+    check(bj_two_level_options_init(&coarse));
+    blocks.singular = policy();
+    coarse.mode = input_.index(0, 7) == 7 ? input_.wild(-1, 4) : input_.index(0, 3);
+    coarse.size = input_.wild(-1, longest);
+    coarse.relaxed = input_.index(0, 3) == 3 ? input_.wild(-1, 513) : 0;
+    coarse.unknowns = input_.index(0, 3) == 3 ? input_.wild(-1, longest) : 1;
+    if (input_.flag()) {
+      coarse.vectors = b_.data();
+      coarse.vector_count = input_.index(-1, longest);
+      coarse.ld = input_.index(-1, longest);
+    }
+    check(
+        bj_two_level_create(maybe(backend_), matrix(), maybe(partition_), maybe(&blocks), maybe(&coarse), maybe(&M_)));
+    bj_two_level_report report;
+    check(bj_two_level_get_report(maybe(M_), maybe(&report)));
+    check(bj_two_level_correct(maybe(M_), maybe(b_.data()), maybe(x_.data()), length(), space()));
+  }
+
+  void suggest() {
+    bj_suggest_options options;
+    bj_suggestion* suggestion = nullptr;
+    check(bj_suggest_options_init(&options));
+    options.method = input_.wild(-1, 2);
+    options.rtol = input_.real();
+    options.probe_share = input_.real();
+    options.restart = input_.wild(-1, 30);
+    options.unknowns = input_.index(0, 3) == 3 ? input_.wild(-1, longest) : 1;
+    check(bj_suggest(maybe(backend_), matrix(), maybe(&options), maybe(&suggestion)));
+    check(bj_workspace_destroy(std::exchange(workspace_, nullptr)));
+    check(bj_block_jacobi_destroy(std::exchange(M_, nullptr)));
+    check(bj_operator_destroy(std::exchange(A_, nullptr)));
+    check(
+        bj_suggestion_make(suggestion, input_.wild(-1, 6), maybe(backend_), matrix(), nullptr, maybe(&A_), maybe(&M_)));
+    check(bj_suggestion_destroy(suggestion));
   }
 
   void create_operator() {
@@ -176,7 +228,8 @@ class Session {
       return session->fails_ ? 1 : 0;
     };
     fails_ = input_.index(0, 7) == 7;
-    switch (input_.index(0, 2)) {
+    switch (input_.index(0, 3)) {
+      case 3: check(bj_operator_create_numbered(maybe(backend_), matrix(), maybe(partition_), maybe(&A_))); break;
       case 0: check(bj_operator_create_csr(maybe(backend_), matrix(), maybe(&A_))); break;
       case 1: check(bj_operator_create_bsr(maybe(backend_), matrix(), input_.wild(-1, 8), maybe(&A_))); break;
       default:
@@ -278,7 +331,8 @@ class Session {
     const auto size = static_cast<std::size_t>(input_.index(0, 299));
     char* const text = size == 0 ? nullptr : maybe(buffer.data());
     std::size_t needed = 0;
-    switch (input_.index(0, 4)) {
+    switch (input_.index(0, 5)) {
+      case 5: check(bj_two_level_text(maybe(M_), text, size, maybe(&needed))); break;
       case 0: check(bj_backend_text(maybe(backend_), text, size, maybe(&needed))); break;
       case 1: check(bj_block_jacobi_json(maybe(M_), text, size, maybe(&needed))); break;
       case 2: check(bj_block_jacobi_text(maybe(M_), text, size, maybe(&needed))); break;
