@@ -165,12 +165,10 @@ BJ_API bj_status bj_partition_create_offsets(const int32_t* offsets, int32_t blo
  * on the backend's device. */
 BJ_API bj_status bj_partition_create_detect(const bj_backend* backend, const bj_csr* matrix, int32_t max_size,
                                             bj_partition** partition);
-/* Rows with equal labels make one block, any numbers serve; blocks follow each other as their first rows do. `rows`
- * labels on the host. */
+/* Rows with equal labels make one block, any numbers serve; blocks follow each other as their first rows do. */
 BJ_API bj_status bj_partition_create_labels(const int32_t* labels, int32_t rows, bj_partition** partition);
-/* Blocks of strongly coupled rows, found by repeated matching from pattern and values; at most max_size rows. Rows of a
- * node, a block of `nodes`, stay together; with null nodes are found from the pattern. The matrix lies on the host;
- * `nodes` has no numbering of its own and blocks of at most max_size rows. */
+/* Blocks of at most max_size strongly coupled rows, found by repeated matching from pattern and values. The rows of a
+ * node stay together: of a block of `nodes`, which are neighbours, or if null of one that the pattern shows. */
 BJ_API bj_status bj_partition_create_clusters(const bj_csr* matrix, const bj_partition* nodes, int32_t max_size,
                                               bj_partition** partition);
 BJ_API bj_status bj_partition_destroy(bj_partition* partition);
@@ -208,8 +206,7 @@ BJ_API bj_status bj_block_jacobi_create_with(const bj_backend* backend, const bj
                                              const bj_partition* partition, const bj_block_jacobi_options* options,
                                              bj_block_jacobi** M);
 BJ_API bj_status bj_block_jacobi_destroy(bj_block_jacobi* M);
-/* Inverts the blocks for new values of the same pattern, in the order of the matrix given to create; the coarse level
- * follows. */
+/* Inverts blocks, and E, for new values of the same pattern, in the order of the matrix given to create. */
 BJ_API bj_status bj_block_jacobi_refresh(bj_block_jacobi* M, const void* values, int64_t nnz, bj_space space);
 /* The same for the values of `matrix`, which lies in the backend's space, after a comparison of its pattern with that
  * of create: BJ_INVALID_ARGUMENT if they differ, and for M with a numbering or a coarse level. Waits. */
@@ -243,7 +240,7 @@ BJ_API bj_status bj_block_jacobi_pivot_growth(bj_block_jacobi* M, const void* va
 
 /* What set-up found. */
 typedef struct bj_block_jacobi_report {
-  int64_t bytes; /* held in the backend's memory */
+  int64_t bytes; /* held in the backend's memory, without a numbering and a coarse level */
   int32_t rows;
   int32_t blocks;
   bj_scalar scalar;
@@ -283,12 +280,10 @@ BJ_API bj_status bj_block_jacobi_text_with(bj_block_jacobi* M, const bj_csr* mat
 
 typedef struct bj_two_level_options {
   bj_coarse_mode mode;
-  int32_t size;         /* columns of Z at most, in 0..4096; 0 takes the square root of the number of entries, at most
-                           512 on the host and 2048 on CUDA */
+  int32_t size;         /* columns of Z at most, in 0..4096; 0: sqrt(nnz), at most 512 on the host, 2048 on CUDA */
   int32_t relaxed;      /* relaxed vectors an aggregate, in 0..512; 0: ones, or `vectors` */
   int32_t unknowns;     /* of a node, in 1..512, dividing the rows: ones for each; rows k unknowns + c are unknown c */
-  const void* vectors;  /* of Z, on the host, of the matrix's scalar, finite: column j from its element j ld on; null
-                           for none */
+  const void* vectors;  /* of Z, on the host, finite: column j from its element j ld on; null for none */
   int64_t ld;           /* of vectors, at least the rows */
   int32_t vector_count; /* columns of vectors, in 1..512 */
   int32_t reserved;
