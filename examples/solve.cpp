@@ -17,6 +17,7 @@
 #include "solve/plot.hpp"
 #include "solve/report.hpp"
 #include "solve/report_files.hpp"
+#include "solve/suggested.hpp"
 #include "solve/system.hpp"
 #include "solve/usage_error.hpp"
 
@@ -74,8 +75,9 @@ void run(const Options& options, Outcome& outcome) {
     return;
   }
   const auto blocked = find_blocks(options, outcome.solver, system, outcome.attempt.blocks);
-  print_partition(outcome.attempt.blocks);
-  const auto x = set_up_and_solve(options, outcome.solver, system, blocked, {}, outcome.attempt);
+  print_partition(outcome.attempt.blocks, options);
+  const auto x = set_up_and_solve(with_suggested_coarse(options, outcome.attempt.blocks), outcome.solver, system,
+                                  blocked, {}, outcome.attempt);
   print_end(outcome.attempt);
   if (options.solution_file.empty()) return;
   if (x)

@@ -19,7 +19,7 @@ BLOCKS = {
     "8": ["--blocks", "detect", "--block-size", "8"],
     "16": ["--blocks", "detect", "--block-size", "16"],
     "32": ["--blocks", "detect", "--block-size", "32"],
-    "suggest": ["--blocks", "suggest"],
+    "suggest": ["--blocks", "suggest", "--coarse", "none"],
 }
 MAX_ITERATIONS = 20000
 

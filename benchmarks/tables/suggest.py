@@ -93,7 +93,7 @@ class Programs:
         return read_systems(self.options)
 
     def report(self, system, name):
-        return run_program(system, BLOCKS[name] if name in BLOCKS else ["suggest"], self.options)
+        return run_program(system, BLOCKS[name] if name in BLOCKS else ["suggest", "--coarse", "none"], self.options)
 
 
 class Records:

@@ -8,6 +8,8 @@ namespace solve {
 
 std::string how(const Options& options) {
   switch (options.blocks) {
+    case Blocks::automatic:
+    case Blocks::suggest: return "suggest";
     case Blocks::detect: return fmt::format("detect, at most {} rows", options.block_size);
     case Blocks::nodes:
       if (!options.unknowns) return fmt::format("supervariables, at most {} rows", options.block_size);
@@ -16,8 +18,6 @@ std::string how(const Options& options) {
     case Blocks::clusters: return fmt::format("clusters, at most {} rows", options.block_size);
     case Blocks::metis: return fmt::format("metis, at most {} rows", options.block_size);
     case Blocks::uniform: return fmt::format("uniform, {} rows", options.block_size);
-    case Blocks::suggest: return "suggest";
-    case Blocks::automatic: return "auto";
     case Blocks::labels: return fmt::format("labels from {}", options.block_file.string());
     case Blocks::file: break;
   }
@@ -44,17 +44,6 @@ blockjacobi::DetectOptions detect_options(const Options& options) {
                    : options.blocks == Blocks::nodes ? Merge::none
                                                      : Merge::greedy,
           .coupling = options.coupling};
-}
-
-blockjacobi::SuggestOptions suggest_options(const Options& options, Solver solver) {
-  blockjacobi::SuggestOptions suggest;
-  const bool symmetric = solver == Solver::cg || solver == Solver::fcg;
-  suggest.method = symmetric ? blockjacobi::Method::cg : blockjacobi::Method::gmres;
-  suggest.rtol = options.rtol;
-  suggest.restart = options.restart;
-  if (options.singular != blockjacobi::SingularPolicy::fail) suggest.singular = options.singular;
-  suggest.coarse = false;  // --coarse says whether there is one
-  return suggest;
 }
 
 BlocksInfo describe(const blockjacobi::PermutedPartition& found, const Options& options) {

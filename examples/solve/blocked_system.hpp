@@ -3,6 +3,7 @@
 #include "block_file.hpp"
 #include "outcome.hpp"
 #include "stopwatch.hpp"
+#include "suggested.hpp"
 #include "system.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
@@ -34,7 +35,6 @@ inline bool renumbers(Blocks blocks) {
 bool keeps_nodes(const blockjacobi::Permutation& permutation, index_t unknowns);
 
 blockjacobi::DetectOptions detect_options(const Options& options);
-blockjacobi::SuggestOptions suggest_options(const Options& options, Solver solver);
 BlocksInfo describe(const blockjacobi::PermutedPartition& found, const Options& options);
 
 /// Blocks of rows as they are numbered, of a matrix on the backend.
@@ -69,11 +69,12 @@ BlockedSystem<T> renumber(const System<T>& system, blockjacobi::PermutedPartitio
   return {std::move(A), std::move(found)};
 }
 
-/// Blocks as the options say, and what there is to say of them.
+/// Blocks as the options say, and what there is to say of them; those of detect where suggest() recommends none.
 template <Scalar T>
 BlockedSystem<T> find_blocks(const Options& options, Solver solver, System<T>& system, BlocksInfo& info) {
   std::optional<BlockedSystem<T>> blocked;
   std::optional<blockjacobi::Suggestion> suggestion;
+  Options choice = options;
   if (!renumbers(options.blocks)) system.on_backend();
   const double ms = milliseconds(system.backend(), [&] {
     if (renumbers(options.blocks)) {
@@ -81,22 +82,22 @@ BlockedSystem<T> find_blocks(const Options& options, Solver solver, System<T>& s
       return;
     }
     const auto& A = system.on_backend();
-    blockjacobi::PermutedPartition found{blockjacobi::Permutation::identity(A.rows()), {}};
-    if (options.blocks == Blocks::suggest) {
-      suggestion = blockjacobi::suggest(A, suggest_options(options, solver));
+    if (suggests(options.blocks)) suggestion = blockjacobi::suggest(A, suggest_options(options, solver));
+    if (suggestion && !is_recommendation(*suggestion)) choice.blocks = Blocks::detect;
+    blockjacobi::PermutedPartition found;
+    if (suggests(choice.blocks))
       found = {suggestion->best().permutation, suggestion->best().blocks};
-    } else {
-      found.blocks = contiguous_blocks(options, A);
-    }
+    else
+      found = {blockjacobi::Permutation::identity(A.rows()), contiguous_blocks(choice, A)};
     if (found.permutation.is_identity())
       blocked = BlockedSystem<T>{A, std::move(found)};
     else
       blocked = renumber(system, std::move(found));
   });
-  info = describe(blocked->found, options);
+  info = describe(blocked->found, choice);
   info.milliseconds = ms;
   info.suggestion = std::move(suggestion);
-  if (info.suggestion) info.how = "suggested, " + info.suggestion->best().name;
+  if (suggests(choice.blocks)) info.how = "suggested, " + info.suggestion->best().name;
   return std::move(*blocked);
 }
 

@@ -31,6 +31,11 @@ std::string block_words(const Options& options) {
   }
 }
 
+std::string coarse_word(const Options& options) {
+  if (options.coarse == Coarse::relaxed) return fmt::format("relaxed:{}", options.relaxed);
+  return options.coarse == Coarse::ones ? "ones" : shell_word("vectors:" + options.coarse_file.string());
+}
+
 std::string ending(const Candidate& candidate) {
   if (!candidate.same_as.empty()) return "the same blocks as " + candidate.same_as;
   if (!candidate.failure.empty()) return "failed: " + candidate.failure;
@@ -44,7 +49,7 @@ std::string row(const Candidate& candidate) {
     return has_ended ? fmt::format(fmt::runtime(format), value) : std::string("-");
   };
   const ColumnSolve* worst = attempt.worst_column();
-  return fmt::format("{:<22} {:>10} {:>10} {:>10} {:>10} {:>10}   {}\n", candidate.name,
+  return fmt::format("{:<24} {:>10} {:>10} {:>10} {:>10} {:>10}   {}\n", candidate.name,
                      number(attempt.whole_setup_ms(), "{:.1f}"), worst ? fmt::to_string(worst->report.iterations) : "-",
                      number(attempt.solve_ms(), "{:.1f}"), number(candidate.whole_ms(), "{:.1f}"),
                      number(static_cast<double>(attempt.bytes()) * 1e-6, "{:.2f}"), ending(candidate));
@@ -58,6 +63,7 @@ std::vector<std::vector<Candidate>> candidates_of(const Options& options) {
     Blocks blocks;
     index_t block_size;
   };
+  const bool names_none = options.coarse == Coarse::automatic || options.coarse == Coarse::none;
   std::vector<std::vector<Candidate>> groups;
   for (const Choice& choice : {Choice{"scalar", Blocks::uniform, 1}, Choice{"nodes", Blocks::nodes, 32},
                                Choice{"detect 32", Blocks::detect, 32}, Choice{"clusters 32", Blocks::clusters, 32},
@@ -66,10 +72,16 @@ std::vector<std::vector<Candidate>> candidates_of(const Options& options) {
     alone.options.blocks = choice.blocks;
     alone.options.block_size = choice.block_size;
     alone.options.coarse = Coarse::none;
-    Candidate both = alone;
-    both.options.coarse = options.coarse == Coarse::none ? Coarse::ones : options.coarse;
-    both.name += both.options.coarse == Coarse::ones ? ", ones" : ", vectors";
-    groups.push_back({std::move(alone), std::move(both)});
+    std::vector<Coarse> levels{names_none ? Coarse::ones : options.coarse};
+    if (names_none && choice.blocks == Blocks::clusters) levels.push_back(Coarse::relaxed);
+    std::vector<Candidate> group{alone};
+    for (const Coarse level : levels) {
+      Candidate both = alone;
+      both.options.coarse = level;
+      both.name += ", " + (level == Coarse::vectors ? "vectors" : coarse_name(both.options));
+      group.push_back(std::move(both));
+    }
+    groups.push_back(std::move(group));
   }
   return groups;
 }
@@ -80,8 +92,7 @@ std::string command_line(const Candidate& candidate) {
   for (const std::string& word : options.lasting_words) line += ' ' + shell_word(word);
   line += " --blocks " + block_words(options);
   if (options.coarse == Coarse::none) return line;
-  line += options.coarse == Coarse::ones ? " --coarse ones"
-                                         : " --coarse " + shell_word("vectors:" + options.coarse_file.string());
+  line += " --coarse " + coarse_word(options);
   return options.coarse_size == 0 ? line : line + fmt::format(" --coarse-size {}", options.coarse_size);
 }
 
@@ -100,7 +111,7 @@ void print_candidate(const Candidate& candidate) {
 }
 
 void print_comparison(const Outcome& outcome, const Options& options) {
-  std::string table = fmt::format("{:<22} {:>10} {:>10} {:>10} {:>10} {:>10}   {}\n", "", "set-up ms", "iterations",
+  std::string table = fmt::format("{:<24} {:>10} {:>10} {:>10} {:>10} {:>10}   {}\n", "", "set-up ms", "iterations",
                                   "solve ms", "whole ms", "memory MB", "outcome");
   for (const Candidate& candidate : outcome.candidates) table += row(candidate);
   print_labelled("compare", table);

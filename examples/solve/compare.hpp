@@ -17,7 +17,8 @@
 namespace solve {
 
 /// What --compare tries: scalar, nodes, detect 32, clusters 32 and 256, one group a choice of blocks, in which the
-/// first has no coarse level and the second the one that the options name, or else vectors of ones.
+/// first has no coarse level and the second the one that the options name, or else vectors of ones; then clusters have
+/// a third with relaxed ones, which cost too much to try them on blocks of rows that are coupled less.
 std::vector<std::vector<Candidate>> candidates_of(const Options& options);
 
 /// The words by which the candidate alone is solved.
@@ -51,20 +52,24 @@ void survive(std::span<Candidate> candidates, Work&& work) {
 template <Scalar T>
 void compare(const Options& options, System<T>& system, Outcome& outcome) {
   bool rehearse = true;
-  std::vector<std::pair<std::size_t, blockjacobi::BlockPartition>> tried;  // first candidate, its contiguous blocks
+  struct Tried {
+    std::size_t first, candidates;  // of a group
+    blockjacobi::BlockPartition contiguous;
+  };
+  std::vector<Tried> tried;
   for (auto& group : candidates_of(options)) {
     survive(group, [&] {
       BlocksInfo info;
       if (rehearse) static_cast<void>(find_blocks(group.front().options, outcome.solver, system, info));
       const auto blocked = find_blocks(group.front().options, outcome.solver, system, info);
       const auto same = std::find_if(tried.begin(), tried.end(), [&](const auto& other) {
-        return !info.renumbered && other.second == blocked.found.blocks;
+        return !info.renumbered && other.candidates == group.size() && other.contiguous == blocked.found.blocks;
       });
       if (same != tried.end()) {
         for (std::size_t k = 0; k < group.size(); ++k) group[k].same_as = outcome.candidates[same->first + k].name;
         return;
       }
-      if (!info.renumbered) tried.emplace_back(outcome.candidates.size(), blocked.found.blocks);
+      if (!info.renumbered) tried.push_back({outcome.candidates.size(), group.size(), blocked.found.blocks});
       for (Candidate& candidate : group) {
         survive({&candidate, 1}, [&] {
           const Narration narration{false, candidate.name};

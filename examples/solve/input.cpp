@@ -43,13 +43,15 @@ void choose_solver(const Options& options, Outcome& outcome) {
   }
 }
 
-/// A node of one unknown is none.
+/// A node of one unknown is none. A coarse level that is asked for without a word of blocks stands on those of detect.
 void choose_blocks(Options& options, const blockjacobi::MatrixMarketHeader& header) {
   if (!options.unknowns && header.block_size.value_or(1) > 1) {
     options.unknowns = header.block_size;
     options.unknowns_from_file = true;
   }
-  if (options.blocks == Blocks::automatic) options.blocks = options.unknowns ? Blocks::nodes : Blocks::detect;
+  if (options.blocks == Blocks::automatic && options.unknowns) options.blocks = Blocks::nodes;
+  if (options.blocks == Blocks::automatic && options.coarse != Coarse::automatic) options.blocks = Blocks::detect;
+  if (!suggests(options.blocks) && options.coarse == Coarse::automatic) options.coarse = Coarse::none;
 }
 
 /// The number of vectors that the solver holds at least, with b and x.

@@ -29,11 +29,12 @@ namespace {
 
 constexpr std::string_view labels_prefix = "labels:";
 constexpr std::string_view vectors_prefix = "vectors:";
+constexpr std::string_view relaxed_prefix = "relaxed:";
 constexpr double seconds_of_a_candidate = 60.0;
 
 /// The words of the command line before they are given a meaning.
 struct Words {
-  std::string matrix, solver = "auto", blocks = "auto", block_size = "auto", unknowns = "auto", coarse = "none",
+  std::string matrix, solver = "auto", blocks = "auto", block_size = "auto", unknowns = "auto", coarse = "auto",
                       coarse_size = "auto", backend = "auto", scalar = "auto", storage = "full",
                       singular = "scalar_jacobi", rhs = "random", resident = "auto", x0, json, history, plot, solution;
   int threads = 0;
@@ -191,16 +192,24 @@ void require_effect(const CLI::App& app, const Words& words) {
     throw UsageError("--block-tolerance: belongs to --blocks detect and coupled");
   if (app.count("--coupling") > 0 && blocks != Blocks::coupled)
     throw UsageError("--coupling: belongs to --blocks coupled");
-  if (app.count("--coarse-size") > 0 && words.coarse == "none" && app.count("--compare") == 0)
-    throw UsageError("--coarse-size: belongs to --coarse ones and vectors, but --coarse is none");
+  if (app.count("--coarse-size") > 0 && (words.coarse == "auto" || words.coarse == "none") &&
+      app.count("--compare") == 0)
+    throw UsageError(
+        fmt::format("--coarse-size: belongs to --coarse ones, relaxed and vectors, but --coarse is {}", words.coarse));
 }
 
 void interpret_coarse(const Words& words, Options& options) {
-  static const Choice<Coarse> choice{"--coarse", {{"none", Coarse::none}, {"ones", Coarse::ones}}};
+  static const Choice<Coarse> choice{
+      "--coarse",
+      {{"auto", Coarse::automatic}, {"none", Coarse::none}, {"ones", Coarse::ones}, {"relaxed", Coarse::relaxed}}};
   if (words.coarse.starts_with(vectors_prefix)) {
     options.coarse = Coarse::vectors;
     options.coarse_file = words.coarse.substr(vectors_prefix.size());
     require_input_file("--coarse vectors", options.coarse_file.string());
+  } else if (words.coarse.starts_with(relaxed_prefix)) {
+    options.coarse = Coarse::relaxed;
+    options.relaxed =
+        size_or_auto("--coarse relaxed", words.coarse.substr(relaxed_prefix.size())).value_or(options.relaxed);
   } else {
     options.coarse = choose(choice, words.coarse);
   }
@@ -292,11 +301,12 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
       ->capture_default_str();
   app.add_option(
          "--blocks", words.blocks,
-         "auto (nodes if --unknowns or the file state their size, else detect), detect (supervariables, merged as they "
-         "fit), nodes (of --unknowns rows, else supervariables as they are), "
+         "auto (nodes if --unknowns or the file state their size, detect with --block-size or --coarse, else suggest), "
+         "detect (supervariables, merged as they fit), nodes (of --unknowns rows, else supervariables as they are), "
          "coupled (supervariables, merged where the values couple them), clusters (strongly coupled rows wherever they "
-         "stand), metis (the same, by METIS), suggest (probes and "
-         "chooses), uniform, a file of 0-based block pointers, or labels:FILE with a number for each row, equal in a "
+         "stand), metis (the same, by METIS), suggest (probes, chooses, "
+         "and shows what was weighed), uniform, a file of 0-based block pointers, or labels:FILE with a number for "
+         "each row, equal in a "
          "block")
       ->capture_default_str();
   app.add_option(
@@ -314,9 +324,12 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
          "rows of a node that stand together: blocks of nodes, clusters that keep them whole, a vector of ones "
          "for each in the coarse level; auto: as a comment of the file says, % ISTL_STRUCT blocked N N or %%AMGX N N")
       ->capture_default_str();
-  app.add_option("--coarse", words.coarse,
-                 "coarse level above the blocks: none, ones (a vector of ones on each aggregate of blocks), or "
-                 "vectors:FILE, a Matrix Market file with near-kernel vectors as columns, such as rigid body modes")
+  app.add_option(
+         "--coarse", words.coarse,
+         "coarse level above the blocks: auto (what suggest recommends where it finds the blocks, else none), "
+         "none, ones (a vector of ones on each aggregate of blocks), relaxed:K (K vectors that a few iterations "
+         "find, 4 without a number), or "
+         "vectors:FILE, a Matrix Market file with near-kernel vectors as columns, such as rigid body modes")
       ->capture_default_str();
   app.add_option("--coarse-size", words.coarse_size,
                  "order of the coarse matrix at most, 1..4096; auto: by the entries of the matrix")
@@ -353,8 +366,8 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
                  "(--compare: 60)")
       ->capture_default_str();
   app.add_flag("--compare", options.compare,
-               "solve with scalar Jacobi, nodes, detect 32, clusters 32 and 256, each with and without a coarse level, "
-               "and print a table, the fastest first");
+               "solve with scalar Jacobi, nodes, detect 32, clusters 32 and 256, each without and with a coarse "
+               "level (that of --coarse, or ones, and on clusters relaxed:4), and print a table, the fastest first");
   app.add_option("--json", words.json, "write the whole report to this file");
   app.add_option("--history", words.history, "write iteration,residual to this .csv file");
   app.add_option("--solution", words.solution, "write x to this Matrix Market file, a column for each of --rhs");

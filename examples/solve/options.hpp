@@ -20,11 +20,15 @@ const char* to_string(Solver solver) noexcept;
 /// Whether it restarts.
 inline bool is_gmres(Solver solver) noexcept { return solver == Solver::gmres || solver == Solver::fgmres; }
 
-/// Where the diagonal blocks come from; `automatic` until the header of the file is known.
+/// Where the diagonal blocks come from. `automatic`: nodes where their size is known, else as `suggest`.
 enum class Blocks { automatic, detect, nodes, coupled, clusters, metis, suggest, uniform, labels, file };
 
-/// What the coarse level is made of: nothing, vectors of ones, or those of a file.
-enum class Coarse { none, ones, vectors };
+/// Whether suggest() finds them, once the header of the file is known.
+inline bool suggests(Blocks blocks) noexcept { return blocks == Blocks::automatic || blocks == Blocks::suggest; }
+
+/// What the coarse level is made of: nothing, vectors of ones, relaxed ones, or those of a file. `automatic`: what
+/// suggest() recommends where it finds the blocks, else nothing.
+enum class Coarse { automatic, none, ones, relaxed, vectors };
 
 /// Where the right-hand side comes from: A x with x uniform in [-1, 1], A * ones, or a file.
 enum class Rhs { random, ones, file };
@@ -40,7 +44,8 @@ struct Options {
   double coupling = blockjacobi::DetectOptions{}.coupling;
   std::optional<index_t> unknowns;  ///< of a node, which stand together
   bool unknowns_from_file = false;
-  Coarse coarse = Coarse::none;
+  Coarse coarse = Coarse::automatic;
+  index_t relaxed = 4;                ///< TwoLevelOptions::relaxed, with Coarse::relaxed
   std::filesystem::path coarse_file;  ///< with Coarse::vectors
   index_t coarse_size = 0;            ///< TwoLevelOptions::size
   std::optional<blockjacobi::BackendKind> backend;

@@ -27,7 +27,7 @@ struct BlocksInfo {
   std::vector<std::pair<index_t, index_t>> sizes;  ///< (rows, how many blocks), ascending
   double milliseconds = 0.0;
   bool renumbered = false;                              ///< the system is solved in another order of its rows
-  std::optional<blockjacobi::Suggestion> suggestion{};  ///< with Blocks::suggest
+  std::optional<blockjacobi::Suggestion> suggestion{};  ///< where suggest() was asked, followed or not
 };
 
 /// The level above the blocks.

@@ -35,8 +35,8 @@ bool is_drawn(double residual) { return residual > 0.0 && std::isfinite(residual
 /// What becomes one line of the picture.
 struct Curve {
   std::string title;
-  std::size_t color = 0;  ///< one of gnuplot's eight
-  bool dashed = false;
+  std::size_t color = 0;               ///< one of gnuplot's eight
+  int dash = 1;                        ///< as gnuplot numbers them, 1 for none
   std::vector<double> residuals = {};  ///< relative
 };
 
@@ -46,7 +46,9 @@ Curve with_residuals(Curve curve, const blockjacobi::SolveReport& report) {
   return curve;
 }
 
-/// A colour for each choice of blocks, dashed with a coarse level.
+int dash_of(Coarse coarse) { return coarse == Coarse::none ? 1 : coarse == Coarse::relaxed ? 3 : 2; }
+
+/// A colour for each choice of blocks, dashes for the coarse level.
 std::vector<Curve> curves_of(const std::vector<Candidate>& candidates) {
   std::vector<std::string> names;
   for (const Candidate& candidate : candidates)
@@ -58,8 +60,7 @@ std::vector<Curve> curves_of(const std::vector<Candidate>& candidates) {
     const auto blocks = std::ranges::find(names, candidate.name.substr(0, candidate.name.find(',')));
     const auto color = static_cast<std::size_t>(blocks - names.begin()) + 1;
     if (worst)
-      curves.push_back(
-          with_residuals({candidate.name, color, candidate.options.coarse != Coarse::none}, worst->report));
+      curves.push_back(with_residuals({candidate.name, color, dash_of(candidate.options.coarse)}, worst->report));
   }
   return curves;
 }
@@ -92,7 +93,7 @@ std::string script(const std::filesystem::path& path, const Outcome& outcome, co
       if (is_drawn(curves[k].residuals[i])) text += fmt::format("{} {}\n", i, curves[k].residuals[i]);
     text += "end\n";
     lines += fmt::format("$residuals{} with lines linewidth 2 linetype {} dashtype {} title {}, ", k, curves[k].color,
-                         curves[k].dashed ? 2 : 1, quoted(curves[k].title));
+                         curves[k].dash, quoted(curves[k].title));
   }
   return text + fmt::format("plot {}{} with lines linecolor rgb 'gray40' title 'rtol'\n", lines, rtol);
 }

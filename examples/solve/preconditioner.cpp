@@ -6,8 +6,10 @@ namespace solve {
 
 std::string coarse_name(const Options& options) {
   switch (options.coarse) {
+    case Coarse::automatic: return "auto";
     case Coarse::none: return "none";
     case Coarse::ones: return "ones";
+    case Coarse::relaxed: return fmt::format("relaxed {}", options.relaxed);
     case Coarse::vectors: break;
   }
   return fmt::format("vectors from {}", options.coarse_file.string());

@@ -23,7 +23,7 @@ blockjacobi::Preconditioner<T> as_preconditioner(const AnyPreconditioner<T>& M) 
   return std::visit([](const auto& m) { return blockjacobi::Preconditioner<T>(m); }, M);
 }
 
-/// "ones", "vectors from FILE"
+/// "ones", "relaxed 4", "vectors from FILE"
 std::string coarse_name(const Options& options);
 
 /// The one that two_level.hpp has for the solver.
@@ -46,8 +46,10 @@ template <Scalar T>
 blockjacobi::TwoLevel<T> with_coarse_level(const Options& options, Solver solver, const BlockedSystem<T>& blocked,
                                            const blockjacobi::DenseMatrix<T>& vectors,
                                            blockjacobi::BlockJacobi<T> blocks) {
-  const blockjacobi::TwoLevelOptions two_level{.mode = coarse_mode(solver), .size = options.coarse_size};
-  if (options.coarse == Coarse::ones) return {blocked.A, std::move(blocks), two_level};
+  const blockjacobi::TwoLevelOptions two_level{.mode = coarse_mode(solver),
+                                               .size = options.coarse_size,
+                                               .relaxed = options.coarse == Coarse::relaxed ? options.relaxed : 0};
+  if (options.coarse != Coarse::vectors) return {blocked.A, std::move(blocks), two_level};
   const auto Z = permuted(vectors, blocked.found.permutation);
   const blockjacobi::MultiVectorView<const T> view{Z.values.data(), Z.rows, Z.cols, Z.rows};
   return {blocked.A, std::move(blocks), view, two_level};

@@ -1,5 +1,7 @@
 #include "report.hpp"
 
+#include "suggested.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -98,8 +100,11 @@ void print_solver(const Outcome& outcome, const Options& options) {
                                        options.rtol, options.max_iterations));
 }
 
-void print_partition(const BlocksInfo& blocks) {
-  if (blocks.suggestion) print_labelled("suggest", to_text(*blocks.suggestion));
+void print_partition(const BlocksInfo& blocks, const Options& options) {
+  const bool shows_all = options.blocks == Blocks::suggest;
+  if (shows_all) print_labelled("suggest", to_text(*blocks.suggestion));
+  if (blocks.suggestion && (!shows_all || !is_recommendation(*blocks.suggestion)))
+    print_labelled("suggest", reason(blocks));
   print_labelled("blocks", fmt::format("{}: {} block{}, {}{} ({:.1f} ms)", blocks.how, blocks.blocks,
                                        blocks.blocks == 1 ? "" : "s", histogram(blocks.sizes),
                                        blocks.renumbered ? ", rows renumbered" : "", blocks.milliseconds));

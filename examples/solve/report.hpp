@@ -15,7 +15,7 @@ void print_labelled(const char* label, const std::string& text);
 // What the program prints, in this order.
 void print_input(const Outcome& outcome);
 void print_solver(const Outcome& outcome, const Options& options);
-void print_partition(const BlocksInfo& blocks);
+void print_partition(const BlocksInfo& blocks, const Options& options);
 void print_setup(const Attempt& attempt);
 void print_end(const Attempt& attempt);
 

@@ -2,9 +2,10 @@
 
 import gzip
 import pathlib
+import re
 import unittest
 
-from solve_program import SolveTest, tridiagonal, write_vector
+from solve_program import SolveTest, laplace_2d, tridiagonal, write_vector
 
 
 class BlockSources(SolveTest):
@@ -146,7 +147,7 @@ class BlockSources(SolveTest):
 
     def test_comments_that_state_no_nodes(self):
         for comment in ("", "% ISTL_STRUCT blocked 1 1\n", "% ISTL_STRUCT blocked 4 4\n", "%%AMGX rhs\n"):
-            self.assertEqual(self.solve(self.nodes_of_three(comment)).report["blocks"]["how"], "detect, at most 32 rows")
+            self.assertTrue(self.solve(self.nodes_of_three(comment)).report["blocks"]["how"].startswith("suggested, "))
 
     def test_clusters(self):
         result = self.solve(self.coupled_pairs(), "--blocks", "clusters", "--block-size", 8)
@@ -173,10 +174,50 @@ class BlockSources(SolveTest):
             names = [c["name"] for c in suggestion["candidates"]]
             everywhere = ["scalar", "node", "detect 8", "detect 16", "detect 32"]
             on_host = [] if "cuda" in result.report["backend"] else ["coupled 32"]
-            self.assertEqual([n for n in names if not n.startswith("clusters")], everywhere + on_host)
+            plain = [n for n in names if not n.startswith("clusters") and " + " not in n]
+            self.assertEqual(plain, everywhere + on_host)
             self.assertIn(suggestion["recommended"], names)
             self.assertIn("suggested, " + suggestion["recommended"], result.out)
             self.assertIn("<- recommended", result.out)
+
+    def test_suggest_is_the_default(self):
+        for solver in ("cg", "gmres"):
+            path = self.laplace(40)
+            default, asked = (self.solve(path, "--solver", solver, *words) for words in ((), ("--blocks", "suggest")))
+            self.assert_converged(default)
+            self.assertEqual(default.report["history"], asked.report["history"])
+            name = default.report["blocks"]["suggestion"]["recommended"]
+            self.assertEqual(default.report["blocks"]["how"], "suggested, " + name)
+            self.assertRegex(default.out, rf"(?m)^suggest   {re.escape(name)}(, \d+ % of the weight in blocks)?: predicted to "
+                             r"take .* ms, .*(without a|by \d) probes?; --blocks suggest shows all that was weighed\nblocks ")
+            self.assertNotIn("<- recommended", default.out)
+
+    def test_blocks_are_suggested_only_where_nothing_is_said(self):
+        path = self.laplace()
+        for words, how in ((("--coarse", "none"), "detect, at most 32 rows"), (("--coarse", "ones"), "detect, at most 32 rows"),
+                           (("--block-size", 12), "detect, at most 12 rows"), (("--unknowns", 2), "nodes, 2 rows"),
+                           (("--block-tolerance", 0.1), "detect, at most 32 rows"),
+                           (("--blocks", "detect"), "detect, at most 32 rows")):
+            with self.subTest(words=words):
+                result = self.solve(path, *words)
+                self.assertEqual(result.report["blocks"]["how"], how)
+                self.assertNotIn("suggestion", result.report["blocks"])
+                self.assertNotIn("suggest ", result.out)
+
+    def test_probes_that_break_down_recommend_nothing(self):
+        """CG, of a negative definite matrix."""
+        entries = [(i, j, -value) for i, j, value in laplace_2d(100)]
+        path = self.matrix("negative.mtx", entries, 10000, symmetry="symmetric")
+        for words in ((), ("--blocks", "suggest")):
+            result = self.solve(path, *words)
+            self.assert_not_converged(result)
+            candidates = result.report["blocks"]["suggestion"]["candidates"]
+            if not any(candidate["probed"] for candidate in candidates):
+                self.skipTest("no room for a probe on this machine")
+            self.assertRegex(result.out, r"no recommendation, since \d probes? came to nothing; taken instead: detect, at most 32 rows")
+            self.assertEqual(result.report["blocks"]["how"], "detect, at most 32 rows")
+            self.assertIsNone(result.report["coarse"])
+            self.assertEqual("<- recommended" in result.out, bool(words))
 
     def test_options_without_effect(self):
         path = self.laplace()

@@ -21,6 +21,40 @@ class CoarseLevel(SolveTest):
         self.assertGreater(coarse["bytes"], 8 * coarse["size"] ** 2)
         self.assertRegex(both.out, rf"coarse +ones \(.* ms\)\n +coarse level \(adef2\): {coarse['size']} vectors")
 
+    def test_relaxed_vectors_find_the_near_kernel(self):
+        """Which is D^-1 1, and far from ones on every aggregate."""
+        path = self.scaled_laplace(30)
+        for solver, mode in (("cg", "adef2"), ("gmres", "adef1")):
+            with self.subTest(solver=solver):
+                words = (path, "--solver", solver, "--restart", 100)[: 5 if solver == "gmres" else 3]
+                words += ("--blocks", "clusters", "--block-size", 8)
+                ones = self.solve(*words, "--coarse", "ones")
+                relaxed = self.solve(*words, "--coarse", "relaxed:2")
+                self.assert_converged(ones)
+                self.assert_converged(relaxed)
+                self.assertLess(relaxed.report["iterations"], 0.7 * ones.report["iterations"])
+                coarse = relaxed.report["coarse"]
+                self.assertEqual((coarse["how"], coarse["mode"]), ("relaxed 2", mode))
+                self.assertTrue(coarse["aggregates"] < coarse["size"] <= 2 * coarse["aggregates"], coarse)
+
+    def test_relaxed_vectors_of_a_nonsymmetric_matrix(self):
+        entries = [(i, j, value * (1.1 if i < j else 0.9 if i > j else 1.0))
+                   for a, b, value in laplace_2d(30) for i, j in {(a, b), (b, a)}]
+        path = self.matrix("general.mtx", entries, 900)
+        for solver in ("gmres", "bicgstab"):
+            with self.subTest(solver=solver):
+                alone, both = (self.solve(path, "--solver", solver, "--coarse", coarse) for coarse in ("none", "relaxed:3"))
+                self.assert_converged(alone)
+                self.assert_converged(both)
+                self.assertLess(both.report["iterations"], alone.report["iterations"])
+                self.assertEqual(both.report["coarse"]["mode"], "adef1")
+
+    def test_relaxed_without_a_number_is_four(self):
+        path = self.laplace(30)
+        four, default = (self.solve(path, "--coarse", coarse).report for coarse in ("relaxed:4", "relaxed"))
+        self.assertEqual(default["coarse"]["how"], "relaxed 4")
+        self.assertEqual(default["history"], four["history"])
+
     def test_the_solver_says_which_mode(self):
         modes = {"cg": "adef2", "fcg": "adef2", "richardson": "adef2", "gmres": "adef1", "fgmres": "adef1",
                  "bicgstab": "adef1", "minres": "additive"}
@@ -106,7 +140,13 @@ class CoarseLevel(SolveTest):
             (("--coarse", "vectors:" + self.path("wide.mtx")), "--coarse vectors", "144 x 513", "144 x 1 to 512"),
             (("--coarse", "ones", "--coarse-size", 0), "--coarse-size", "'0'"),
             (("--coarse", "ones", "--coarse-size", 4097), "--coarse-size", "'4097'", "4096"),
-            (("--coarse-size", 8), "--coarse-size", "none"),
+            (("--coarse", "relaxed:0"), "--coarse relaxed", "'0'", "1..512"),
+            (("--coarse", "relaxed:513"), "--coarse relaxed", "'513'", "1..512"),
+            (("--coarse", "relaxed:many"), "--coarse relaxed", "'many'"),
+            (("--coarse", "relaxed:"), "--coarse relaxed", "''"),
+            (("--coarse", "relaxed:5", "--coarse-size", 3), "size is 3", "5 vectors"),
+            (("--coarse-size", 8), "--coarse-size", "auto"),
+            (("--coarse-size", 8, "--coarse", "none"), "--coarse-size", "none"),
             (("--coarse", "vectors:" + self.path("three.mtx"), "--coarse-size", 2), "size is 2", "3 vectors"),
             (("--unknowns", 5), "--unknowns 5", "144 rows"),
             (("--unknowns", "two"), "--unknowns", "'two'"),

@@ -9,7 +9,8 @@ import unittest
 from solve_program import BACKEND, PROGRAM, SolveTest, tridiagonal, write_array
 
 NAMES = [f"{blocks}{coarse}" for blocks in ("scalar", "nodes", "detect 32", "clusters 32", "clusters 256")
-         for coarse in ("", ", ones")]
+         for coarse in ("", ", ones", ", relaxed 4")
+         if blocks.startswith("clusters") or coarse != ", relaxed 4"]
 
 
 class Compare(SolveTest):
@@ -32,7 +33,7 @@ class Compare(SolveTest):
             self.assertEqual((candidate["reason"], candidate["failure"]), ("converged", None))
             self.assertLessEqual(candidate["relative_residual"], 1e-8)
             self.assertEqual(len(candidate["history"]), candidate["iterations"] + 1)
-            self.assertEqual(candidate["coarse"] is not None, name.endswith(", ones"))
+            self.assertEqual(candidate["coarse"] is not None, "," in name)
             self.assertGreater(candidate["bytes"], 0)
             self.assertAlmostEqual(candidate["whole_ms"], candidate["whole_setup_ms"] + candidate["solve_ms"], places=6)
         self.assertLess(found["scalar, ones"]["iterations"], found["scalar"]["iterations"])
@@ -44,8 +45,8 @@ class Compare(SolveTest):
         self.assertEqual(times, sorted(times))
         ended = [c["same_as"] is None for c in result.report["candidates"]]
         self.assertEqual(ended, sorted(ended, reverse=True), "those without a solve stand behind")
-        rows = result.out[result.out.index("compare"):].splitlines()[1:11]
-        self.assertEqual([row[10:33].strip() for row in rows], [c["name"] for c in result.report["candidates"]])
+        rows = result.out[result.out.index("compare"):].splitlines()[1:1 + len(NAMES)]
+        self.assertEqual([row[10:34].strip() for row in rows], [c["name"] for c in result.report["candidates"]])
 
     def test_the_order_of_the_trials(self):
         result = self.solve(self.laplace(), "--compare")
@@ -79,11 +80,26 @@ class Compare(SolveTest):
         self.assertEqual(found["nodes"]["blocks"]["sizes"], [{"rows": 2, "count": 30}])
         self.assertLess(found["nodes"]["iterations"], found["scalar"]["iterations"])
 
+    def test_clusters_of_rows_that_nothing_couples(self):
+        """They stay where they are, as those of scalar Jacobi."""
+        result = self.solve(self.matrix("d.mtx", [(i, i, float(i)) for i in range(1, 51)], 50), "--compare")
+        found = self.candidates(result)
+        self.assertEqual(found["nodes, ones"]["same_as"], "scalar, ones")
+        self.assertEqual({found[name]["reason"] for name in NAMES if name.startswith("clusters 32")}, {"converged"})
+        self.assertEqual([found["clusters 256" + coarse]["same_as"] for coarse in ("", ", ones", ", relaxed 4")],
+                         ["clusters 32", "clusters 32, ones", "clusters 32, relaxed 4"])
+
     def test_given_vectors(self):
         write_array(self.path("z.mtx"), [[1.0] * 900])
         result = self.solve(self.laplace(30), "--compare", "--coarse", "vectors:" + self.path("z.mtx"))
         self.assertIn("clusters 32, vectors", self.candidates(result))
         self.assertNotIn("clusters 32, ones", result.out)
+
+    def test_the_coarse_level_that_is_named(self):
+        result = self.solve(self.laplace(30), "--compare", "--coarse", "relaxed:2")
+        found = self.candidates(result)
+        self.assertEqual({name.partition(", ")[2] for name in found}, {"", "relaxed 2"})
+        self.assertIn("--coarse relaxed:2", found["clusters 32, relaxed 2"]["command"])
 
     def test_none_converges(self):
         entries = [(i, i, 1.0 if i % 2 else -1.0) for i in range(1, 601)] + [(i + 1, i, 2.0) for i in range(1, 600)]
@@ -146,7 +162,7 @@ class Compare(SolveTest):
         with open(self.path("script"), encoding="ascii") as file:
             plot = file.read().splitlines()[-1]
         for name in NAMES:
-            dashes = 2 if name.endswith(", ones") else 1
+            dashes = 2 if name.endswith(", ones") else 3 if name.endswith(", relaxed 4") else 1
             self.assertEqual(f"dashtype {dashes} title '{name}'" in plot, not name.startswith("nodes"), plot)
 
     def test_refused(self):

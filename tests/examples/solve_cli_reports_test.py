@@ -90,7 +90,7 @@ class Reports(SolveTest):
 
     def test_text(self):
         path = self.laplace()
-        result = self.solve(path)
+        result = self.solve(path, "--blocks", "detect")
         for part in (path, "144 x 144", "672 entries", "real symmetric", "MB/s", "detect, at most 32 rows",
                      f"converged after {result.report['iterations']} iterations", "recomputed"):
             self.assertIn(part, result.out)

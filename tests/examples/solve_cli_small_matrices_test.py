@@ -46,7 +46,7 @@ class SmallMatrices(SolveTest):
 
     def test_saddle_point_needs_gmres(self):
         path = SMALL_MATRICES / "stokes_8.mtx"
-        cg = self.solve(path)
+        cg = self.solve(path, "--blocks", "detect")
         self.assert_not_converged(cg)
         self.assertEqual((cg.report["solver"], cg.report["reason"]), ("cg", "indefinite_matrix"))
         self.assertIn("try --solver gmres", cg.out)

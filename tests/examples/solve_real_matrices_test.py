@@ -81,6 +81,18 @@ class RealMatrices(SolveTest):
                 self.assert_not_converged(result)
                 self.assertIsNone(result.report["winner"])
 
+    def test_coarse_level_that_is_suggested(self):
+        result = self.run_on("west0479", "--max-iterations", 200)
+        name = result.report["blocks"]["suggestion"]["recommended"]
+        if BACKEND == "host":
+            self.assertEqual(name, "clusters 8 + ones")
+        coarse = result.report["coarse"]
+        self.assertEqual(coarse["how"] if coarse else "", name.partition(" + ")[2])
+        without = self.run_on("west0479", "--blocks", "suggest", "--coarse", "none", "--max-iterations", 200)
+        self.assertIsNone(without.report["coarse"])
+        names = [candidate["name"] for candidate in without.report["blocks"]["suggestion"]["candidates"]]
+        self.assertFalse([name for name in names if " + " in name])
+
     def test_complex_arithmetic(self):
         for name, solver in (("qc324", "gmres"), ("mhd1280b", "cg")):
             with self.subTest(matrix=name):
