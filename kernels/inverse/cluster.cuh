@@ -9,15 +9,15 @@ namespace blockjacobi::kernels {
 
 /// How a cluster shares a matrix of order n.
 template <class C, int W>
-struct ClusterShape {
-  using Steps = GaussJordanSteps<C, W, largest_order / 32>;
+struct ClusterShape : private GaussJordanSteps<C, W, largest_order / 32> {
+  using Base = GaussJordanSteps<C, W, largest_order / 32>;
 
-  __host__ __device__ static constexpr int panels(int n) { return (n + Steps::outer - 1) / Steps::outer; }
+  __host__ __device__ static constexpr int panels(int n) { return (n + Base::outer - 1) / Base::outer; }
   /// Shared memory of each of `ctas` thread blocks.
   __host__ __device__ static constexpr std::size_t bytes(int n, int ctas) {
-    typename Steps::Layout all = Steps::Layout::dealt(n);
+    typename Base::Layout all = Base::Layout::dealt(n);
     all.panel *= (panels(n) + ctas - 1) / ctas;
-    return Steps::bytes(n, all);
+    return Base::bytes(n, all);
   }
 };
 
