@@ -247,6 +247,21 @@ TEST_P(HostFaults, Solvers) {
   });
 }
 
+TEST_P(HostFaults, CoarseLevel) {
+  const System system(120, true);
+  const std::vector<double> b(120, 1.0);
+  for (const index_t relaxed : {0, 2})
+    expect_every_failure_comes_out([&] {
+      const SparseMatrix<double> matrix(backend_, system.view());
+      TwoLevel<double> M(matrix, BlockJacobi<double>(matrix, BlockPartition::uniform(120, 4)),
+                         {.size = 12, .relaxed = relaxed});
+      M.refresh();
+      std::vector<double> x(b.size());
+      static_cast<void>(cg(LinearOperator<double>(matrix), M, b, x));
+      static_cast<void>(to_text(M.report()));
+    });
+}
+
 TEST_P(HostFaults, Suggest) {
   for (const index_t rows : {400, 6000}) {
     const auto matrix = CsrMatrix<double>::from_view(System(rows, true).view());
