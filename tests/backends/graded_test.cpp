@@ -219,7 +219,6 @@ TYPED_TEST(BlockJacobiOnBackend, SparseGradedBlocksOfEveryOrderAreRegular) {
 /// Packed storage takes the mean of both triangles: what one of them lost would make it indefinite.
 TYPED_TEST(BlockJacobiOnBackend, SmallPackedInversesOfGradedDefiniteBlocksAreDefinite) {
   using T = typename TypeParam::Scalar;
-  using W = typename Wide<T>::type;
   Random random(76);
   std::vector<Graded<T>> all = graded_blocks<T>({2, 3, 5, 7, 9, 12, 20, 33}, 20, random, definite<T>);
   const BlockDiagonal<T> a = blocks_of(all);
