@@ -36,6 +36,7 @@ def solve(
     max_iterations: int = 10000,
     restart: int = 30,
     basis: Literal["working", "single"] = "working",
+    resident: Literal["automatic", "never"] = "automatic",
     relaxation: float = 1.0,
     max_seconds: float = 0.0,
     history: bool = True,
@@ -73,6 +74,9 @@ def solve(
         m of GMRES(m).
     basis : str
         ``"single"`` stores the basis of GMRES in single precision.
+    resident : str
+        On CUDA CG, BiCGSTAB and GMRES of systems that the caches hold take one launch, which waits until every
+        multiprocessor is free; ``"never"`` for who shares the device.
     relaxation : float
         Of Richardson iteration.
     max_seconds : float
@@ -118,7 +122,8 @@ def solve(
                                   f"have {tuple(b.shape)} and be of {_arrays.dtype_name(b)}")
         x[...] = x0
     report = _core.solve(backend, matrix.view(backend), None if M is None else M._held, b, x, method, rtol, atol,
-                         relative_to, max_iterations, restart, basis, relaxation, max_seconds, history, progress)
+                         relative_to, max_iterations, restart, basis, resident, relaxation, max_seconds, history,
+                         progress)
     return Solution(x, report)
 
 

@@ -44,6 +44,8 @@ constexpr std::array<std::pair<const char*, RelativeTo>, 2> references{
     {{"rhs", RelativeTo::rhs}, {"initial_residual", RelativeTo::initial_residual}}};
 constexpr std::array<std::pair<const char*, BasisPrecision>, 2> precisions{
     {{"working", BasisPrecision::working}, {"single", BasisPrecision::single}}};
+constexpr std::array<std::pair<const char*, Resident>, 2> residences{
+    {{"automatic", Resident::automatic}, {"never", Resident::never}}};
 
 /// Solves the system in the numbering of the blocks.
 template <Scalar T, Offset O>
@@ -128,7 +130,8 @@ template <class Held>
 nb::object solve(const PythonBackend& backend, const SparseView& matrix, const Held* preconditioner,
                  const nb::object& b, const nb::object& x, const std::string& method, double rtol, double atol,
                  const std::string& relative_to, index_t max_iterations, index_t restart, const std::string& basis,
-                 double relaxation, double max_seconds, bool history, const nb::object& callback) {
+                 const std::string& resident, double relaxation, double max_seconds, bool history,
+                 const nb::object& callback) {
   if (preconditioner != nullptr && preconditioner->scalar() != matrix.scalar())
     throw InvalidArgument(std::string("solve: A is of ") + numpy_name(matrix.scalar()) + ", M of " +
                           numpy_name(preconditioner->scalar()));
@@ -140,6 +143,7 @@ nb::object solve(const PythonBackend& backend, const SparseView& matrix, const H
   options.max_iterations = max_iterations;
   options.restart = restart;
   options.basis = enumerator("solve: basis", basis, precisions);
+  options.resident = enumerator("solve: resident", resident, residences);
   options.relaxation = relaxation;
   options.max_seconds = max_seconds;
   options.history = history;
@@ -184,8 +188,8 @@ template <class Held>
 void bind_solve_with(nb::module_& module) {
   module.def("solve", &solve<Held>, nb::arg("backend"), nb::arg("matrix"), nb::arg("preconditioner").none(),
              nb::arg("b"), nb::arg("x"), nb::arg("method"), nb::arg("rtol"), nb::arg("atol"), nb::arg("relative_to"),
-             nb::arg("max_iterations"), nb::arg("restart"), nb::arg("basis"), nb::arg("relaxation"),
-             nb::arg("max_seconds"), nb::arg("history"), nb::arg("progress").none());
+             nb::arg("max_iterations"), nb::arg("restart"), nb::arg("basis"), nb::arg("resident"),
+             nb::arg("relaxation"), nb::arg("max_seconds"), nb::arg("history"), nb::arg("progress").none());
 }
 
 }  // namespace

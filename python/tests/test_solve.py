@@ -135,6 +135,7 @@ def test_options_reach_the_solver():
     short, long = (bj.solve(SYSTEM, RHS, M, method="gmres", restart=m).report.iterations for m in (5, 80))
     assert long < short
     assert bj.solve(SYSTEM, RHS, M, method="gmres", basis="single").report.converged
+    assert bj.solve(SYSTEM, RHS, M, resident="never").report.converged
     assert bj.solve(SYSTEM, RHS, M, method="richardson", relaxation=5.0, max_iterations=50).report.reason != "converged"
 
 
@@ -196,6 +197,7 @@ def test_it_does_not_converge_is_no_error():
         (lambda A, b, M: bj.solve(A, b, M, method="sor"), 'method is "sor", must be one of cg, fcg'),
         (lambda A, b, M: bj.solve(A, b, M, relative_to="x"), 'relative_to is "x"'),
         (lambda A, b, M: bj.solve(A, b, M, basis="half"), 'basis is "half"'),
+        (lambda A, b, M: bj.solve(A, b, M, resident="always"), 'resident is "always"'),
         (lambda A, b, M: bj.solve(A, b, M, method="gmres", restart=0), "restart"),
         (lambda A, b, M: bj.solve(A, b, M, max_iterations=-1), "max_iterations"),
         (lambda A, b, M: bj.solve(A, b, M, rtol=-1.0), "rtol"),
