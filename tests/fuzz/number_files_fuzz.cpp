@@ -1,4 +1,4 @@
-// Text as a file of block pointers, of labels, or of a vector, for a matrix with the rows that the first byte names.
+// Text as a file of block pointers, of labels, or of columns, for a matrix with the rows that the first byte names.
 #include "expect.hpp"
 #include "scratch_file.hpp"
 
@@ -35,8 +35,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     FUZZ_EXPECT(BlockPartition::from_labels(labels).blocks.rows() == rows);
   });
   try_to([&] {
-    const auto vector = solve::read_vector<float>("--rhs", path, rows);
-    FUZZ_EXPECT(vector.size() == static_cast<std::size_t>(rows));
+    const auto columns = solve::read_columns<float>("--rhs", path, rows, solve::any_columns);
+    FUZZ_EXPECT(columns.rows == rows && columns.cols >= 1);
+    FUZZ_EXPECT(columns.values.size() == static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns.cols));
   });
   return 0;
 }
