@@ -116,6 +116,31 @@ class CApiOnBackend : public BackendTest<Case> {
             BJ_HOST};
   }
 
+  static bj_solve_options options() {
+    bj_solve_options options;
+    bj_solve_options_init(&options);
+    options.rtol = sizeof(real_t<Value>) == 4 ? 1e-5 : 1e-10;
+    return options;
+  }
+
+  /// A x = b by both interfaces, from x = 0.
+  void expect_same_cg(const bj_operator* A, const bj_block_jacobi* M, const LinearOperator<Value>& expected_A,
+                      const Preconditioner<Value>& expected_M, const Array<Value>& b) const {
+    const bj_solve_options given = options();
+    SolveOptions expected_options;
+    expected_options.rtol = given.rtol;
+    Array<Value> x(*cpp_, b.size()), expected_x(*cpp_, b.size());
+    x.zero();
+    expected_x.zero();
+    bj_solve_report solved;
+    ASSERT_OK(bj_cg(A, M, b.data(), x.data(), static_cast<std::int32_t>(b.size()), space_, &given, &solved));
+    const SolveReport by_cg = cg(expected_A, expected_M, b.view(), expected_x.view(), expected_options);
+    EXPECT_EQ(solved.reason, BJ_STOP_CONVERGED);
+    EXPECT_EQ(solved.iterations, by_cg.iterations);
+    EXPECT_EQ(solved.true_residual, by_cg.true_residual);
+    EXPECT_EQ(x.to_host(), expected_x.to_host());
+  }
+
   std::optional<Backend> cpp_;
   bj_backend* c_ = nullptr;
   bj_space space_ = BJ_HOST;
@@ -177,22 +202,13 @@ TYPED_TEST(CApiOnBackend, GivesTheBitsOfTheCppInterface) {
   expected_A.apply(b.view(), expected_z.view());
   EXPECT_EQ(z.to_host(), expected_z.to_host());
 
-  bj_solve_options options;
-  ASSERT_OK(bj_solve_options_init(&options));
-  options.rtol = sizeof(real_t<T>) == 4 ? 1e-5 : 1e-10;
+  this->expect_same_cg(A, M, expected_A, expected, b);
+
+  // Host vectors are copied.
+  const bj_solve_options options = this->options();
   SolveOptions expected_options;
   expected_options.rtol = options.rtol;
   bj_solve_report solved;
-  z.zero();
-  expected_z.zero();
-  ASSERT_OK(bj_cg(A, M, b.data(), z.data(), matrix.rows(), this->space_, &options, &solved));
-  const SolveReport by_cg = cg(expected_A, expected, b.view(), expected_z.view(), expected_options);
-  EXPECT_EQ(solved.reason, BJ_STOP_CONVERGED);
-  EXPECT_EQ(solved.iterations, by_cg.iterations);
-  EXPECT_EQ(solved.true_residual, by_cg.true_residual);
-  EXPECT_EQ(z.to_host(), expected_z.to_host());
-
-  // Host vectors are copied.
   std::vector<T> x(host.size(), T(0));
   expected_z.zero();
   ASSERT_OK(bj_gmres(A, M, host.data(), x.data(), matrix.rows(), BJ_HOST, &options, &solved));
@@ -356,7 +372,7 @@ TYPED_TEST(CApiOnBackend, CoarseLevelGivesTheBitsOfTheCppInterface) {
   bj_operator* A = nullptr;
   ASSERT_OK(bj_partition_create_offsets(ends.data(), 5, &partition));
   ASSERT_OK(bj_operator_create_csr(this->c_, &csr, &A));
-  const SparseMatrix<T> expected_A(backend, matrix);
+  SparseMatrix<T> expected_A(backend, matrix);
   Random random(34);
   NearKernel<T> vectors{n, 2, std::vector<T>(2 * static_cast<std::size_t>(n))};
   for (T& value : vectors.values) value = random.scalar<T>();
@@ -364,6 +380,10 @@ TYPED_TEST(CApiOnBackend, CoarseLevelGivesTheBitsOfTheCppInterface) {
   for (T& value : host) value = random.scalar<T>();
   const Array<T> b(backend, host);
   Array<T> z(backend, host.size()), expected_z(backend, host.size());
+
+  std::vector<T> twice(matrix.values().begin(), matrix.values().end());
+  for (T& value : twice) value *= T(2);
+  const Array<T> doubled(backend, twice);
 
   for (const bool of_vectors : {false, true}) {
     bj_two_level_options coarse;
@@ -388,28 +408,19 @@ TYPED_TEST(CApiOnBackend, CoarseLevelGivesTheBitsOfTheCppInterface) {
     EXPECT_EQ(found.size, expected.report().size);
     EXPECT_EQ(found.rcond, expected.report().rcond);
     EXPECT_EQ(found.bytes, static_cast<std::int64_t>(expected.report().bytes));
-    ASSERT_OK(bj_block_jacobi_refresh(M, values.data(), matrix.nnz(), this->space_));
-    expected.refresh();
-    ASSERT_OK(bj_block_jacobi_apply(M, BJ_NO_TRANSPOSE, b.data(), z.data(), n, this->space_));
-    expected.apply(b.view(), expected_z.view());
-    EXPECT_EQ(z.to_host(), expected_z.to_host());
+    for (const Array<T>* now : {&doubled, &values}) {
+      ASSERT_OK(bj_block_jacobi_refresh(M, now->data(), matrix.nnz(), this->space_));
+      expected_A.update_values(now->data(), matrix.nnz(), backend.memory_space());
+      expected.refresh();
+      ASSERT_OK(bj_block_jacobi_apply(M, BJ_NO_TRANSPOSE, b.data(), z.data(), n, this->space_));
+      expected.apply(b.view(), expected_z.view());
+      EXPECT_EQ(z.to_host(), expected_z.to_host());
+    }
     ASSERT_OK(bj_two_level_correct(M, b.data(), z.data(), n, this->space_));
     expected.correct(b.view(), expected_z.view());
     EXPECT_EQ(z.to_host(), expected_z.to_host());
 
-    bj_solve_options options;
-    ASSERT_OK(bj_solve_options_init(&options));
-    options.rtol = sizeof(real_t<T>) == 4 ? 1e-5 : 1e-10;
-    SolveOptions expected_options;
-    expected_options.rtol = options.rtol;
-    bj_solve_report solved;
-    z.zero();
-    expected_z.zero();
-    ASSERT_OK(bj_cg(A, M, b.data(), z.data(), n, this->space_, &options, &solved));
-    const SolveReport by_cg = cg(expected_A, expected, b.view(), expected_z.view(), expected_options);
-    EXPECT_EQ(solved.reason, BJ_STOP_CONVERGED);
-    EXPECT_EQ(solved.iterations, by_cg.iterations);
-    EXPECT_EQ(z.to_host(), expected_z.to_host());
+    this->expect_same_cg(A, M, LinearOperator<T>(expected_A), expected, b);
     bj_block_jacobi_destroy(M);
   }
   bj_operator_destroy(A);
