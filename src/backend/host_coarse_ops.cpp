@@ -13,8 +13,9 @@ namespace blockjacobi::detail {
 
 namespace {
 
-/// Products with fewer rows are not worth the threads.
+/// Products with fewer rows of a dense matrix, or fewer entries of a sparse one, are not worth the threads.
 constexpr index_t few_rows = 64;
+constexpr offset_t few_entries = 1024;
 
 template <Scalar T>
 using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
@@ -124,7 +125,7 @@ std::unique_ptr<CoarseInverse<T>> HostCoarseOps<T>::make_inverse(index_t order, 
 template <Scalar T>
 void HostCoarseOps<T>::solve(const CoarseView<T>& coarse, const T* r, const T* y) {
   C* const s = coarse.partials;
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, 8)
+#pragma omp parallel for num_threads(threads_) schedule(dynamic, 8) if (coarse.restriction.nnz > few_entries)
   for (index_t c = 0; c < coarse.restriction.rows; ++c) {
     s[c] = row_product(coarse.restriction, c, compute_cast(r));
     if (y != nullptr) s[c] -= row_product(coarse.product, c, compute_cast(y));

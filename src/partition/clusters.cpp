@@ -1,6 +1,7 @@
 #include "partition/clusters.hpp"
 
 #include "core/first_exception.hpp"
+#include "core/worth_threads.hpp"
 #include "partition/strength_graph.hpp"
 
 #include <algorithm>
@@ -68,12 +69,13 @@ std::vector<index_t> match(const Level& level, index_t max_size, [[maybe_unused]
   bool any = true;
   for (int round = 0; round < match_rounds && any; ++round) {
     any = false;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(|| : any)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(|| \
+                                                                         : any) if (level.graph.nnz() > worth_threads)
     for (index_t i = 0; i < level.size(); ++i) {
       wishes[at(i)] = mate[at(i)] == none ? wish(level, mate, i, max_size) : none;
       any = any || wishes[at(i)] != none;
     }
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static) if (level.graph.nnz() > worth_threads)
     for (index_t i = 0; i < level.size(); ++i)
       if (const index_t j = wishes[at(i)]; j != none && wishes[at(j)] == i) mate[at(i)] = j;
   }
@@ -109,7 +111,7 @@ Level contract(Level& level, const std::vector<index_t>& mate, int threads) {
     });
   for (std::size_t v = 1; v < lists.bounds.size(); ++v) lists.bounds[v] += lists.bounds[v - 1];
   lists.edges.resize(static_cast<std::size_t>(lists.bounds.back()));
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static) if (lists.bounds.back() > worth_threads)
   for (index_t v = 0; v < count; ++v) {
     auto edge = static_cast<std::size_t>(lists.bounds[at(v)]);
     for_each_member(v, [&](index_t i) {
@@ -168,7 +170,7 @@ class Clusters {
   void move(const Level& level, int round, [[maybe_unused]] int threads) {
     std::vector<Move> moves;
     FirstException failure;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(threads) if (level.graph.nnz() > worth_threads)
     {
       std::vector<Move> own;
       std::vector<Edge> ties;

@@ -1,5 +1,7 @@
 #include "partition/strength_graph.hpp"
 
+#include "core/worth_threads.hpp"
+
 #include <blockjacobi/error.hpp>
 
 #include <algorithm>
@@ -9,8 +11,6 @@
 namespace blockjacobi::detail {
 
 namespace {
-
-constexpr offset_t worth_threads = 16384;  ///< entries
 
 std::vector<index_t> vertex_of_rows(std::span<const index_t> vertices) {
   std::vector<index_t> vertex(static_cast<std::size_t>(vertices.back()));

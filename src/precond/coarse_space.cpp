@@ -2,6 +2,7 @@
 
 #include "core/first_exception.hpp"
 #include "core/message.hpp"
+#include "core/worth_threads.hpp"
 #include "partition/clusters.hpp"
 #include "partition/strength_graph.hpp"
 
@@ -81,7 +82,7 @@ template <Scalar T, class Visit>
 ProductMap<T> product_map(index_t rows, index_t columns, offset_t entries, [[maybe_unused]] int threads, Visit visit) {
   std::vector<std::vector<Term<T>>> terms(at(rows));
   FirstException failure;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) if (entries > worth_threads)
   for (index_t i = 0; i < rows; ++i)
     failure.run([&] {
       std::vector<Term<T>>& own = terms[at(i)];
@@ -175,7 +176,7 @@ CsrMatrix<T> vector_space(const Aggregates& aggregates, const MultiVectorView<co
   const AggregateRows own(aggregates);
   std::vector<Dense<T>> bases(at(aggregates.count));
   FirstException failure;
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (scaled.size() > worth_threads)
   for (index_t a = 0; a < aggregates.count; ++a)
     failure.run([&] {
       const index_t first = own.bounds[at(a)], size = own.bounds[at(a) + 1] - first;

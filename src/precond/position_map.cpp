@@ -2,6 +2,7 @@
 
 #include "core/first_exception.hpp"
 #include "core/shared/block_extent.hpp"
+#include "core/worth_threads.hpp"
 
 #include <algorithm>
 
@@ -28,9 +29,9 @@ bool rows_are_sorted(const CsrView<const void, O>& pattern, [[maybe_unused]] int
   const auto base = static_cast<index_t>(pattern.base);
   const index_t* columns = pattern.columns;
   offset_t descents = 0, between_rows = 0;
-#pragma omp parallel for simd num_threads(threads) schedule(static) reduction(+ : descents)
+#pragma omp parallel for simd num_threads(threads) schedule(static) reduction(+ : descents) if (pattern.nnz > worth_threads)
   for (offset_t k = 1; k < pattern.nnz; ++k) descents += columns[k] <= columns[k - 1];
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : between_rows)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : between_rows) if (pattern.nnz > worth_threads)
   for (index_t i = 1; i < pattern.rows; ++i) {
     const offset_t k = pattern.row_offsets[i] - base;
     const bool is_empty = pattern.row_offsets[i + 1] == pattern.row_offsets[i];
@@ -147,7 +148,7 @@ bool fill(const CsrView<const void, O>& pattern, std::span<const BlockSlot> slot
   words.resize(static_cast<std::size_t>(map.back().begin));
   bool duplicates = false;
   FirstException failure;
-#pragma omp parallel num_threads(threads) reduction(|| : duplicates)
+#pragma omp parallel num_threads(threads) reduction(|| : duplicates) if (pattern.nnz > worth_threads)
   {
     std::vector<MapEntry> entries;
 #pragma omp for schedule(static)
@@ -180,7 +181,7 @@ PositionMapSize measure_position_map(const CsrView<const void, O>& pattern, cons
   const bool is_sorted = rows_are_sorted(pattern, threads);
   offset_t words = 0;
   bool narrow = true;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : words)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : words) if (pattern.nnz > worth_threads)
   for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
     const BlockExtent extent = measure(pattern, slots[static_cast<std::size_t>(s)], is_sorted);
     words += extent.words();
@@ -198,7 +199,7 @@ PositionMap build_position_map(const CsrView<const void, O>& pattern, const Bloc
   bool narrow = true;
   offset_t all = 0;
 
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : all)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : narrow) reduction(+ : all) if (pattern.nnz > worth_threads)
   for (std::ptrdiff_t s = 0; s < std::ssize(slots); ++s) {
     const BlockExtent extent = measure(pattern, slots[static_cast<std::size_t>(s)], is_sorted);
     MapSlot& slot = map.slots[static_cast<std::size_t>(s)];

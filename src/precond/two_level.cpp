@@ -3,10 +3,9 @@
 #include "core/message.hpp"
 #include "core/sparse_matrix_impl.hpp"
 #include "partition/magnitudes.hpp"
+#include "precond/analysis.hpp"
 #include "precond/relaxed_vectors.hpp"
 #include "precond/two_level_impl.hpp"
-
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -178,7 +177,7 @@ TwoLevelImpl<T>::TwoLevelImpl(const SparseMatrix<T>& matrix, BlockJacobi<T> bloc
       scratch_(backend, static_cast<std::size_t>(matrix.rows())) {
   if (z.cols() > 0) {
     const bool may_be_definite = z.cols() > max_block_size && mode == CoarseMode::adef2 && matrix.is_hermitian();
-    coarse_.emplace(backend, mode, z, CoarseProducts<T>(mode, host_matrix, z, omp_get_max_threads()),
+    coarse_.emplace(backend, mode, z, CoarseProducts<T>(mode, host_matrix, z, host_threads(backend)),
                     may_be_definite ? CoarseMatrixKind::definite : CoarseMatrixKind::general);
     coarse_->refresh(matrix.values());
   }
@@ -291,7 +290,7 @@ std::unique_ptr<TwoLevelImpl<T>> make_two_level(const SparseMatrix<T>& matrix, B
   }
   const CsrMatrix<T> host_matrix = matrix.to_host();
   const Aggregates aggregates =
-      aggregate_blocks(magnitudes(host_matrix.view()), M.partition(), size / vectors, omp_get_max_threads());
+      aggregate_blocks(magnitudes(host_matrix.view()), M.partition(), size / vectors, host_threads(matrix.backend()));
   const CsrMatrix<T> z = space(aggregates, M);
   const CoarseMode mode = options.mode.value_or(matrix.is_hermitian() ? CoarseMode::adef2 : CoarseMode::adef1);
   return std::make_unique<TwoLevelImpl<T>>(matrix, std::move(M), mode, aggregates, host_matrix, z);
@@ -339,7 +338,7 @@ TwoLevel<T>::TwoLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi
                                         if (options.relaxed == 0) return detail::ones_space<T>(aggregates, vectors);
                                         return detail::vector_space(aggregates,
                                                                     detail::relaxed_vectors(matrix, M, vectors).view(),
-                                                                    omp_get_max_threads());
+                                                                    detail::host_threads(matrix.backend()));
                                       });
       }()) {}
 
@@ -353,7 +352,8 @@ TwoLevel<T>::TwoLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi
         detail::require_finite_vectors(matrix, vectors);
         return detail::make_two_level(matrix, std::move(block_jacobi), options, vectors.cols,
                                       [&](const detail::Aggregates& aggregates, const BlockJacobi<T>&) {
-                                        return detail::vector_space(aggregates, vectors, omp_get_max_threads());
+                                        return detail::vector_space(aggregates, vectors,
+                                                                    detail::host_threads(matrix.backend()));
                                       });
       }()) {}
 

@@ -1,6 +1,7 @@
 #include "suggest/captured.hpp"
 
 #include "core/first_exception.hpp"
+#include "core/worth_threads.hpp"
 #include "partition/strength_graph.hpp"
 
 #include <algorithm>
@@ -62,7 +63,7 @@ std::vector<double> captured_weights(const CsrView<T, O>& matrix, const std::vec
   const std::size_t width = partitions.size() + 1;
   std::vector<double> sums(static_cast<std::size_t>(chunks) * width);
   FirstException failure;
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (matrix.nnz > 16384)
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (matrix.nnz > worth_threads)
   for (index_t c = 0; c < chunks; ++c)
     failure.run([&] {
       add_rows(matrix, roots, partitions, c * chunk_rows, std::min(rows, (c + 1) * chunk_rows),
