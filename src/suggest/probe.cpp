@@ -13,8 +13,13 @@ namespace blockjacobi::detail {
 
 namespace {
 
-/// Mean rate of the whole solve against that of its start, over the systems of benchmarks/results/suggest-host.md.
-constexpr double slows_down = 16.0;
+// How much faster a solve starts than it goes on (benchmarks/results/experience-host.md): what is left then are the
+// smooth errors, of which clusters take more than blocks of neighbours do, and a coarse level most.
+constexpr double slowdown_with_blocks = 18.0, slowdown_with_clusters = 14.0, slowdown_with_ones = 10.0,
+                 slowdown_with_relaxed = 5.0;
+/// Iterations of a probe over those that it predicts. With half as many the predictions of two choices are further from
+/// what comes, with twice as many they are no nearer.
+constexpr double probe_length = 0.01;
 /// Less than that is no reduction.
 constexpr double no_gain = 0.999;
 /// Fewer iterations that gained nothing may be those of CG whose residual grows at first.
@@ -33,12 +38,17 @@ bool is_failure(StopReason reason) {
 
 }  // namespace
 
-double predicted_iterations(index_t iterations, double reduction, double rtol) {
+double predicted_iterations(index_t iterations, double reduction, double rtol, double slowdown) {
   const double t = depth(reduction, rtol);
-  return t > 0.0 ? iterations / t * std::pow(slows_down, 1.0 - t) : std::numeric_limits<double>::infinity();
+  return t > 0.0 ? iterations / t * std::pow(slowdown, 1.0 - t) : std::numeric_limits<double>::infinity();
 }
 
 namespace {
+
+double slowdown_with(const BlockCandidate& c) {
+  if (c.coarse) return c.coarse->relaxed > 0 ? slowdown_with_relaxed : slowdown_with_ones;
+  return c.permutation.is_identity() ? slowdown_with_blocks : slowdown_with_clusters;
+}
 
 /// z = D^-1 r, as scalar Jacobi with SingularPolicy::scalar_jacobi.
 template <Scalar T>
@@ -64,7 +74,7 @@ Preconditioner<T> diagonal(const SparseMatrix<T>& A) {
 
 template <Scalar T>
 ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const std::vector<T>& b,
-                const SuggestOptions& options, index_t most_iterations) {
+                const SuggestOptions& options, index_t most_iterations, double slowdown) {
   std::vector<T> x(b.size());
   const VectorView<const T> b_view{b.data(), A.rows(), MemorySpace::host};
   const VectorView<T> x_view{x.data(), A.rows(), MemorySpace::host};
@@ -76,7 +86,8 @@ ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const st
   solve.progress = [&](const SolveProgress& p) {
     result.iterations = p.iteration;
     result.reduction = std::min(result.reduction, p.residual * options.rtol / p.target);
-    return p.iteration < 1 || depth(result.reduction, options.rtol) < options.probe_share / 2.0;
+    const double predicted = predicted_iterations(p.iteration, result.reduction, options.rtol, slowdown);
+    return p.iteration < 1 || p.iteration < probe_length * predicted;
   };
   const SolveReport report =
       options.method == Method::cg ? cg(A, M, b_view, x_view, solve) : gmres(A, M, b_view, x_view, solve);
@@ -85,7 +96,7 @@ ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const st
   if (report.converged()) result.reduction = std::min(result.reduction, report.relative_residual());
   result.says_nothing = !result.failed && !(result.reduction < no_gain) && result.iterations < enough_to_give_up;
   result.predicted = result.failed ? std::numeric_limits<double>::infinity()
-                                   : predicted_iterations(result.iterations, result.reduction, options.rtol);
+                                   : predicted_iterations(result.iterations, result.reduction, options.rtol, slowdown);
   return result;
 }
 
@@ -94,7 +105,7 @@ ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const st
 template <Scalar T>
 ProbeResult probe_diagonal(const SparseMatrix<T>& A, const std::vector<T>& b, const SuggestOptions& options,
                            index_t most_iterations) {
-  return run(LinearOperator<T>(A), diagonal(A), b, options, most_iterations);
+  return run(LinearOperator<T>(A), diagonal(A), b, options, most_iterations, slowdown_with_blocks);
 }
 
 template <Scalar T>
@@ -103,7 +114,7 @@ ProbeResult probe_candidate(const SparseMatrix<T>& A, const BlockCandidate& cand
   try {
     const SuggestedSystem<T> system(A, candidate, {.singular = options.singular, .check_pattern = false});
     return run(LinearOperator<T>(system.matrix()), system.preconditioner(), system.permutation().to_permuted(b),
-               options, most_iterations);
+               options, most_iterations, slowdown_with(candidate));
   } catch (const SingularBlock&) {  // with SingularPolicy::fail
     return {.failed = true, .predicted = std::numeric_limits<double>::infinity()};
   }

@@ -16,11 +16,12 @@ struct ProbeResult {
   double predicted = 0.0;  ///< iterations to rtol
 };
 
-/// p of suggest() after `iterations` that reduced ||r|| / ||b|| to `reduction`; infinity if nothing was gained.
-double predicted_iterations(index_t iterations, double reduction, double rtol);
+/// p of suggest() after `iterations` that reduced ||r|| / ||b|| to `reduction`, of a solve that is at first `slowdown`
+/// times as fast as it goes on; infinity if nothing was gained.
+double predicted_iterations(index_t iterations, double reduction, double rtol, double slowdown);
 
-/// Solves A x = b with scalar Jacobi for at most so many iterations, and until ||r|| / ||b|| is below
-/// rtol^(probe_share / 2), but for one at least. A is on the host: the diagonal needs no set-up there.
+/// Solves A x = b with scalar Jacobi for at most so many iterations, and for a hundredth of those that it predicts, but
+/// for one at least. A is on the host: the diagonal needs no set-up there.
 template <Scalar T>
 ProbeResult probe_diagonal(const SparseMatrix<T>& A, const std::vector<T>& b, const SuggestOptions& options,
                            index_t most_iterations);

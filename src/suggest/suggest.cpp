@@ -22,6 +22,12 @@ namespace {
 /// Of scalar Jacobi, before anything is probed: the geometric mean over the systems of
 /// benchmarks/results/suggest-host.md.
 constexpr double presumed_iterations = 170.0;
+/// Iterations with blocks over those of scalar Jacobi are this power of the weight that the blocks leave outside; the
+/// medians of 69 (cg) and 111 choices of blocks on 61 systems (docs/choose.md).
+constexpr double power_of_cg = 0.6, power_of_gmres = 0.85;
+/// Of probe_share, what the probes without a coarse level may take: they say little more than the weight that is
+/// captured, while a coarse level shows in a probe only, and pays where a solve is long.
+constexpr double share_of_blocks = 0.3;
 /// A candidate that gained nothing in so many iterations of a probe gains nothing.
 constexpr double most_iterations = 300.0;
 /// Predictions closer than that are the same.
@@ -146,7 +152,7 @@ class Study {
     const auto shape = detail::BlockShape::of_clusters(matrix_.rows(), size);
     const double partition = cost_.cluster_seconds(cost_.couplings(nodes_.blocks()));
     const double seconds =
-        cost_.setup_seconds(shape, partition) + reference_ * std::sqrt(left) * cost_.iteration_seconds(shape);
+        cost_.setup_seconds(shape, partition) + reference_ * fewer(left) * cost_.iteration_seconds(shape);
     if (!(seconds < candidates()[fastest()].seconds)) return false;
     const auto find = [&](const auto& view) { return BlockPartition::clusters(view, nodes_, size); };
     PermutedPartition found = std::visit(find, host_.view());
@@ -176,7 +182,7 @@ class Study {
                                .relaxed = relaxed};
     c.setup_seconds = base.setup_seconds + more.start;
     c.iteration_seconds = base.iteration_seconds + more.iteration;
-    if (!has_room(cost_.probe(c.setup_seconds - spent_seconds_[rival_], c.iteration_seconds))) return;
+    if (room(cost_.probe(c.setup_seconds - spent_seconds_[rival_], c.iteration_seconds), 1.0) < 1.0) return;
     spent_seconds_.push_back(spent_seconds_[rival_]);
     candidates().push_back(std::move(c));
     probe_here(candidates().size() - 1);
@@ -202,18 +208,17 @@ class Study {
   }
 
   double budget() { return options_.probe_share * candidates()[fastest()].seconds; }
-  /// Iterations that there is room for.
-  double room(const detail::ProbeCost& cost) {
-    return (budget() - suggestion_.probe_cost - cost.start) / cost.iteration;
+  /// Iterations that there is room for in so much of the budget.
+  double room(const detail::ProbeCost& cost, double share) {
+    return (share * budget() - suggestion_.probe_cost - cost.start) / cost.iteration;
   }
-  bool has_room(const detail::ProbeCost& cost) { return room(cost) >= 1.0; }
 
   /// Runs as many iterations as the budget has room for, or none.
   template <class Run>
   void probe(std::size_t i, const detail::ProbeCost& cost, const Run& run) {
     BlockCandidate& c = candidates()[i];
     if (c.coarse) set_iterations(c, std::numeric_limits<double>::infinity());
-    const double budget_now = budget(), room_now = room(cost);
+    const double budget_now = budget(), room_now = room(cost, c.coarse ? 1.0 : share_of_blocks);
     if (!(room_now >= 1.0)) return;
     const auto start = std::chrono::steady_clock::now();
     const detail::ProbeResult result = run(static_cast<index_t>(std::min(room_now, most_iterations)));
@@ -263,17 +268,21 @@ class Study {
     return a.failed != b.failed ? b.failed : a.seconds < b.seconds;
   }
 
+  /// Part of the iterations of blocks that capture nothing, with so much of the weight left outside.
+  double fewer(double left) const {
+    return std::pow(left, options_.method == Method::cg ? power_of_cg : power_of_gmres);
+  }
   /// Iterations by what it captures.
-  double expected(const BlockCandidate& c) const { return reference_ * std::sqrt(1.0 - c.captured); }
+  double expected(const BlockCandidate& c) const { return reference_ * fewer(1.0 - c.captured); }
 
   /// From the iterations that a probe of c predicts.
   void learn(BlockCandidate& c, double iterations) {
-    const double left = std::max(1e-3, 1.0 - c.captured);
+    const double part = fewer(std::max(1e-3, 1.0 - c.captured));
     const bool two_views = reference_is_probed_ && std::isfinite(iterations);
-    if (two_views) iterations = std::sqrt(iterations * reference_ * left);
+    if (two_views) iterations = std::sqrt(iterations * reference_ * part);
     set_iterations(c, iterations);
     if (reference_is_probed_ || !std::isfinite(iterations)) return;
-    reference_ = iterations / std::sqrt(left);
+    reference_ = iterations / part;
     reference_is_probed_ = true;
   }
 

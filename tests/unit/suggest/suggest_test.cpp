@@ -45,15 +45,16 @@ TEST(CostModel, CountsTheBytesOfAnIteration) {
 }
 
 TEST(PredictedIterations, ExtrapolateTheReduction) {
-  EXPECT_DOUBLE_EQ(detail::predicted_iterations(5, 1e-4, 1e-8), 10.0 * 4.0);
-  EXPECT_DOUBLE_EQ(detail::predicted_iterations(7, 1e-8, 1e-8), 7.0);
-  EXPECT_DOUBLE_EQ(detail::predicted_iterations(7, 1e-9, 1e-8), 7.0);
-  EXPECT_TRUE(std::isinf(detail::predicted_iterations(50, 1.0, 1e-8)));
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(5, 1e-4, 1e-8, 16.0), 10.0 * 4.0);
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(5, 1e-4, 1e-8, 4.0), 10.0 * 2.0);
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(7, 1e-8, 1e-8, 16.0), 7.0);
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(7, 1e-9, 1e-8, 16.0), 7.0);
+  EXPECT_TRUE(std::isinf(detail::predicted_iterations(50, 1.0, 1e-8, 16.0)));
 }
 
 TEST(Suggest, ReportsEveryCandidate) {
   const auto a = banded(600, -1.0, -1.0, 25);
-  const Suggestion s = suggest(Backend::host(), a);
+  const Suggestion s = suggest(Backend::host(), a, {.probe_share = 1.0});
   ASSERT_GE(s.candidates.size(), 6U);
   EXPECT_EQ(s.candidates[0].name, "scalar");
   EXPECT_EQ(s.candidates[0].captured, 0.0);
@@ -102,13 +103,15 @@ TEST(Suggest, BlocksPayWhereTheyHoldTheCouplings) {
 
 TEST(Suggest, AFailedProbeIsNotRecommended) {
   // Indefinite: cg breaks down with any blocks but says so.
-  auto a = banded(200, -1.0, 0.0, 2);
+  auto a = banded(20000, -1.0, 0.0, 2);
   for (double& v : a.values()) v = v > 0.0 ? 0.5 : v;
   const Suggestion s = suggest(Backend::host(), a, {.probe_share = 1.0});
   EXPECT_TRUE(s.candidates[0].failed);
   EXPECT_TRUE(std::isinf(s.candidates[0].iterations));
   EXPECT_NE(to_json(s).find("\"iterations\": null"), std::string::npos);
-  EXPECT_TRUE(s.candidates.back().failed);
+  EXPECT_TRUE(std::ranges::any_of(s.candidates, [&s](const BlockCandidate& c) {
+    return c.failed && !(c.blocks == s.candidates[0].blocks);
+  })) << to_text(s);
   EXPECT_FALSE(s.best().failed) << to_text(s);
 }
 
@@ -216,21 +219,24 @@ TEST(Suggest, ProbesKeepToTheirBudget) {
       }
 }
 
-TEST(Suggest, ProbesTakeATenthOfTheProductsOfASolve) {
+TEST(Suggest, ProbesTakeTheirShareOfTheProductsOfASolve) {
   const auto host = Backend::host(1);
-  const auto a = banded(4000, -1.0, -1.0, 60);
-  const Suggestion s = suggest(host, a);
+  const index_t n = 40000;
+  const double share = 0.25;
+  const auto a = banded(n, -1.0, -1.0, 200);
+  const Suggestion s = suggest(host, a, {.probe_share = share});
   ASSERT_TRUE(s.candidates.front().probed) << to_text(s);
-  const std::vector<double> b(4000, 1.0);
-  std::vector<double> x(4000, 0.0);
-  const SolveReport report = cg(LinearOperator<double>(host, a), BlockJacobi<double>(host, a, s.best().blocks), b, x);
+  const std::vector<double> b(n, 1.0);
+  std::vector<double> x(n, 0.0);
+  const SuggestedSystem<double> system(SparseMatrix<double>(host, a), s.best());
+  const SolveReport report = system.solve(Method::cg, b, x);
   ASSERT_TRUE(report.converged());
-  EXPECT_LE(products(s), 0.1 * report.iterations) << to_text(s);
+  EXPECT_LE(products(s), share * report.iterations) << to_text(s);
 }
 
 TEST(Suggest, WhatTheFirstProbeLeavesNothingForIsNotProbed) {
   // One iteration of scalar Jacobi says that a few will do.
-  const Suggestion s = suggest(Backend::host(1), banded(3000, -1e-6, 0.0, 2));
+  const Suggestion s = suggest(Backend::host(1), banded(3000, -1e-6, 0.0, 2), {.probe_share = 0.5});
   EXPECT_TRUE(s.candidates.front().probed) << to_text(s);
   EXPECT_FALSE(s.candidates.back().probed) << to_text(s);
 }
