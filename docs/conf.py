@@ -64,6 +64,15 @@ def visit_displaymath(writer, node):
     raise nodes.SkipNode
 
 
+def unbroken_numbers(app, document):
+    """64 000 stays on a line."""
+    for text in list(document.findall(nodes.Text)):
+        joined = re.sub(r"(?<=\d) (?=\d{3}(?!\d))", "\N{NO-BREAK SPACE}", text)
+        if joined != text and not isinstance(text.parent, (nodes.literal, nodes.literal_block)):
+            text.parent.replace(text, nodes.Text(joined))
+
+
 def setup(app):
+    app.connect("doctree-read", unbroken_numbers)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
