@@ -21,7 +21,7 @@ export CCACHE_SLOPPINESS ?= locale
 
 CONFIGURE = cmake -G Ninja -S . -DCMAKE_BUILD_TYPE=Release -DBLOCKJACOBI_GPU=$(GPU) -DBLOCKJACOBI_WERROR=$(WERROR) $(CMAKE_ARGS)
 
-# Linear elasticity of a beam of random stiffness, 3 unknowns a node: 14 112 rows, 1 million entries.
+# Linear elasticity of a beam of random stiffness, 3 unknowns a node: 14 112 rows, 0.9 million entries.
 SOLVE_MATRIX = $(BUILD)/solve/elasticity.mtx
 
 .PHONY: solve test fuzz bench docs deps asked-deps format clean
