@@ -86,16 +86,16 @@ struct Suggestion {
 /// matrix, so they are found only where they are predicted to be the fastest with their partition, as if they captured
 /// 0.45 (8 rows), 0.65 (32), 0.8 (128), 0.9 (512) of the weight, or by what those found before capture.
 ///
-/// Iterations: scalar Jacobi is presumed to take 170, the geometric mean of the systems of benchmarks/results/suggest-
-/// host.md; another candidate takes f = (1 - captured)^0.6 (cg) or (1 - captured)^0.85 (gmres) times those of scalar
-/// Jacobi, as on 61 systems in the median. Then candidates are probed by the solver itself with b = A x, x random:
-/// scalar Jacobi, on the host whatever the backend is, where its diagonal needs no set-up and nothing is transferred;
-/// the blocks that are then predicted to be the fastest; and on these, if there is room for the set-up, a coarse level
-/// of ones and one of four relaxed vectors an aggregate. Each runs for a hundredth of the iterations that it predicts,
-/// for one at least. A probe of k iterations that reached rtol^t predicts p = k / t * S^(1 - t) of them, S being how
-/// much faster a solve starts than it goes on: 18 with blocks of rows that stay, 14 with clusters, 10 with a coarse
-/// level of ones, 5 of relaxed vectors (benchmarks/results/experience-host.md, which also says how far off that is).
-/// The blocks are predicted to take sqrt(p f q), q being the p of scalar Jacobi; with a coarse level as many times
+/// Iterations: scalar Jacobi is presumed to take 170 with cg, and 500 with gmres, which on many systems does not
+/// converge with it at all; another candidate takes f = (1 - captured)^0.6 (cg) or (1 - captured)^0.85 (gmres) times
+/// those of scalar Jacobi, as on 61 systems in the median. Then candidates are probed by the solver itself with b = A
+/// x, x random: scalar Jacobi, on the host whatever the backend is, where its diagonal needs no set-up and nothing is
+/// transferred; the blocks that are then predicted to be the fastest; and on these, if there is room for the set-up, a
+/// coarse level of ones and one of four relaxed vectors an aggregate. Each runs for a hundredth of the iterations that
+/// it predicts, for one at least. A probe of k iterations that reached rtol^t predicts p = k / t * S^(1 - t) of them, S
+/// being how much faster a solve starts than it goes on: 18 with blocks of rows that stay, 14 with clusters, 10 with a
+/// coarse level of ones, 5 of relaxed vectors (benchmarks/results/experience-host.md, which also says how far off that
+/// is). The blocks are predicted to take sqrt(p f q), q being the p of scalar Jacobi; with a coarse level as many times
 /// fewer as its probe predicts fewer than theirs. The fastest of those that were probed is recommended if it takes at
 /// most 0.9 of the time of scalar Jacobi, else that; a coarse level that was not probed never is. Where there were not
 /// two, or all broke down, it is of those that are at most 5 % slower than the fastest of all the one that captures
@@ -106,7 +106,7 @@ struct Suggestion {
 /// of it) of the shortest time to solution that is predicted at that moment, less what those before cost. If not even
 /// one fits, that probe is left out (where it is the first, all are), and what is known so far decides. Hence
 /// probe_cost <= probe_budget, and the probes never take more than probe_share of what the longer of two solves is
-/// predicted to take: one with the 170 iterations and one with those that the first probe predicts. What it cannot
+/// predicted to take: one with the presumed iterations and one with those that the first probe predicts. What it cannot
 /// promise is that a system which converges in far fewer pays no more than its share: the first probe has to find that
 /// out, by at least one iteration. probe_seconds is the time it took. What comes beside the probes (the partitions, and
 /// captured in a pass over the matrix) is not in it.
