@@ -26,8 +26,8 @@ ROOT = test_lists.ROOT
 INCLUDE_FOLDERS = ("include", "src", "", "tests", "benchmarks")
 # Files and commands that decide how the sources of the library are compiled; the lists of sources count where a program
 # is made of them.
-RULE_FILES = ("CMakeLists.txt", "cmake/BuildDefaults.cmake", "cmake/Gpu.cmake", "cmake/Targets.cmake",
-              "src/CMakeLists.txt", "kernels/CMakeLists.txt", "matrices/CMakeLists.txt")
+RULE_FILES = ("CMakeLists.txt", "cmake/BuildDefaults.cmake", "cmake/Gpu.cmake", "cmake/HostIsas.cmake",
+              "cmake/Targets.cmake", "src/CMakeLists.txt", "kernels/CMakeLists.txt", "matrices/CMakeLists.txt")
 RULE_COMMANDS = {"add_compile_definitions", "add_compile_options", "set_property", "set_source_files_properties",
                  "set_target_properties", "target_compile_definitions", "target_compile_features",
                  "target_compile_options", "target_link_options"}

@@ -1,6 +1,5 @@
-#include "backend/host_batched_ops.hpp"
-#include "backend/host_block_ops.hpp"
 #include "backend/host_coarse_ops.hpp"
+#include "backend/host_kernels.hpp"
 #include "backend/host_krylov_ops.hpp"
 #include "backend/host_storage_ops.hpp"
 #include "core/message.hpp"
@@ -88,21 +87,24 @@ class HostSnapshots final : public Snapshots {
   int under_way_ = 0;
 };
 
-/// The typed sets of operations for one scalar.
+/// The typed sets of operations for one scalar that are compiled once.
 template <Scalar T>
 struct HostOps {
-  explicit HostOps(int threads)
-      : block(threads), storage(threads), batched(threads), krylov(threads), coarse(threads) {}
-  HostBlockOps<T> block;
+  explicit HostOps(int threads) : storage(threads), krylov(threads), coarse(threads) {}
   HostStorageOps<T> storage;
-  HostBatchedOps<T> batched;
   HostKrylovOps<T> krylov;
   HostCoarseOps<T> coarse;
 };
 
 class HostBackend final : public BackendImpl {
  public:
-  explicit HostBackend(int threads) : threads_(threads), s_(threads), d_(threads), c_(threads), z_(threads) {}
+  explicit HostBackend(int threads)
+      : threads_(threads),
+        kernels_(make_host_kernels(host_isa(), threads)),
+        s_(threads),
+        d_(threads),
+        c_(threads),
+        z_(threads) {}
 
   BackendKind kind() const override { return BackendKind::host; }
   MemorySpace space() const override { return MemorySpace::host; }
@@ -138,18 +140,18 @@ class HostBackend final : public BackendImpl {
   }
 
   PartitionOps& partition_ops() override { return partition_; }
-  BlockOps<float>& block_ops(float) override { return s_.block; }
-  BlockOps<double>& block_ops(double) override { return d_.block; }
-  BlockOps<std::complex<float>>& block_ops(std::complex<float>) override { return c_.block; }
-  BlockOps<std::complex<double>>& block_ops(std::complex<double>) override { return z_.block; }
+  BlockOps<float>& block_ops(float) override { return *kernels_.s.block; }
+  BlockOps<double>& block_ops(double) override { return *kernels_.d.block; }
+  BlockOps<std::complex<float>>& block_ops(std::complex<float>) override { return *kernels_.c.block; }
+  BlockOps<std::complex<double>>& block_ops(std::complex<double>) override { return *kernels_.z.block; }
   StorageOps<float>& storage_ops(float) override { return s_.storage; }
   StorageOps<double>& storage_ops(double) override { return d_.storage; }
   StorageOps<std::complex<float>>& storage_ops(std::complex<float>) override { return c_.storage; }
   StorageOps<std::complex<double>>& storage_ops(std::complex<double>) override { return z_.storage; }
-  BatchedOps<float>& batched_ops(float) override { return s_.batched; }
-  BatchedOps<double>& batched_ops(double) override { return d_.batched; }
-  BatchedOps<std::complex<float>>& batched_ops(std::complex<float>) override { return c_.batched; }
-  BatchedOps<std::complex<double>>& batched_ops(std::complex<double>) override { return z_.batched; }
+  BatchedOps<float>& batched_ops(float) override { return *kernels_.s.batched; }
+  BatchedOps<double>& batched_ops(double) override { return *kernels_.d.batched; }
+  BatchedOps<std::complex<float>>& batched_ops(std::complex<float>) override { return *kernels_.c.batched; }
+  BatchedOps<std::complex<double>>& batched_ops(std::complex<double>) override { return *kernels_.z.batched; }
   KrylovOps<float>& krylov_ops(float) override { return s_.krylov; }
   KrylovOps<double>& krylov_ops(double) override { return d_.krylov; }
   KrylovOps<std::complex<float>>& krylov_ops(std::complex<float>) override { return c_.krylov; }
@@ -162,6 +164,7 @@ class HostBackend final : public BackendImpl {
  private:
   int threads_;
   HostPartitionOps partition_;
+  HostKernels kernels_;
   HostOps<float> s_;
   HostOps<double> d_;
   HostOps<std::complex<float>> c_;

@@ -15,6 +15,14 @@ namespace blockjacobi::detail {
 /// the exchange of rows, for which all rows are looked at, costs more than the lanes save.
 inline constexpr int largest_lane_size = 8;
 
+/// Bytes of a vector of lanes. Those of AVX-512 gain little up to order 6 and lose above it, where lanes exchange rows
+/// one by one.
+#if defined(__AVX2__)
+inline constexpr std::size_t lane_bytes = 32;
+#else
+inline constexpr std::size_t lane_bytes = 16;
+#endif
+
 /// Blocks of order N in the lanes of a vector: equilibration and Gauss-Jordan elimination without a branch. Blocks that
 /// are not as usual (NaN, Inf, zero pivots, elements so large or small that a scale needs more than one
 /// multiplication, pivots from rows of another scale, ill-conditioned ones) are told, and are for others to invert.
@@ -24,7 +32,7 @@ class LaneInverse {
   static_assert(std::is_floating_point_v<R>);
 
  public:
-  static constexpr int lanes = static_cast<int>(16 / sizeof(R));
+  static constexpr int lanes = static_cast<int>(lane_bytes / sizeof(R));
 
   /// The block of a lane, row by row. All lanes must be filled.
   R* rows(int lane) { return input_[lane]; }
@@ -54,8 +62,8 @@ class LaneInverse {
 
  private:
   using Word = std::conditional_t<sizeof(R) == 8, std::int64_t, std::int32_t>;
-  typedef R V __attribute__((vector_size(16)));
-  typedef Word Mask __attribute__((vector_size(16)));
+  typedef R V __attribute__((vector_size(lane_bytes)));
+  typedef Word Mask __attribute__((vector_size(lane_bytes)));
 
   static constexpr std::size_t order = N, elements = order * order, width = lanes;
   static constexpr bool in_registers = N <= 4;  ///< all columns, or nearly

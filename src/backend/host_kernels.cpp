@@ -1,0 +1,39 @@
+#include "backend/host_kernels.hpp"
+
+namespace blockjacobi::detail {
+
+// Made of host_kernels_of.cpp.in, those above the baseline where BLOCKJACOBI_HOST_ISAS (cmake/HostIsas.cmake) has them.
+HostKernels host_kernels_baseline(int threads);
+HostKernels host_kernels_v2(int threads);
+HostKernels host_kernels_v3(int threads);
+HostKernels host_kernels_v4(int threads);
+
+std::vector<Isa> compiled_isas() {
+  return {
+    Isa::baseline,
+#if defined(BLOCKJACOBI_HOST_V2)
+        Isa::v2,
+#endif
+#if defined(BLOCKJACOBI_HOST_V3)
+        Isa::v3,
+#endif
+#if defined(BLOCKJACOBI_HOST_V4)
+        Isa::v4,
+#endif
+  };
+}
+
+HostKernels make_host_kernels([[maybe_unused]] Isa isa, int threads) {
+#if defined(BLOCKJACOBI_HOST_V2)
+  if (isa == Isa::v2) return host_kernels_v2(threads);
+#endif
+#if defined(BLOCKJACOBI_HOST_V3)
+  if (isa == Isa::v3) return host_kernels_v3(threads);
+#endif
+#if defined(BLOCKJACOBI_HOST_V4)
+  if (isa == Isa::v4) return host_kernels_v4(threads);
+#endif
+  return host_kernels_baseline(threads);
+}
+
+}  // namespace blockjacobi::detail
