@@ -137,7 +137,7 @@ void HostBatchedOps<T>::getrs(batched::Op op, const MatrixBatchView<const T>& lu
   for_matrices(lu, threads_, [&](offset_t k) {
     const auto factors = compute_matrix(lu, k);
     const auto right = compute_matrix(b, k);
-    for (index_t j = 0; j < b.cols; ++j) solve_lu(op, factors, ipiv + k * lu.rows, right.column(j));
+    solve_lu_columns<T>(op, factors, ipiv + k * lu.rows, right);
   });
 }
 
@@ -230,7 +230,7 @@ void HostBatchedOps<T>::potrs(batched::Triangle triangle, const MatrixBatchView<
   for_matrices(cholesky, threads_, [&](offset_t k) {
     const auto factor = compute_matrix(cholesky, k);
     const auto right = compute_matrix(b, k);
-    for (index_t j = 0; j < b.cols; ++j) solve_cholesky(triangle, factor, right.column(j));
+    solve_cholesky_columns<T>(triangle, factor, right);
   });
 }
 

@@ -68,8 +68,7 @@ class TiledCholesky {
     for (index_t j = 0; j < n_; j += width)
       for (index_t i = 0; i <= j; i += width) {
         const MatrixRef<C> target = load(target_, i, j);
-        for (index_t k = 0; k < i; k += width)
-          subtract_product<T>(target, adjoint(load(left_, k, i)), load(right_, k, j));
+        for (index_t k = 0; k < i; k += width) subtract_product<T>(target, load_adjoint(k, i), load(right_, k, j));
         int failed = 0;
         if (i < j)
           solve_adjoint(load(left_, i, i), target);
@@ -103,6 +102,13 @@ class TiledCholesky {
     return tile;
   }
 
+  /// The adjoint of tile (i, j), i < j.
+  MatrixRef<C> load_adjoint(index_t i, index_t j) {
+    const MatrixRef<C> tile{adjoint_.data(), extent(j), extent(i), width};
+    a_.load_adjoint(i, j, tile);
+    return tile;
+  }
+
   /// A copy. why: Eigen's own adjoint of a complex tile with a single row or column is a temporary on the heap.
   MatrixRef<C> adjoint(const MatrixRef<C>& a) {
     const MatrixRef<C> copy{adjoint_.data(), a.cols, a.rows, width};
@@ -112,13 +118,13 @@ class TiledCholesky {
   }
 
   /// B <- U^-H B.
-  static void solve_adjoint(const MatrixRef<C>& u, const MatrixRef<C>& b) {
-    for (index_t j = 0; j < b.cols; ++j)
-      for (index_t k = 0; k < u.cols; ++k) {
-        C& x = b(k, j);
-        x -= column_dot(k, u.column(k), b.column(j));
-        Divisor<C>(u(k, k)).divide(1, &x);
-      }
+  void solve_adjoint(const MatrixRef<C>& u, const MatrixRef<C>& b) {
+    const MatrixRef<C> l = adjoint(u);
+    for (index_t k = 0; k < l.rows; ++k) {
+      const Divisor<C> divisor(l(k, k));
+      for (index_t j = 0; j < b.cols; ++j) divisor.divide(1, b.column(j) + k);
+      subtract_multiples(l.rows - k - 1, l.column(k) + k + 1, b.cols, b.ld, b.data + k, b.data + k + 1);
+    }
   }
 
   static void negate(const MatrixRef<C>& a) {
@@ -184,6 +190,20 @@ void solve_cholesky(batched::Triangle triangle, const MatrixRef<const C>& factor
       Divisor<C>(factor(k, k)).divide(1, x + k);
     }
   }
+}
+
+/// A X = B in place for all columns of B, of which the first factor.rows rows take part.
+template <Scalar T, class C>
+void solve_cholesky_columns(batched::Triangle triangle, const MatrixRef<const C>& factor, const MatrixRef<C>& b) {
+  using Solve = TriangularSolve<T>;
+  if (factor.rows < Solve::least_order || b.cols < Solve::least_columns) {
+    for (index_t j = 0; j < b.cols; ++j) solve_cholesky(triangle, factor, b.column(j));
+    return;
+  }
+  Solve plain(factor, batched::Op::none), adjoint(factor, batched::Op::conjugate_transpose);
+  const bool is_upper = triangle == batched::Triangle::upper;
+  (is_upper ? adjoint : plain).lower(false, b);
+  (is_upper ? plain : adjoint).upper(false, b);
 }
 
 }  // namespace blockjacobi::detail

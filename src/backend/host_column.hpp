@@ -2,6 +2,7 @@
 
 #include "core/shared/scalar.hpp"
 
+#include <cstddef>
 #include <limits>
 
 namespace blockjacobi::detail {
@@ -12,12 +13,39 @@ inline void subtract_multiple(int n, const C* x, C s, C* y) {
   for (int i = 0; i < n; ++i) y[i] -= x[i] * s;
 }
 
+/// y_j -= x s_j for `columns` columns y_j and numbers s_j, ld apart; four at a time, so that x is loaded once for them.
+template <class C>
+inline void subtract_multiples(int n, const C* x, int columns, std::ptrdiff_t ld, const C* s, C* y) {
+  for (; columns >= 4; columns -= 4, s += 4 * ld, y += 4 * ld) {
+    const C s0 = s[0], s1 = s[ld], s2 = s[2 * ld], s3 = s[3 * ld];
+    C *const y1 = y + ld, *const y2 = y1 + ld, *const y3 = y2 + ld;
+#pragma omp simd
+    for (int i = 0; i < n; ++i) {
+      const C a = x[i];
+      y[i] -= a * s0;
+      y1[i] -= a * s1;
+      y2[i] -= a * s2;
+      y3[i] -= a * s3;
+    }
+  }
+  for (; columns > 0; --columns, s += ld, y += ld) subtract_multiple(n, x, *s, y);
+}
+
 /// x^H y, in the working precision.
 template <class R>
 inline R column_dot(int n, const R* x, const R* y) {
+  // So many sums that additions do not wait for each other.
+  constexpr int sums = 16;
+  R part[sums] = {};
+  int i = 0;
+  for (; i + sums <= n; i += sums) {
+#pragma omp simd
+    for (int k = 0; k < sums; ++k) part[k] += x[i + k] * y[i + k];
+  }
   R sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int i = 0; i < n; ++i) sum += x[i] * y[i];
+  if (i > 0)
+    for (int k = 0; k < sums; ++k) sum += part[k];
+  for (; i < n; ++i) sum += x[i] * y[i];
   return sum;
 }
 template <class R>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/host_tile.hpp"
+#include "backend/host_solve.hpp"
 
 namespace blockjacobi::detail {
 
@@ -26,9 +26,14 @@ int lu_unblocked(C* a, Ld ld, M m, N n, index_t* pivots) {
     if (pivot != k)
       for (std::ptrdiff_t j = 0; j < n; ++j) std::swap(a[k + j * ld], a[pivot + j * ld]);
     Divisor<C>(column[k]).divide(m - k - 1, column + k + 1);
-    for (int j = k + 1; j < n; ++j) {
-      C* const target = a + static_cast<std::ptrdiff_t>(j) * ld;
-      subtract_multiple(m - k - 1, column + k + 1, target[k], target + k + 1);
+    if constexpr (std::is_integral_v<N>) {
+      subtract_multiples<C>(m - k - 1, column + k + 1, n - k - 1, ld, column + ld + k, column + ld + k + 1);
+    } else {
+      // why: with constants g++ 12 makes straight code of this
+      for (int j = k + 1; j < n; ++j) {
+        C* const target = a + static_cast<std::ptrdiff_t>(j) * ld;
+        subtract_multiple(m - k - 1, column + k + 1, target[k], target + k + 1);
+      }
     }
   }
   return info;
@@ -47,10 +52,11 @@ void interchange_rows(const MatrixRef<C>& a, index_t first, index_t count, const
 /// B <- L^-1 B with the unit lower triangle of the square `l`.
 template <class A, class C>
 void solve_unit_lower(const MatrixRef<A>& l, const MatrixRef<C>& b) {
-  for (index_t j = 0; j < b.cols; ++j)
+  // why by four columns: those that a power of two separates push each other out of the cache
+  for (index_t j = 0; j < b.cols; j += 4)
     for (index_t k = 0; k < l.rows; ++k) {
-      C* const x = b.column(j);
-      subtract_multiple<C>(l.rows - k - 1, l.column(k) + k + 1, x[k], x + k + 1);
+      C* const x = b.column(j) + k;
+      subtract_multiples<C>(l.rows - k - 1, l.column(k) + k + 1, std::min(4, b.cols - j), b.ld, x, x + 1);
     }
 }
 
@@ -202,6 +208,28 @@ void solve_lu(batched::Op op, const MatrixRef<const C>& lu, const index_t* ipiv,
   for (index_t k = n - 1; k >= 0; --k) std::swap(x[k], x[ipiv[k] - 1]);
   if (plain)
     for (index_t i = 0; i < n; ++i) x[i] = conj(x[i]);
+}
+
+/// op(A) X = B in place for all columns of B, of which the first lu.rows rows take part.
+template <Scalar T, class C>
+void solve_lu_columns(batched::Op op, const MatrixRef<const C>& lu, const index_t* ipiv, const MatrixRef<C>& b) {
+  using Solve = TriangularSolve<T>;
+  if (lu.rows < Solve::least_order || b.cols < Solve::least_columns) {
+    for (index_t j = 0; j < b.cols; ++j) solve_lu(op, lu, ipiv, b.column(j));
+    return;
+  }
+  Solve solve(lu, op);
+  if (op == batched::Op::none) {
+    for (index_t j = 0; j < b.cols; ++j)
+      for (index_t k = 0; k < lu.rows; ++k) std::swap(b(k, j), b(ipiv[k] - 1, j));
+    solve.lower(true, b);
+    solve.upper(false, b);
+  } else {
+    solve.lower(false, b);
+    solve.upper(true, b);
+    for (index_t j = 0; j < b.cols; ++j)
+      for (index_t k = lu.rows - 1; k >= 0; --k) std::swap(b(k, j), b(ipiv[k] - 1, j));
+  }
 }
 
 }  // namespace blockjacobi::detail

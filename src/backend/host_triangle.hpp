@@ -41,6 +41,19 @@ class Triangle {
     }
   }
 
+  /// The adjoint of what load() gives of an off-diagonal tile.
+  template <class U>
+  void load_adjoint(index_t i, index_t j, const MatrixRef<U>& to) const {
+    if (upper_) {
+      for (index_t r = 0; r < to.rows; ++r) {
+        const C* const column = stored_column(j + r) + i;
+        for (index_t c = 0; c < to.cols; ++c) to(r, c) = conj(column[c]);
+      }
+    } else {
+      for (index_t c = 0; c < to.cols; ++c) std::copy_n(stored_column(i + c) + j, to.rows, to.column(c));
+    }
+  }
+
   /// The reverse of load.
   void store(index_t i, index_t j, const MatrixRef<C>& from) const {
     if (upper_) {

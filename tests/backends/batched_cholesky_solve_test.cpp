@@ -48,7 +48,7 @@ TYPED_TEST(BatchedOnBackend, SolvesFromCholesky) {
 
 TYPED_TEST(BatchedOnBackend, SolvesAboveOrder32FromCholesky) {
   Random random(209);
-  for (const index_t columns : {1, 2, 3, 6})
+  for (const index_t columns : {1, 2, 3, 6, 70})
     expect_solves<typename TypeParam::Scalar>(this->make_backend(), 45, columns, random);
 }
 

@@ -85,7 +85,7 @@ TYPED_TEST(BatchedOnBackend, SolvesFewRightHandSidesFromLu) {
 /// Up to 4 right-hand sides CUDA has other kernels.
 TYPED_TEST(BatchedOnBackend, SolvesAboveOrder32FromLu) {
   Random random(111);
-  for (const index_t columns : {1, 3, 5, 35})
+  for (const index_t columns : {1, 3, 5, 35, 70})
     expect_solves<typename TypeParam::Scalar>(this->make_backend(), 77, columns, 2, random);
 }
 

@@ -28,6 +28,9 @@ void run_batched(const Backend& backend, index_t n, std::vector<T>& a, std::vect
     potri(backend, triangle, output, &info);
   }
   geqrf(backend, output, b.data());
+  // Many right-hand sides, with factors of whatever the matrices are by now.
+  for (const auto op : {Op::none, Op::conjugate_transpose}) getrs(backend, op, output, ipiv.data(), view);
+  for (const auto triangle : {Triangle::lower, Triangle::upper}) potrs(backend, triangle, output, view);
   if (n <= 32) pseudo_inverse(backend, view, output, 0, &info);
 }
 
