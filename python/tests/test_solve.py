@@ -224,7 +224,7 @@ def test_types():
 
 @pytest.mark.parametrize("method", ["cg", "gmres"])
 def test_suggest(method):
-    found = bj.suggest(SYSTEM, method=method)
+    found = bj.suggest(SYSTEM, method=method, probe_share=1.0)
     assert found.candidates[0].name == "scalar" and found.best.name == found.candidates[found.recommended].name
     assert found.blocks_pay == (found.recommended != 0)
     assert all(0 <= candidate.captured <= 1 for candidate in found.candidates)
