@@ -114,16 +114,20 @@ def kind_line(solves, kind):
 
 
 def power_line(solves, cg):
-    ratios = []
+    ratios, systems, converged = [], 0, 0
     for own in solves.values():
         scalar = own.get("scalar")
-        if scalar is None or scalar.cg != cg or scalar.iterations <= 25:
+        if scalar is None or scalar.cg != cg:
+            continue
+        systems += 1
+        converged += scalar.converged
+        if scalar.iterations <= 25:
             continue
         for choice in ("detect32", "clusters32", "clusters128"):
             if choice in own and own[choice].converged and own[choice].captured > 0.02:
                 left = max(1e-3, 1 - own[choice].captured)
                 ratios.append(math.log(own[choice].iterations / scalar.iterations) / math.log(left))
-    return f"| {'cg' if cg else 'gmres(30)'} | {len(ratios)} | {statistics.median(ratios):.2f} | {0.6 if cg else 0.85} |"
+    return f"| {'cg' if cg else 'gmres(30)'} | {systems} | {converged} | {len(ratios)} | {statistics.median(ratios):.2f} | {0.6 if cg else 0.85} |"
 
 
 def main():
@@ -151,7 +155,8 @@ def main():
         *[kind_line(solves, kind) for kind in KINDS], "",
         "Iterations with blocks over those of scalar Jacobi, as a power of the weight that the blocks leave outside; "
         "blocks that converge, where scalar Jacobi takes more than 25 iterations.", "",
-        "| solver | choices of blocks | power, median | taken |", "| --- | --: | --: | --: |",
+        "| solver | systems | scalar Jacobi converges | choices of blocks | power, median | taken |",
+        "| --- | --: | --: | --: | --: | --: |",
         power_line(solves, True), power_line(solves, False)]
     options.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -64,18 +64,18 @@ index_t wish(const Level& level, const std::vector<index_t>& mate, index_t i, in
 }
 
 /// The mate of each vertex, none for those that stay alone.
-std::vector<index_t> match(const Level& level, index_t max_size, [[maybe_unused]] int threads) {
+std::vector<index_t> match(const Level& level, index_t max_size, int threads) {
+  [[maybe_unused]] const int workers = level.graph.nnz() > worth_threads ? threads : 1;
   std::vector<index_t> mate(at(level.size()), none), wishes(at(level.size()), none);
   bool any = true;
   for (int round = 0; round < match_rounds && any; ++round) {
     any = false;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(|| \
-                                                                         : any) if (level.graph.nnz() > worth_threads)
+#pragma omp parallel for num_threads(workers) schedule(static) reduction(|| : any)
     for (index_t i = 0; i < level.size(); ++i) {
       wishes[at(i)] = mate[at(i)] == none ? wish(level, mate, i, max_size) : none;
       any = any || wishes[at(i)] != none;
     }
-#pragma omp parallel for num_threads(threads) schedule(static) if (level.graph.nnz() > worth_threads)
+#pragma omp parallel for num_threads(workers) schedule(static)
     for (index_t i = 0; i < level.size(); ++i)
       if (const index_t j = wishes[at(i)]; j != none && wishes[at(j)] == i) mate[at(i)] = j;
   }
