@@ -3,8 +3,8 @@
 
 tests/expected-skips.txt: PROGRAM PATTERN, tests that skip themselves; all others must run. A pattern behind "?" is of
                           tests that may do either.
-tests/sanitizers.txt:     PROGRAM TOOLS PATTERN, tests that run under tools of compute-sanitizer ("all", or names with
-                          commas). A pattern that begins with "-" takes tests out again.
+tests/sanitizers.txt:     PROGRAM TOOLS PATTERN, tests that run under tools of compute-sanitizer ("all", "none", or names
+                          with commas). A pattern that begins with "-" takes tests out again.
 
 Patterns are those of a shell, over the names of --gtest_list_tests; "#" begins a comment.
 
@@ -43,10 +43,11 @@ def sanitizers(root=ROOT):
     path = root / "tests" / "sanitizers.txt"
     found = {}
     for number, (program, tools, pattern) in lines_of(path, 3):
-        for tool in TOOLS if tools == "all" else tools.split(","):
+        found.setdefault(program, {})
+        for tool in {"all": TOOLS, "none": ()}.get(tools, tools.split(",")):
             if tool not in TOOLS:
                 raise SystemExit(f"{path}:{number}: no tool is called {tool}: {', '.join(TOOLS)}")
-            found.setdefault(program, {}).setdefault(tool, []).append(pattern)
+            found[program].setdefault(tool, []).append(pattern)
     return found
 
 
