@@ -4,13 +4,16 @@
 #include "adapters/petsc_matrix.hpp"
 #include "adapters/petsc_options.hpp"
 #include "adapters/petsc_rank.hpp"
+#include "adapters/petsc_stream.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
 
-#include <petscdevice.h>
-
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace blockjacobi::petsc {
 
@@ -20,13 +23,27 @@ static_assert(Scalar<PetscScalar>, "blockjacobi: PETSc was configured with a pre
 
 constexpr auto success = static_cast<PetscErrorCode>(0);
 
+/// Blocks that options or matrix state: all of `size` rows, or these; neither where they are to be found.
+struct StatedBlocks {
+  index_t size = 0;
+  std::span<const PetscInt> sizes;
+};
+
+/// Vectors on a device for those that lie on the host.
+struct Staged {
+  Array<PetscScalar> r, z;
+};
+
 /// What a PC of this type holds on a rank.
 struct State {
   Options options;
   LocalMatrix matrix;
+  Stream stream;  ///< of a backend on a device
   std::optional<Backend> backend;
-  std::optional<BlockPartition> stated;  ///< by options or matrix
+  index_t stated_size = 0;  ///< the blocks of M, as they were stated
+  std::vector<PetscInt> stated_sizes;
   std::optional<RankPreconditioner> M;
+  std::optional<Staged> staged;
   bool agreed = false;  ///< whether the ranks know of the others' failures
   PetscInt analyses = 0;
   PetscInt setups = 0;
@@ -39,106 +56,119 @@ MPI_Comm comm_of(PC pc) { return PetscObjectComm(reinterpret_cast<PetscObject>(p
 /// Whatever the matrix, the next PCSetUp() or PCApply() sets up anew.
 void forget_set_up(PC pc) { pc->setupcalled = static_cast<decltype(pc->setupcalled)>(0); }
 
-/// CUDA's stream of PETSc; null, the default stream, before PETSc 3.20.
-PetscErrorCode current_stream([[maybe_unused]] CUstream_st** stream) {
+/// Whether vectors that PETSc makes for the matrix lie on a device that this library was built for.
+PetscErrorCode has_device_vectors([[maybe_unused]] Mat matrix, PetscBool* answer) {
   PetscFunctionBegin;
-#if defined(PETSC_HAVE_CUDA) && PETSC_VERSION_GE(3, 20, 0)
-  PetscDeviceContext context = nullptr;
-  void* handle = nullptr;
-  PetscCall(PetscDeviceContextGetCurrentContext(&context));
-  PetscCall(PetscDeviceContextGetStreamHandle(context, &handle));
-  *stream = *static_cast<CUstream_st**>(handle);
-#endif
-  PetscFunctionReturn(success);
-}
-
-PetscErrorCode current_device([[maybe_unused]] PetscInt* device) {
-  PetscFunctionBegin;
+  *answer = PETSC_FALSE;
 #if defined(PETSC_HAVE_CUDA)
-  PetscDeviceContext context = nullptr;
-  PetscDevice current = nullptr;
-  PetscCall(PetscDeviceContextGetCurrentContext(&context));
-  PetscCall(PetscDeviceContextGetDevice(context, &current));
-  PetscCall(PetscDeviceGetDeviceId(current, device));
+  VecType type = nullptr;
+  PetscCall(MatGetVecType(matrix, &type));
+  const std::string_view name = type != nullptr ? type : "";
+  const bool is_cuda = name == VECCUDA || name == VECSEQCUDA || name == VECMPICUDA;
+  *answer = is_cuda && Backend::cuda_available() ? PETSC_TRUE : PETSC_FALSE;
 #endif
   PetscFunctionReturn(success);
 }
 
-/// A backend that computes where the matrix lies.
-PetscErrorCode choose_backend(State& state) {
+/// A backend that computes where the matrix lies, or, if that is the host, where its vectors do.
+PetscErrorCode choose_backend(PC pc) {
+  State& state = state_of(pc);
+  MemorySpace space = state.matrix.view().space;
   PetscFunctionBegin;
-  const MemorySpace space = state.matrix.view().space;
+  if (space == MemorySpace::host && !state.options.clusters) {
+    PetscBool on_device = PETSC_FALSE;
+    PetscCall(has_device_vectors(pc->pmat, &on_device));
+    if (on_device) space = MemorySpace::device;
+  }
   if (state.backend && state.backend->memory_space() == space) PetscFunctionReturn(success);
   state.M.reset();
+  state.staged.reset();
+  state.backend.reset();
   if (space == MemorySpace::host) {
     state.backend = Backend::host(static_cast<int>(state.options.threads));
   } else {
     PetscInt device = 0;
     CUstream_st* stream = nullptr;
-    PetscCall(current_device(&device));
-    PetscCall(current_stream(&stream));
+    PetscCall(state.stream.take(&stream, &device));
     state.backend = Backend::cuda(static_cast<int>(device), stream);
   }
   PetscFunctionReturn(success);
 }
 
-/// f(), on a device with the time that PETSc's log asks for.
+/// f(), on a device in the order of PETSc's current context and with the time that PETSc's log asks for.
 template <class F>
-PetscErrorCode timed_on(const State& state, F f) {
+PetscErrorCode enqueued_on(State& state, F f) {
   PetscFunctionBegin;
   if (state.backend->memory_space() == MemorySpace::host) {
     f();
     PetscFunctionReturn(success);
   }
   PetscCall(PetscLogGpuTimeBegin());
-  f();
+  PetscCall(state.stream.ordered([&] { return translated([&] { return f(), success; }); }));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(success);
 }
 
-/// The partition that options or matrix state; none where the blocks are to be detected.
-PetscErrorCode stated_partition(PC pc, std::optional<BlockPartition>* partition) {
-  const State& state = state_of(pc);
-  const index_t rows = state.matrix.view().rows;
+PetscErrorCode find_stated(PC pc, StatedBlocks* stated) {
+  const Options& options = state_of(pc).options;
   PetscInt count = 0, block_size = 1;
   const PetscInt* sizes = nullptr;
   PetscFunctionBegin;
-  partition->reset();
-  if (state.options.detect) PetscFunctionReturn(success);
-  if (state.options.size > 0) {
-    *partition = BlockPartition::uniform(rows, static_cast<index_t>(state.options.size));
-    PetscFunctionReturn(success);
-  }
+  *stated = {};
+  if (options.detect) PetscFunctionReturn(success);
+  stated->size = static_cast<index_t>(options.size);
+  if (stated->size > 0) PetscFunctionReturn(success);
   PetscCall(MatGetVariableBlockSizes(pc->pmat, &count, &sizes));
   if (count > 0) {
-    std::vector<index_t> offsets{0};
-    offsets.reserve(static_cast<std::size_t>(count) + 1);
-    for (PetscInt b = 0; b < count; ++b) offsets.push_back(offsets.back() + static_cast<index_t>(sizes[b]));
-    *partition = BlockPartition::from_offsets(std::move(offsets));
+    stated->sizes = {sizes, static_cast<std::size_t>(count)};
     PetscFunctionReturn(success);
   }
   PetscCall(MatGetBlockSize(pc->pmat, &block_size));
-  if (block_size > 1) *partition = BlockPartition::uniform(rows, static_cast<index_t>(block_size));
+  if (block_size > 1) stated->size = static_cast<index_t>(block_size);
   PetscFunctionReturn(success);
 }
 
-/// Analyses the pattern anew unless it is known, and inverts the blocks.
-PetscErrorCode invert(PC pc, bool same_pattern) {
+std::optional<BlockPartition> partition_of(const StatedBlocks& stated, index_t rows) {
+  if (stated.size > 0) return BlockPartition::uniform(rows, stated.size);
+  if (stated.sizes.empty()) return std::nullopt;
+  std::vector<index_t> offsets{0};
+  offsets.reserve(stated.sizes.size() + 1);
+  for (const PetscInt size : stated.sizes) offsets.push_back(offsets.back() + static_cast<index_t>(size));
+  return BlockPartition::from_offsets(std::move(offsets));
+}
+
+/// Analyses the pattern anew unless it is known.
+PetscErrorCode analyze(PC pc, bool same_pattern) {
   State& state = state_of(pc);
-  std::optional<BlockPartition> stated;
+  StatedBlocks stated;
   PetscInt block_size = 1;
   PetscFunctionBegin;
-  PetscCall(choose_backend(state));
-  PetscCall(stated_partition(pc, &stated));
+  PetscCall(choose_backend(pc));
+  PetscCall(find_stated(pc, &stated));
+  const bool same_blocks =
+      stated.size == state.stated_size &&
+      std::equal(stated.sizes.begin(), stated.sizes.end(), state.stated_sizes.begin(), state.stated_sizes.end());
+  if (state.M && same_pattern && same_blocks) PetscFunctionReturn(success);
+  PetscCall(MatGetBlockSize(pc->pmat, &block_size));
+  state.M.reset();
+  state.stated_size = stated.size;
+  state.stated_sizes.assign(stated.sizes.begin(), stated.sizes.end());
+  PetscCall(enqueued_on(state, [&] {
+    state.M.emplace(*state.backend, state.matrix, partition_of(stated, state.matrix.view().rows), state.options,
+                    static_cast<index_t>(block_size));
+  }));
+  ++state.analyses;
+  PetscFunctionReturn(success);
+}
+
+/// Inverts the blocks.
+PetscErrorCode invert(PC pc) {
+  State& state = state_of(pc);
   const LocalMatrix::View& view = state.matrix.view();
-  if (!state.M || !same_pattern || stated != state.stated) {
-    PetscCall(MatGetBlockSize(pc->pmat, &block_size));
-    state.stated = std::move(stated);
-    state.M.reset();
-    state.M.emplace(*state.backend, view, state.stated, state.options, static_cast<index_t>(block_size));
-    ++state.analyses;
-  }
-  PetscCall(timed_on(state, [&] { state.M->refresh(view); }));
+  PetscFunctionBegin;
+  PetscCall(enqueued_on(state, [&] { state.M->refresh(state.matrix); }));
+  if (view.space != state.backend->memory_space())
+    PetscCall(PetscLogCpuToGpu(static_cast<PetscLogDouble>(view.nnz) * sizeof(PetscScalar)));
   ++state.setups;
   PetscFunctionReturn(success);
 }
@@ -174,8 +204,10 @@ PetscErrorCode note_failure(PC pc) {
 PetscErrorCode try_to_set_up(PC pc) {
   PetscFunctionBegin;
   bool same_pattern = pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state_of(pc).M;
-  PetscCall(state_of(pc).matrix.take(pc->pmat, &same_pattern));
-  PetscCall(translated([&] { return invert(pc, same_pattern); }));
+  // Clusters are found, and vectors renumbered for them, on the host.
+  PetscCall(state_of(pc).matrix.take(pc->pmat, state_of(pc).options.clusters == PETSC_TRUE, &same_pattern));
+  PetscCall(translated([&] { return analyze(pc, same_pattern); }));
+  PetscCall(translated([&] { return invert(pc); }));
   PetscCall(translated([&] { return note_failure(pc); }));
   PetscFunctionReturn(success);
 }
@@ -206,22 +238,48 @@ PetscErrorCode set_up_on_blocks(PC pc) {
   PetscFunctionReturn(success);
 }
 
-/// f(array of x, array of y, space) on the backend, for `columns` vectors, with what PETSc's log counts.
+/// f(array of x, array of y, space) on the backend, for `columns` vectors, with what PETSc's log counts. `done` is
+/// false, and y not written, if the backend computes on a device and x or y lie on the host.
 template <class Arrays, class F>
-PetscErrorCode with_arrays(State& state, typename Arrays::Vector x, typename Arrays::Vector y, PetscInt columns, F f) {
+PetscErrorCode with_arrays(State& state, typename Arrays::Vector x, typename Arrays::Vector y, PetscInt columns, F f,
+                           bool* done) {
   const MemorySpace space = state.backend->memory_space();
   const PetscLogDouble flops = static_cast<PetscLogDouble>(columns) * state.M->flops();
   const auto apply = [&](const PetscScalar* r, PetscScalar* z) {
-    return translated([&] { return timed_on(state, [&] { f(r, z, space); }); });
+    return translated([&] { return enqueued_on(state, [&] { f(r, z, space); }); });
   };
   PetscFunctionBegin;
+  *done = space == MemorySpace::host;
   if (space == MemorySpace::host) {
     PetscCall(with_host_arrays<Arrays>(x, y, apply));
     PetscCall(PetscLogFlops(flops));
   } else if constexpr (Arrays::on_device) {
-    PetscCall(with_device_arrays<Arrays>(x, y, apply));
-    PetscCall(PetscLogGpuFlops(flops));
+    PetscCall(with_device_arrays<Arrays>(x, y, apply, done));
+    if (*done) PetscCall(PetscLogGpuFlops(flops));
   }
+  PetscFunctionReturn(success);
+}
+
+/// z = op(M^-1) r on a device for arrays on the host, by copies.
+void apply_staged(State& state, const PetscScalar* r, PetscScalar* z, Op op) {
+  const auto rows = static_cast<std::size_t>(state.matrix.view().rows);
+  if (!state.staged) state.staged.emplace(Staged{{*state.backend, rows}, {*state.backend, rows}});
+  state.staged->r.copy_from_host(r);
+  state.M->apply(state.staged->r.data(), state.staged->z.data(), op);
+  state.staged->z.copy_to_host(z);
+}
+
+/// The same for vectors, where they lie with what PETSc's log counts.
+PetscErrorCode apply_staged(State& state, Vec x, Vec y, Op op) {
+  [[maybe_unused]] const auto bytes =
+      static_cast<PetscLogDouble>(state.matrix.view().rows) * sizeof(PetscScalar);  // without devices nobody counts
+  PetscFunctionBegin;
+  PetscCall(with_host_arrays<VecArrays>(x, y, [&](const PetscScalar* r, PetscScalar* z) {
+    return translated([&] { return enqueued_on(state, [&] { apply_staged(state, r, z, op); }); });
+  }));
+  PetscCall(PetscLogCpuToGpu(bytes));
+  PetscCall(PetscLogGpuToCpu(bytes));
+  PetscCall(PetscLogGpuFlops(state.M->flops()));
   PetscFunctionReturn(success);
 }
 
@@ -240,8 +298,10 @@ PetscErrorCode apply_op(PC pc, Vec x, Vec y, Op op) {
     PetscCall(fill_with_infinity(y));
     PetscFunctionReturn(success);
   }
+  bool done = false;
   PetscCall(with_arrays<VecArrays>(
-      state, x, y, 1, [&](const PetscScalar* r, PetscScalar* z, MemorySpace) { state.M->apply(r, z, op); }));
+      state, x, y, 1, [&](const PetscScalar* r, PetscScalar* z, MemorySpace) { state.M->apply(r, z, op); }, &done));
+  if (!done) PetscCall(apply_staged(state, x, y, op));
   PetscFunctionReturn(success);
 }
 
@@ -270,8 +330,7 @@ PetscErrorCode apply_to_matrix(PC pc, Mat X, Mat Y) {
   PetscFunctionBegin;
   PetscCall(require_set_up(pc));
   PetscCall(MatGetSize(X, nullptr, &columns));
-  const bool has_arrays = state.backend->memory_space() == MemorySpace::host || DenseArrays::on_device;
-  if (pc->failedreason != PC_NOERROR || !has_arrays) {
+  if (pc->failedreason != PC_NOERROR) {
     PetscCall(apply_to_columns(pc, X, Y, columns));
     PetscFunctionReturn(success);
   }
@@ -279,11 +338,15 @@ PetscErrorCode apply_to_matrix(PC pc, Mat X, Mat Y) {
   PetscCall(MatDenseGetLDA(Y, &ld_of_y));
   const index_t rows = state.M->blocks().rows();
   const auto count = static_cast<index_t>(columns);
-  PetscCall(
-      with_arrays<DenseArrays>(state, X, Y, columns, [&](const PetscScalar* r, PetscScalar* z, MemorySpace space) {
+  bool done = false;
+  PetscCall(with_arrays<DenseArrays>(
+      state, X, Y, columns,
+      [&](const PetscScalar* r, PetscScalar* z, MemorySpace space) {
         state.M->apply(MultiVectorView<const PetscScalar>{r, rows, count, ld_of_x, Layout::column_major, space},
                        MultiVectorView<PetscScalar>{z, rows, count, ld_of_y, Layout::column_major, space});
-      }));
+      },
+      &done));
+  if (!done) PetscCall(apply_to_columns(pc, X, Y, columns));
   PetscFunctionReturn(success);
 }
 
@@ -377,7 +440,9 @@ PetscErrorCode reset(PC pc) {
   State& state = state_of(pc);
   PetscFunctionBegin;
   state.M.reset();
+  state.staged.reset();
   state.backend.reset();
+  PetscCall(state.stream.reset());
   PetscCall(state.matrix.reset());
   PetscFunctionReturn(success);
 }

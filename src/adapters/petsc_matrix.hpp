@@ -9,7 +9,8 @@
 
 namespace blockjacobi::petsc {
 
-/// The diagonal part of a matrix on this rank, in compressed rows. AIJ matrices are read in place.
+/// The diagonal part of a matrix on this rank, in compressed rows. AIJ matrices are read in place, on the host or on a
+/// device; of those on a device PETSc has the pattern on the host too.
 class LocalMatrix {
  public:
   using View = CsrView<PetscScalar, PetscInt>;
@@ -18,9 +19,10 @@ class LocalMatrix {
   LocalMatrix(const LocalMatrix&) = delete;
   LocalMatrix& operator=(const LocalMatrix&) = delete;
 
-  /// Collective on `matrix` where PETSc's MatGetDiagonalBlock() is. The view holds until the matrix changes.
-  /// `same_pattern`: whether the matrix has the pattern of the call before; becomes false where the view may not.
-  PetscErrorCode take(Mat matrix, bool* same_pattern) {
+  /// Collective on `matrix` where PETSc's MatGetDiagonalBlock() is. The view holds until the matrix changes; `to_host`
+  /// asks for one on the host, wherever the matrix lies. `same_pattern`: whether the matrix has the pattern of the call
+  /// before; becomes false where the view may not.
+  PetscErrorCode take(Mat matrix, bool to_host, bool* same_pattern) {
     Mat local = nullptr;
     PetscBool is_aij = PETSC_FALSE;
     PetscFunctionBegin;
@@ -30,16 +32,22 @@ class LocalMatrix {
       PetscCall(convert(local, same_pattern));
       local = converted_;
     }
-    PetscCall(view_arrays(local));
+    PetscCall(view_pattern(local, *same_pattern));
+    PetscCall(to_host ? view_on_host(local) : view_in_place(local));
     PetscFunctionReturn(static_cast<PetscErrorCode>(0));
   }
 
+  /// As the matrix lies. On a device no columns where PETSc's numbers have 64 bits.
   const View& view() const { return view_; }
+  /// The pattern on the host; values are there if the matrix is.
+  const View& on_host() const { return on_host_; }
 
   PetscErrorCode reset() {
     PetscFunctionBegin;
     PetscCall(MatDestroy(&converted_));
     view_ = {};
+    on_host_ = {};
+    narrow_columns_ = {};
     PetscFunctionReturn(static_cast<PetscErrorCode>(0));
   }
 
@@ -58,51 +66,69 @@ class LocalMatrix {
     PetscFunctionReturn(static_cast<PetscErrorCode>(0));
   }
 
-  PetscErrorCode view_arrays(Mat local) {
-    PetscInt rows = 0, cols = 0;
+  PetscErrorCode view_on_host(Mat local) {
+    const PetscScalar* values = nullptr;
+    PetscFunctionBegin;
+    PetscCall(MatSeqAIJGetArrayRead(local, &values));
+    on_host_.values = values;
+    view_ = on_host_;
+    PetscCall(MatSeqAIJRestoreArrayRead(local, &values));
+    PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+  }
+
+  PetscErrorCode view_in_place(Mat local) {
     const PetscInt *offsets = nullptr, *columns = nullptr;
     PetscScalar* values = nullptr;
     PetscMemType type = PETSC_MEMTYPE_HOST;
-    MatInfo info;
+    MemorySpace space = MemorySpace::host;
+    PetscFunctionBegin;
+    PetscCall(MatSeqAIJGetCSRAndMemType(local, &offsets, &columns, &values, &type));
+    PetscCall(space_of(type, &space));
+    if (space == MemorySpace::host) {
+      on_host_.values = values;
+      view_ = on_host_;
+    } else {
+      view_ = {on_host_.rows, on_host_.cols, on_host_.nnz, offsets, if_narrow(columns), values, IndexBase::zero, space};
+    }
+    PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+  }
+
+  PetscErrorCode view_pattern(Mat local, bool same_pattern) {
+    PetscInt rows = 0, cols = 0, size = 0;
+    const PetscInt *offsets = nullptr, *columns = nullptr;
+    PetscBool done = PETSC_FALSE;
     PetscFunctionBegin;
     PetscCall(MatGetSize(local, &rows, &cols));
     PetscCheck(rows <= std::numeric_limits<index_t>::max() && cols <= std::numeric_limits<index_t>::max(),
                PETSC_COMM_SELF, PETSC_ERR_SUP, "blockjacobi: %" PetscInt_FMT " rows on a rank exceed 32 bits", rows);
-    PetscCall(MatSeqAIJGetCSRAndMemType(local, &offsets, &columns, &values, &type));
-    MemorySpace space = MemorySpace::host;
-    PetscCall(space_of(type, &space));
-    offset_t nnz = 0;
-    if (space == MemorySpace::host) {
-      nnz = offsets[rows];
-    } else {
-      PetscCall(MatGetInfo(local, MAT_LOCAL, &info));
-      nnz = static_cast<offset_t>(info.nz_used);
-    }
-    view_ = {
-        static_cast<index_t>(rows), static_cast<index_t>(cols), nnz, offsets, nullptr, values, IndexBase::zero, space};
-    PetscCall(take_columns(columns));
+    PetscCall(MatGetRowIJ(local, 0, PETSC_FALSE, PETSC_FALSE, &size, &offsets, &columns, &done));
+    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "blockjacobi: PETSc gives no rows of an AIJ matrix");
+    const PetscInt nnz = offsets[rows];
+    on_host_ = {static_cast<index_t>(rows),
+                static_cast<index_t>(cols),
+                nnz,
+                offsets,
+                narrowed(columns, nnz, same_pattern),
+                nullptr,
+                IndexBase::zero,
+                MemorySpace::host};
+    // The arrays stay where they are until the matrix changes.
+    PetscCall(MatRestoreRowIJ(local, 0, PETSC_FALSE, PETSC_FALSE, &size, &offsets, &columns, &done));
     PetscFunctionReturn(static_cast<PetscErrorCode>(0));
   }
 
-  PetscErrorCode take_columns(const index_t* columns) {
-    PetscFunctionBegin;
-    view_.columns = columns;
-    PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+  /// Column numbers as ours, which those of 64 bits are copied for unless the copy is there.
+  const index_t* narrowed(const index_t* columns, PetscInt, bool) { return columns; }
+  const index_t* narrowed(const PetscInt64* columns, PetscInt count, bool is_copied) {
+    if (!is_copied) narrow_columns_.assign(columns, columns + count);
+    return narrow_columns_.data();
   }
-
-  /// 64-bit column numbers are narrowed, which needs a copy.
-  PetscErrorCode take_columns(const PetscInt64* columns) {
-    PetscFunctionBegin;
-    PetscCheck(view_.space == MemorySpace::host, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "blockjacobi: a matrix on the device with 64-bit indices");
-    narrow_columns_.assign(columns, columns + view_.nnz);
-    view_.columns = narrow_columns_.data();
-    PetscFunctionReturn(static_cast<PetscErrorCode>(0));
-  }
+  static const index_t* if_narrow(const index_t* columns) { return columns; }
+  static const index_t* if_narrow(const PetscInt64*) { return nullptr; }
 
   Mat converted_ = nullptr;
-  std::vector<index_t> narrow_columns_;
-  View view_;
+  std::vector<index_t> narrow_columns_;  ///< where PETSc's have 64 bits
+  View view_, on_host_;
 };
 
 }  // namespace blockjacobi::petsc

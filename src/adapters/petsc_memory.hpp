@@ -77,9 +77,9 @@ PetscErrorCode with_host_arrays(typename Arrays::Vector x, typename Arrays::Vect
   PetscFunctionReturn(static_cast<PetscErrorCode>(0));
 }
 
-/// f(array of x, array of y) on device memory, without copies. Vectors that lie elsewhere are an error.
+/// f(array of x, array of y) on device memory, without copies, if both lie there.
 template <class Arrays, class F>
-PetscErrorCode with_device_arrays(typename Arrays::Vector x, typename Arrays::Vector y, F f) {
+PetscErrorCode with_device_arrays(typename Arrays::Vector x, typename Arrays::Vector y, F f, bool* lie_there) {
   const PetscScalar* r = nullptr;
   PetscScalar* z = nullptr;
   PetscMemType type_r, type_z;
@@ -89,11 +89,8 @@ PetscErrorCode with_device_arrays(typename Arrays::Vector x, typename Arrays::Ve
   PetscCall(Arrays::write(y, &z, &type_z));
   PetscCall(space_of(type_r, &space_r));
   PetscCall(space_of(type_z, &space_z));
-  PetscCheck(space_r == MemorySpace::device && space_z == MemorySpace::device, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-             "blockjacobi: the matrix lies on the device, the vectors on the %s and the %s; they need a type such as "
-             "VECCUDA",
-             to_string(space_r), to_string(space_z));
-  PetscCall(f(r, z));
+  *lie_there = space_r == MemorySpace::device && space_z == MemorySpace::device;
+  if (*lie_there) PetscCall(f(r, z));
   PetscCall(Arrays::end_write(y, &z));
   PetscCall(Arrays::end_read(x, &r));
   PetscFunctionReturn(static_cast<PetscErrorCode>(0));

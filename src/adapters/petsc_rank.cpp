@@ -20,33 +20,40 @@ BlockJacobiOptions options_of(const Options& asked) {
 
 }  // namespace
 
-RankPreconditioner::RankPreconditioner(const Backend& backend, const View& matrix,
+RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix& matrix,
                                        const std::optional<BlockPartition>& stated, const Options& asked,
                                        index_t block_size) {
   const BlockJacobiOptions options = options_of(asked);
   const auto max_size = static_cast<index_t>(asked.max_size);
-  const BlockPartition partition = asked.clusters ? find_clusters(matrix, stated, max_size)
-                                   : stated       ? *stated
-                                                  : BlockPartition::detect(backend, matrix, max_size);
-  const auto build = [&](const auto& view) {
-    if (asked.coarse && view.rows > 0)
-      add_coarse_level(backend, view, partition, options, block_size);
+  const View& there = matrix.view();
+  const bool is_readable_there = there.columns != nullptr && there.space == backend.memory_space();
+  const BlockPartition partition = asked.clusters      ? find_clusters(there, stated, max_size)
+                                   : stated            ? *stated
+                                   : is_readable_there ? BlockPartition::detect(backend, there, max_size)
+                                                       : BlockPartition::detect(matrix.on_host(), max_size);
+  if (asked.coarse && there.rows > 0) {
+    if (!clusters_ && there.columns == nullptr)
+      throw Unavailable("blockjacobi: -pc_blockjacobi_coarse takes no matrix on the device with 64-bit indices");
+    if (clusters_)
+      add_coarse_level(backend, clusters_->matrix.view(), partition, options, block_size);
     else
-      blocks_.emplace(BlockJacobi<T>::analyze(backend, view, partition, options));
-  };
-  if (clusters_)
-    build(clusters_->matrix.view());
-  else
-    build(matrix);
+      add_coarse_level(backend, there, partition, options, block_size);
+  } else if (clusters_) {
+    blocks_.emplace(BlockJacobi<T>::analyze(backend, clusters_->matrix.view(), partition, options));
+  } else {
+    // Of these the library would fetch the pattern from the device.
+    const bool is_analyzed_on_host = options.l1 || partition.largest_block() > 32;
+    blocks_.emplace(BlockJacobi<T>::analyze(
+        backend, is_readable_there && !is_analyzed_on_host ? there : matrix.on_host(), partition, options));
+  }
+  if (there.space != backend.memory_space()) values_.emplace(backend, static_cast<std::size_t>(there.nnz));
   // A multiplication and an addition for each number of the inverses.
   flops_ += 2.0 * static_cast<PetscLogDouble>(BlockJacobi<T>::storage_bytes(partition) / sizeof(T));
 }
 
-/// Blocks of the renumbered matrix, which keeps the nodes that were stated whole.
+/// Blocks of the renumbered matrix, which lies on the host and keeps the nodes that were stated whole.
 BlockPartition RankPreconditioner::find_clusters(const View& view, const std::optional<BlockPartition>& stated,
                                                  index_t max_size) {
-  if (view.space != MemorySpace::host)
-    throw Unavailable("blockjacobi: -pc_blockjacobi_clusters needs a matrix on the host, this one lies on the device");
   auto [permutation, blocks] =
       stated ? BlockPartition::clusters(view, *stated, max_size) : BlockPartition::clusters(view, max_size);
   PermutedMatrix<T> matrix(view, permutation);
@@ -80,17 +87,23 @@ void RankPreconditioner::add_coarse_level(const Backend& backend, const MatrixVi
   flops_ += 2.0 * size * size + 4.0 * static_cast<PetscLogDouble>(view.rows);
 }
 
-void RankPreconditioner::refresh(const View& matrix) {
-  const T* values = matrix.values;
+void RankPreconditioner::refresh(const LocalMatrix& matrix) {
+  const View& view = matrix.view();
+  const T* values = view.values;
+  MemorySpace space = view.space;
   if (clusters_) {
-    clusters_->matrix.update({values, static_cast<std::size_t>(matrix.nnz)});
+    clusters_->matrix.update({values, static_cast<std::size_t>(view.nnz)});
     values = clusters_->matrix.view().values;
+  } else if (values_) {
+    values_->copy_from_host(values);
+    values = values_->data();
+    space = values_->backend().memory_space();
   }
   if (two_level_) {
-    matrix_->update_values(values, matrix.nnz, matrix.space);
+    matrix_->update_values(values, view.nnz, space);
     two_level_->refresh();
   } else {
-    blocks_->refresh(values, matrix.nnz, matrix.space);
+    blocks_->refresh(values, view.nnz, space);
   }
 }
 

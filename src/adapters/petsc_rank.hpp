@@ -15,13 +15,13 @@ class RankPreconditioner {
  public:
   using View = LocalMatrix::View;
 
-  /// Finds blocks where none are stated, and analyses the pattern; refresh() follows. `block_size`: the unknowns of a
-  /// node, for the coarse level, which needs values too.
-  RankPreconditioner(const Backend& backend, const View& matrix, const std::optional<BlockPartition>& stated,
+  /// Finds blocks where none are stated, and analyses the pattern; refresh() follows. The matrix may lie on the host
+  /// where the backend is a device. `block_size`: the unknowns of a node, for the coarse level, which needs values too.
+  RankPreconditioner(const Backend& backend, const LocalMatrix& matrix, const std::optional<BlockPartition>& stated,
                      const Options& options, index_t block_size);
 
   /// For new values.
-  void refresh(const View& matrix);
+  void refresh(const LocalMatrix& matrix);
 
   /// z = op(M^-1) r. Throws Unavailable for a transpose with a coarse level.
   void apply(const PetscScalar* r, PetscScalar* z, Op op);
@@ -53,6 +53,7 @@ class RankPreconditioner {
   std::optional<BlockJacobi<PetscScalar>> blocks_;   ///< without a coarse level
   std::optional<SparseMatrix<PetscScalar>> matrix_;  ///< a copy, with which the coarse level multiplies
   std::optional<TwoLevel<PetscScalar>> two_level_;
+  std::optional<Array<PetscScalar>> values_;  ///< those of a matrix on the host, for a device
   PetscLogDouble flops_ = 0;
 };
 

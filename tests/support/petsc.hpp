@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -63,9 +64,19 @@ inline std::pair<index_t, index_t> own_blocks(const BlockPartition& partition) {
   return {cut(this_rank()), cut(this_rank() + 1)};
 }
 
+/// What the tests make of systems: matrices and vectors on a device if BLOCKJACOBI_TEST_BACKEND is cuda.
+inline MatType matrix_type() {
+#if defined(PETSC_HAVE_CUDA)
+  const char* backend = std::getenv("BLOCKJACOBI_TEST_BACKEND");
+  if (backend != nullptr && std::string(backend) == "cuda") return MATAIJCUSPARSE;
+#endif
+  return MATAIJ;
+}
+
 /// The matrix, which every rank has in whole, spread over the ranks between blocks of the partition. PETSc is told
 /// their sizes if it may `know` them.
-inline OwnedMat distribute(const CsrMatrix<PetscScalar>& matrix, const BlockPartition& partition, bool know = true) {
+inline OwnedMat distribute(const CsrMatrix<PetscScalar>& matrix, const BlockPartition& partition, bool know = true,
+                           MatType type = matrix_type()) {
   const auto [first_block, end_block] = own_blocks(partition);
   const auto offsets = partition.offsets();
   const index_t first = offsets[static_cast<std::size_t>(first_block)];
@@ -82,7 +93,7 @@ inline OwnedMat distribute(const CsrMatrix<PetscScalar>& matrix, const BlockPart
   OwnedMat A;
   must(MatCreate(PETSC_COMM_WORLD, A.address()));
   must(MatSetSizes(A, end - first, end - first, matrix.rows(), matrix.rows()));
-  must(MatSetType(A, MATAIJ));
+  must(MatSetType(A, type));
   // Each does nothing to the other's type.
   must(MatSeqAIJSetPreallocationCSR(A, rows.data(), columns.data(), matrix.values().data() + begin));
   must(MatMPIAIJSetPreallocationCSR(A, rows.data(), columns.data(), matrix.values().data() + begin));

@@ -71,7 +71,7 @@ TEST(PetscAdapter, TransposedInverses) {
 
 TEST(PetscAdapter, OtherTypesOfMatrices) {
   const System system = elasticity();
-  const OwnedMat aij = distribute(system.matrix, system.partition);
+  const OwnedMat aij = distribute(system.matrix, system.partition, true, MATAIJ);  // the others have no device
   must(MatSetOption(aij, MAT_SYMMETRIC, PETSC_TRUE));
   const OwnedKsp reference = solver_of(aij, ours);
   must(KSPSetUp(reference));

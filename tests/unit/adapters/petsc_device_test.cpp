@@ -1,0 +1,298 @@
+// Matrices and vectors on a device: what stays there, and what is copied. Only for a PETSc with CUDA.
+#include "unit/adapters/petsc_systems.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#if defined(PETSC_HAVE_CUDA)
+#include <petscdevice.h>
+
+namespace blockjacobi::test {
+namespace {
+
+using T = PetscScalar;
+
+class PetscDeviceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
+  }
+};
+
+double difference(const std::vector<T>& a, const std::vector<T>& b) {
+  double error = 0, norm = 0;
+  EXPECT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    error += std::norm(a[i] - b[i]);
+    norm += std::norm(b[i]);
+  }
+  return norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
+}
+
+OwnedMat on_device(const System& system, bool know = true) {
+  return distribute(system.matrix, system.partition, know, MATAIJCUSPARSE);
+}
+
+OwnedMat on_host(const System& system, bool know = true) {
+  return distribute(system.matrix, system.partition, know, MATAIJ);
+}
+
+/// Copies between host and device that PETSc counts for an event in a stage of its own.
+class Transfers {
+ public:
+  explicit Transfers(const char* name) {
+    static int stages = 0;
+    must(PetscLogDefaultBegin());
+    must(PetscLogStageRegister(("transfers " + std::to_string(stages++)).c_str(), &stage_));
+    must(PetscLogEventGetId(name, &event_));
+    must(PetscLogStagePush(stage_));
+  }
+  ~Transfers() { static_cast<void>(PetscLogStagePop()); }
+  Transfers(const Transfers&) = delete;
+  Transfers& operator=(const Transfers&) = delete;
+
+  PetscEventPerfInfo info() const {
+    PetscEventPerfInfo found;
+    must(PetscLogEventGetPerfInfo(stage_, event_, &found));
+    return found;
+  }
+  int copies() const { return static_cast<int>(info().CpuToGpuCount + info().GpuToCpuCount); }
+
+ private:
+  PetscLogStage stage_ = 0;
+  PetscLogEvent event_ = 0;
+};
+
+TEST_F(PetscDeviceTest, SetUpAndApplicationStayThere) {
+  const System system = family(matrices::BlockFamily::spd, {3, 8, 32}, 60);
+  const OwnedMat A = on_device(system), H = on_host(system);
+  const OwnedKsp ksp = solver_of(A, ours), reference = solver_of(H, ours);
+  must(KSPSetUp(reference));
+  must(KSPSetUp(ksp));
+  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: CUDA")) << viewed(preconditioner_of(ksp));
+  EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-12);
+  EXPECT_LE(difference(applied(preconditioner_of(ksp), A, true), applied(preconditioner_of(reference), H, true)),
+            1e-12);
+
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  must(PCApply(preconditioner_of(ksp), r, z));
+  {
+    const Transfers log("PCApply");
+    for (int i = 0; i < 3; ++i) must(PCApply(preconditioner_of(ksp), r, z));
+    EXPECT_EQ(log.info().count, 3);
+    EXPECT_EQ(log.copies(), 0);
+    EXPECT_GT(log.info().GpuFlops, 0);
+  }
+  must(MatScale(A, 2.0));  // on the device
+  const Transfers log("PCSetUp");
+  must(PCSetUp(preconditioner_of(ksp)));
+  EXPECT_EQ(log.info().count, 1);
+  EXPECT_EQ(log.copies(), 0);
+}
+
+TEST_F(PetscDeviceTest, IterationsMoveNothingButTheHaloAndScalars) {
+  const System system = elasticity();
+  const OwnedMat A = on_device(system);
+  const OwnedKsp ksp = solver_of(A, std::string(cg_options) + ours);
+  EXPECT_EQ(solve(ksp).reason, KSP_CONVERGED_RTOL);
+  const OwnedVec b = vector_of(A, true), x = vector_of(A, false);
+  must(KSPSolve(ksp, b, x));  // what is uploaded once
+  const Transfers log("KSPSolve");
+  must(KSPSolve(ksp, b, x));
+  PetscInt iterations = 0, rows = 0;
+  must(KSPGetIterationNumber(ksp, &iterations));
+  must(MatGetLocalSize(A, &rows, nullptr));
+  const PetscEventPerfInfo found = log.info();
+  if (ranks() > 1) return;
+  // Scalars of norms and dot products: three an iteration, and those around the loop; no vector.
+  EXPECT_LE(found.GpuToCpuSize, static_cast<PetscLogDouble>((4 * iterations + 16) * PetscInt(sizeof(T))));
+  EXPECT_LE(found.CpuToGpuSize, static_cast<PetscLogDouble>((4 * iterations + 16) * PetscInt(sizeof(T))));
+}
+
+/// Entries of A on this rank by their places, as an assembly on a device gives them.
+OwnedMat by_coordinates(const System& system) {
+  const OwnedMat H = on_host(system, false);
+  PetscInt first = 0, end = 0;
+  must(MatGetOwnershipRange(H, &first, &end));
+  std::vector<PetscInt> rows, columns;
+  for (PetscInt i = first; i < end; ++i) {
+    PetscInt count = 0;
+    const PetscInt* found = nullptr;
+    must(MatGetRow(H, i, &count, &found, nullptr));
+    rows.insert(rows.end(), static_cast<std::size_t>(count), i);
+    columns.insert(columns.end(), found, found + count);
+    must(MatRestoreRow(H, i, &count, &found, nullptr));
+  }
+  OwnedMat A;
+  must(MatCreate(PETSC_COMM_WORLD, A.address()));
+  must(MatSetSizes(A, end - first, end - first, PETSC_DETERMINE, PETSC_DETERMINE));
+  must(MatSetType(A, MATAIJCUSPARSE));
+  must(MatSetPreallocationCOO(A, static_cast<PetscCount>(rows.size()), rows.data(), columns.data()));
+  return A;
+}
+
+/// The values of by_coordinates(), times a factor, in the memory of a vector on the device.
+OwnedVec values_by_coordinates(const System& system, double factor) {
+  const OwnedMat H = on_host(system, false);
+  PetscInt first = 0, end = 0;
+  must(MatGetOwnershipRange(H, &first, &end));
+  std::vector<T> values;
+  for (PetscInt i = first; i < end; ++i) {
+    PetscInt count = 0;
+    const T* found = nullptr;
+    must(MatGetRow(H, i, &count, nullptr, &found));
+    for (PetscInt k = 0; k < count; ++k) values.push_back(found[k] * factor);
+    must(MatRestoreRow(H, i, &count, nullptr, &found));
+  }
+  OwnedVec v;
+  must(VecCreate(PETSC_COMM_SELF, v.address()));
+  must(VecSetSizes(v, static_cast<PetscInt>(values.size()), PETSC_DETERMINE));
+  must(VecSetType(v, VECSEQCUDA));
+  T* array = nullptr;
+  must(VecGetArrayWrite(v, &array));
+  std::copy(values.begin(), values.end(), array);
+  must(VecRestoreArrayWrite(v, &array));
+  const T* device = nullptr;
+  PetscMemType type = PETSC_MEMTYPE_HOST;
+  must(VecGetArrayReadAndMemType(v, &device, &type));  // uploads
+  EXPECT_TRUE(PetscMemTypeDevice(type));
+  must(VecRestoreArrayReadAndMemType(v, &device));
+  return v;
+}
+
+void set_values(Mat A, Vec values) {
+  const T* array = nullptr;
+  PetscMemType type = PETSC_MEMTYPE_HOST;
+  must(VecGetArrayReadAndMemType(values, &array, &type));
+  must(MatSetValuesCOO(A, array, INSERT_VALUES));
+  must(VecRestoreArrayReadAndMemType(values, &array));
+}
+
+TEST_F(PetscDeviceTest, AssemblyThereSendsNoByteThroughTheHost) {
+  const System system = elasticity(4);
+  const OwnedMat A = by_coordinates(system);
+  const OwnedVec once = values_by_coordinates(system, 1.0), twice = values_by_coordinates(system, 2.0);
+  set_values(A, once);
+  const OwnedKsp ksp = solver_of(A, std::string(ours) + "-pc_blockjacobi_size 3");
+  const PC pc = preconditioner_of(ksp);
+  must(KSPSetUp(ksp));
+  std::vector<T> halves = applied(pc, A);
+  for (T& value : halves) value /= T(2);
+  {
+    const Transfers log("PCSetUp");
+    set_values(A, twice);
+    must(PCSetUp(pc));
+    EXPECT_EQ(log.info().count, 1);
+    EXPECT_EQ(log.copies(), 0);
+  }
+  EXPECT_EQ(applied(pc, A), halves);
+  EXPECT_TRUE(contains(viewed(pc), "pattern analyses 1, numeric set-ups 2")) << viewed(pc);
+}
+
+TEST_F(PetscDeviceTest, BlocksAboveThirtyTwoAndRowSums) {
+  const System large = family(matrices::BlockFamily::spd, {33, 64, 100, 2}, 8);
+  for (const char* options : {"", "-pc_blockjacobi_l1 ", "-pc_blockjacobi_detect -pc_blockjacobi_max_size 100 "}) {
+    SCOPED_TRACE(options);
+    const OwnedMat A = on_device(large), H = on_host(large);
+    const OwnedKsp ksp = solver_of(A, std::string(ours) + options),
+                   reference = solver_of(H, std::string(ours) + options);
+    must(KSPSetUp(ksp));
+    must(KSPSetUp(reference));
+    EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-11);
+    EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: CUDA"));
+    must(MatScale(A, 2.0));
+    must(MatScale(H, 2.0));
+    EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-11);
+  }
+}
+
+TEST_F(PetscDeviceTest, AMatrixOnTheHostForVectorsThere) {
+  const System system = family(matrices::BlockFamily::spd, {3, 8, 40}, 30);
+  const OwnedMat H = on_host(system), A = on_host(system);
+  must(MatSetVecType(A, VECCUDA));
+  const OwnedKsp ksp = solver_of(A, ours), reference = solver_of(H, ours);
+  must(KSPSetUp(ksp));
+  must(KSPSetUp(reference));
+  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: CUDA")) << viewed(preconditioner_of(ksp));
+  EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-12);
+  must(MatScale(A, 2.0));
+  must(MatScale(H, 2.0));
+  EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-12);
+  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "pattern analyses 1, numeric set-ups 2"));
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  must(PCApply(preconditioner_of(ksp), r, z));
+  const Transfers log("PCApply");
+  must(PCApply(preconditioner_of(ksp), r, z));
+  EXPECT_EQ(log.copies(), 0);
+}
+
+TEST_F(PetscDeviceTest, VectorsOnTheHostForAMatrixThere) {
+  const System system = family(matrices::BlockFamily::random, {3, 8, 40}, 30);
+  const OwnedMat A = on_device(system), H = on_host(system);
+  const OwnedKsp ksp = solver_of(A, ours);
+  must(KSPSetUp(ksp));
+  EXPECT_EQ(applied(preconditioner_of(ksp), H), applied(preconditioner_of(ksp), A));
+  EXPECT_EQ(applied(preconditioner_of(ksp), H, true), applied(preconditioner_of(ksp), A, true));
+}
+
+TEST_F(PetscDeviceTest, ColumnsThereAreAppliedToAtOnce) {
+  const System system = family(matrices::BlockFamily::random, {6, 3, 35}, 12);
+  const OwnedMat A = on_device(system);
+  const OwnedKsp ksp = solver_of(A, ours);
+  must(KSPSetUp(ksp));
+  PetscInt rows = 0;
+  must(MatGetLocalSize(A, &rows, nullptr));
+  OwnedMat X, Y;
+  for (OwnedMat* M : {&X, &Y}) {
+    must(MatCreateDenseCUDA(PETSC_COMM_WORLD, rows, PETSC_DECIDE, PETSC_DETERMINE, 5, nullptr, M->address()));
+    must(MatAssemblyBegin(*M, MAT_FINAL_ASSEMBLY));
+    must(MatAssemblyEnd(*M, MAT_FINAL_ASSEMBLY));
+  }
+  must(MatSetRandom(X, nullptr));
+  must(PCMatApply(preconditioner_of(ksp), X, Y));
+  {
+    const Transfers log("PCMatApply");
+    must(PCMatApply(preconditioner_of(ksp), X, Y));
+    EXPECT_EQ(log.copies(), 0);
+  }
+  for (PetscInt j = 0; j < 5; ++j) {
+    Vec x = nullptr, y = nullptr;
+    const OwnedVec z = vector_of(A, false);
+    must(MatDenseGetColumnVecRead(X, j, &x));
+    must(PCApply(preconditioner_of(ksp), x, z));
+    must(MatDenseRestoreColumnVecRead(X, j, &x));
+    must(MatDenseGetColumnVecRead(Y, j, &y));
+    must(VecAXPY(z, -1.0, y));
+    must(MatDenseRestoreColumnVecRead(Y, j, &y));
+    PetscReal norm = 0;
+    must(VecNorm(z, NORM_INFINITY, &norm));
+    EXPECT_LE(norm, 1e-12) << j;
+  }
+}
+
+#if PETSC_VERSION_GE(3, 20, 0)
+/// Another context of PETSc is another stream, behind whose work the application must come and before whose next it
+/// must be done.
+TEST_F(PetscDeviceTest, WorkUnderAnotherContextIsInOrder) {
+  const System system = family(matrices::BlockFamily::spd, {8, 3}, 4000);
+  const OwnedMat A = on_device(system);
+  const OwnedKsp ksp = solver_of(A, ours);
+  must(KSPSetUp(ksp));
+  const std::vector<T> expected = applied(preconditioner_of(ksp), A);
+  PetscDeviceContext before = nullptr, other = nullptr;
+  must(PetscDeviceContextGetCurrentContext(&before));
+  must(PetscDeviceContextCreate(&other));
+  must(PetscDeviceContextSetStreamType(other, PETSC_STREAM_NONBLOCKING));
+  must(PetscDeviceContextSetUp(other));
+  must(PetscDeviceContextSetCurrentContext(other));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(applied(preconditioner_of(ksp), A), expected);
+  must(PetscDeviceContextSetCurrentContext(before));
+  EXPECT_EQ(applied(preconditioner_of(ksp), A), expected);
+  must(PetscDeviceContextDestroy(&other));
+}
+#endif
+
+}  // namespace
+}  // namespace blockjacobi::test
+#endif
