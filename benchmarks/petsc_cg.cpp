@@ -1,0 +1,209 @@
+// PETSc's conjugate gradients with this preconditioner and with PETSc's own, on 7-point systems of three unknowns a
+// point, as a table: first set-up, set-up for new values, application, an iteration, iterations.
+//
+//   mpirun -n RANKS petsc_cg [-points 32] [-total] [-mat_type aijcusparse] [-repeats 5] [-head]
+//
+// A rank has a slab of points^3 points, or of points^2 x points / RANKS with -total. Times are the shortest of the
+// repeats, each the largest over the ranks, with the device waited for. The right-hand side is a vector of ones.
+
+#include <blockjacobi/adapters/petsc.h>
+
+#include <petscdevice.h>
+#include <petscksp.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr auto success = static_cast<PetscErrorCode>(0);
+constexpr PetscInt unknowns = 3;
+
+/// What couples the unknowns of a point.
+constexpr PetscScalar within[unknowns][unknowns] = {{10.0, 1.5, 1.0}, {1.5, 9.0, 0.5}, {1.0, 0.5, 8.0}};
+
+/// The rows of points k0 .. k1 - 1 along z of an n x n x depth grid, in compressed rows; columns increase.
+struct Slab {
+  std::vector<PetscInt> offsets{0}, columns;
+  std::vector<PetscScalar> values;
+
+  Slab(PetscInt n, PetscInt depth, PetscInt k0, PetscInt k1) {
+    const auto rows = static_cast<std::size_t>(unknowns * n * n * (k1 - k0));
+    offsets.reserve(rows + 1);
+    columns.reserve(9 * rows);
+    values.reserve(9 * rows);
+    const auto put = [&](PetscInt point, PetscInt unknown, PetscScalar value) {
+      columns.push_back(unknowns * point + unknown);
+      values.push_back(value);
+    };
+    for (PetscInt k = k0; k < k1; ++k)
+      for (PetscInt j = 0; j < n; ++j)
+        for (PetscInt i = 0; i < n; ++i) {
+          const PetscInt point = i + n * (j + n * k);
+          for (PetscInt c = 0; c < unknowns; ++c) {
+            if (k > 0) put(point - n * n, c, -1.0);
+            if (j > 0) put(point - n, c, -1.0);
+            if (i > 0) put(point - 1, c, -1.0);
+            for (PetscInt other = 0; other < unknowns; ++other) put(point, other, within[c][other]);
+            if (i + 1 < n) put(point + 1, c, -1.0);
+            if (j + 1 < n) put(point + n, c, -1.0);
+            if (k + 1 < depth) put(point + n * n, c, -1.0);
+            offsets.push_back(static_cast<PetscInt>(columns.size()));
+          }
+        }
+  }
+};
+
+PetscErrorCode make_matrix(PetscInt points, bool is_total, Mat* A) {
+  PetscMPIInt rank = 0, ranks = 1;
+  char type[64] = MATAIJ;
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
+  PetscCall(PetscOptionsGetString(nullptr, nullptr, "-mat_type", type, sizeof(type), nullptr));
+  const PetscInt depth = is_total ? points : points * ranks;
+  const Slab slab(points, depth, depth * rank / ranks, depth * (rank + 1) / ranks);
+  const auto own = static_cast<PetscInt>(slab.offsets.size()) - 1;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, own, own, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSeqAIJSetPreallocationCSR(*A, slab.offsets.data(), slab.columns.data(), slab.values.data()));
+  PetscCall(MatMPIAIJSetPreallocationCSR(*A, slab.offsets.data(), slab.columns.data(), slab.values.data()));
+  PetscFunctionReturn(success);
+}
+
+/// As many blocks of `size` rows as there are on this rank, for PCVPBJACOBI.
+PetscErrorCode state_blocks(Mat A, PetscInt size) {
+  PetscInt rows = 0;
+  PetscFunctionBeginUser;
+  PetscCall(MatGetLocalSize(A, &rows, nullptr));
+  std::vector<PetscInt> sizes(static_cast<std::size_t>(rows / size), size);
+  if (rows % size > 0) sizes.push_back(rows % size);
+  PetscCall(MatSetVariableBlockSizes(A, static_cast<PetscInt>(sizes.size()), sizes.data()));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode wait_for_device() {
+  PetscFunctionBeginUser;
+#if defined(PETSC_HAVE_CUDA)
+  PetscDeviceContext context = nullptr;
+  PetscCall(PetscDeviceContextGetCurrentContext(&context));
+  PetscCall(PetscDeviceContextSynchronize(context));
+#endif
+  PetscFunctionReturn(success);
+}
+
+/// Milliseconds of f() on the slowest rank, if less than before.
+template <class F>
+PetscErrorCode time_of(double* shortest, F f) {
+  PetscFunctionBeginUser;
+  PetscCall(wait_for_device());
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  double own = MPI_Wtime(), slowest = 0;
+  PetscCall(f());
+  PetscCall(wait_for_device());
+  own = MPI_Wtime() - own;
+  PetscCallMPI(MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
+  *shortest = std::min(*shortest, 1e3 * slowest);
+  PetscFunctionReturn(success);
+}
+
+struct Row {
+  double first = 1e300, again = 1e300, application = 1e300, iteration = 1e300;  // ms
+  PetscInt iterations = 0;
+};
+
+/// CG to a tolerance that it does not reach takes as many iterations as it may.
+PetscErrorCode measure(Mat A, const char* type, PetscInt repeats, Row* row) {
+  constexpr int applications = 20, timed_iterations = 60;
+  Vec b, x;
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  for (PetscInt i = 0; i < repeats; ++i) {
+    KSP ksp;
+    PC pc;
+    KSPConvergedReason reason;
+    double solve = 1e300;
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetType(ksp, KSPCG));
+    PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, type));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(time_of(&row->first, [&] { return PCSetUp(pc); }));
+    for (const double factor : {2.0, 0.5}) {
+      PetscCall(MatScale(A, factor));
+      PetscCall(time_of(&row->again, [&] { return PCSetUp(pc); }));
+    }
+    PetscCall(time_of(&solve, [&] {
+      PetscFunctionBeginUser;
+      for (int k = 0; k < applications; ++k) PetscCall(PCApply(pc, b, x));
+      PetscFunctionReturn(success);
+    }));
+    row->application = std::min(row->application, solve / applications);
+    PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, 1e30, 10000));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCheck(reason > 0, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "CG with %s: %s", type,
+               KSPConvergedReasons[reason]);
+    PetscCall(KSPGetIterationNumber(ksp, &row->iterations));
+    PetscCall(KSPSetTolerances(ksp, 1e-300, 0.0, 1e30, timed_iterations));
+    solve = 1e300;
+    PetscCall(time_of(&solve, [&] { return KSPSolve(ksp, b, x); }));
+    PetscInt done = 0;
+    PetscCall(KSPGetIterationNumber(ksp, &done));
+    row->iteration = std::min(row->iteration, solve / static_cast<double>(std::max<PetscInt>(done, 1)));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode tables(PetscInt points, bool is_total, PetscInt repeats) {
+  PetscMPIInt ranks = 1;
+  PetscInt rows = 0;
+  Mat A;
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
+  PetscCall(make_matrix(points, is_total, &A));
+  PetscCall(MatGetSize(A, &rows, nullptr));
+  for (const PetscInt size : {3, 4, 6, 12}) {
+    PetscCall(state_blocks(A, size));
+    for (const char* type : {PCVPBJACOBI, PCBLOCKJACOBI}) {
+      Row row;
+      PetscCall(measure(A, type, repeats, &row));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "| %d | %ld | %s | %ld | %.3f | %.3f | %.4f | %.4f | %ld |\n", ranks,
+                            static_cast<long>(rows), type, static_cast<long>(size), row.first, row.again,
+                            row.application, row.iteration, static_cast<long>(row.iterations)));
+    }
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(success);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  PetscInt points = 32, repeats = 5;
+  PetscBool is_total = PETSC_FALSE, head = PETSC_FALSE;
+  PetscCall(PetscInitialize(&argc, &argv, nullptr, nullptr));
+  PetscCall(bj_petsc_register());
+  PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-points", &points, nullptr));
+  PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-repeats", &repeats, nullptr));
+  PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-total", &is_total, nullptr));
+  PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-head", &head, nullptr));
+  PetscCheck(points >= 2 && points <= 400 && repeats >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+             "-points must be in 2..400, -repeats at least 1");
+  if (head)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "| ranks | rows | preconditioner | block | first set-up (ms) | new values (ms) | application "
+                          "(ms) | CG, an iteration (ms) | iterations |\n"
+                          "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"));
+  PetscCall(tables(points, is_total == PETSC_TRUE, repeats));
+  PetscCall(PetscFinalize());
+  return 0;
+}
