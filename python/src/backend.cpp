@@ -23,10 +23,10 @@ PythonBackend PythonBackend::cuda(std::optional<int> device, nb::object stream) 
   if (!stream.is_none() && !device)
     throw InvalidArgument("Backend.cuda: a stream was given without the number of its device");
   PythonBackend backend(stream.is_none() ? (device ? Backend::cuda(*device) : Backend::cuda())
-                                         : Backend::cuda(*device, reinterpret_cast<CUstream_st*>(stream_of(stream))));
+                                         : Backend::cuda(*device, reinterpret_cast<CUstream_st*>(stream_of(stream)),
+                                                         memory_with(stream)));
   backend.cuda_ = std::make_shared<Cuda>();
   backend.cuda_->bridge = make_stream_bridge(backend.value_);
-  backend.cuda_->stream = std::move(stream);
   return backend;
 }
 

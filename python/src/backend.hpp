@@ -16,8 +16,8 @@ namespace blockjacobi::python {
 
 namespace nb = nanobind;
 
-/// A Backend with what Python callers need beside it: on CUDA a lock, since threads take turns there, the bridge to
-/// their streams, and the object that owns the user's stream.
+/// A Backend with what Python callers need beside it: on CUDA a lock, since threads take turns there, and the bridge to
+/// their streams.
 class PythonBackend {
  public:
   [[nodiscard]] static PythonBackend host(int threads);
@@ -51,7 +51,6 @@ class PythonBackend {
   struct Cuda {
     std::recursive_mutex mutex;  ///< the progress callback of a solve may call too
     std::unique_ptr<StreamBridge> bridge;
-    nb::object stream;
   };
   explicit PythonBackend(Backend value) : value_(std::move(value)) {}
   Backend value_;

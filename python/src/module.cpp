@@ -14,6 +14,8 @@
 
 NB_MODULE(_core, module) {
   using namespace blockjacobi::python;
+  // What pytest or PyTorch hold at the end of the process is no leak of this package.
+  nanobind::set_leak_warnings(false);
   module.doc() = "The compiled part of blockjacobi; the package's own modules are the interface.";
   module.attr("__version__") = blockjacobi::version;
   bind_errors(module);

@@ -2,6 +2,8 @@
 
 #include <blockjacobi/backend.hpp>
 
+#include <nanobind/nanobind.h>
+
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -30,6 +32,10 @@ class StreamBridge {
 
 /// Throws BackendUnavailable in a build without CUDA.
 [[nodiscard]] std::unique_ptr<StreamBridge> make_stream_bridge(const Backend& backend);
+
+/// Memory of CUDA for a backend on the stream of a Python object, which stays alive as long as the backend: whatever
+/// was made on it gives its memory back in the order of that stream.
+[[nodiscard]] std::shared_ptr<MemoryResource> memory_with(nanobind::object stream);
 
 /// Number of the device that the memory belongs to. Throws BackendUnavailable in a build without CUDA.
 [[nodiscard]] int device_of(const void* pointer);

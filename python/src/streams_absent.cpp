@@ -4,6 +4,8 @@
 
 namespace blockjacobi::python {
 
+std::shared_ptr<MemoryResource> memory_with(nanobind::object) { return nullptr; }
+
 std::unique_ptr<StreamBridge> make_stream_bridge(const Backend&) {
   throw BackendUnavailable("this build of the Python package has no CUDA");
 }

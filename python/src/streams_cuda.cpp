@@ -6,13 +6,20 @@
 #include <cuda_runtime_api.h>
 
 #include <string>
+#include <utility>
 
 namespace blockjacobi::python {
 
 namespace {
 
+/// No later launch takes it for its own error.
+void forget(cudaError_t status) noexcept {
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
+  forget(status);
   throw CudaError(static_cast<int>(status), std::string(call) + ": " + cudaGetErrorName(status) + ", " +
                                                 cudaGetErrorString(status) + " (blockjacobi for Python)");
 }
@@ -22,20 +29,24 @@ class CurrentDevice {
  public:
   explicit CurrentDevice(int device) {
     check(cudaGetDevice(&previous_), "cudaGetDevice");
-    check(cudaSetDevice(device), "cudaSetDevice");
+    changed_ = previous_ != device;
+    if (changed_) check(cudaSetDevice(device), "cudaSetDevice");
   }
-  ~CurrentDevice() { cudaSetDevice(previous_); }
+  ~CurrentDevice() {
+    if (changed_) forget(cudaSetDevice(previous_));
+  }
   CurrentDevice(const CurrentDevice&) = delete;
   CurrentDevice& operator=(const CurrentDevice&) = delete;
 
  private:
   int previous_ = 0;
+  bool changed_ = false;
 };
 
 class Event {
  public:
   Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
-  ~Event() { cudaEventDestroy(event_); }
+  ~Event() { forget(cudaEventDestroy(event_)); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
@@ -86,7 +97,40 @@ class EventBridge : public StreamBridge {
   std::unique_ptr<Event> arrival_, departure_;
 };
 
+class MemoryWithStream : public MemoryResource {
+ public:
+  explicit MemoryWithStream(nanobind::object stream) : stream_(std::move(stream)) {}
+  ~MemoryWithStream() override {
+    // At the end of the process there may be no interpreter to give it back to.
+    if (!Py_IsInitialized()) {
+      static_cast<void>(stream_.release());
+      return;
+    }
+    const nanobind::gil_scoped_acquire acquired;
+    stream_.reset();
+  }
+  MemoryWithStream(const MemoryWithStream&) = delete;
+  MemoryWithStream& operator=(const MemoryWithStream&) = delete;
+
+  void* allocate(std::size_t bytes, CUstream_st* stream) override {
+    void* pointer = nullptr;
+    check(cudaMallocAsync(&pointer, bytes, stream),
+          ("allocation of " + std::to_string(bytes) + " bytes by cudaMallocAsync").c_str());
+    return pointer;
+  }
+  void deallocate(void* pointer, std::size_t, CUstream_st* stream) noexcept override {
+    forget(cudaFreeAsync(pointer, stream));
+  }
+
+ private:
+  nanobind::object stream_;
+};
+
 }  // namespace
+
+std::shared_ptr<MemoryResource> memory_with(nanobind::object stream) {
+  return std::make_shared<MemoryWithStream>(std::move(stream));
+}
 
 std::unique_ptr<StreamBridge> make_stream_bridge(const Backend& backend) {
   return std::make_unique<EventBridge>(backend);

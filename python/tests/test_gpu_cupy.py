@@ -1,5 +1,6 @@
 """Arrays and matrices of CuPy, streams and graphs."""
 
+import gc
 import inspect
 import pathlib
 import re
@@ -206,6 +207,21 @@ def test_a_backend_on_the_users_stream():
         z = M @ spin(cupy.zeros(n))
     stream.synchronize()
     assert (z.get() == 0.5).all()
+
+
+@pytest.mark.stream
+def test_a_stream_outlives_what_was_made_on_it():
+    D = on_device(random_matrix(60))
+    backend = bj.Backend.cuda(0, cupy.cuda.Stream(non_blocking=True))
+    M = bj.BlockJacobi(D, 6, backend=backend)
+    blocks = bj.partition.detect(D, 7, backend=backend)
+    del backend, M
+    gc.collect()
+    assert blocks.rows == 60
+    del blocks
+    gc.collect()
+    # What was given back left no error behind.
+    assert_agrees(bj.BlockJacobi(D, 6) @ cupy.ones(60), bj.BlockJacobi(random_matrix(60), 6) @ np.ones(60), "float64")
 
 
 @pytest.mark.stream

@@ -11,6 +11,11 @@ namespace blockjacobi::detail {
 
 using kernels::check;
 
+/// For calls whose failure is of no consequence, those of destructors: no later launch takes it for its own error.
+inline void forget(cudaError_t status) noexcept {
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
 /// The same for cuSPARSE.
 inline void check(cusparseStatus_t status, const char* what,
                   std::source_location where = std::source_location::current()) {

@@ -24,7 +24,7 @@ DeviceGuard::DeviceGuard(int device) {
 }
 
 DeviceGuard::~DeviceGuard() {
-  if (changed_) static_cast<void>(cudaSetDevice(previous_));
+  if (changed_) forget(cudaSetDevice(previous_));
 }
 
 CudaContext::CudaContext(int device) : CudaContext(device, make_stream(device), true, nullptr) {}
@@ -56,7 +56,8 @@ void CudaContext::release() noexcept {
     reductions_.reset();
     if (cusparse_ != nullptr) static_cast<void>(cusparseDestroy(cusparse_));
     if (cusolver_ != nullptr) static_cast<void>(cusolverDnDestroy(cusolver_));
-    if (owns_stream_) static_cast<void>(cudaStreamDestroy(stream_));
+    if (owns_stream_) forget(cudaStreamDestroy(stream_));
+    forget(cudaPeekAtLastError());  // of the libraries
   } catch (const CudaError&) {
   }
 }
@@ -108,11 +109,12 @@ void* CudaContext::allocate(std::size_t bytes) {
 void CudaContext::deallocate(void* pointer, std::size_t bytes) noexcept {
   if (resource_ != nullptr) {
     resource_->deallocate(pointer, bytes, stream_);
+    forget(cudaPeekAtLastError());
     return;
   }
   try {
     const DeviceGuard guard(device_);
-    static_cast<void>(has_pools_ ? cudaFreeAsync(pointer, stream_) : cudaFree(pointer));
+    forget(has_pools_ ? cudaFreeAsync(pointer, stream_) : cudaFree(pointer));
   } catch (const CudaError&) {
   }
 }

@@ -9,10 +9,10 @@ namespace blockjacobi::detail {
 namespace {
 
 struct DestroyGraph {
-  void operator()(cudaGraph_t graph) const { static_cast<void>(cudaGraphDestroy(graph)); }
+  void operator()(cudaGraph_t graph) const { forget(cudaGraphDestroy(graph)); }
 };
 struct DestroyGraphExec {
-  void operator()(cudaGraphExec_t graph) const { static_cast<void>(cudaGraphExecDestroy(graph)); }
+  void operator()(cudaGraphExec_t graph) const { forget(cudaGraphExecDestroy(graph)); }
 };
 using Graph = std::unique_ptr<CUgraph_st, DestroyGraph>;
 using GraphExec = std::unique_ptr<CUgraphExec_st, DestroyGraphExec>;

@@ -26,8 +26,8 @@ PinnedSlots::~PinnedSlots() { release(); }
 
 void PinnedSlots::release() noexcept {
   for (const cudaEvent_t event : arrived_)
-    if (event != nullptr) static_cast<void>(cudaEventDestroy(event));
-  if (data_ != nullptr) static_cast<void>(cudaFreeHost(data_));
+    if (event != nullptr) forget(cudaEventDestroy(event));
+  if (data_ != nullptr) forget(cudaFreeHost(data_));
 }
 
 namespace {
@@ -38,7 +38,7 @@ class CudaSnapshots final : public Snapshots {
       : context_(context), source_(source), bytes_(bytes), slots_(context.borrow_slots(bytes)) {}
   /// Nothing may still be on its way to memory that somebody else gets.
   ~CudaSnapshots() override {
-    while (taken_ > read_) static_cast<void>(cudaEventSynchronize(slots_->arrived(read_++ % PinnedSlots::count)));
+    while (taken_ > read_) forget(cudaEventSynchronize(slots_->arrived(read_++ % PinnedSlots::count)));
     context_.return_slots(std::move(slots_));
   }
 

@@ -68,6 +68,31 @@ TEST_F(CudaBackendTest, UsersStreamAndAllocator) {
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
+/// Leaves an error of CUDA behind whenever it takes memory back.
+class CarelessResource final : public MemoryResource {
+ public:
+  void* allocate(std::size_t bytes, CUstream_st* stream) override {
+    void* pointer = nullptr;
+    if (cudaMallocAsync(&pointer, bytes, stream) != cudaSuccess) throw std::bad_alloc();
+    return pointer;
+  }
+  void deallocate(void* pointer, std::size_t, CUstream_st* stream) noexcept override {
+    static_cast<void>(cudaFreeAsync(pointer, stream));
+    left_an_error = cudaSetDevice(-1) != cudaSuccess || left_an_error;
+  }
+  bool left_an_error = false;
+};
+
+TEST_F(CudaBackendTest, AnErrorOfADestructorIsNotTheNextLaunchs) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  const auto resource = std::make_shared<CarelessResource>();
+  { const Array<double> x(Backend::cuda(0, stream, resource), 100); }
+  EXPECT_TRUE(resource->left_an_error);
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
 TEST_F(CudaBackendTest, FailedRebuildLeavesNothingToApply) {
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);

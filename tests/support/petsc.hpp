@@ -64,11 +64,19 @@ inline std::pair<index_t, index_t> own_blocks(const BlockPartition& partition) {
   return {cut(this_rank()), cut(this_rank() + 1)};
 }
 
-/// What the tests make of systems: matrices and vectors on a device if BLOCKJACOBI_TEST_BACKEND is cuda.
-inline MatType matrix_type() {
+/// Whether matrices and vectors of the tests lie on a device, as BLOCKJACOBI_TEST_BACKEND=cuda asks.
+inline bool is_on_device() {
 #if defined(PETSC_HAVE_CUDA)
   const char* backend = std::getenv("BLOCKJACOBI_TEST_BACKEND");
-  if (backend != nullptr && std::string(backend) == "cuda") return MATAIJCUSPARSE;
+  return backend != nullptr && std::string(backend) == "cuda";
+#else
+  return false;
+#endif
+}
+
+inline MatType matrix_type() {
+#if defined(PETSC_HAVE_CUDA)
+  if (is_on_device()) return MATAIJCUSPARSE;
 #endif
   return MATAIJ;
 }

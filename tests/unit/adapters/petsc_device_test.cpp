@@ -70,7 +70,7 @@ TEST_F(PetscDeviceTest, SetUpAndApplicationStayThere) {
   const OwnedKsp ksp = solver_of(A, ours), reference = solver_of(H, ours);
   must(KSPSetUp(reference));
   must(KSPSetUp(ksp));
-  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: CUDA")) << viewed(preconditioner_of(ksp));
+  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: cuda")) << viewed(preconditioner_of(ksp));
   EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-12);
   EXPECT_LE(difference(applied(preconditioner_of(ksp), A, true), applied(preconditioner_of(reference), H, true)),
             1e-12);
@@ -200,7 +200,7 @@ TEST_F(PetscDeviceTest, BlocksAboveThirtyTwoAndRowSums) {
     must(KSPSetUp(ksp));
     must(KSPSetUp(reference));
     EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-11);
-    EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: CUDA"));
+    EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: cuda"));
     must(MatScale(A, 2.0));
     must(MatScale(H, 2.0));
     EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-11);
@@ -214,7 +214,7 @@ TEST_F(PetscDeviceTest, AMatrixOnTheHostForVectorsThere) {
   const OwnedKsp ksp = solver_of(A, ours), reference = solver_of(H, ours);
   must(KSPSetUp(ksp));
   must(KSPSetUp(reference));
-  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: CUDA")) << viewed(preconditioner_of(ksp));
+  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: cuda")) << viewed(preconditioner_of(ksp));
   EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-12);
   must(MatScale(A, 2.0));
   must(MatScale(H, 2.0));
