@@ -27,6 +27,9 @@ endfunction()
 
 blockjacobi_cannot_have_isas(isas_reason)
 set(isas_default "v3;v4")
+if(DEFINED ENV{BLOCKJACOBI_HOST_ISAS})
+  set(isas_default "$ENV{BLOCKJACOBI_HOST_ISAS}") # of tests that build the library once more
+endif()
 if(isas_reason OR CMAKE_CXX_FLAGS MATCHES "-march=|-fsanitize|--coverage|-fprofile|-ftest-coverage")
   set(isas_default "")
 endif()
