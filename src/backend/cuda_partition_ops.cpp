@@ -1,6 +1,7 @@
 #include "backend/cuda_partition_ops.hpp"
 
 #include "backend/cuda_check.hpp"
+#include "backend/cuda_clusters.hpp"
 #include "core/layout_impl.hpp"
 #include "core/partition_impl.hpp"
 
@@ -154,6 +155,19 @@ std::optional<BlockPartition> CudaPartitionOps::find_coupled(const Backend& back
   const CudaMemory scratch(context_, kernels::merge_scratch_bytes(rows, max_size));
   kernels::merge_coupled(rows, max_size, starts.words(), length, second.words(), scratch.data(), context_.stream());
   return partition_of(context_, backend, second);
+}
+
+template <Offset O>
+std::vector<index_t> CudaPartitionOps::find_clusters(const Backend& backend, const CsrView<const void, O>& matrix,
+                                                     ScalarType scalar, const BlockPartition& nodes, index_t max_size) {
+  const auto find = [&](const auto& view) { return cuda_clusters(context_, backend, view, nodes, max_size); };
+  switch (scalar) {
+    case ScalarType::s: return find(typed<float>(matrix));
+    case ScalarType::d: return find(typed<double>(matrix));
+    case ScalarType::c: return find(typed<Complex<float>>(matrix));
+    case ScalarType::z: break;
+  }
+  return find(typed<Complex<double>>(matrix));
 }
 
 void CudaPartitionOps::place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) {

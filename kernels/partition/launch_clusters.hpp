@@ -1,0 +1,135 @@
+#pragma once
+
+#include "kernels/device.hpp"
+
+#include <blockjacobi/views.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+struct CUstream_st;
+
+/// The steps of BlockPartition::clusters. Conventions of launchers: kernels/launch.hpp. Lists stand in no order and
+/// what is found does not depend on it: see cluster_rules.hpp.
+namespace blockjacobi::kernels {
+
+/// The lists of neighbours of the vertices of a graph, with gaps between them. A vertex in its own list, with weight 0,
+/// is no neighbour.
+struct GraphLists {
+  index_t vertices;
+  offset_t longest;  ///< no list has more entries
+  offset_t* begin;   ///< of the list of a vertex
+  index_t* length;   ///< of the list of a vertex
+  index_t* neighbours;
+  double* weights;
+};
+
+/// Consecutive rows by `offsets`, or by `size` if there are none, the last node shorter if need be.
+struct NodeRows {
+  const index_t* offsets;
+  index_t size;
+  index_t rows;
+};
+
+/// A list, or several together.
+struct ListSum {
+  offset_t entries;
+  index_t count;
+};
+
+/// Hash tables for the lists that are too long for a warp, one for each of `ctas` thread blocks.
+struct ListTables {
+  index_t* keys;
+  double* sums;
+  offset_t slots;
+  unsigned ctas;
+};
+
+/// Lists that are longer are worked on by a thread block each.
+inline constexpr offset_t longest_of_warp = 128;
+inline constexpr unsigned list_table_ctas = 2 * compiled_device.multiprocessors;
+
+/// Slots of a table for lists of that length with as many keys at most, and the number of tables: together no more than
+/// a few times the lists.
+constexpr offset_t table_slots(offset_t longest, offset_t keys) {
+  if (longest <= longest_of_warp) return 0;
+  const offset_t most = std::max(std::min(longest, keys), longest_of_warp);
+  return 2 * static_cast<offset_t>(std::bit_ceil(static_cast<std::uint64_t>(most)));
+}
+constexpr unsigned table_ctas(offset_t longest, offset_t entries) {
+  return static_cast<unsigned>(std::clamp<offset_t>(entries / std::max<offset_t>(longest, 1), 1, list_table_ctas));
+}
+
+/// What rows amount to. Zero before scale_rows(), which writes `longest`, and tie_rows(), which writes `missing`.
+struct RowCounts {
+  unsigned long long longest;  ///< entries of a row
+  unsigned int missing;        ///< not zero if some a_ij > 0 has no a_ji
+};
+
+/// roots[i] = sqrt(s_i).
+template <class C, Offset O>
+void scale_rows(const CsrView<const C, O>& matrix, double* roots, RowCounts* counts, CUstream_st* stream);
+
+/// The lists of the rows of a canonical matrix, with the diagonal and zeros as no neighbours; lists[i] is as long as
+/// row i and begins where that does. `taken[j]`, 0 before, counts the entries that row j lacks.
+template <class C, Offset O>
+void tie_rows(const CsrView<const C, O>& matrix, const double* roots, const GraphLists& graph, index_t* taken,
+              RowCounts* counts, CUstream_st* stream);
+
+/// The same with room for what rows lack: sums[i] = the length with it alone, and the longest, which is zero before;
+/// then the lists, from the sums. `taken` is zero before and after.
+template <Offset O>
+void measure_rows(const CsrView<const void, O>& pattern, const index_t* taken, ListSum* sums,
+                  unsigned long long* longest, CUstream_st* stream);
+template <class C, Offset O>
+void tie_rows_both_ways(const CsrView<const C, O>& matrix, const double* roots, const ListSum* sums,
+                        const GraphLists& graph, index_t* taken, CUstream_st* stream);
+
+/// Lists to the sums of those up to each, in place. Scratch: list_scan_bytes().
+std::size_t list_scan_bytes(index_t vertices);
+void sum_lists(index_t vertices, ListSum* sums, void* scratch, CUstream_st* stream);
+
+/// node[i] of each row, and rows[v] of each of `nodes` nodes.
+void place_nodes(index_t nodes, const NodeRows& of, index_t* node, index_t* rows, CUstream_st* stream);
+/// The graph of the nodes from that of the rows, whose lists follow each other. joined.longest bounds the lists of the
+/// rows of a node together; *longest, zero before, is that of the nodes.
+void join_nodes(const GraphLists& graph, const index_t* node, const NodeRows& of, const GraphLists& joined,
+                unsigned long long* longest, const ListTables& tables, CUstream_st* stream);
+
+/// A round of matching: wishes of vertices that have no mate (none before the first), and mates of those that agree.
+void match(const GraphLists& graph, const index_t* rows, index_t max_size, bool is_first, index_t* wishes,
+           index_t* mates, CUstream_st* stream);
+/// sums[i] = the lengths of both lists of a pair, of a vertex that comes first of it or is alone, nothing of others;
+/// the longest of these, which is zero before.
+void measure_pairs(const GraphLists& graph, const index_t* mates, ListSum* sums, unsigned long long* longest,
+                   CUstream_st* stream);
+/// The vertex that each becomes part of, the first vertex of each of these, its rows, and where its list begins.
+void place_pairs(const GraphLists& graph, const index_t* mates, const index_t* rows, const ListSum* sums,
+                 index_t* coarse, index_t* first, index_t* coarse_rows, offset_t* begin, CUstream_st* stream);
+/// The graph of the pairs; joined.longest bounds the lists of a pair together.
+void join_pairs(const GraphLists& graph, const index_t* coarse, const index_t* first, const index_t* mates,
+                const GraphLists& joined, const ListTables& tables, CUstream_st* stream);
+
+/// of[i] = coarse_of[of[i]].
+void compose(index_t vertices, const index_t* coarse_of, index_t* of, CUstream_st* stream);
+
+/// Scratch of a round of moves.
+struct MoveLists {
+  index_t* targets;   ///< of a vertex: the cluster that it would move to
+  double* gains;      ///< of a vertex
+  index_t* places;    ///< of a vertex, among those that would move to the same cluster
+  index_t* arrivals;  ///< to a cluster; zero before and after
+  index_t* begin;     ///< of a cluster, in `movers`
+  index_t* movers;
+  unsigned int* used;  ///< of `movers`; zero before
+};
+/// Moves vertices between `clusters` clusters of cluster_rows[c] rows.
+void move_vertices(const GraphLists& graph, const index_t* rows, index_t max_size, int round, index_t clusters,
+                   index_t* of, index_t* cluster_rows, const MoveLists& moves, const ListTables& tables,
+                   CUstream_st* stream);
+
+void fill(index_t count, index_t value, index_t* values, CUstream_st* stream);
+
+}  // namespace blockjacobi::kernels
