@@ -50,6 +50,8 @@ __global__ void __launch_bounds__(list_threads)
     if (const index_t j = wishes[i]; j != no_vertex && wishes[j] == i) mates[i] = j;
 }
 
+__device__ offset_t chain_of(index_t cluster, index_t lane) { return offset_t{cluster} * mover_chains + lane; }
+
 /// Where vertices would move to: to the cluster with room that each is tied to most, if that is more than it is tied to
 /// its own.
 struct Look {
@@ -67,10 +69,7 @@ struct Look {
   template <class Team>
   __device__ void run(const Team& team, index_t i) const {
     const index_t own = of[i];
-    if (!detail::gives(own, round)) {
-      if (team.rank() == 0) moves.targets[i] = no_vertex;
-      return;
-    }
+    if (!detail::gives(own, round)) return;
     const index_t own_rows = rows[i], size = graph.length[i];
     const offset_t begin = graph.begin[i];
     /// visit(cluster, weight) for the own cluster and those that i may move to.
@@ -101,12 +100,10 @@ struct Look {
       best = team.reduce(best, [](const Tie& a, const Tie& b) { return is_stronger(b, a) ? b : a; });
       team.sync();
     }
-    if (team.rank() != 0) return;
-    const bool moves_on = best.cluster != no_vertex && best.weight > ties.own;
-    moves.targets[i] = moves_on ? best.cluster : no_vertex;
-    if (!moves_on) return;
+    if (team.rank() != 0 || best.cluster == no_vertex || !(best.weight > ties.own)) return;
     moves.gains[i] = best.weight - ties.own;
-    moves.places[i] = atomicAdd(moves.arrivals + best.cluster, 1);
+    const index_t place = atomicAdd(moves.arrivals + best.cluster, 1);
+    moves.next[i] = atomicExch(moves.chains + chain_of(best.cluster, place % mover_chains), i);
   }
 
  private:
@@ -115,30 +112,7 @@ struct Look {
   };
 };
 
-/// Room for the movers to each cluster, anywhere in their array. All lanes of a warp stay together.
-__global__ void __launch_bounds__(list_threads) reserve_kernel(const index_t clusters, const MoveLists moves) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  for (offset_t first = offset_t{blockIdx.x} * list_threads; first < clusters; first += index_step()) {
-    const offset_t cluster = first + threadIdx.x;
-    const auto own = static_cast<unsigned>(cluster < clusters ? moves.arrivals[cluster] : 0);
-    unsigned through = own;
-    for (int distance = 1; distance < 32; distance *= 2) {
-      const unsigned left = __shfl_up_sync(~0u, through, static_cast<unsigned>(distance), 32);
-      if (lane >= distance) through += left;
-    }
-    unsigned begin = 0;
-    if (lane == 31 && through > 0) begin = atomicAdd(moves.used, through);
-    begin = __shfl_sync(~0u, begin, 31, 32);
-    if (own > 0) moves.begin[cluster] = static_cast<index_t>(begin + through - own);
-  }
-}
-
-__global__ void __launch_bounds__(list_threads) gather_kernel(const index_t count, const MoveLists moves) {
-  for (offset_t i = first_index(); i < count; i += index_step())
-    if (const index_t to = moves.targets[i]; to != no_vertex)
-      moves.movers[moves.begin[to] + moves.places[i]] = static_cast<index_t>(i);
-}
-
+static_assert(mover_chains == 32);
 /// A warp takes the most welcome of those that still fit into a cluster, one by one. Clusters that take give none, so
 /// that others only see to those that give.
 __global__ void __launch_bounds__(list_threads)
@@ -147,15 +121,15 @@ __global__ void __launch_bounds__(list_threads)
   const LaneTeam<32> warp{Lanes<32>::current(), {}};
   const offset_t step = offset_t{gridDim.x} * (list_threads / 32);
   for (offset_t c = first_index() / 32; c < clusters; c += step) {
-    const index_t count = moves.arrivals[c];
-    if (count == 0) continue;
-    const index_t* const movers = moves.movers + moves.begin[c];
+    if (moves.arrivals[c] == 0) continue;
+    const offset_t chain = chain_of(static_cast<index_t>(c), warp.rank());
+    const index_t first = moves.chains[chain];
     index_t room = max_size - cluster_rows[c];
     Mover last;
     while (true) {
       Mover best;
-      for (index_t k = warp.rank(); k < count; k += 32) {
-        const Mover mover{movers[k], moves.gains[movers[k]]};
+      for (index_t i = first; i != no_vertex; i = moves.next[i]) {
+        const Mover mover{i, moves.gains[i]};
         const bool is_left = last.vertex == no_vertex || is_more_welcome(last, mover);
         if (is_left && rows[mover.vertex] <= room && is_more_welcome(mover, best)) best = mover;
       }
@@ -169,6 +143,7 @@ __global__ void __launch_bounds__(list_threads)
       room -= size;
       last = best;
     }
+    moves.chains[chain] = no_vertex;
     if (warp.rank() == 0) {
       cluster_rows[c] = max_size - room;
       moves.arrivals[c] = 0;
@@ -191,10 +166,6 @@ void move_vertices(const GraphLists& graph, const index_t* rows, index_t max_siz
                    CUstream_st* stream) {
   work_on_lists(Look{graph.vertices, graph, rows, of, cluster_rows, max_size, round, moves}, graph.longest, tables,
                 "look", stream);
-  reserve_kernel<<<ctas_for(clusters, list_threads), list_threads, 0, stream>>>(clusters, moves);
-  check_launch("reserve_kernel");
-  gather_kernel<<<ctas_for(graph.vertices, list_threads), list_threads, 0, stream>>>(graph.vertices, moves);
-  check_launch("gather_kernel");
   accept_kernel<<<ctas_for(clusters, list_threads / 32), list_threads, 0, stream>>>(clusters, max_size, rows, of,
                                                                                     cluster_rows, moves);
   check_launch("accept_kernel");

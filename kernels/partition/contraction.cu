@@ -37,7 +37,6 @@ struct Join {
   const index_t* coarse;
   Members members;
   GraphLists joined;
-  unsigned long long* longest;  ///< of the joined lists, if it is asked for
 
   __device__ offset_t length(index_t v) const {
     offset_t all = 0;
@@ -65,10 +64,7 @@ struct Join {
       joined.weights[entry] = weight;
     });
     team.sync();
-    if (team.rank() == 0) {
-      joined.length[v] = *tally.counter;
-      if (longest != nullptr) raise(longest, *tally.counter);
-    }
+    if (team.rank() == 0) joined.length[v] = *tally.counter;
     team.sync();
   }
 };
@@ -88,6 +84,18 @@ __global__ void __launch_bounds__(list_threads)
   for (offset_t v = first_index(); v < joined.vertices; v += index_step()) joined.begin[v] = graph.begin[of.first(v)];
 }
 
+__global__ void __launch_bounds__(list_threads)
+    count_lists_kernel(const index_t count, const index_t* const length, const index_t* const taken,
+                       ListCounts* const counts) {
+  offset_t most = 0, lacking = 0;
+  for (offset_t i = first_index(); i < count; i += index_step()) {
+    most = max(most, offset_t{length[i]});
+    if (taken != nullptr && taken[i] > 0) lacking = 1;
+  }
+  raise_by_warps(&counts->longest, most);
+  raise_by_warps(&counts->lacking, lacking);
+}
+
 struct AddLists {
   __host__ __device__ ListSum operator()(const ListSum& a, const ListSum& b) const {
     return {a.entries + b.entries, a.count + b.count};
@@ -103,11 +111,13 @@ __device__ offset_t length_of_pair(const GraphLists& graph, const index_t* mates
 __global__ void __launch_bounds__(list_threads)
     measure_pairs_kernel(const GraphLists graph, const index_t* const mates, ListSum* const sums,
                          unsigned long long* const longest) {
+  offset_t most = 0;
   for (offset_t i = first_index(); i < graph.vertices; i += index_step()) {
     const offset_t length = follows(mates, i) ? 0 : length_of_pair(graph, mates, i);
     sums[i] = {length, follows(mates, i) ? 0 : 1};
-    raise(longest, length);
+    most = max(most, length);
   }
+  raise_by_warps(longest, most);
 }
 
 __global__ void __launch_bounds__(list_threads)
@@ -135,6 +145,10 @@ __global__ void __launch_bounds__(list_threads)
   for (offset_t i = first_index(); i < count; i += index_step()) values[i] = value;
 }
 
+__global__ void __launch_bounds__(list_threads) number_kernel(const index_t count, index_t* const values) {
+  for (offset_t i = first_index(); i < count; i += index_step()) values[i] = static_cast<index_t>(i);
+}
+
 }  // namespace
 
 void place_nodes(index_t nodes, const NodeRows& of, index_t* node, index_t* rows, CUstream_st* stream) {
@@ -143,12 +157,18 @@ void place_nodes(index_t nodes, const NodeRows& of, index_t* node, index_t* rows
 }
 
 void join_nodes(const GraphLists& graph, const index_t* node, const NodeRows& of, const GraphLists& joined,
-                unsigned long long* longest, const ListTables& tables, CUstream_st* stream) {
+                const ListTables& tables, CUstream_st* stream) {
   begin_nodes_kernel<<<ctas_for(joined.vertices, list_threads), list_threads, 0, stream>>>(NodeMembers{of}, graph,
                                                                                            joined);
   check_launch("begin_nodes_kernel");
-  work_on_lists(Join<NodeMembers>{joined.vertices, graph, node, {of}, joined, longest}, joined.longest, tables,
-                "join_nodes", stream);
+  work_on_lists(Join<NodeMembers>{joined.vertices, graph, node, {of}, joined}, joined.longest, tables, "join_nodes",
+                stream);
+}
+
+void count_lists(index_t vertices, const index_t* length, const index_t* taken, ListCounts* counts,
+                 CUstream_st* stream) {
+  count_lists_kernel<<<ctas_for(vertices, list_threads), list_threads, 0, stream>>>(vertices, length, taken, counts);
+  check_launch("count_lists_kernel");
 }
 
 void measure_pairs(const GraphLists& graph, const index_t* mates, ListSum* sums, unsigned long long* longest,
@@ -179,8 +199,8 @@ void place_pairs(const GraphLists& graph, const index_t* mates, const index_t* r
 
 void join_pairs(const GraphLists& graph, const index_t* coarse, const index_t* first, const index_t* mates,
                 const GraphLists& joined, const ListTables& tables, CUstream_st* stream) {
-  work_on_lists(Join<PairMembers>{joined.vertices, graph, coarse, {first, mates}, joined, nullptr}, joined.longest,
-                tables, "join_pairs", stream);
+  work_on_lists(Join<PairMembers>{joined.vertices, graph, coarse, {first, mates}, joined}, joined.longest, tables,
+                "join_pairs", stream);
 }
 
 void compose(index_t vertices, const index_t* coarse_of, index_t* of, CUstream_st* stream) {
@@ -191,6 +211,11 @@ void compose(index_t vertices, const index_t* coarse_of, index_t* of, CUstream_s
 void fill(index_t count, index_t value, index_t* values, CUstream_st* stream) {
   fill_kernel<<<ctas_for(count, list_threads), list_threads, 0, stream>>>(count, value, values);
   check_launch("fill_kernel");
+}
+
+void number(index_t count, index_t* values, CUstream_st* stream) {
+  number_kernel<<<ctas_for(count, list_threads), list_threads, 0, stream>>>(count, values);
+  check_launch("number_kernel");
 }
 
 }  // namespace blockjacobi::kernels

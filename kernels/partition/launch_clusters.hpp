@@ -59,27 +59,30 @@ constexpr offset_t table_slots(offset_t longest, offset_t keys) {
   return 2 * static_cast<offset_t>(std::bit_ceil(static_cast<std::uint64_t>(most)));
 }
 constexpr unsigned table_ctas(offset_t longest, offset_t entries) {
-  return static_cast<unsigned>(std::clamp<offset_t>(entries / std::max<offset_t>(longest, 1), 1, list_table_ctas));
+  return static_cast<unsigned>(std::clamp<offset_t>(entries / std::max<offset_t>(longest, 1), 4, list_table_ctas));
 }
 
-/// What rows amount to. Zero before scale_rows(), which writes `longest`, and tie_rows(), which writes `missing`.
-struct RowCounts {
-  unsigned long long longest;  ///< entries of a row
-  unsigned int missing;        ///< not zero if some a_ij > 0 has no a_ji
+/// What lists amount to. Zero before count_lists().
+struct ListCounts {
+  unsigned long long longest;
+  unsigned int lacking;  ///< not zero if some row lacks entries
 };
+/// `taken` may be null.
+void count_lists(index_t vertices, const index_t* length, const index_t* taken, ListCounts* counts,
+                 CUstream_st* stream);
 
 /// roots[i] = sqrt(s_i).
 template <class C, Offset O>
-void scale_rows(const CsrView<const C, O>& matrix, double* roots, RowCounts* counts, CUstream_st* stream);
+void scale_rows(const CsrView<const C, O>& matrix, double* roots, CUstream_st* stream);
 
-/// The lists of the rows of a canonical matrix, with the diagonal and zeros as no neighbours; lists[i] is as long as
-/// row i and begins where that does. `taken[j]`, 0 before, counts the entries that row j lacks.
+/// The lists of the rows of a canonical matrix, with the diagonal and zeros as no neighbours; that of row i is as long
+/// as the row and begins where it does. `taken[j]`, 0 before, counts what row j lacks: the a_ij > 0 without an a_ji.
 template <class C, Offset O>
 void tie_rows(const CsrView<const C, O>& matrix, const double* roots, const GraphLists& graph, index_t* taken,
-              RowCounts* counts, CUstream_st* stream);
+              CUstream_st* stream);
 
 /// The same with room for what rows lack: sums[i] = the length with it alone, and the longest, which is zero before;
-/// then the lists, from the sums. `taken` is zero before and after.
+/// then the lists, from the sums, with `taken` as tie_rows() left it.
 template <Offset O>
 void measure_rows(const CsrView<const void, O>& pattern, const index_t* taken, ListSum* sums,
                   unsigned long long* longest, CUstream_st* stream);
@@ -94,9 +97,9 @@ void sum_lists(index_t vertices, ListSum* sums, void* scratch, CUstream_st* stre
 /// node[i] of each row, and rows[v] of each of `nodes` nodes.
 void place_nodes(index_t nodes, const NodeRows& of, index_t* node, index_t* rows, CUstream_st* stream);
 /// The graph of the nodes from that of the rows, whose lists follow each other. joined.longest bounds the lists of the
-/// rows of a node together; *longest, zero before, is that of the nodes.
+/// rows of a node together.
 void join_nodes(const GraphLists& graph, const index_t* node, const NodeRows& of, const GraphLists& joined,
-                unsigned long long* longest, const ListTables& tables, CUstream_st* stream);
+                const ListTables& tables, CUstream_st* stream);
 
 /// A round of matching: wishes of vertices that have no mate (none before the first), and mates of those that agree.
 void match(const GraphLists& graph, const index_t* rows, index_t max_size, bool is_first, index_t* wishes,
@@ -115,21 +118,36 @@ void join_pairs(const GraphLists& graph, const index_t* coarse, const index_t* f
 /// of[i] = coarse_of[of[i]].
 void compose(index_t vertices, const index_t* coarse_of, index_t* of, CUstream_st* stream);
 
+/// Those that would move to one cluster stand in as many chains, one for each lane of a warp.
+inline constexpr index_t mover_chains = 32;
 /// Scratch of a round of moves.
 struct MoveLists {
-  index_t* targets;   ///< of a vertex: the cluster that it would move to
   double* gains;      ///< of a vertex
-  index_t* places;    ///< of a vertex, among those that would move to the same cluster
+  index_t* next;      ///< in the chain of a vertex; -1 behind its last
   index_t* arrivals;  ///< to a cluster; zero before and after
-  index_t* begin;     ///< of a cluster, in `movers`
-  index_t* movers;
-  unsigned int* used;  ///< of `movers`; zero before
+  index_t* chains;    ///< mover_chains of a cluster: their first vertices; -1 before and after
 };
 /// Moves vertices between `clusters` clusters of cluster_rows[c] rows.
 void move_vertices(const GraphLists& graph, const index_t* rows, index_t max_size, int round, index_t clusters,
                    index_t* of, index_t* cluster_rows, const MoveLists& moves, const ListTables& tables,
                    CUstream_st* stream);
 
+/// Scratch for the blocks of rows with equal labels.
+struct LabelBlocks {
+  index_t* first;     ///< row of a label; no less than `rows` before
+  index_t* size;      ///< of a label; zero before
+  index_t* taken;     ///< of a label; zero before
+  index_t* unsorted;  ///< rows
+};
+/// sums[i] = the size of a block and 1 for its first row i, nothing for others.
+void measure_blocks(index_t rows, const index_t* labels, const LabelBlocks& blocks, ListSum* sums, CUstream_st* stream);
+/// From these, summed: the old numbers of the rows as BlockPartition::from_labels has them, and the set of the rows at
+/// which blocks begin in the new numbering, empty before.
+void order_rows(index_t rows, const index_t* labels, const ListSum* sums, const LabelBlocks& blocks, index_t* order,
+                std::uint32_t* starts, CUstream_st* stream);
+
 void fill(index_t count, index_t value, index_t* values, CUstream_st* stream);
+/// values[i] = i.
+void number(index_t count, index_t* values, CUstream_st* stream);
 
 }  // namespace blockjacobi::kernels

@@ -80,10 +80,14 @@ void work_on_lists(const Op& op, offset_t longest, const ListTables& tables, con
 __device__ inline offset_t first_index() { return offset_t{blockIdx.x} * list_threads + threadIdx.x; }
 __device__ inline offset_t index_step() { return offset_t{gridDim.x} * list_threads; }
 
-/// *most = max(*most, value), with few atomic operations: most values are below what is there.
-__device__ inline void raise(unsigned long long* most, offset_t value) {
-  const auto own = static_cast<unsigned long long>(value);
-  if (own > *static_cast<volatile unsigned long long*>(most)) atomicMax(most, own);
+/// *most = max(*most, values of all threads), by all lanes of a warp together, with few atomic operations: most of what
+/// comes later is below what is there.
+template <class Count>
+__device__ void raise_by_warps(Count* most, offset_t value) {
+  const LaneTeam<32> warp{Lanes<32>::current(), {}};
+  value = warp.reduce(value, [](offset_t a, offset_t b) { return max(a, b); });
+  const auto own = static_cast<Count>(value);
+  if (warp.rank() == 0 && own > *static_cast<volatile Count*>(most)) atomicMax(most, own);
 }
 
 }  // namespace blockjacobi::kernels

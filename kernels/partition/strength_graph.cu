@@ -33,7 +33,6 @@ struct ScaleRows {
   index_t count;
   Rows<C, O> rows;
   double* roots;
-  RowCounts* counts;
 
   __device__ offset_t length(index_t row) const { return rows.length(row); }
   template <class Team>
@@ -48,9 +47,7 @@ struct ScaleRows {
     scale = team.reduce(scale, [](const Scale& a, const Scale& b) {
       return Scale{fmax(a.diagonal, b.diagonal), fmax(a.largest, b.largest)};
     });
-    if (team.rank() != 0) return;
-    roots[row] = sqrt(detail::row_scale(scale.diagonal, scale.largest));
-    raise(&counts->longest, end - begin);
+    if (team.rank() == 0) roots[row] = sqrt(detail::row_scale(scale.diagonal, scale.largest));
   }
 };
 
@@ -63,7 +60,6 @@ struct TieRows {
   const double* roots;
   GraphLists graph;
   index_t* taken;
-  RowCounts* counts;
   bool appends;
 
   __device__ offset_t length(index_t row) const { return rows.length(row); }
@@ -105,13 +101,10 @@ struct TieRows {
   }
   __device__ void append(index_t i, index_t j, double weight) const {
     const index_t place = atomicAdd(taken + j, 1);
-    if (appends) {
-      const offset_t entry = graph.begin[j] + rows.length(j) + place;
-      graph.neighbours[entry] = i;
-      graph.weights[entry] = weight;
-    } else if (*static_cast<volatile unsigned int*>(&counts->missing) == 0) {
-      atomicOr(&counts->missing, 1u);
-    }
+    if (!appends) return;
+    const offset_t entry = graph.begin[j] + rows.length(j) + place;
+    graph.neighbours[entry] = i;
+    graph.weights[entry] = weight;
   }
 };
 
@@ -126,11 +119,13 @@ template <class O>
 __global__ void __launch_bounds__(list_threads)
     measure_rows_kernel(const Rows<void, O> rows, const index_t* const taken, ListSum* const sums,
                         unsigned long long* const longest) {
+  offset_t most = 0;
   for (offset_t i = first_index(); i < rows.matrix.rows; i += index_step()) {
     const index_t length = rows.length(i) + taken[i];
     sums[i] = {length, 1};
-    raise(longest, length);
+    most = max(most, offset_t{length});
   }
+  raise_by_warps(longest, most);
 }
 
 template <class O>
@@ -147,14 +142,14 @@ __global__ void __launch_bounds__(list_threads) place_rows_kernel(const Rows<voi
 }  // namespace
 
 template <class C, Offset O>
-void scale_rows(const CsrView<const C, O>& matrix, double* roots, RowCounts* counts, CUstream_st* stream) {
-  work_on_rows(ScaleRows<C, O>{matrix.rows, {matrix}, roots, counts}, "scale_rows", stream);
+void scale_rows(const CsrView<const C, O>& matrix, double* roots, CUstream_st* stream) {
+  work_on_rows(ScaleRows<C, O>{matrix.rows, {matrix}, roots}, "scale_rows", stream);
 }
 
 template <class C, Offset O>
 void tie_rows(const CsrView<const C, O>& matrix, const double* roots, const GraphLists& graph, index_t* taken,
-              RowCounts* counts, CUstream_st* stream) {
-  work_on_rows(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, counts, false}, "tie_rows", stream);
+              CUstream_st* stream) {
+  work_on_rows(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, false}, "tie_rows", stream);
 }
 
 template <Offset O>
@@ -173,13 +168,12 @@ void tie_rows_both_ways(const CsrView<const C, O>& matrix, const double* roots, 
   place_rows_kernel<O>
       <<<ctas_for(matrix.rows, list_threads), list_threads, 0, stream>>>(Rows<void, O>{pattern}, sums, taken, graph);
   check_launch("place_rows_kernel");
-  work_on_rows(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, nullptr, true}, "tie_rows", stream);
+  work_on_rows(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, true}, "tie_rows", stream);
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                                        \
-  template void scale_rows(const CsrView<const C, O>&, double*, RowCounts*, CUstream_st*);                       \
-  template void tie_rows(const CsrView<const C, O>&, const double*, const GraphLists&, index_t*, RowCounts*,     \
-                         CUstream_st*);                                                                          \
+  template void scale_rows(const CsrView<const C, O>&, double*, CUstream_st*);                                   \
+  template void tie_rows(const CsrView<const C, O>&, const double*, const GraphLists&, index_t*, CUstream_st*);  \
   template void tie_rows_both_ways(const CsrView<const C, O>&, const double*, const ListSum*, const GraphLists&, \
                                    index_t*, CUstream_st*)
 #define BLOCKJACOBI_INSTANTIATE(O)                                                                         \

@@ -7,7 +7,6 @@
 #include "kernels/partition/launch_clusters.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace blockjacobi::detail {
 
@@ -21,12 +20,12 @@ using kernels::NodeRows;
 /// Arrays in a row, in as few allocations as can be; freed together.
 class Arena {
  public:
-  Arena(CudaContext& context, std::size_t bytes) : context_(context) { add(bytes); }
+  Arena(CudaContext& context, std::size_t bytes) : context_(context), later_bytes_(bytes / 4) { add(bytes); }
 
   template <class T>
   T* take(std::size_t count) {
     const std::size_t bytes = (count * sizeof(T) + alignment - 1) / alignment * alignment;
-    if (bytes > bytes_ - used_) add(std::max(bytes, bytes_ / 4));
+    if (bytes > bytes_ - used_) add(std::max(bytes, later_bytes_));
     auto* const array = static_cast<std::byte*>(chunks_.back().data()) + used_;
     used_ += bytes;
     return reinterpret_cast<T*>(array);
@@ -45,6 +44,7 @@ class Arena {
   }
 
   CudaContext& context_;
+  std::size_t later_bytes_;  ///< of a chunk but the first, or more
   std::vector<CudaMemory> chunks_;
   std::size_t bytes_ = 0, used_ = 0;  ///< of the last chunk
 };
@@ -77,15 +77,13 @@ class ClusterSearch {
   void tie_rows(const CsrView<const C, O>& matrix) {
     auto* const roots = arena_.take<double>(rows_);
     auto* const taken = arena_.take<index_t>(rows_);
-    auto* const counts = arena_.take<kernels::RowCounts>(std::size_t{1});
     context_.zero(taken, bytes_of<index_t>(rows_));
-    context_.zero(counts, sizeof(*counts));
     Level level = make_level(rows_, matrix.nnz);
-    kernels::scale_rows(matrix, roots, counts, stream());
-    kernels::tie_rows(matrix, roots, level.graph, taken, counts, stream());
-    const auto found = read(counts);
-    level.graph.longest = static_cast<offset_t>(found.longest);
-    if (found.missing != 0) {
+    kernels::scale_rows(matrix, roots, stream());
+    kernels::tie_rows(matrix, roots, level.graph, taken, stream());
+    const auto counts = count_lists(level, taken);
+    level.graph.longest = static_cast<offset_t>(counts.longest);
+    if (counts.lacking != 0) {
       const Totals totals = measure(
           rows_, [&](auto* longest) { kernels::measure_rows(pattern_of(matrix), taken, sums_, longest, stream()); });
       level.entries = totals.sum.entries;
@@ -101,35 +99,34 @@ class ClusterSearch {
     const Level of_rows = levels_.back();
     levels_.clear();
     Level level = make_level(count, of_rows.entries);
-    auto* const longest = arena_.take<unsigned long long>(std::size_t{1});
-    context_.zero(longest, sizeof(*longest));
     node_ = arena_.take<index_t>(rows_);
     kernels::place_nodes(count, nodes, node_, level.rows, stream());
     level.graph.longest = largest * of_rows.graph.longest;
-    kernels::join_nodes(of_rows.graph, node_, nodes, level.graph, longest, tables(level), stream());
-    level.graph.longest = static_cast<offset_t>(read(longest));
+    kernels::join_nodes(of_rows.graph, node_, nodes, level.graph, tables(level), stream());
+    level.graph.longest = static_cast<offset_t>(count_lists(level, nullptr).longest);
     levels_.push_back(level);
   }
   /// The rows are the nodes.
   void take_rows() { kernels::fill(rows_, 1, levels_.back().rows, stream()); }
 
-  std::vector<index_t> labels() {
+  /// The old numbers of the rows; adds where blocks begin.
+  std::vector<index_t> order(std::uint32_t* starts) {
     while (contract()) continue;
     refine();
-    const index_t* found = levels_.size() > 1 ? levels_.front().of : nullptr;
-    if (node_ != nullptr) {
-      if (found != nullptr) kernels::compose(rows_, found, node_, stream());
-      found = node_;
-    }
-    std::vector<index_t> labels(static_cast<std::size_t>(rows_));
-    if (found == nullptr) {
-      std::iota(labels.begin(), labels.end(), 0);
-      return labels;
-    }
-    check(cudaMemcpyAsync(labels.data(), found, bytes_of<index_t>(rows_), cudaMemcpyDeviceToHost, stream()),
-          "cudaMemcpyAsync(labels)");
+    const auto [labels, count] = labels_of_rows();
+    kernels::LabelBlocks blocks{arena_.take<index_t>(count), arena_.take<index_t>(count), arena_.take<index_t>(count),
+                                mates_};
+    kernels::fill(count, rows_, blocks.first, stream());
+    context_.zero(blocks.size, bytes_of<index_t>(count));
+    context_.zero(blocks.taken, bytes_of<index_t>(count));
+    kernels::measure_blocks(rows_, labels, blocks, sums_, stream());
+    kernels::sum_lists(rows_, sums_, scan_, stream());
+    kernels::order_rows(rows_, labels, sums_, blocks, wishes_, starts, stream());
+    std::vector<index_t> order(static_cast<std::size_t>(rows_));
+    check(cudaMemcpyAsync(order.data(), wishes_, bytes_of<index_t>(rows_), cudaMemcpyDeviceToHost, stream()),
+          "cudaMemcpyAsync(order)");
     context_.synchronize();
-    return labels;
+    return order;
   }
 
  private:
@@ -158,6 +155,12 @@ class ClusterSearch {
     check(cudaMemcpyAsync(&found, from, sizeof(found), cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync(counts)");
     context_.synchronize();
     return found;
+  }
+  kernels::ListCounts count_lists(const Level& level, const index_t* taken) {
+    auto* const counts = arena_.take<kernels::ListCounts>(std::size_t{1});
+    context_.zero(counts, sizeof(*counts));
+    kernels::count_lists(level.size(), level.graph.length, taken, counts, stream());
+    return read(counts);
   }
   /// measure(longest) fills sums_ with lists, which are summed.
   template <class Measure>
@@ -217,23 +220,37 @@ class ClusterSearch {
     return true;
   }
 
+  struct Labels {
+    const index_t* of_rows;
+    index_t count;
+  };
+  Labels labels_of_rows() {
+    const index_t* const of = levels_.front().of;
+    if (node_ == nullptr) return {of != nullptr ? of : identity(), levels_.back().size()};
+    if (of != nullptr) kernels::compose(rows_, of, node_, stream());
+    return {node_, levels_.back().size()};
+  }
+  /// Of the rows, none of which match.
+  const index_t* identity() {
+    kernels::number(rows_, firsts_, stream());
+    return firsts_;
+  }
+
   /// Back from the clusters of the last level, by moves.
   void refine() {
     if (levels_.size() == 1) return;
     const Level& last = levels_.back();
     const index_t most = levels_.front().size();
-    const std::size_t rounds = move_rounds * levels_.size();
-    kernels::MoveLists moves{arena_.take<index_t>(most),        arena_.take<double>(most),
-                             arena_.take<index_t>(most),        arena_.take<index_t>(last.size()),
-                             arena_.take<index_t>(last.size()), arena_.take<index_t>(most),
-                             arena_.take<unsigned int>(rounds)};
+    const std::size_t chains = static_cast<std::size_t>(last.size()) * kernels::mover_chains;
+    const kernels::MoveLists moves{arena_.take<double>(most), arena_.take<index_t>(most),
+                                   arena_.take<index_t>(last.size()), arena_.take<index_t>(chains)};
     context_.zero(moves.arrivals, bytes_of<index_t>(last.size()));
-    context_.zero(moves.used, rounds * sizeof(unsigned int));
+    check(cudaMemsetAsync(moves.chains, 0xff, chains * sizeof(index_t), stream()), "cudaMemsetAsync(chains)");
     for (std::size_t l = levels_.size() - 1; l-- > 0;) {
       const Level& level = levels_[l];
       if (l + 2 < levels_.size()) kernels::compose(level.size(), levels_[l + 1].of, level.of, stream());
       const ListTables for_level = tables(level);
-      for (int round = 0; round < move_rounds; ++round, ++moves.used)
+      for (int round = 0; round < move_rounds; ++round)
         kernels::move_vertices(level.graph, level.rows, max_size_, round, last.size(), level.of, last.rows, moves,
                                for_level, stream());
     }
@@ -255,7 +272,7 @@ class ClusterSearch {
 
 template <class C, Offset O>
 std::vector<index_t> cuda_clusters(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
-                                   const BlockPartition& nodes, index_t max_size) {
+                                   const BlockPartition& nodes, index_t max_size, std::uint32_t* starts) {
   if (matrix.rows == 0) return {};
   const DeviceGuard guard(context.device());
   ClusterSearch search(context, matrix.rows, matrix.nnz, max_size);
@@ -263,7 +280,7 @@ std::vector<index_t> cuda_clusters(CudaContext& context, const Backend& backend,
   const PartitionImpl& blocks = *nodes.impl();
   if (blocks.uniform_size() == 1) {
     search.take_rows();
-    return search.labels();
+    return search.order(starts);
   }
   NodeRows of{nullptr, blocks.uniform_size(), matrix.rows};
   CudaMemory copy;
@@ -275,18 +292,20 @@ std::vector<index_t> cuda_clusters(CudaContext& context, const Backend& backend,
     of.offsets = static_cast<const index_t*>(copy.data());
   }
   search.join_nodes(of, blocks.blocks(), nodes.largest_block());
-  return search.labels();
+  return search.order(starts);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                                                 \
-  template std::vector<index_t> cuda_clusters(CudaContext&, const Backend&, const CsrView<const C, std::int32_t>&, \
-                                              const BlockPartition&, index_t);                                     \
-  template std::vector<index_t> cuda_clusters(CudaContext&, const Backend&, const CsrView<const C, std::int64_t>&, \
-                                              const BlockPartition&, index_t)
+#define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                               \
+  template std::vector<index_t> cuda_clusters(CudaContext&, const Backend&, const CsrView<const C, O>&, \
+                                              const BlockPartition&, index_t, std::uint32_t*)
+#define BLOCKJACOBI_INSTANTIATE(C)              \
+  BLOCKJACOBI_INSTANTIATE_FOR(C, std::int32_t); \
+  BLOCKJACOBI_INSTANTIATE_FOR(C, std::int64_t)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(Complex<float>);
 BLOCKJACOBI_INSTANTIATE(Complex<double>);
 #undef BLOCKJACOBI_INSTANTIATE
+#undef BLOCKJACOBI_INSTANTIATE_FOR
 
 }  // namespace blockjacobi::detail

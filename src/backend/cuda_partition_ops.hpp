@@ -7,7 +7,7 @@
 namespace blockjacobi::detail {
 
 /// Detection, clusters, layouts and position maps by kernels/partition. What comes to the host are the orders of
-/// blocks, and the labels of clusters.
+/// blocks, and the numbers of the rows of clusters.
 class CudaPartitionOps final : public PartitionOps {
  public:
   explicit CudaPartitionOps(CudaContext& context) : context_(context) {}
@@ -27,14 +27,12 @@ class CudaPartitionOps final : public PartitionOps {
                                                ScalarType scalar, const CouplingRule& rule) override {
     return find_coupled(backend, matrix, scalar, rule);
   }
-  std::optional<std::vector<index_t>> cluster(const Backend& backend, const CsrView<const void, std::int32_t>& matrix,
-                                              ScalarType scalar, const BlockPartition& nodes,
-                                              index_t max_size) override {
+  std::optional<PermutedPartition> cluster(const Backend& backend, const CsrView<const void, std::int32_t>& matrix,
+                                           ScalarType scalar, const BlockPartition& nodes, index_t max_size) override {
     return find_clusters(backend, matrix, scalar, nodes, max_size);
   }
-  std::optional<std::vector<index_t>> cluster(const Backend& backend, const CsrView<const void, std::int64_t>& matrix,
-                                              ScalarType scalar, const BlockPartition& nodes,
-                                              index_t max_size) override {
+  std::optional<PermutedPartition> cluster(const Backend& backend, const CsrView<const void, std::int64_t>& matrix,
+                                           ScalarType scalar, const BlockPartition& nodes, index_t max_size) override {
     return find_clusters(backend, matrix, scalar, nodes, max_size);
   }
 
@@ -67,8 +65,8 @@ class CudaPartitionOps final : public PartitionOps {
   std::optional<BlockPartition> find_coupled(const Backend& backend, const CsrView<const void, O>& matrix,
                                              ScalarType scalar, const CouplingRule& rule);
   template <Offset O>
-  std::vector<index_t> find_clusters(const Backend& backend, const CsrView<const void, O>& matrix, ScalarType scalar,
-                                     const BlockPartition& nodes, index_t max_size);
+  PermutedPartition find_clusters(const Backend& backend, const CsrView<const void, O>& matrix, ScalarType scalar,
+                                  const BlockPartition& nodes, index_t max_size);
   template <Offset O>
   PatternCheck inspect_pattern(const CsrView<const void, O>& pattern);
   template <Offset O>

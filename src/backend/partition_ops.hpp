@@ -6,7 +6,6 @@
 
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace blockjacobi::detail {
 
@@ -67,15 +66,15 @@ class PartitionOps {
     return std::nullopt;
   }
 
-  /// Labels of the rows of BlockPartition::clusters, as clusters() of partition/clusters.hpp gives them for the graph
-  /// of strength_graph(); any labels that are equal where those are. The matrix is canonical and has values of that
-  /// scalar, no node more than max_size rows. None where the host does it, from a copy. Waits.
-  virtual std::optional<std::vector<index_t>> cluster(const Backend&, const CsrView<const void, std::int32_t>&,
-                                                      ScalarType, const BlockPartition&, index_t) {
+  /// BlockPartition::clusters, as clusters() of partition/clusters.hpp and from_labels() give them for the graph of
+  /// strength_graph(); the blocks may stay in backend memory. The matrix is canonical and has values of that scalar, no
+  /// node more than max_size rows. None where the host does it, from a copy. Waits.
+  virtual std::optional<PermutedPartition> cluster(const Backend&, const CsrView<const void, std::int32_t>&, ScalarType,
+                                                   const BlockPartition&, index_t) {
     return std::nullopt;
   }
-  virtual std::optional<std::vector<index_t>> cluster(const Backend&, const CsrView<const void, std::int64_t>&,
-                                                      ScalarType, const BlockPartition&, index_t) {
+  virtual std::optional<PermutedPartition> cluster(const Backend&, const CsrView<const void, std::int64_t>&, ScalarType,
+                                                   const BlockPartition&, index_t) {
     return std::nullopt;
   }
 

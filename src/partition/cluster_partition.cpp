@@ -50,10 +50,10 @@ void require_nodes(index_t rows, const BlockPartition& nodes, index_t max_size) 
           detail::message("{}: node {} has {} rows, a block at most {}", where, v, nodes.block_size(v), max_size));
 }
 
-/// The labels, by the backend in whose memory the matrix lies, if it finds them.
+/// By the backend in whose memory the matrix lies, if it does that.
 template <Scalar T, Offset O>
-std::optional<std::vector<index_t>> labels_in_backend(const SparseMatrix<T>& matrix, const CsrView<T, O>& view,
-                                                      index_t max_size) {
+std::optional<PermutedPartition> cluster_in_backend(const SparseMatrix<T>& matrix, const CsrView<T, O>& view,
+                                                    index_t max_size) {
   const Backend& backend = matrix.backend();
   detail::require_graph_shape(where, view, max_size);
   detail::PartitionOps& ops = backend.impl().partition_ops();
@@ -89,9 +89,8 @@ PermutedPartition BlockPartition::clusters(const SparseMatrix<T>& matrix, index_
     return matrix.block_size() ? clusters(host, uniform(matrix), max_size) : clusters(host, max_size);
   };
   if (matrix.backend().memory_space() == MemorySpace::host) return std::visit(on_host, matrix.view());
-  const auto labels =
-      std::visit([&](const auto& view) { return labels_in_backend(matrix, view, max_size); }, matrix.view());
-  return labels ? from_labels(*labels) : on_host(matrix.to_host());
+  auto found = std::visit([&](const auto& view) { return cluster_in_backend(matrix, view, max_size); }, matrix.view());
+  return found ? std::move(*found) : on_host(matrix.to_host());
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(T, O)                                             \
