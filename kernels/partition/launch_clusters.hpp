@@ -71,24 +71,24 @@ struct ListCounts {
 void count_lists(index_t vertices, const index_t* length, const index_t* taken, ListCounts* counts,
                  CUstream_st* stream);
 
-/// roots[i] = sqrt(s_i).
-template <class C, Offset O>
-void scale_rows(const CsrView<const C, O>& matrix, double* roots, CUstream_st* stream);
-
-/// The lists of the rows of a canonical matrix, with the diagonal and zeros as no neighbours; that of row i is as long
-/// as the row and begins where it does. `taken[j]`, 0 before, counts what row j lacks: the a_ij > 0 without an a_ji.
-template <class C, Offset O>
-void tie_rows(const CsrView<const C, O>& matrix, const double* roots, const GraphLists& graph, index_t* taken,
-              CUstream_st* stream);
-
-/// The same with room for what rows lack: sums[i] = the length with it alone, and the longest, which is zero before;
-/// then the lists, from the sums, with `taken` as tie_rows() left it.
+/// The lists of the rows of a canonical matrix, empty yet: each as long as its row and where that begins, or with room
+/// for what the row lacks, from sums of measure_rows(). `taken` is zero after it.
+template <Offset O>
+void place_rows(const CsrView<const void, O>& pattern, const ListSum* sums, index_t* taken, const GraphLists& graph,
+                CUstream_st* stream);
+/// sums[i] = the length of a row with what it lacks, alone, and the longest, which is zero before.
 template <Offset O>
 void measure_rows(const CsrView<const void, O>& pattern, const index_t* taken, ListSum* sums,
                   unsigned long long* longest, CUstream_st* stream);
+
+/// roots[i] = sqrt(s_i). No row has more than `longest` entries.
 template <class C, Offset O>
-void tie_rows_both_ways(const CsrView<const C, O>& matrix, const double* roots, const ListSum* sums,
-                        const GraphLists& graph, index_t* taken, CUstream_st* stream);
+void scale_rows(const CsrView<const C, O>& matrix, offset_t longest, double* roots, CUstream_st* stream);
+/// Neighbours and weights, the diagonal and zeros as no neighbours. Row j lacks the i of a_ij > 0 without an a_ji: they
+/// are counted in taken[j], 0 before, and go behind the others of the list if it has room for them (`appends`).
+template <class C, Offset O>
+void tie_rows(const CsrView<const C, O>& matrix, offset_t longest, const double* roots, const GraphLists& graph,
+              index_t* taken, bool appends, CUstream_st* stream);
 
 /// Lists to the sums of those up to each, in place. Scratch: list_scan_bytes().
 std::size_t list_scan_bytes(index_t vertices);

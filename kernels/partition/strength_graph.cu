@@ -10,7 +10,7 @@ namespace blockjacobi::kernels {
 
 namespace {
 
-/// Rows are not measured before: this many lanes have one.
+/// Lanes that have a row, whatever its length: one width keeps the kernels for all scalars few.
 constexpr int row_lanes = 8;
 
 template <class C, class O>
@@ -65,9 +65,8 @@ struct TieRows {
   __device__ offset_t length(index_t row) const { return rows.length(row); }
   template <class Team>
   __device__ void run(const Team& team, index_t i) const {
-    const offset_t row_begin = rows.begin(i);
+    const offset_t row_begin = rows.begin(i), begin = graph.begin[i];
     const index_t size = rows.length(i);
-    const offset_t begin = appends ? graph.begin[i] : row_begin;
     const double root = roots[i];
     for (index_t k = team.rank(); k < size; k += team.size()) {
       const index_t j = rows.column(row_begin + k);
@@ -95,9 +94,6 @@ struct TieRows {
       graph.neighbours[begin + k] = is_edge ? j : i;
       graph.weights[begin + k] = weight;
     }
-    if (appends || team.rank() != 0) return;
-    graph.begin[i] = row_begin;
-    graph.length[i] = size;
   }
   __device__ void append(index_t i, index_t j, double weight) const {
     const index_t place = atomicAdd(taken + j, 1);
@@ -109,10 +105,10 @@ struct TieRows {
 };
 
 template <class Op>
-void work_on_rows(const Op& op, const char* name, CUstream_st* stream) {
-  if (op.count == 0) return;
+void work_on_rows(const Op& op, offset_t longest, const char* name, CUstream_st* stream) {
   work_on_short_lists<row_lanes>(op, longest_of_warp, name, stream);
-  work_on_long_lists(op, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, name, stream);
+  if (longest > longest_of_warp)
+    work_on_long_lists(op, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, name, stream);
 }
 
 template <class O>
@@ -132,8 +128,8 @@ template <class O>
 __global__ void __launch_bounds__(list_threads) place_rows_kernel(const Rows<void, O> rows, const ListSum* const sums,
                                                                   index_t* const taken, const GraphLists graph) {
   for (offset_t i = first_index(); i < rows.matrix.rows; i += index_step()) {
-    const index_t length = rows.length(i) + taken[i];
-    graph.begin[i] = sums[i].entries - length;
+    const index_t length = rows.length(i) + (sums != nullptr ? taken[i] : 0);
+    graph.begin[i] = sums != nullptr ? sums[i].entries - length : rows.begin(i);
     graph.length[i] = length;
     taken[i] = 0;
   }
@@ -141,15 +137,12 @@ __global__ void __launch_bounds__(list_threads) place_rows_kernel(const Rows<voi
 
 }  // namespace
 
-template <class C, Offset O>
-void scale_rows(const CsrView<const C, O>& matrix, double* roots, CUstream_st* stream) {
-  work_on_rows(ScaleRows<C, O>{matrix.rows, {matrix}, roots}, "scale_rows", stream);
-}
-
-template <class C, Offset O>
-void tie_rows(const CsrView<const C, O>& matrix, const double* roots, const GraphLists& graph, index_t* taken,
-              CUstream_st* stream) {
-  work_on_rows(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, false}, "tie_rows", stream);
+template <Offset O>
+void place_rows(const CsrView<const void, O>& pattern, const ListSum* sums, index_t* taken, const GraphLists& graph,
+                CUstream_st* stream) {
+  place_rows_kernel<O>
+      <<<ctas_for(pattern.rows, list_threads), list_threads, 0, stream>>>(Rows<void, O>{pattern}, sums, taken, graph);
+  check_launch("place_rows_kernel");
 }
 
 template <Offset O>
@@ -161,27 +154,27 @@ void measure_rows(const CsrView<const void, O>& pattern, const index_t* taken, L
 }
 
 template <class C, Offset O>
-void tie_rows_both_ways(const CsrView<const C, O>& matrix, const double* roots, const ListSum* sums,
-                        const GraphLists& graph, index_t* taken, CUstream_st* stream) {
-  const CsrView<const void, O> pattern{matrix.rows,    matrix.cols, matrix.nnz,  matrix.row_offsets,
-                                       matrix.columns, nullptr,     matrix.base, matrix.space};
-  place_rows_kernel<O>
-      <<<ctas_for(matrix.rows, list_threads), list_threads, 0, stream>>>(Rows<void, O>{pattern}, sums, taken, graph);
-  check_launch("place_rows_kernel");
-  work_on_rows(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, true}, "tie_rows", stream);
+void scale_rows(const CsrView<const C, O>& matrix, offset_t longest, double* roots, CUstream_st* stream) {
+  work_on_rows(ScaleRows<C, O>{matrix.rows, {matrix}, roots}, longest, "scale_rows", stream);
+}
+
+template <class C, Offset O>
+void tie_rows(const CsrView<const C, O>& matrix, offset_t longest, const double* roots, const GraphLists& graph,
+              index_t* taken, bool appends, CUstream_st* stream) {
+  work_on_rows(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, appends}, longest, "tie_rows", stream);
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                                        \
-  template void scale_rows(const CsrView<const C, O>&, double*, CUstream_st*);                                   \
-  template void tie_rows(const CsrView<const C, O>&, const double*, const GraphLists&, index_t*, CUstream_st*);  \
-  template void tie_rows_both_ways(const CsrView<const C, O>&, const double*, const ListSum*, const GraphLists&, \
-                                   index_t*, CUstream_st*)
-#define BLOCKJACOBI_INSTANTIATE(O)                                                                         \
-  template void measure_rows(const CsrView<const void, O>&, const index_t*, ListSum*, unsigned long long*, \
-                             CUstream_st*);                                                                \
-  BLOCKJACOBI_INSTANTIATE_FOR(float, O);                                                                   \
-  BLOCKJACOBI_INSTANTIATE_FOR(double, O);                                                                  \
-  BLOCKJACOBI_INSTANTIATE_FOR(detail::Complex<float>, O);                                                  \
+  template void scale_rows(const CsrView<const C, O>&, offset_t, double*, CUstream_st*);                         \
+  template void tie_rows(const CsrView<const C, O>&, offset_t, const double*, const GraphLists&, index_t*, bool, \
+                         CUstream_st*)
+#define BLOCKJACOBI_INSTANTIATE(O)                                                                                    \
+  template void place_rows(const CsrView<const void, O>&, const ListSum*, index_t*, const GraphLists&, CUstream_st*); \
+  template void measure_rows(const CsrView<const void, O>&, const index_t*, ListSum*, unsigned long long*,            \
+                             CUstream_st*);                                                                           \
+  BLOCKJACOBI_INSTANTIATE_FOR(float, O);                                                                              \
+  BLOCKJACOBI_INSTANTIATE_FOR(double, O);                                                                             \
+  BLOCKJACOBI_INSTANTIATE_FOR(detail::Complex<float>, O);                                                             \
   BLOCKJACOBI_INSTANTIATE_FOR(detail::Complex<double>, O)
 BLOCKJACOBI_INSTANTIATE(std::int32_t);
 BLOCKJACOBI_INSTANTIATE(std::int64_t);

@@ -77,19 +77,20 @@ class ClusterSearch {
   void tie_rows(const CsrView<const C, O>& matrix) {
     auto* const roots = arena_.take<double>(rows_);
     auto* const taken = arena_.take<index_t>(rows_);
-    context_.zero(taken, bytes_of<index_t>(rows_));
     Level level = make_level(rows_, matrix.nnz);
-    kernels::scale_rows(matrix, roots, stream());
-    kernels::tie_rows(matrix, roots, level.graph, taken, stream());
-    const auto counts = count_lists(level, taken);
-    level.graph.longest = static_cast<offset_t>(counts.longest);
-    if (counts.lacking != 0) {
-      const Totals totals = measure(
-          rows_, [&](auto* longest) { kernels::measure_rows(pattern_of(matrix), taken, sums_, longest, stream()); });
+    kernels::place_rows(pattern_of(matrix), nullptr, taken, level.graph, stream());
+    const auto longest = static_cast<offset_t>(count_lists(level, nullptr).longest);
+    level.graph.longest = longest;
+    kernels::scale_rows(matrix, longest, roots, stream());
+    kernels::tie_rows(matrix, longest, roots, level.graph, taken, false, stream());
+    if (count_lists(level, taken).lacking != 0) {
+      const Totals totals =
+          measure(rows_, [&](auto* most) { kernels::measure_rows(pattern_of(matrix), taken, sums_, most, stream()); });
       level.entries = totals.sum.entries;
       level.graph.longest = static_cast<offset_t>(totals.longest);
       take_lists(level);
-      kernels::tie_rows_both_ways(matrix, roots, sums_, level.graph, taken, stream());
+      kernels::place_rows(pattern_of(matrix), sums_, taken, level.graph, stream());
+      kernels::tie_rows(matrix, longest, roots, level.graph, taken, true, stream());
     }
     levels_.push_back(level);
   }
