@@ -1,7 +1,7 @@
 /// The block-Jacobi preconditioner on the GPU, as records in JSON: products with the inverses in every storage, numeric
 /// set-up from CSR beside the inversion of the same blocks alone, detection of blocks, construction from a stencil.
 ///
-///   preconditioner OUT.json [--operations gemv,storage,transposed,columns,mixed,refresh,detect,construct]
+///   preconditioner OUT.json [--operations gemv,storage,transposed,columns,mixed,refresh,detect,clusters,construct]
 ///                  [--scalars sdcz] [--orders 1-32,33,40,...] [--complex-orders ...] [--storage-orders ...]
 ///                  [--gigabytes 2] [--parts] [--fresh-memory]
 ///
@@ -12,6 +12,7 @@
 #include "batched/setup.hpp"
 #include "preconditioner/apply.hpp"
 #include "preconditioner/construct.hpp"
+#include "preconditioner/clusters.hpp"
 #include "preconditioner/detect.hpp"
 
 #include <CLI/CLI.hpp>
@@ -28,7 +29,7 @@ struct Options {
   std::string some_orders = "8,12,16,24,32,64,128,256", refresh_orders = "8,16,32,33,48,64,96,128,190,256,512";
   std::string scalars = "sdcz";
   std::vector<std::string> operations{"gemv",  "storage", "transposed", "columns",
-                                      "mixed", "refresh", "detect",     "construct"};
+                                      "mixed", "refresh", "detect",     "clusters", "construct"};
   double gigabytes = 2.0;
   bool parts = false, fresh_memory = false;
 
@@ -90,7 +91,7 @@ int main(int argc, char** argv) {
   CLI::App app("Times the block-Jacobi preconditioner on the GPU.", "preconditioner");
   app.add_option("OUT", options.out, "JSON file")->required();
   app.add_option("--operations", options.operations,
-                 "gemv, storage, transposed, columns, mixed, refresh, detect, construct")
+                 "gemv, storage, transposed, columns, mixed, refresh, detect, clusters, construct")
       ->delimiter(',');
   app.add_option("--scalars", options.scalars, "letters out of sdcz")->capture_default_str();
   app.add_option("--orders", options.orders, "orders of gemv, as 1-8,16")->capture_default_str();
@@ -114,6 +115,8 @@ int main(int argc, char** argv) {
       for (const int max_size : {8, 32}) report.add(measure_detect(device, 8, {.max_size = max_size}, 8'000'000));
       report.add(measure_detect(device, 8, {.merge = blockjacobi::Merge::coupled}, 8'000'000));
     }
+    if (options.has("clusters"))
+      for (const blockjacobi::index_t points : {64, 200}) report.add(measure_clusters(device, points));
     if (options.has("construct")) run_construct(options, device, report);
     report.write(options.out);
     report.print_table(std::cout);

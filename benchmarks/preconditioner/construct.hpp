@@ -28,6 +28,21 @@ inline void keep_freed_memory() {
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
 }
 
+/// Milliseconds by the clock of the host, all that is enqueued included; what `make` makes goes outside of them.
+template <class Make>
+Time time_on_host(const blockjacobi::Backend& backend, int repetitions, Make make) {
+  std::vector<double> times;
+  for (int i = -2; i < repetitions; ++i) {
+    backend.synchronize();
+    const auto begin = std::chrono::steady_clock::now();
+    [[maybe_unused]] const auto made = make();
+    backend.synchronize();
+    const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - begin;
+    if (i >= 0) times.push_back(passed.count());
+  }
+  return quartiles(std::move(times));
+}
+
 /// The set-up of BlockJacobi from nothing: partition, analysis, memory and inverses of the 7-point Laplacian on
 /// points^3, whose arrays lie on the device with 32-bit offsets.
 class Construction {
@@ -49,7 +64,7 @@ class Construction {
   }
 
   Measurement measure(const ConstructCase& c) const {
-    const Time time = time_on_host([&] { return construct(c); });
+    const Time time = time_on_host(backend_, 20, [&] { return construct(c); });
     const blockjacobi::BlockJacobi<T> made = construct(c);
     const auto blocks = static_cast<std::size_t>(made.partition().blocks());
     const double entries = static_cast<double>(c.n) * c.n, count = static_cast<double>(blocks);
@@ -76,7 +91,7 @@ class Construction {
     const blockjacobi::BlockPartition partition = partition_of(c);
     BlockJacobi<T> made(backend_, matrix(), partition);
     const auto print = [&](const char* part, const auto& work) {
-      out << "  " << part << ' ' << time_on_host(work).median;
+      out << "  " << part << ' ' << time_on_host(backend_, 20, work).median;
     };
     out << name_ << ", blocks of " << c.n << (c.is_detected ? ", detected" : "") << std::fixed << std::setprecision(3);
     print("partition", [&] { return partition_of(c); });
@@ -111,21 +126,6 @@ class Construction {
   }
 
   blockjacobi::BlockJacobi<T> construct(const ConstructCase& c) const { return {backend_, matrix(), partition_of(c)}; }
-
-  /// Milliseconds by the clock of the host, all that is enqueued included; what `make` makes goes outside of them.
-  template <class Make>
-  Time time_on_host(Make make) const {
-    std::vector<double> times;
-    for (int i = -2; i < 20; ++i) {
-      backend_.synchronize();
-      const auto begin = std::chrono::steady_clock::now();
-      [[maybe_unused]] const auto made = make();
-      backend_.synchronize();
-      const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - begin;
-      if (i >= 0) times.push_back(passed.count());
-    }
-    return quartiles(std::move(times));
-  }
 
   /// Of a few inverses.
   double error_of(const blockjacobi::BlockJacobi<T>& made) const {

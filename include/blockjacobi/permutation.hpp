@@ -11,6 +11,13 @@
 
 namespace blockjacobi {
 
+class Permutation;
+
+namespace detail {
+/// For the library: of an order that is known to be one.
+Permutation permutation_of(std::vector<index_t> order);
+}  // namespace detail
+
 /// A renumbering P of 0 .. size() - 1: what has the number order()[k] becomes number k. Immutable host object; safe to
 /// share between threads. One that was moved from is of nothing.
 class BLOCKJACOBI_EXPORT Permutation {
@@ -50,6 +57,7 @@ class BLOCKJACOBI_EXPORT Permutation {
   }
 
   friend bool operator==(const Permutation&, const Permutation&) = default;
+  friend Permutation detail::permutation_of(std::vector<index_t> order);
 
  private:
   explicit Permutation(std::vector<index_t> order) : order_(std::move(order)) {}

@@ -1,6 +1,7 @@
 #include "backend/cuda_partition_ops.hpp"
 
 #include "backend/cuda_check.hpp"
+#include "backend/cuda_clusters.hpp"
 #include "core/layout_impl.hpp"
 #include "core/partition_impl.hpp"
 
@@ -154,6 +155,30 @@ std::optional<BlockPartition> CudaPartitionOps::find_coupled(const Backend& back
   const CudaMemory scratch(context_, kernels::merge_scratch_bytes(rows, max_size));
   kernels::merge_coupled(rows, max_size, starts.words(), length, second.words(), scratch.data(), context_.stream());
   return partition_of(context_, backend, second);
+}
+
+template <Offset O>
+PermutedPartition CudaPartitionOps::find_clusters(const Backend& backend, const CsrView<const void, O>& matrix,
+                                                  ScalarType scalar, const BlockPartition& nodes, index_t max_size) {
+  if (matrix.rows == 0) return {};
+  const DeviceGuard guard(context_.device());
+  const RowSet starts(context_, matrix.rows);
+  std::uint32_t* const words = starts.words();
+  context_.zero(words, kernels::row_set_words(matrix.rows) * sizeof(std::uint32_t));
+  const auto order_of = [&](const auto& view) {
+    return cuda_clusters(context_, backend, view, nodes, max_size, words);
+  };
+  const auto order = [&] {
+    switch (scalar) {
+      case ScalarType::s: return order_of(typed<float>(matrix));
+      case ScalarType::d: return order_of(typed<double>(matrix));
+      case ScalarType::c: return order_of(typed<Complex<float>>(matrix));
+      case ScalarType::z: break;
+    }
+    return order_of(typed<Complex<double>>(matrix));
+  };
+  Permutation permutation = permutation_of(order());
+  return {std::move(permutation), partition_of(context_, backend, starts)};
 }
 
 void CudaPartitionOps::place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) {

@@ -6,7 +6,8 @@
 
 namespace blockjacobi::detail {
 
-/// Detection, layouts and position maps by kernels/partition. What comes to the host are the orders of blocks.
+/// Detection, clusters, layouts and position maps by kernels/partition. What comes to the host are the orders of
+/// blocks, and the numbers of the rows of clusters.
 class CudaPartitionOps final : public PartitionOps {
  public:
   explicit CudaPartitionOps(CudaContext& context) : context_(context) {}
@@ -25,6 +26,14 @@ class CudaPartitionOps final : public PartitionOps {
   std::optional<BlockPartition> detect_coupled(const Backend& backend, const CsrView<const void, std::int64_t>& matrix,
                                                ScalarType scalar, const CouplingRule& rule) override {
     return find_coupled(backend, matrix, scalar, rule);
+  }
+  std::optional<PermutedPartition> cluster(const Backend& backend, const CsrView<const void, std::int32_t>& matrix,
+                                           ScalarType scalar, const BlockPartition& nodes, index_t max_size) override {
+    return find_clusters(backend, matrix, scalar, nodes, max_size);
+  }
+  std::optional<PermutedPartition> cluster(const Backend& backend, const CsrView<const void, std::int64_t>& matrix,
+                                           ScalarType scalar, const BlockPartition& nodes, index_t max_size) override {
+    return find_clusters(backend, matrix, scalar, nodes, max_size);
   }
 
   void place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) override;
@@ -55,6 +64,9 @@ class CudaPartitionOps final : public PartitionOps {
   template <Offset O>
   std::optional<BlockPartition> find_coupled(const Backend& backend, const CsrView<const void, O>& matrix,
                                              ScalarType scalar, const CouplingRule& rule);
+  template <Offset O>
+  PermutedPartition find_clusters(const Backend& backend, const CsrView<const void, O>& matrix, ScalarType scalar,
+                                  const BlockPartition& nodes, index_t max_size);
   template <Offset O>
   PatternCheck inspect_pattern(const CsrView<const void, O>& pattern);
   template <Offset O>

@@ -66,6 +66,18 @@ class PartitionOps {
     return std::nullopt;
   }
 
+  /// BlockPartition::clusters, as clusters() of partition/clusters.hpp and from_labels() give them for the graph of
+  /// strength_graph(); the blocks may stay in backend memory. The matrix is canonical and has values of that scalar, no
+  /// node more than max_size rows. None where the host does it, from a copy. Waits.
+  virtual std::optional<PermutedPartition> cluster(const Backend&, const CsrView<const void, std::int32_t>&, ScalarType,
+                                                   const BlockPartition&, index_t) {
+    return std::nullopt;
+  }
+  virtual std::optional<PermutedPartition> cluster(const Backend&, const CsrView<const void, std::int64_t>&, ScalarType,
+                                                   const BlockPartition&, index_t) {
+    return std::nullopt;
+  }
+
   /// The slots of a layout that has some, as BlockLayout::slots() gives them, in backend memory. `offsets` are those of
   /// its blocks there, null if they are not; waits where blocks are not uniform.
   virtual void place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) = 0;

@@ -12,6 +12,12 @@ CsrView<const void, O> pattern_of(const CsrView<T, O>& m) {
   return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, nullptr, m.base, m.space};
 }
 
+/// For what takes the scalar beside.
+template <class T, Offset O>
+CsrView<const void, O> untyped(const CsrView<T, O>& m) {
+  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, m.values, m.base, m.space};
+}
+
 /// Throws InvalidArgument, naming `function`, for a negative one.
 void require_sizes(const char* function, index_t rows, index_t cols, offset_t nnz);
 

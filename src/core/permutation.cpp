@@ -29,6 +29,8 @@ Permutation Permutation::from_order(std::vector<index_t> order) {
   return Permutation(std::move(order));
 }
 
+Permutation detail::permutation_of(std::vector<index_t> order) { return Permutation(std::move(order)); }
+
 bool Permutation::is_identity() const noexcept {
   for (std::size_t k = 0; k < order_.size(); ++k)
     if (order_[k] != static_cast<index_t>(k)) return false;

@@ -42,11 +42,6 @@ void require_matrix(const CsrView<T, O>& matrix, const DetectOptions& o) {
         "BlockPartition::detect: the matrix has {} entries but no values, which Merge::coupled looks at", matrix.nnz));
 }
 
-template <Scalar T, Offset O>
-CsrView<const void, O> untyped(const CsrView<T, O>& m) {
-  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, m.values, m.base, m.space};
-}
-
 /// The matrix lies on the host.
 template <Scalar T, Offset O>
 std::vector<index_t> merge_coupled(const CsrView<T, O>& matrix, const std::vector<index_t>& offsets,
@@ -77,7 +72,7 @@ BlockPartition detect_in_backend(const Backend& backend, const CsrView<T, O>& ma
   detail::PartitionOps& ops = backend.impl().partition_ops();
   const detail::SupervariableRule rule{o.max_size, o.tolerance, o.merge == Merge::greedy};
   if (o.merge != Merge::coupled) return ops.detect(backend, detail::pattern_of(matrix), rule);
-  if (auto found = ops.detect_coupled(backend, untyped(matrix), scalar_type<T>, {rule, o.coupling}))
+  if (auto found = ops.detect_coupled(backend, detail::untyped(matrix), scalar_type<T>, {rule, o.coupling}))
     return std::move(*found);
   require_valid_copy(backend, matrix);
   const CsrMatrix<T> copy = SparseMatrix<T>::adopt(backend, matrix).to_host();

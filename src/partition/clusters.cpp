@@ -1,6 +1,7 @@
 #include "partition/clusters.hpp"
 
 #include "core/first_exception.hpp"
+#include "core/shared/cluster_rules.hpp"
 #include "core/worth_threads.hpp"
 #include "partition/strength_graph.hpp"
 
@@ -8,18 +9,13 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 namespace blockjacobi::detail {
 
 namespace {
 
-constexpr index_t none = -1;
-/// Later rounds of a pass find few pairs more; what is left has its turn in the next pass.
-constexpr int match_rounds = 6;
-/// Each lets every cluster give or take, not both.
-constexpr int move_rounds = 8;
+constexpr index_t none = no_vertex;
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -39,28 +35,15 @@ void for_each_neighbour(const CsrMatrix<double>& graph, index_t v, Visit&& visit
   for (offset_t k = g.row_offsets[v]; k < g.row_offsets[v + 1]; ++k) visit(g.columns[k], g.values[k]);
 }
 
-/// Settles ties: the same for both ends of an edge, and of no direction in the numbering.
-std::uint64_t edge_hash(index_t i, index_t j) {
-  std::uint64_t h = (static_cast<std::uint64_t>(std::min(i, j)) << 32) | static_cast<std::uint32_t>(std::max(i, j));
-  h = (h ^ (h >> 31)) * 0x9e3779b97f4a7c15ULL;
-  h = (h ^ (h >> 29)) * 0xbf58476d1ce4e5b9ULL;
-  return h ^ (h >> 32);
-}
-
 /// The free neighbour that attracts vertex i most, of those that it fits together with.
 index_t wish(const Level& level, const std::vector<index_t>& mate, index_t i, index_t max_size) {
-  index_t best = none;
-  double strongest = 0.0;
-  std::uint64_t hash = 0;
+  Wish best;
   for_each_neighbour(level.graph, i, [&](index_t j, double w) {
-    if (mate[at(j)] != none || level.rows[at(i)] + level.rows[at(j)] > max_size) return;
-    const double attraction =
-        w * w * w / (static_cast<double>(level.rows[at(i)]) * static_cast<double>(level.rows[at(j)]));
-    if (attraction < strongest) return;
-    const std::uint64_t h = edge_hash(i, j);
-    if (attraction > strongest || h > hash) std::tie(best, strongest, hash) = std::tuple(j, attraction, h);
+    if (mate[at(j)] != none || !fits(level.rows[at(i)], level.rows[at(j)], max_size)) return;
+    const Wish wish = wish_for(i, level.rows[at(i)], j, level.rows[at(j)], w);
+    if (is_stronger(wish, best)) best = wish;
   });
-  return best;
+  return best.vertex;
 }
 
 /// The mate of each vertex, none for those that stay alone.
@@ -127,12 +110,11 @@ Level contract(Level& level, const std::vector<index_t>& mate, int threads) {
 /// A wish of a vertex to leave its cluster for another.
 struct Move {
   index_t to;
-  double gain;
-  index_t vertex;
+  Mover mover;
 
   /// Those to one cluster stand together, the most welcome first.
   friend bool operator<(const Move& a, const Move& b) {
-    return std::tuple(a.to, -a.gain, a.vertex) < std::tuple(b.to, -b.gain, b.vertex);
+    return a.to != b.to ? a.to < b.to : is_more_welcome(a.mover, b.mover);
   }
 };
 
@@ -163,10 +145,6 @@ class Clusters {
   }
 
  private:
-  /// In a round, vertices leave the clusters of one side for those of the other, so that what a vertex is tied to stays
-  /// where it is; the sides are drawn anew in every round.
-  static bool gives(index_t cluster, int round) { return (edge_hash(cluster, cluster + round + 1) & 1) == 0; }
-
   void move(const Level& level, int round, [[maybe_unused]] int threads) {
     std::vector<Move> moves;
     FirstException failure;
@@ -183,11 +161,12 @@ class Clusters {
     failure.rethrow();
     std::ranges::sort(moves, std::less<>{});
     for (const Move& m : moves) {
-      const index_t size = level.rows[at(m.vertex)];
-      if (rows_[at(m.to)] + size > max_size_) continue;
+      index_t& cluster = of_vertex_[at(m.mover.vertex)];
+      const index_t size = level.rows[at(m.mover.vertex)];
+      if (!fits(rows_[at(m.to)], size, max_size_)) continue;
       rows_[at(m.to)] += size;
-      rows_[at(of_vertex_[at(m.vertex)])] -= size;
-      of_vertex_[at(m.vertex)] = m.to;
+      rows_[at(cluster)] -= size;
+      cluster = m.to;
     }
   }
 
@@ -200,17 +179,17 @@ class Clusters {
       const index_t c = of_vertex_[at(j)];
       if (c == own)
         to_own += w;
-      else if (!gives(c, round) && rows_[at(c)] + level.rows[at(i)] <= max_size_)
+      else if (!gives(c, round) && fits(rows_[at(c)], level.rows[at(i)], max_size_))
         ties.push_back({c, w});
     });
     std::ranges::sort(ties, {}, &Edge::to);
-    Edge best{none, to_own};
+    Tie best;
     for (auto tie = ties.cbegin(); tie != ties.cend();) {
-      Edge sum{tie->to, 0.0};
-      for (; tie != ties.cend() && tie->to == sum.to; ++tie) sum.weight += tie->weight;
-      if (sum.weight > best.weight) best = sum;
+      Tie sum{tie->to, 0.0};
+      for (; tie != ties.cend() && tie->to == sum.cluster; ++tie) sum.weight += tie->weight;
+      if (is_stronger(sum, best)) best = sum;
     }
-    if (best.to != none) moves.push_back({best.to, best.weight - to_own, i});
+    if (best.cluster != none && best.weight > to_own) moves.push_back({best.cluster, {i, best.weight - to_own}});
   }
 
   index_t max_size_;

@@ -1,8 +1,9 @@
 #include "partition/magnitudes.hpp"
 
 #include "core/csr_pattern.hpp"
+#include "core/shared/compute_type.hpp"
+#include "core/shared/coupling.hpp"
 
-#include <cmath>
 #include <utility>
 
 namespace blockjacobi::detail {
@@ -18,10 +19,11 @@ CsrMatrix<double> magnitudes(const CsrView<T, O>& m) {
   std::vector<offset_t> offsets(rows + 1);
   for (std::size_t i = 0; i <= rows; ++i) offsets[i] = static_cast<offset_t>(m.row_offsets[i]) - base;
   std::vector<index_t> columns(nnz);
+  const auto* const given = compute_cast(m.values);
   std::vector<double> values(nnz);
   for (std::size_t k = 0; k < nnz; ++k) {
     columns[k] = m.columns[k] - base;
-    values[k] = static_cast<double>(std::abs(m.values[k]));
+    values[k] = magnitude(given[k]);
   }
   return CsrMatrix<double>(m.rows, m.cols, std::move(offsets), std::move(columns), std::move(values));
 }

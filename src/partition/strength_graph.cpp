@@ -19,15 +19,7 @@ std::vector<index_t> vertex_of_rows(std::span<const index_t> vertices) {
   return vertex;
 }
 
-/// A multiple of 2^-32, not zero unless w is.
-double rounded(double w) { return std::ceil(w * 0x1p32) * 0x1p-32; }
-
 }  // namespace
-
-double strength(double value, double scale) {
-  if (!(value > 0.0)) return 0.0;
-  return value < scale ? value / scale : 1.0;
-}
 
 template <Scalar T, Offset O>
 std::vector<double> row_scales(const CsrView<T, O>& m, [[maybe_unused]] int threads) {
@@ -41,7 +33,7 @@ std::vector<double> row_scales(const CsrView<T, O>& m, [[maybe_unused]] int thre
       if (m.columns[k] - base == i) diagonal = magnitude;
       largest = std::max(largest, magnitude);
     }
-    scales[static_cast<std::size_t>(i)] = diagonal > 0.0 ? diagonal : largest;
+    scales[static_cast<std::size_t>(i)] = row_scale(diagonal, largest);
   }
   return scales;
 }
@@ -104,7 +96,7 @@ CsrMatrix<double> strength_graph(const CsrMatrix<double>& magnitudes, std::span<
       const auto j = static_cast<std::size_t>(m.columns[k]);
       const index_t I = vertex[static_cast<std::size_t>(i)], J = vertex[j];
       if (I == J || !(m.values[k] > 0.0)) continue;
-      const double w = rounded(strength(m.values[k], roots[static_cast<std::size_t>(i)] * roots[j]));
+      const double w = rounded_strength(m.values[k], roots[static_cast<std::size_t>(i)] * roots[j]);
       lists.edges[static_cast<std::size_t>(next[static_cast<std::size_t>(I)]++)] = {J, w};
       lists.edges[static_cast<std::size_t>(next[static_cast<std::size_t>(J)]++)] = {I, w};
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/shared/cluster_rules.hpp"
+
 #include <blockjacobi/csr_matrix.hpp>
 
 #include <span>
@@ -24,12 +26,9 @@ CsrMatrix<double> sum_parallel_edges(EdgeLists lists, int threads);
 
 /// The graph of BlockPartition::metis and clusters as a symmetric matrix without a diagonal: vertex I is the rows
 /// vertices[I] .. vertices[I + 1] - 1, and the entry (I, J) the sum of w_ij over the rows i of I and j of J.
-/// `magnitudes` holds |a_ij|. Entries with w_ij = 0 make no edge. Each summand of w_ij is rounded to a multiple of
-/// 2^-32, so that all sums of at most 2^20 of them are exact and do not depend on their order.
+/// `magnitudes` holds |a_ij|. Entries with w_ij = 0 make no edge. Each summand of w_ij is rounded such that sums
+/// do not depend on their order: see rounded_strength().
 CsrMatrix<double> strength_graph(const CsrMatrix<double>& magnitudes, std::span<const index_t> vertices, int threads);
-
-/// min(1, value / scale), scale = sqrt(s_i) sqrt(s_j); 1 where it is zero, 0 for NaN.
-double strength(double value, double scale);
 
 /// s_i: |a_ii|, or the largest magnitude in row i if that is zero, of a canonical matrix on the host.
 template <Scalar T, Offset O>

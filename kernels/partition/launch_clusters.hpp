@@ -1,0 +1,153 @@
+#pragma once
+
+#include "kernels/device.hpp"
+
+#include <blockjacobi/views.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+struct CUstream_st;
+
+/// The steps of BlockPartition::clusters. Conventions of launchers: kernels/launch.hpp. Lists stand in no order and
+/// what is found does not depend on it: see cluster_rules.hpp.
+namespace blockjacobi::kernels {
+
+/// The lists of neighbours of the vertices of a graph, with gaps between them. A vertex in its own list, with weight 0,
+/// is no neighbour.
+struct GraphLists {
+  index_t vertices;
+  offset_t longest;  ///< no list has more entries
+  offset_t* begin;   ///< of the list of a vertex
+  index_t* length;   ///< of the list of a vertex
+  index_t* neighbours;
+  double* weights;
+};
+
+/// Consecutive rows by `offsets`, or by `size` if there are none, the last node shorter if need be.
+struct NodeRows {
+  const index_t* offsets;
+  index_t size;
+  index_t rows;
+};
+
+/// A list, or several together.
+struct ListSum {
+  offset_t entries;
+  index_t count;
+};
+
+/// Hash tables for the lists that are too long for a warp, one for each of `ctas` thread blocks.
+struct ListTables {
+  index_t* keys;
+  double* sums;
+  offset_t slots;
+  unsigned ctas;
+};
+
+/// Lists that are longer are worked on by a thread block each.
+inline constexpr offset_t longest_of_warp = 128;
+inline constexpr unsigned list_table_ctas = 2 * compiled_device.multiprocessors;
+
+/// Slots of a table for lists of that length with as many keys at most, and the number of tables: together no more than
+/// a few times the lists.
+constexpr offset_t table_slots(offset_t longest, offset_t keys) {
+  if (longest <= longest_of_warp) return 0;
+  const offset_t most = std::max(std::min(longest, keys), longest_of_warp);
+  return 2 * static_cast<offset_t>(std::bit_ceil(static_cast<std::uint64_t>(most)));
+}
+constexpr unsigned table_ctas(offset_t longest, offset_t entries) {
+  return static_cast<unsigned>(std::clamp<offset_t>(entries / std::max<offset_t>(longest, 1), 4, list_table_ctas));
+}
+
+/// What lists amount to. Zero before count_lists().
+struct ListCounts {
+  unsigned long long longest;
+  unsigned int lacking;  ///< not zero if some row lacks entries
+};
+/// `taken` may be null.
+void count_lists(index_t vertices, const index_t* length, const index_t* taken, ListCounts* counts,
+                 CUstream_st* stream);
+
+/// The lists of the rows of a canonical matrix, empty yet: each as long as its row and where that begins, or with room
+/// for what the row lacks, from sums of measure_rows(). `taken` is zero after it.
+template <Offset O>
+void place_rows(const CsrView<const void, O>& pattern, const ListSum* sums, index_t* taken, const GraphLists& graph,
+                CUstream_st* stream);
+/// sums[i] = the length of a row with what it lacks, alone, and the longest, which is zero before.
+template <Offset O>
+void measure_rows(const CsrView<const void, O>& pattern, const index_t* taken, ListSum* sums,
+                  unsigned long long* longest, CUstream_st* stream);
+
+/// roots[i] = sqrt(s_i). No row has more than `longest` entries.
+template <class C, Offset O>
+void scale_rows(const CsrView<const C, O>& matrix, offset_t longest, double* roots, CUstream_st* stream);
+/// Neighbours and weights, the diagonal and zeros as no neighbours. Row j lacks the i of a_ij > 0 without an a_ji: they
+/// are counted in taken[j], 0 before, and go behind the others of the list if it has room for them (`appends`).
+template <class C, Offset O>
+void tie_rows(const CsrView<const C, O>& matrix, offset_t longest, const double* roots, const GraphLists& graph,
+              index_t* taken, bool appends, CUstream_st* stream);
+
+/// Lists to the sums of those up to each, in place. Scratch: list_scan_bytes().
+std::size_t list_scan_bytes(index_t vertices);
+void sum_lists(index_t vertices, ListSum* sums, void* scratch, CUstream_st* stream);
+
+/// node[i] of each row, and rows[v] of each of `nodes` nodes.
+void place_nodes(index_t nodes, const NodeRows& of, index_t* node, index_t* rows, CUstream_st* stream);
+/// The graph of the nodes from that of the rows, whose lists follow each other. joined.longest bounds the lists of the
+/// rows of a node together.
+void join_nodes(const GraphLists& graph, const index_t* node, const NodeRows& of, const GraphLists& joined,
+                const ListTables& tables, CUstream_st* stream);
+
+/// A round of matching: wishes of vertices that have no mate (none before the first), and mates of those that agree.
+void match(const GraphLists& graph, const index_t* rows, index_t max_size, bool is_first, index_t* wishes,
+           index_t* mates, CUstream_st* stream);
+/// sums[i] = the lengths of both lists of a pair, of a vertex that comes first of it or is alone, nothing of others;
+/// the longest of these, which is zero before.
+void measure_pairs(const GraphLists& graph, const index_t* mates, ListSum* sums, unsigned long long* longest,
+                   CUstream_st* stream);
+/// The vertex that each becomes part of, the first vertex of each of these, its rows, and where its list begins.
+void place_pairs(const GraphLists& graph, const index_t* mates, const index_t* rows, const ListSum* sums,
+                 index_t* coarse, index_t* first, index_t* coarse_rows, offset_t* begin, CUstream_st* stream);
+/// The graph of the pairs; joined.longest bounds the lists of a pair together.
+void join_pairs(const GraphLists& graph, const index_t* coarse, const index_t* first, const index_t* mates,
+                const GraphLists& joined, const ListTables& tables, CUstream_st* stream);
+
+/// of[i] = coarse_of[of[i]].
+void compose(index_t vertices, const index_t* coarse_of, index_t* of, CUstream_st* stream);
+
+/// Those that would move to one cluster stand in as many chains, one for each lane of a warp.
+inline constexpr index_t mover_chains = 32;
+/// Scratch of a round of moves.
+struct MoveLists {
+  double* gains;      ///< of a vertex
+  index_t* next;      ///< in the chain of a vertex; -1 behind its last
+  index_t* arrivals;  ///< to a cluster; zero before and after
+  index_t* chains;    ///< mover_chains of a cluster: their first vertices; -1 before and after
+};
+/// Moves vertices between `clusters` clusters of cluster_rows[c] rows.
+void move_vertices(const GraphLists& graph, const index_t* rows, index_t max_size, int round, index_t clusters,
+                   index_t* of, index_t* cluster_rows, const MoveLists& moves, const ListTables& tables,
+                   CUstream_st* stream);
+
+/// Scratch for the blocks of rows with equal labels.
+struct LabelBlocks {
+  index_t* first;     ///< row of a label; no less than `rows` before
+  index_t* size;      ///< of a label; zero before
+  index_t* taken;     ///< of a label; zero before
+  index_t* unsorted;  ///< rows
+};
+/// sums[i] = the size of a block and 1 for its first row i, nothing for others.
+void measure_blocks(index_t rows, const index_t* labels, const LabelBlocks& blocks, ListSum* sums, CUstream_st* stream);
+/// From these, summed: the old numbers of the rows as BlockPartition::from_labels has them, and the set of the rows at
+/// which blocks begin in the new numbering, empty before.
+void order_rows(index_t rows, const index_t* labels, const ListSum* sums, const LabelBlocks& blocks, index_t* order,
+                std::uint32_t* starts, CUstream_st* stream);
+
+void fill(index_t count, index_t value, index_t* values, CUstream_st* stream);
+/// values[i] = i.
+void number(index_t count, index_t* values, CUstream_st* stream);
+
+}  // namespace blockjacobi::kernels

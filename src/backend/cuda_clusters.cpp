@@ -1,0 +1,312 @@
+#include "backend/cuda_clusters.hpp"
+
+#include "backend/cuda_check.hpp"
+#include "core/csr_pattern.hpp"
+#include "core/partition_impl.hpp"
+#include "core/shared/cluster_rules.hpp"
+#include "kernels/partition/launch_clusters.hpp"
+
+#include <algorithm>
+
+namespace blockjacobi::detail {
+
+namespace {
+
+using kernels::GraphLists;
+using kernels::ListSum;
+using kernels::ListTables;
+using kernels::NodeRows;
+
+/// Arrays in a row, in as few allocations as can be; freed together.
+class Arena {
+ public:
+  Arena(CudaContext& context, std::size_t bytes) : context_(context), later_bytes_(bytes / 4) { add(bytes); }
+
+  template <class T>
+  T* take(std::size_t count) {
+    const std::size_t bytes = (count * sizeof(T) + alignment - 1) / alignment * alignment;
+    if (bytes > bytes_ - used_) add(std::max(bytes, later_bytes_));
+    auto* const array = static_cast<std::byte*>(chunks_.back().data()) + used_;
+    used_ += bytes;
+    return reinterpret_cast<T*>(array);
+  }
+  template <class T>
+  T* take(index_t count) {
+    return take<T>(static_cast<std::size_t>(count));
+  }
+
+ private:
+  static constexpr std::size_t alignment = 256;
+  void add(std::size_t bytes) {
+    chunks_.emplace_back(context_, bytes);
+    bytes_ = bytes;
+    used_ = 0;
+  }
+
+  CudaContext& context_;
+  std::size_t later_bytes_;  ///< of a chunk but the first, or more
+  std::vector<CudaMemory> chunks_;
+  std::size_t bytes_ = 0, used_ = 0;  ///< of the last chunk
+};
+
+/// A graph, and what its vertices stand for.
+struct Level {
+  GraphLists graph{};
+  offset_t entries = 0;     ///< no more in all lists
+  index_t* rows = nullptr;  ///< of a vertex
+  index_t* of = nullptr;    ///< the vertex of the next level that a vertex became part of, later its cluster
+
+  index_t size() const { return graph.vertices; }
+};
+
+class ClusterSearch {
+ public:
+  ClusterSearch(CudaContext& context, index_t rows, offset_t nnz, index_t max_size)
+      : context_(context),
+        rows_(rows),
+        max_size_(max_size),
+        arena_(context, first_bytes(rows, nnz)),
+        sums_(arena_.take<ListSum>(static_cast<std::size_t>(rows) + 1)),
+        mates_(arena_.take<index_t>(rows)),
+        wishes_(arena_.take<index_t>(rows)),
+        firsts_(arena_.take<index_t>(rows)),
+        scan_(arena_.take<std::byte>(kernels::list_scan_bytes(rows))) {}
+
+  /// The graph of the rows.
+  template <class C, Offset O>
+  void tie_rows(const CsrView<const C, O>& matrix) {
+    auto* const roots = arena_.take<double>(rows_);
+    auto* const taken = arena_.take<index_t>(rows_);
+    Level level = make_level(rows_, matrix.nnz);
+    kernels::place_rows(pattern_of(matrix), nullptr, taken, level.graph, stream());
+    const auto longest = static_cast<offset_t>(count_lists(level, nullptr).longest);
+    level.graph.longest = longest;
+    kernels::scale_rows(matrix, longest, roots, stream());
+    kernels::tie_rows(matrix, longest, roots, level.graph, taken, false, stream());
+    if (count_lists(level, taken).lacking != 0) {
+      const Totals totals =
+          measure(rows_, [&](auto* most) { kernels::measure_rows(pattern_of(matrix), taken, sums_, most, stream()); });
+      level.entries = totals.sum.entries;
+      level.graph.longest = static_cast<offset_t>(totals.longest);
+      take_lists(level);
+      kernels::place_rows(pattern_of(matrix), sums_, taken, level.graph, stream());
+      kernels::tie_rows(matrix, longest, roots, level.graph, taken, true, stream());
+    }
+    levels_.push_back(level);
+  }
+
+  /// From the graph of the rows to that of `count` nodes.
+  void join_nodes(const NodeRows& nodes, index_t count, index_t largest) {
+    const Level of_rows = levels_.back();
+    levels_.clear();
+    Level level = make_level(count, of_rows.entries);
+    node_ = arena_.take<index_t>(rows_);
+    kernels::place_nodes(count, nodes, node_, level.rows, stream());
+    level.graph.longest = largest * of_rows.graph.longest;
+    kernels::join_nodes(of_rows.graph, node_, nodes, level.graph, tables(level), stream());
+    level.graph.longest = static_cast<offset_t>(count_lists(level, nullptr).longest);
+    levels_.push_back(level);
+  }
+  /// The rows are the nodes.
+  void take_rows() { kernels::fill(rows_, 1, levels_.back().rows, stream()); }
+
+  /// The old numbers of the rows; adds where blocks begin.
+  std::vector<index_t> order(std::uint32_t* starts) {
+    while (contract()) continue;
+    refine();
+    const auto [labels, count] = labels_of_rows();
+    kernels::LabelBlocks blocks{arena_.take<index_t>(count), arena_.take<index_t>(count), arena_.take<index_t>(count),
+                                mates_};
+    kernels::fill(count, rows_, blocks.first, stream());
+    context_.zero(blocks.size, bytes_of<index_t>(count));
+    context_.zero(blocks.taken, bytes_of<index_t>(count));
+    kernels::measure_blocks(rows_, labels, blocks, sums_, stream());
+    kernels::sum_lists(rows_, sums_, scan_, stream());
+    kernels::order_rows(rows_, labels, sums_, blocks, wishes_, starts, stream());
+    std::vector<index_t> order(static_cast<std::size_t>(rows_));
+    check(cudaMemcpyAsync(order.data(), wishes_, bytes_of<index_t>(rows_), cudaMemcpyDeviceToHost, stream()),
+          "cudaMemcpyAsync(order)");
+    context_.synchronize();
+    return order;
+  }
+
+ private:
+  /// Of all lists: the last of the sums, and what lies behind it.
+  struct Totals {
+    ListSum sum;
+    unsigned long long longest;
+  };
+  static_assert(sizeof(Totals) == sizeof(ListSum) + sizeof(unsigned long long));
+
+  CUstream_st* stream() const { return context_.stream(); }
+  template <class T>
+  static std::size_t bytes_of(index_t count) {
+    return static_cast<std::size_t>(count) * sizeof(T);
+  }
+  /// The graphs together have about three times the entries of the first, and twice its vertices.
+  static std::size_t first_bytes(index_t rows, offset_t nnz) {
+    constexpr std::size_t of_entry = 3 * (sizeof(index_t) + sizeof(double)), of_row = 144, more = std::size_t{1} << 18;
+    return static_cast<std::size_t>(nnz) * of_entry + static_cast<std::size_t>(rows) * of_row + more;
+  }
+
+  /// Waits.
+  template <class T>
+  T read(const T* from) {
+    T found;
+    check(cudaMemcpyAsync(&found, from, sizeof(found), cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync(counts)");
+    context_.synchronize();
+    return found;
+  }
+  kernels::ListCounts count_lists(const Level& level, const index_t* taken) {
+    auto* const counts = arena_.take<kernels::ListCounts>(std::size_t{1});
+    context_.zero(counts, sizeof(*counts));
+    kernels::count_lists(level.size(), level.graph.length, taken, counts, stream());
+    return read(counts);
+  }
+  /// measure(longest) fills sums_ with lists, which are summed.
+  template <class Measure>
+  Totals measure(index_t vertices, Measure&& measure) {
+    auto* const longest = reinterpret_cast<unsigned long long*>(sums_ + vertices);
+    context_.zero(longest, sizeof(*longest));
+    measure(longest);
+    kernels::sum_lists(vertices, sums_, scan_, stream());
+    return read(reinterpret_cast<const Totals*>(sums_ + vertices - 1));
+  }
+
+  Level make_level(index_t vertices, offset_t entries) {
+    Level level;
+    level.entries = entries;
+    level.graph.vertices = vertices;
+    level.graph.begin = arena_.take<offset_t>(vertices);
+    level.graph.length = arena_.take<index_t>(vertices);
+    level.rows = arena_.take<index_t>(vertices);
+    take_lists(level);
+    return level;
+  }
+  void take_lists(Level& level) {
+    level.graph.neighbours = arena_.take<index_t>(static_cast<std::size_t>(level.entries));
+    level.graph.weights = arena_.take<double>(static_cast<std::size_t>(level.entries));
+  }
+
+  /// For the lists of that level, or those that become its lists.
+  ListTables tables(const Level& level) {
+    const offset_t slots = kernels::table_slots(level.graph.longest, level.size());
+    const unsigned ctas = kernels::table_ctas(level.graph.longest, level.entries);
+    const auto all = static_cast<std::size_t>(slots) * ctas;
+    if (all > table_slots_) {
+      table_keys_ = CudaMemory(context_, all * sizeof(index_t));
+      table_sums_ = CudaMemory(context_, all * sizeof(double));
+      table_slots_ = all;
+    }
+    return {static_cast<index_t*>(table_keys_.data()), static_cast<double*>(table_sums_.data()), slots, ctas};
+  }
+
+  /// Adds the next level; false if no two vertices of the last match.
+  bool contract() {
+    Level& level = levels_.back();
+    check(cudaMemsetAsync(mates_, 0xff, bytes_of<index_t>(level.size()), stream()), "cudaMemsetAsync(mates)");
+    for (int round = 0; round < match_rounds; ++round)
+      kernels::match(level.graph, level.rows, max_size_, round == 0, wishes_, mates_, stream());
+    const Totals totals = measure(
+        level.size(), [&](auto* longest) { kernels::measure_pairs(level.graph, mates_, sums_, longest, stream()); });
+    if (totals.sum.count == level.size()) return false;
+    level.of = arena_.take<index_t>(level.size());
+    Level next = make_level(totals.sum.count, totals.sum.entries);
+    kernels::place_pairs(level.graph, mates_, level.rows, sums_, level.of, firsts_, next.rows, next.graph.begin,
+                         stream());
+    next.graph.longest = static_cast<offset_t>(totals.longest);
+    kernels::join_pairs(level.graph, level.of, firsts_, mates_, next.graph, tables(next), stream());
+    next.graph.longest = std::min(next.graph.longest, offset_t{next.size()});
+    levels_.push_back(next);
+    return true;
+  }
+
+  struct Labels {
+    const index_t* of_rows;
+    index_t count;
+  };
+  Labels labels_of_rows() {
+    const index_t* const of = levels_.front().of;
+    if (node_ == nullptr) return {of != nullptr ? of : identity(), levels_.back().size()};
+    if (of != nullptr) kernels::compose(rows_, of, node_, stream());
+    return {node_, levels_.back().size()};
+  }
+  /// Of the rows, none of which match.
+  const index_t* identity() {
+    kernels::number(rows_, firsts_, stream());
+    return firsts_;
+  }
+
+  /// Back from the clusters of the last level, by moves.
+  void refine() {
+    if (levels_.size() == 1) return;
+    const Level& last = levels_.back();
+    const index_t most = levels_.front().size();
+    const std::size_t chains = static_cast<std::size_t>(last.size()) * kernels::mover_chains;
+    const kernels::MoveLists moves{arena_.take<double>(most), arena_.take<index_t>(most),
+                                   arena_.take<index_t>(last.size()), arena_.take<index_t>(chains)};
+    context_.zero(moves.arrivals, bytes_of<index_t>(last.size()));
+    check(cudaMemsetAsync(moves.chains, 0xff, chains * sizeof(index_t), stream()), "cudaMemsetAsync(chains)");
+    for (std::size_t l = levels_.size() - 1; l-- > 0;) {
+      const Level& level = levels_[l];
+      if (l + 2 < levels_.size()) kernels::compose(level.size(), levels_[l + 1].of, level.of, stream());
+      const ListTables for_level = tables(level);
+      for (int round = 0; round < move_rounds; ++round)
+        kernels::move_vertices(level.graph, level.rows, max_size_, round, last.size(), level.of, last.rows, moves,
+                               for_level, stream());
+    }
+  }
+
+  CudaContext& context_;
+  index_t rows_, max_size_;
+  Arena arena_;
+  ListSum* sums_;  ///< the scratch of a pass has room for the first level
+  index_t *mates_, *wishes_, *firsts_;
+  std::byte* scan_;
+  index_t* node_ = nullptr;  ///< of a row
+  std::vector<Level> levels_;
+  CudaMemory table_keys_, table_sums_;
+  std::size_t table_slots_ = 0;
+};
+
+}  // namespace
+
+template <class C, Offset O>
+std::vector<index_t> cuda_clusters(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
+                                   const BlockPartition& nodes, index_t max_size, std::uint32_t* starts) {
+  if (matrix.rows == 0) return {};
+  const DeviceGuard guard(context.device());
+  ClusterSearch search(context, matrix.rows, matrix.nnz, max_size);
+  search.tie_rows(matrix);
+  const PartitionImpl& blocks = *nodes.impl();
+  if (blocks.uniform_size() == 1) {
+    search.take_rows();
+    return search.order(starts);
+  }
+  NodeRows of{nullptr, blocks.uniform_size(), matrix.rows};
+  CudaMemory copy;
+  if (of.size == 0 && (of.offsets = blocks.offsets_in(backend)) == nullptr) {
+    const auto offsets = blocks.offsets();
+    copy = CudaMemory(context, offsets.size_bytes());
+    check(cudaMemcpyAsync(copy.data(), offsets.data(), offsets.size_bytes(), cudaMemcpyHostToDevice, context.stream()),
+          "cudaMemcpyAsync(nodes)");
+    of.offsets = static_cast<const index_t*>(copy.data());
+  }
+  search.join_nodes(of, blocks.blocks(), nodes.largest_block());
+  return search.order(starts);
+}
+
+#define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                               \
+  template std::vector<index_t> cuda_clusters(CudaContext&, const Backend&, const CsrView<const C, O>&, \
+                                              const BlockPartition&, index_t, std::uint32_t*)
+#define BLOCKJACOBI_INSTANTIATE(C)              \
+  BLOCKJACOBI_INSTANTIATE_FOR(C, std::int32_t); \
+  BLOCKJACOBI_INSTANTIATE_FOR(C, std::int64_t)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(Complex<float>);
+BLOCKJACOBI_INSTANTIATE(Complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+#undef BLOCKJACOBI_INSTANTIATE_FOR
+
+}  // namespace blockjacobi::detail
