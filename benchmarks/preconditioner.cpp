@@ -11,8 +11,8 @@
 #include "batched/report.hpp"
 #include "batched/setup.hpp"
 #include "preconditioner/apply.hpp"
-#include "preconditioner/construct.hpp"
 #include "preconditioner/clusters.hpp"
+#include "preconditioner/construct.hpp"
 #include "preconditioner/detect.hpp"
 
 #include <CLI/CLI.hpp>
@@ -28,8 +28,8 @@ struct Options {
   std::string out, orders = "1-32,33,40,48,64,77,96,128,160,190,256,333,512", complex_orders = "4,8,16,24,32,64,128";
   std::string some_orders = "8,12,16,24,32,64,128,256", refresh_orders = "8,16,32,33,48,64,96,128,190,256,512";
   std::string scalars = "sdcz";
-  std::vector<std::string> operations{"gemv",  "storage", "transposed", "columns",
-                                      "mixed", "refresh", "detect",     "clusters", "construct"};
+  std::vector<std::string> operations{"gemv",    "storage", "transposed", "columns",  "mixed",
+                                      "refresh", "detect",  "clusters",   "construct"};
   double gigabytes = 2.0;
   bool parts = false, fresh_memory = false;
 

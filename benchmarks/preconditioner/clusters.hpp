@@ -17,7 +17,8 @@ inline Measurement measure_clusters(Device& device, blockjacobi::index_t points)
   const bj::SparseMatrix<double> matrix(device.backend, host.view());
   bj::PermutedPartition found = bj::BlockPartition::clusters(matrix, max_size);
   const Time time = time_on_host(device.backend, 10, [&] { return bj::BlockPartition::clusters(matrix, max_size); });
-  Measurement m{"clusters", "blockjacobi", 'd', max_size, static_cast<std::size_t>(found.blocks.blocks()), time, 0, 0, 0};
+  Measurement m{"clusters", "blockjacobi", 'd', max_size, static_cast<std::size_t>(found.blocks.blocks()), time, 0, 0,
+                0};
   // The matrix once.
   m.bytes = static_cast<double>(host.nnz()) * (sizeof(double) + sizeof(bj::index_t));
   const bj::PermutedPartition expected = bj::BlockPartition::clusters(host, max_size);
