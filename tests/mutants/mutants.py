@@ -127,7 +127,7 @@ MUTANTS = (
     Mutant("coupling-to-any-block-counts", "src/partition/agglomerate.cpp",
            "last_coupled[b] >= static_cast<index_t>(first)", "last_coupled[b] >= 0",
            "unit_partition", "DetectCoupled.*"),
-    Mutant("strong-couplings-not-bounded", "src/partition/strength_graph.cpp",
+    Mutant("strong-couplings-not-bounded", "src/core/shared/cluster_rules.hpp",
            "value < scale ? value / scale : 1.0", "value / scale",
            "unit_partition", "StrengthGraph.*"),
     Mutant("labels-of-513-rows-accepted", "src/partition/labels.cpp",

@@ -87,6 +87,9 @@ TEST(PetscMultigrid, BlocksAlongStrongCouplingSmoothWhatJacobiDoesNot) {
 }
 
 TEST(PetscMultigrid, UnderDeflation) {
+#if !defined(PETSC_HAVE_MUMPS)
+  if (ranks() > 1) GTEST_SKIP() << "PETSc's deflation wants a factorization over several ranks, which this one lacks";
+#endif
   const OwnedMat A = elastic_cube(8, MATAIJ);  // PETSc's deflation has no product of parallel matrices on devices
   const std::string deflation = "-pc_type deflation -pc_deflation_compute_space_size 2 -deflation_pc_pc_type ";
   const PetscInt found = solved(A, deflation + "blockjacobi").iterations;
