@@ -131,15 +131,9 @@ PetscErrorCode find_stated(PC pc, StatedBlocks* stated) {
 std::optional<BlockPartition> partition_of(const StatedBlocks& stated, index_t rows) {
   if (stated.size > 0) return BlockPartition::uniform(rows, stated.size);
   if (stated.sizes.empty()) return std::nullopt;
-  // Blocks of one size need no offsets.
-  const PetscInt size = stated.sizes.front(), last = stated.sizes.back();
-  if (last <= size &&
-      std::ranges::all_of(stated.sizes.first(stated.sizes.size() - 1), [=](PetscInt s) { return s == size; }))
-    return BlockPartition::uniform(rows, static_cast<index_t>(size));
   std::vector<index_t> offsets{0};
   offsets.reserve(stated.sizes.size() + 1);
-  for (const PetscInt rows_of_block : stated.sizes)
-    offsets.push_back(offsets.back() + static_cast<index_t>(rows_of_block));
+  for (const PetscInt size : stated.sizes) offsets.push_back(offsets.back() + static_cast<index_t>(size));
   return BlockPartition::from_offsets(std::move(offsets));
 }
 

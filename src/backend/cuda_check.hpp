@@ -16,6 +16,20 @@ inline void forget(cudaError_t status) noexcept {
   if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
 }
 
+/// Forgets what other code leaves behind in this scope; an error from before it is somebody's and stays.
+class ForgetErrors {
+ public:
+  ForgetErrors() = default;
+  ~ForgetErrors() {
+    if (is_clean_) forget(cudaPeekAtLastError());
+  }
+  ForgetErrors(const ForgetErrors&) = delete;
+  ForgetErrors& operator=(const ForgetErrors&) = delete;
+
+ private:
+  bool is_clean_ = cudaPeekAtLastError() == cudaSuccess;
+};
+
 /// The same for cuSPARSE.
 inline void check(cusparseStatus_t status, const char* what,
                   std::source_location where = std::source_location::current()) {

@@ -50,6 +50,7 @@ CudaContext::~CudaContext() { release(); }
 
 void CudaContext::release() noexcept {
   // Failures are of no consequence here: at the end of the process the driver may be gone already.
+  const ForgetErrors those_of_libraries;
   try {
     const DeviceGuard guard(device_);
     free_slots_.reset();
@@ -57,7 +58,6 @@ void CudaContext::release() noexcept {
     if (cusparse_ != nullptr) static_cast<void>(cusparseDestroy(cusparse_));
     if (cusolver_ != nullptr) static_cast<void>(cusolverDnDestroy(cusolver_));
     if (owns_stream_) forget(cudaStreamDestroy(stream_));
-    forget(cudaPeekAtLastError());  // of the libraries
   } catch (const CudaError&) {
   }
 }
@@ -108,8 +108,8 @@ void* CudaContext::allocate(std::size_t bytes) {
 
 void CudaContext::deallocate(void* pointer, std::size_t bytes) noexcept {
   if (resource_ != nullptr) {
+    const ForgetErrors those_of_the_user;
     resource_->deallocate(pointer, bytes, stream_);
-    forget(cudaPeekAtLastError());
     return;
   }
   try {

@@ -8,6 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <memory>
 #include <numeric>
 
 namespace blockjacobi::test {
@@ -90,6 +91,11 @@ TEST_F(CudaBackendTest, AnErrorOfADestructorIsNotTheNextLaunchs) {
   { const Array<double> x(Backend::cuda(0, stream, resource), 100); }
   EXPECT_TRUE(resource->left_an_error);
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  // An error from before is not its own, and stays for who asks.
+  auto x = std::make_unique<Array<double>>(Backend::cuda(0, stream, resource), 100);
+  EXPECT_NE(cudaSetDevice(-1), cudaSuccess);
+  x.reset();
+  EXPECT_NE(cudaGetLastError(), cudaSuccess);
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 

@@ -100,9 +100,8 @@ TEST_F(PetscDeviceTest, IterationsMoveNothingButTheHaloAndScalars) {
   must(KSPSolve(ksp, b, x));  // what is uploaded once
   const Transfers log("KSPSolve");
   must(KSPSolve(ksp, b, x));
-  PetscInt iterations = 0, rows = 0;
+  PetscInt iterations = 0;
   must(KSPGetIterationNumber(ksp, &iterations));
-  must(MatGetLocalSize(A, &rows, nullptr));
   const PetscEventPerfInfo found = log.info();
   if (ranks() > 1) return;
   // Scalars of norms and dot products: three an iteration, and those around the loop; no vector.
