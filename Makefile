@@ -28,10 +28,11 @@ SOLVE_MATRIX = $(BUILD)/solve/elasticity.mtx
 
 .PHONY: solve test fuzz bench docs deps asked-deps format clean
 
-# Without kernels for levels of x86-64, which take as long to compile as half of the rest.
+# Without kernels for levels of x86-64, which take as long to compile as half of the rest, and several sources in one
+# compilation, which saves a quarter.
 solve: asked-deps
 	$(CONFIGURE) -B $(BUILD)/solve -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_BENCHMARKS=OFF \
-	  -DBLOCKJACOBI_HOST_ISAS=
+	  -DBLOCKJACOBI_HOST_ISAS= -DCMAKE_UNITY_BUILD=ON
 	cmake --build $(BUILD)/solve -j $(JOBS) --target blockjacobi-solve blockjacobi-generate
 	$(BUILD)/solve/matrices/blockjacobi-generate elasticity $(SOLVE_MATRIX) --elements 96 6 6 --contrast 1000
 	$(BUILD)/solve/examples/blockjacobi-solve $(SOLVE_MATRIX) --compare --max-seconds 15

@@ -12,6 +12,7 @@ import test_lists
 NO_CUDA_CALL = "before first instrumented API call"
 SANITIZER_ERROR_STATUS = 86
 SHARDS = min(12, os.cpu_count() or 1)  # tests and tools side by side
+SHARE_TESTS = 12  # of one call of a tool, which is what a run that was stopped may lose
 TEST_TIME = re.compile(r"\[       OK \] (\S+).*? \((\d+) ms\)")
 COUNT_OF_HAZARDS = re.compile(r" \[\d+ hazards?\]")
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK|LEAK) SUMMARY: (.+)")
@@ -133,7 +134,8 @@ def sanitize(tool, program, patterns, record, logs):
         return share
 
     with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
-        shares += list(pool.map(run, (shared[i::SHARDS] for i in range(min(SHARDS, len(shared))))))
+        count = max(min(SHARDS, len(shared)), len(shared) // SHARE_TESTS)
+        shares += list(pool.map(run, (shared[i::count] for i in range(count))))
     shares += [run([name]) for name in alone]
     print(f"== {tool} {program.name}: {time.monotonic() - begin:.0f} s, {log}", flush=True)
     return {

@@ -12,6 +12,11 @@ function(blockjacobi_instantiate target)
       string(REGEX REPLACE "(\\.[a-z]+)\\.in$" "_${letter}\\1" source "${source}")
       configure_file("${template}" "${CMAKE_CURRENT_BINARY_DIR}/${source}" @ONLY)
       target_sources(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/${source}")
+      # Each takes long, and a unity build would compile one behind the other.
+      set_property(
+        SOURCE "${CMAKE_CURRENT_BINARY_DIR}/${source}"
+        TARGET_DIRECTORY ${target}
+        PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
     endforeach()
   endforeach()
 endfunction()

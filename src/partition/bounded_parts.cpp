@@ -16,9 +16,10 @@ decltype(auto) at(V&& values, index_t v) {
   return values[static_cast<std::size_t>(v)];
 }
 
-class Repair {
+class PartsRepair {
  public:
-  Repair(const CsrMatrix<double>& graph, std::span<const index_t> rows, std::span<const index_t> part, index_t max_size)
+  PartsRepair(const CsrMatrix<double>& graph, std::span<const index_t> rows, std::span<const index_t> part,
+              index_t max_size)
       : graph_(graph),
         rows_(rows),
         part_(part),
@@ -156,7 +157,7 @@ class Repair {
 
 std::vector<index_t> bounded_parts(const CsrMatrix<double>& graph, std::span<const index_t> rows,
                                    std::span<const index_t> part, index_t max_size) {
-  return Repair(graph, rows, part, max_size).run();
+  return PartsRepair(graph, rows, part, max_size).run();
 }
 
 }  // namespace blockjacobi::detail

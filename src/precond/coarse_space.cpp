@@ -6,7 +6,7 @@
 #include "partition/clusters.hpp"
 #include "partition/strength_graph.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/QR>
 
 #include <algorithm>
 #include <cmath>

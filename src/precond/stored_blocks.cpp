@@ -169,7 +169,14 @@ std::size_t StoredBlocks<T>::bytes() const {
 
 template <Scalar T>
 std::size_t inverse_bytes_bound(const BlockLayout& layout, std::optional<Format> format) {
-  if (format) return make_stored_layout(layout, std::span(&*format, 1), sizeof(real_t<T>), is_complex<T> ? 2 : 1).bytes;
+  if (format) {
+    // As make_stored_layout() places them, without a look at each block.
+    offset_t end = 0;
+    for (const BlockGroup& group : layout.groups())
+      end = round_up(end, group_alignment) +
+            group.count * format_block_bytes(*format, group.size, sizeof(real_t<T>), is_complex<T> ? 2 : 1);
+    return index(end);
+  }
   // Each order has at most one group of each of the four formats, the start of which is padded.
   return index(layout.size()) * sizeof(T) + 3 * layout.groups().size() * static_cast<std::size_t>(group_alignment);
 }
