@@ -109,6 +109,14 @@ PetscErrorCode enqueued_on(State& state, F f) {
   PetscFunctionReturn(success);
 }
 
+/// All of the first one's size, the last may be smaller: so that millions of them need not be kept, nor compared with
+/// what they were before at each set-up.
+bool are_uniform(std::span<const PetscInt> sizes) {
+  const std::span whole = sizes.first(sizes.size() - 1);
+  return (whole.empty() || std::equal(whole.begin() + 1, whole.end(), whole.begin())) && sizes.back() > 0 &&
+         sizes.back() <= sizes.front();
+}
+
 PetscErrorCode find_stated(PC pc, StatedBlocks* stated) {
   const Options& options = state_of(pc).options;
   PetscInt count = 0, block_size = 1;
@@ -120,7 +128,11 @@ PetscErrorCode find_stated(PC pc, StatedBlocks* stated) {
   if (stated->size > 0) PetscFunctionReturn(success);
   PetscCall(MatGetVariableBlockSizes(pc->pmat, &count, &sizes));
   if (count > 0) {
-    stated->sizes = {sizes, static_cast<std::size_t>(count)};
+    const std::span all(sizes, static_cast<std::size_t>(count));
+    if (are_uniform(all))
+      stated->size = static_cast<index_t>(all.front());
+    else
+      stated->sizes = all;
     PetscFunctionReturn(success);
   }
   PetscCall(MatGetBlockSize(pc->pmat, &block_size));

@@ -46,6 +46,29 @@ TEST(PetscAdapter, NewValuesRepeatTheNumericSetUpAlone) {
   EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "blocks of at most 2 rows"));
 }
 
+TEST(PetscAdapter, SizesThatAreStatedAnew) {
+  const System system = family(matrices::BlockFamily::spd, {24}, 2 * ranks());
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const OwnedKsp uniform = solver_of(A, std::string(ours) + "-pc_blockjacobi_size 7"), ksp = solver_of(A, ours);
+  must(KSPSetUp(uniform));
+  PetscInt analyses = 0;
+  const auto with_sizes = [&](std::vector<PetscInt> sizes) {
+    must(MatSetVariableBlockSizes(A, static_cast<PetscInt>(sizes.size()), sizes.data()));
+    for (const double factor : {2.0, 0.5}) must(MatScale(A, factor));  // a set-up is for values that changed
+    must(PCSetUp(preconditioner_of(ksp)));
+    EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "pattern analyses " + std::to_string(++analyses) + ","));
+    return applied(preconditioner_of(ksp), A);
+  };
+  const std::vector<T> blocks_of_24 = with_sizes({24, 24});
+  const std::vector<T> shorter_last = with_sizes({7, 7, 7, 7, 7, 7, 6});
+  EXPECT_EQ(shorter_last, applied(preconditioner_of(uniform), A));
+  const std::vector<T> shorter_first = with_sizes({6, 7, 7, 7, 7, 7, 7});
+  EXPECT_NE(shorter_first, shorter_last);
+  EXPECT_NE(with_sizes({7, 6, 7, 7, 7, 7, 7}), shorter_first);
+  EXPECT_NE(with_sizes({48}), blocks_of_24);
+  EXPECT_EQ(with_sizes({24, 24}), blocks_of_24);
+}
+
 TEST(PetscAdapter, TransposedInverses) {
   const System system = family(matrices::BlockFamily::random, {6, 3, 35}, 12);
   const OwnedMat A = distribute(system.matrix, system.partition);
