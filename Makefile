@@ -7,13 +7,15 @@
 #   make deps    install the packages of Debian or Ubuntu that are missing; solve, test and bench ask before they do it
 #   make format  format all sources
 #   make clean   remove the build folder
-# Variables: SECONDS (60), BUILD (folder), JOBS, GPU (auto, cuda, none), WERROR (ON, OFF), CMAKE_ARGS (passed to cmake).
+# Variables: SECONDS (60), BUILD (folder), JOBS, GPU (auto, cuda, none), WERROR (ON, OFF), CMAKE_ARGS (passed to cmake);
+# of `make solve` UNITY (ON, OFF): several sources in one compilation.
 
 BUILD ?= build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GPU ?= auto
 SECONDS ?= 60
 WERROR ?= OFF
+UNITY ?= ON
 CMAKE_ARGS ?=
 
 # ctest builds the users of the package with LC_MESSAGES set to nothing, which ccache takes for another locale.
@@ -32,7 +34,7 @@ SOLVE_MATRIX = $(BUILD)/solve/elasticity.mtx
 # compilation, which saves a quarter.
 solve: asked-deps
 	$(CONFIGURE) -B $(BUILD)/solve -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_BENCHMARKS=OFF \
-	  -DBLOCKJACOBI_HOST_ISAS= -DCMAKE_UNITY_BUILD=ON
+	  -DBLOCKJACOBI_HOST_ISAS= -DCMAKE_UNITY_BUILD=$(UNITY)
 	cmake --build $(BUILD)/solve -j $(JOBS) --target blockjacobi-solve blockjacobi-generate
 	$(BUILD)/solve/matrices/blockjacobi-generate elasticity $(SOLVE_MATRIX) --elements 96 6 6 --contrast 1000
 	$(BUILD)/solve/examples/blockjacobi-solve $(SOLVE_MATRIX) --compare --max-seconds 15

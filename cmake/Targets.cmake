@@ -10,11 +10,16 @@ function(blockjacobi_warnings target)
   if(BLOCKJACOBI_WERROR)
     list(APPEND warnings -Werror)
   endif()
+  # Which names are a source's own is asked where each is a compilation of its own.
+  set(of_one_source -Wsign-conversion)
+  if(CMAKE_UNITY_BUILD)
+    list(APPEND of_one_source -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
   # why: in what nvcc hands to g++, -Wsign-conversion strikes at every array whose size is a template parameter.
   list(JOIN warnings "," host_warnings)
   target_compile_options(
     ${target}
-    PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings};-Wsign-conversion>"
+    PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${warnings};${of_one_source}>"
             "$<$<COMPILE_LANGUAGE:C>:${warnings};-pedantic>"
             "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${host_warnings}>"
             "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${BLOCKJACOBI_WERROR}>>:SHELL:-Werror all-warnings>")

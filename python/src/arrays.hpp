@@ -139,4 +139,7 @@ E enumerator(const char* what, const std::string& name, const std::array<std::pa
   throw InvalidArgument(std::string(what) + " is \"" + name + "\", must be one of " + names);
 }
 
+inline constexpr std::array<std::pair<const char*, Op>, 3> ops{
+    {{"none", Op::none}, {"transpose", Op::transpose}, {"conjugate_transpose", Op::conjugate_transpose}}};
+
 }  // namespace blockjacobi::python

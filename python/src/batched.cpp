@@ -12,9 +12,6 @@ namespace blockjacobi::python {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, Op>, 3> ops{
-    {{"none", Op::none}, {"transpose", Op::transpose}, {"conjugate_transpose", Op::conjugate_transpose}}};
-
 /// LAPACK's order of the elements of a matrix, and the other one: the same memory holds the transpose in LAPACK's.
 enum class Order { columns, rows };
 

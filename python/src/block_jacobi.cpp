@@ -20,8 +20,6 @@ constexpr std::array<std::pair<const char*, Storage>, 6> storages{{{"full", Stor
                                                                    {"bf16", Storage::bf16},
                                                                    {"fp16", Storage::fp16},
                                                                    {"adaptive", Storage::adaptive}}};
-constexpr std::array<std::pair<const char*, Op>, 3> ops{
-    {{"none", Op::none}, {"transpose", Op::transpose}, {"conjugate_transpose", Op::conjugate_transpose}}};
 
 /// Element (i, j) of a multivector is data[i * row + j * column].
 template <class T>
