@@ -6,7 +6,7 @@
 ///                  [--gigabytes 2] [--parts] [--fresh-memory]
 ///
 /// The blocks are random numbers; every product is compared with one in extended precision on a few blocks. Times are
-/// medians; those of construction are the host's.
+/// medians; those of construction and clusters are the host's.
 #include "batched/orders.hpp"
 #include "batched/report.hpp"
 #include "batched/setup.hpp"
@@ -84,6 +84,15 @@ void run_construct(const Options& options, Device& device, Report& report) {
   }
 }
 
+void run_clusters(const Options& options, Device& device, Report& report) {
+  if (!options.fresh_memory) keep_freed_memory();
+  for (const blockjacobi::index_t points : {64, 200}) {
+    const Clustering clustering(device, points);
+    report.add(clustering.measure());
+    if (options.parts) clustering.print_phases(std::cout);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -101,8 +110,9 @@ int main(int argc, char** argv) {
   app.add_option("--refresh-orders", options.refresh_orders, "orders of refresh, and of the inversion alone")
       ->capture_default_str();
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
-  app.add_flag("--parts", options.parts, "prints what the parts of a construction take");
-  app.add_flag("--fresh-memory", options.fresh_memory, "freed memory leaves the pool between constructions");
+  app.add_flag("--parts", options.parts, "prints what the parts of a construction take, and the phases of clusters");
+  app.add_flag("--fresh-memory", options.fresh_memory,
+               "freed memory leaves the pool between constructions, and between clusterings");
   CLI11_PARSE(app, argc, argv);
   try {
     Device device;
@@ -115,8 +125,7 @@ int main(int argc, char** argv) {
       for (const int max_size : {8, 32}) report.add(measure_detect(device, 8, {.max_size = max_size}, 8'000'000));
       report.add(measure_detect(device, 8, {.merge = blockjacobi::Merge::coupled}, 8'000'000));
     }
-    if (options.has("clusters"))
-      for (const blockjacobi::index_t points : {64, 200}) report.add(measure_clusters(device, points));
+    if (options.has("clusters")) run_clusters(options, device, report);
     if (options.has("construct")) run_construct(options, device, report);
     report.write(options.out);
     report.print_table(std::cout);

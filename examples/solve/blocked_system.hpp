@@ -47,17 +47,14 @@ blockjacobi::BlockPartition contiguous_blocks(const Options& options, const bloc
   return BlockPartition::detect(A, detect_options(options));
 }
 
-/// Blocks of rows that need not be neighbours.
+/// Blocks of rows that need not be neighbours; clusters are found where the backend is.
 template <Scalar T>
-blockjacobi::PermutedPartition scattered_blocks(const Options& options, const System<T>& system) {
+blockjacobi::PermutedPartition scattered_blocks(const Options& options, System<T>& system) {
   using blockjacobi::BlockPartition;
+  if (options.blocks == Blocks::clusters) return BlockPartition::clusters(system.on_backend(), options.block_size);
   const CsrMatrix<T>& A = system.matrix();
   if (options.blocks == Blocks::metis) return BlockPartition::metis(A, options.block_size);
-  if (options.blocks == Blocks::labels)
-    return BlockPartition::from_labels(read_label_file(options.block_file, A.rows()));
-  if (!system.stated().block_size) return BlockPartition::clusters(A, options.block_size);
-  const auto nodes = BlockPartition::uniform(A.rows(), *system.stated().block_size);
-  return BlockPartition::clusters(A, nodes, options.block_size);
+  return BlockPartition::from_labels(read_label_file(options.block_file, A.rows()));
 }
 
 template <Scalar T>
@@ -75,7 +72,7 @@ BlockedSystem<T> find_blocks(const Options& options, Solver solver, System<T>& s
   std::optional<BlockedSystem<T>> blocked;
   std::optional<blockjacobi::Suggestion> suggestion;
   Options choice = options;
-  if (!renumbers(options.blocks)) system.on_backend();
+  if (!renumbers(options.blocks) || options.blocks == Blocks::clusters) system.on_backend();
   const double ms = milliseconds(system.backend(), [&] {
     if (renumbers(options.blocks)) {
       blocked = renumber(system, scattered_blocks(options, system));

@@ -159,7 +159,7 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   [[nodiscard]] static PermutedPartition clusters(const CsrMatrix<T>& matrix, const BlockPartition& nodes,
                                                   index_t max_size = 32);
   /// The same; nodes are those of the block size that is stated with the matrix, else the supervariables. For a matrix
-  /// on a device the same blocks are found there, on the backend's stream: the permutation alone comes to the host.
+  /// on a device the same blocks are found there, on the backend's stream, and the permutation stays there as well.
   /// That asks for about 36 bytes an entry and 144 bytes a row of the device's memory meanwhile, for more where blocks
   /// have only a few rows or the pattern is not symmetric, and waits. Throws CudaError if there is not so much.
   template <Scalar T>

@@ -4,6 +4,7 @@
 #include <blockjacobi/export.hpp>
 #include <blockjacobi/types.hpp>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,15 +12,14 @@
 
 namespace blockjacobi {
 
-class Permutation;
-
 namespace detail {
-/// For the library: of an order that is known to be one.
-Permutation permutation_of(std::vector<index_t> order);
-}  // namespace detail
+class PermutationImpl;
+}
 
-/// A renumbering P of 0 .. size() - 1: what has the number order()[k] becomes number k. Immutable host object; safe to
-/// share between threads. One that was moved from is of nothing.
+/// A renumbering P of 0 .. size() - 1: what has the number order()[k] becomes number k. Immutable; copies share their
+/// numbers; safe to share between threads. One that was moved from is of nothing.
+///
+/// Numbers that were found on a device stay there (with the backend, which lives as long) until somebody asks for them.
 class BLOCKJACOBI_EXPORT Permutation {
  public:
   /// Of nothing.
@@ -32,9 +32,11 @@ class BLOCKJACOBI_EXPORT Permutation {
   /// number 0 .. order.size() - 1 stands in it once.
   [[nodiscard]] static Permutation from_order(std::vector<index_t> order);
 
-  index_t size() const noexcept { return static_cast<index_t>(order_.size()); }
-  std::span<const index_t> order() const noexcept { return order_; }
-  bool is_identity() const noexcept;
+  index_t size() const noexcept;
+  /// On the host. Where a device found them the first call takes memory and waits for its stream; whatever follows but
+  /// impl() may be that call.
+  std::span<const index_t> order() const;
+  bool is_identity() const;
   /// Its order()[i] is the new number of i.
   Permutation inverse() const;
 
@@ -42,8 +44,9 @@ class BLOCKJACOBI_EXPORT Permutation {
   template <class T>
   std::vector<T> to_permuted(const std::vector<T>& x) const {
     require_size("to_permuted", x.size());
+    const std::span<const index_t> old = order();
     std::vector<T> y(x.size());
-    for (std::size_t k = 0; k < y.size(); ++k) y[k] = x[static_cast<std::size_t>(order_[k])];
+    for (std::size_t k = 0; k < y.size(); ++k) y[k] = x[static_cast<std::size_t>(old[k])];
     return y;
   }
 
@@ -51,22 +54,27 @@ class BLOCKJACOBI_EXPORT Permutation {
   template <class T>
   std::vector<T> to_original(const std::vector<T>& y) const {
     require_size("to_original", y.size());
+    const std::span<const index_t> old = order();
     std::vector<T> x(y.size());
-    for (std::size_t k = 0; k < y.size(); ++k) x[static_cast<std::size_t>(order_[k])] = y[k];
+    for (std::size_t k = 0; k < y.size(); ++k) x[static_cast<std::size_t>(old[k])] = y[k];
     return x;
   }
 
-  friend bool operator==(const Permutation&, const Permutation&) = default;
-  friend Permutation detail::permutation_of(std::vector<index_t> order);
+  friend bool operator==(const Permutation& a, const Permutation& b) { return a.equals(b); }
+
+  /// For the library.
+  explicit Permutation(std::shared_ptr<const detail::PermutationImpl> impl) noexcept : impl_(std::move(impl)) {}
+  /// Null if it is of nothing.
+  const std::shared_ptr<const detail::PermutationImpl>& impl() const noexcept { return impl_; }
 
  private:
-  explicit Permutation(std::vector<index_t> order) : order_(std::move(order)) {}
+  bool equals(const Permutation& other) const;
   void require_size(const char* function, std::size_t size) const {
-    if (size != order_.size())
+    if (size != static_cast<std::size_t>(this->size()))
       throw InvalidArgument(std::string("Permutation::") + function + ": the vector has " + std::to_string(size) +
-                            " elements, must have " + std::to_string(order_.size()));
+                            " elements, must have " + std::to_string(this->size()));
   }
-  std::vector<index_t> order_;
+  std::shared_ptr<const detail::PermutationImpl> impl_;
 };
 
 }  // namespace blockjacobi

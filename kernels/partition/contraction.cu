@@ -11,50 +11,70 @@ namespace {
 
 using detail::no_vertex;
 
-struct NodeMembers {
+/// The lists of those that become one vertex: entries from `first` on, and, from number `split` on, others behind
+/// `second`.
+struct Parts {
+  offset_t first, split, second, size;
+
+  __device__ offset_t place(offset_t k) const { return k < split ? first + k : second + (k - split); }
+};
+
+struct NodeParts {
   NodeRows nodes;
+
   __device__ index_t first(offset_t v) const {
     if (nodes.offsets != nullptr) return nodes.offsets[v];
     return static_cast<index_t>(min(v * nodes.size, offset_t{nodes.rows}));
   }
   __device__ index_t count(index_t v) const { return first(v + offset_t{1}) - first(v); }
-  __device__ index_t member(index_t v, index_t m) const { return first(v) + m; }
+  __device__ Parts of(const GraphLists& graph, index_t v) const {
+    const offset_t begin = graph.begin[first(v)];
+    const index_t last = first(v + offset_t{1}) - 1;
+    const offset_t size = graph.begin[last] + graph.length[last] - begin;
+    return {begin, size, 0, size};
+  }
 };
 
-struct PairMembers {
+struct PairParts {
   const index_t* firsts;
   const index_t* mates;
-  __device__ index_t count(index_t v) const { return mates[firsts[v]] == no_vertex ? 1 : 2; }
-  __device__ index_t member(index_t v, index_t m) const { return m == 0 ? firsts[v] : mates[firsts[v]]; }
+
+  __device__ Parts of(const GraphLists& graph, index_t v) const {
+    const index_t first = firsts[v], mate = mates[first];
+    const offset_t begin = graph.begin[first], split = graph.length[first];
+    if (mate == no_vertex) return {begin, split, 0, split};
+    return {begin, split, graph.begin[mate], split + graph.length[mate]};
+  }
 };
 
-/// The list of a vertex of the next graph: those of its members, with parallel edges added up.
-template <class Members>
+/// The list of a vertex of the next graph: those of its parts, with parallel edges added up.
+template <class OfVertex>
 struct Join {
-  static constexpr bool tallies = true;
+  static constexpr bool tallies = true, picks = false;
   index_t count;
   GraphLists graph;
   const index_t* coarse;
-  Members members;
+  OfVertex parts;
   GraphLists joined;
+  unsigned long long* longest;
 
-  __device__ offset_t length(index_t v) const {
-    offset_t all = 0;
-    for (index_t m = 0; m < members.count(v); ++m) all += graph.length[members.member(v, m)];
-    return all;
-  }
+  __device__ offset_t length(index_t v) const { return parts.of(graph, v).size; }
   template <class Team>
   __device__ void run(const Team& team, index_t v) const {
     const Tally& tally = team.tally;
-    const offset_t slots = Tally::slots_for(min(length(v), offset_t{count}), team.size());
+    const Parts own = parts.of(graph, v);
+    const offset_t slots = Tally::slots_for(min(own.size, offset_t{count}), team.size());
     tally.clear(slots, team.rank(), team.size());
     team.sync();
-    for (index_t m = 0; m < members.count(v); ++m) {
-      const index_t i = members.member(v, m), size = graph.length[i];
-      const offset_t begin = graph.begin[i];
-      for (index_t k = team.rank(); k < size; k += team.size())
-        if (const index_t to = coarse[graph.neighbours[begin + k]]; to != v)
-          tally.add(to, graph.weights[begin + k], slots);
+    for (offset_t k = team.rank(); k < own.size; k += offset_t{entries_of_lane} * team.size()) {
+      const auto inside = [&](int e) { return k + offset_t{e} * team.size() < own.size; };
+      const Entries entries(graph, 0, k, team.size(), own.size, [&](offset_t n) { return own.place(n); });
+      index_t to[entries_of_lane];
+#pragma unroll
+      for (int e = 0; e < entries_of_lane; ++e) to[e] = inside(e) ? coarse[entries.neighbours[e]] : v;
+#pragma unroll
+      for (int e = 0; e < entries_of_lane; ++e)
+        if (to[e] != v) tally.add(to[e], entries.weights[e], slots);
     }
     team.sync();
     const offset_t begin = joined.begin[v];
@@ -64,13 +84,16 @@ struct Join {
       joined.weights[entry] = weight;
     });
     team.sync();
-    if (team.rank() == 0) joined.length[v] = *tally.counter;
+    if (team.rank() == 0) {
+      joined.length[v] = *tally.counter;
+      raise_alone(longest, *tally.counter);
+    }
     team.sync();
   }
 };
 
 __global__ void __launch_bounds__(list_threads)
-    place_nodes_kernel(const index_t nodes, const NodeMembers of, index_t* const node, index_t* const rows) {
+    place_nodes_kernel(const index_t nodes, const NodeParts of, index_t* const node, index_t* const rows) {
   for (offset_t i = first_index(); i < nodes; i += index_step()) {
     const auto v = static_cast<index_t>(i);
     const index_t first = of.first(v), count = of.count(v);
@@ -80,20 +103,8 @@ __global__ void __launch_bounds__(list_threads)
 }
 
 __global__ void __launch_bounds__(list_threads)
-    begin_nodes_kernel(const NodeMembers of, const GraphLists graph, const GraphLists joined) {
+    begin_nodes_kernel(const NodeParts of, const GraphLists graph, const GraphLists joined) {
   for (offset_t v = first_index(); v < joined.vertices; v += index_step()) joined.begin[v] = graph.begin[of.first(v)];
-}
-
-__global__ void __launch_bounds__(list_threads)
-    count_lists_kernel(const index_t count, const index_t* const length, const index_t* const taken,
-                       ListCounts* const counts) {
-  offset_t most = 0, lacking = 0;
-  for (offset_t i = first_index(); i < count; i += index_step()) {
-    most = max(most, offset_t{length[i]});
-    if (taken != nullptr && taken[i] > 0) lacking = 1;
-  }
-  raise_by_warps(&counts->longest, most);
-  raise_by_warps(&counts->lacking, lacking);
 }
 
 struct AddLists {
@@ -102,22 +113,29 @@ struct AddLists {
   }
 };
 
-__device__ bool follows(const index_t* mates, offset_t i) { return mates[i] != no_vertex && mates[i] < i; }
+/// Who wishes for each other.
+__device__ index_t mate_of(const index_t* wishes, offset_t i) {
+  const index_t wish = wishes[i];
+  return wish != no_vertex && wishes[wish] == i ? wish : no_vertex;
+}
 
-__device__ offset_t length_of_pair(const GraphLists& graph, const index_t* mates, offset_t i) {
-  return offset_t{graph.length[i]} + (mates[i] == no_vertex ? 0 : graph.length[mates[i]]);
+__device__ offset_t length_of_pair(const GraphLists& graph, index_t mate, offset_t i) {
+  return offset_t{graph.length[i]} + (mate == no_vertex ? 0 : graph.length[mate]);
 }
 
 __global__ void __launch_bounds__(list_threads)
-    measure_pairs_kernel(const GraphLists graph, const index_t* const mates, ListSum* const sums,
+    measure_pairs_kernel(const GraphLists graph, const index_t* const wishes, index_t* const mates, ListSum* const sums,
                          unsigned long long* const longest) {
   offset_t most = 0;
   for (offset_t i = first_index(); i < graph.vertices; i += index_step()) {
-    const offset_t length = follows(mates, i) ? 0 : length_of_pair(graph, mates, i);
-    sums[i] = {length, follows(mates, i) ? 0 : 1};
+    const index_t mate = mate_of(wishes, i);
+    const bool is_second = mate != no_vertex && mate < i;
+    const offset_t length = is_second ? 0 : length_of_pair(graph, mate, i);
+    mates[i] = mate;
+    sums[i] = {length, is_second ? 0 : 1};
     most = max(most, length);
   }
-  raise_by_warps(longest, most);
+  raise(longest, most);
 }
 
 __global__ void __launch_bounds__(list_threads)
@@ -125,13 +143,14 @@ __global__ void __launch_bounds__(list_threads)
                        const ListSum* const sums, index_t* const coarse, index_t* const first,
                        index_t* const coarse_rows, offset_t* const begin) {
   for (offset_t i = first_index(); i < graph.vertices; i += index_step()) {
-    if (follows(mates, i)) continue;
-    const index_t v = sums[i].count - 1, mate = mates[i];
+    const index_t mate = mates[i];
+    if (mate != no_vertex && mate < i) continue;
+    const index_t v = sums[i].count - 1;
     coarse[i] = v;
     if (mate != no_vertex) coarse[mate] = v;
     first[v] = static_cast<index_t>(i);
     coarse_rows[v] = rows[i] + (mate == no_vertex ? 0 : rows[mate]);
-    begin[v] = sums[i].entries - length_of_pair(graph, mates, i);
+    begin[v] = sums[i].entries - length_of_pair(graph, mate, i);
   }
 }
 
@@ -152,28 +171,22 @@ __global__ void __launch_bounds__(list_threads) number_kernel(const index_t coun
 }  // namespace
 
 void place_nodes(index_t nodes, const NodeRows& of, index_t* node, index_t* rows, CUstream_st* stream) {
-  place_nodes_kernel<<<ctas_for(nodes, list_threads), list_threads, 0, stream>>>(nodes, NodeMembers{of}, node, rows);
+  place_nodes_kernel<<<ctas_for(nodes, list_threads), list_threads, 0, stream>>>(nodes, NodeParts{of}, node, rows);
   check_launch("place_nodes_kernel");
 }
 
 void join_nodes(const GraphLists& graph, const index_t* node, const NodeRows& of, const GraphLists& joined,
-                const ListTables& tables, CUstream_st* stream) {
-  begin_nodes_kernel<<<ctas_for(joined.vertices, list_threads), list_threads, 0, stream>>>(NodeMembers{of}, graph,
+                unsigned long long* longest, const ListTables& tables, CUstream_st* stream) {
+  begin_nodes_kernel<<<ctas_for(joined.vertices, list_threads), list_threads, 0, stream>>>(NodeParts{of}, graph,
                                                                                            joined);
   check_launch("begin_nodes_kernel");
-  work_on_lists(Join<NodeMembers>{joined.vertices, graph, node, {of}, joined}, joined.longest, tables, "join_nodes",
-                stream);
+  work_on_lists(Join<NodeParts>{joined.vertices, graph, node, {of}, joined, longest}, joined.longest, joined.usual,
+                tables, "join_nodes", stream);
 }
 
-void count_lists(index_t vertices, const index_t* length, const index_t* taken, ListCounts* counts,
-                 CUstream_st* stream) {
-  count_lists_kernel<<<ctas_for(vertices, list_threads), list_threads, 0, stream>>>(vertices, length, taken, counts);
-  check_launch("count_lists_kernel");
-}
-
-void measure_pairs(const GraphLists& graph, const index_t* mates, ListSum* sums, unsigned long long* longest,
-                   CUstream_st* stream) {
-  measure_pairs_kernel<<<ctas_for(graph.vertices, list_threads), list_threads, 0, stream>>>(graph, mates, sums,
+void measure_pairs(const GraphLists& graph, const index_t* wishes, index_t* mates, ListSum* sums,
+                   unsigned long long* longest, CUstream_st* stream) {
+  measure_pairs_kernel<<<ctas_for(graph.vertices, list_threads), list_threads, 0, stream>>>(graph, wishes, mates, sums,
                                                                                             longest);
   check_launch("measure_pairs_kernel");
 }
@@ -198,9 +211,9 @@ void place_pairs(const GraphLists& graph, const index_t* mates, const index_t* r
 }
 
 void join_pairs(const GraphLists& graph, const index_t* coarse, const index_t* first, const index_t* mates,
-                const GraphLists& joined, const ListTables& tables, CUstream_st* stream) {
-  work_on_lists(Join<PairMembers>{joined.vertices, graph, coarse, {first, mates}, joined}, joined.longest, tables,
-                "join_pairs", stream);
+                const GraphLists& joined, unsigned long long* longest, const ListTables& tables, CUstream_st* stream) {
+  work_on_lists(Join<PairParts>{joined.vertices, graph, coarse, {first, mates}, joined, longest}, joined.longest,
+                joined.usual, tables, "join_pairs", stream);
 }
 
 void compose(index_t vertices, const index_t* coarse_of, index_t* of, CUstream_st* stream) {

@@ -20,6 +20,7 @@ namespace blockjacobi::kernels {
 struct GraphLists {
   index_t vertices;
   offset_t longest;  ///< no list has more entries
+  offset_t usual;    ///< about their mean length
   offset_t* begin;   ///< of the list of a vertex
   index_t* length;   ///< of the list of a vertex
   index_t* neighbours;
@@ -62,20 +63,17 @@ constexpr unsigned table_ctas(offset_t longest, offset_t entries) {
   return static_cast<unsigned>(std::clamp<offset_t>(entries / std::max<offset_t>(longest, 1), 4, list_table_ctas));
 }
 
-/// What lists amount to. Zero before count_lists().
+/// What the lists of rows amount to, zero before.
 struct ListCounts {
   unsigned long long longest;
   unsigned int lacking;  ///< not zero if some row lacks entries
 };
-/// `taken` may be null.
-void count_lists(index_t vertices, const index_t* length, const index_t* taken, ListCounts* counts,
-                 CUstream_st* stream);
 
 /// The lists of the rows of a canonical matrix, empty yet: each as long as its row and where that begins, or with room
-/// for what the row lacks, from sums of measure_rows(). `taken` is zero after it.
+/// for what the row lacks, from sums of measure_rows(). Counts the longest; `taken` is zero after it.
 template <Offset O>
 void place_rows(const CsrView<const void, O>& pattern, const ListSum* sums, index_t* taken, const GraphLists& graph,
-                CUstream_st* stream);
+                ListCounts* counts, CUstream_st* stream);
 /// sums[i] = the length of a row with what it lacks, alone, and the longest, which is zero before.
 template <Offset O>
 void measure_rows(const CsrView<const void, O>& pattern, const index_t* taken, ListSum* sums,
@@ -85,10 +83,11 @@ void measure_rows(const CsrView<const void, O>& pattern, const index_t* taken, L
 template <class C, Offset O>
 void scale_rows(const CsrView<const C, O>& matrix, offset_t longest, double* roots, CUstream_st* stream);
 /// Neighbours and weights, the diagonal and zeros as no neighbours. Row j lacks the i of a_ij > 0 without an a_ji: they
-/// are counted in taken[j], 0 before, and go behind the others of the list if it has room for them (`appends`).
+/// are counted in taken[j], 0 before, and go behind the others of the list if it has room for them (`appends`); counts
+/// whether there are any.
 template <class C, Offset O>
 void tie_rows(const CsrView<const C, O>& matrix, offset_t longest, const double* roots, const GraphLists& graph,
-              index_t* taken, bool appends, CUstream_st* stream);
+              index_t* taken, bool appends, ListCounts* counts, CUstream_st* stream);
 
 /// Lists to the sums of those up to each, in place. Scratch: list_scan_bytes().
 std::size_t list_scan_bytes(index_t vertices);
@@ -97,23 +96,24 @@ void sum_lists(index_t vertices, ListSum* sums, void* scratch, CUstream_st* stre
 /// node[i] of each row, and rows[v] of each of `nodes` nodes.
 void place_nodes(index_t nodes, const NodeRows& of, index_t* node, index_t* rows, CUstream_st* stream);
 /// The graph of the nodes from that of the rows, whose lists follow each other. joined.longest bounds the lists of the
-/// rows of a node together.
+/// rows of a node together; counts the longest list, which is zero before.
 void join_nodes(const GraphLists& graph, const index_t* node, const NodeRows& of, const GraphLists& joined,
-                const ListTables& tables, CUstream_st* stream);
+                unsigned long long* longest, const ListTables& tables, CUstream_st* stream);
 
-/// A round of matching: wishes of vertices that have no mate (none before the first), and mates of those that agree.
-void match(const GraphLists& graph, const index_t* rows, index_t max_size, bool is_first, index_t* wishes,
-           index_t* mates, CUstream_st* stream);
-/// sums[i] = the lengths of both lists of a pair, of a vertex that comes first of it or is alone, nothing of others;
-/// the longest of these, which is zero before.
-void measure_pairs(const GraphLists& graph, const index_t* mates, ListSum* sums, unsigned long long* longest,
-                   CUstream_st* stream);
+/// A round of matching: the wishes of all vertices from those `before`, of the last round, null in the first. Two that
+/// wish for each other go on doing so.
+void match(const GraphLists& graph, const index_t* rows, index_t max_size, const index_t* before, index_t* wishes,
+           CUstream_st* stream);
+/// mates of those that wish for each other; sums[i] = the lengths of both lists of a pair, of a vertex that comes first
+/// of it or is alone, nothing of others; the longest of these, which is zero before.
+void measure_pairs(const GraphLists& graph, const index_t* wishes, index_t* mates, ListSum* sums,
+                   unsigned long long* longest, CUstream_st* stream);
 /// The vertex that each becomes part of, the first vertex of each of these, its rows, and where its list begins.
 void place_pairs(const GraphLists& graph, const index_t* mates, const index_t* rows, const ListSum* sums,
                  index_t* coarse, index_t* first, index_t* coarse_rows, offset_t* begin, CUstream_st* stream);
-/// The graph of the pairs; joined.longest bounds the lists of a pair together.
+/// The graph of the pairs; joined.longest bounds the lists of a pair together. Counts the longest as join_nodes().
 void join_pairs(const GraphLists& graph, const index_t* coarse, const index_t* first, const index_t* mates,
-                const GraphLists& joined, const ListTables& tables, CUstream_st* stream);
+                const GraphLists& joined, unsigned long long* longest, const ListTables& tables, CUstream_st* stream);
 
 /// of[i] = coarse_of[of[i]].
 void compose(index_t vertices, const index_t* coarse_of, index_t* of, CUstream_st* stream);
@@ -127,10 +127,11 @@ struct MoveLists {
   index_t* arrivals;  ///< to a cluster; zero before and after
   index_t* chains;    ///< mover_chains of a cluster: their first vertices; -1 before and after
 };
-/// Moves vertices between `clusters` clusters of cluster_rows[c] rows.
+/// From the rows of clusters to what else move_vertices() has to know of them, in place.
+void draw_sides(index_t clusters, index_t* states, CUstream_st* stream);
+/// Moves vertices between `clusters` clusters.
 void move_vertices(const GraphLists& graph, const index_t* rows, index_t max_size, int round, index_t clusters,
-                   index_t* of, index_t* cluster_rows, const MoveLists& moves, const ListTables& tables,
-                   CUstream_st* stream);
+                   index_t* of, index_t* states, const MoveLists& moves, const ListTables& tables, CUstream_st* stream);
 
 /// Scratch for the blocks of rows with equal labels.
 struct LabelBlocks {

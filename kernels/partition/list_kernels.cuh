@@ -6,9 +6,12 @@
 
 #include <algorithm>
 
+// Memory answers late: a thread asks for all that it needs of some entries before it looks at the first of them.
+//
 // An operation does something with each of op.count lists, of op.length(v) entries:
 //   op.run(team, v)   by all threads of a team; ends such that the tally may be used again
 //   Op::tallies       whether it uses the tally, with no more keys than entries
+//   Op::picks         whether it has op.wants(v), which one thread asks for each v: false if there is nothing to run
 
 namespace blockjacobi::kernels {
 
@@ -17,17 +20,43 @@ constexpr unsigned ctas_for(offset_t work, int of_cta) {
   return static_cast<unsigned>(std::clamp<offset_t>((work + of_cta - 1) / of_cta, 1, most));
 }
 
-/// Lists of up to `limit` entries, W lanes each.
-template <int W, class Op>
-__global__ void __launch_bounds__(list_threads) short_lists_kernel(const Op op, const offset_t limit) {
+template <class Op>
+__device__ bool is_wanted(const Op& op, index_t v) {
+  if constexpr (Op::picks)
+    return op.wants(v);
+  else
+    return true;
+}
+
+/// Lists of up to `limit` entries, W lanes each; all of them unless it `chooses`. Of an operation that picks a thread
+/// block takes `tile` lists at a time, and its teams those that are wanted, so that nobody waits beside the others.
+template <int W, bool chooses, class Op>
+__global__ void __launch_bounds__(list_threads) short_lists_kernel(const Op op, const offset_t limit, const int tile) {
   constexpr int teams = list_threads / W, slots = slots_per_thread * W;
   __shared__ double sums[Op::tallies ? slots_per_thread * list_threads : 1];
   __shared__ index_t keys[Op::tallies ? slots_per_thread * list_threads : 1];
   __shared__ int counters[teams];
-  const int number = static_cast<int>(threadIdx.x) / W, first_slot = Op::tallies ? number * slots : 0;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const int number = thread / W, first_slot = Op::tallies ? number * slots : 0;
   const LaneTeam<W> team{Lanes<W>::current(), {keys + first_slot, sums + first_slot, counters + number}};
-  for (offset_t v = offset_t{blockIdx.x} * teams + number; v < op.count; v += offset_t{gridDim.x} * teams)
-    if (op.length(static_cast<index_t>(v)) <= limit) op.run(team, static_cast<index_t>(v));
+  const auto is_short = [&](offset_t v) { return !chooses || op.length(static_cast<index_t>(v)) <= limit; };
+  if constexpr (Op::picks) {
+    __shared__ index_t wanted[list_threads];
+    __shared__ int count;
+    for (offset_t first = offset_t{blockIdx.x} * tile; first < op.count; first += offset_t{gridDim.x} * tile) {
+      if (thread == 0) count = 0;
+      __syncthreads();
+      const offset_t v = first + thread;
+      if (thread < tile && v < op.count && is_short(v) && op.wants(static_cast<index_t>(v)))
+        wanted[atomicAdd(&count, 1)] = static_cast<index_t>(v);
+      __syncthreads();
+      for (int k = number; k < count; k += teams) op.run(team, wanted[k]);
+      __syncthreads();
+    }
+  } else {
+    for (offset_t v = offset_t{blockIdx.x} * teams + number; v < op.count; v += offset_t{gridDim.x} * teams)
+      if (is_short(v)) op.run(team, static_cast<index_t>(v));
+  }
 }
 
 /// The longer ones, a thread block each. Neighbours in the numbering go to different thread blocks.
@@ -43,7 +72,7 @@ __global__ void __launch_bounds__(list_threads)
     if (threadIdx.x == 0) count = 0;
     __syncthreads();
     const offset_t v = first + offset_t{threadIdx.x} * gridDim.x + blockIdx.x;
-    if (v < op.count && op.length(static_cast<index_t>(v)) > limit)
+    if (v < op.count && op.length(static_cast<index_t>(v)) > limit && is_wanted(op, static_cast<index_t>(v)))
       found[atomicAdd(&count, 1)] = static_cast<index_t>(v);
     __syncthreads();
     for (int k = 0; k < count; ++k) op.run(team, found[k]);
@@ -51,9 +80,12 @@ __global__ void __launch_bounds__(list_threads)
   }
 }
 
-template <int W, class Op>
-void work_on_short_lists(const Op& op, offset_t limit, const char* name, CUstream_st* stream) {
-  short_lists_kernel<W, Op><<<ctas_for(op.count, list_threads / W), list_threads, 0, stream>>>(op, limit);
+template <int W, bool chooses, class Op>
+void work_on_short_lists(const Op& op, const char* name, CUstream_st* stream) {
+  // A list for each team at least, and work for each multiprocessor.
+  constexpr index_t teams = list_threads / W, tiles = 8 * compiled_device.multiprocessors;
+  const int tile = Op::picks ? std::clamp((op.count / tiles + 31) / 32 * 32, teams, list_threads) : teams;
+  short_lists_kernel<W, chooses, Op><<<ctas_for(op.count, tile), list_threads, 0, stream>>>(op, longest_of_warp, tile);
   check_launch(name);
 }
 
@@ -63,31 +95,63 @@ void work_on_long_lists(const Op& op, offset_t limit, const ListTables& tables, 
   check_launch(name);
 }
 
-/// No list is longer than `longest`.
+/// No list is longer than `longest`, and most have no more than `usual`.
 template <class Op>
-void work_on_lists(const Op& op, offset_t longest, const ListTables& tables, const char* name, CUstream_st* stream) {
-  static_assert(longest_of_warp == 32 * slots_per_thread / 2);
+void work_on_lists(const Op& op, offset_t longest, offset_t usual, const ListTables& tables, const char* name,
+                   CUstream_st* stream) {
+  static_assert(longest_of_warp == 32 * entries_of_lane);
   if (op.count == 0) return;
-  constexpr offset_t per_lane = slots_per_thread / 2;
-  if (longest <= 4 * per_lane) return work_on_short_lists<4>(op, longest, name, stream);
-  if (longest <= 8 * per_lane) return work_on_short_lists<8>(op, longest, name, stream);
-  if (longest <= 16 * per_lane) return work_on_short_lists<16>(op, longest, name, stream);
-  work_on_short_lists<32>(op, longest_of_warp, name, stream);
+  // A tally has room for no more; without one lanes take a few turns.
+  const offset_t length = Op::tallies || longest > longest_of_warp ? longest : std::min(longest, usual);
+  if (length <= 2 * entries_of_lane) return work_on_short_lists<2, false>(op, name, stream);
+  if (length <= 4 * entries_of_lane) return work_on_short_lists<4, false>(op, name, stream);
+  if (length <= 8 * entries_of_lane) return work_on_short_lists<8, false>(op, name, stream);
+  if (length <= 16 * entries_of_lane) return work_on_short_lists<16, false>(op, name, stream);
+  work_on_short_lists<32, true>(op, name, stream);
   if (longest > longest_of_warp) work_on_long_lists(op, longest_of_warp, tables, name, stream);
+}
+
+/// Entries k, k + stride, ... of a list, of those that it has; v itself, which is no neighbour, behind its end.
+struct Entries {
+  index_t neighbours[entries_of_lane];
+  double weights[entries_of_lane];
+
+  /// The entry k lies at place(k).
+  template <class Place>
+  __device__ Entries(const GraphLists& graph, index_t v, offset_t k, offset_t stride, offset_t size, Place place) {
+#pragma unroll
+    for (int e = 0; e < entries_of_lane; ++e) {
+      neighbours[e] = v;
+      weights[e] = 0.0;
+      if (k + e * stride >= size) continue;
+      neighbours[e] = graph.neighbours[place(k + e * stride)];
+      weights[e] = graph.weights[place(k + e * stride)];
+    }
+  }
+};
+
+/// visit(entries) until all of the list of v have been with one thread of the team.
+template <class Team, class Visit>
+__device__ void for_each_entries(const Team& team, const GraphLists& graph, index_t v, Visit visit) {
+  const offset_t begin = graph.begin[v], size = graph.length[v];
+  for (offset_t k = team.rank(); k < size; k += offset_t{entries_of_lane} * team.size())
+    visit(Entries(graph, v, k, team.size(), size, [&](offset_t n) { return begin + n; }));
 }
 
 /// A thread for each index below `count`: for (offset_t i = first_index(); i < count; i += index_step()).
 __device__ inline offset_t first_index() { return offset_t{blockIdx.x} * list_threads + threadIdx.x; }
 __device__ inline offset_t index_step() { return offset_t{gridDim.x} * list_threads; }
 
-/// *most = max(*most, values of all threads), by all lanes of a warp together, with few atomic operations: most of what
-/// comes later is below what is there.
-template <class Count>
-__device__ void raise_by_warps(Count* most, offset_t value) {
-  const LaneTeam<32> warp{Lanes<32>::current(), {}};
-  value = warp.reduce(value, [](offset_t a, offset_t b) { return max(a, b); });
-  const auto own = static_cast<Count>(value);
-  if (warp.rank() == 0 && own > *static_cast<volatile Count*>(most)) atomicMax(most, own);
+/// *most = max(*most, value), with few atomic operations: most of what comes later is below what is there, or was when
+/// it was last read.
+__device__ inline void raise_alone(unsigned long long* most, offset_t value) {
+  const auto own = static_cast<unsigned long long>(value);
+  if (own > *most) atomicMax(most, own);
+}
+/// The same by all of a thread block together.
+__device__ inline void raise(unsigned long long* most, offset_t value) {
+  value = CtaTeam::reduce(value, [](offset_t a, offset_t b) { return max(a, b); });
+  if (threadIdx.x == 0) raise_alone(most, value);
 }
 
 }  // namespace blockjacobi::kernels

@@ -29,7 +29,7 @@ struct Scale {
 
 template <class C, class O>
 struct ScaleRows {
-  static constexpr bool tallies = false;
+  static constexpr bool tallies = false, picks = false;
   index_t count;
   Rows<C, O> rows;
   double* roots;
@@ -54,13 +54,14 @@ struct ScaleRows {
 /// The list of row i, and, with `appends`, i in the lists of the rows that lack it.
 template <class C, class O>
 struct TieRows {
-  static constexpr bool tallies = false;
+  static constexpr bool tallies = false, picks = false;
   index_t count;
   Rows<C, O> rows;
   const double* roots;
   GraphLists graph;
   index_t* taken;
   bool appends;
+  ListCounts* counts;
 
   __device__ offset_t length(index_t row) const { return rows.length(row); }
   template <class Team>
@@ -97,6 +98,7 @@ struct TieRows {
   }
   __device__ void append(index_t i, index_t j, double weight) const {
     const index_t place = atomicAdd(taken + j, 1);
+    counts->lacking = 1;
     if (!appends) return;
     const offset_t entry = graph.begin[j] + rows.length(j) + place;
     graph.neighbours[entry] = i;
@@ -106,7 +108,7 @@ struct TieRows {
 
 template <class Op>
 void work_on_rows(const Op& op, offset_t longest, const char* name, CUstream_st* stream) {
-  work_on_short_lists<row_lanes>(op, longest_of_warp, name, stream);
+  work_on_short_lists<row_lanes, true>(op, name, stream);
   if (longest > longest_of_warp)
     work_on_long_lists(op, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, name, stream);
 }
@@ -121,27 +123,31 @@ __global__ void __launch_bounds__(list_threads)
     sums[i] = {length, 1};
     most = max(most, offset_t{length});
   }
-  raise_by_warps(longest, most);
+  raise(longest, most);
 }
 
 template <class O>
-__global__ void __launch_bounds__(list_threads) place_rows_kernel(const Rows<void, O> rows, const ListSum* const sums,
-                                                                  index_t* const taken, const GraphLists graph) {
+__global__ void __launch_bounds__(list_threads)
+    place_rows_kernel(const Rows<void, O> rows, const ListSum* const sums, index_t* const taken, const GraphLists graph,
+                      ListCounts* const counts) {
+  offset_t most = 0;
   for (offset_t i = first_index(); i < rows.matrix.rows; i += index_step()) {
     const index_t length = rows.length(i) + (sums != nullptr ? taken[i] : 0);
     graph.begin[i] = sums != nullptr ? sums[i].entries - length : rows.begin(i);
     graph.length[i] = length;
     taken[i] = 0;
+    most = max(most, offset_t{length});
   }
+  raise(&counts->longest, most);
 }
 
 }  // namespace
 
 template <Offset O>
 void place_rows(const CsrView<const void, O>& pattern, const ListSum* sums, index_t* taken, const GraphLists& graph,
-                CUstream_st* stream) {
-  place_rows_kernel<O>
-      <<<ctas_for(pattern.rows, list_threads), list_threads, 0, stream>>>(Rows<void, O>{pattern}, sums, taken, graph);
+                ListCounts* counts, CUstream_st* stream) {
+  place_rows_kernel<O><<<ctas_for(pattern.rows, list_threads), list_threads, 0, stream>>>(Rows<void, O>{pattern}, sums,
+                                                                                          taken, graph, counts);
   check_launch("place_rows_kernel");
 }
 
@@ -160,21 +166,22 @@ void scale_rows(const CsrView<const C, O>& matrix, offset_t longest, double* roo
 
 template <class C, Offset O>
 void tie_rows(const CsrView<const C, O>& matrix, offset_t longest, const double* roots, const GraphLists& graph,
-              index_t* taken, bool appends, CUstream_st* stream) {
-  work_on_rows(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, appends}, longest, "tie_rows", stream);
+              index_t* taken, bool appends, ListCounts* counts, CUstream_st* stream) {
+  work_on_rows(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, appends, counts}, longest, "tie_rows", stream);
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                                        \
   template void scale_rows(const CsrView<const C, O>&, offset_t, double*, CUstream_st*);                         \
   template void tie_rows(const CsrView<const C, O>&, offset_t, const double*, const GraphLists&, index_t*, bool, \
-                         CUstream_st*)
-#define BLOCKJACOBI_INSTANTIATE(O)                                                                                    \
-  template void place_rows(const CsrView<const void, O>&, const ListSum*, index_t*, const GraphLists&, CUstream_st*); \
-  template void measure_rows(const CsrView<const void, O>&, const index_t*, ListSum*, unsigned long long*,            \
-                             CUstream_st*);                                                                           \
-  BLOCKJACOBI_INSTANTIATE_FOR(float, O);                                                                              \
-  BLOCKJACOBI_INSTANTIATE_FOR(double, O);                                                                             \
-  BLOCKJACOBI_INSTANTIATE_FOR(detail::Complex<float>, O);                                                             \
+                         ListCounts*, CUstream_st*)
+#define BLOCKJACOBI_INSTANTIATE(O)                                                                                  \
+  template void place_rows(const CsrView<const void, O>&, const ListSum*, index_t*, const GraphLists&, ListCounts*, \
+                           CUstream_st*);                                                                           \
+  template void measure_rows(const CsrView<const void, O>&, const index_t*, ListSum*, unsigned long long*,          \
+                             CUstream_st*);                                                                         \
+  BLOCKJACOBI_INSTANTIATE_FOR(float, O);                                                                            \
+  BLOCKJACOBI_INSTANTIATE_FOR(double, O);                                                                           \
+  BLOCKJACOBI_INSTANTIATE_FOR(detail::Complex<float>, O);                                                           \
   BLOCKJACOBI_INSTANTIATE_FOR(detail::Complex<double>, O)
 BLOCKJACOBI_INSTANTIATE(std::int32_t);
 BLOCKJACOBI_INSTANTIATE(std::int64_t);

@@ -18,6 +18,8 @@ namespace blockjacobi::kernels {
 
 inline constexpr int list_threads = 256;
 inline constexpr int slots_per_thread = 8;
+/// Lanes share lists of no more entries each: half of the slots stay free.
+inline constexpr int entries_of_lane = slots_per_thread / 2;
 
 /// Sums of weights by key (0 and above), in a hash table with more slots than there are keys.
 struct Tally {

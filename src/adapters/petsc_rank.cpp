@@ -18,6 +18,17 @@ BlockJacobiOptions options_of(const Options& asked) {
   return options;
 }
 
+/// Found where the backend is, which a copy of the matrix goes to for that, unless nodes of several sizes are stated.
+PermutedPartition clusters_of(const Backend& backend, const CsrView<T, PetscInt>& view,
+                              const std::optional<BlockPartition>& stated, index_t max_size) {
+  const bool is_alike = !stated || offset_t{stated->largest_block()} * stated->blocks() == view.rows;
+  if (backend.memory_space() == MemorySpace::host || view.rows == 0 || !is_alike)
+    return stated ? BlockPartition::clusters(view, *stated, max_size) : BlockPartition::clusters(view, max_size);
+  SparseMatrixOptions nodes;
+  if (stated) nodes.block_size = stated->largest_block();
+  return BlockPartition::clusters(SparseMatrix<T>(backend, view, nodes), max_size);
+}
+
 }  // namespace
 
 RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix& matrix,
@@ -27,7 +38,7 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
   const auto max_size = static_cast<index_t>(asked.max_size);
   const View& there = matrix.view();
   const bool is_readable_there = there.columns != nullptr && there.space == backend.memory_space();
-  const BlockPartition partition = asked.clusters      ? find_clusters(there, stated, max_size)
+  const BlockPartition partition = asked.clusters      ? find_clusters(backend, there, stated, max_size)
                                    : stated            ? *stated
                                    : is_readable_there ? BlockPartition::detect(backend, there, max_size)
                                                        : BlockPartition::detect(matrix.on_host(), max_size);
@@ -52,10 +63,9 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
 }
 
 /// Blocks of the renumbered matrix, which lies on the host and keeps the nodes that were stated whole.
-BlockPartition RankPreconditioner::find_clusters(const View& view, const std::optional<BlockPartition>& stated,
-                                                 index_t max_size) {
-  auto [permutation, blocks] =
-      stated ? BlockPartition::clusters(view, *stated, max_size) : BlockPartition::clusters(view, max_size);
+BlockPartition RankPreconditioner::find_clusters(const Backend& backend, const View& view,
+                                                 const std::optional<BlockPartition>& stated, index_t max_size) {
+  auto [permutation, blocks] = clusters_of(backend, view, stated, max_size);
   PermutedMatrix<T> matrix(view, permutation);
   const auto rows = static_cast<std::size_t>(view.rows);
   clusters_.emplace(Clusters{std::move(permutation), std::move(matrix), std::vector<T>(rows), std::vector<T>(rows)});
@@ -75,9 +85,9 @@ void RankPreconditioner::add_coarse_level(const Backend& backend, const MatrixVi
     two_level_.emplace(*matrix_, std::move(M), additive);
   } else {
     const auto rows = static_cast<std::size_t>(view.rows);
+    const auto order = clusters_->permutation.order();
     std::vector<T> ones(rows * static_cast<std::size_t>(block_size), T(0));
-    for (std::size_t k = 0; k < rows; ++k)
-      ones[k + static_cast<std::size_t>(clusters_->permutation.order()[k] % block_size) * rows] = T(1);
+    for (std::size_t k = 0; k < rows; ++k) ones[k + static_cast<std::size_t>(order[k] % block_size) * rows] = T(1);
     two_level_.emplace(*matrix_, std::move(M),
                        MultiVectorView<const T>{ones.data(), view.rows, block_size, view.rows, Layout::column_major,
                                                 MemorySpace::host},

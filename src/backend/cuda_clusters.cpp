@@ -61,8 +61,9 @@ struct Level {
 
 class ClusterSearch {
  public:
-  ClusterSearch(CudaContext& context, index_t rows, offset_t nnz, index_t max_size)
+  ClusterSearch(CudaContext& context, index_t rows, offset_t nnz, index_t max_size, const ClusterPhases& phases)
       : context_(context),
+        phases_(phases),
         rows_(rows),
         max_size_(max_size),
         arena_(context, first_bytes(rows, nnz)),
@@ -70,7 +71,9 @@ class ClusterSearch {
         mates_(arena_.take<index_t>(rows)),
         wishes_(arena_.take<index_t>(rows)),
         firsts_(arena_.take<index_t>(rows)),
-        scan_(arena_.take<std::byte>(kernels::list_scan_bytes(rows))) {}
+        scan_(arena_.take<std::byte>(kernels::list_scan_bytes(rows))) {
+    end_phase("memory");
+  }
 
   /// The graph of the rows.
   template <class C, Offset O>
@@ -78,20 +81,22 @@ class ClusterSearch {
     auto* const roots = arena_.take<double>(rows_);
     auto* const taken = arena_.take<index_t>(rows_);
     Level level = make_level(rows_, matrix.nnz);
-    kernels::place_rows(pattern_of(matrix), nullptr, taken, level.graph, stream());
-    const auto longest = static_cast<offset_t>(count_lists(level, nullptr).longest);
+    auto* const counts = zeroed<kernels::ListCounts>();
+    kernels::place_rows(pattern_of(matrix), nullptr, taken, level.graph, counts, stream());
+    const auto longest = static_cast<offset_t>(read(counts).longest);
     level.graph.longest = longest;
     kernels::scale_rows(matrix, longest, roots, stream());
-    kernels::tie_rows(matrix, longest, roots, level.graph, taken, false, stream());
-    if (count_lists(level, taken).lacking != 0) {
+    kernels::tie_rows(matrix, longest, roots, level.graph, taken, false, counts, stream());
+    if (read(counts).lacking != 0) {
       const Totals totals =
           measure(rows_, [&](auto* most) { kernels::measure_rows(pattern_of(matrix), taken, sums_, most, stream()); });
       level.entries = totals.sum.entries;
       level.graph.longest = static_cast<offset_t>(totals.longest);
       take_lists(level);
-      kernels::place_rows(pattern_of(matrix), sums_, taken, level.graph, stream());
-      kernels::tie_rows(matrix, longest, roots, level.graph, taken, true, stream());
+      kernels::place_rows(pattern_of(matrix), sums_, taken, level.graph, counts, stream());
+      kernels::tie_rows(matrix, longest, roots, level.graph, taken, true, counts, stream());
     }
+    end_phase("strength graph");
     levels_.push_back(level);
   }
 
@@ -103,15 +108,17 @@ class ClusterSearch {
     node_ = arena_.take<index_t>(rows_);
     kernels::place_nodes(count, nodes, node_, level.rows, stream());
     level.graph.longest = largest * of_rows.graph.longest;
-    kernels::join_nodes(of_rows.graph, node_, nodes, level.graph, tables(level), stream());
-    level.graph.longest = static_cast<offset_t>(count_lists(level, nullptr).longest);
+    auto* const longest = zeroed<unsigned long long>();
+    kernels::join_nodes(of_rows.graph, node_, nodes, level.graph, longest, tables(level), stream());
+    level.graph.longest = static_cast<offset_t>(read(longest));
+    end_phase("nodes");
     levels_.push_back(level);
   }
   /// The rows are the nodes.
   void take_rows() { kernels::fill(rows_, 1, levels_.back().rows, stream()); }
 
   /// The old numbers of the rows; adds where blocks begin.
-  std::vector<index_t> order(std::uint32_t* starts) {
+  void find(index_t* order, std::uint32_t* starts) {
     while (contract()) continue;
     refine();
     const auto [labels, count] = labels_of_rows();
@@ -122,12 +129,8 @@ class ClusterSearch {
     context_.zero(blocks.taken, bytes_of<index_t>(count));
     kernels::measure_blocks(rows_, labels, blocks, sums_, stream());
     kernels::sum_lists(rows_, sums_, scan_, stream());
-    kernels::order_rows(rows_, labels, sums_, blocks, wishes_, starts, stream());
-    std::vector<index_t> order(static_cast<std::size_t>(rows_));
-    check(cudaMemcpyAsync(order.data(), wishes_, bytes_of<index_t>(rows_), cudaMemcpyDeviceToHost, stream()),
-          "cudaMemcpyAsync(order)");
-    context_.synchronize();
-    return order;
+    kernels::order_rows(rows_, labels, sums_, blocks, order, starts, stream());
+    end_phase("numbering");
   }
 
  private:
@@ -135,10 +138,14 @@ class ClusterSearch {
   struct Totals {
     ListSum sum;
     unsigned long long longest;
+    unsigned long long joined;  ///< the longest that join_pairs() made
   };
-  static_assert(sizeof(Totals) == sizeof(ListSum) + sizeof(unsigned long long));
+  static_assert(sizeof(Totals) == 2 * sizeof(ListSum));
 
   CUstream_st* stream() const { return context_.stream(); }
+  void end_phase(const char* name) const {
+    if (phases_) phases_(name);
+  }
   template <class T>
   static std::size_t bytes_of(index_t count) {
     return static_cast<std::size_t>(count) * sizeof(T);
@@ -157,17 +164,18 @@ class ClusterSearch {
     context_.synchronize();
     return found;
   }
-  kernels::ListCounts count_lists(const Level& level, const index_t* taken) {
-    auto* const counts = arena_.take<kernels::ListCounts>(std::size_t{1});
-    context_.zero(counts, sizeof(*counts));
-    kernels::count_lists(level.size(), level.graph.length, taken, counts, stream());
-    return read(counts);
+  template <class T>
+  T* zeroed() {
+    auto* const one = arena_.take<T>(std::size_t{1});
+    context_.zero(one, sizeof(T));
+    return one;
   }
   /// measure(longest) fills sums_ with lists, which are summed.
   template <class Measure>
   Totals measure(index_t vertices, Measure&& measure) {
     auto* const longest = reinterpret_cast<unsigned long long*>(sums_ + vertices);
-    context_.zero(longest, sizeof(*longest));
+    // What join_pairs() counted for a later level stands behind it.
+    context_.zero(longest, (levels_.size() > 1 ? 1 : 2) * sizeof(*longest));
     measure(longest);
     kernels::sum_lists(vertices, sums_, scan_, stream());
     return read(reinterpret_cast<const Totals*>(sums_ + vertices - 1));
@@ -184,6 +192,7 @@ class ClusterSearch {
     return level;
   }
   void take_lists(Level& level) {
+    level.graph.usual = level.entries / std::max<offset_t>(level.size(), 1);
     level.graph.neighbours = arena_.take<index_t>(static_cast<std::size_t>(level.entries));
     level.graph.weights = arena_.take<double>(static_cast<std::size_t>(level.entries));
   }
@@ -204,19 +213,28 @@ class ClusterSearch {
   /// Adds the next level; false if no two vertices of the last match.
   bool contract() {
     Level& level = levels_.back();
-    check(cudaMemsetAsync(mates_, 0xff, bytes_of<index_t>(level.size()), stream()), "cudaMemsetAsync(mates)");
+    static_assert(match_rounds % 2 == 0);
+    index_t* const wishes[] = {mates_, wishes_};
     for (int round = 0; round < match_rounds; ++round)
-      kernels::match(level.graph, level.rows, max_size_, round == 0, wishes_, mates_, stream());
-    const Totals totals = measure(
-        level.size(), [&](auto* longest) { kernels::measure_pairs(level.graph, mates_, sums_, longest, stream()); });
+      kernels::match(level.graph, level.rows, max_size_, round == 0 ? nullptr : wishes[(round + 1) % 2],
+                     wishes[round % 2], stream());
+    end_phase("matching");
+    const Totals totals = measure(level.size(), [&](auto* longest) {
+      kernels::measure_pairs(level.graph, wishes_, mates_, sums_, longest, stream());
+    });
+    if (levels_.size() > 1) level.graph.longest = static_cast<offset_t>(totals.joined);
     if (totals.sum.count == level.size()) return false;
     level.of = arena_.take<index_t>(level.size());
     Level next = make_level(totals.sum.count, totals.sum.entries);
+    next.graph.usual = next.graph.usual * 2 / 3;  // of two lists, in which some find the same vertex
     kernels::place_pairs(level.graph, mates_, level.rows, sums_, level.of, firsts_, next.rows, next.graph.begin,
                          stream());
     next.graph.longest = static_cast<offset_t>(totals.longest);
-    kernels::join_pairs(level.graph, level.of, firsts_, mates_, next.graph, tables(next), stream());
+    auto* const joined = reinterpret_cast<unsigned long long*>(sums_ + next.size()) + 1;
+    context_.zero(joined, sizeof(*joined));
+    kernels::join_pairs(level.graph, level.of, firsts_, mates_, next.graph, joined, tables(next), stream());
     next.graph.longest = std::min(next.graph.longest, offset_t{next.size()});
+    end_phase("contraction");
     levels_.push_back(next);
     return true;
   }
@@ -247,6 +265,7 @@ class ClusterSearch {
                                    arena_.take<index_t>(last.size()), arena_.take<index_t>(chains)};
     context_.zero(moves.arrivals, bytes_of<index_t>(last.size()));
     check(cudaMemsetAsync(moves.chains, 0xff, chains * sizeof(index_t), stream()), "cudaMemsetAsync(chains)");
+    kernels::draw_sides(last.size(), last.rows, stream());
     for (std::size_t l = levels_.size() - 1; l-- > 0;) {
       const Level& level = levels_[l];
       if (l + 2 < levels_.size()) kernels::compose(level.size(), levels_[l + 1].of, level.of, stream());
@@ -254,10 +273,12 @@ class ClusterSearch {
       for (int round = 0; round < move_rounds; ++round)
         kernels::move_vertices(level.graph, level.rows, max_size_, round, last.size(), level.of, last.rows, moves,
                                for_level, stream());
+      end_phase("moves");
     }
   }
 
   CudaContext& context_;
+  const ClusterPhases& phases_;
   index_t rows_, max_size_;
   Arena arena_;
   ListSum* sums_;  ///< the scratch of a pass has room for the first level
@@ -272,16 +293,17 @@ class ClusterSearch {
 }  // namespace
 
 template <class C, Offset O>
-std::vector<index_t> cuda_clusters(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
-                                   const BlockPartition& nodes, index_t max_size, std::uint32_t* starts) {
-  if (matrix.rows == 0) return {};
+void cuda_clusters(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
+                   const BlockPartition& nodes, index_t max_size, index_t* order, std::uint32_t* starts,
+                   const ClusterPhases& phases) {
+  if (matrix.rows == 0) return;
   const DeviceGuard guard(context.device());
-  ClusterSearch search(context, matrix.rows, matrix.nnz, max_size);
+  ClusterSearch search(context, matrix.rows, matrix.nnz, max_size, phases);
   search.tie_rows(matrix);
   const PartitionImpl& blocks = *nodes.impl();
   if (blocks.uniform_size() == 1) {
     search.take_rows();
-    return search.order(starts);
+    return search.find(order, starts);
   }
   NodeRows of{nullptr, blocks.uniform_size(), matrix.rows};
   CudaMemory copy;
@@ -293,12 +315,12 @@ std::vector<index_t> cuda_clusters(CudaContext& context, const Backend& backend,
     of.offsets = static_cast<const index_t*>(copy.data());
   }
   search.join_nodes(of, blocks.blocks(), nodes.largest_block());
-  return search.order(starts);
+  search.find(order, starts);
 }
 
-#define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                               \
-  template std::vector<index_t> cuda_clusters(CudaContext&, const Backend&, const CsrView<const C, O>&, \
-                                              const BlockPartition&, index_t, std::uint32_t*)
+#define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                                      \
+  template void cuda_clusters(CudaContext&, const Backend&, const CsrView<const C, O>&, const BlockPartition&, \
+                              index_t, index_t*, std::uint32_t*, const ClusterPhases&)
 #define BLOCKJACOBI_INSTANTIATE(C)              \
   BLOCKJACOBI_INSTANTIATE_FOR(C, std::int32_t); \
   BLOCKJACOBI_INSTANTIATE_FOR(C, std::int64_t)

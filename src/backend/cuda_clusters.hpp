@@ -5,15 +5,21 @@
 #include <blockjacobi/block_partition.hpp>
 
 #include <cstdint>
-#include <vector>
+#include <functional>
 
 namespace blockjacobi::detail {
 
-/// The old numbers of the rows, as PartitionOps::cluster() gives them, and the rows at which blocks begin in the new
-/// numbering, added to the empty set `starts`, bits on the device. C is the compute scalar. Waits. What it takes is
-/// asked for at once, but for more where contraction gets on slowly or the pattern is not symmetric.
+/// Hears that all of a phase is enqueued: "memory", "strength graph", "nodes", "matching" and "contraction" in turn,
+/// "moves" from the last level to the first, "numbering". None is told if it is empty.
+using ClusterPhases = std::function<void(const char* phase)>;
+
+/// The old numbers of the rows to `order`, as PartitionOps::cluster() has them, and the rows at which blocks begin in
+/// the new numbering, added to the empty set `starts`; both on the device, enqueued. C is the compute scalar. Waits for
+/// the size of each level. What it takes is asked for at once, but for more where contraction gets on slowly or the
+/// pattern is not symmetric.
 template <class C, Offset O>
-std::vector<index_t> cuda_clusters(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
-                                   const BlockPartition& nodes, index_t max_size, std::uint32_t* starts);
+void cuda_clusters(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
+                   const BlockPartition& nodes, index_t max_size, index_t* order, std::uint32_t* starts,
+                   const ClusterPhases& phases = {});
 
 }  // namespace blockjacobi::detail

@@ -4,6 +4,7 @@
 #include "backend/cuda_clusters.hpp"
 #include "core/layout_impl.hpp"
 #include "core/partition_impl.hpp"
+#include "core/permutation_impl.hpp"
 
 #include <array>
 
@@ -165,20 +166,18 @@ PermutedPartition CudaPartitionOps::find_clusters(const Backend& backend, const 
   const RowSet starts(context_, matrix.rows);
   std::uint32_t* const words = starts.words();
   context_.zero(words, kernels::row_set_words(matrix.rows) * sizeof(std::uint32_t));
-  const auto order_of = [&](const auto& view) {
-    return cuda_clusters(context_, backend, view, nodes, max_size, words);
+  Array<index_t> order(backend, static_cast<std::size_t>(matrix.rows));
+  const auto find = [&](const auto& view) {
+    cuda_clusters(context_, backend, view, nodes, max_size, order.data(), words);
   };
-  const auto order = [&] {
-    switch (scalar) {
-      case ScalarType::s: return order_of(typed<float>(matrix));
-      case ScalarType::d: return order_of(typed<double>(matrix));
-      case ScalarType::c: return order_of(typed<Complex<float>>(matrix));
-      case ScalarType::z: break;
-    }
-    return order_of(typed<Complex<double>>(matrix));
-  };
-  Permutation permutation = permutation_of(order());
-  return {std::move(permutation), partition_of(context_, backend, starts)};
+  switch (scalar) {
+    case ScalarType::s: find(typed<float>(matrix)); break;
+    case ScalarType::d: find(typed<double>(matrix)); break;
+    case ScalarType::c: find(typed<Complex<float>>(matrix)); break;
+    case ScalarType::z: find(typed<Complex<double>>(matrix)); break;
+  }
+  BlockPartition blocks = partition_of(context_, backend, starts);
+  return {Permutation(std::make_shared<const PermutationImpl>(std::move(order))), std::move(blocks)};
 }
 
 void CudaPartitionOps::place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) {

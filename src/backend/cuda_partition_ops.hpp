@@ -7,7 +7,7 @@
 namespace blockjacobi::detail {
 
 /// Detection, clusters, layouts and position maps by kernels/partition. What comes to the host are the orders of
-/// blocks, and the numbers of the rows of clusters.
+/// blocks, and the sizes of the graphs of clusters.
 class CudaPartitionOps final : public PartitionOps {
  public:
   explicit CudaPartitionOps(CudaContext& context) : context_(context) {}

@@ -30,7 +30,8 @@ template <Scalar T>
 template <Offset O>
 PermutedMatrix<T>::PermutedMatrix(const CsrView<T, O>& matrix, const Permutation& permutation) : rows_(matrix.rows) {
   require_fit(matrix, permutation);
-  const Permutation number = permutation.inverse();
+  const Permutation inverse = permutation.inverse();
+  const std::span<const index_t> number = inverse.order();
   const offset_t base = static_cast<offset_t>(matrix.base);
   const auto nnz = static_cast<std::size_t>(matrix.nnz);
   std::vector<offset_t> row_offsets{0};
@@ -42,7 +43,7 @@ PermutedMatrix<T>::PermutedMatrix(const CsrView<T, O>& matrix, const Permutation
     const offset_t end = static_cast<offset_t>(matrix.row_offsets[row + offset_t{1}]) - base;
     entries.clear();
     for (offset_t k = static_cast<offset_t>(matrix.row_offsets[row]) - base; k < end; ++k)
-      entries.emplace_back(number.order()[static_cast<std::size_t>(matrix.columns[k] - base)], k);
+      entries.emplace_back(number[static_cast<std::size_t>(matrix.columns[k] - base)], k);
     std::ranges::sort(entries);
     for (const auto& [column, position] : entries) {
       columns_.push_back(column);

@@ -158,8 +158,7 @@ class Study {
     const double seconds =
         cost_.setup_seconds(shape, partition) + reference_ * fewer(left) * cost_.iteration_seconds(shape);
     if (!(seconds < candidates()[fastest()].seconds)) return false;
-    const auto find = [&](const auto& view) { return BlockPartition::clusters(view, nodes_, size); };
-    PermutedPartition found = std::visit(find, host_.view());
+    PermutedPartition found = BlockPartition::clusters(matrix_, size);
     const auto renumber = [&](const auto& view) { return PermutedMatrix<T>(view, found.permutation); };
     const PermutedMatrix<T> renumbered = std::visit(renumber, host_.view());
     const double captured = detail::captured_weights(renumbered.view(), {&found.blocks}, host_.backend().threads())[0];

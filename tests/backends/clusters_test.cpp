@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace blockjacobi::test {
 namespace {
@@ -172,6 +173,21 @@ TYPED_TEST(ClustersOnBackend, FullMatrices) {
   expect_those_of_host(backend, matrix_of(400, equal), {8, 30}, 1);
 }
 
+TYPED_TEST(ClustersOnBackend, ListsOfEveryLength) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  // About where other numbers of threads take a list: at 8, 16, 32 and 64 entries, and above 128 it is a thread block.
+  Random random(15);
+  constexpr index_t n = 400;
+  for (const index_t reach : {3, 4, 5, 6, 7, 8, 11, 12, 15, 16, 23, 24, 31, 32, 47, 48, 63, 64}) {
+    std::vector<Triplet<T>> entries;
+    for (index_t i = 0; i < n; ++i)
+      for (index_t step = -reach; step <= reach; ++step)
+        entries.push_back({i, (i + step + n) % n, random_value<T>(random)});
+    expect_those_of_host(backend, matrix_of(n, entries), {32}, 1);
+  }
+}
+
 TYPED_TEST(ClustersOnBackend, DisconnectedSystems) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
@@ -279,6 +295,23 @@ TYPED_TEST(ClustersOnBackend, AreTheSameEveryTime) {
   const SparseMatrix<T> matrix(backend, matrix_of(20000, random_entries<T>(20000, 4, 14)));
   const auto first = BlockPartition::clusters(matrix, 32);
   for (int time = 0; time < 3; ++time) expect_equal(BlockPartition::clusters(matrix, 32), first, "once more");
+}
+
+TYPED_TEST(ClustersOnBackend, NumbersOutliveWhatTheyWereFoundWith) {
+  using T = typename TypeParam::Scalar;
+  const auto matrix = matrix_of(900, stencil<T>(30, 30, 1, 1.0, 0.1, 1.0));
+  std::optional<PermutedPartition> found;
+  {
+    const Backend backend = this->make_backend();
+    found = BlockPartition::clusters(SparseMatrix<T>(backend, matrix), 16);
+  }
+  const Permutation copy = found->permutation, expected = BlockPartition::clusters(matrix, 16).permutation;
+  EXPECT_EQ(copy.size(), 900);
+  EXPECT_EQ(copy.inverse(), expected.inverse());
+  EXPECT_EQ(copy, expected);
+  EXPECT_FALSE(copy.is_identity());
+  // Copies share the numbers, which are fetched once.
+  EXPECT_EQ(found->permutation.order().data(), copy.order().data());
 }
 
 TYPED_TEST(ClustersOnBackend, MisuseNamesTheValue) {
