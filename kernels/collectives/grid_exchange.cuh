@@ -5,7 +5,7 @@
 
 namespace blockjacobi::kernels {
 
-inline constexpr int exchange_sums = 4;
+inline constexpr int exchange_sums = 7;
 /// Copies of each slot, for as many parts of the grid: all thread blocks that wait read all slots again and again, and
 /// a part of the cache that serves one line to all of them would be late with what is written to it.
 inline constexpr int exchange_copies = 4;
@@ -69,6 +69,29 @@ class GridExchange {
       sums[k] = scratch.all[k][0];
       for (int w = 1; w < warps; ++w) sums[k] += scratch.all[k][w];
     }
+  }
+
+  /// The same of what share(k, lane) returns in the lanes of one warp, k < K. The other warps call meanwhile(first), to
+  /// be shared by the threads `first`, `first` + 1, ... of the thread block. What share() reads was there at the
+  /// barrier before, and there is one between two runs.
+  template <int K, class Share, class Meanwhile>
+  __device__ void run(double (&sums)[K], Scratch& scratch, Share share, Meanwhile meanwhile) {
+    static_assert(K <= exchange_sums);
+    round_ = next_round(round_);
+    const int set = static_cast<int>(round_ & 1);
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+    if (warp < K) {
+      const double own = sum_lanes(share(warp, lane));
+      if (lane < exchange_copies) put(*slot(lane, set, warp, blockIdx.x), round_, own);
+      const Slot* const told = slot(static_cast<int>(blockIdx.x) % exchange_copies, set, warp, 0);
+      const double all = sum_lanes(sum_of_messages(told, static_cast<int>(gridDim.x), round_, lane));
+      if (lane == 0) scratch.all[warp][0] = all;
+    } else {
+      meanwhile(32 * K);
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < K; ++k) sums[k] = scratch.all[k][0];
   }
 
  private:

@@ -56,7 +56,8 @@ class WideGridExchange {
     }
     if (warp == warps - 1)
       for (int k = static_cast<int>(blockIdx.x); k < count * width; k += static_cast<int>(gridDim.x)) {
-        const double total = lanes.reduce(sum_of_shares(set, k, lanes.rank), add);
+        const double total =
+            lanes.reduce(sum_of_messages(share_slot(set, k, 0), static_cast<int>(gridDim.x), round_, lanes.rank), add);
         if (lanes.rank < copies) put(*total_slot(set, k, lanes.rank), round_, total);
       }
     if (thread == (warps - 2) * 32) meanwhile();
@@ -70,28 +71,6 @@ class WideGridExchange {
   }
 
  private:
-  /// The shares of the thread blocks `lane`, `lane` + 32, ... in sum k, of which several are on the way at once.
-  __device__ double sum_of_shares(int set, int k, int lane) const {
-    constexpr int K = 8;
-    double sum = 0.0;
-    for (int base = lane; base < static_cast<int>(gridDim.x); base += 32 * K) {
-      double told[K] = {};
-      bool waits = true;
-      while (waits) {
-        waits = false;
-#pragma unroll
-        for (int i = 0; i < K; ++i) {
-          const int cta = base + 32 * i;
-          if (cta < static_cast<int>(gridDim.x))
-            waits = !get(*share_slot(set, k, static_cast<unsigned>(cta)), round_, told[i]) || waits;
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < K; ++i) sum += told[i];
-    }
-    return sum;
-  }
-
   __device__ Slot* share_slot(int set, int k, unsigned cta) const {
     return slots_ + (set * most_ + k) * gridDim.x + cta;
   }

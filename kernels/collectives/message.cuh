@@ -84,4 +84,24 @@ __device__ C receive(const Message<C>& message, unsigned round) {
   return value;
 }
 
+/// The sum of the messages `lane`, `lane` + 32, ... of `count`, once all are of this round; several are on the way at
+/// once.
+__device__ inline double sum_of_messages(const Message<double>* messages, int count, unsigned round, int lane) {
+  constexpr int K = 8;
+  double sum = 0.0;
+  for (int base = lane; base < count; base += 32 * K) {
+    double told[K] = {};
+    bool waits = true;
+    while (waits) {
+      waits = false;
+#pragma unroll
+      for (int i = 0; i < K; ++i)
+        if (base + 32 * i < count) waits = !get(messages[base + 32 * i], round, told[i]) || waits;
+    }
+#pragma unroll
+    for (int i = 0; i < K; ++i) sum += told[i];
+  }
+  return sum;
+}
+
 }  // namespace blockjacobi::kernels

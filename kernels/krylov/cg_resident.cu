@@ -4,8 +4,14 @@
 #include "kernels/krylov/staged_state.cuh"
 #include "kernels/krylov/vector.cuh"
 
-// CG as resident.cuh says, with two exchanges of sums. Every thread block computes p = z + beta p for all the elements
-// that it needs, so that p needs no third exchange and z is read once for each of them, whatever the number of entries.
+// CG as resident.cuh says. Every thread block computes p = z + beta p for all the elements that it needs, so that p
+// needs no exchange of its own and z is read once for each of them, whatever the number of entries.
+//
+// With two exchanges of sums, p^H q and then r^H z, everything fits that resident.cuh takes. With one, where every
+// thread block has room for z and t = M^-1 q in all those elements: q and t of a product give the next r^H z before z
+// is there, and z -= alpha t, p = z + beta p follow in every thread block without a word of the others. The second half
+// of an iteration as it is with two exchanges, which makes z = M^-1 r again, ends every launch, and comes where the
+// forecast is not to be trusted (core/shared/cg_recurrence.hpp), and after resident_forecasts iterations without.
 
 namespace blockjacobi::kernels {
 
@@ -16,13 +22,20 @@ struct ResidentArguments {
   CsrRows<C> matrix;
   CgVectors<C> v;
   Message<C>* z;
-  Message<C>* p;  ///< told only if a thread block has no room for all that it needs
+  Message<C>* p;  ///< told only if a thread block has no room for all that it needs; else takes turns with z
   ResidentBlocks<C> blocks;
   detail::CgState<C>* state;
   GridExchange::Slot* slots;
   int iterations;
   int bytes;  ///< of shared memory
 };
+
+/// The share of a lane in the dots of two vectors in shared memory.
+template <class C>
+__device__ void add_dot(double* sum, const C* u, const C* v, int rows, int lane) {
+#pragma unroll 4
+  for (int i = lane; i < rows; i += 32) accumulate_dot(sum, u[i], v[i]);
+}
 
 template <class C>
 __global__ void __launch_bounds__(resident_policy.threads, 1)
@@ -32,6 +45,7 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
   extern __shared__ __align__(16) char memory[];
   __shared__ StagedState<detail::CgState<C>> staged;
   __shared__ GridExchange::Scratch scratch;
+  __shared__ bool trusted;
 
   if (a.state->stop != 0) {
     if (blockIdx.x == 0 && threadIdx.x == 0) a.state->alpha = C{};
@@ -57,17 +71,50 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
     r[i] = a.v.r[row0 + i];
     z[i] = a.v.z[row0 + i];
   }
-  double incomplete[1] = {thread == 0 && !rows.is_complete() ? 1.0 : 0.0};
+  const bool has_room =
+      rows.is_complete() && 2 * rows.elements() + own_rows <= shared.room_for(sizeof(C)) - 12;  // three pieces, aligned
+  double incomplete[2] = {thread == 0 && !rows.is_complete() ? 1.0 : 0.0, thread == 0 && !has_room ? 1.0 : 0.0};
   exchange.run(incomplete, scratch);
   const bool tells = incomplete[0] != 0.0;
+  const bool foresees = incomplete[1] == 0.0;
+
+  C* x = a.v.x + row0;
+  C *followed = nullptr, *t = nullptr;  // z and t in all elements of the rows
+  if (foresees) {
+    followed = shared.take<C>(rows.elements());
+    t = shared.take<C>(rows.elements());
+    x = shared.take<C>(own_rows);
+    for (int i = thread; i < own_rows; i += threads) x[i] = a.v.x[row0 + i];
+    rows.fetch(a.v.z, followed);
+  }
 
   const int lanes = lanes_for(own_rows, rows.entries(), threads);
   const int lanes_of_block = inverse.lanes(threads);
-  unsigned told = 0;  // round of the messages with z
+  // Of one round after the other in turn: with one exchange an iteration others may still wait for those before.
+  const auto messages = [&](unsigned round) { return foresees && round % 2 != 0 ? a.p : a.z; };
+  // to = M^-1 from, told to the others; visit(row) for each.
+  const auto precondition = [&](const C* from, C* to, unsigned round, auto visit) {
+    Message<C>* const told = messages(round);
+    for_each_row(own_rows, lanes_of_block, [&](int row, int rank, bool exists) {
+      const C sum = sum_of_lanes(exists ? inverse.product(row, from, rank, lanes_of_block) : C{}, lanes_of_block);
+      if (!exists || rank != 0) return;
+      to[row] = sum;
+      put(told[row0 + row], round, sum);
+      visit(row);
+    });
+  };
+
+  unsigned told = 0;           // round of the messages with z
+  bool followed_last = false;  // the iteration before had one exchange
+  double moved = 0.0;
+  int forecasts = 0;
   for (int iteration = 0; iteration < a.iterations; ++iteration) {
     const bool turned = iteration == 0;  // p is the direction already
-    if (!turned) {
-      rows.turn(z, a.z, told, state.alpha, state.beta, a.v.x + row0);
+    if (followed_last) {
+      for (int i = thread; i < own_rows; i += threads) r[i] -= state.alpha * q[i];
+      rows.follow(followed, t, state.alpha, state.beta, x);
+    } else if (!turned) {
+      rows.turn(z, messages(told), told, state.alpha, state.beta, x, followed);
       if (tells) rows.tell(a.p, exchange.round());
     }
     const auto remote = [&](int column) { return turned ? a.v.p[column] : receive(a.p[column], exchange.round()); };
@@ -77,27 +124,72 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
       const C sum = sum_of_lanes(rows.product(begin, end, lanes, remote), lanes);
       if (!exists || rank != 0) return;
       q[row] = sum;
-      accumulate_dot(pq, rows.direction(row), sum);
+      if (!foresees) accumulate_dot(pq, rows.direction(row), sum);
     });
-    exchange.run(pq, scratch);
-    if (thread == 0) {
-      state.pq = to_accumulator<C>(pq);
-      detail::cg_step_length(state);
+    if (foresees) {
+      __syncthreads();
+      told = exchange.round();
+      precondition(q, t, told, [](int) {});
+      __syncthreads();
+      // p^H q, r^H z, r^H r, those of the forecast.
+      const auto share = [&](int k, int lane) {
+        double sum[2] = {};
+        if (k < width) {
+          add_dot(sum, rows.directions(), q, own_rows, lane);
+        } else if (k < 2 * width) {
+          add_dot(sum, r, followed, own_rows, lane);
+        } else if (k == 2 * width) {
+          add_dot(sum, r, r, own_rows, lane);
+        } else if (k == 2 * width + 1) {
+          add_dot(sum, followed, q, own_rows, lane);
+          add_dot(sum, r, t, own_rows, lane);
+        } else {
+          add_dot(sum, q, t, own_rows, lane);
+        }
+        return k < 2 * width && k % width == 1 ? sum[1] : sum[0];
+      };
+      double sums[2 * width + 3];
+      exchange.run(sums, scratch, share, [&](int first) { rows.receive(messages(told), told, first, t); });
+      if (thread == 0) {
+        state.pq = to_accumulator<C>(sums);
+        if (followed_last) {
+          state.rho_new = to_accumulator<C>(sums + width);
+          state.rr = sums[2 * width];
+          detail::cg_confirm(state);
+        }
+        detail::cg_step_length(state);
+        detail::CgForecast forecast{sums[2 * width + 1], sums[2 * width + 2], moved};
+        const bool is_foreseen = detail::cg_foresee(state, forecast);
+        moved = forecast.moved;
+        // The last iteration of a launch or of all is looked at as it ends.
+        trusted = is_foreseen && forecasts < resident_forecasts && iteration + 1 < a.iterations &&
+                  state.iteration + 1 < state.max_iterations;
+      }
+    } else {
+      exchange.run(pq, scratch);
+      if (thread == 0) {
+        state.pq = to_accumulator<C>(pq);
+        detail::cg_step_length(state);
+      }
     }
     __syncthreads();
     if (state.stop != 0) break;
+    if (foresees && trusted) {
+      followed_last = true;
+      ++forecasts;
+      continue;
+    }
 
+    followed_last = false;
+    forecasts = 0;
+    moved = 0.0;
     const C alpha = state.alpha;
     told = exchange.round();
     for (int i = thread; i < own_rows; i += threads) r[i] -= alpha * q[i];
     __syncthreads();
     double sums[width + 1] = {};
-    for_each_row(own_rows, lanes_of_block, [&](int row, int rank, bool exists) {
-      const C sum = sum_of_lanes(exists ? inverse.product(row, r, rank, lanes_of_block) : C{}, lanes_of_block);
-      if (!exists || rank != 0) return;
-      z[row] = sum;
-      put(a.z[row0 + row], told, sum);
-      accumulate_dot(sums, r[row], sum);
+    precondition(r, z, told, [&](int row) {
+      accumulate_dot(sums, r[row], z[row]);
       accumulate_square(sums[width], r[row]);
     });
     exchange.run(sums, scratch);
@@ -115,10 +207,13 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
   for (int i = thread; i < own_rows; i += threads) {
     const int row = row0 + i;
     const C own = rows.direction(i);
-    if (!detail::is_zero(alpha)) a.v.x[row] += alpha * own;  // after a stop p may hold what is not finite
-    a.v.p[row] = state.stop == 0 ? z[i] + beta * own : own;
+    C position = x[i];
+    if (!detail::is_zero(alpha)) position += alpha * own;  // after a stop p may hold what is not finite
+    a.v.x[row] = position;
     a.v.r[row] = r[i];
-    a.v.z[row] = z[i];
+    // Stopped after an iteration with one exchange: p is the direction already, see cg_confirm().
+    a.v.z[row] = followed_last ? followed[i] : z[i];
+    a.v.p[row] = followed_last ? own - followed[i] : state.stop == 0 ? z[i] + beta * own : own;
   }
   __syncthreads();
   if (thread == 0) state.alpha = C{};  // x has taken the step

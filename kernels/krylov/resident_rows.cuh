@@ -61,14 +61,33 @@ class ResidentRows {
   __device__ int entries() const { return entries_; }
   __device__ bool is_complete() const { return is_complete_; }
   __device__ int begin(int row) const { return offsets_[row]; }
+  /// Elements of a vector that the rows multiply: those of the thread block first.
+  __device__ int elements() const { return count_; }
   /// Of the thread block's own row `row`.
   __device__ C direction(int row) const { return directions_[row]; }
+  __device__ const C* directions() const { return directions_; }
 
   /// The direction as it is.
-  __device__ void fetch(const C* p) {
+  __device__ void fetch(const C* p) { fetch(p, directions_); }
+  /// The elements() of a vector.
+  __device__ void fetch(const C* vector, C* elements) const {
     for (int i = static_cast<int>(threadIdx.x); i < count_; i += static_cast<int>(blockDim.x))
-      directions_[i] = p[list_[i]];
+      elements[i] = vector[list_[i]];
     __syncthreads();
+  }
+
+  /// The elements() that are of other thread blocks, by messages of `round`, in the threads from `first` on. No
+  /// barrier.
+  __device__ void receive(const Message<C>* told, unsigned round, int first, C* elements) const {
+    constexpr int K = sizeof(C) > 8 ? 2 : 4;  // on the way at once
+    const int threads = static_cast<int>(blockDim.x) - first;
+    for (int base = rows_ + static_cast<int>(threadIdx.x) - first; base < count_; base += K * threads) {
+      C taken[K];
+      receive_others<K>(base, threads, told, round, taken);
+#pragma unroll
+      for (int k = 0; k < K; ++k)
+        if (base + k * threads < count_) elements[base + k * threads] = taken[k];
+    }
   }
 
   /// The elements of a vector, which is `own` in the rows of the thread block and messages of `round` from the others,
@@ -78,7 +97,7 @@ class ResidentRows {
     const int threads = static_cast<int>(blockDim.x);
     for (int base = static_cast<int>(threadIdx.x); base < count_; base += K * threads) {
       C taken[K];
-      receive_others<K>(base, told, round, taken);
+      receive_others<K>(base, threads, told, round, taken);
 #pragma unroll
       for (int k = 0; k < K; ++k) {
         const int i = base + k * threads;
@@ -89,13 +108,13 @@ class ResidentRows {
   }
 
   /// x += step p in the rows of the thread block, p = z + beta p, where z is `own` in these rows and messages of
-  /// `round` from the others.
-  __device__ void turn(const C* own, const Message<C>* z, unsigned round, C step, C beta, C* x) {
+  /// `round` from the others. `kept` receives the elements() of z, unless it is null.
+  __device__ void turn(const C* own, const Message<C>* z, unsigned round, C step, C beta, C* x, C* kept) {
     constexpr int K = sizeof(C) > 8 ? 4 : 8;  // on the way at once
     const int threads = static_cast<int>(blockDim.x);
     for (int base = static_cast<int>(threadIdx.x); base < count_; base += K * threads) {
       C turned[K], position[K];
-      receive_others<K>(base, z, round, turned);
+      receive_others<K>(base, threads, z, round, turned);
 #pragma unroll
       for (int k = 0; k < K; ++k) {
         const int i = base + k * threads;
@@ -105,10 +124,22 @@ class ResidentRows {
       for (int k = 0; k < K; ++k) {
         const int i = base + k * threads;
         if (i >= count_) continue;
-        const C old = directions_[i];
-        directions_[i] = (i < rows_ ? own[i] : turned[k]) + beta * old;
+        const C old = directions_[i], element = i < rows_ ? own[i] : turned[k];
+        directions_[i] = element + beta * old;
+        if (kept != nullptr) kept[i] = element;
         if (i < rows_) x[i] = position[k] + step * old;
       }
+    }
+    __syncthreads();
+  }
+
+  /// The same with z -= step t before, where all elements() of z and t are here.
+  __device__ void follow(C* z, const C* t, C step, C beta, C* x) {
+    for (int i = static_cast<int>(threadIdx.x); i < count_; i += static_cast<int>(blockDim.x)) {
+      const C old = directions_[i], element = z[i] - step * t[i];
+      z[i] = element;
+      directions_[i] = element + beta * old;
+      if (i < rows_) x[i] += step * old;
     }
     __syncthreads();
   }
@@ -127,15 +158,15 @@ class ResidentRows {
   }
 
  private:
-  /// Waits for the elements base + k blockDim.x of those from other thread blocks.
+  /// Waits for the elements base + k stride of those from other thread blocks.
   template <int K>
-  __device__ void receive_others(int base, const Message<C>* told, unsigned round, C (&elements)[K]) const {
+  __device__ void receive_others(int base, int stride, const Message<C>* told, unsigned round, C (&elements)[K]) const {
     bool waits = true;
     while (waits) {
       waits = false;
 #pragma unroll
       for (int k = 0; k < K; ++k) {
-        const int i = base + k * static_cast<int>(blockDim.x);
+        const int i = base + k * stride;
         if (i >= rows_ && i < count_) waits = !get(told[list_[i]], round, elements[k]) || waits;
       }
     }

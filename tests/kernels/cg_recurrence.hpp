@@ -6,6 +6,8 @@
 #include <blockjacobi/block_jacobi.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 
 namespace blockjacobi::test {
@@ -133,8 +135,8 @@ class Recurrence {
     ops().cg_iterations(*product_, preconditioner(), vectors(), messages.data(), count, state_.data());
   }
 
-  /// The same in thread blocks with so much shared memory.
-  void iterations_within(int count, int shared_bytes) {
+  /// The same in thread blocks with so much shared memory; returns how often they waited for sums.
+  unsigned iterations_within(int count, int shared_bytes) {
     using C = compute_t<T>;
     Array<T> messages(backend_, 4 * size());
     messages.zero();
@@ -149,7 +151,14 @@ class Recurrence {
         {v.n, compute_cast(v.x), compute_cast(v.r), compute_cast(v.z), compute_cast(v.p), compute_cast(v.q)},
         compute_cast(messages.data()), count, state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(),
         shared_bytes);
-    backend_.synchronize();
+    unsigned round = 0;  // of the messages told last
+    const std::vector<std::byte> told = exchange.to_host();
+    for (std::size_t i = 0; i < told.size(); i += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, told.data() + i, sizeof(word));
+      round = std::max(round, static_cast<unsigned>(word));
+    }
+    return round;
   }
 
   State state() const { return state_.to_host()[0]; }

@@ -68,18 +68,56 @@ TYPED_TEST(CgResidentTest, InLittleSharedMemory) {
   plenty.iterations(2);
   const double tolerance = rounding_of_iterations(a, 7, 32);
   // A thread block with a block of 32 rows has 6400 entries and 430 elements: next to nothing fits, a part of the
-  // entries, of the elements.
-  for (const int held : {100, 3000, 6500}) {
+  // entries, of the elements, everything but what a single wait takes.
+  for (const int held : {100, 3000, 6500, 7100}) {
     SCOPED_TRACE(held);
     const int bytes = 3000 + held * static_cast<int>(sizeof(TypeParam) + sizeof(index_t));
     Recurrence<TypeParam> little(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
-    little.iterations_within(4, bytes);
+    EXPECT_EQ(little.iterations_within(4, bytes), 1 + 2 * 4u) << "two waits an iteration";
     little.iterations_within(2, bytes);
     EXPECT_EQ(little.state().iteration, 6);
     expect_close("rr", little.state().rr, plenty.state().rr, tolerance);
     EXPECT_LE(relative_difference(little.x(), plenty.x()), tolerance);
     EXPECT_LE(relative_difference(little.p(), plenty.p()), tolerance);
   }
+}
+
+/// A launch begins with a wait for sums.
+TYPED_TEST(CgResidentTest, WaitOnceAnIteration) {
+  const auto a = laplacian<TypeParam>(40);
+  Recurrence<TypeParam> device(Backend::cuda(), a, Way::blocks_of_8, 0.0, 100);
+  ASSERT_TRUE(device.resides() || !is_sm_90()) << "one launch for all iterations";
+  if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
+  EXPECT_EQ(device.iterations_within(1, 0), 1 + 2u);
+  EXPECT_EQ(device.iterations_within(10, 0), 1 + 10 + 1u) << "the last one waits twice";
+  // z is made anew every 32 iterations, in single precision more often.
+  const unsigned waits = device.iterations_within(70, 0);
+  EXPECT_GE(waits, 1 + 70 + 3u);
+  EXPECT_LE(waits, 1 + 70 + 9u);
+  EXPECT_EQ(device.state().iteration, 81);
+  EXPECT_EQ(device.state().stop, 0);
+}
+
+/// A step that takes nearly all of the residual away leaves nothing to foresee the next one by.
+TYPED_TEST(CgResidentTest, WaitTwiceWhereTheForecastIsRounding) {
+  // Blocks of 8 of a matrix that has hardly anything else.
+  System<TypeParam> a{1600, {0}, {}, {}};
+  for (index_t i = 0; i < a.rows; ++i) {
+    for (const index_t j : {i - 8, i, i + 8}) {
+      if (j < 0 || j >= a.rows) continue;
+      a.columns.push_back(j);
+      a.values.push_back(TypeParam(real_t<TypeParam>(i == j ? 2 : 0.01)));
+    }
+    a.offsets.push_back(static_cast<std::int64_t>(a.columns.size()));
+  }
+  Recurrence<TypeParam> phases(Backend::host(), a, Way::blocks_of_8, 0.0, 100);
+  Recurrence<TypeParam> device(Backend::cuda(), a, Way::blocks_of_8, 0.0, 100);
+  ASSERT_TRUE(device.resides() || !is_sm_90()) << "one launch for all iterations";
+  if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
+  EXPECT_EQ(device.iterations_within(2, 0), 1 + 2 * 2u);
+  for (int i = 0; i < 2; ++i) phases.iterate();
+  expect_close("rr", device.state().rr, phases.state().rr, 1e4 * rounding_of_iterations(a, 3, 8));
+  EXPECT_LE(relative_difference(device.x(), phases.x()), rounding_of_iterations(a, 3, 8));
 }
 
 /// Hermitian; most rows have nothing but their diagonals, so that a thread block gets many of them, the others 60.

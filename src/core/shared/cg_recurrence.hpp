@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/shared/singular_rule.hpp"
 #include "core/shared/solve_control.hpp"
 
 namespace blockjacobi::detail {
@@ -102,6 +103,43 @@ BLOCKJACOBI_HD inline void cg_direction_factor(CgState<T>& s) {
 template <class T>
 BLOCKJACOBI_HD inline void fcg_direction_factor(CgState<T>& s) {
   if (s.stop == 0 && cg_end_iteration(s)) cg_set_direction(s, narrow<T>((-1.0 / real_part(s.pq)) * s.qz));
+}
+
+// CG with one wait an iteration (Meurant 1987, Chen and Carson 2020): with q = A p and t = M^-1 q, summed up together
+// with p^H q, the next r^H z is known before r and z are, which are r - alpha q and z - alpha t then. r^H z and ||r||^2
+// as they came out are summed up with the next product. q is a product and r what it always is, so that b - A x follows
+// r as closely as without; what rounds otherwise is z, which is not M^-1 r any more.
+
+/// What is summed up with p^H q, and what has become of z.
+struct CgForecast {
+  double cross;      ///< Re(z^H q + r^H t)
+  double curvature;  ///< Re(q^H t)
+  double moved;      ///< sum of |r^H z| and |alpha|^2 q^H t of the iterations since z was M^-1 r
+};
+
+/// A forecast of less than this much of r^H z is mostly rounding: its terms cancel.
+inline constexpr double cg_largest_fall = 0.01;
+
+/// After the dots rr and rho_new of an iteration whose direction was made of a forecast: its outcome. The direction is
+/// z + 1 (p - z) for one who resumes.
+template <class T>
+BLOCKJACOBI_HD inline void cg_confirm(CgState<T>& s) {
+  if (s.stop == 0 && cg_end_iteration(s)) cg_set_direction(s, from_real<T>(1));
+}
+
+/// After cg_step_length(): whether the next direction can be made of the forecast of r^H z; beta is set then. Each
+/// update leaves z a rounding error, of the unit roundoff times what it moved in the norm of M; where these may have
+/// grown to the root of the unit roundoff, seen from z, z has to be M^-1 r again. (van der Vorst and Ye 2000)
+template <class T>
+BLOCKJACOBI_HD inline bool cg_foresee(CgState<T>& s, CgForecast& f) {
+  using R = arithmetic_real_t<T>;
+  if (s.stop != 0) return false;
+  const double rho = real_part(s.rho), alpha = real_part(s.alpha);
+  const double next = rho - alpha * f.cross + alpha * alpha * f.curvature;
+  f.moved += rho + alpha * alpha * f.curvature;
+  if (!(next > cg_largest_fall * rho && next > static_cast<double>(machine_epsilon<R>()) * f.moved)) return false;
+  s.beta = from_real<T>(static_cast<R>(next / rho));
+  return finite(s.beta);
 }
 
 }  // namespace blockjacobi::detail
