@@ -134,18 +134,11 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
       // p^H q, r^H z, r^H r, those of the forecast.
       const auto share = [&](int k, int lane) {
         double sum[2] = {};
-        if (k < width) {
-          add_dot(sum, rows.directions(), q, own_rows, lane);
-        } else if (k < 2 * width) {
-          add_dot(sum, r, followed, own_rows, lane);
-        } else if (k == 2 * width) {
-          add_dot(sum, r, r, own_rows, lane);
-        } else if (k == 2 * width + 1) {
-          add_dot(sum, followed, q, own_rows, lane);
-          add_dot(sum, r, t, own_rows, lane);
-        } else {
-          add_dot(sum, q, t, own_rows, lane);
-        }
+        const bool is_cross = k == 2 * width + 1;
+        const C* const u = k < width ? rows.directions() : k <= 2 * width ? r : is_cross ? followed : q;
+        const C* const v = k < width ? q : k < 2 * width ? followed : k == 2 * width ? r : is_cross ? q : t;
+        add_dot(sum, u, v, own_rows, lane);
+        if (is_cross) add_dot(sum, r, t, own_rows, lane);
         return k < 2 * width && k % width == 1 ? sum[1] : sum[0];
       };
       double sums[2 * width + 3];
