@@ -5,7 +5,7 @@
 
 namespace blockjacobi::kernels {
 
-inline constexpr int exchange_sums = 7;
+inline constexpr int exchange_sums = 8;
 /// Copies of each slot, for as many parts of the grid: all thread blocks that wait read all slots again and again, and
 /// a part of the cache that serves one line to all of them would be late with what is written to it.
 inline constexpr int exchange_copies = 4;

@@ -131,17 +131,16 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
       told = exchange.round();
       precondition(q, t, told, [](int) {});
       __syncthreads();
-      // p^H q, r^H z, r^H r, those of the forecast.
+      // p^H q, r^H z, r^H r, and for the forecast z^H q, r^H t, q^H t.
       const auto share = [&](int k, int lane) {
+        const int dot = k < 2 * width ? k / width : k - 2 * width + 2;
+        const C* const u = dot == 0 ? rows.directions() : dot == 3 ? followed : dot == 5 ? q : r;
+        const C* const v = dot == 0 || dot == 3 ? q : dot == 1 ? followed : dot == 2 ? r : t;
         double sum[2] = {};
-        const bool is_cross = k == 2 * width + 1;
-        const C* const u = k < width ? rows.directions() : k <= 2 * width ? r : is_cross ? followed : q;
-        const C* const v = k < width ? q : k < 2 * width ? followed : k == 2 * width ? r : is_cross ? q : t;
         add_dot(sum, u, v, own_rows, lane);
-        if (is_cross) add_dot(sum, r, t, own_rows, lane);
         return k < 2 * width && k % width == 1 ? sum[1] : sum[0];
       };
-      double sums[2 * width + 3];
+      double sums[2 * width + 4];
       exchange.run(sums, scratch, share, [&](int first) { rows.receive(messages(told), told, first, t); });
       if (thread == 0) {
         state.pq = to_accumulator<C>(sums);
@@ -151,7 +150,8 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
           detail::cg_confirm(state);
         }
         detail::cg_step_length(state);
-        detail::CgForecast forecast{sums[2 * width + 1], sums[2 * width + 2], moved};
+        const double* const rest = sums + 2 * width + 1;
+        detail::CgForecast forecast{rest[0] + rest[1], rest[2], moved};
         const bool is_foreseen = detail::cg_foresee(state, forecast);
         moved = forecast.moved;
         // The last iteration of a launch or of all is looked at as it ends.
