@@ -62,8 +62,8 @@ inline constexpr int resident_static_bytes = 8 << 10;  ///< at most, beside that
 inline constexpr int resident_most_ctas = 256;
 inline constexpr int resident_rows = 1024;
 inline constexpr int resident_entry_bytes = 160 << 10;
-/// Iterations of CG in a row with one wait; the next one has two and makes z = M^-1 r again. With 63 the iterations of
-/// bcsstk13 with blocks of 8 to 1e-8 are 9 % more than with two waits each, with 31 0.5 %.
+/// Iterations of CG in a row with one wait; the next one has two and makes z = M^-1 r again. With 63, bcsstk13 with
+/// blocks of 8 takes 9 % more iterations to 1e-8 than with two waits each, with 31 0.5 %.
 inline constexpr int resident_forecasts = 31;
 inline constexpr int resident_row_weight = 16;  ///< of a row among entries, where the rows are shared out
 /// Of a lane, on average, before more lanes share its row: an iteration with rows of 105 entries on average (29 to 786)
