@@ -69,7 +69,7 @@ TYPED_TEST(CgResidentTest, InLittleSharedMemory) {
   const double tolerance = rounding_of_iterations(a, 7, 32);
   // A thread block with a block of 32 rows has 6400 entries and 430 elements: next to nothing fits, a part of the
   // entries, of the elements, everything but what a single wait takes.
-  for (const int held : {100, 3000, 6500, 7100}) {
+  for (const int held : {100, 3000, 6500, 6750}) {
     SCOPED_TRACE(held);
     const int bytes = 3000 + held * static_cast<int>(sizeof(TypeParam) + sizeof(index_t));
     Recurrence<TypeParam> little(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
