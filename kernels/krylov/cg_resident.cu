@@ -4,6 +4,8 @@
 #include "kernels/krylov/staged_state.cuh"
 #include "kernels/krylov/vector.cuh"
 
+#include <type_traits>
+
 // CG as resident.cuh says. Every thread block computes p = z + beta p for all the elements that it needs, so that p
 // needs no exchange of its own and z is read once for each of them, whatever the number of entries.
 //
@@ -76,138 +78,148 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
   double incomplete[2] = {thread == 0 && !rows.is_complete() ? 1.0 : 0.0, thread == 0 && !has_room ? 1.0 : 0.0};
   exchange.run(incomplete, scratch);
   const bool tells = incomplete[0] != 0.0;
-  const bool foresees = incomplete[1] == 0.0;
-
-  C* x = a.v.x + row0;
-  C *followed = nullptr, *t = nullptr;  // z and t in all elements of the rows
-  if (foresees) {
-    followed = shared.take<C>(rows.elements());
-    t = shared.take<C>(rows.elements());
-    x = shared.take<C>(own_rows);
-    for (int i = thread; i < own_rows; i += threads) x[i] = a.v.x[row0 + i];
-    rows.fetch(a.v.z, followed);
-  }
+  const bool waits_once = incomplete[1] == 0.0;
 
   const int lanes = lanes_for(own_rows, rows.entries(), threads);
   const int lanes_of_block = inverse.lanes(threads);
-  // Of one round after the other in turn: with one exchange an iteration others may still wait for those before.
-  const auto messages = [&](unsigned round) { return foresees && round % 2 != 0 ? a.p : a.z; };
-  // to = M^-1 from, told to the others; visit(row) for each.
-  const auto precondition = [&](const C* from, C* to, unsigned round, auto visit) {
-    Message<C>* const told = messages(round);
-    for_each_row(own_rows, lanes_of_block, [&](int row, int rank, bool exists) {
-      const C sum = sum_of_lanes(exists ? inverse.product(row, from, rank, lanes_of_block) : C{}, lanes_of_block);
-      if (!exists || rank != 0) return;
-      to[row] = sum;
-      put(told[row0 + row], round, sum);
-      visit(row);
-    });
-  };
-
-  unsigned told = 0;           // round of the messages with z
-  bool followed_last = false;  // the iteration before had one exchange
-  double moved = 0.0;
-  int forecasts = 0;
-  for (int iteration = 0; iteration < a.iterations; ++iteration) {
-    const bool turned = iteration == 0;  // p is the direction already
-    if (followed_last) {
-      for (int i = thread; i < own_rows; i += threads) r[i] -= state.alpha * q[i];
-      rows.follow(followed, t, state.alpha, state.beta, x);
-    } else if (!turned) {
-      rows.turn(z, messages(told), told, state.alpha, state.beta, x, followed);
-      if (tells) rows.tell(a.p, exchange.round());
+  // A loop for each way, so that neither has the other's registers and kinds of addresses.
+  const auto iterate = [&](auto way) {
+    constexpr bool foresees = decltype(way)::value;
+    C* x = a.v.x + row0;
+    C *followed = nullptr, *t = nullptr;  // z and t in all elements of the rows
+    if constexpr (foresees) {
+      followed = shared.take<C>(rows.elements());
+      t = shared.take<C>(rows.elements());
+      x = shared.take<C>(own_rows);
+      for (int i = thread; i < own_rows; i += threads) x[i] = a.v.x[row0 + i];
+      rows.fetch(a.v.z, followed);
     }
-    const auto remote = [&](int column) { return turned ? a.v.p[column] : receive(a.p[column], exchange.round()); };
-    double pq[width] = {};
-    for_each_row(own_rows, lanes, [&](int row, int rank, bool exists) {
-      const int begin = exists ? rows.begin(row) + rank : 0, end = exists ? rows.begin(row + 1) : 0;
-      const C sum = sum_of_lanes(rows.product(begin, end, lanes, remote), lanes);
-      if (!exists || rank != 0) return;
-      q[row] = sum;
-      if (!foresees) accumulate_dot(pq, rows.direction(row), sum);
-    });
-    if (foresees) {
-      __syncthreads();
-      told = exchange.round();
-      precondition(q, t, told, [](int) {});
-      __syncthreads();
-      // p^H q, r^H z, r^H r, and for the forecast z^H q, r^H t, q^H t.
-      const auto share = [&](int k, int lane) {
-        const int dot = k < 2 * width ? k / width : k - 2 * width + 2;
-        const C* const u = dot == 0 ? rows.directions() : dot == 3 ? followed : dot == 5 ? q : r;
-        const C* const v = dot == 0 || dot == 3 ? q : dot == 1 ? followed : dot == 2 ? r : t;
-        double sum[2] = {};
-        add_dot(sum, u, v, own_rows, lane);
-        return k < 2 * width && k % width == 1 ? sum[1] : sum[0];
-      };
-      double sums[2 * width + 4];
-      exchange.run(sums, scratch, share, [&](int first) { rows.receive(messages(told), told, first, t); });
-      if (thread == 0) {
-        state.pq = to_accumulator<C>(sums);
-        if (followed_last) {
-          state.rho_new = to_accumulator<C>(sums + width);
-          state.rr = sums[2 * width];
-          detail::cg_confirm(state);
+    // Of one round after the other in turn: with one exchange an iteration others may still wait for those before.
+    const auto messages = [&](unsigned round) { return foresees && round % 2 != 0 ? a.p : a.z; };
+    // to = M^-1 from, told to the others; visit(row, element) for each.
+    const auto precondition = [&](const C* from, C* to, unsigned round, auto visit) {
+      Message<C>* const told = messages(round);
+      for_each_row(own_rows, lanes_of_block, [&](int row, int rank, bool exists) {
+        const C sum = sum_of_lanes(exists ? inverse.product(row, from, rank, lanes_of_block) : C{}, lanes_of_block);
+        if (!exists || rank != 0) return;
+        to[row] = sum;
+        put(told[row0 + row], round, sum);
+        visit(row, sum);
+      });
+    };
+
+    unsigned told = 0;           // round of the messages with z or t
+    bool followed_last = false;  // the iteration before had one exchange
+    double moved = 0.0;
+    int forecasts = 0;
+    for (int iteration = 0; iteration < a.iterations; ++iteration) {
+      const bool turned = iteration == 0;  // p is the direction already
+      if (foresees && followed_last) {
+        for (int i = thread; i < own_rows; i += threads) r[i] -= state.alpha * q[i];
+        rows.follow(followed, t, state.alpha, state.beta, x);
+      } else if (!turned) {
+        rows.turn(z, messages(told), told, state.alpha, state.beta, x, followed);
+        if (tells) rows.tell(a.p, exchange.round());
+      }
+      const auto remote = [&](int column) { return turned ? a.v.p[column] : receive(a.p[column], exchange.round()); };
+      double pq[width] = {};
+      for_each_row(own_rows, lanes, [&](int row, int rank, bool exists) {
+        const int begin = exists ? rows.begin(row) + rank : 0, end = exists ? rows.begin(row + 1) : 0;
+        const C sum = sum_of_lanes(rows.product(begin, end, lanes, remote), lanes);
+        if (!exists || rank != 0) return;
+        q[row] = sum;
+        if constexpr (!foresees) accumulate_dot(pq, rows.direction(row), sum);
+      });
+      if constexpr (foresees) {
+        __syncthreads();
+        told = exchange.round();
+        precondition(q, t, told, [](int, C) {});
+        __syncthreads();
+        // p^H q, r^H z, r^H r, and for the forecast z^H q, r^H t, q^H t.
+        const auto share = [&](int k, int lane) {
+          const int dot = k < 2 * width ? k / width : k - 2 * width + 2;
+          const C* const u = dot == 0 ? rows.directions() : dot == 3 ? followed : dot == 5 ? q : r;
+          const C* const v = dot == 0 || dot == 3 ? q : dot == 1 ? followed : dot == 2 ? r : t;
+          double sum[2] = {};
+          add_dot(sum, u, v, own_rows, lane);
+          return k < 2 * width && k % width == 1 ? sum[1] : sum[0];
+        };
+        double sums[2 * width + 4];
+        exchange.run(sums, scratch, share, [&](int first) { rows.receive(messages(told), told, first, t); });
+        if (thread == 0) {
+          state.pq = to_accumulator<C>(sums);
+          if (followed_last) {
+            state.rho_new = to_accumulator<C>(sums + width);
+            state.rr = sums[2 * width];
+            detail::cg_confirm(state);
+          }
+          detail::cg_step_length(state);
+          const double* const rest = sums + 2 * width + 1;
+          detail::CgForecast forecast{rest[0] + rest[1], rest[2], moved};
+          const bool is_foreseen = detail::cg_foresee(state, forecast);
+          moved = forecast.moved;
+          // The last iteration of a launch or of all is looked at as it ends.
+          trusted = is_foreseen && forecasts < resident_forecasts && iteration + 1 < a.iterations &&
+                    state.iteration + 1 < state.max_iterations;
         }
-        detail::cg_step_length(state);
-        const double* const rest = sums + 2 * width + 1;
-        detail::CgForecast forecast{rest[0] + rest[1], rest[2], moved};
-        const bool is_foreseen = detail::cg_foresee(state, forecast);
-        moved = forecast.moved;
-        // The last iteration of a launch or of all is looked at as it ends.
-        trusted = is_foreseen && forecasts < resident_forecasts && iteration + 1 < a.iterations &&
-                  state.iteration + 1 < state.max_iterations;
+      } else {
+        exchange.run(pq, scratch);
+        if (thread == 0) {
+          state.pq = to_accumulator<C>(pq);
+          detail::cg_step_length(state);
+        }
       }
-    } else {
-      exchange.run(pq, scratch);
+      __syncthreads();
+      if (state.stop != 0) break;
+      if (foresees && trusted) {
+        followed_last = true;
+        ++forecasts;
+        continue;
+      }
+
+      followed_last = false;
+      forecasts = 0;
+      moved = 0.0;
+      const C alpha = state.alpha;
+      told = exchange.round();
+      for (int i = thread; i < own_rows; i += threads) r[i] -= alpha * q[i];
+      __syncthreads();
+      double sums[width + 1] = {};
+      precondition(r, z, told, [&](int row, C element) {
+        accumulate_dot(sums, r[row], element);
+        accumulate_square(sums[width], r[row]);
+      });
+      exchange.run(sums, scratch);
       if (thread == 0) {
-        state.pq = to_accumulator<C>(pq);
-        detail::cg_step_length(state);
+        state.rho_new = to_accumulator<C>(sums);
+        state.rr = sums[width];
+        detail::cg_direction_factor(state);
+      }
+      __syncthreads();
+      if (state.stop != 0) break;
+    }
+
+    // What cg_direction() would do, and x, r, z and p where others look for them.
+    const C alpha = state.alpha, beta = state.beta;
+    const bool steps = !detail::is_zero(alpha);  // after a stop p may hold what is not finite
+    for (int i = thread; i < own_rows; i += threads) {
+      const int row = row0 + i;
+      const C own = rows.direction(i);
+      if (foresees || steps) a.v.x[row] = steps ? x[i] + alpha * own : x[i];
+      a.v.r[row] = r[i];
+      if (foresees && followed_last) {  // and stopped: p is the direction already, see cg_confirm()
+        a.v.z[row] = followed[i];
+        a.v.p[row] = own - followed[i];
+      } else {
+        a.v.z[row] = z[i];
+        a.v.p[row] = state.stop == 0 ? z[i] + beta * own : own;
       }
     }
-    __syncthreads();
-    if (state.stop != 0) break;
-    if (foresees && trusted) {
-      followed_last = true;
-      ++forecasts;
-      continue;
-    }
-
-    followed_last = false;
-    forecasts = 0;
-    moved = 0.0;
-    const C alpha = state.alpha;
-    told = exchange.round();
-    for (int i = thread; i < own_rows; i += threads) r[i] -= alpha * q[i];
-    __syncthreads();
-    double sums[width + 1] = {};
-    precondition(r, z, told, [&](int row) {
-      accumulate_dot(sums, r[row], z[row]);
-      accumulate_square(sums[width], r[row]);
-    });
-    exchange.run(sums, scratch);
-    if (thread == 0) {
-      state.rho_new = to_accumulator<C>(sums);
-      state.rr = sums[width];
-      detail::cg_direction_factor(state);
-    }
-    __syncthreads();
-    if (state.stop != 0) break;
-  }
-
-  // What cg_direction() would do, and r, z and p where others look for them.
-  const C alpha = state.alpha, beta = state.beta;
-  for (int i = thread; i < own_rows; i += threads) {
-    const int row = row0 + i;
-    const C own = rows.direction(i);
-    C position = x[i];
-    if (!detail::is_zero(alpha)) position += alpha * own;  // after a stop p may hold what is not finite
-    a.v.x[row] = position;
-    a.v.r[row] = r[i];
-    // Stopped after an iteration with one exchange: p is the direction already, see cg_confirm().
-    a.v.z[row] = followed_last ? followed[i] : z[i];
-    a.v.p[row] = followed_last ? own - followed[i] : state.stop == 0 ? z[i] + beta * own : own;
-  }
+  };
+  if (waits_once)
+    iterate(std::true_type{});
+  else
+    iterate(std::false_type{});
   __syncthreads();
   if (thread == 0) state.alpha = C{};  // x has taken the step
   if (blockIdx.x == 0) staged.store(a.state);

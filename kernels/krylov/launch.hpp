@@ -128,10 +128,14 @@ void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const Red
 /// Whether the resident kernels take such blocks, beside a matrix that suits them.
 bool blocks_can_reside(std::span<const BlockGroup> groups, index_t rows);
 
-/// Whether the resident kernels take this system, small enough for the caches and orders up to 32, on this stream,
-/// which may have a part of the device only. Not during a capture.
+/// Whether the resident kernels take this system, small enough for the caches and orders up to 32, on a stream where
+/// resident_fits().
 template <class C>
-bool can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, CUstream_st* stream);
+bool can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse);
+
+/// Whether a resident kernel finds its place on this stream, which may have a part of the device only. Launches a
+/// kernel; not during a capture.
+bool resident_fits(CUstream_st* stream);
 
 /// `iterations` times cg_product(), cg_update(), cg_direction() in one launch, which ends with the stop. `messages`: 4
 /// n elements, zero before the first launch of a solve. A cooperative launch: it waits until every multiprocessor has

@@ -9,13 +9,14 @@ namespace {
 /// As large as the resident kernels at their largest.
 __global__ void __launch_bounds__(resident_policy.threads, 1) resident_probe_kernel() {}
 
-/// Whether a thread block for each multiprocessor of the device finds its place: streams may have a part of them.
-bool fits_stream(int ctas, CUstream_st* stream) {
+}  // namespace
+
+bool resident_fits(CUstream_st* stream) {
+  const auto ctas = static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount));
   check(cudaFuncSetAttribute(resident_probe_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, resident_shared_bytes),
         "cudaFuncSetAttribute(resident_probe_kernel)");
-  const cudaError_t status =
-      cudaLaunchCooperativeKernel(resident_probe_kernel, dim3(static_cast<unsigned>(ctas)),
-                                  dim3(resident_policy.threads), nullptr, resident_shared_bytes, stream);
+  const cudaError_t status = cudaLaunchCooperativeKernel(
+      resident_probe_kernel, dim3(ctas), dim3(resident_policy.threads), nullptr, resident_shared_bytes, stream);
   if (status == cudaErrorCooperativeLaunchTooLarge) {
     static_cast<void>(cudaGetLastError());  // no later launch takes it for its own error
     return false;
@@ -23,8 +24,6 @@ bool fits_stream(int ctas, CUstream_st* stream) {
   check(status, "resident_probe_kernel");
   return true;
 }
-
-}  // namespace
 
 std::size_t exchange_bytes() noexcept {
   return sizeof(GridExchange::Slot) * GridExchange::slots_for(resident_most_ctas);
@@ -40,15 +39,15 @@ bool blocks_can_reside(std::span<const BlockGroup> groups, index_t rows) {
 }
 
 template <class C>
-bool can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, CUstream_st* stream) {
+bool can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse) {
   if (!blocks_can_reside(inverse.groups, matrix.rows)) return false;
   const int ctas = device_attribute(cudaDevAttrMultiProcessorCount);
   constexpr offset_t entries = resident_entry_bytes / (sizeof(C) + sizeof(int));
-  return matrix.nnz <= entries * ctas && fits_stream(ctas, stream);
+  return matrix.nnz <= entries * ctas;
 }
 
 #define BLOCKJACOBI_INSTANTIATE(C) \
-  template bool can_reside(const CsrView<C, std::int32_t>&, const BlockBatchView<const C>&, CUstream_st*)
+  template bool can_reside(const CsrView<C, std::int32_t>&, const BlockBatchView<const C>&)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);

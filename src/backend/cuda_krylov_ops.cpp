@@ -169,7 +169,9 @@ bool CudaKrylovOps<T>::can_reside(const OperatorImpl<T>& A, const Preconditioner
   const DeviceGuard guard(context_.device());
   const auto* const rows = own_rows(A);
   const auto inverse = tiny(M->full_blocks());
-  return rows != nullptr && inverse && kernels::can_reside(rows->matrix(), *inverse, context_.stream());
+  if (rows == nullptr || !inverse || !kernels::can_reside(rows->matrix(), *inverse)) return false;
+  std::call_once(asked_, [this] { resident_fits_ = kernels::resident_fits(context_.stream()); });
+  return resident_fits_;
 }
 
 template <Scalar T>

@@ -4,6 +4,8 @@
 #include "backend/cuda_context.hpp"
 #include "backend/krylov_ops.hpp"
 
+#include <mutex>
+
 namespace blockjacobi::detail {
 
 /// Solver phases by cuSPARSE and kernels/krylov. Operators and
@@ -66,6 +68,8 @@ class CudaKrylovOps final : public KrylovOps<T> {
 
   CudaContext& context_;
   CudaColumnsOps<T> columns_;
+  std::once_flag asked_;
+  bool resident_fits_ = false;  ///< on the stream, once that was asked
 };
 
 }  // namespace blockjacobi::detail

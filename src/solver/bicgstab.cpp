@@ -54,6 +54,7 @@ class Bicgstab final : public detail::Recurrence<T> {
   }
   /// No iteration after the stop costs anything.
   int batch(int usual) const override { return resident_ ? detail::history_capacity : usual; }
+  bool is_one_launch() const override { return resident_; }
   void resume() override {}
   detail::SolveControl* control() const override { return state_.get(); }
   T* r() const override { return r_.data(); }

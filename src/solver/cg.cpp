@@ -57,6 +57,7 @@ class Cg final : public Recurrence<T> {
   }
   /// No iteration after the stop costs anything.
   int batch(int usual) const override { return resident_ ? history_capacity : usual; }
+  bool is_one_launch() const override { return resident_; }
   /// x has taken its step already.
   void resume() override {
     CgVectors<T> v = v_;

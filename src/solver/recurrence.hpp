@@ -24,6 +24,8 @@ class Recurrence {
   }
   /// Iterations worth enqueueing before the stop flag is read.
   virtual int batch(int usual) const { return usual; }
+  /// Whether a batch is one launch, so that nothing is gained by recording it.
+  virtual bool is_one_launch() const { return false; }
   /// The phases between a stop as converged, taken back, and the next iteration.
   virtual void resume() = 0;
 
