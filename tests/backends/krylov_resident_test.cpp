@@ -64,7 +64,7 @@ TYPED_TEST(KrylovOnBackend, ResidentOrNotHardSystemsOfCgAreSolved) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const bool is_double = std::is_same_v<real_t<T>, double>;
-  const CsrMatrix<T> a = jumping_matrix<T>(32, 1e6);
+  const CsrMatrix<T> a = jumping_matrix<T>(48, 1e6);
   const LinearOperator<T> A(backend, a);
   const std::vector<T> b = product(a, random_vector<T>(a.rows(), 54));
   for (const index_t block : {8, 32}) {
