@@ -35,7 +35,7 @@ struct ResidentArguments {
 /// The share of a lane in the dots of two vectors in shared memory.
 template <class C>
 __device__ void add_dot(double* sum, const C* u, const C* v, int rows, int lane) {
-#pragma unroll 4
+#pragma unroll(sizeof(C) > 8 ? 4 : 8)
   for (int i = lane; i < rows; i += 32) accumulate_dot(sum, u[i], v[i]);
 }
 
