@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
 #include <utility>
 
 namespace blockjacobi::detail {
@@ -12,7 +13,8 @@ namespace blockjacobi::detail {
 PinnedSlots::PinnedSlots(std::size_t bytes) : bytes_(bytes) {
   try {
     void* memory = nullptr;
-    check(cudaMallocHost(&memory, count * bytes), "cudaMallocHost");
+    check(cudaMallocHost(&memory, count * bytes),
+          ("allocation of " + std::to_string(count * bytes) + " bytes by cudaMallocHost").c_str());
     data_ = static_cast<std::byte*>(memory);
     for (cudaEvent_t& event : arrived_)
       check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");

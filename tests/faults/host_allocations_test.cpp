@@ -1,3 +1,4 @@
+#include "faults/band_system.hpp"
 #include "faults/failing_new.hpp"
 #include "matrices/generators.hpp"
 #include "support/messages.hpp"
@@ -18,39 +19,6 @@
 
 namespace blockjacobi::test {
 namespace {
-
-/// A band matrix, diagonally dominant, whose rows may stand in the wrong order.
-struct System {
-  System(index_t rows, bool sorted) {
-    for (index_t i = 0; i < rows; ++i) {
-      const std::size_t begin = columns.size();
-      for (const index_t d : {-7, -3, -1, 0, 1, 3, 7})
-        if (i + d >= 0 && i + d < rows) {
-          columns.push_back(i + d);
-          values.push_back(d == 0 ? 20.0 : -1.0);
-        }
-      if (!sorted) {
-        std::reverse(columns.begin() + static_cast<std::ptrdiff_t>(begin), columns.end());
-        std::reverse(values.begin() + static_cast<std::ptrdiff_t>(begin), values.end());
-      }
-      offsets.push_back(static_cast<std::int32_t>(columns.size()));
-    }
-  }
-  CsrView<double, std::int32_t> view() const {
-    const auto rows = static_cast<index_t>(offsets.size() - 1);
-    return {rows,
-            rows,
-            static_cast<offset_t>(columns.size()),
-            offsets.data(),
-            columns.data(),
-            values.data(),
-            IndexBase::zero,
-            MemorySpace::host};
-  }
-  std::vector<std::int32_t> offsets{0};
-  std::vector<index_t> columns;
-  std::vector<double> values;
-};
 
 /// Runs `work` again and again, and lets its first allocation fail, then its second, until none is left to fail. A
 /// failure comes out as std::bad_alloc or as a ParseError that names the memory, or is made up for; nothing leaks.
