@@ -1,4 +1,5 @@
 #include "tests/kernels/cg_recurrence.hpp"
+#include "tests/kernels/recorded_kernels.hpp"
 
 namespace blockjacobi::test {
 namespace {
@@ -121,6 +122,16 @@ TYPED_TEST(BicgstabResidentTest, MatchThePhases) {
   expect_resident_iterations(convection_diffusion<TypeParam>(17), Way::uniform_blocks);
   expect_resident_iterations(convection_diffusion<TypeParam>(40), Way::mixed_blocks);
   expect_resident_iterations(long_rows<TypeParam>(200), Way::mixed_blocks);
+}
+
+TYPED_TEST(BicgstabResidentTest, IsOneLaunch) {
+  const Backend backend = Backend::cuda();
+  Bicgstab<TypeParam> device(backend, convection_diffusion<TypeParam>(17), Way::mixed_blocks);
+  ASSERT_TRUE(device.resides() || !is_sm_90()) << "one launch for all iterations";
+  if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
+  const auto kernels = recorded_kernels(backend.stream(), [&] { device.iterations(3); });
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_NE(kernels[0].name.find("::bicgstab_resident_kernel<"), std::string::npos) << kernels[0].name;
 }
 
 /// Entries and elements of vectors stay where they are as far as they find no room.

@@ -1,3 +1,4 @@
+#include "tests/kernels/recorded_kernels.hpp"
 #include "tests/kernels/support.hpp"
 
 #include <blockjacobi/batched.hpp>
@@ -10,28 +11,10 @@ class ClusterInverseTest : public TypedDeviceTest<T> {};
 using RealScalars = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(ClusterInverseTest, RealScalars);
 
-/// Thread blocks of the largest cluster among the kernels of a recorded graph, 1 without clusters.
-unsigned largest_cluster(cudaGraph_t graph) {
-  std::size_t count = 0;
-  EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &count), cudaSuccess);
-  std::vector<cudaGraphNode_t> nodes(count);
-  EXPECT_EQ(cudaGraphGetNodes(graph, nodes.data(), &count), cudaSuccess);
-  unsigned largest = 1;
-  for (const cudaGraphNode_t node : nodes) {
-    cudaGraphNodeType type{};
-    EXPECT_EQ(cudaGraphNodeGetType(node, &type), cudaSuccess);
-    if (type != cudaGraphNodeTypeKernel) continue;
-    cudaLaunchAttributeValue value{};
-    EXPECT_EQ(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeClusterDimension, &value), cudaSuccess);
-    largest = std::max(largest, value.clusterDim.x);
-  }
-  return largest;
-}
-
 template <Scalar T>
 struct FirstInverse {
   std::vector<T> elements;
-  unsigned cluster;  ///< largest_cluster() of what computed it
+  unsigned cluster;  ///< thread blocks of what computed it
 };
 
 /// The inverse of the first of `count` equal matrices.
@@ -45,17 +28,14 @@ FirstInverse<T> first_inverse(cudaStream_t stream, const std::vector<T>& a, inde
   const auto view = MatrixBatchView<T>::strided(batch.data(), n, n, n, static_cast<offset_t>(n) * n,
                                                 static_cast<offset_t>(count), MemorySpace::device);
   backend.synchronize();
-  cudaGraph_t graph = nullptr;
-  EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  batched::inverse<T>(backend, view, view, info.data());
-  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  const unsigned cluster = largest_cluster(graph);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-  batched::inverse<T>(backend, view, view, info.data());
+  const auto invert = [&] { batched::inverse<T>(backend, view, view, info.data()); };
+  const auto kernels = recorded_kernels(stream, invert);
+  EXPECT_EQ(kernels.size(), 1u);
+  invert();
   EXPECT_EQ(info.to_host(), std::vector<int>(count));
   std::vector<T> inverses = batch.to_host();
   inverses.resize(a.size());
-  return {std::move(inverses), cluster};
+  return {std::move(inverses), kernels.empty() ? 0 : kernels[0].cluster};
 }
 
 /// Matrices of few have a cluster of thread blocks each, those of many a thread block: what differs is rounding alone.

@@ -1,4 +1,5 @@
 #include "tests/kernels/counting_resource.hpp"
+#include "tests/kernels/driver_function.hpp"
 #include "tests/kernels/systems.hpp"
 
 #include <blockjacobi/solver.hpp>
@@ -195,13 +196,8 @@ class PartOfDevice {
  private:
   template <class Function>
   static bool find(Function& function, const char* name) {
-    void* address = nullptr;
-    cudaDriverEntryPointQueryResult outcome{};
-    const bool found =
-        cudaGetDriverEntryPointByVersion(name, &address, 12050, cudaEnableDefault, &outcome) == cudaSuccess &&
-        outcome == cudaDriverEntryPointSuccess;
-    function = reinterpret_cast<Function>(address);
-    return found;
+    function = driver_function<Function>(name, 12050);
+    return function != nullptr;
   }
 
   decltype(&cuDeviceGetDevResource) device_get_ = nullptr;

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "tests/kernels/driver_function.hpp"
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <cxxabi.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace blockjacobi::test {
+
+/// A launch as a graph holds it.
+struct RecordedKernel {
+  std::string name;  ///< with its template arguments
+  unsigned threads = 0;
+  unsigned shared_bytes = 0;
+  unsigned cluster = 1;  ///< thread blocks
+};
+
+inline std::string demangled(const char* name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 ? text.get() : name;
+}
+
+inline RecordedKernel recorded_kernel(cudaGraphNode_t node) {
+  static const auto parameters_of =
+      driver_function<decltype(&cuGraphKernelNodeGetParams)>("cuGraphKernelNodeGetParams", 12000);
+  static const auto name_of = driver_function<decltype(&cuFuncGetName)>("cuFuncGetName", 12030);
+  static const auto name_of_kernel = driver_function<decltype(&cuKernelGetName)>("cuKernelGetName", 12030);
+  CUDA_KERNEL_NODE_PARAMS parameters{};
+  const char* name = "";
+  cudaLaunchAttributeValue cluster{};
+  EXPECT_EQ(parameters_of(node, &parameters), CUDA_SUCCESS);
+  EXPECT_EQ(parameters.func != nullptr ? name_of(&name, parameters.func) : name_of_kernel(&name, parameters.kern),
+            CUDA_SUCCESS);
+  EXPECT_EQ(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeClusterDimension, &cluster), cudaSuccess);
+  return {demangled(name), parameters.blockDimX * parameters.blockDimY * parameters.blockDimZ,
+          parameters.sharedMemBytes, cluster.clusterDim.x > 0 ? cluster.clusterDim.x : 1};
+}
+
+/// The kernels that `work` enqueues on the stream, of which nothing runs. Proves which code a call takes.
+template <class Work>
+std::vector<RecordedKernel> recorded_kernels(cudaStream_t stream, Work work) {
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
+  EXPECT_NO_THROW(work());
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  std::size_t count = 0;
+  EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &count), cudaSuccess);
+  std::vector<cudaGraphNode_t> nodes(count);
+  EXPECT_EQ(cudaGraphGetNodes(graph, nodes.data(), &count), cudaSuccess);
+  std::vector<RecordedKernel> kernels;
+  for (const cudaGraphNode_t node : nodes) {
+    cudaGraphNodeType type{};
+    EXPECT_EQ(cudaGraphNodeGetType(node, &type), cudaSuccess);
+    if (type == cudaGraphNodeTypeKernel) kernels.push_back(recorded_kernel(node));
+  }
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  return kernels;
+}
+
+}  // namespace blockjacobi::test
