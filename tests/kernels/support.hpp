@@ -28,13 +28,16 @@ class DeviceTest : public ::testing::Test {
 template <class T>
 class TypedDeviceTest : public DeviceTest {};
 
-/// Whether the first device is of the architecture that the designs were chosen on. There a design that its policy
-/// takes must run: that it does not is a failure, which elsewhere is a skip.
+/// Whether the first device is of the architecture that the designs were chosen on, with all of its shared memory
+/// (BLOCKJACOBI_TEST_SHARED_KB). There a design that its policy takes must run: that it does not is a failure, which
+/// elsewhere is a skip.
 inline bool is_sm_90() {
-  int major = 0, minor = 0;
-  return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
-         cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0) == cudaSuccess && major == 9 &&
-         minor == 0;
+  const auto attribute = [](cudaDeviceAttr name) {
+    int value = 0;
+    return cudaDeviceGetAttribute(&value, name, 0) == cudaSuccess ? value : -1;
+  };
+  return attribute(cudaDevAttrComputeCapabilityMajor) == 9 && attribute(cudaDevAttrComputeCapabilityMinor) == 0 &&
+         attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) == 227 << 10;
 }
 
 using Scalars = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
