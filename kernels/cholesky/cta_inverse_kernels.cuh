@@ -1,8 +1,11 @@
 #pragma once
 
 #include "kernels/cholesky/cta_inverse.cuh"
+#include "kernels/cholesky/cta_inverse_plain.cuh"
 #include "kernels/cholesky/policy.hpp"
 #include "kernels/launch/cta.cuh"
+
+#include <climits>
 
 namespace blockjacobi::kernels {
 
@@ -58,6 +61,36 @@ __global__ void __launch_bounds__(copy_triangle_threads)
   for (int j = static_cast<int>(threadIdx.x) / 32; j < n; j += copy_triangle_threads / 32)
     for (int i = (upper ? 0 : j) + static_cast<int>(threadIdx.x) % 32; i < (upper ? j + 1 : n); i += 32)
       to(i, j) = from(i, j);
+}
+
+/// The same where shared memory has no room for the panels of potri_cta_kernel().
+template <class C, bool upper>
+__global__ void __launch_bounds__(plain_cholesky_threads)
+    potri_cta_plain_kernel(const MatrixBatchView<C> factors, const MatrixBatchView<C> x, const SpdPlace place,
+                           int* info) {
+  __shared__ alignas(16) unsigned char row[largest_order * sizeof(C)];
+  __shared__ int zero;
+  const offset_t k = blockIdx.x;
+  const auto factor = detail::matrix_of(factors, k);
+  const int n = factor.rows, thread = static_cast<int>(threadIdx.x);
+  if (n <= largest_tiny_order) return;
+  const SpdResult<C, upper> result{detail::matrix_of(x, k, n, n), place};
+  if (place != SpdPlace::triangle && info[k] != 0) return result.fill(quiet_nan<C>());
+  if (thread == 0) zero = INT_MAX;
+  __syncthreads();
+  bool finite = true;
+  for (int j = thread / 32; j < n; j += plain_cholesky_threads / 32)
+    for (int i = (upper ? 0 : j) + thread % 32; i < (upper ? j + 1 : n); i += 32) {
+      finite = detail::finite(factor(i, j)) && finite;
+      if (i == j && detail::real_part(factor(i, j)) == 0) atomicMin(&zero, i + 1);
+    }
+  const bool all_finite = __syncthreads_and(finite) != 0;
+  const int first_zero = zero == INT_MAX ? 0 : zero;
+  if (all_finite && first_zero == 0)
+    plain_inverse_from_cholesky<upper>(factor, reinterpret_cast<C*>(row), result);
+  else
+    result.fill(quiet_nan<C>());
+  if (thread == 0 && (place == SpdPlace::triangle || first_zero != 0)) info[k] = first_zero;
 }
 
 }  // namespace blockjacobi::kernels

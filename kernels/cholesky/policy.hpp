@@ -137,4 +137,7 @@ constexpr CholeskyInversePolicy cholesky_inverse_policy(Device, ScalarType scala
 }
 inline constexpr int copy_triangle_threads = 256;
 
+/// Threads that share a matrix where shared memory has no room for panels; not measured.
+inline constexpr int plain_cholesky_threads = 256;
+
 }  // namespace blockjacobi::kernels

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/inverse/cta_from_lu.cuh"
+#include "kernels/inverse/cta_from_lu_plain.cuh"
 #include "kernels/inverse/fill_matrix.cuh"
 #include "kernels/inverse/permute_columns.cuh"
 #include "kernels/launch/cta.cuh"
@@ -72,6 +73,34 @@ __global__ void __launch_bounds__(Threads, Ctas)
     permute_columns(
         inverse, [&](int j) { return memory.source_row[j]; }, reinterpret_cast<C*>(memory.scratch),
         from_lu.staged_elements(n) * static_cast<int>(sizeof(double) / sizeof(float)) / words_of<C>);
+}
+
+/// The same where shared memory has no room for the panels of CtaLuInverse.
+template <class C>
+__global__ void __launch_bounds__(plain_inverse_threads)
+    getri_cta_plain_kernel(const MatrixBatchView<const C> lu, const index_t* ipiv, const MatrixBatchView<C> x,
+                           int* info) {
+  __shared__ alignas(16) unsigned char column[largest_order * sizeof(C)];
+  __shared__ int zero;
+  const offset_t k = blockIdx.x;
+  const auto factors = detail::matrix_of(lu, k);
+  const int n = factors.rows, thread = static_cast<int>(threadIdx.x);
+  if (n <= largest_tiny_order) return;
+  const auto inverse = detail::matrix_of(x, k, n, n);
+  if (thread == 0) zero = INT_MAX;
+  __syncthreads();
+  bool finite = true;
+  for (int j = thread / 32; j < n; j += plain_inverse_threads / 32)
+    for (int i = thread % 32; i < n; i += 32) {
+      const C value = factors(i, j);
+      finite = detail::finite(value) && finite;
+      if (i == j && detail::is_zero(value)) atomicMin(&zero, i + 1);
+      inverse(i, j) = value;
+    }
+  const bool all_finite = __syncthreads_and(finite) != 0;
+  if (thread == 0) info[k] = zero == INT_MAX ? 0 : zero;
+  if (!all_finite || zero != INT_MAX) return fill_matrix(inverse, quiet_nan<C>());
+  plain_inverse_from_lu(inverse, ipiv + k * lu.rows, reinterpret_cast<C*>(column));
 }
 
 }  // namespace blockjacobi::kernels

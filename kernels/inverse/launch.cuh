@@ -70,6 +70,16 @@ constexpr GaussJordanPlace place_of(InverseDesign design) {
                                                  : GaussJordanPlace::streamed;
 }
 
+/// On devices with less shared memory.
+template <class C>
+void launch_inverse_plain(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                          CUstream_st* stream) {
+  int panel = plain_inverse_panel;
+  while (panel > 1 && InPlaceElimination<C>::bytes(a.rows, panel) > current_device().shared_bytes) panel /= 2;
+  launch_ctas(inverse_cta_plain_kernel<C>, "inverse", plain_inverse_threads, a.count,
+              InPlaceElimination<C>::bytes(a.rows, panel), stream, a, x, panel, info);
+}
+
 /// Orders above largest_tiny_order; of mixed orders the tiny ones are left out.
 template <class C>
 void launch_inverse_large(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
@@ -84,6 +94,7 @@ void launch_inverse_large(const MatrixBatchView<const C>& a, const MatrixBatchVi
     const std::size_t most = current_device().shared_bytes;
     const auto bytes = [&] { return Elimination::bytes(a.rows, Elimination::Layout::of(a.rows, own)); };
     while (own.stages > 1 && bytes() > most) --own.stages;  // on devices with less shared memory
+    if (bytes() > most) return launch_inverse_plain(a, x, info, stream);
     launch_ctas(inverse_cta_kernel<C, width, place, 32 * policy.warps, policy.per_multiprocessor>, "inverse", a.rows,
                 a.count, bytes(), stream, a, x, own, info);
   });

@@ -139,6 +139,11 @@ inline constexpr ClusterPolicy cluster_policies[] = {{8, 14, 1}, {4, 64, 1}, {4,
 /// Up to this order a second turn costs more than it saves.
 inline constexpr int largest_one_turn_order = 300;
 
+/// Where shared memory has no room for the panels of a design, and what they shrink to: threads that share a matrix,
+/// and columns of its panels at most. Not measured.
+inline constexpr int plain_inverse_threads = 256;
+inline constexpr int plain_inverse_panel = 8;
+
 /// The inverse from the LU factorization.
 enum class InverseFromLuDesign {
   lanes,  ///< a matrix a group of lanes, in shared memory

@@ -2,6 +2,7 @@
 
 #include "kernels/launch/cta.cuh"
 #include "kernels/lu/cta_left.cuh"
+#include "kernels/lu/cta_plain.cuh"
 #include "kernels/lu/cta_shared.cuh"
 #include "kernels/lu/policy.hpp"
 
@@ -33,6 +34,17 @@ __global__ void __launch_bounds__(Threads) getrf_cta_left_kernel(const MatrixBat
   if (n <= largest_tiny_order || static_cast<int>(threadIdx.x) >= threads_for_rows(n)) return;
   const LeftLu<C, ahead> lu{shared, n};
   const int singular = lu.run(matrix, ipiv + k * a.rows);
+  if (threadIdx.x == 0) info[k] = singular;
+}
+
+/// One matrix a thread block, by plain_lu(): where shared memory has no room for the panels of LeftLu.
+template <class C>
+__global__ void __launch_bounds__(plain_lu_threads)
+    getrf_cta_plain_kernel(const MatrixBatchView<C> a, index_t* ipiv, int* info) {
+  const offset_t k = blockIdx.x;
+  const auto matrix = detail::matrix_of(a, k);
+  if (matrix.rows <= largest_tiny_order) return;
+  const int singular = plain_lu(matrix, ipiv + k * a.rows);
   if (threadIdx.x == 0) info[k] = singular;
 }
 

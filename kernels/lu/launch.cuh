@@ -45,6 +45,13 @@ void launch_getrf_class(const MatrixBatchView<C>& a, index_t* ipiv, int* info, C
   check_launch("getrf");
 }
 
+/// On devices with less shared memory.
+template <class C>
+void launch_getrf_plain(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
+  getrf_cta_plain_kernel<C><<<grid_for(a.count, 1, "getrf"), plain_lu_threads, 0, stream>>>(a, ipiv, info);
+  check_launch("getrf");
+}
+
 /// Orders above largest_tiny_order; of mixed orders the tiny ones are left out.
 template <class C>
 void launch_getrf_large(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
@@ -56,6 +63,7 @@ void launch_getrf_large(const MatrixBatchView<C>& a, index_t* ipiv, int* info, C
                   a.count, Lu::bytes(a.rows), stream, a, ipiv, info);
     } else {
       using Lu = LeftLu<C, policy.design == cta_left_ahead>;
+      if (Lu::bytes(a.rows) > current_device().shared_bytes) return launch_getrf_plain(a, ipiv, info, stream);
       launch_ctas(getrf_cta_left_kernel<C, policy.design == cta_left_ahead, 32 * policy.warps>, "getrf", a.rows,
                   a.count, Lu::bytes(a.rows), stream, a, ipiv, info);
     }

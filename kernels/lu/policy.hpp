@@ -99,6 +99,9 @@ constexpr int left_lu_warps(ScalarType scalar, int n) {
   return scalar == ScalarType::d && ((n > 160 && n <= 192) || (ahead && n <= 384)) ? 12 : 16;
 }
 
+/// Threads that share a matrix where shared memory has no room for panels; not measured.
+inline constexpr int plain_lu_threads = 256;
+
 /// Packed matrices of order n.
 constexpr LuPolicy lu_policy(Device device, ScalarType scalar, int n) {
   if (n > largest_near_lu_order) return {LuDesign::cta_left_ahead, 0, 0, left_lu_warps(scalar, n), 0};

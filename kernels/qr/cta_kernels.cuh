@@ -2,6 +2,7 @@
 
 #include "kernels/launch/cta.cuh"
 #include "kernels/qr/cta.cuh"
+#include "kernels/qr/cta_plain.cuh"
 #include "kernels/qr/policy.hpp"
 
 namespace blockjacobi::kernels {
@@ -14,6 +15,16 @@ __global__ void __launch_bounds__(32 * warps, 1) geqrf_cta_kernel(const MatrixBa
   const auto matrix = detail::matrix_of(a, k);
   if (max(matrix.rows, matrix.cols) <= largest_tiny_order) return;
   CtaQr<C, columns, rows, stages>(matrix, tau + k * min(a.rows, a.cols), shared).run();
+}
+
+/// The same where shared memory has no room for the reflectors of CtaQr.
+template <class C>
+__global__ void __launch_bounds__(plain_qr_threads) geqrf_cta_plain_kernel(const MatrixBatchView<C> a, C* tau) {
+  __shared__ PlainQrScratch<detail::arithmetic_real_t<C>> scratch;
+  const offset_t k = blockIdx.x;
+  const auto matrix = detail::matrix_of(a, k);
+  if (max(matrix.rows, matrix.cols) <= largest_tiny_order) return;
+  plain_qr(matrix, tau + k * min(a.rows, a.cols), scratch);
 }
 
 }  // namespace blockjacobi::kernels

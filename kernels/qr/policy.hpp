@@ -91,6 +91,9 @@ constexpr QrPolicy qr_cta_policy(ScalarType scalar, int m) {
   return m <= 256 ? cta(2, 4, 16, 1) : m <= 384 ? cta(2, 8, 12, 0) : cta(4, 8, 8, 2);
 }
 
+/// Threads that share a matrix where shared memory has no room for the reflectors; not measured.
+inline constexpr int plain_qr_threads = 256;
+
 /// Packed matrices of order n. Rectangles up to 32 rows and columns are for groups of lanes in shared memory, larger
 /// ones of n rows for QrDesign::cta.
 constexpr QrPolicy qr_policy(Device device, ScalarType scalar, int n) {

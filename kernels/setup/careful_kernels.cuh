@@ -116,4 +116,26 @@ __global__ void __launch_bounds__(repair_threads, 1)
   });
 }
 
+/// Where shared memory has no room for setup_cta_kernel(): leaves all blocks but those with NaN or Inf to
+/// setup_careful_kernel(). A block a thread block, with cta_block_bytes() for panels of one column.
+template <class C>
+__global__ void __launch_bounds__(repair_threads, 1)
+    setup_cta_plain_kernel(const SetupArguments<C> arguments, const index_t first_slot) {
+  using R = detail::arithmetic_real_t<C>;
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  __shared__ CtaBlockScratch<C> scratch;
+  const offset_t s = first_slot + static_cast<offset_t>(blockIdx.x);
+  const BlockSlot slot = arguments.slots[s];
+  const int n = slot.size;
+  const CtaBlock<C> block(arguments.inverse + slot.start, n, 1, shared_bytes, scratch);
+  block.extract(arguments.values, arguments.map, s);
+  const int bad = block.first_non_finite();
+  Outcome<R> outcome{detail::info_ill_conditioned(n), 0};
+  if (bad != INT_MAX) {
+    outcome = {detail::info_non_finite(bad % n, bad / n, n), R(0) / R(0)};
+    block.set_diagonal(arguments.fallback);
+  }
+  if (threadIdx.x == 0) store_outcome(arguments, slot, outcome);
+}
+
 }  // namespace blockjacobi::kernels

@@ -4,7 +4,7 @@
 #include "kernels/collectives/cta_reduce.cuh"
 #include "kernels/collectives/equilibrate.cuh"
 #include "kernels/collectives/lanes.cuh"
-#include "kernels/setup/cta_in_place.cuh"
+#include "kernels/inverse/cta_in_place.cuh"
 #include "kernels/setup/extract.cuh"
 #include "kernels/setup/outcome.cuh"
 

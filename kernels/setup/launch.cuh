@@ -51,12 +51,9 @@ void launch_setup_tiny(const SetupArguments<C>& arguments, const SlotRange& rang
 /// Dynamic shared memory that a thread block of the kernel may use beside the static one; allowed by this call.
 template <class Kernel>
 std::size_t allow_all_shared(Kernel* kernel) {
-  int device = 0, bytes = 0;
   cudaFuncAttributes attributes;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
   check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
-  const std::size_t limit = (static_cast<std::size_t>(bytes) - attributes.sharedSizeBytes) / 128 * 128;
+  const std::size_t limit = (current_device().shared_bytes - attributes.sharedSizeBytes) / 128 * 128;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limit)),
         "cudaFuncSetAttribute");
   return limit;
@@ -85,6 +82,15 @@ bool launch_setup_clusters(const SetupArguments<C>& arguments, const SlotRange& 
   return false;
 }
 
+/// On devices with less shared memory.
+template <class C>
+void launch_setup_plain(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  setup_cta_plain_kernel<C>
+      <<<static_cast<unsigned>(range.count), repair_threads, cta_block_bytes<C>(range.largest, 1), stream>>>(
+          arguments, range.first);
+  check_launch("setup");
+}
+
 /// Orders above largest_tiny_order that share a policy.
 template <class C>
 void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
@@ -99,6 +105,7 @@ void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& ran
     const std::size_t most = current_device().shared_bytes;
     const auto bytes = [&] { return CtaScales<C>::bytes(n) + Elimination::bytes(n, Elimination::Layout::of(n, own)); };
     while (own.stages > 1 && bytes() > most) --own.stages;  // on devices with less shared memory
+    if (bytes() > most) return launch_setup_plain(arguments, range, stream);
     launch_ctas(setup_cta_kernel<C, width, place, threads, policy.per_multiprocessor>, "setup", n, range.count, bytes(),
                 stream, arguments, range.first, own);
   });

@@ -10,6 +10,14 @@
 
 namespace blockjacobi::kernels {
 
+/// On devices with less shared memory.
+template <class C>
+void launch_solve_plain(const MatrixBatchView<const C>& factors, const index_t* ipiv, const MatrixBatchView<C>& b,
+                        const SolveSteps& steps, const char* name, CUstream_st* stream) {
+  solve_plain_kernel<C><<<grid_for(factors.count, 1, name), plain_solve_threads, 0, stream>>>(factors, ipiv, b, steps);
+  check_launch(name);
+}
+
 template <class C, TriangularPolicy policy>
 void launch_solve_substitution(const MatrixBatchView<const C>& factors, const index_t* ipiv,
                                const MatrixBatchView<C>& b, const SolveSteps& steps, const char* name,
@@ -17,6 +25,8 @@ void launch_solve_substitution(const MatrixBatchView<const C>& factors, const in
   using Solve = CtaSubstitution<C, policy.columns, policy.row_bytes, policy.pieces>;
   constexpr auto bytes_for = [](int n) { return Solve::bytes(n) + sizeof(int) * static_cast<std::size_t>(n); };
   static_assert(bytes_for(threads_for_rows(largest_order)) <= compiled_device.shared_bytes);
+  if (bytes_for(threads_for_rows(factors.rows)) > current_device().shared_bytes)
+    return launch_solve_plain(factors, ipiv, b, steps, name, stream);
   launch_ctas(solve_substitution_kernel<C, policy.columns, policy.row_bytes, policy.pieces, policy.per_multiprocessor>,
               name, factors.rows, factors.count, bytes_for(threads_for_rows(factors.rows)), stream, factors, ipiv, b,
               steps);
@@ -27,6 +37,8 @@ void launch_solve_tensor(const MatrixBatchView<const C>& factors, const index_t*
                          const SolveSteps& steps, const char* name, CUstream_st* stream) {
   constexpr int tiles = policy.columns / 8;
   using Solve = CtaTensorSolve<C, tiles>;
+  if (Solve::bytes(factors.rows) > current_device().shared_bytes)
+    return launch_solve_plain(factors, ipiv, b, steps, name, stream);
   if (factors.count > INT_MAX) check(cudaErrorInvalidConfiguration, name);
   const offset_t groups = (b.cols - 1) / Solve::width + 1, chunks = std::min(groups, INT_MAX / factors.count);
   launch_ctas(solve_tensor_kernel<C, tiles, 32 * policy.warps>, name, factors.rows, factors.count * chunks,

@@ -43,6 +43,9 @@ struct TriangularPolicy {
 /// 1.80 / 2.20.
 inline constexpr int most_few_columns = 4;
 
+/// Threads that share a matrix where shared memory has no room for more; not measured.
+inline constexpr int plain_solve_threads = 256;
+
 /// For `columns` right-hand sides.
 constexpr TriangularPolicy triangular_policy(Device, ScalarType scalar, int n, int columns) {
   using enum TriangularDesign;

@@ -78,8 +78,12 @@ class LaunchedKernelsTest : public TypedDeviceTest<T> {
     ASSERT_EQ(kernels.size(), 1u) << name;
     expect_name(kernels[0], name);
   }
+  /// With less shared memory a plain kernel may stand in.
   void expect_name(const RecordedKernel& kernel, const std::string& name) const {
-    EXPECT_NE(kernel.name.find("::" + name), std::string::npos) << kernel.name << " instead of " << name;
+    const bool may_be_plain = device_.shared_bytes < h200.shared_bytes;
+    EXPECT_TRUE(kernel.name.find("::" + name) != std::string::npos ||
+                (may_be_plain && kernel.name.find("_plain_kernel<") != std::string::npos))
+        << kernel.name << " instead of " << name;
     EXPECT_LE(kernel.shared_bytes, device_.shared_bytes) << name;
   }
 

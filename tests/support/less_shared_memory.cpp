@@ -1,6 +1,9 @@
+#include "support/less_shared_memory.hpp"
+
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstdlib>
 
@@ -10,8 +13,9 @@
 
 namespace {
 
-int limit() {
-  static const int bytes = [] {
+/// Bytes.
+std::atomic<int>& limit() {
+  static std::atomic<int> bytes = [] {
     const char* const variable = std::getenv("BLOCKJACOBI_TEST_SHARED_KB");
     const int kilobytes = variable != nullptr ? std::atoi(variable) : 0;
     return kilobytes > 0 ? kilobytes << 10 : INT_MAX;
@@ -21,6 +25,13 @@ int limit() {
 
 }  // namespace
 
+namespace blockjacobi::test {
+
+LessSharedMemory::LessSharedMemory(int kilobytes) : before_(limit().exchange(kilobytes << 10)) {}
+LessSharedMemory::~LessSharedMemory() { limit() = before_; }
+
+}  // namespace blockjacobi::test
+
 // Names that the linker gives.
 extern "C" {
 cudaError_t __real_cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
@@ -28,7 +39,8 @@ cudaError_t __real_cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute at
 
 cudaError_t __wrap_cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   const cudaError_t status = __real_cudaDeviceGetAttribute(value, attribute, device);
-  if (status == cudaSuccess && attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin) *value = std::min(*value, limit());
+  if (status == cudaSuccess && attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin)
+    *value = std::min(*value, limit().load());
   return status;
 }
 

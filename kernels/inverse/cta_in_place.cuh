@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/shared/matrix_batch.hpp"
 #include "kernels/collectives/lanes.cuh"
 
 #include <blockjacobi/types.hpp>
@@ -29,6 +30,28 @@ struct InPlaceElimination {
 
   static constexpr int row_tile = 2;                         ///< rows a lane updates at once, 32 apart
   static constexpr int column_tile = sizeof(C) > 8 ? 4 : 8;  ///< columns a warp updates at once; bounded by registers
+
+  /// Of shared memory for all but the matrix.
+  __host__ __device__ static constexpr std::size_t bytes(int n, int panel_width) {
+    return static_cast<std::size_t>((2 * n + 1) * panel_width + 1) * sizeof(C) +
+           static_cast<std::size_t>(n) * sizeof(int);
+  }
+  __device__ static InPlaceElimination in(unsigned char* shared, const detail::MatrixRef<C>& a, int panel_width) {
+    const int n = a.rows;
+    C* const panel = reinterpret_cast<C*>(shared);
+    C* const pivot_rows = panel + n * panel_width;
+    C* const pivot_row = pivot_rows + n * panel_width;
+    C* const magnitude = pivot_row + panel_width;
+    return {a.data,
+            a.ld,
+            n,
+            panel_width,
+            panel,
+            pivot_rows,
+            pivot_row,
+            reinterpret_cast<R*>(magnitude),
+            reinterpret_cast<int*>(magnitude + 1)};
+  }
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x); }
   __device__ static int threads() { return static_cast<int>(blockDim.x); }

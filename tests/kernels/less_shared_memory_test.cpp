@@ -1,0 +1,144 @@
+#include "support/less_shared_memory.hpp"
+
+#include "tests/kernels/support.hpp"
+
+#include <blockjacobi/batched.hpp>
+#include <blockjacobi/block_jacobi.hpp>
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace blockjacobi::test {
+namespace {
+
+template <class T>
+class LessSharedMemoryTest : public TypedDeviceTest<T> {};
+TYPED_TEST_SUITE(LessSharedMemoryTest, Scalars);
+
+/// At this order no scalar has room in 99 KB for the designs of 227 KB.
+constexpr index_t order = 400;
+constexpr std::size_t elements = std::size_t{order} * order;
+
+/// Two dense matrices, Hermitian with a diagonal that dominates; or the same with their rows in reverse order.
+template <Scalar T>
+std::vector<T> matrices(bool reversed) {
+  std::vector<T> all = random_vector<T>(2 * elements, 91);
+  for (std::size_t k = 0; k < 2; ++k) {
+    T* const a = all.data() + k * elements;
+    for (std::size_t j = 0; j < order; ++j) {
+      for (std::size_t i = 0; i < j; ++i) {
+        const T above = a[j * order + i];
+        if constexpr (is_complex<T>)
+          a[i * order + j] = std::conj(above);
+        else
+          a[i * order + j] = above;
+      }
+      a[j * order + j] = T(real_t<T>(2 * order));
+    }
+    for (std::size_t j = 0; reversed && j < order; ++j) std::reverse(a + j * order, a + (j + 1) * order);
+  }
+  return all;
+}
+
+/// What each operation leaves, on that backend.
+template <Scalar T>
+class Operations {
+ public:
+  explicit Operations(const Backend& backend)
+      : backend_(backend), numbers_(backend, 2 * order), info_(backend, std::vector<int>(2)) {}
+
+  std::vector<std::pair<const char*, std::vector<T>>> run() {
+    using batched::Triangle;
+    int* const info = info_.data();
+    Array<T> lu(backend_, matrices<T>(true)), x(backend_, lu.size());
+    batched::inverse<T>(backend_, view(lu), view(x), info);
+    keep("inverse", x);
+    batched::getrf(backend_, view(lu), numbers_.data(), info);
+    keep("getrf", lu);
+    for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose})
+      for (const index_t columns : {1, 4, 17}) {
+        Array<T> b = right_hand_sides(columns);
+        batched::getrs<T>(backend_, op, view(lu), numbers_.data(), view(b, columns));
+        keep("getrs", b);
+      }
+    batched::getri<T>(backend_, view(lu), numbers_.data(), view(x), info);
+    keep("getri", x);
+    batched::getri<T>(backend_, view(lu), numbers_.data(), view(lu), info);
+    keep("getri in place", lu);
+    for (const Triangle triangle : {Triangle::lower, Triangle::upper}) {
+      Array<T> factor(backend_, matrices<T>(false));
+      batched::spd_inverse<T>(backend_, triangle, view(factor), view(x), batched::SpdStorage::full, info);
+      keep("spd_inverse", x);
+      batched::potrf(backend_, triangle, view(factor), info);
+      for (const index_t columns : {1, 4, 17}) {
+        Array<T> b = right_hand_sides(columns);
+        batched::potrs<T>(backend_, triangle, view(factor), view(b, columns));
+        keep("potrs", b);
+      }
+      batched::potri(backend_, triangle, view(factor), info);
+      keep("potri", factor);
+    }
+    Array<T> qr(backend_, matrices<T>(true)), tau(backend_, 2 * order);
+    batched::geqrf(backend_, view(qr), tau.data());
+    keep("geqrf", qr);
+    keep("tau", tau);
+    EXPECT_EQ(info_.to_host(), std::vector<int>(2));
+    blocks();
+    return std::move(results_);
+  }
+
+ private:
+  MatrixBatchView<T> view(Array<T>& a, index_t columns = order) const {
+    return MatrixBatchView<T>::strided(a.data(), order, columns, order, offset_t{order} * columns, 2,
+                                       backend_.memory_space());
+  }
+  Array<T> right_hand_sides(index_t columns) const {
+    return {backend_, random_vector<T>(2 * std::size_t{order} * static_cast<std::size_t>(columns), 92)};
+  }
+  void keep(const char* name, const Array<T>& result) { results_.emplace_back(name, result.to_host()); }
+
+  /// The set-up of BlockJacobi; rows of the matrix are columns of a block in memory, which is as good.
+  void blocks() {
+    const std::vector<T> values = matrices<T>(true);
+    std::vector<std::int32_t> offsets{0};
+    std::vector<index_t> columns;
+    for (index_t row = 0; row < 2 * order; ++row) {
+      for (index_t j = 0; j < order; ++j) columns.push_back(row / order * order + j);
+      offsets.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+    const CsrView<T, std::int32_t> matrix{2 * order,      2 * order,      static_cast<offset_t>(values.size()),
+                                          offsets.data(), columns.data(), values.data()};
+    const BlockJacobi<T> M(backend_, matrix, BlockPartition::uniform(2 * order, order));
+    EXPECT_EQ(M.defects(), 0);
+    for (const index_t b : {0, 1}) results_.emplace_back("set-up", M.inverse_block(b));
+  }
+
+  Backend backend_;
+  Array<index_t> numbers_;
+  Array<int> info_;
+  std::vector<std::pair<const char*, std::vector<T>>> results_;
+};
+
+TYPED_TEST(LessSharedMemoryTest, PlainKernelsTakeThePlaceOfOthers) {
+  using T = TypeParam;
+  const auto expected = Operations<T>(Backend::host()).run();
+  std::remove_const_t<decltype(expected)> found;
+  const LessSharedMemory limit(99);
+  // The library asks once a thread.
+  std::thread([&] { EXPECT_NO_THROW(found = Operations<T>(Backend::cuda()).run()); }).join();
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    SCOPED_TRACE(expected[k].first);
+    EXPECT_STREQ(found[k].first, expected[k].first);
+    // Beside a diagonal of 2 N there are at most about 0.8 N: cond <= 3, and two backward errors of 10 N eps ||A||.
+    EXPECT_LE(relative_difference(found[k].second, expected[k].second), 2 * 10 * 3 * 3 * order * epsilon<T>);
+  }
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
