@@ -4,7 +4,7 @@
 #   make fuzz    build the fuzzers with clang and sanitizers, and let them look for SECONDS in all
 #   make bench   build the benchmarks and time the Matrix Market files; benchmarks/run.py runs the others
 #   make docs    build the manual into build/docs/html: Sphinx from PyPI in a virtual environment of its own, doxygen
-#   make deps    install the packages of Debian or Ubuntu that are missing; solve, test and bench ask before they do it
+#   make deps    install the packages of Debian or Ubuntu that are missing; what needs them asks before it does
 #   make format  format all sources
 #   make clean   remove the build folder
 # Variables: SECONDS (60), BUILD (folder), JOBS, GPU (auto, cuda, none), WERROR (ON, OFF), CMAKE_ARGS (passed to cmake);
@@ -45,7 +45,7 @@ test: asked-deps
 	ctest --test-dir $(BUILD)/test -j $(JOBS) --output-on-failure
 
 fuzz:
-	@bash .ci/deps ci
+	@bash .ci/deps ci ask
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j $(JOBS)
 	python3 -B tests/fuzz/run.py build/fuzz --seconds $(SECONDS)
@@ -56,7 +56,7 @@ bench: asked-deps
 	cmake --build $(BUILD)/bench --target bench
 
 docs:
-	@bash .ci/deps docs
+	@bash .ci/deps docs ask
 	mkdir -p $(BUILD)/docs
 	python3 -m venv $(BUILD)/docs/venv
 	$(BUILD)/docs/venv/bin/python -m pip install -q --disable-pip-version-check -r docs/requirements.txt

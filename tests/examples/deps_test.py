@@ -33,10 +33,10 @@ class Deps(unittest.TestCase):
         return subprocess.run(["bash", DEPS, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, check=False)
 
-    def answer(self, word):
+    def answer(self, word, *arguments):
         """The status and output of `ask` at a terminal where somebody types the word."""
         terminal, end = pty.openpty()
-        process = subprocess.Popen(["bash", DEPS, "ask"], env=self.environment, stdin=end, stdout=end, stderr=end)
+        process = subprocess.Popen(["bash", DEPS, *arguments, "ask"], env=self.environment, stdin=end, stdout=end, stderr=end)
         os.close(end)
         os.write(terminal, (word + "\n").encode())
         text = b""
@@ -68,6 +68,18 @@ class Deps(unittest.TestCase):
         self.assertIn("'make deps' does it", text)
         status, text = self.answer("y")
         self.assertEqual((status, len(self.calls())), (0, 2), text)
+
+    def test_packages_for_more_than_the_build(self):
+        status, text = self.answer("n", "ci")
+        self.assertEqual((status, self.calls()), (1, []))
+        self.assertIn("libpetsc-real-dev", text)
+
+    def test_make_asks(self):
+        """All but `make deps` does."""
+        lines = (pathlib.Path(DEPS).parent.parent / "Makefile").read_text(encoding="utf-8").splitlines()
+        calls = [line for line in lines if line.startswith("\t") and ".ci/deps" in line]
+        self.assertEqual([line for line in calls if not line.endswith(" ask")], ["\t@bash .ci/deps"])
+        self.assertGreaterEqual(len(calls), 4)
 
 
 if __name__ == "__main__":
