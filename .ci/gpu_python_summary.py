@@ -55,6 +55,7 @@ def main():
         "torch": version_of("torch"),
         "apply_overhead": read(out / "apply_overhead.json"),
         "cupy_cg": read(out / "cupy_cg.json"),
+        "warp_cg": read(out / "warp_cg.json"),
     }, indent=2))
 
 
