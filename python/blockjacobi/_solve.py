@@ -19,8 +19,9 @@ class Solution(NamedTuple):
 
     x: Any
     """An array of b's library and shape."""
-    report: SolveReport | list[SolveReport]
-    """How the solve ended; look at ``report.converged``. Of a b with columns a list with a report of each."""
+    report: SolveReport | Any
+    """How the solve ended; look at ``report.converged``. Of a b with columns a list with a report of each, which no type
+    of b tells."""
 
 
 def solve(
