@@ -49,9 +49,10 @@ class BlockJacobi(Operator):
         summed. Not referred to afterwards. CSR is used in place but for column numbers of 64 bits, which are narrowed;
         BSR is expanded.
     blocks : Partition, Suggestion, int or str, optional
-        A :class:`Partition`; a :class:`Suggestion`, of which the best is taken; the number of rows of every block; or
-        the name of a function of :mod:`blockjacobi.partition` with its defaults: ``"supervariables"``, ``"detect"``,
-        ``"coupled"``, ``"clusters"``, ``"metis"``. None takes the blocks of BSR, of other matrices the supervariables.
+        A :class:`Partition`; a :class:`Suggestion`, of which the best is taken, on CUDA the best that leaves the rows
+        where they are; the number of rows of every block; or the name of a function of :mod:`blockjacobi.partition`
+        with its defaults: ``"supervariables"``, ``"detect"``, ``"coupled"``, ``"clusters"``, ``"metis"``. None takes
+        the blocks of BSR, of other matrices the supervariables.
     singular : str
         What takes the place of the inverse of a block that is singular or has NaN or Inf: ``"fail"`` raises
         :class:`SingularBlock`, ``"identity"``, ``"scalar_jacobi"`` (the reciprocal diagonal), ``"shift"`` (the inverse
@@ -156,6 +157,14 @@ class BlockJacobi(Operator):
         -------
         array
             z, which is ``out`` if that was given.
+
+        Raises
+        ------
+        TypeError
+            For what is no array.
+        InvalidArgument
+            For r or out of another type, length, stride or place, an out that is read-only or shares memory with r, and
+            an op of no such name.
         """
         z = _arrays.empty_like(r, "BlockJacobi.apply: r, without out,") if out is None else out
         self._held.apply(r, z, op)
@@ -248,7 +257,7 @@ def partition_of(A: Any, matrix: _matrix.Matrix, blocks: Any, backend: Backend) 
     if isinstance(blocks, partition.Partition):
         return blocks
     if isinstance(blocks, _core.Suggestion):
-        return blocks.best.blocks
+        return _suggested(blocks, backend)
     if isinstance(blocks, (int, numpy.integer)) and not isinstance(blocks, bool):
         return partition.uniform(matrix.rows, int(blocks))
     if blocks is None:
@@ -261,3 +270,11 @@ def partition_of(A: Any, matrix: _matrix.Matrix, blocks: Any, backend: Backend) 
         return _WAYS[blocks](A, backend=backend)
     raise TypeError(f"blocks must be a Partition, a Suggestion, a number of rows or a name, it is of the type "
                     f"{type(blocks)}; partition.from_offsets and from_labels take arrays")
+
+
+def _suggested(suggestion: Suggestion, backend: Backend) -> Partition:
+    """Of the best; the host backend alone renumbers."""
+    best = suggestion.best
+    if backend.kind != "host" and best.blocks.order is not None:
+        best = min((each for each in suggestion.candidates if each.blocks.order is None), key=lambda each: each.seconds)
+    return best.blocks

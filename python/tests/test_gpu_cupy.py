@@ -136,7 +136,9 @@ def test_solve(method):
 
 
 def test_suggest():
-    assert bj.suggest(on_device(elasticity_like(10, 2))).best.name
+    D = on_device(elasticity_like(10, 2))
+    found = bj.suggest(D)
+    assert found.best.name and bj.BlockJacobi(D, found).partition.order is None
 
 
 def test_update_and_singular_blocks():

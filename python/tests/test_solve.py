@@ -1,5 +1,7 @@
 """The library's own solvers, and M= in those of SciPy."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,7 @@ import scipy.sparse.linalg as spla
 from systems import elasticity_like, random_matrix, random_numbers, tolerance
 
 import blockjacobi as bj
+from blockjacobi._preconditioner import _suggested
 
 SYSTEM = elasticity_like(20, 3)
 RHS = SYSTEM @ random_numbers(SYSTEM.shape[0], "float64", 9)
@@ -200,7 +203,10 @@ def test_it_does_not_converge_is_no_error():
         (lambda A, b, M: bj.solve(A, b, M, resident="always"), 'resident is "always"'),
         (lambda A, b, M: bj.solve(A, b, M, method="gmres", restart=0), "restart"),
         (lambda A, b, M: bj.solve(A, b, M, max_iterations=-1), "max_iterations"),
-        (lambda A, b, M: bj.solve(A, b, M, rtol=-1.0), "rtol"),
+        (lambda A, b, M: bj.solve(A, b, M, rtol=-1.0), "rtol is -1"),
+        (lambda A, b, M: bj.solve(A, b, M, atol=-1.0), "atol is -1"),
+        (lambda A, b, M: bj.solve(A, b, M, max_seconds=-1.0), "max_seconds is -1"),
+        (lambda A, b, M: bj.solve(A, b, M, method="richardson", relaxation=0.0), "relaxation is 0"),
         (lambda A, b, M: bj.solve(A, np.stack([b, b], axis=1), M, method="fcg"),
          'method for several columns is "fcg", must be one of cg, gmres'),
         (lambda A, b, M: bj.solve(A, np.ones((9, 2)), M), r"b has the shape \(9, 2\), must have"),
@@ -236,6 +242,18 @@ def test_suggest(method):
     M = bj.BlockJacobi(SYSTEM, found)
     assert M.partition == found.best.blocks
     assert bj.solve(SYSTEM, RHS, M, method=method).report.converged
+
+
+def test_a_suggestion_for_a_device_keeps_the_numbering():
+    def choice(order, seconds):
+        return SimpleNamespace(blocks=SimpleNamespace(order=order), seconds=seconds)
+
+    scalar, clusters, nodes = choice(None, 3.0), choice([1, 0], 1.0), choice(None, 2.0)
+    found = SimpleNamespace(candidates=[scalar, clusters, nodes], best=clusters)
+    for kind, expected in (("host", clusters), ("cuda", nodes)):
+        assert _suggested(found, SimpleNamespace(kind=kind)) is expected.blocks
+    found.best = scalar
+    assert _suggested(found, SimpleNamespace(kind="cuda")) is scalar.blocks
 
 
 def test_suggest_misuse():
