@@ -6,7 +6,8 @@ strides of ``x.transpose(0, 2, 1)`` of a C-ordered x), or in *row order* (C orde
 in row order is the transpose in LAPACK's order, and its transpose is what is then factored; the functions here turn
 solves around accordingly. Leading dimensions and distances between matrices are free, as long as these do not overlap.
 Other strides, other types, and outputs in another order than the input are an :class:`~blockjacobi.InvalidArgument`
-with the numbers.
+with the numbers; so are matrices that are not square (but for :func:`qr`) or of a larger order, shapes that do not fit
+each other, and an output that shares a part of the input's memory.
 
 Numerical outcomes are values: a singular matrix is told by ``info``, an int32 a matrix, and leaves the others as they
 are. Results are new arrays of the input's library; ``overwrite=True`` lets a factorization use the memory of its input.

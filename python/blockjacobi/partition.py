@@ -43,7 +43,8 @@ def from_offsets(offsets: Any) -> Partition:
     Raises
     ------
     InvalidArgument
-        Naming the block and its rows, unless offsets start at 0, increase strictly, and no block exceeds 512 rows.
+        Naming the block and its rows, unless offsets start at 0, increase strictly, and no block exceeds 512 rows; for
+        offsets of another type or place, or that are not contiguous.
     """
     return _core.partition_from_offsets(offsets)
 
@@ -54,12 +55,13 @@ def from_labels(labels: Any) -> Partition:
     Parameters
     ----------
     labels : array of int32 or int64
-        One a row, any numbers serve. Contiguous, on the host.
+        One a row, any numbers of 32 bits serve. Contiguous, on the host.
 
     Raises
     ------
     InvalidArgument
-        Naming the label that has more than 512 rows.
+        Naming the label that has more than 512 rows, or that does not fit in 32 bits; for labels of another type or
+        place, or that are not contiguous.
     """
     return _core.partition_from_labels(labels)
 

@@ -117,6 +117,33 @@ def test_fortran_ordered_numpy_scalars_and_read_only_inputs():
     assert np.array_equal(bj.BlockJacobi(A, np.int64(4)) @ r, expected)
 
 
+class OfAnotherLibrary:
+    """An array that has DLPack and nothing else."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries():
+    M = bj.BlockJacobi(random_matrix(12), 4)
+    r, out = random_numbers(12, "float64", 1), np.zeros(24)
+    M.apply(OfAnotherLibrary(r), OfAnotherLibrary(out[:12]))
+    np.testing.assert_array_equal(out[:12], M @ r)
+    out[:] = 0
+    for array, words in ((out[::2], r"out has the strides \(2,\)"), (out[:12].astype("float32"), "out is of float32")):
+        with pytest.raises(bj.InvalidArgument, match=words):
+            M.apply(r, OfAnotherLibrary(array))
+    with pytest.raises(TypeError, match="OfAnotherLibrary"):  # whose result would be no array of theirs
+        M.apply(OfAnotherLibrary(r))
+    assert not out.any()
+
+
 def test_empty_matrix():
     M = bj.BlockJacobi(sp.csr_array((0, 0)), 4)
     assert (M @ np.empty(0)).shape == (0,) and len(M.partition) == 0

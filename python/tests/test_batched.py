@@ -183,6 +183,7 @@ def test_nothing_at_all():
 
 
 A = regular("float64")
+WIDE = np.concatenate([A, A[:1]])
 
 
 @pytest.mark.parametrize(
@@ -208,6 +209,14 @@ A = regular("float64")
         (lambda: batched.cholesky(A).solve(np.ones((COUNT + 1, N))), str(COUNT + 1)),
         (lambda: batched.qr(A, overwrite=True), "columns of its matrices must be contiguous"),
         (lambda: batched.qr(A[0]), "2 dimensions, must have 3"),
+        (lambda: batched.qr(np.ones((1, 513, 2))), "513"),
+        (lambda: batched.lu(np.ones((2, 3, 4))), "3"),
+        (lambda: batched.cholesky(np.ones((2, 3, 4))), "3"),
+        (lambda: batched.cholesky(A[:, ::2, ::2], overwrite=True), "strides"),
+        (lambda: batched.pseudo_inverse(np.ones((2, 3, 4))), "3"),
+        (lambda: batched.solve(A, np.ones((COUNT, N - 1))), str(N - 1)),
+        (lambda: batched.solve(A, np.ones((COUNT, N), "float32"), definite=True), "b is of float32, must be of float64"),
+        (lambda: batched.inverse(WIDE[:COUNT], out=WIDE[1:]), "overlap"),
     ],
 )
 def test_misuse(call, words):

@@ -42,6 +42,27 @@ def test_it_is_typed():
         assert name in stub
 
 
+def test_programs_pass_a_check_of_types(tmp_path):
+    pytest.importorskip("mypy")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    program = tmp_path / "readme.py"
+    program.write_text(re.search(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1] + """
+assert report.converged and report.history[0] > 0
+for block in blockjacobi.suggest(A).best.blocks.offsets:
+    print(block, M.report().singular_blocks)
+blockjacobi.BlockJacobi(A, storage="fp33")
+""", encoding="utf-8")
+    done = subprocess.run([sys.executable, "-m", "mypy", "--ignore-missing-imports", "--cache-dir", tmp_path / "cache",
+                           program, *EXAMPLES], cwd=tmp_path, capture_output=True, text=True, check=False)
+    errors = [line for line in done.stdout.splitlines() if ": error: " in line]
+    # That it looks at the hints shows in the one that is wrong.
+    assert len(errors) == 1 and '"storage"' in errors[0], done.stdout + done.stderr
+
+
+def test_one_module_serves_python_3_12_and_what_follows():
+    assert (".abi3." in pathlib.Path(bj._core.__file__).name) == (sys.version_info >= (3, 12))
+
+
 def test_the_module_shows_its_entry_alone():
     if shutil.which("nm") is None:
         pytest.skip("no nm")
@@ -63,6 +84,16 @@ def test_everything_public_is_documented():
                 undocumented += [f"{name}.{member}" for member in vars(item)
                                  if not member.startswith("_") and not inspect.getdoc(getattr(item, member))]
     assert not undocumented
+
+
+def test_the_manual_names_what_comes_back():
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    table = page[page.index("## What comes back"):page.index("## Functions")]
+    compiled = [getattr(bj, name) for name in bj.__all__ if getattr(getattr(bj, name), "__module__", "") == "blockjacobi._core"]
+    names = {name for item in compiled if inspect.isclass(item)
+             for name in (item.__name__, *(member for member in vars(item) if not member.startswith("_")))}
+    assert len(names) > 60
+    assert sorted(name for name in names if not re.search(rf"`(Backend\.)?{name}[`(]", table)) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
