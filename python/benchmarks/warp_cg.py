@@ -58,7 +58,7 @@ def of_warp(A, b, device, iterations):
     import warp.optim.linear
     import warp.sparse
 
-    warp.config.quiet = True
+    warp.config.log_level = warp.LOG_WARNING
     unknowns = A.blocksize[0]
     nodes = A.shape[0] // unknowns
     rows = np.repeat(np.arange(nodes, dtype=np.int32), np.diff(A.indptr))
