@@ -1,3 +1,4 @@
+#include "backend/range.hpp"
 #include "solver/enqueued.hpp"
 
 namespace blockjacobi {
@@ -91,6 +92,7 @@ class EnqueuedCg final : public Enqueued<T> {
   EnqueuedCg(const LinearOperator<T>& A, const Preconditioner<T>& M, const SolveOptions& options)
       : Enqueued<T>("CgWorkspace", A, checked("CgWorkspace", M), options), solver_(this->parts_, false) {}
   void enqueue(const T* b, T* x, SolveStatus* status) {
+    const Range range("enqueued solve");
     const typename Enqueued<T>::OwnScratch scratch(*this);
     enqueue_recurrence(this->parts_, solver_, b, x, status);
   }

@@ -51,6 +51,7 @@ class CgColumns {
         return finish();
       }
       if (is_any_running()) {
+        const Range range("iterations");
         while (snapshots_->under_way() < depth()) {
           batch->replay();
           take();
@@ -106,6 +107,7 @@ class CgColumns {
 
   /// False if no column needs an iteration.
   bool begin() {
+    const Range range("start");
     ops_.to_bundles(shape_, {session_.x().data, session_.x().row_stride, session_.x().column_stride, shape_.columns}, 0,
                     v_.x);
     residuals(v_.r);

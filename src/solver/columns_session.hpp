@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/range.hpp"
 #include "solver/recurrence.hpp"
 #include "solver/session.hpp"
 
@@ -101,6 +102,7 @@ std::vector<SolveReport> solve_columns(const char* solver, const LinearOperator<
   const auto is_contiguous = [](const auto& v) { return v.layout == Layout::column_major || v.ld == 1; };
   if (B.cols == 1 && is_contiguous(B) && is_contiguous(X))
     return {one(VectorView<const T>(B.data, B.rows, B.space), VectorView<T>(X.data, X.rows, X.space))};
+  const Range range("solve");
   std::vector<SolveReport> reports;
   for (index_t first = 0; first < B.cols; first += columns_together) {
     const index_t count = std::min(columns_together, B.cols - first);

@@ -125,6 +125,7 @@ class EnqueuedGmres final : public Enqueued<T> {
       : Enqueued<T>("GmresWorkspace", A, M, options), cycle_(this->parts_, false) {}
 
   void enqueue(const T* b, T* x, SolveStatus* status) {
+    const Range range("enqueued solve");
     const typename Enqueued<T>::OwnScratch scratch(*this);
     auto& [backend, ops, A, M, options] = this->parts_;
     const index_t n = A.rows();

@@ -198,6 +198,7 @@ class GmresColumns {
 
   /// The inner iterations; false if clock or callback end the solve.
   bool iterate() {
+    const Range range("iterations");
     for (const auto& batch : steps_) {
       batch->replay();
       if (!look()) return false;
