@@ -1,4 +1,4 @@
-"""CG with block-Jacobi of NVIDIA Warp beside this package's, on a GPU or on one thread of the CPU.
+"""CG with block-Jacobi of NVIDIA Warp beside this package's, on a GPU.
 
 Wants Warp 1.19 (`pip install warp-lang`), the first with such a preconditioner: blocks of one size, those of BSR.
 
@@ -6,7 +6,8 @@ usage: warp_cg.py [--device cuda|cpu] [--points 64] [--unknowns 3] [--iterations
 
 A 7-point system of points^3 nodes with `unknowns` a node, which are the blocks of both. Set-up is the preconditioner
 alone, of a matrix that lies where it is used. The time of an iteration is the median of seven solves, less that of
-solves of ten iterations. Warp's kernels are compiled, or read from its cache, before anything is timed.
+solves of ten iterations. Warp's kernels are compiled, or read from its cache, before anything is timed. `--device cpu`
+tries the program where there is no GPU; Warp's reductions are not made for that, and the times say little.
 """
 
 import argparse
