@@ -98,8 +98,8 @@ void all_calls(Objects& o, Silent& silent) {
   silent.count("apply", [&] { o.M.apply(o.rhs(), o.x.view()); });
   const auto view = o.arrays.view();
   silent.count("refresh", [&] { o.M.refresh(view.values, view.nnz, MemorySpace::device); });
-  silent.count("rebuild", [&] { o.M.rebuild(view.values, view.nnz, MemorySpace::device); });
   silent.count("defects", [&] { static_cast<void>(o.M.defects()); });
+  silent.count("rebuild", [&] { o.M.rebuild(view.values, view.nnz, MemorySpace::device); });
   silent.count("TwoLevel::refresh", [&] { o.two_level.refresh(); });
   silent.count("TwoLevel::apply", [&] { o.two_level.apply(o.rhs(), o.x.view()); });
   silent.count("detect", [&] { static_cast<void>(BlockPartition::detect(o.backend, view, 8)); });

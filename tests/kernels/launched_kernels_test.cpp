@@ -352,21 +352,23 @@ TYPED_TEST(LaunchedKernelsTest, ClustersOfThreadBlocks) {
   for (const index_t n : {least_cluster_order - 1, least_cluster_order, 160, 300, 512}) {
     SCOPED_TRACE(n);
     const bool by_clusters = !blockjacobi::is_complex<T> && n >= least_cluster_order;
-    const auto expect = [&](const RecordedKernel& kernel, const char* cluster, const char* other) {
-      this->expect_name(kernel, by_clusters ? cluster : other);
-      EXPECT_EQ(kernel.cluster > 1, by_clusters);
+    // Beside the largest of d 16 thread blocks have no room for the scales.
+    const bool sets_up_by_clusters = by_clusters && !(std::is_same_v<T, double> && n == 512);
+    const auto expect = [&](const RecordedKernel& kernel, bool is_cluster, const char* cluster, const char* other) {
+      this->expect_name(kernel, is_cluster ? cluster : other);
+      EXPECT_EQ(kernel.cluster > 1, is_cluster);
     };
     auto a = this->batch(n), x = this->batch(n, 1);
     a.count = x.count = few;
     const auto inverse =
         recorded_kernels(this->backend().stream(), [&] { batched::inverse<T>(this->backend(), a, x, this->info()); });
     ASSERT_EQ(inverse.size(), 1u);
-    expect(inverse[0], "inverse_cluster_kernel<", "inverse_cta_kernel<");
+    expect(inverse[0], by_clusters, "inverse_cluster_kernel<", "inverse_cta_kernel<");
     BlockJacobi<T> m = analyzed<T>(this->backend(), n, few, Storage::full);
     const auto setup = recorded_kernels(this->backend().stream(),
                                         [&] { m.refresh(this->first_half(), m.nnz(), MemorySpace::device); });
     ASSERT_EQ(setup.size(), 2u);
-    expect(setup[0], "setup_cluster_kernel<", "setup_cta_kernel<");
+    expect(setup[0], sets_up_by_clusters, "setup_cluster_kernel<", "setup_cta_kernel<");
   }
 }
 
