@@ -236,6 +236,7 @@ def test_apply_and_update_in_a_graph(levels):
     values, r, z = D.data.copy(), cupy.ones(60), cupy.empty(60)
     M.update(values, check=False)
     M.apply(r, out=z)
+    cupy.cuda.Device().synchronize()  # a graph waits for nothing that was enqueued elsewhere
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         stream.begin_capture()
