@@ -20,8 +20,6 @@ CMAKE_ARGS ?=
 
 # ctest builds the users of the package with LC_MESSAGES set to nothing, which ccache takes for another locale.
 export CCACHE_SLOPPINESS ?= locale
-# So that another clone finds what this one compiled.
-export CCACHE_BASEDIR ?= $(CURDIR)
 
 CONFIGURE = cmake -G Ninja -S . -DCMAKE_BUILD_TYPE=Release -DBLOCKJACOBI_GPU=$(GPU) -DBLOCKJACOBI_WERROR=$(WERROR) $(CMAKE_ARGS)
 
