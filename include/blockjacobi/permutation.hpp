@@ -19,7 +19,8 @@ class PermutationImpl;
 /// A renumbering P of 0 .. size() - 1: what has the number order()[k] becomes number k. Immutable; copies share their
 /// numbers; safe to share between threads. One that was moved from is of nothing.
 ///
-/// Numbers that were found on a device stay there (with the backend, which lives as long) until somebody asks for them.
+/// Numbers that were found on a device stay there (with the backend, which lives as long) until somebody asks for them:
+/// that first call uses the backend, so not while another thread does, nor while its stream is captured.
 class BLOCKJACOBI_EXPORT Permutation {
  public:
   /// Of nothing.

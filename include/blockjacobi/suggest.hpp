@@ -117,7 +117,8 @@ struct Suggestion {
 ///
 /// The same matrix on the same backend with the same number of host threads gives the same recommendation. Waits; not
 /// capturable. Throws InvalidArgument for a matrix that is not square, for rtol outside (0, 1), probe_share outside
-/// [0, 1], restart < 1, a negative or infinite bandwidth or latency, or a method or policy that is none.
+/// [0, 1], restart < 1, a negative or infinite bandwidth or latency, or a method or policy that is none, and CudaError
+/// where the device has no room for a candidate, BlockPartition::clusters() among them.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT Suggestion suggest(const SparseMatrix<T>& matrix, const SuggestOptions& options = {});
 /// The same for a matrix on the host, which a device gets a copy of.

@@ -18,17 +18,6 @@ BlockJacobiOptions options_of(const Options& asked) {
   return options;
 }
 
-/// Found where the backend is, which a copy of the matrix goes to for that, unless nodes of several sizes are stated.
-PermutedPartition clusters_of(const Backend& backend, const CsrView<T, PetscInt>& view,
-                              const std::optional<BlockPartition>& stated, index_t max_size) {
-  const bool is_alike = !stated || offset_t{stated->largest_block()} * stated->blocks() == view.rows;
-  if (backend.memory_space() == MemorySpace::host || view.rows == 0 || !is_alike)
-    return stated ? BlockPartition::clusters(view, *stated, max_size) : BlockPartition::clusters(view, max_size);
-  SparseMatrixOptions nodes;
-  if (stated) nodes.block_size = stated->largest_block();
-  return BlockPartition::clusters(SparseMatrix<T>(backend, view, nodes), max_size);
-}
-
 }  // namespace
 
 RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix& matrix,
@@ -38,7 +27,7 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
   const auto max_size = static_cast<index_t>(asked.max_size);
   const View& there = matrix.view();
   const bool is_readable_there = there.columns != nullptr && there.space == backend.memory_space();
-  const BlockPartition partition = asked.clusters      ? find_clusters(backend, there, stated, max_size)
+  const BlockPartition partition = asked.clusters      ? find_clusters(there, stated, max_size)
                                    : stated            ? *stated
                                    : is_readable_there ? BlockPartition::detect(backend, there, max_size)
                                                        : BlockPartition::detect(matrix.on_host(), max_size);
@@ -63,9 +52,10 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
 }
 
 /// Blocks of the renumbered matrix, which lies on the host and keeps the nodes that were stated whole.
-BlockPartition RankPreconditioner::find_clusters(const Backend& backend, const View& view,
-                                                 const std::optional<BlockPartition>& stated, index_t max_size) {
-  auto [permutation, blocks] = clusters_of(backend, view, stated, max_size);
+BlockPartition RankPreconditioner::find_clusters(const View& view, const std::optional<BlockPartition>& stated,
+                                                 index_t max_size) {
+  auto [permutation, blocks] =
+      stated ? BlockPartition::clusters(view, *stated, max_size) : BlockPartition::clusters(view, max_size);
   PermutedMatrix<T> matrix(view, permutation);
   const auto rows = static_cast<std::size_t>(view.rows);
   clusters_.emplace(Clusters{std::move(permutation), std::move(matrix), std::vector<T>(rows), std::vector<T>(rows)});

@@ -43,8 +43,7 @@ class RankPreconditioner {
     std::vector<PetscScalar> r, z;
   };
 
-  BlockPartition find_clusters(const Backend& backend, const View& view, const std::optional<BlockPartition>& stated,
-                               index_t max_size);
+  BlockPartition find_clusters(const View& view, const std::optional<BlockPartition>& stated, index_t max_size);
   template <class MatrixView>
   void add_coarse_level(const Backend& backend, const MatrixView& view, const BlockPartition& partition,
                         const BlockJacobiOptions& options, index_t block_size);
