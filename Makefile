@@ -29,7 +29,7 @@ SOLVE_MATRIX = $(BUILD)/solve/elasticity.mtx
 .PHONY: solve test fuzz bench docs deps asked-deps format clean
 
 # Without kernels for levels of x86-64, which take as long to compile as half of the rest, and several sources in one
-# compilation, which saves a quarter.
+# compilation.
 solve: asked-deps
 	$(CONFIGURE) -B $(BUILD)/solve -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_BENCHMARKS=OFF \
 	  -DBLOCKJACOBI_HOST_ISAS= -DCMAKE_UNITY_BUILD=$(UNITY)
