@@ -38,6 +38,9 @@ ReductionBytes reduction_bytes() noexcept;
 
 // Vectors.
 
+/// Words from host memory, which the launch takes with it: at most most_state_bytes.
+void set_words(void* destination, const void* source, std::size_t bytes, CUstream_st* stream);
+
 /// r = b - r.
 template <class C>
 void subtract_from(index_t n, const C* b, C* r, CUstream_st* stream);
@@ -251,8 +254,9 @@ template <class C, class B>
 void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, const detail::GmresState* state,
                    C* u, CUstream_st* stream);
 
-/// Restart lengths that gmres_resident() takes, where can_reside(): a launch keeps the norms of whole cycles.
-inline bool gmres_can_reside(int restart) { return restart <= detail::history_capacity; }
+/// The longest restart of gmres_resident(), where can_reside(): the arrays of a cycle lie in shared memory.
+inline constexpr int gmres_longest_resident = 64;
+inline bool gmres_can_reside(int restart) { return restart <= gmres_longest_resident; }
 
 /// Bytes of messages of gmres_resident().
 template <class C>

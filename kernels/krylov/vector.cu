@@ -2,9 +2,21 @@
 #include "kernels/krylov/vector.cuh"
 #include "kernels/launch/check.hpp"
 
+#include <cstring>
+
 namespace blockjacobi::kernels {
 
 namespace {
+
+struct Words {
+  int words[detail::most_state_bytes / sizeof(int)];
+};
+
+__global__ void __launch_bounds__(vector_policy.threads)
+    set_words_kernel(int* destination, int count, const __grid_constant__ Words source) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
+    destination[i] = source.words[i];
+}
 
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads) subtract_from_kernel(index_t n, const C* b, C* r) {
@@ -33,6 +45,15 @@ __global__ void __launch_bounds__(vector_policy.threads)
 
 ReductionBytes reduction_bytes() noexcept {
   return {reduction_partials * sizeof(double), reduction_tickets * sizeof(unsigned int)};
+}
+
+void set_words(void* destination, const void* source, std::size_t bytes, CUstream_st* stream) {
+  if (bytes == 0) return;
+  Words words{};
+  std::memcpy(words.words, source, bytes);
+  set_words_kernel<<<1, vector_policy.threads, 0, stream>>>(static_cast<int*>(destination),
+                                                            static_cast<int>(bytes / sizeof(int)), words);
+  check_launch("set_words_kernel");
 }
 
 template <class C>

@@ -67,6 +67,8 @@ class BackendImpl {
   /// Within backend memory; enqueued.
   virtual void copy(void* destination, const void* source, std::size_t bytes) = 0;
   virtual void zero(void* destination, std::size_t bytes) = 0;
+  /// At most most_state_bytes from the host, whole words, at once: the source may be reused on return. Enqueued.
+  virtual void set(void* destination, const void* source, std::size_t bytes) = 0;
 
   /// Records what `body` enqueues. If it is not capturable, or the stream cannot be captured, replay() calls `body`.
   /// `body` and what it refers to must outlive the recording.

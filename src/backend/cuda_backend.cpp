@@ -73,6 +73,10 @@ class CudaBackend final : public BackendImpl {
     transfer(destination, source, bytes, cudaMemcpyDeviceToDevice);
   }
   void zero(void* destination, std::size_t bytes) override { context_.zero(destination, bytes); }
+  void set(void* destination, const void* source, std::size_t bytes) override {
+    const DeviceGuard guard(context_.device());
+    kernels::set_words(destination, source, bytes, context_.stream());
+  }
 
   std::unique_ptr<Recording> record(std::function<void()> body, bool capturable) override {
     return make_cuda_recording(context_, std::move(body), capturable);

@@ -130,6 +130,7 @@ class HostBackend final : public BackendImpl {
   void zero(void* to, std::size_t bytes) override {
     if (bytes > 0) std::memset(to, 0, bytes);
   }
+  void set(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
 
   std::unique_ptr<Recording> record(std::function<void()> body, bool) override {
     return std::make_unique<HostRecording>(std::move(body));

@@ -166,16 +166,18 @@ class Gmres {
 
   SolveReport run() {
     cycle_.clear();
-    if (!session_.begin(cycle_.first(), cycle_.state())) return end();
+    session_.begin(cycle_.first(), cycle_.state());
+    cycle_.begin();
     if (cycle_.resides()) return run_resident();
     divide();
-    cycle_.begin();
-    for (;;) {
-      if (!look()) return end();
-      if (host_.stop != 0) return finish();
-      const bool goes_on = iterate();
-      finish_.run();
+    read();
+    if (!session_.begun(host_)) return end();
+    for (bool goes_on = look();; goes_on = read_and_look()) {
       if (!goes_on) return end();
+      if (host_.stop != 0) return finish();
+      const bool iterated = iterate();
+      finish_.run();
+      if (!iterated) return end();
       begin_.run();
     }
   }
@@ -189,22 +191,25 @@ class Gmres {
       snapshots->take();
       forget_history();
     };
-    const auto read = [&] { std::memcpy(&host_, snapshots->next(), sizeof(host_)); };
+    const auto next = [&] { std::memcpy(&host_, snapshots->next(), sizeof(host_)); };
+    const auto enqueue = [&] {
+      cycle_.run(history_capacity / cycle_.restart(), session_.b(), session_.x());
+      take();
+    };
     const int depth = session_.options().progress ? 1 : snapshots->depth();  // a callback stops what it has seen
-    cycle_.begin();
     take();
+    if (depth > 1 && session_.options().max_seconds == 0.0) enqueue();  // before a look that nobody asked for
+    next();
+    const bool begun = session_.begun(host_);
     for (;;) {
-      read();
-      const bool goes_on = session_.look(host_.history, host_.history_size, host_.iteration);
+      const bool goes_on = begun && session_.look(host_.history, host_.history_size, host_.iteration);
       if (goes_on && host_.stop == 0) {
-        while (snapshots->under_way() < depth) {
-          cycle_.run(history_capacity / cycle_.restart(), session_.b(), session_.x());
-          take();
-        }
+        while (snapshots->under_way() < depth) enqueue();
+        next();
         continue;
       }
       while (snapshots->under_way() > 0) {
-        read();
+        next();
         session_.collect(host_.history, host_.history_size, host_.iteration);
       }
       return goes_on ? finish() : end();
@@ -259,16 +264,20 @@ class Gmres {
     const Range range("iterations");
     for (Phase& batch : steps_) {
       batch.run();
-      if (!look()) return false;
+      if (!read_and_look()) return false;
       if (host_.cycle_stop != 0) break;
     }
     return true;
   }
 
-  bool look() {
+  void read() {
     session_.backend().impl().copy_to_host(&host_, cycle_.state(), sizeof(host_));
     if (host_.history_size > 0) forget_history();
-    return session_.look(host_.history, host_.history_size, host_.iteration);
+  }
+  bool look() { return session_.look(host_.history, host_.history_size, host_.iteration); }
+  bool read_and_look() {
+    read();
+    return look();
   }
 
   SolveSession<T>& session_;

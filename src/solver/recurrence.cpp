@@ -33,14 +33,21 @@ class Run {
   SolveReport operator()() {
     solver_.set_x(session_.x());
     solver_.clear();
-    if (!session_.begin(solver_.r(), solver_.control())) return end(session_.report().reason);
+    session_.begin(solver_.r(), solver_.control());
+    start();
+    // While the device is busy with that.
     batch_ = session_.backend().impl().record([this] { solver_.iterate_times(solver_.batch(session_.ops().batch())); },
                                               session_.capturable() && !solver_.is_one_launch());
+    enqueue_ahead();
+    read();
+    if (!session_.begun(host_)) {
+      drain();
+      return end(session_.report().reason);
+    }
     target_ = session_.target();
     restart_residual_ = session_.report().initial_residual;
-    start();
-    for (;;) {
-      if (!look()) return end(session_.report().reason);
+    for (bool goes_on = look();; goes_on = read_and_look()) {
+      if (!goes_on) return end(session_.report().reason);
       if (host_.stop == 0) {
         while (snapshots_->under_way() < depth()) enqueue_batch();
         continue;
@@ -66,7 +73,9 @@ class Run {
     correct_start(session_.backend(), session_.ops(), session_.A(), session_.M(), solver_, session_.b(), session_.x());
     solver_.start();
     take();
-    // Ahead of a look that nobody asked for: it does nothing after a stop.
+  }
+  /// Before a look that nobody asked for: a batch does nothing after a stop.
+  void enqueue_ahead() {
     if (solver_.is_one_launch() && depth() > 1 && session_.options().max_seconds == 0.0) enqueue_batch();
   }
   void enqueue_batch() {
@@ -81,12 +90,17 @@ class Run {
   }
 
   void write(const SolveControl& control) {
-    session_.backend().impl().copy_from_host(solver_.control(), &control, sizeof(control));
+    session_.backend().impl().set(solver_.control(), &control, sizeof(control));
   }
 
-  /// Reads the oldest snapshot and hands its history on.
+  /// The oldest snapshot.
+  void read() { std::memcpy(&host_, snapshots_->next(), sizeof(host_)); }
+  bool read_and_look() {
+    read();
+    return look();
+  }
+  /// Hands the history on that was read.
   bool look() {
-    std::memcpy(&host_, snapshots_->next(), sizeof(host_));
     const bool goes_on = session_.look(host_.history, host_.history_size, host_.iteration);
     host_.history_size = 0;
     if (!goes_on) drain();
@@ -96,7 +110,7 @@ class Run {
   /// Collects what the batches did that were enqueued meanwhile: nothing after a stop.
   void drain() {
     while (snapshots_->under_way() > 0) {
-      std::memcpy(&host_, snapshots_->next(), sizeof(host_));
+      read();
       session_.collect(host_.history, host_.history_size, host_.iteration);
       host_.history_size = 0;
     }
@@ -128,6 +142,7 @@ class Run {
     solver_.clear();
     write(host_);
     start();
+    enqueue_ahead();
     return true;
   }
 

@@ -59,13 +59,15 @@ struct SolverParts {
 template <class State>
 class DeviceState {
  public:
-  DeviceState(const Backend& backend, const State& initial)
-      : initial_(backend, std::vector<State>{initial}), state_(backend, 1) {}
+  DeviceState(const Backend& backend, const State& initial) : initial_(initial), state_(backend, 1) {
+    static_assert(sizeof(State) <= most_state_bytes && sizeof(State) % sizeof(int) == 0);
+  }
   State* get() const { return state_.data(); }
-  void clear() { state_.backend().impl().copy(state_.data(), initial_.data(), sizeof(State)); }
+  void clear() { state_.backend().impl().set(state_.data(), &initial_, sizeof(State)); }
 
  private:
-  Array<State> initial_, state_;
+  State initial_;
+  Array<State> state_;
 };
 
 /// Runs the recurrence to its end: batches of iterations, recorded once, with a look at the stop flag in between. A

@@ -95,17 +95,20 @@ double SolveSession<T>::true_residual(T* r) {
 }
 
 template <Scalar T>
-bool SolveSession<T>::begin(T* r, SolveControl* control) {
+void SolveSession<T>::begin(T* r, SolveControl* control) {
   ops_.residual(A_, b_, x_, r);
   ops_.begin_solve(rows_, b_, r, x_, stopping_rule(options_), M_ != nullptr ? M_->failure() : nullptr, control);
-  SolveControl found;
-  backend_.impl().copy_to_host(&found, control, sizeof(found));
+}
+
+template <Scalar T>
+bool SolveSession<T>::begun(const SolveControl& found) {
   target_ = found.goal;
   report_.rhs_norm = found.rhs_norm;
   report_.initial_residual = found.initial_residual;
   report_.recurrence_residual = found.residual;
-  if (found.stop != 0) report_.reason = static_cast<StopReason>(found.stop);
-  return found.stop == 0;
+  const bool ended = found.stop != 0 && found.history_size == 0;  // a phase that runs leaves its norm there
+  if (ended) report_.reason = static_cast<StopReason>(found.stop);
+  return !ended;
 }
 
 template <Scalar T>

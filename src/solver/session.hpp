@@ -38,9 +38,13 @@ class SolveSession {
   SolveSession(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M, VectorView<const T> b,
                VectorView<T> x, const SolveOptions& options);
 
-  /// Norms and target, with r = b - A x0 on return. False if the solve ended before its first iteration (b = 0,
-  /// singular blocks, ||b|| not finite); the reason is set then.
-  bool begin(T* r, SolveControl* control);
+  /// Norms and target in the control, with r = b - A x0: enqueued. A solve that ends before its first iteration (b = 0,
+  /// singular blocks, ||b|| not finite) has its stop then.
+  void begin(T* r, SolveControl* control);
+
+  /// Takes what begin() found out of a copy of the control, made after the phases that come first. False if none of
+  /// them ran since the solve had ended; the reason is set then.
+  bool begun(const SolveControl& found);
 
   /// Takes the norms a state collected since the last look.
   void collect(const double* history, int count, index_t iteration);

@@ -179,7 +179,7 @@ TYPED_TEST(GmresResidentTest, MoreRowsThanThreads) {
 /// Sums of more columns than thread blocks have warps, and than a warp has lanes; orthogonal, or the norms that the
 /// recurrence has would not be those of b - A x.
 TYPED_TEST(GmresResidentTest, LongCycles) {
-  for (const int restart : {30, detail::history_capacity}) {
+  for (const int restart : {30, kernels::gmres_longest_resident}) {
     SCOPED_TRACE(restart);
     const auto a = convection_diffusion<TypeParam>(100);
     Cycles<TypeParam> device(Backend::cuda(), a, Way::blocks_of_8, restart);
@@ -285,10 +285,11 @@ TYPED_TEST(GmresResidentTest, NanEndsTheSolve) {
   for (const T value : device.x()) ASSERT_TRUE(std::isfinite(std::abs(value)));
 }
 
-TEST_F(DeviceTest, GmresResidesUpToTheRestartThatTheStateHasRoomFor) {
+TEST_F(DeviceTest, GmresResidesUpToTheRestartThatSharedMemoryHasRoomFor) {
   const auto a = convection_diffusion<double>(17);
-  EXPECT_TRUE(Cycles<double>(Backend::cuda(), a, Way::mixed_blocks, detail::history_capacity).resides() || !is_sm_90());
-  EXPECT_FALSE(Cycles<double>(Backend::cuda(), a, Way::mixed_blocks, detail::history_capacity + 1).resides());
+  EXPECT_TRUE(Cycles<double>(Backend::cuda(), a, Way::mixed_blocks, kernels::gmres_longest_resident).resides() ||
+              !is_sm_90());
+  EXPECT_FALSE(Cycles<double>(Backend::cuda(), a, Way::mixed_blocks, kernels::gmres_longest_resident + 1).resides());
 }
 
 }  // namespace

@@ -5,12 +5,16 @@
 #include <blockjacobi/solve_status.hpp>
 
 #include <cmath>
+#include <cstddef>
 
 namespace blockjacobi::detail {
 
 /// Residual norms that a state keeps until the host collects them; also the longest batch of iterations between two
 /// looks at the stop flag.
-inline constexpr int history_capacity = 64;
+inline constexpr int history_capacity = 128;
+
+/// No state is larger, so that a launch can take it along.
+inline constexpr std::size_t most_state_bytes = 2048;
 
 /// Squares of norms outside this range, times rtol, would leave the range of double: a sum that underflows to zero
 /// would look like convergence.
