@@ -91,7 +91,8 @@ __global__ void __launch_bounds__(list_threads) draw_sides_kernel(const index_t 
 __device__ offset_t chain_of(index_t cluster, index_t lane) { return offset_t{cluster} * mover_chains + lane; }
 
 /// Where vertices would move to: to the cluster with room that each is tied to most, if that is more than it is tied to
-/// its own. Who is tied to none that much, whatever its room, has settled: nobody asks again until a neighbour moves.
+/// its own. Who is tied to all others together no more than that has settled: nobody asks again until a neighbour
+/// moves.
 struct Look {
   static constexpr bool tallies = true, picks = true;
   index_t count;
@@ -108,57 +109,55 @@ struct Look {
   template <class Team>
   __device__ void run(const Team& team, index_t i) const {
     const index_t own = of[i], own_rows = rows[i];
-    /// visit(cluster, weight) for the own cluster and others.
+    /// visit(cluster, weight, takes): whether that cluster is one to which i may move.
     const auto for_each_tie = [&](auto visit) {
       for_each_entries(team, graph, i, [&](const Entries& entries) {
-        index_t clusters[entries_of_lane];
+        index_t clusters[entries_of_lane], states_of[entries_of_lane];
 #pragma unroll
         for (int e = 0; e < entries_of_lane; ++e) clusters[e] = of[entries.neighbours[e]];
 #pragma unroll
-        for (int e = 0; e < entries_of_lane; ++e) visit(clusters[e], entries.weights[e]);
+        for (int e = 0; e < entries_of_lane; ++e) states_of[e] = states[clusters[e]];
+#pragma unroll
+        for (int e = 0; e < entries_of_lane; ++e)
+          visit(clusters[e], entries.weights[e],
+                !gives(states_of[e], round) && detail::fits(rows_in(states_of[e]), own_rows, max_size));
       });
     };
     Ties ties;
-    for_each_tie([&](index_t cluster, double weight) { (cluster == own ? ties.own : ties.others) += weight; });
-    ties = team.reduce(ties, [](const Ties& a, const Ties& b) { return Ties{a.own + b.own, a.others + b.others}; });
-    Best best;
-    if (ties.others > ties.own) {  // else no single one is
+    for_each_tie([&](index_t cluster, double weight, bool takes) {
+      (cluster == own ? ties.own : ties.others) += weight;
+      if (takes) ties.takers += weight;
+    });
+    ties = team.reduce(ties, [](const Ties& a, const Ties& b) {
+      return Ties{a.own + b.own, a.others + b.others, a.takers + b.takers};
+    });
+    Tie best;
+    if (ties.takers > ties.own) {  // else no single one is
       const Tally& tally = team.tally;
       const offset_t slots = Tally::slots_for(graph.length[i], team.size());
       tally.clear(slots, team.rank(), team.size());
       team.sync();
-      for_each_tie([&](index_t cluster, double weight) {
-        if (cluster != own) tally.add(cluster, weight, slots);
+      for_each_tie([&](index_t cluster, double weight, bool takes) {
+        if (takes) tally.add(cluster, weight, slots);
       });
       team.sync();
       tally.for_each(slots, team.rank(), team.size(), [&](index_t cluster, double weight) {
-        if (!(weight > ties.own)) return;
-        best.settles = false;
-        const index_t state = states[cluster];
-        const bool takes = !gives(state, round) && detail::fits(rows_in(state), own_rows, max_size);
-        if (takes && is_stronger(Tie{cluster, weight}, best.tie)) best.tie = {cluster, weight};
+        if (is_stronger(Tie{cluster, weight}, best)) best = {cluster, weight};
       });
-      best = team.reduce(best, [](const Best& a, const Best& b) {
-        return Best{is_stronger(b.tie, a.tie) ? b.tie : a.tie, a.settles && b.settles};
-      });
+      best = team.reduce(best, [](const Tie& a, const Tie& b) { return is_stronger(b, a) ? b : a; });
       team.sync();
     }
     if (team.rank() != 0) return;
-    if (best.settles) moves.settled[i] = 1;
-    if (best.tie.cluster == no_vertex) return;
-    const index_t to = best.tie.cluster;
-    moves.gains[i] = best.tie.weight - ties.own;
-    const index_t place = atomicAdd(moves.arrivals + to, 1);
-    moves.next[i] = atomicExch(moves.chains + chain_of(to, place % mover_chains), i);
+    if (!(ties.others > ties.own)) moves.settled[i] = 1;
+    if (best.cluster == no_vertex || !(best.weight > ties.own)) return;
+    moves.gains[i] = best.weight - ties.own;
+    const index_t place = atomicAdd(moves.arrivals + best.cluster, 1);
+    moves.next[i] = atomicExch(moves.chains + chain_of(best.cluster, place % mover_chains), i);
   }
 
  private:
   struct Ties {
-    double own = 0.0, others = 0.0;
-  };
-  struct Best {
-    Tie tie;
-    bool settles = true;
+    double own = 0.0, others = 0.0, takers = 0.0;
   };
 };
 
