@@ -10,13 +10,22 @@ import numpy
 
 from . import _core
 
+# Solvers ask in every iteration, of the same types.
+_LIBRARIES: dict[type, Any] = {numpy.ndarray: numpy}
+_MADE_OF_SHAPE_AND_TYPE: set[type] = set()  # the ndarray of NumPy and of CuPy
+
 
 def library(array: Any) -> Any:
     """The module that the array comes from: numpy, cupy or torch; None for another."""
-    if type(array) is numpy.ndarray or isinstance(array, numpy.ndarray):
+    found = _LIBRARIES.get(type(array))
+    if found is not None:
+        return found
+    if isinstance(array, numpy.ndarray):
         return numpy
     root = type(array).__module__.partition(".")[0]
-    return sys.modules.get(root) if root in ("cupy", "torch") else None
+    if root not in ("cupy", "torch"):
+        return None
+    return _LIBRARIES.setdefault(type(array), sys.modules.get(root))
 
 
 def known_library(array: Any, what: str) -> Any:
@@ -28,10 +37,15 @@ def known_library(array: Any, what: str) -> Any:
 
 def empty_like(array: Any, what: str) -> Any:
     """Of the same shape, type, order and place."""
+    kind = type(array)
+    if kind in _MADE_OF_SHAPE_AND_TYPE:
+        shape = array.shape
+        # What solvers pass, without the microseconds that empty_like takes to think of the rest.
+        if len(shape) == 1:
+            return kind(shape, array.dtype)
     module = known_library(array, what)
-    # What solvers pass, without the microseconds that empty_like takes to think of the rest.
-    if type(array) is getattr(module, "ndarray", None) and array.ndim == 1:
-        return module.ndarray(array.shape, array.dtype)
+    if kind is getattr(module, "ndarray", None):
+        _MADE_OF_SHAPE_AND_TYPE.add(kind)
     return module.empty_like(array)
 
 

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace blockjacobi::python {
@@ -10,6 +11,8 @@ namespace {
 
 // DLPack's numbers of the devices whose memory a CUDA backend can use.
 constexpr int dlpack_cpu = 1, dlpack_cuda = 2, dlpack_cuda_host = 3, dlpack_cuda_managed = 13;
+// The legacy default stream, of which CuPy's handle is 0 and that of array interfaces 1.
+constexpr std::uintptr_t legacy_stream = 1;
 
 std::string text_of(nb::dlpack::dtype type) {
   using Code = nb::dlpack::dtype_code;
@@ -39,11 +42,27 @@ nb::object attribute(nb::handle object, const char* name) {
   return {};
 }
 
-std::string module_of(nb::handle object) {
-  const nb::object name = attribute(object.type(), "__module__");
+std::string text_attribute(nb::handle object, const char* name) {
+  const nb::object found = attribute(object, name);
   std::string text;
-  return name.is_valid() && nb::try_cast(name, text) ? text : "";
+  return found.is_valid() && nb::try_cast(found, text) ? text : "";
 }
+
+std::string module_of(nb::handle object) { return text_attribute(object.type(), "__module__"); }
+
+/// The name of an attribute that is asked for in every call. Python keeps it to the end.
+class Name {
+ public:
+  explicit Name(const char* text) : name_(PyUnicode_InternFromString(text)) {}
+  nb::object of(nb::handle object) const {
+    PyObject* const found = PyObject_GetAttr(object.ptr(), name_);
+    if (found == nullptr) throw nb::python_error();
+    return nb::steal(found);
+  }
+
+ private:
+  PyObject* name_;
+};
 
 /// "<f8" of an array interface.
 nb::dlpack::dtype type_of(const std::string& typestr, const std::string& what) {
@@ -55,6 +74,43 @@ nb::dlpack::dtype type_of(const std::string& typestr, const std::string& what) {
   const Code code = kind == 'f' ? Code::Float : kind == 'c' ? Code::Complex : kind == 'i' ? Code::Int : Code::UInt;
   const int bytes = std::stoi(typestr.substr(2));
   return {static_cast<std::uint8_t>(kind == 'b' ? Code::Bool : code), static_cast<std::uint8_t>(8 * bytes), 1};
+}
+
+/// What is known of CuPy once one of its arrays was seen.
+struct Cupy {
+  nb::object array;           ///< the type
+  nb::object current_stream;  ///< cupy.cuda.get_current_stream
+  nb::object dtype;           ///< the last that was seen
+  nb::dlpack::dtype type{};   ///< the same
+};
+
+/// Never destroyed: at the end of the process there may be no interpreter to give the objects back to.
+Cupy& cupy() {
+  static Cupy* const known = new Cupy;
+  return *known;
+}
+
+/// From now on arrays of this type are read by their attributes.
+void remember_cupy(nb::handle type) {
+  cupy().current_stream = nb::module_::import_("cupy.cuda").attr("get_current_stream");
+  cupy().array = nb::borrow(type);
+}
+
+/// Naming a type takes longer than all else, and most calls see the same.
+nb::dlpack::dtype type_of_cupy(nb::object dtype, const std::string& what) {
+  static const Name str("str");
+  if (!dtype.is(cupy().dtype)) {
+    cupy().type = type_of(nb::cast<std::string>(str.of(dtype)), what);
+    cupy().dtype = std::move(dtype);
+  }
+  return cupy().type;
+}
+
+/// How many numbers the tuple has, of which as many as fit are taken.
+int take(nb::object tuple, std::array<std::int64_t, ArrayView::max_dimensions>& numbers) {
+  const auto all = nb::cast<nb::tuple>(tuple);
+  for (std::size_t k = 0; k < std::min(all.size(), numbers.size()); ++k) numbers[k] = nb::cast<std::int64_t>(all[k]);
+  return static_cast<int>(all.size());
 }
 
 /// PyTorch names no stream in its array interface, and says nothing of a conjugation that it has put off.
@@ -70,14 +126,46 @@ std::uintptr_t torch_stream(nb::handle array, const std::string& what) {
 ArrayView::ArrayView(nb::handle array, std::string what, Access access, const PythonBackend& backend)
     : what_(std::move(what)) {
   // NumPy's arrays are most of them, and asking them for what they lack takes longer than the rest.
-  static PyObject* const numpy_array = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
-  const bool is_numpy = reinterpret_cast<PyObject*>(Py_TYPE(array.ptr())) == numpy_array;
-  if (is_numpy || !read_cuda_interface(array, access)) read_dlpack(array, access, backend);
+  static const nb::handle numpy_array = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+  const nb::handle type = array.type();
+  if (type.is(cupy().array))
+    read_cupy(array);
+  else if (type.is(numpy_array) || !read_cuda_interface(array, access))
+    read_dlpack(array, access, backend);
+}
+
+// What its __cuda_array_interface__ says too, for which CuPy takes microseconds: it describes the type in Python.
+void ArrayView::read_cupy(nb::handle array) {
+  static const Name data("data"), ptr("ptr"), shape("shape"), strides("strides"), dtype("dtype");
+  data_ = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(ptr.of(data.of(array))));
+  type_ = type_of_cupy(dtype.of(array), what_);
+  space_ = MemorySpace::device;
+  of_cupy_ = true;
+  owner_ = nb::borrow(array);
+  std::array<std::int64_t, max_dimensions> extents{}, steps{};
+  const int dimensions = take(shape.of(array), extents);
+  take(strides.of(array), steps);
+  for (std::int64_t& step : steps) step = in_elements(step);
+  set_extents(dimensions, extents.data(), steps.data());
+}
+
+std::int64_t ArrayView::in_elements(std::int64_t bytes) const {
+  const std::int64_t item = type_.bits / 8;
+  if (item == 0 || bytes % item != 0)
+    throw InvalidArgument(what_ + " has a stride of " + std::to_string(bytes) +
+                          " bytes, which is no multiple of its element of " + std::to_string(item));
+  return bytes / item;
 }
 
 bool ArrayView::read_cuda_interface(nb::handle array, Access access) {
   const nb::object found = attribute(array, "__cuda_array_interface__");
   if (!found.is_valid()) return false;
+  const std::string module = module_of(array);
+  if (module == "cupy" && text_attribute(array.type(), "__name__") == "ndarray") {
+    remember_cupy(array.type());
+    read_cupy(array);
+    return true;
+  }
   const auto interface = nb::cast<nb::dict>(found);
   const auto pointer = nb::cast<nb::tuple>(interface["data"]);
   if (access == Access::write && nb::cast<bool>(pointer[1]))
@@ -91,21 +179,15 @@ bool ArrayView::read_cuda_interface(nb::handle array, Access access) {
   std::vector<std::int64_t> shape, strides;
   for (const nb::handle extent : nb::cast<nb::tuple>(interface["shape"]))
     shape.push_back(nb::cast<std::int64_t>(extent));
-  const std::int64_t item = type_.bits / 8;
   const bool strided = interface.contains("strides") && !interface["strides"].is_none();
   if (strided)
-    for (const nb::handle step : nb::cast<nb::tuple>(interface["strides"])) {
-      const auto bytes = nb::cast<std::int64_t>(step);
-      if (item == 0 || bytes % item != 0)
-        throw InvalidArgument(what_ + " has a stride of " + std::to_string(bytes) +
-                              " bytes, which is no multiple of its element of " + std::to_string(item));
-      strides.push_back(bytes / item);
-    }
+    for (const nb::handle step : nb::cast<nb::tuple>(interface["strides"]))
+      strides.push_back(in_elements(nb::cast<std::int64_t>(step)));
   set_extents(static_cast<int>(shape.size()), shape.data(), strided ? strides.data() : nullptr);
 
   if (interface.contains("stream") && !interface["stream"].is_none())
     stream_ = nb::cast<std::uintptr_t>(interface["stream"]);
-  else if (module_of(array).rfind("torch", 0) == 0)
+  else if (module.rfind("torch", 0) == 0)
     stream_ = torch_stream(array, what_);
   return true;
 }
@@ -187,7 +269,13 @@ void ArrayView::require_space(const PythonBackend& backend) const {
 
 void ArrayView::add_stream_to(CallerStreams& streams) const {
   if (space_ == MemorySpace::host) return;
-  if (stream_)
+  if (of_cupy_) {
+    if (streams.has_cupys) return;
+    static const Name ptr("ptr");
+    const auto stream = nb::cast<std::uintptr_t>(ptr.of(cupy().current_stream()));
+    streams.add(stream == 0 ? legacy_stream : stream);
+    streams.has_cupys = true;
+  } else if (stream_)
     streams.add(*stream_);
   else
     streams.unknown = true;

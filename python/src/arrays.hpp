@@ -82,8 +82,10 @@ class ArrayView {
   }
 
  private:
+  void read_cupy(nb::handle array);
   bool read_cuda_interface(nb::handle array, Access access);
   void read_dlpack(nb::handle array, Access access, const PythonBackend& backend);
+  std::int64_t in_elements(std::int64_t bytes) const;
   void set_extents(int dimensions, const std::int64_t* shape, const std::int64_t* strides);
   std::pair<Layout, offset_t> layout_of_rectangle() const;
 
@@ -94,7 +96,8 @@ class ArrayView {
   nb::dlpack::dtype type_{};
   MemorySpace space_ = MemorySpace::host;
   std::optional<std::uintptr_t> stream_;
-  nb::object owner_;  ///< keeps the memory for the length of the call
+  bool of_cupy_ = false;  ///< its stream is asked for once a call, not once an array
+  nb::object owner_;      ///< keeps the memory for the length of the call
 };
 
 /// The handle of a CuPy or PyTorch stream, of an object with __cuda_stream__, or of an int.

@@ -15,6 +15,8 @@ struct CallerStreams {
   std::vector<std::uintptr_t> handles;
   /// An array came with no stream: whoever reads the result cannot be made to wait for it, so that the call has to.
   bool unknown = false;
+  /// CuPy's current stream is among the handles.
+  bool has_cupys = false;
 
   void add(std::uintptr_t handle);
 };

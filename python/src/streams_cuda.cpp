@@ -5,12 +5,16 @@
 
 #include <cuda_runtime_api.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace blockjacobi::python {
 
 namespace {
+
+// 0, cudaStreamLegacy and cudaStreamPerThread.
+constexpr std::uintptr_t last_default_stream = 2;
 
 /// No later launch takes it for its own error.
 void forget(cudaError_t status) noexcept {
@@ -72,25 +76,28 @@ class EventBridge : public StreamBridge {
   }
 
   void before(const CallerStreams& callers) override {
-    for (const std::uintptr_t handle : callers.handles) {
-      const auto caller = reinterpret_cast<cudaStream_t>(handle);
-      if (caller == stream_) continue;
-      const CurrentDevice current(device_);
-      arrival_->order(caller, stream_);
-    }
+    for_each(callers, [this](cudaStream_t caller) { arrival_->order(caller, stream_); });
   }
 
   void after(const CallerStreams& callers) override {
-    for (const std::uintptr_t handle : callers.handles) {
-      const auto caller = reinterpret_cast<cudaStream_t>(handle);
-      if (caller == stream_) continue;
-      const CurrentDevice current(device_);
-      departure_->order(stream_, caller);
-    }
+    for_each(callers, [this](cudaStream_t caller) { departure_->order(stream_, caller); });
     if (callers.unknown) backend_.synchronize();
   }
 
  private:
+  /// f(stream) for those that are not the backend's own.
+  template <class F>
+  void for_each(const CallerStreams& callers, F&& f) const {
+    for (const std::uintptr_t handle : callers.handles) {
+      const auto caller = reinterpret_cast<cudaStream_t>(handle);
+      if (caller == stream_) continue;
+      // A default stream is that of the current device; any other knows its own.
+      std::optional<CurrentDevice> current;
+      if (handle <= last_default_stream) current.emplace(device_);
+      f(caller);
+    }
+  }
+
   Backend backend_;
   cudaStream_t stream_;
   int device_ = 0;
