@@ -113,6 +113,18 @@ int take(nb::object tuple, std::array<std::int64_t, ArrayView::max_dimensions>& 
   return static_cast<int>(all.size());
 }
 
+/// Of memory on a device. Only with a version does it say that it is read-only; old producers know no versions.
+nb::object capsule_of(nb::handle array, std::uintptr_t stream) {
+  try {
+    return array.attr("__dlpack__")(
+        nb::arg("stream") = stream,
+        nb::arg("max_version") = nb::make_tuple(nb::dlpack::major_version, nb::dlpack::minor_version));
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return array.attr("__dlpack__")(nb::arg("stream") = stream);
+}
+
 /// PyTorch names no stream in its array interface, and says nothing of a conjugation that it has put off.
 std::uintptr_t torch_stream(nb::handle array, const std::string& what) {
   if (nb::cast<bool>(array.attr("is_conj")()) || nb::cast<bool>(array.attr("is_neg")()))
@@ -193,33 +205,32 @@ bool ArrayView::read_cuda_interface(nb::handle array, Access access) {
 }
 
 void ArrayView::read_dlpack(nb::handle array, Access access, const PythonBackend& backend) {
-  owner_ = nb::borrow(array);
   const nb::object place = PyObject_HasAttrString(array.ptr(), "__dlpack_device__") != 0 && !backend.on_host()
                                ? array.attr("__dlpack_device__")()
                                : nb::object();
+  nb::object exported = nb::borrow(array);
   if (place.is_valid() && nb::cast<int>(place[0]) != dlpack_cpu) {
     // The producer makes this stream wait for it; nothing can make the producer wait for us but the end of the call.
     const std::uintptr_t stream = reinterpret_cast<std::uintptr_t>(backend.value().stream());
-    owner_ = array.attr("__dlpack__")(nb::arg("stream") = stream == 0 ? 1 : stream);
+    exported = capsule_of(array, stream == 0 ? legacy_stream : stream);
   }
-  // Only an array that may be written passes the second cast.
-  nb::ndarray<nb::ro> readable;
-  nb::ndarray<> writable;
-  const bool is_array = nb::try_cast(owner_, readable, false);
-  if (!is_array)
+  // A capsule is good for one cast, but for one that fails for want of the right to write.
+  if (nb::ndarray<> writable; access == Access::write && nb::try_cast(exported, writable, false))
+    exported_ = nb::ndarray<nb::ro>(writable.handle());
+  const bool fits = access == Access::read || exported_.is_valid();
+  if (!exported_.is_valid() && !nb::try_cast(exported, exported_, false))
     throw nb::type_error((what_ + " is no array that NumPy, CuPy or PyTorch would know, but of the type " +
                           nb::cast<std::string>(nb::str(nb::handle(array.type()))))
                              .c_str());
-  if (access == Access::write && !nb::try_cast(owner_, writable, false))
-    throw InvalidArgument(what_ + " is read-only, and is to be written");
-  data_ = const_cast<void*>(static_cast<const void*>(readable.data()));
-  type_ = readable.dtype();
-  const int device = readable.device_type();
+  if (!fits) throw InvalidArgument(what_ + " is read-only, and is to be written");
+  data_ = const_cast<void*>(static_cast<const void*>(exported_.data()));
+  type_ = exported_.dtype();
+  const int device = exported_.device_type();
   if (device != dlpack_cpu && device != dlpack_cuda && device != dlpack_cuda_host && device != dlpack_cuda_managed)
     throw InvalidArgument(what_ + " lies on a device of DLPack's kind " + std::to_string(device) +
                           ", must be in host or CUDA memory");
   space_ = device == dlpack_cpu || device == dlpack_cuda_host ? MemorySpace::host : MemorySpace::device;
-  set_extents(static_cast<int>(readable.ndim()), readable.shape_ptr(), readable.stride_ptr());
+  set_extents(static_cast<int>(exported_.ndim()), exported_.shape_ptr(), exported_.stride_ptr());
 }
 
 void ArrayView::set_extents(int dimensions, const std::int64_t* shape, const std::int64_t* strides) {

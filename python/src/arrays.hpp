@@ -97,7 +97,9 @@ class ArrayView {
   MemorySpace space_ = MemorySpace::host;
   std::optional<std::uintptr_t> stream_;
   bool of_cupy_ = false;  ///< its stream is asked for once a call, not once an array
-  nb::object owner_;      ///< keeps the memory for the length of the call
+  // Keep the memory for the length of the call.
+  nb::object owner_;
+  nb::ndarray<nb::ro> exported_;
 };
 
 /// The handle of a CuPy or PyTorch stream, of an object with __cuda_stream__, or of an int.

@@ -3,6 +3,12 @@
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+from systems import random_matrix, random_numbers
+
+import blockjacobi as bj
+
 LIKE_CUPY = """
 import sys, types
 import numpy as np
@@ -55,3 +61,39 @@ assert asked == 1, asked
 
 def test_arrays_of_cupy_are_read_by_their_attributes():
     subprocess.run([sys.executable, "-c", LIKE_CUPY], check=True)
+
+
+def test_a_capsule_of_dlpack_is_read_once():
+    M = bj.BlockJacobi(random_matrix(12), 4)
+    r, out = random_numbers(12, "float64", 1), np.empty(12)
+    M.apply(r.__dlpack__(), out=out.__dlpack__())
+    assert np.array_equal(out, M @ r)
+    used = r.__dlpack__()
+    M.apply(used, out=out)
+    with pytest.raises(TypeError, match="PyCapsule"):
+        M.apply(used, out=out)
+
+
+class Exporter:
+    """An array of a library that offers DLPack alone."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **how):
+        return self.array.__dlpack__(**how)
+
+
+def test_a_library_with_dlpack_alone():
+    M = bj.BlockJacobi(random_matrix(12), 4)
+    r, out = random_numbers(12, "float64", 1), np.empty(12)
+    M.apply(Exporter(r), out=Exporter(out))
+    assert np.array_equal(out, M @ r)
+    out.flags.writeable = False
+    with pytest.raises(bj.InvalidArgument, match="out is read-only, and is to be written"):
+        M.apply(Exporter(r), out=Exporter(out))
+    r.flags.writeable = False
+    M.apply(Exporter(r), out=np.empty(12))

@@ -1,5 +1,6 @@
 """Arrays and matrices of CuPy, streams and graphs."""
 
+import ctypes
 import gc
 import inspect
 import pathlib
@@ -194,6 +195,66 @@ def test_the_callers_stream_is_honoured(non_blocking):
         after = z * 2
     cupy.cuda.Device().synchronize()
     assert (after.get() == 1).all()
+
+
+class Exporter:
+    """An array of a library that offers DLPack alone, of the protocol before version 1."""
+
+    def __init__(self, array, **changes):
+        self.array = array
+        self.changes = changes
+
+    def __dlpack_device__(self):
+        return (2, self.changes.get("device", 0))
+
+    def __dlpack__(self, stream=None):
+        capsule = self.array.__dlpack__(stream=stream)
+        self.change(capsule, b"dltensor", 12)
+        return capsule
+
+    def change(self, capsule, name, device):
+        """Writes into the tensor: the number of the device, and the flag that says that it is read-only."""
+        address_of = ctypes.pythonapi.PyCapsule_GetPointer
+        address_of.restype, address_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        tensor = address_of(capsule, name)
+        if "device" in self.changes:
+            ctypes.c_int32.from_address(tensor + device).value = self.changes["device"]
+        if "read_only" in self.changes:
+            ctypes.c_uint64.from_address(tensor + 24).value |= 1
+
+
+class VersionedExporter(Exporter):
+    """Of version 1."""
+
+    def __dlpack__(self, stream=None, max_version=None):
+        try:
+            capsule = self.array.__dlpack__(stream=stream, max_version=max_version)
+        except TypeError:
+            pytest.skip("this CuPy knows no versions of DLPack")
+        self.change(capsule, b"dltensor_versioned", 44)
+        return capsule
+
+
+@pytest.mark.stream
+@pytest.mark.parametrize("exporter", [Exporter, VersionedExporter])
+def test_arrays_with_dlpack_alone(exporter):
+    n = 4096
+    M = bj.BlockJacobi(on_device(sp.csr_array(sp.eye_array(n) * 2.0)), 8)
+    with cupy.cuda.Stream(non_blocking=True):
+        r, out = spin(cupy.zeros(n)), cupy.zeros(n)
+        M.apply(exporter(r), out=exporter(out))
+        after = out * 2  # the call has waited
+    cupy.cuda.Device().synchronize()
+    assert (after.get() == 1).all()
+
+
+def test_a_read_only_array_with_dlpack_alone():
+    M = bj.BlockJacobi(on_device(random_matrix(12)), 4)
+    r, out = cupy.ones(12), cupy.empty(12)
+    M.apply(VersionedExporter(r, read_only=True), out=VersionedExporter(out))
+    assert_agrees(out, bj.BlockJacobi(random_matrix(12), 4) @ np.ones(12), "float64")
+    with pytest.raises(bj.InvalidArgument, match="out is read-only, and is to be written"):
+        M.apply(r, out=VersionedExporter(out, read_only=True))
 
 
 @pytest.mark.stream
