@@ -125,14 +125,6 @@ nb::object capsule_of(nb::handle array, std::uintptr_t stream) {
   return array.attr("__dlpack__")(nb::arg("stream") = stream);
 }
 
-/// PyTorch names no stream in its array interface, and says nothing of a conjugation that it has put off.
-std::uintptr_t torch_stream(nb::handle array, const std::string& what) {
-  if (nb::cast<bool>(array.attr("is_conj")()) || nb::cast<bool>(array.attr("is_neg")()))
-    throw InvalidArgument(what + " is a conjugate or negative view: give resolve_conj().resolve_neg() of it");
-  const nb::object current = nb::module_::import_("torch.cuda").attr("current_stream")(array.attr("device"));
-  return nb::cast<std::uintptr_t>(current.attr("cuda_stream"));
-}
-
 }  // namespace
 
 ArrayView::ArrayView(nb::handle array, std::string what, Access access, const PythonBackend& backend)
@@ -148,8 +140,10 @@ ArrayView::ArrayView(nb::handle array, std::string what, Access access, const Py
 
 // What its __cuda_array_interface__ says too, for which CuPy takes microseconds: it describes the type in Python.
 void ArrayView::read_cupy(nb::handle array) {
-  static const Name data("data"), ptr("ptr"), shape("shape"), strides("strides"), dtype("dtype");
-  data_ = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(ptr.of(data.of(array))));
+  static const Name data("data"), ptr("ptr"), device("device_id"), shape("shape"), strides("strides"), dtype("dtype");
+  const nb::object memory = data.of(array);
+  data_ = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(ptr.of(memory)));
+  device_ = nb::cast<int>(device.of(memory));
   type_ = type_of_cupy(dtype.of(array), what_);
   space_ = MemorySpace::device;
   of_cupy_ = true;
@@ -200,8 +194,18 @@ bool ArrayView::read_cuda_interface(nb::handle array, Access access) {
   if (interface.contains("stream") && !interface["stream"].is_none())
     stream_ = nb::cast<std::uintptr_t>(interface["stream"]);
   else if (module.rfind("torch", 0) == 0)
-    stream_ = torch_stream(array, what_);
+    read_torch_stream(array);
   return true;
+}
+
+// PyTorch names no stream in its array interface, and says nothing of a conjugation that it has put off.
+void ArrayView::read_torch_stream(nb::handle array) {
+  if (nb::cast<bool>(array.attr("is_conj")()) || nb::cast<bool>(array.attr("is_neg")()))
+    throw InvalidArgument(what_ + " is a conjugate or negative view: give resolve_conj().resolve_neg() of it");
+  const nb::object device = array.attr("device");
+  device_ = nb::cast<int>(device.attr("index"));
+  const nb::object current = nb::module_::import_("torch.cuda").attr("current_stream")(device);
+  stream_ = nb::cast<std::uintptr_t>(current.attr("cuda_stream"));
 }
 
 void ArrayView::read_dlpack(nb::handle array, Access access, const PythonBackend& backend) {
@@ -230,6 +234,7 @@ void ArrayView::read_dlpack(nb::handle array, Access access, const PythonBackend
     throw InvalidArgument(what_ + " lies on a device of DLPack's kind " + std::to_string(device) +
                           ", must be in host or CUDA memory");
   space_ = device == dlpack_cpu || device == dlpack_cuda_host ? MemorySpace::host : MemorySpace::device;
+  if (device == dlpack_cuda) device_ = exported_.device_id();  // managed memory is that of all devices
   set_extents(static_cast<int>(exported_.ndim()), exported_.shape_ptr(), exported_.stride_ptr());
 }
 
@@ -276,6 +281,13 @@ void ArrayView::require_space(const PythonBackend& backend) const {
     throw InvalidArgument(what_ + " lies in " + to_string(space_) + " memory, the backend (" +
                           backend.value().description() + ") works in " + to_string(backend.value().memory_space()) +
                           " memory");
+  require_device(backend);
+}
+
+void ArrayView::require_device(const PythonBackend& backend) const {
+  if (device_ && !backend.on_host() && *device_ != backend.device())
+    throw InvalidArgument(what_ + " lies on device " + std::to_string(*device_) + ", the backend (" +
+                          backend.value().description() + ") works on device " + std::to_string(backend.device()));
 }
 
 void ArrayView::add_stream_to(CallerStreams& streams) const {

@@ -48,8 +48,9 @@ class ArrayView {
   void require_dimensions(int dimensions) const;
   /// C order without gaps.
   void require_contiguous() const;
-  /// In the space of the backend.
+  /// In the space of the backend, and where the array tells its device on that.
   void require_space(const PythonBackend& backend) const;
+  void require_device(const PythonBackend& backend) const;
   void add_stream_to(CallerStreams& streams) const;
 
   /// The scalar of the elements. Throws InvalidArgument for any but float32, float64, complex64 and complex128.
@@ -84,6 +85,7 @@ class ArrayView {
  private:
   void read_cupy(nb::handle array);
   bool read_cuda_interface(nb::handle array, Access access);
+  void read_torch_stream(nb::handle array);
   void read_dlpack(nb::handle array, Access access, const PythonBackend& backend);
   std::int64_t in_elements(std::int64_t bytes) const;
   void set_extents(int dimensions, const std::int64_t* shape, const std::int64_t* strides);
@@ -95,6 +97,7 @@ class ArrayView {
   std::array<std::int64_t, max_dimensions> shape_{}, strides_{};
   nb::dlpack::dtype type_{};
   MemorySpace space_ = MemorySpace::host;
+  std::optional<int> device_;  ///< number of the device, where the array tells it at no cost
   std::optional<std::uintptr_t> stream_;
   bool of_cupy_ = false;  ///< its stream is asked for once a call, not once an array
   // Keep the memory for the length of the call.

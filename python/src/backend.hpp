@@ -26,6 +26,8 @@ class PythonBackend {
 
   const Backend& value() const noexcept { return value_; }
   bool on_host() const noexcept { return cuda_ == nullptr; }
+  /// Number of the device; not of a host backend.
+  int device() const noexcept { return cuda_->bridge->device(); }
 
   /// f() without the GIL. On CUDA one caller at a time, after what the callers' streams hold so far and before what
   /// they are given next.

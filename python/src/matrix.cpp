@@ -39,6 +39,7 @@ SparseView::SparseView(std::int64_t rows, std::int64_t cols, nb::object offsets,
   space_ = value_view.space();
   if (space_ == MemorySpace::device && backend.on_host())
     throw InvalidArgument("the matrix lies in device memory, the backend is " + backend.value().description());
+  for (const ArrayView* view : {&offset_view, &column_view, &value_view}) view->require_device(backend);
   offsets_ = offset_view.data();
   columns_ = static_cast<const index_t*>(column_view.data());
   values_ = value_view.data();

@@ -30,6 +30,8 @@ class StreamBridge {
   virtual void before(const CallerStreams& callers) = 0;
   /// The callers' streams wait for what the backend's holds now.
   virtual void after(const CallerStreams& callers) = 0;
+  /// Number of the backend's device.
+  virtual int device() const noexcept = 0;
 };
 
 /// Throws BackendUnavailable in a build without CUDA.

@@ -84,6 +84,8 @@ class EventBridge : public StreamBridge {
     if (callers.unknown) backend_.synchronize();
   }
 
+  int device() const noexcept override { return device_; }
+
  private:
   /// f(stream) for those that are not the backend's own.
   template <class F>

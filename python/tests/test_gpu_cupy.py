@@ -257,6 +257,19 @@ def test_a_read_only_array_with_dlpack_alone():
         M.apply(r, out=VersionedExporter(out, read_only=True))
 
 
+def test_an_array_of_another_device():
+    M = bj.BlockJacobi(on_device(random_matrix(12)), 4)
+    number = cupy.cuda.Device().id
+    far = Exporter(cupy.ones(12), device=number + 1)
+    message = rf"lies on device {number + 1}, the backend .* works on device {number}"
+    with pytest.raises(bj.InvalidArgument, match="r " + message):
+        M.apply(far, out=cupy.empty(12))
+    with pytest.raises(bj.InvalidArgument, match="out " + message):
+        M.apply(cupy.ones(12), out=far)
+    with pytest.raises(bj.InvalidArgument, match="values " + message):
+        M.update(Exporter(cupy.ones(M.nnz), device=number + 1))
+
+
 @pytest.mark.stream
 def test_a_backend_on_the_users_stream():
     n = 512
