@@ -88,6 +88,7 @@ PythonBlockJacobi::PythonBlockJacobi(const PythonBackend& backend, const SparseV
     throw InvalidArgument(
         "BlockJacobi: the blocks have a numbering of their own, which the host backend alone follows; on CUDA renumber "
         "the system by Partition.order and give the blocks as partition.from_offsets(blocks.offsets)");
+  partition.prepare_for(backend);
   options_.singular = enumerator("BlockJacobi: singular", singular, policies);
   options_.storage = enumerator("BlockJacobi: storage", storage, storages);
   options_.accuracy = accuracy;

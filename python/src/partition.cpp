@@ -6,6 +6,7 @@
 #include <nanobind/operators.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -17,6 +18,10 @@ namespace {
 constexpr std::array<std::pair<const char*, Merge>, 3> merges{
     {{"none", Merge::none}, {"greedy", Merge::greedy}, {"coupled", Merge::coupled}}};
 
+std::optional<PythonBackend> on_device(const PythonBackend& backend) {
+  return backend.on_host() ? std::nullopt : std::optional(backend);
+}
+
 PythonPartition detect(const PythonBackend& backend, const SparseView& matrix, index_t max_size, double tolerance,
                        const std::string& merge, double coupling) {
   DetectOptions options;
@@ -24,12 +29,10 @@ PythonPartition detect(const PythonBackend& backend, const SparseView& matrix, i
   options.tolerance = tolerance;
   options.merge = enumerator("partition.detect: merge", merge, merges);
   options.coupling = coupling;
-  return {backend.run(matrix.streams(),
-                      [&] {
-                        return matrix.visit(
-                            [&](const auto& view) { return BlockPartition::detect(backend.value(), view, options); });
-                      }),
-          {}};
+  BlockPartition found = backend.run(matrix.streams(), [&] {
+    return matrix.visit([&](const auto& view) { return BlockPartition::detect(backend.value(), view, options); });
+  });
+  return {std::move(found), {}, on_device(backend)};
 }
 
 PythonPartition renumbered(PermutedPartition found) { return {std::move(found.blocks), std::move(found.permutation)}; }
@@ -46,6 +49,7 @@ PythonPartition clusters(const SparseView& matrix, const PythonPartition* nodes,
     throw InvalidArgument("partition.clusters: the matrix lies in device memory, must be on the host");
   if (nodes != nullptr && nodes->permutation)
     throw InvalidArgument("partition.clusters: the rows of a node must be neighbours");
+  if (nodes != nullptr) static_cast<void>(nodes->offsets());  // in their turn
   const nb::gil_scoped_release released;
   return renumbered(matrix.visit([&](const auto& view) {
     return nodes != nullptr ? BlockPartition::clusters(view, nodes->blocks, max_size)
@@ -84,14 +88,38 @@ std::string description(const PythonPartition& partition) {
 
 }  // namespace
 
+std::span<const index_t> PythonPartition::offsets() const {
+  return finder ? finder->run({}, [&] { return blocks.offsets(); }) : blocks.offsets();
+}
+
+std::span<const index_t> PythonPartition::order() const {
+  return finder ? finder->run({}, [&] { return permutation->order(); }) : permutation->order();
+}
+
+void PythonPartition::prepare_for(const PythonBackend& user) const {
+  if (!finder || *finder == user) return;
+  static_cast<void>(offsets());
+  if (permutation) static_cast<void>(order());
+}
+
+bool operator==(const PythonPartition& a, const PythonPartition& b) {
+  if (a.blocks.rows() != b.blocks.rows() || a.blocks.blocks() != b.blocks.blocks() ||
+      a.permutation.has_value() != b.permutation.has_value())
+    return false;
+  return std::ranges::equal(a.offsets(), b.offsets()) && (!a.permutation || std::ranges::equal(a.order(), b.order()));
+}
+
 std::vector<index_t> PythonPartition::rows_of(index_t block) const {
   if (block < 0 || block >= blocks.blocks())
     throw InvalidArgument("Partition.rows_of: block is " + std::to_string(block) + ", must be in 0.." +
                           std::to_string(blocks.blocks() - 1));
-  std::vector<index_t> rows(static_cast<std::size_t>(blocks.block_size(block)));
-  std::iota(rows.begin(), rows.end(), blocks.first_row(block));
-  if (permutation)
-    for (index_t& row : rows) row = permutation->order()[static_cast<std::size_t>(row)];
+  const auto ends = offsets().subspan(static_cast<std::size_t>(block), 2);
+  std::vector<index_t> rows(static_cast<std::size_t>(ends[1] - ends[0]));
+  std::iota(rows.begin(), rows.end(), ends[0]);
+  if (permutation) {
+    const auto numbers = order();
+    for (index_t& row : rows) row = numbers[static_cast<std::size_t>(row)];
+  }
   return rows;
 }
 
@@ -110,7 +138,7 @@ errors keep the user's numbering.)")
       .def_prop_ro(
           "offsets",
           [](const PythonPartition& self) {
-            const auto all = self.blocks.offsets();
+            const auto all = self.offsets();
             return to_numpy(std::vector<index_t>(all.begin(), all.end()));
           },
           nb::rv_policy::automatic,
@@ -120,7 +148,7 @@ errors keep the user's numbering.)")
           "order",
           [](const PythonPartition& self) -> nb::object {
             if (!self.permutation) return nb::none();
-            const auto all = self.permutation->order();
+            const auto all = self.order();
             return nb::cast(to_numpy(std::vector<index_t>(all.begin(), all.end())));
           },
           nb::for_getter(nb::sig("def order(self) -> numpy.typing.NDArray[numpy.int32] | None")),
@@ -133,8 +161,7 @@ errors keep the user's numbering.)")
           "__eq__",
           [](const PythonPartition& a, const nb::object& b) {
             PythonPartition* other = nullptr;
-            return nb::try_cast(b, other) && other != nullptr && a.blocks == other->blocks &&
-                   a.permutation == other->permutation;
+            return nb::try_cast(b, other) && other != nullptr && a == *other;
           },
           nb::arg("other").none())
       .def("__hash__",

@@ -23,7 +23,15 @@ Suggestion suggest_blocks(const PythonBackend& backend, const SparseView& matrix
   options.probe_share = probe_share;
   options.coarse = false;
   return matrix.visit([&]<class T, Offset O>(const CsrView<T, O>& view) {
-    return backend.run({}, [&] { return suggest(backend.value(), CsrMatrix<T>::from_view(view), options); });
+    return backend.run({}, [&] {
+      Suggestion found = suggest(backend.value(), CsrMatrix<T>::from_view(view), options);
+      // What a device found is fetched in this turn: nothing asks for one later.
+      for (const BlockCandidate& candidate : found.candidates) {
+        static_cast<void>(candidate.blocks.offsets());
+        static_cast<void>(candidate.permutation.order());
+      }
+      return found;
+    });
   });
 }
 

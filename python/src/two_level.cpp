@@ -110,6 +110,7 @@ PythonTwoLevel::PythonTwoLevel(const PythonBackend& backend, const SparseView& m
     throw InvalidArgument(
         "TwoLevel: the blocks have a numbering of their own, which the host backend alone follows; on CUDA renumber "
         "the system by Partition.order and give the blocks as partition.from_offsets(blocks.offsets)");
+  partition.prepare_for(backend);
   TwoLevelOptions coarse;
   coarse.size = size;
   coarse.mode = enumerator("TwoLevel: mode", mode, modes);

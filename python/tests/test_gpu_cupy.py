@@ -347,6 +347,36 @@ def test_threads_take_turns():
     assert not wrong
 
 
+@pytest.mark.stream
+def test_what_a_device_found_is_read_in_its_turn():
+    A = elasticity_like(20, 3)
+    D = on_device(A)
+    M, r = bj.BlockJacobi(D, 12), cupy.ones(A.shape[0])
+    expected = bj.partition.detect(A, 12)
+    wrong, done = [], threading.Event()
+
+    def applies():
+        with cupy.cuda.Stream(non_blocking=True):
+            while not done.is_set():
+                M @ r
+
+    def reads():
+        try:
+            for _ in range(50):
+                found = bj.partition.detect(D, 12)
+                if found != expected or list(found.rows_of(3)) != list(expected.rows_of(3)):
+                    wrong.append(found)
+        finally:
+            done.set()
+
+    threads = [threading.Thread(target=work) for work in (applies, reads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("order", ["rows", "columns"])
 def test_batched(dtype, order):
