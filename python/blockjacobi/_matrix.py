@@ -54,6 +54,11 @@ def host_copy(A: Any) -> Any:
     return A.get() if hasattr(A, "get") and _arrays.device_of(A.data) is not None else A
 
 
+def read_for(A: Any, blocks: _core.Partition) -> Matrix:
+    """The matrix, of which blocks with a numbering of their own want a copy on the host, where it is renumbered."""
+    return read(host_copy(A) if blocks.renumbered else A)
+
+
 def values_in_csr_order(values: Any, order: numpy.ndarray | None) -> Any:
     """New values of a BSR matrix, in the shape of its data or flat, as those of its CSR form: a copy."""
     if order is None or getattr(values, "size", None) != order.size:

@@ -30,8 +30,8 @@ _WAYS = {
     "supervariables": partition.supervariables,
     "detect": partition.detect,
     "coupled": partition.coupled,
-    "clusters": lambda A, backend: partition.clusters(A),
-    "metis": lambda A, backend: partition.metis(A),
+    "clusters": partition.clusters,
+    "metis": partition.metis,
 }
 
 
@@ -49,10 +49,10 @@ class BlockJacobi(Operator):
         summed. Not referred to afterwards. CSR is used in place but for column numbers of 64 bits, which are narrowed;
         BSR is expanded.
     blocks : Partition, Suggestion, int or str, optional
-        A :class:`Partition`; a :class:`Suggestion`, of which the best is taken, on CUDA the best that leaves the rows
-        where they are; the number of rows of every block; or the name of a function of :mod:`blockjacobi.partition`
-        with its defaults: ``"supervariables"``, ``"detect"``, ``"coupled"``, ``"clusters"``, ``"metis"``. None takes
-        the blocks of BSR, of other matrices the supervariables.
+        A :class:`Partition`; a :class:`Suggestion`, of which the best is taken; the number of rows of every block; or
+        the name of a function of :mod:`blockjacobi.partition` with its defaults: ``"supervariables"``, ``"detect"``,
+        ``"coupled"``, ``"clusters"``, ``"metis"``. None takes the blocks of BSR, of other matrices the supervariables.
+        For blocks with a numbering of their own a matrix in device memory is copied to the host, which renumbers it.
     singular : str
         What takes the place of the inverse of a block that is singular or has NaN or Inf: ``"fail"`` raises
         :class:`SingularBlock`, ``"identity"``, ``"scalar_jacobi"`` (the reciprocal diagonal), ``"shift"`` (the inverse
@@ -81,7 +81,7 @@ class BlockJacobi(Operator):
         For a matrix or blocks of a type that is not known.
     InvalidArgument
         For a matrix that is not square, arrays that do not fit, blocks of another number of rows, a name that is none;
-        for a block that is not Hermitian under ``"packed"``; on CUDA for blocks of rows that are no neighbours.
+        for a block that is not Hermitian under ``"packed"``.
     SingularBlock
         Under ``"fail"``, with the block and its rows.
 
@@ -94,6 +94,9 @@ class BlockJacobi(Operator):
     of ``__cuda_array_interface__``) holds and before what it gets next, by events: ``apply`` with ``out=`` and
     ``update(values, check=False)`` neither wait nor allocate and can be captured in a graph. Arrays that name no stream
     make the call wait.
+
+    Where the blocks have a numbering of their own, vectors are brought into it and back; on CUDA several columns must be
+    contiguous then.
 
     Vectors are never converted: another type, length, stride or place is an :class:`InvalidArgument` with the numbers.
 
@@ -115,8 +118,10 @@ class BlockJacobi(Operator):
     ):
         matrix = _matrix.read(A)
         backend = _arrays.backend_for(matrix.values, backend)
-        self._held = _core.BlockJacobi(backend, matrix.view(backend), partition_of(A, matrix, blocks, backend),
-                                       singular, storage, accuracy, l1, check_pattern, profile)
+        chosen = partition_of(A, matrix, blocks, backend)
+        matrix = _matrix.read_for(A, chosen)
+        self._held = _core.BlockJacobi(backend, matrix.view(backend), chosen, singular, storage, accuracy, l1,
+                                       check_pattern, profile)
         self._value_order = matrix.value_order
         super().__init__(numpy.dtype(self._held.dtype), (matrix.rows, matrix.cols))
 
@@ -190,7 +195,7 @@ class BlockJacobi(Operator):
             ``check_pattern``.
         """
         if _matrix.is_matrix(values):
-            self._held.refresh_matrix(_matrix.read(values).view(self.backend), check)
+            self._held.refresh_matrix(_matrix.read_for(values, self.partition).view(self.backend), check)
         else:
             self._held.refresh(_matrix.values_in_csr_order(values, self._value_order), check)
 
@@ -207,7 +212,9 @@ class BlockJacobi(Operator):
         A : sparse matrix, optional
             The matrix of the last set-up: adds the captured weight and the largest pivot growth, which need it.
         """
-        return self._held.report() if A is None else self._held.report_of(_matrix.read(A).view(self.backend))
+        if A is None:
+            return self._held.report()
+        return self._held.report_of(_matrix.read_for(A, self.partition).view(self.backend))
 
     def info(self) -> numpy.ndarray:
         """One number a block, int32: 0 inverted; k in 1..N pivot k is exactly zero; N + 1 the reciprocal condition is
@@ -257,7 +264,7 @@ def partition_of(A: Any, matrix: _matrix.Matrix, blocks: Any, backend: Backend) 
     if isinstance(blocks, partition.Partition):
         return blocks
     if isinstance(blocks, _core.Suggestion):
-        return _suggested(blocks, backend)
+        return blocks.best.blocks
     if isinstance(blocks, (int, numpy.integer)) and not isinstance(blocks, bool):
         return partition.uniform(matrix.rows, int(blocks))
     if blocks is None:
@@ -270,11 +277,3 @@ def partition_of(A: Any, matrix: _matrix.Matrix, blocks: Any, backend: Backend) 
         return _WAYS[blocks](A, backend=backend)
     raise TypeError(f"blocks must be a Partition, a Suggestion, a number of rows or a name, it is of the type "
                     f"{type(blocks)}; partition.from_offsets and from_labels take arrays")
-
-
-def _suggested(suggestion: Suggestion, backend: Backend) -> Partition:
-    """Of the best; the host backend alone renumbers."""
-    best = suggestion.best
-    if backend.kind != "host" and best.blocks.order is not None:
-        best = min((each for each in suggestion.candidates if each.blocks.order is None), key=lambda each: each.seconds)
-    return best.blocks

@@ -58,7 +58,8 @@ def solve(
         them, of the shape (n, k) with contiguous rows or columns: ``"cg"`` and ``"gmres"`` solve them at once and read
         matrix and blocks once an iteration for all.
     M : BlockJacobi or TwoLevel, optional
-        The preconditioner; none if None.
+        The preconditioner; none if None. Where its blocks have a numbering of their own, the system is renumbered on
+        the host for each solve, and A copied there if it lies in device memory.
     method : str
         ``"cg"`` for Hermitian positive definite A and M (Hestenes and Stiefel, 1952), ``"fcg"`` its flexible variant
         (Notay, 2000), ``"minres"`` for Hermitian A, indefinite as it may be, and definite M (Paige and Saunders, 1975),
@@ -113,6 +114,7 @@ def solve(
         if backend is not None and backend != M.backend:
             raise InvalidArgument(f"solve: backend is {backend!r}, M's is {M.backend!r}")
         backend = M.backend
+        matrix = _matrix.read_for(A, M.partition)
     backend = _arrays.backend_for(matrix.values, backend)
     x = _arrays.empty_like(b, "solve: b")
     if x0 is None:

@@ -80,12 +80,14 @@ class TwoLevel(Operator):
         if M is not None and (blocks is not None or backend not in (None, M.backend)):
             raise InvalidArgument("TwoLevel: M has blocks and a backend: give none beside it")
         backend = _arrays.backend_for(matrix.values, backend) if M is None else M.backend
+        chosen = partition_of(A, matrix, blocks, backend) if M is None else M.partition
+        matrix = _matrix.read_for(A, chosen)
         view = matrix.view(backend)
         if vectors is not None and vectors.ndim == 1:
             vectors = vectors[:, None]
         coarse = (vectors, matrix.block or 1, size, mode)
         if M is None:
-            self._held = _core.TwoLevel(backend, view, partition_of(A, matrix, blocks, backend), *coarse)
+            self._held = _core.TwoLevel(backend, view, chosen, *coarse)
         else:
             self._held = _core.TwoLevel(view, M._held, *coarse)
         self._value_order = matrix.value_order

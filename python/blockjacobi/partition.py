@@ -117,8 +117,9 @@ def coupled(A: Any, max_size: int = 32, *, coupling: float = 0.01, backend: Back
     return detect(A, max_size, merge="coupled", coupling=coupling, backend=backend)
 
 
-def clusters(A: Any, max_size: int = 32, *, nodes: Partition | int | None = None) -> Partition:
-    r"""Blocks of strongly coupled rows wherever they stand, by repeated matching on the host.
+def clusters(A: Any, max_size: int = 32, *, nodes: Partition | int | None = None,
+             backend: Backend | None = None) -> Partition:
+    r"""Blocks of strongly coupled rows wherever they stand, by repeated matching.
 
     Each pass pairs the nodes, then the clusters, :math:`I` and :math:`J` that ask for each other, each for the one with
     the greatest :math:`w_{IJ}^3 / (n_I n_J)`, with
@@ -132,39 +133,45 @@ def clusters(A: Any, max_size: int = 32, *, nodes: Partition | int | None = None
     Parameters
     ----------
     A : sparse matrix
-        On the host, otherwise as of :func:`detect`.
+        As of :func:`detect`.
     max_size : int
         Rows of a block, 1 to 512.
     nodes : Partition or int, optional
         Rows that stay together: consecutive ones, or their number (3 for three unknowns a node). None takes the
         supervariables of at most 8 rows.
+    backend : Backend, optional
+        Where to look; by default where the matrix lies. On CUDA that takes about 36 bytes an entry and 144 bytes a row
+        of the device's memory meanwhile; for nodes of several sizes the matrix is copied to the host, and they are
+        found there.
 
     Raises
     ------
     InvalidArgument
-        As :func:`detect`, for a matrix in device memory, and for nodes of other rows than the matrix or of more than
-        ``max_size``.
+        As :func:`detect`, and for nodes of other rows than the matrix or of more than ``max_size``.
     """
     matrix = _matrix.read(A)
+    backend = _arrays.backend_for(matrix.values, backend)
     if nodes is not None and not isinstance(nodes, Partition):
         nodes = uniform(matrix.rows, nodes)
-    return _core.partition_clusters(matrix.view(_arrays.backend_for(matrix.values, None)), nodes, max_size)
+    return _core.partition_clusters(backend, matrix.view(backend), nodes, max_size)
 
 
-def metis(A: Any, max_size: int = 32) -> Partition:
+def metis(A: Any, max_size: int = 32, *, backend: Backend | None = None) -> Partition:
     """Blocks of strongly coupled rows wherever they stand, found by METIS on the host (Karypis and Kumar, 1998).
 
-    As good as :func:`clusters` and slower. The same input gives the same blocks.
+    As good as :func:`clusters` and slower. A matrix in device memory is copied to the host; ``backend`` may name the one
+    that it lies on. The same input gives the same blocks.
 
     Raises
     ------
     InvalidArgument
-        As :func:`detect`, and for a matrix in device memory.
+        As :func:`detect`.
     Unavailable
         If the package was built without METIS: see :func:`metis_available`.
     """
     matrix = _matrix.read(A)
-    return _core.partition_metis(matrix.view(_arrays.backend_for(matrix.values, None)), max_size)
+    backend = _arrays.backend_for(matrix.values, backend)
+    return _core.partition_metis(backend, matrix.view(backend), max_size)
 
 
 def metis_available() -> bool:

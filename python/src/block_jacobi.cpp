@@ -36,28 +36,41 @@ MultiVectorView<T> as_column(VectorView<T> v) {
 }  // namespace
 
 template <Scalar T>
-void NumberedBlockJacobi<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
-  if (!permutation_) return blocks_.refresh(values, nnz, space);
+const T* NumberedBlockJacobi<T>::ordered(const T* values, offset_t nnz) {
+  if (!permutation_) return values;
+  if (numbering_) return numbering_->ordered(values);
   renumbered_->update({values, static_cast<std::size_t>(nnz)});
-  blocks_.refresh(renumbered_->view().values, nnz, space);
+  return renumbered_->view().values;
+}
+
+template <Scalar T>
+void NumberedBlockJacobi<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
+  blocks_.refresh(ordered(values, nnz), nnz, space);
 }
 
 template <Scalar T>
 void NumberedBlockJacobi<T>::rebuild(const T* values, offset_t nnz, MemorySpace space) {
-  if (!permutation_) return blocks_.rebuild(values, nnz, space);
-  renumbered_->update({values, static_cast<std::size_t>(nnz)});
-  blocks_.rebuild(renumbered_->view().values, nnz, space);
+  blocks_.rebuild(ordered(values, nnz), nnz, space);
 }
 
 template <Scalar T>
 void NumberedBlockJacobi<T>::apply(VectorView<const T> r, VectorView<T> z, Op op) const {
   if (!permutation_) return blocks_.apply(r, z, op);
+  if (numbering_) return numbering_->around(r, z, [&](const auto& in, const auto& out) { blocks_.apply(in, out, op); });
   apply(as_column(r), as_column(z), op);
 }
 
 template <Scalar T>
 void NumberedBlockJacobi<T>::apply(MultiVectorView<const T> R, MultiVectorView<T> Z, Op op) const {
   if (!permutation_) return blocks_.apply(R, Z, op);
+  if (R.cols != Z.cols)
+    throw InvalidArgument("BlockJacobi.apply: r has " + std::to_string(R.cols) + " columns, out " +
+                          std::to_string(Z.cols));
+  if (numbering_) {
+    for (index_t c = 0; c < R.cols; ++c)
+      apply(column_of(R, c, "BlockJacobi.apply: r"), column_of(Z, c, "BlockJacobi.apply: out"), op);
+    return;
+  }
   const std::span<const index_t> order = permutation_->order();
   const std::size_t rows = order.size();
   std::vector<T> in(rows * static_cast<std::size_t>(R.cols)), out(in.size());
@@ -84,10 +97,6 @@ PythonBlockJacobi::PythonBlockJacobi(const PythonBackend& backend, const SparseV
                                      const std::string& storage, double accuracy, bool l1, bool check_pattern,
                                      bool profile)
     : backend_(backend), partition_(partition), scalar_(matrix.scalar()) {
-  if (partition.permutation && !backend.on_host())
-    throw InvalidArgument(
-        "BlockJacobi: the blocks have a numbering of their own, which the host backend alone follows; on CUDA renumber "
-        "the system by Partition.order and give the blocks as partition.from_offsets(blocks.offsets)");
   partition.prepare_for(backend);
   options_.singular = enumerator("BlockJacobi: singular", singular, policies);
   options_.storage = enumerator("BlockJacobi: storage", storage, storages);
@@ -199,8 +208,6 @@ BlockJacobiReport PythonBlockJacobi::report_of(const SparseView& matrix) {
   if (matrix.scalar() != scalar_)
     throw InvalidArgument(std::string("BlockJacobi.report: the matrix is of ") + numpy_name(matrix.scalar()) +
                           ", must be of " + numpy_name(scalar_));
-  if (partition_.permutation && matrix.space() != MemorySpace::host)
-    throw InvalidArgument("BlockJacobi.report: the matrix lies in device memory, must be on the host");
   return std::visit(
       [&]<class T>(std::unique_ptr<NumberedBlockJacobi<T>>& held) {
         return matrix.visit_scalar<T>([&](const auto& view) {
@@ -218,7 +225,8 @@ void raise_singular_renumbered(const PythonBackend& backend, const SparseView& m
   BlockJacobiOptions options;
   options.singular = SingularPolicy::identity;
   const BlockJacobiReport report = matrix.visit([&]<class T, Offset O>(const CsrView<T, O>& view) {
-    return NumberedBlockJacobi<T>(backend.value(), view, partition, options).report();
+    return backend.run(matrix.streams(),
+                       [&] { return NumberedBlockJacobi<T>(backend.value(), view, partition, options).report(); });
   });
   raise_singular(report.defects.at(0), "BlockJacobi");
 }

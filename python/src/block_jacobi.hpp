@@ -2,6 +2,7 @@
 
 #include "arrays.hpp"
 #include "matrix.hpp"
+#include "numbering.hpp"
 #include "partition.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
@@ -20,20 +21,26 @@ namespace blockjacobi::python {
 template <Scalar T>
 class NumberedBlockJacobi {
  public:
-  /// The view must lie on the host where the partition has a numbering of its own.
+  /// Where the partition has a numbering of its own, all matrices must lie on the host.
   template <Offset O>
   NumberedBlockJacobi(const Backend& backend, const CsrView<T, O>& matrix, const PythonPartition& partition,
                       const BlockJacobiOptions& options)
       : permutation_(partition.permutation),
         renumbered_(permutation_ ? std::make_unique<PermutedMatrix<T>>(matrix, *permutation_) : nullptr),
         blocks_(renumbered_ ? BlockJacobi<T>(backend, renumbered_->view(), partition.blocks, options)
-                            : BlockJacobi<T>(backend, matrix, partition.blocks, options)) {}
+                            : BlockJacobi<T>(backend, matrix, partition.blocks, options)) {
+    if (!renumbered_ || backend.memory_space() == MemorySpace::host) return;
+    numbering_ = std::make_unique<DeviceNumbering<T>>(backend, *permutation_, renumbered_->value_map());
+    renumbered_.reset();
+  }
 
   /// In their own numbering.
   const BlockJacobi<T>& blocks() const noexcept { return blocks_; }
   Preconditioner<T> preconditioner() const { return blocks_; }
   /// From the user's numbering to that of the blocks; nothing where both are the same.
   const std::optional<Permutation>& permutation() const noexcept { return permutation_; }
+  /// On a device; nothing as of permutation(), and on the host.
+  const DeviceNumbering<T>* numbering() const noexcept { return numbering_.get(); }
 
   void refresh(const T* values, offset_t nnz, MemorySpace space);
   void rebuild(const T* values, offset_t nnz, MemorySpace space);
@@ -41,7 +48,9 @@ class NumberedBlockJacobi {
   void refresh(const CsrView<T, O>& matrix) {
     if (!permutation_) return blocks_.refresh(matrix);
     const PermutedMatrix<T> renumbered(matrix, *permutation_);
-    blocks_.refresh(renumbered.view());
+    if (!numbering_) return blocks_.refresh(renumbered.view());
+    const CopyOnDevice<T> copy(blocks_.backend(), renumbered.view());
+    blocks_.refresh(copy.view());
   }
 
   void apply(VectorView<const T> r, VectorView<T> z, Op op) const;
@@ -56,12 +65,15 @@ class NumberedBlockJacobi {
   }
 
  private:
+  /// In the order of the matrix of the blocks.
+  const T* ordered(const T* values, offset_t nnz);
   BlockJacobiReport in_users_rows(BlockJacobiReport report) const {
     return permutation_ ? in_original_rows(std::move(report), *permutation_) : report;
   }
 
   std::optional<Permutation> permutation_;
-  std::unique_ptr<PermutedMatrix<T>> renumbered_;
+  std::unique_ptr<PermutedMatrix<T>> renumbered_;  ///< on the host
+  std::unique_ptr<DeviceNumbering<T>> numbering_;  ///< on a device
   BlockJacobi<T> blocks_;
 };
 

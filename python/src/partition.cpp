@@ -35,26 +35,43 @@ PythonPartition detect(const PythonBackend& backend, const SparseView& matrix, i
   return {std::move(found), {}, on_device(backend)};
 }
 
-PythonPartition renumbered(PermutedPartition found) { return {std::move(found.blocks), std::move(found.permutation)}; }
-
-PythonPartition metis(const SparseView& matrix, index_t max_size) {
-  if (matrix.space() != MemorySpace::host)
-    throw InvalidArgument("partition.metis: the matrix lies in device memory, must be on the host");
-  const nb::gil_scoped_release released;
-  return renumbered(matrix.visit([&](const auto& view) { return BlockPartition::metis(view, max_size); }));
+PythonPartition renumbered(PermutedPartition found, std::optional<PythonBackend> finder = {}) {
+  return {std::move(found.blocks), std::move(found.permutation), std::move(finder)};
 }
 
-PythonPartition clusters(const SparseView& matrix, const PythonPartition* nodes, index_t max_size) {
-  if (matrix.space() != MemorySpace::host)
-    throw InvalidArgument("partition.clusters: the matrix lies in device memory, must be on the host");
+PythonPartition metis(const PythonBackend& backend, const SparseView& matrix, index_t max_size) {
+  return renumbered(backend.run(matrix.streams(), [&] {
+    return matrix.visit([&]<class T, Offset O>(const CsrView<T, O>& view) {
+      return view.space == MemorySpace::host
+                 ? BlockPartition::metis(view, max_size)
+                 : BlockPartition::metis(SparseMatrix<T>::adopt(backend.value(), view), max_size);
+    });
+  }));
+}
+
+PythonPartition clusters(const PythonBackend& backend, const SparseView& matrix, const PythonPartition* nodes,
+                         index_t max_size) {
   if (nodes != nullptr && nodes->permutation)
     throw InvalidArgument("partition.clusters: the rows of a node must be neighbours");
   if (nodes != nullptr) static_cast<void>(nodes->offsets());  // in their turn
-  const nb::gil_scoped_release released;
-  return renumbered(matrix.visit([&](const auto& view) {
-    return nodes != nullptr ? BlockPartition::clusters(view, nodes->blocks, max_size)
-                            : BlockPartition::clusters(view, max_size);
-  }));
+  PermutedPartition found = backend.run(matrix.streams(), [&] {
+    return matrix.visit([&]<class T, Offset O>(const CsrView<T, O>& view) {
+      if (backend.on_host())
+        return nodes != nullptr ? BlockPartition::clusters(view, nodes->blocks, max_size)
+                                : BlockPartition::clusters(view, max_size);
+      // A device knows nodes of one size, which is stated with the matrix.
+      SparseMatrixOptions stated;
+      if (nodes != nullptr) {
+        const index_t size = nodes->blocks.largest_block();
+        if (nodes->blocks.rows() != view.rows || size * offset_t{nodes->blocks.blocks()} != view.rows)
+          return BlockPartition::clusters(SparseMatrix<T>::adopt(backend.value(), view).to_host(), nodes->blocks,
+                                          max_size);
+        if (size > 0) stated.block_size = size;
+      }
+      return BlockPartition::clusters(SparseMatrix<T>::adopt(backend.value(), view, stated), max_size);
+    });
+  });
+  return renumbered(std::move(found), on_device(backend));
 }
 
 /// Integers of any width, as numbers of rows.
@@ -145,6 +162,9 @@ errors keep the user's numbering.)")
           "First row of each block and, last, the number of rows: int32, a copy. Of a renumbered system in its new "
           "numbering.")
       .def_prop_ro(
+          "renumbered", [](const PythonPartition& self) { return self.permutation.has_value(); },
+          "Whether the blocks have a numbering of their own.")
+      .def_prop_ro(
           "order",
           [](const PythonPartition& self) -> nb::object {
             if (!self.permutation) return nb::none();
@@ -184,7 +204,7 @@ errors keep the user's numbering.)")
   });
   module.def("partition_detect", &detect);
   module.def("partition_metis", &metis);
-  module.def("partition_clusters", &clusters, nb::arg(), nb::arg().none(), nb::arg());
+  module.def("partition_clusters", &clusters, nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
 }
 
 }  // namespace blockjacobi::python

@@ -47,28 +47,51 @@ constexpr std::array<std::pair<const char*, BasisPrecision>, 2> precisions{
 constexpr std::array<std::pair<const char*, Resident>, 2> residences{
     {{"automatic", Resident::automatic}, {"never", Resident::never}}};
 
-/// Solves the system in the numbering of the blocks.
-template <Scalar T, Offset O>
-SolveReport solve_renumbered(Solver<T> solver, const Backend& backend, const CsrView<T, O>& matrix,
-                             const Permutation& permutation, const Preconditioner<T>& M, VectorView<const T> b,
-                             VectorView<T> x, const SolveOptions& options) {
+/// Solves the system in the numbering of the blocks. The matrix lies on the host, vectors in the backend's memory.
+template <class Held, Scalar T, Offset O>
+SolveReport solve_renumbered(Solver<T> solver, const Backend& backend, const CsrView<T, O>& matrix, const Held& M,
+                             VectorView<const T> b, VectorView<T> x, const SolveOptions& options) {
+  const Permutation& permutation = *M.permutation();
   const PermutedMatrix<T> renumbered(matrix, permutation);
   const LinearOperator<T> A(backend, renumbered.view());
+  if (const DeviceNumbering<T>* numbering = M.numbering()) {
+    Array<T> right(backend, static_cast<std::size_t>(b.size)), left(backend, static_cast<std::size_t>(x.size));
+    numbering->to_blocks(b, right.view());
+    numbering->to_blocks(x, left.view());
+    const SolveReport report = solver(A, M.preconditioner(), right.view(), left.view(), options);
+    numbering->to_user(left.view(), x);
+    return report;
+  }
   const std::vector<T> right = permutation.to_permuted(std::vector<T>(b.data, b.data + b.size));
   std::vector<T> left = permutation.to_permuted(std::vector<T>(x.data, x.data + x.size));
-  SolveReport report = solver(A, M, right, left, options);
+  SolveReport report = solver(A, M.preconditioner(), right, left, options);
   const std::vector<T> found = permutation.to_original(left);
   std::copy(found.begin(), found.end(), x.data);
   return report;
 }
 
-template <Scalar T, Offset O>
+template <class Held, Scalar T, Offset O>
 std::vector<SolveReport> solve_renumbered(ColumnsSolver<T> solver, const Backend& backend, const CsrView<T, O>& matrix,
-                                          const Permutation& permutation, const Preconditioner<T>& M,
-                                          MultiVectorView<const T> B, MultiVectorView<T> X,
+                                          const Held& M, MultiVectorView<const T> B, MultiVectorView<T> X,
                                           const SolveOptions& options) {
+  const Permutation& permutation = *M.permutation();
   const PermutedMatrix<T> renumbered(matrix, permutation);
   const LinearOperator<T> A(backend, renumbered.view());
+  const index_t n = B.rows;
+  if (const DeviceNumbering<T>* numbering = M.numbering()) {
+    const auto elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(B.cols);
+    Array<T> right(backend, elements), left(backend, elements);
+    const MultiVectorView<T> rights{right.data(), n, B.cols, n, Layout::column_major, MemorySpace::device};
+    const MultiVectorView<T> lefts{left.data(), n, X.cols, n, Layout::column_major, MemorySpace::device};
+    for (index_t c = 0; c < B.cols; ++c) {
+      numbering->to_blocks(column_of(B, c, "solve: b"), column_of(rights, c, "solve: b"));
+      numbering->to_blocks(column_of(X, c, "solve: x"), column_of(lefts, c, "solve: x"));
+    }
+    std::vector<SolveReport> reports = solver(A, M.preconditioner(), rights, lefts, options);
+    for (index_t c = 0; c < X.cols; ++c)
+      numbering->to_user(column_of(lefts, c, "solve: x"), column_of(X, c, "solve: x"));
+    return reports;
+  }
   const auto at = [](const auto& v, index_t i, index_t c) -> auto& {
     return v.data[v.layout == Layout::column_major ? i + c * v.ld : i * v.ld + c];
   };
@@ -84,8 +107,7 @@ std::vector<SolveReport> solve_renumbered(ColumnsSolver<T> solver, const Backend
   };
   const std::vector<T> right = permuted(B);
   std::vector<T> left = permuted(X);
-  const index_t n = B.rows;
-  std::vector<SolveReport> reports = solver(A, M, MultiVectorView<const T>{right.data(), n, B.cols, n},
+  std::vector<SolveReport> reports = solver(A, M.preconditioner(), MultiVectorView<const T>{right.data(), n, B.cols, n},
                                             MultiVectorView<T>{left.data(), n, X.cols, n}, options);
   for (index_t c = 0; c < X.cols; ++c) {
     const auto first = left.begin() + static_cast<std::ptrdiff_t>(c) * n;
@@ -160,9 +182,7 @@ nb::object solve(const PythonBackend& backend, const SparseView& matrix, const H
           return solver(LinearOperator<T>(backend.value(), view), Preconditioner<T>(), from, to, options);
         const auto lock = preconditioner->lock();
         const auto& M = preconditioner->template held<T>();
-        if (M.permutation())
-          return solve_renumbered<T>(solver, backend.value(), view, *M.permutation(), M.preconditioner(), from, to,
-                                     options);
+        if (M.permutation()) return solve_renumbered(solver, backend.value(), view, M, from, to, options);
         return solver(LinearOperator<T>(backend.value(), view), M.preconditioner(), from, to, options);
       });
     });

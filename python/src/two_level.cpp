@@ -62,6 +62,7 @@ TwoLevel<T> NumberedTwoLevel<T>::make(const BlockPartition& blocks, const BlockJ
 
 template <Scalar T>
 void NumberedTwoLevel<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
+  if (numbering_) values = numbering_->ordered(values);
   if (renumbered_) {
     renumbered_->update({values, static_cast<std::size_t>(nnz)});
     values = renumbered_->view().values;
@@ -74,6 +75,7 @@ template <Scalar T>
 template <class F>
 void NumberedTwoLevel<T>::renumbered(VectorView<const T> r, VectorView<T> z, F&& f) const {
   if (!permutation_) return f(r, z);
+  if (numbering_) return numbering_->around(r, z, f);
   const std::vector<T> in = permutation_->to_permuted(std::vector<T>(r.data, r.data + r.size));
   std::vector<T> out(in.size());
   f(VectorView<const T>(in), VectorView<T>(out));
@@ -106,10 +108,6 @@ PythonTwoLevel::PythonTwoLevel(const PythonBackend& backend, const SparseView& m
                                const BlockJacobiOptions& options, const nb::object& vectors, index_t unknowns,
                                index_t size, const std::string& mode)
     : backend_(backend), partition_(partition), policy_(options.singular), scalar_(matrix.scalar()) {
-  if (partition.permutation && !backend.on_host())
-    throw InvalidArgument(
-        "TwoLevel: the blocks have a numbering of their own, which the host backend alone follows; on CUDA renumber "
-        "the system by Partition.order and give the blocks as partition.from_offsets(blocks.offsets)");
   partition.prepare_for(backend);
   TwoLevelOptions coarse;
   coarse.size = size;

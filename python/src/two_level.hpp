@@ -18,7 +18,7 @@ template <Scalar T>
 class NumberedTwoLevel {
  public:
   /// `vectors`, if given, has one row a row of the matrix, on the host; else Z is of ones, for each of the `unknowns`
-  /// of a node. The matrix has to be on the host where the partition has a numbering of its own.
+  /// of a node. Where the partition has a numbering of its own, all matrices must lie on the host.
   template <Offset O>
   NumberedTwoLevel(const Backend& backend, const CsrView<T, O>& matrix, const PythonPartition& partition,
                    const BlockJacobiOptions& options, const std::optional<MultiVectorView<const T>>& vectors,
@@ -27,13 +27,19 @@ class NumberedTwoLevel {
         renumbered_(permutation_ ? std::make_unique<PermutedMatrix<T>>(matrix, *permutation_) : nullptr),
         matrix_(renumbered_ ? SparseMatrix<T>(backend, renumbered_->view())
                             : SparseMatrix<T>(backend, matrix, {.block_size = unknowns})),
-        two_level_(make(partition.blocks, options, vectors, unknowns, coarse)) {}
+        two_level_(make(partition.blocks, options, vectors, unknowns, coarse)) {
+    if (!renumbered_ || backend.memory_space() == MemorySpace::host) return;
+    numbering_ = std::make_unique<DeviceNumbering<T>>(backend, *permutation_, renumbered_->value_map());
+    renumbered_.reset();
+  }
 
   /// In the numbering of its blocks.
   const TwoLevel<T>& two_level() const noexcept { return two_level_; }
   Preconditioner<T> preconditioner() const { return two_level_; }
   /// From the user's numbering to that of the blocks; nothing where both are the same.
   const std::optional<Permutation>& permutation() const noexcept { return permutation_; }
+  /// As of NumberedBlockJacobi.
+  const DeviceNumbering<T>* numbering() const noexcept { return numbering_.get(); }
   /// Stored entries of the matrix as it was given.
   offset_t nnz() const { return matrix_.given_nnz(); }
   /// In the backend's memory: blocks, coarse level and matrix.
@@ -55,7 +61,8 @@ class NumberedTwoLevel {
   void renumbered(VectorView<const T> r, VectorView<T> z, F&& f) const;
 
   std::optional<Permutation> permutation_;
-  std::unique_ptr<PermutedMatrix<T>> renumbered_;
+  std::unique_ptr<PermutedMatrix<T>> renumbered_;  ///< on the host
+  std::unique_ptr<DeviceNumbering<T>> numbering_;  ///< on a device
   SparseMatrix<T> matrix_;
   TwoLevel<T> two_level_;
 };

@@ -61,6 +61,63 @@ def test_partitions_are_found_on_the_device():
         assert bj.BlockJacobi(on_device(A), way).partition == bj.BlockJacobi(A, way).partition
 
 
+@pytest.mark.parametrize("nodes", [None, 3, "partition"])
+def test_clusters_are_found_on_the_device(nodes):
+    A = elasticity_like(12, 3)
+    nodes = bj.partition.from_offsets(np.r_[0:433:3][[0, *range(2, 145)]]) if nodes == "partition" else nodes
+    found = bj.partition.clusters(on_device(A), 12, nodes=nodes)
+    assert found.renumbered and found == bj.partition.clusters(A, 12, nodes=nodes)
+    assert bj.BlockJacobi(on_device(A), "clusters").partition == bj.BlockJacobi(A, "clusters").partition
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_blocks_with_a_numbering_of_their_own(dtype):
+    A = elasticity_like(12, 3, dtype)
+    D, blocks, n = on_device(A), bj.partition.clusters(A, 12), A.shape[0]
+    host, device = bj.BlockJacobi(A, blocks), bj.BlockJacobi(D, blocks)
+    r, R = random_numbers(n, dtype, 1), random_numbers((n, 3), dtype, 2)
+    for op in ("none", "transpose", "conjugate_transpose"):
+        assert_agrees(device.apply(cupy.asarray(r), op=op), host.apply(r, op=op), dtype)
+        assert_agrees(device.apply(cupy.asarray(R, order="F"), op=op), host.apply(R, op=op), dtype)
+    with pytest.raises(bj.InvalidArgument, match="contiguous columns"):
+        device @ cupy.asarray(R, order="C")
+    two = np.array(2, dtype)
+    for change in (lambda: device.update(D.data * two), lambda: device.rebuild(D.data * two),
+                   lambda: device.update(D * two)):
+        device.update(D.data)
+        change()
+        assert_agrees(device @ cupy.asarray(r), (host @ r) / two, dtype)
+    assert device.report(D).captured == pytest.approx(host.report(A).captured)
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_solves_with_a_numbering_of_their_own(levels):
+    A = elasticity_like(12, 3)
+    D, n = on_device(A), A.shape[0]
+    blocks = bj.partition.clusters(D, 12)
+    M, host = ((bj.BlockJacobi(D, blocks), bj.BlockJacobi(A, blocks)) if levels == 1 else
+               (bj.TwoLevel(D, blocks=blocks, mode="adef2"), bj.TwoLevel(A, blocks=blocks, mode="adef2")))
+    B = A @ random_numbers((n, 2), "float64", 3)
+    x, report = bj.solve(D, cupy.asarray(B[:, 0]), M)
+    assert report.converged and np.linalg.norm(B[:, 0] - A @ x.get()) <= 1.1e-8 * np.linalg.norm(B[:, 0])
+    assert abs(report.iterations - bj.solve(A, B[:, 0].copy(), host).report.iterations) <= 3
+    X, reports = bj.solve(D, cupy.asarray(B, order="F"), M)
+    assert all(each.converged for each in reports)
+    assert (np.linalg.norm(B - A @ X.get(), axis=0) <= 1.1e-8 * np.linalg.norm(B, axis=0)).all()
+    if levels == 2:
+        r = random_numbers(n, "float64", 4)
+        M.update(D.data * 2)
+        for ours, theirs in ((M.matvec, host.matvec), (M.correct, host.correct)):
+            assert_agrees(ours(cupy.asarray(r)), theirs(r) / 2, "float64")
+
+
+def test_singular_blocks_with_a_numbering_of_their_own():
+    A = sp.csr_array(np.diag([1.0, 0.0, 3.0, 0.0, 5.0, 6.0]))
+    with pytest.raises(bj.SingularBlock) as caught:
+        bj.BlockJacobi(on_device(A), bj.partition.from_labels(np.array([0, 1, 0, 1, 2, 2])))
+    assert caught.value.block == 1 and list(caught.value.rows) == [1, 3]
+
+
 def test_a_host_matrix_for_device_vectors():
     A = random_matrix(40)
     M = bj.BlockJacobi(A, 8, backend=bj.Backend.cuda())
@@ -139,7 +196,7 @@ def test_solve(method):
 def test_suggest():
     D = on_device(elasticity_like(10, 2))
     found = bj.suggest(D)
-    assert found.best.name and bj.BlockJacobi(D, found).partition.order is None
+    assert found.best.name and bj.BlockJacobi(D, found).partition == found.best.blocks
 
 
 def test_update_and_singular_blocks():
@@ -168,8 +225,6 @@ def test_misuse():
         M @ cupy.ones(24)[::2]
     with pytest.raises(bj.InvalidArgument, match="r is of float32, must be of float64"):
         M @ cupy.ones(12, "float32")
-    with pytest.raises(bj.InvalidArgument, match="numbering of their own"):
-        bj.BlockJacobi(on_device(random_matrix(12)), bj.partition.from_labels(np.arange(12) % 3))
     host = bj.BlockJacobi(random_matrix(12), 4)
     with pytest.raises(bj.InvalidArgument, match="r lies in device memory"):
         host @ cupy.ones(12)
@@ -302,11 +357,13 @@ def test_a_stream_outlives_what_was_made_on_it():
 
 @pytest.mark.stream
 @pytest.mark.parametrize("levels", [1, 2])
-def test_apply_and_update_in_a_graph(levels):
+@pytest.mark.parametrize("renumbered", [False, True])
+def test_apply_and_update_in_a_graph(levels, renumbered):
     A = random_matrix(60)
     D = on_device(A)
-    host = bj.BlockJacobi(A, 6) if levels == 1 else bj.TwoLevel(A, blocks=6, size=5)
-    M = bj.BlockJacobi(D, 6) if levels == 1 else bj.TwoLevel(D, blocks=6, size=5)
+    blocks = bj.partition.from_labels(np.arange(60) % 10) if renumbered else 6
+    host = bj.BlockJacobi(A, blocks) if levels == 1 else bj.TwoLevel(A, blocks=blocks, size=5)
+    M = bj.BlockJacobi(D, blocks) if levels == 1 else bj.TwoLevel(D, blocks=blocks, size=5)
     values, r, z = D.data.copy(), cupy.ones(60), cupy.empty(60)
     M.update(values, check=False)
     M.apply(r, out=z)

@@ -90,6 +90,13 @@ def test_nothing_is_written_by_a_call_that_fails():
     assert not out.any()
 
 
+@pytest.mark.parametrize("blocks", [4, bj.partition.from_labels(np.arange(12) % 3)])
+def test_an_out_with_more_columns(blocks):
+    M = bj.BlockJacobi(random_matrix(12), blocks)
+    with pytest.raises(bj.InvalidArgument, match="columns"):
+        M.apply(np.ones((12, 2)), out=np.zeros((12, 3)))
+
+
 def test_columns_out_of_range():
     for width, column in (("int32", 12), ("int64", 2**32), ("int64", -1)):
         B = random_matrix(12)

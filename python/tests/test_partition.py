@@ -72,6 +72,12 @@ def test_clusters_keep_nodes_whole():
     assert blocks == partition.clusters(A, 12, nodes=partition.uniform(144, 4))
 
 
+def test_renumbered():
+    assert partition.clusters(elasticity_like(4, 3), 12).renumbered
+    assert partition.from_labels(np.arange(6) % 2).renumbered
+    assert not partition.uniform(6, 2).renumbered
+
+
 @pytest.mark.skipif(partition.metis_available(), reason="built with METIS")
 def test_without_metis():
     with pytest.raises(bj.Unavailable):

@@ -1,6 +1,5 @@
 """The library's own solvers, and M= in those of SciPy."""
 
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import scipy.sparse.linalg as spla
 from systems import elasticity_like, random_matrix, random_numbers, tolerance
 
 import blockjacobi as bj
-from blockjacobi._preconditioner import _suggested
 
 SYSTEM = elasticity_like(20, 3)
 RHS = SYSTEM @ random_numbers(SYSTEM.shape[0], "float64", 9)
@@ -242,18 +240,6 @@ def test_suggest(method):
     M = bj.BlockJacobi(SYSTEM, found)
     assert M.partition == found.best.blocks
     assert bj.solve(SYSTEM, RHS, M, method=method).report.converged
-
-
-def test_a_suggestion_for_a_device_keeps_the_numbering():
-    def choice(order, seconds):
-        return SimpleNamespace(blocks=SimpleNamespace(order=order), seconds=seconds)
-
-    scalar, clusters, nodes = choice(None, 3.0), choice([1, 0], 1.0), choice(None, 2.0)
-    found = SimpleNamespace(candidates=[scalar, clusters, nodes], best=clusters)
-    for kind, expected in (("host", clusters), ("cuda", nodes)):
-        assert _suggested(found, SimpleNamespace(kind=kind)) is expected.blocks
-    found.best = scalar
-    assert _suggested(found, SimpleNamespace(kind="cuda")) is scalar.blocks
 
 
 def test_suggest_misuse():
