@@ -23,7 +23,7 @@ from ._core import (
 )
 from . import batched, partition
 from ._preconditioner import BlockJacobi
-from ._solve import Solution, solve, suggest
+from ._solve import Solution, preconditioner, solve, suggest
 from ._two_level import TwoLevel
 from .errors import (
     BackendUnavailable,
@@ -39,5 +39,5 @@ __all__ = [
     "Backend", "BackendUnavailable", "BlockCandidate", "BlockDefect", "BlockJacobi", "CudaError", "Error",
     "InvalidArgument", "OutOfMemory", "Partition", "Report", "SetupTimes", "SingularBlock", "Solution",
     "SolveProgress", "SolveReport", "Suggestion", "TwoLevel", "TwoLevelReport", "Unavailable", "__version__", "batched",
-    "cuda_available", "errors", "partition", "solve", "suggest",
+    "cuda_available", "errors", "partition", "preconditioner", "solve", "suggest",
 ]

@@ -49,9 +49,10 @@ class BlockJacobi(Operator):
         summed. Not referred to afterwards. CSR is used in place but for column numbers of 64 bits, which are narrowed;
         BSR is expanded.
     blocks : Partition, Suggestion, int or str, optional
-        A :class:`Partition`; a :class:`Suggestion`, of which the best is taken; the number of rows of every block; or
-        the name of a function of :mod:`blockjacobi.partition` with its defaults: ``"supervariables"``, ``"detect"``,
-        ``"coupled"``, ``"clusters"``, ``"metis"``. None takes the blocks of BSR, of other matrices the supervariables.
+        A :class:`Partition`; a :class:`Suggestion`, of which the best is taken if it has no coarse level
+        (:func:`preconditioner` makes either); the number of rows of every block; or the name of a function of
+        :mod:`blockjacobi.partition` with its defaults: ``"supervariables"``, ``"detect"``, ``"coupled"``,
+        ``"clusters"``, ``"metis"``. None takes the blocks of BSR, of other matrices the supervariables.
         For blocks with a numbering of their own a matrix in device memory is copied to the host, which renumbers it.
     singular : str
         What takes the place of the inverse of a block that is singular or has NaN or Inf: ``"fail"`` raises
@@ -80,7 +81,8 @@ class BlockJacobi(Operator):
     TypeError
         For a matrix or blocks of a type that is not known.
     InvalidArgument
-        For a matrix that is not square, arrays that do not fit, blocks of another number of rows, a name that is none;
+        For a matrix that is not square, arrays that do not fit, blocks of another number of rows, a name that is none, a
+        suggestion with a coarse level;
         for a block that is not Hermitian under ``"packed"``.
     SingularBlock
         Under ``"fail"``, with the block and its rows.
@@ -264,6 +266,9 @@ def partition_of(A: Any, matrix: _matrix.Matrix, blocks: Any, backend: Backend) 
     if isinstance(blocks, partition.Partition):
         return blocks
     if isinstance(blocks, _core.Suggestion):
+        if blocks.best.coarse is not None:
+            raise InvalidArgument(f"the best of the suggestion, {blocks.best.name}, has a coarse level: "
+                                  "preconditioner(A, suggestion) makes both, its blocks are suggestion.best.blocks")
         return blocks.best.blocks
     if isinstance(blocks, (int, numpy.integer)) and not isinstance(blocks, bool):
         return partition.uniform(matrix.rows, int(blocks))

@@ -11,7 +11,7 @@ from ._two_level import TwoLevel
 from .errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from ._core import Backend, SolveProgress, SolveReport, Suggestion
+    from ._core import Backend, BlockCandidate, SolveProgress, SolveReport, Suggestion
 
 
 class Solution(NamedTuple):
@@ -27,7 +27,7 @@ class Solution(NamedTuple):
 def solve(
     A: Any,
     b: Any,
-    M: BlockJacobi | TwoLevel | None = None,
+    M: BlockJacobi | TwoLevel | Suggestion | None = None,
     *,
     method: Literal["cg", "fcg", "minres", "bicgstab", "gmres", "fgmres", "richardson"] = "cg",
     x0: Any = None,
@@ -57,8 +57,8 @@ def solve(
         Right-hand side: n elements, contiguous, of A's type, where A lies or in the memory of M's backend. Or k of
         them, of the shape (n, k) with contiguous rows or columns: ``"cg"`` and ``"gmres"`` solve them at once and read
         matrix and blocks once an iteration for all.
-    M : BlockJacobi or TwoLevel, optional
-        The preconditioner; none if None. Where its blocks have a numbering of their own, the system is renumbered on
+    M : BlockJacobi, TwoLevel or Suggestion, optional
+        The preconditioner; none if None; of a suggestion what :func:`preconditioner` makes. Where its blocks have a numbering of their own, the system is renumbered on
         the host for each solve, and A copied there if it lies in device memory.
     method : str
         ``"cg"`` for Hermitian positive definite A and M (Hestenes and Stiefel, 1952), ``"fcg"`` its flexible variant
@@ -108,9 +108,11 @@ def solve(
     Waits. Runs without the GIL; Ctrl-C ends it.
     """
     matrix = _matrix.read(A)
+    if isinstance(M, _core.Suggestion):
+        M = preconditioner(A, M, backend=backend)
     if M is not None:
         if not isinstance(M, (BlockJacobi, TwoLevel)):
-            raise TypeError(f"M must be a BlockJacobi, a TwoLevel or None, it is of the type {type(M)}")
+            raise TypeError(f"M must be a BlockJacobi, a TwoLevel, a Suggestion or None, it is of the type {type(M)}")
         if backend is not None and backend != M.backend:
             raise InvalidArgument(f"solve: backend is {backend!r}, M's is {M.backend!r}")
         backend = M.backend
@@ -137,9 +139,11 @@ def suggest(
     rtol: float = 1e-8,
     restart: int = 30,
     probe_share: float = 0.1,
+    coarse: bool = True,
     backend: Backend | None = None,
 ) -> Suggestion:
-    """Which blocks to take for A: predicts set-up, cost of an iteration and time for several choices, and tries two.
+    """Which blocks to take for A, and whether with a coarse level: predicts set-up, cost of an iteration and time for
+    several choices, and tries some.
 
     Parameters
     ----------
@@ -153,13 +157,15 @@ def suggest(
         Of GMRES.
     probe_share : float
         Part of the predicted time to solution that the trials may cost; 0 for none.
+    coarse : bool
+        Whether a coarse level is weighed too.
     backend : Backend, optional
         Where the system will be solved; by default where the matrix lies.
 
     Returns
     -------
     Suggestion
-        Give it as ``BlockJacobi(A, blocks=suggestion)``; ``str()`` gives a table.
+        Give it to :func:`preconditioner` or, in place of M, to :func:`solve`; ``str()`` gives a table.
 
     Raises
     ------
@@ -172,4 +178,45 @@ def suggest(
     if on_host is not A:
         matrix = _matrix.read(on_host)
     host = _arrays.backend_for(matrix.values, None)
-    return _core.suggest(backend, matrix.view(host), method, rtol, restart, probe_share)
+    return _core.suggest(backend, matrix.view(host), method, rtol, restart, probe_share, coarse, matrix.block)
+
+
+def preconditioner(
+    A: Any,
+    choice: Suggestion | BlockCandidate,
+    *,
+    singular: Literal["fail", "identity", "scalar_jacobi", "shift", "pseudo_inverse"] = "scalar_jacobi",
+    backend: Backend | None = None,
+) -> BlockJacobi | TwoLevel:
+    """What :func:`suggest` recommends for A, or one of the candidates that it weighed, set up.
+
+    Parameters
+    ----------
+    A : sparse matrix
+        The one that :func:`suggest` was given.
+    choice : Suggestion or BlockCandidate
+        Of a suggestion the best.
+    singular : str
+        As of :class:`BlockJacobi`.
+    backend : Backend, optional
+        As of :class:`BlockJacobi`.
+
+    Returns
+    -------
+    BlockJacobi or TwoLevel
+        A :class:`TwoLevel` where there is a coarse level, in the mode that suits the method it was suggested for: give
+        it to :func:`solve` with that.
+
+    Raises
+    ------
+    TypeError
+        For a choice that is neither.
+    InvalidArgument
+        As :class:`BlockJacobi` and :class:`TwoLevel`.
+    """
+    if isinstance(choice, _core.Suggestion):
+        choice = choice.best
+    if not isinstance(choice, _core.BlockCandidate):
+        raise TypeError(f"choice must be a Suggestion or one of its candidates, it is of the type {type(choice)}")
+    M = BlockJacobi(A, choice.blocks, singular=singular, backend=backend)
+    return M if choice.coarse is None else TwoLevel(A, M, **choice.coarse)

@@ -36,11 +36,15 @@ class TwoLevel(Operator):
     size : int
         Order of E at most, k to 4096; 0 takes the square root of the number of entries of A, at most 512 on the host and
         2048 on CUDA.
+    relaxed : int
+        In place of ones so many relaxed vectors an aggregate, at most 512: what 15 iterations with the blocks leave of
+        the error, for where nobody knows what A nearly maps to zero. None beside ``vectors``.
     mode : str
         ``"additive"``: :math:`z = M^{-1} r + Q r`, for every solver. ``"adef2"``: :math:`y = M^{-1} r`,
         :math:`z = y + Q (r - A y)`, fewer iterations for a product with A more; for ``"cg"``, ``"fcg"`` and
         ``"richardson"`` of :func:`solve`, and for other conjugate gradients that begin at ``x0=M.correct(b)``.
         ``"adef1"``: :math:`z = M^{-1} (r - A Q r) + Q r`, for GMRES and BiCGSTAB (Tang, Nabben, Vuik, Erlangga, 2009).
+        ``"automatic"``: ``"adef2"`` if A is Hermitian, else ``"adef1"``.
     backend : Backend, optional
         As of :class:`BlockJacobi`; M's where that is given.
 
@@ -71,7 +75,8 @@ class TwoLevel(Operator):
         blocks: Blocks = None,
         vectors: Any = None,
         size: int = 0,
-        mode: Literal["additive", "adef1", "adef2"] = "additive",
+        relaxed: int = 0,
+        mode: Literal["additive", "adef1", "adef2", "automatic"] = "additive",
         backend: Backend | None = None,
     ):
         matrix = _matrix.read(A)
@@ -85,7 +90,7 @@ class TwoLevel(Operator):
         view = matrix.view(backend)
         if vectors is not None and vectors.ndim == 1:
             vectors = vectors[:, None]
-        coarse = (vectors, matrix.block or 1, size, mode)
+        coarse = (vectors, matrix.block or 1, size, relaxed, mode)
         if M is None:
             self._held = _core.TwoLevel(backend, view, chosen, *coarse)
         else:

@@ -180,7 +180,20 @@ void bind_suggestion(nb::module_& module) {
             if (self.permutation.is_identity()) return PythonPartition{self.blocks, {}};
             return PythonPartition{self.blocks, self.permutation};
           },
-          "For ``BlockJacobi(A, blocks=...)``.")
+          "The blocks.")
+      .def_prop_ro(
+          "coarse",
+          [](const BlockCandidate& self) -> nb::object {
+            if (!self.coarse) return nb::none();
+            nb::dict level;
+            level["mode"] = self.coarse->mode ? to_string(*self.coarse->mode) : "automatic";
+            level["size"] = self.coarse->size;
+            level["relaxed"] = self.coarse->relaxed;
+            return level;
+          },
+          nb::for_getter(nb::sig("def coarse(self) -> dict[str, str | int] | None")),
+          "``mode``, ``size`` and ``relaxed`` of a :class:`TwoLevel` on these blocks; None without a coarse level. "
+          ":func:`preconditioner` makes it.")
       .def_ro("captured", &BlockCandidate::captured, "The weight of the matrix that lies inside the blocks, 0 to 1.")
       .def_ro("bytes", &BlockCandidate::bytes, "Of the inverses.")
       .def_ro("setup_seconds", &BlockCandidate::setup_seconds, "Predicted.")

@@ -4,6 +4,7 @@
 
 #include <blockjacobi/suggest.hpp>
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 namespace blockjacobi::python {
@@ -13,7 +14,8 @@ namespace {
 constexpr std::array<std::pair<const char*, Method>, 2> methods{{{"cg", Method::cg}, {"gmres", Method::gmres}}};
 
 Suggestion suggest_blocks(const PythonBackend& backend, const SparseView& matrix, const std::string& method,
-                          double rtol, index_t restart, double probe_share) {
+                          double rtol, index_t restart, double probe_share, bool coarse,
+                          std::optional<index_t> unknowns) {
   if (matrix.space() != MemorySpace::host)
     throw InvalidArgument("suggest: the matrix lies in device memory, must be on the host");
   SuggestOptions options;
@@ -21,10 +23,12 @@ Suggestion suggest_blocks(const PythonBackend& backend, const SparseView& matrix
   options.rtol = rtol;
   options.restart = restart;
   options.probe_share = probe_share;
-  options.coarse = false;
+  options.coarse = coarse;
+  SparseMatrixOptions stated;
+  stated.block_size = unknowns;
   return matrix.visit([&]<class T, Offset O>(const CsrView<T, O>& view) {
     return backend.run({}, [&] {
-      Suggestion found = suggest(backend.value(), CsrMatrix<T>::from_view(view), options);
+      Suggestion found = suggest(SparseMatrix<T>(backend.value(), view, stated), options);
       // What a device found is fetched in this turn: nothing asks for one later.
       for (const BlockCandidate& candidate : found.candidates) {
         static_cast<void>(candidate.blocks.offsets());
@@ -37,6 +41,9 @@ Suggestion suggest_blocks(const PythonBackend& backend, const SparseView& matrix
 
 }  // namespace
 
-void bind_suggest(nb::module_& module) { module.def("suggest", &suggest_blocks); }
+void bind_suggest(nb::module_& module) {
+  module.def("suggest", &suggest_blocks, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none());
+}
 
 }  // namespace blockjacobi::python

@@ -12,8 +12,10 @@ namespace blockjacobi::python {
 
 namespace {
 
-constexpr std::array<std::pair<const char*, CoarseMode>, 3> modes{
-    {{"additive", CoarseMode::additive}, {"adef1", CoarseMode::adef1}, {"adef2", CoarseMode::adef2}}};
+constexpr std::array<std::pair<const char*, std::optional<CoarseMode>>, 4> modes{{{"additive", CoarseMode::additive},
+                                                                                  {"adef1", CoarseMode::adef1},
+                                                                                  {"adef2", CoarseMode::adef2},
+                                                                                  {"automatic", std::nullopt}}};
 
 /// The rows of `vectors` in another order, by columns.
 template <Scalar T>
@@ -49,7 +51,7 @@ TwoLevel<T> NumberedTwoLevel<T>::make(const BlockPartition& blocks, const BlockJ
                                       const std::optional<MultiVectorView<const T>>& vectors, index_t unknowns,
                                       const TwoLevelOptions& coarse) const {
   BlockJacobi<T> M(matrix_, blocks, options);
-  const bool of_matrix = !vectors && (!permutation_ || unknowns == 1);
+  const bool of_matrix = !vectors && (!permutation_ || unknowns == 1 || coarse.relaxed > 0);
   if (of_matrix) return TwoLevel<T>(matrix_, std::move(M), coarse);
   if (!permutation_) return TwoLevel<T>(matrix_, std::move(M), *vectors, coarse);
   const auto order = permutation_->order();
@@ -106,11 +108,12 @@ template class NumberedTwoLevel<std::complex<double>>;
 
 PythonTwoLevel::PythonTwoLevel(const PythonBackend& backend, const SparseView& matrix, const PythonPartition& partition,
                                const BlockJacobiOptions& options, const nb::object& vectors, index_t unknowns,
-                               index_t size, const std::string& mode)
+                               index_t size, index_t relaxed, const std::string& mode)
     : backend_(backend), partition_(partition), policy_(options.singular), scalar_(matrix.scalar()) {
   partition.prepare_for(backend);
   TwoLevelOptions coarse;
   coarse.size = size;
+  coarse.relaxed = relaxed;
   coarse.mode = enumerator("TwoLevel: mode", mode, modes);
   const PythonBackend host = PythonBackend::host(1);
   std::optional<ArrayView> columns;
@@ -135,13 +138,14 @@ PythonTwoLevel::PythonTwoLevel(const PythonBackend& backend, const SparseView& m
 }
 
 PythonTwoLevel::PythonTwoLevel(const SparseView& matrix, const PythonBlockJacobi& blocks, const nb::object& vectors,
-                               index_t unknowns, index_t size, const std::string& mode)
+                               index_t unknowns, index_t size, index_t relaxed, const std::string& mode)
     : PythonTwoLevel(blocks.backend(), of_scalar(blocks.scalar(), matrix), blocks.partition(), blocks.options(),
-                     vectors, unknowns, size, mode) {}
+                     vectors, unknowns, size, relaxed, mode) {}
 
 PythonTwoLevel::PythonTwoLevel(const PythonBackend& backend, const SparseView& matrix, const PythonPartition& partition,
-                               const nb::object& vectors, index_t unknowns, index_t size, const std::string& mode)
-    : PythonTwoLevel(backend, matrix, partition, BlockJacobiOptions{}, vectors, unknowns, size, mode) {}
+                               const nb::object& vectors, index_t unknowns, index_t size, index_t relaxed,
+                               const std::string& mode)
+    : PythonTwoLevel(backend, matrix, partition, BlockJacobiOptions{}, vectors, unknowns, size, relaxed, mode) {}
 
 template <class F>
 void PythonTwoLevel::map(const nb::object& r, const nb::object& z, const char* in_name, const char* out_name,
@@ -188,14 +192,14 @@ void PythonTwoLevel::refresh(const nb::object& values, bool check) {
 
 void bind_two_level(nb::module_& module) {
   nb::class_<PythonTwoLevel>(module, "TwoLevel", "What blockjacobi.TwoLevel holds.")
-      .def(nb::init<const SparseView&, const PythonBlockJacobi&, const nb::object&, index_t, index_t,
+      .def(nb::init<const SparseView&, const PythonBlockJacobi&, const nb::object&, index_t, index_t, index_t,
                     const std::string&>(),
            nb::arg("matrix"), nb::arg("blocks"), nb::arg("vectors").none(), nb::arg("unknowns"), nb::arg("size"),
-           nb::arg("mode"))
+           nb::arg("relaxed"), nb::arg("mode"))
       .def(nb::init<const PythonBackend&, const SparseView&, const PythonPartition&, const nb::object&, index_t,
-                    index_t, const std::string&>(),
+                    index_t, index_t, const std::string&>(),
            nb::arg("backend"), nb::arg("matrix"), nb::arg("partition"), nb::arg("vectors").none(), nb::arg("unknowns"),
-           nb::arg("size"), nb::arg("mode"))
+           nb::arg("size"), nb::arg("relaxed"), nb::arg("mode"))
       .def("apply", &PythonTwoLevel::apply)
       .def("correct", &PythonTwoLevel::correct)
       .def("refresh", &PythonTwoLevel::refresh)

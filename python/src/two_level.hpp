@@ -72,10 +72,10 @@ class PythonTwoLevel {
  public:
   /// Of the partition and with the options of `blocks`, which is set up anew.
   PythonTwoLevel(const SparseView& matrix, const PythonBlockJacobi& blocks, const nb::object& vectors, index_t unknowns,
-                 index_t size, const std::string& mode);
+                 index_t size, index_t relaxed, const std::string& mode);
   /// With the options of a BlockJacobi that is given none.
   PythonTwoLevel(const PythonBackend& backend, const SparseView& matrix, const PythonPartition& partition,
-                 const nb::object& vectors, index_t unknowns, index_t size, const std::string& mode);
+                 const nb::object& vectors, index_t unknowns, index_t size, index_t relaxed, const std::string& mode);
 
   const PythonBackend& backend() const noexcept { return backend_; }
   const PythonPartition& partition() const noexcept { return partition_; }
@@ -101,7 +101,7 @@ class PythonTwoLevel {
  private:
   PythonTwoLevel(const PythonBackend& backend, const SparseView& matrix, const PythonPartition& partition,
                  const BlockJacobiOptions& options, const nb::object& vectors, index_t unknowns, index_t size,
-                 const std::string& mode);
+                 index_t relaxed, const std::string& mode);
   template <class Held, class F>
   decltype(auto) locked(const Held& held, F&& f) const {
     const auto turn = lock();

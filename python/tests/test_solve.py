@@ -1,5 +1,6 @@
 """The library's own solvers, and M= in those of SciPy."""
 
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -220,7 +221,9 @@ def test_misuse(call, words):
 
 
 def test_types():
-    with pytest.raises(TypeError, match="M must be a BlockJacobi, a TwoLevel or None"):
+    with pytest.raises(TypeError, match="choice must be a Suggestion or one of its candidates"):
+        bj.preconditioner(SYSTEM, 3)
+    with pytest.raises(TypeError, match="M must be a BlockJacobi, a TwoLevel, a Suggestion or None"):
         bj.solve(SYSTEM, RHS, sp.eye_array(len(RHS)))
     with pytest.raises(TypeError, match="list"):
         bj.solve(SYSTEM, list(RHS))
@@ -237,9 +240,39 @@ def test_suggest(method):
     assert found.best.iterations > 0 and found.best.iteration_seconds > 0 and not found.best.failed
     assert found.to_dict()["candidates"][0]["name"] == "scalar"
     assert found.best.name in str(found) and found.best.name in repr(found) and found.best.name in repr(found.best)
-    M = bj.BlockJacobi(SYSTEM, found)
-    assert M.partition == found.best.blocks
-    assert bj.solve(SYSTEM, RHS, M, method=method).report.converged
+    for each in found.candidates:
+        M = bj.preconditioner(SYSTEM, each)
+        assert M.partition == each.blocks and isinstance(M, bj.BlockJacobi) == (each.coarse is None)
+        assert bj.solve(SYSTEM, RHS, M, method=method).report.converged
+    assert bj.solve(SYSTEM, RHS, found, method=method).report.converged
+
+
+def test_suggest_weighs_a_coarse_level(monkeypatch):
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(100, 100))
+    A = sp.csr_array(sp.kronsum(line, line))
+    b = A @ random_numbers(A.shape[0], "float64", 9)
+    host = bj.Backend.host(1)
+    found = bj.suggest(A, probe_share=1.0, backend=host)
+    joined = next(each for each in found.candidates if each.coarse is not None)
+    assert joined.coarse["mode"] == "adef2" and joined.name.endswith((" + ones", " + relaxed 4"))
+    M = bj.preconditioner(A, joined, backend=host)
+    assert isinstance(M, bj.TwoLevel) and M.report().mode == "adef2"
+    alone = bj.solve(A, b, bj.BlockJacobi(A, joined.blocks, backend=host)).report
+    assert bj.solve(A, b, M).report.iterations < 0.8 * alone.iterations
+    assert all(each.coarse is None for each in bj.suggest(A, probe_share=1.0, coarse=False, backend=host).candidates)
+    monkeypatch.setattr(bj._core, "Suggestion", SimpleNamespace)
+    recommends_it = SimpleNamespace(best=joined)
+    for refused in (bj.BlockJacobi, lambda A, blocks: bj.TwoLevel(A, blocks=blocks)):
+        with pytest.raises(bj.InvalidArgument, match=r"has a coarse level: preconditioner\(A, suggestion\)"):
+            refused(A, recommends_it)
+    assert isinstance(bj.preconditioner(A, recommends_it), bj.TwoLevel)
+    assert bj.solve(A, b, recommends_it, backend=host).report.iterations < 0.8 * alone.iterations
+
+
+def test_suggest_knows_the_nodes_of_block_rows():
+    A = sp.bsr_array(elasticity_like(12, 3), blocksize=(3, 3))
+    node = next(each for each in bj.suggest(A).candidates if each.name == "node")
+    assert node.blocks == bj.partition.uniform(A.shape[0], 3)
 
 
 def test_suggest_misuse():

@@ -134,6 +134,22 @@ def test_bsr_has_a_vector_for_each_unknown(dtype):
             assert_close(M.correct(A @ vector), vector, dtype)
 
 
+@pytest.mark.parametrize("blocks", [8, "clusters"])
+def test_relaxed_vectors(blocks):
+    A = sp.bsr_array(sp.kron(laplacian(40), [[2.0, 1.0], [1.0, 2.0]]), blocksize=(2, 2))
+    b = A @ random_numbers(A.shape[0], "float64", 9)
+    alone = bj.solve(A, b, bj.BlockJacobi(A, blocks)).report.iterations
+    M = bj.TwoLevel(A, blocks=blocks, relaxed=4, mode="automatic")
+    assert M.report().mode == "adef2" and bj.solve(A, b, M).report.iterations < 0.8 * alone
+
+
+def test_the_mode_follows_from_the_matrix():
+    A = laplacian(8)
+    assert bj.TwoLevel(A, blocks=4, mode="automatic").report().mode == "adef2"
+    A.data[1] *= 2
+    assert bj.TwoLevel(A, blocks=4, mode="automatic").report().mode == "adef1"
+
+
 def test_of_one_vector():
     A = definite("float64")
     vector = random_numbers(N, "float64", 3)
@@ -227,6 +243,8 @@ NAN = np.array([[np.nan, 1.0]] + [[1.0, 1.0]] * (N - 1))
         (lambda: bj.TwoLevel(A[:40], blocks=4), "40 x 48"),
         (lambda: bj.TwoLevel(A, blocks=0), "0"),
         (lambda: bj.TwoLevel(A, blocks=4, mode="balanced"), 'mode is "balanced", must be one of additive, adef1'),
+        (lambda: bj.TwoLevel(A, blocks=4, relaxed=513), "513"),
+        (lambda: bj.TwoLevel(A, blocks=4, relaxed=2, vectors=np.ones(A.shape[0])), "relaxed"),
         (lambda: bj.TwoLevel(A, blocks=4, size=-1), "size is -1, must be in 0..4096"),
         (lambda: bj.TwoLevel(A, blocks=4, size=4097), "size is 4097, must be in 0..4096"),
         (lambda: bj.TwoLevel(A, blocks=4, vectors=VECTORS, size=1), "size is 1, an aggregate has 2 vectors"),
