@@ -453,6 +453,16 @@ def test_batched(dtype, order):
     assert np.abs(np.abs(bj.batched.qr(d).r().get()) - np.abs(np.linalg.qr(a).R)).max() <= 1000 * tolerance(dtype)
 
 
+def test_batched_inverse_into_an_output():
+    a = random_numbers((5, 7, 7), "float64", 1) + 3 * np.eye(7)
+    d = cupy.asarray(a)
+    for out in (cupy.empty_like(d), d):
+        address = out.data.ptr
+        found = bj.batched.inverse(d, out=out)
+        assert found.x is out and found.x.data.ptr == address
+        assert_agrees(out, np.linalg.inv(a), "float64")
+
+
 def test_the_snippet_of_the_manual():
     """The script of the page, with the piece for CuPy in its place."""
     page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"

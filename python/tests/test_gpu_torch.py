@@ -84,6 +84,42 @@ def test_apply_in_a_graph():
         np.testing.assert_allclose(z.cpu().numpy(), factor * (bj.BlockJacobi(A, 6) @ np.ones(60)), rtol=1e-10)
 
 
+@pytest.mark.stream
+@pytest.mark.parametrize("levels", [1, 2])
+def test_update_in_a_graph(levels):
+    A = random_matrix(60)
+    T = tensor_of(A, "int32")
+    M = bj.BlockJacobi(T, 6) if levels == 1 else bj.TwoLevel(T, blocks=6, size=5)
+    host = bj.BlockJacobi(A, 6) if levels == 1 else bj.TwoLevel(A, blocks=6, size=5)
+    given = T.values().clone()
+    values, r = given.clone(), torch.ones(60, dtype=torch.float64, device="cuda")
+    z = torch.empty_like(r)
+    M.update(values, check=False)
+    M.apply(r, out=z)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        M.update(values, check=False)
+        M.apply(r, out=z)
+    expected = host @ np.ones(60)
+    for factor, scale in ((1.0, 1.0), (2.0, 6.0), (4.0, 1.0)):
+        values.copy_(given * factor)
+        r.fill_(scale)
+        graph.replay()
+        torch.cuda.synchronize()
+        np.testing.assert_allclose(z.cpu().numpy(), expected * scale / factor, rtol=1e-9, atol=1e-9)
+
+
+def test_batched_inverse_into_an_output():
+    a = random_numbers((5, 7, 7), "float64", 1) + 3 * np.eye(7)
+    t = torch.tensor(a, device="cuda")
+    for out in (torch.empty_like(t), t):
+        address = out.data_ptr()
+        found = bj.batched.inverse(t, out=out)
+        assert found.x is out and found.x.data_ptr() == address
+        np.testing.assert_allclose(out.cpu().numpy(), np.linalg.inv(a), rtol=1e-9, atol=1e-12)
+
+
 def test_misuse():
     M = bj.BlockJacobi(tensor_of(random_matrix(12, "complex128"), "int32"), 4)
     r = torch.ones(12, dtype=torch.complex128, device="cuda")
