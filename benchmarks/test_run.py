@@ -120,7 +120,8 @@ class RecordsTest(unittest.TestCase):
     """Those that are in the tree."""
 
     def test_schema_and_tables(self):
-        paths = sorted((run.HERE / "results").glob("*/*.json"))
+        # That of the Python package is written by .ci/gpu-python, and looked at by its tests.
+        paths = sorted(path for path in (run.HERE / "results").glob("*/*.json") if path.stem != "python")
         self.assertTrue(paths)
         for path in paths:
             with self.subTest(path.name):
