@@ -8,11 +8,13 @@ compute-sanitizer. An entry belongs to one hash: a program of another hash start
 import argparse
 import datetime
 import json
+import math
 import pathlib
 import shutil
 import subprocess
 import sys
 import threading
+import time
 
 import gpu_stages
 import sources_sha256
@@ -106,19 +108,26 @@ def lacks(entry, wanted_tools):
                                                 if not sanitizers.get(tool, {}).get("clean")]
 
 
-def run_program(binary, stages, record, lists, logs):
-    """The stages of one program."""
+def run_program(binary, stages, record, lists, logs, deadline):
+    """The stages of one program; what has not begun at the deadline stays undone."""
     name = binary.name
     skips, sanitized = lists
     for stage in stages:
+        if gpu_stages.is_over(deadline):
+            print(f"== {stage} {name}: not begun, the time is over", flush=True)
+            record.write()
+            continue
         print(f"== {stage} {name}", flush=True)
         if stage == "tests":
             record.add_tests(name, gpu_stages.run_tests(binary, logs), skips.get(name, ([], [])))
             continue
         if not shutil.which("compute-sanitizer"):
             fail("compute-sanitizer is not here")
-        result = gpu_stages.sanitize(stage, binary, sanitized[name][stage], record, logs)
-        record.add_sanitizer(stage, name, result)
+        result = gpu_stages.sanitize(stage, binary, sanitized[name][stage], record, logs, deadline)
+        if result is None:
+            print(f"== {stage} {name}: stopped, the time is over", flush=True)
+        else:
+            record.add_sanitizer(stage, name, result)
 
 
 def build_info(build):
@@ -162,7 +171,9 @@ def main(words=None, tree=None):
     parser.add_argument("--stages", nargs="+", default=STAGES, choices=STAGES)
     parser.add_argument("--record", type=pathlib.Path)
     parser.add_argument("--logs", type=pathlib.Path)
+    parser.add_argument("--seconds", type=float, default=math.inf)
     arguments = parser.parse_args(words)
+    deadline = time.monotonic() + arguments.seconds
 
     tree = tree or sources_sha256.Tree()
     build = arguments.build.resolve()
@@ -187,7 +198,7 @@ def main(words=None, tree=None):
             continue
         # stages that were not asked for keep what is on record of the same hash
         entry = record.begin(name, builds[name], anew=not arguments.stale and tuple(arguments.stages) == STAGES)
-        run_program(build / "tests" / name, wanted, record, lists, logs)
+        run_program(build / "tests" / name, wanted, record, lists, logs, deadline)
         status = status or (1 if set(lacks(entry, tools)) & set(arguments.stages) else 0)
     print_outcome(record, [name for name in names if name in record.programs])
     return status

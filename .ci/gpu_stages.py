@@ -1,6 +1,7 @@
 """What .ci/gpu does with one test program: its tests, and the tools of compute-sanitizer over some of them."""
 
 import concurrent.futures
+import math
 import os
 import re
 import subprocess
@@ -11,8 +12,10 @@ import test_lists
 
 NO_CUDA_CALL = "before first instrumented API call"
 SANITIZER_ERROR_STATUS = 86
-SHARDS = min(12, os.cpu_count() or 1)  # tests and tools side by side
-SHARE_TESTS = 12  # of one call of a tool, which is what a run that was stopped may lose
+SHARDS = min(16, os.cpu_count() or 1)  # tests and tools side by side
+SHARE_TESTS = 36  # of one call of a tool at most, which is what a run that was stopped may lose
+# why two: with all cores each, the shares' threads of the host backend wait for each other
+THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
 TEST_TIME = re.compile(r"\[       OK \] (\S+).*? \((\d+) ms\)")
 COUNT_OF_HAZARDS = re.compile(r" \[\d+ hazards?\]")
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK|LEAK) SUMMARY: (.+)")
@@ -58,9 +61,7 @@ def run_shard(program, logs, shard):
     """One share of the tests of a program; where its XML went, and its status."""
     xml = logs / f"{program.name}.{shard}.xml"
     xml.unlink(missing_ok=True)
-    # why two: with all cores each, the shares' threads of the host backend wait for each other
-    environment = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", **os.environ,
-                   "GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard)}
+    environment = {**THREADS, **os.environ, "GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard)}
     answer = subprocess.run([program, f"--gtest_output=xml:{xml}", "--gtest_brief=1"], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, errors="replace", env=environment, check=False)
     print(answer.stdout, end="", flush=True)
@@ -82,7 +83,7 @@ def sanitize_share(tool, program, names):
                *OPTIONS.get(tool, []), "--kernel-name-exclude", "kns=cusparse", str(program),
                f"--gtest_filter={':'.join(names)}"]
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                            check=False)
+                            env={**THREADS, **os.environ}, check=False)
     print(*slowest_tests(answer.stdout), sep="\n", flush=True)
     share = {"tests": names, "status": answer.returncode, "summary": sorted(set(SUMMARY.findall(answer.stdout))),
              "no_cuda_call": NO_CUDA_CALL in answer.stdout, "clean": is_clean(answer)}
@@ -114,19 +115,62 @@ def shown_lines(output, most=200):
     return [line for line in lines if line.startswith("=========") or "FAILED" in line or "PASSED" in line][-most:]
 
 
-def sanitize(tool, program, patterns, record, logs):
+def is_over(deadline):
+    return time.monotonic() >= deadline
+
+
+def seconds_of_tests(program, logs):
+    """How long each test took without a tool, of those whose XML is there."""
+    found = {}
+    for xml in logs.glob(f"{program.name}.*.xml"):
+        try:
+            cases = ElementTree.parse(xml).getroot().iter("testcase")
+        except (OSError, ElementTree.ParseError):
+            continue
+        found |= {f"{case.get('classname')}.{case.get('name')}": float(case.get("time") or 0) for case in cases}
+    return found
+
+
+def suite_of(name):
+    """Of a test, without its parameter: Suite of Suite/0.Test."""
+    return re.split("[/.]", name, maxsplit=1)[0]
+
+
+def shares_of(names, seconds):
+    """Tests of one suite and scalar stay together: each process loads and instruments the kernels of few. Shares of
+    about equal time, the longest first; a test whose time is not known takes that of an average one."""
+    names = sorted(names)  # by suite, then by scalar
+    count = max(min(SHARDS, len(names)), math.ceil(len(names) / SHARE_TESTS))
+    known = [seconds[name] for name in names if name in seconds]
+    average = sum(known) / len(known) if known else 1.0
+    # half of it for each test: under a tool short ones, too, take time
+    weights = {name: average / 2 + seconds.get(name, average) or 1.0 for name in names}
+    total, before = sum(weights.values()), 0.0
+    parts = {}
+    for name in names:
+        parts.setdefault(int(count * (before + weights[name] / 2) / total), []).append(name)
+        before += weights[name]
+    shares = [part[at:at + SHARE_TESTS] for part in parts.values() for at in range(0, len(part), SHARE_TESTS)]
+    return sorted(shares, key=lambda share: sum(weights[name] for name in share), reverse=True)
+
+
+def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
     """Runs one tool over the tests that match, in shares side by side since the tools are slow. Tests of kernels whose
     thread blocks wait for each other come last and alone: other programs on the GPU make them slow. Shares that an
-    earlier run, which was stopped, found clean are not run again."""
+    earlier run, which was stopped, found clean are not run again. None if the time was over before the last began."""
     begin = time.monotonic()
     names = test_lists.matching(patterns, test_lists.tests_of(program))
     shares = record.clean_shares(tool, program.name)
     done = {name for share in shares for name in share["tests"]}
-    alone = [name for name in names if "Resident" in name and name not in done]
     shared = [name for name in names if "Resident" not in name and name not in done]
+    alone = {}
+    for name in sorted(set(names) - set(shared) - done):
+        alone.setdefault(suite_of(name), []).append(name)
     log = logs / f"{program.name}.{tool}.txt"
 
     def run(tests):
+        if is_over(deadline):
+            return None
         share, lines = sanitize_share(tool, program, tests)
         record.add_share(tool, program.name, share)
         with record.lock, open(log, "a", encoding="utf-8") as file:
@@ -134,10 +178,11 @@ def sanitize(tool, program, patterns, record, logs):
         return share
 
     with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
-        count = max(min(SHARDS, len(shared)), len(shared) // SHARE_TESTS)
-        shares += list(pool.map(run, (shared[i::count] for i in range(count))))
-    shares += [run([name]) for name in alone]
+        shares += list(pool.map(run, shares_of(shared, seconds_of_tests(program, logs))))
+    shares += [run(tests) for tests in alone.values()]
     print(f"== {tool} {program.name}: {time.monotonic() - begin:.0f} s, {log}", flush=True)
+    if None in shares:
+        return None
     return {
         "tests": len(names),
         "summary": "; ".join(sorted({text for share in shares for text in share["summary"]})),

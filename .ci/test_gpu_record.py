@@ -13,6 +13,7 @@ import unittest
 from unittest import mock
 
 import gpu_record
+import gpu_stages
 import sources_sha256
 import test_lists
 
@@ -58,7 +59,7 @@ words = sys.argv[1:]
 tool = words[words.index("--tool") + 1]
 at = next(i for i, word in enumerate(words) if word.startswith("/"))
 with open(os.environ["SANITIZER_LOG"], "a") as log:
-    log.write(tool + " " + " ".join(words[at:]) + "\\n")
+    log.write(tool + " " + " ".join(words[at:]) + " " + os.environ.get("OMP_NUM_THREADS", "all") + "\\n")
 status = subprocess.run(words[at:]).returncode
 bad = tool == "racecheck" and "Racy" in words[-1] and not os.environ.get("RACE_MENDED")
 print("========= ERROR SUMMARY: " + ("1 error" if bad else "0 errors"))
@@ -305,6 +306,43 @@ class RecordTest(FakeTree):
         self.assertNotIn(("memcheck", "kernels"), self.sanitized())
         self.assertEqual(programs["kernels"]["sanitizers"]["memcheck"]["tests"], 3)
 
+    def test_no_stage_begins_when_the_time_is_over(self):
+        with mock.patch.dict(os.environ, RACE_MENDED="1"):
+            status, programs = self.gpu("--seconds", "0")
+            self.assertEqual(status, 1)
+            self.assertEqual(self.sanitized(), set())
+            self.assertNotIn("passed", programs["kernels"])
+            self.assertEqual(self.gpu("--stale")[0], 0)
+        self.assertEqual(self.check()[0], 0)
+
+    def test_shares_that_the_time_left_are_run_by_the_next(self):
+        self.gpu("--stages", "tests")
+        over = []
+        run_share = gpu_stages.sanitize_share
+
+        def once(*words):
+            over.append(True)
+            return run_share(*words)
+
+        with mock.patch.object(gpu_stages, "SHARDS", 1), mock.patch.object(gpu_stages, "SHARE_TESTS", 1), \
+                mock.patch.object(gpu_stages, "sanitize_share", once), \
+                mock.patch.object(gpu_stages, "is_over", lambda deadline: bool(over)):
+            status, programs = self.gpu("--stale", "--programs", "kernels", "--stages", "memcheck")
+        self.assertEqual(status, 1)
+        self.assertNotIn("sanitizers", programs["kernels"])
+        self.assertEqual([share["tests"] for share in programs["kernels"]["unfinished"]["memcheck"]], [["Apply.Runs"]])
+        self.assertEqual(len(self.log.read_text(encoding="utf-8").splitlines()), 1)
+        status, programs = self.gpu("--stale", "--programs", "kernels", "--stages", "memcheck")
+        self.assertEqual(status, 0)
+        self.assertEqual(programs["kernels"]["sanitizers"]["memcheck"]["tests"], 3)
+        self.assertNotIn("Apply.Runs:", self.log.read_text(encoding="utf-8").splitlines()[-1])
+
+    def test_tools_leave_cores_to_each_other(self):
+        with mock.patch.dict(os.environ):
+            os.environ.pop("OMP_NUM_THREADS", None)
+            self.gpu("--programs", "kernels", "--stages", "memcheck")
+        self.assertEqual({line.split()[-1] for line in self.log.read_text(encoding="utf-8").splitlines()}, {"2"})
+
     def test_a_program_of_other_sources_is_told(self):
         self.write("kernels/lanes.cuh", "#define LANES 8\n")
         self.gpu("--stages", "tests")
@@ -315,6 +353,39 @@ class RecordTest(FakeTree):
         self.script(self.root / "build/tests/kernels", "print()\n")
         with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
             self.gpu()
+
+
+class ShareTest(unittest.TestCase):
+    """Which tests a process of a tool gets."""
+
+    NAMES = [f"{suite}/{scalar}.T{test:02}" for test in range(24) for suite in ("Csr", "Apply") for scalar in range(4)]
+
+    def test_suites_and_scalars_stay_together(self):
+        with mock.patch.object(gpu_stages, "SHARDS", 4):
+            shares = gpu_stages.shares_of(self.NAMES, {})
+        self.assertEqual(sorted(sum(shares, [])), sorted(self.NAMES))
+        self.assertLessEqual({len(share) for share in shares}, {32, 33})
+        self.assertLessEqual(max(len({name.split(".")[0] for name in share}) for share in shares), 3)
+
+    def test_no_share_is_long_and_no_core_idle(self):
+        with mock.patch.object(gpu_stages, "SHARDS", 16):
+            self.assertEqual(len(gpu_stages.shares_of(self.NAMES[:20], {})), 16)
+            self.assertLessEqual(max(map(len, gpu_stages.shares_of(self.NAMES * 9, {}))), gpu_stages.SHARE_TESTS)
+            self.assertEqual(gpu_stages.shares_of([], {}), [])
+
+    def test_the_longest_come_first_in_small_shares(self):
+        seconds = {name: 30 if name.startswith("Csr/2") else 0.1 for name in self.NAMES}
+        with mock.patch.object(gpu_stages, "SHARDS", 8):
+            shares = gpu_stages.shares_of(self.NAMES, seconds)
+        took = [sum(seconds[name] for name in share) for share in shares]
+        self.assertGreater(took[0], 60)
+        self.assertGreater(took[0], took[-1])
+        self.assertLess(max(len([name for name in share if name.startswith("Csr/2")]) for share in shares), 8)
+        self.assertEqual(sorted(sum(shares, [])), sorted(self.NAMES))
+
+    def test_suite(self):
+        self.assertEqual(gpu_stages.suite_of("CgResidentTest/0.InLittleMemory"), "CgResidentTest")
+        self.assertEqual(gpu_stages.suite_of("ResidentTest.TwoStreams"), "ResidentTest")
 
 
 class ListTest(FakeTree):
