@@ -9,6 +9,7 @@ import argparse
 import datetime
 import json
 import math
+import os
 import pathlib
 import shutil
 import subprocess
@@ -22,7 +23,8 @@ import test_lists
 
 TOOLS = test_lists.TOOLS
 STAGES = ("tests", *TOOLS)
-MACHINE = ("device", "compute_capability", "driver", "cuda", "date")
+# Of which an entry tells: what ran on another architecture's code or with less shared memory is no part of it.
+VARIANT = ("architectures", "shared_kb")
 ROOT = sources_sha256.ROOT
 
 
@@ -57,10 +59,15 @@ class Record:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(json.dumps(self.values, indent=1) + "\n", encoding="utf-8")
 
+    def knows(self, name, build):
+        """Whether the entry of a program is of this hash and of this variant."""
+        entry = self.programs.get(name, {})
+        return entry.get("sha256") == build["sha256"] and all(entry.get(key) == self.machine.get(key) for key in VARIANT)
+
     def begin(self, name, build, anew):
         """The entry of a program: the one on record if it is of this hash, unless all is to run anew."""
         entry = self.programs.get(name, {})
-        if anew or entry.get("sha256") != build["sha256"]:
+        if anew or not self.knows(name, build):
             entry = {}
         known = {"sha256": build["sha256"], "commit": build["commit"], **self.machine}
         # what was found before stays, what the binary says comes first
@@ -137,6 +144,13 @@ def build_info(build):
         return {}
 
 
+def variant(build):
+    """What a program is compiled for, and the shared memory that its tests leave a thread block, if not all."""
+    found = {"architectures": build_info(build).get("architectures", "")}
+    kilobytes = os.environ.get("BLOCKJACOBI_TEST_SHARED_KB")
+    return found | ({"shared_kb": int(kilobytes)} if kilobytes else {})
+
+
 def builds_of(build, names, tree):
     """What each program says it was built from; warns of those that the tree is ahead of."""
     builds = {}
@@ -171,17 +185,20 @@ def main(words=None, tree=None):
     parser.add_argument("--stages", nargs="+", default=STAGES, choices=STAGES)
     parser.add_argument("--record", type=pathlib.Path)
     parser.add_argument("--logs", type=pathlib.Path)
+    parser.add_argument("--skips", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=math.inf)
     arguments = parser.parse_args(words)
     deadline = time.monotonic() + arguments.seconds
 
     tree = tree or sources_sha256.Tree()
+    if os.environ.get("BLOCKJACOBI_TEST_SHARED_KB") and not arguments.record:
+        fail("BLOCKJACOBI_TEST_SHARED_KB is set: name a record of its own, --record FILE")
     build = arguments.build.resolve()
-    machine = device() | {"cuda": build_info(build).get("cuda", ""),
-                          "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    machine = device() | {"cuda": build_info(build).get("cuda", "")} | variant(build)
+    machine["date"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     logs = arguments.logs or build / "gpu"
     logs.mkdir(parents=True, exist_ok=True)
-    lists = test_lists.skips(tree.root), test_lists.sanitizers(tree.root)
+    lists = test_lists.skips(tree.root, arguments.skips), test_lists.sanitizers(tree.root)
     names = arguments.programs or tree.gpu_programs()
     builds = builds_of(build, names, tree)
     record = Record(arguments.record or tree.root / "tests" / "gpu-record.json", machine)
@@ -189,8 +206,7 @@ def main(words=None, tree=None):
     status = 0
     for name in names:
         tools = [tool for tool in TOOLS if lists[1].get(name, {}).get(tool)]
-        before = record.programs.get(name, {})
-        known = before if before.get("sha256") == builds[name]["sha256"] else {}
+        known = record.programs[name] if record.knows(name, builds[name]) else {}
         wanted = [stage for stage in (lacks(known, tools) if arguments.stale else ["tests", *tools])
                   if stage in arguments.stages]
         if not wanted:

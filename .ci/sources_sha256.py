@@ -6,7 +6,8 @@ include, and of the rules of the CMake files that decide how they are compiled. 
 cmake/build_hash.py writes the hash into the program when it is linked, with the commit and the names of the sources, so
 that a record says what ran and not what lay in the tree meanwhile; the same hash is computed here from the tree.
 
-  sources_sha256.py --check RECORD.json    say which programs of the record are stale; status 1 if any is
+  sources_sha256.py --check RECORD.json    say which programs of the record are stale; status 1 if any is; with --tests,
+                                           of a record of some programs whose tests alone ran
   sources_sha256.py --of PROGRAM...        say what each program was built from; status 1 if that is not this tree
 """
 
@@ -179,17 +180,18 @@ def troubles(entry, tools):
     return found
 
 
-def check(record, tree):
+def check(record, tree, tests_alone=False):
+    """tests_alone: of the programs in the record, and no tools."""
     path = pathlib.Path(record)
     values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     entries = values.get("programs", {})
-    programs = sorted(set(entries) | set(tree.gpu_programs()))
+    programs = sorted(set(entries) | set([] if tests_alone and entries else tree.gpu_programs()))
     stale = [name for name in programs if is_stale(tree, name, entries.get(name, {}))]
     if stale:
         print(f"{record}: {len(stale)} of {len(programs)} stale: {', '.join(stale)}: rerun these (.ci/gpu --stale)")
     else:
         print(f"{record}: all {len(programs)} programs were built from these sources")
-    tools = test_lists.sanitizers(tree.root)
+    tools = {} if tests_alone else test_lists.sanitizers(tree.root)
     wrong = {name: found for name in entries if (found := troubles(entries[name], tools.get(name, {})))}
     for name, found in wrong.items():
         print(f"{record}: {name}: {', '.join(found)}")
@@ -216,8 +218,9 @@ def main():
     wanted = parser.add_mutually_exclusive_group(required=True)
     wanted.add_argument("--check", metavar="RECORD", help="compare a record with the tree")
     wanted.add_argument("--of", metavar="PROGRAM", nargs="+", help="compare programs with the tree")
+    parser.add_argument("--tests", action="store_true")
     arguments = parser.parse_args()
-    return check(arguments.check, Tree()) if arguments.check else show(arguments.of, Tree())
+    return check(arguments.check, Tree(), arguments.tests) if arguments.check else show(arguments.of, Tree())
 
 
 if __name__ == "__main__":

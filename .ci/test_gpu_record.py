@@ -156,9 +156,9 @@ class FakeTree(unittest.TestCase):
         self.output = output.getvalue()
         return status, json.loads(self.record.read_text(encoding="utf-8"))["programs"]
 
-    def check(self):
+    def check(self, record=None, tests_alone=False):
         with contextlib.redirect_stdout(io.StringIO()) as output:
-            status = sources_sha256.check(str(self.record), self.tree())
+            status = sources_sha256.check(str(record or self.record), self.tree(), tests_alone)
         return status, output.getvalue()
 
     def sanitized(self):
@@ -305,6 +305,34 @@ class RecordTest(FakeTree):
         self.assertEqual(status, 0)
         self.assertNotIn(("memcheck", "kernels"), self.sanitized())
         self.assertEqual(programs["kernels"]["sanitizers"]["memcheck"]["tests"], 3)
+
+    def test_other_code_and_less_shared_memory_are_other_entries(self):
+        self.write("build/tests/build-info.json", '{"cuda": "13.0", "architectures": "compute_80,code=sm_90"}')
+        record = self.root / "tests/gpu-record-99kb.json"
+        words = ("--stages", "tests", "--programs", "kernels", "--stale", "--record", str(record))
+        _, programs = self.gpu("--stages", "tests")
+        self.assertEqual(programs["kernels"]["architectures"], "compute_80,code=sm_90")
+        self.assertNotIn("shared_kb", programs["kernels"])
+        record.write_text(self.record.read_text(encoding="utf-8"), encoding="utf-8")
+        self.gpu(*words)
+        self.assertIn("== kernels: on record", self.output)
+        with mock.patch.dict(os.environ, BLOCKJACOBI_TEST_SHARED_KB="99"):
+            self.gpu(*words)
+            self.assertNotIn("== kernels: on record", self.output)
+            self.assertEqual(json.loads(record.read_text(encoding="utf-8"))["programs"]["kernels"]["shared_kb"], 99)
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+                self.gpu("--stages", "tests")
+        self.assertEqual(self.check(record, tests_alone=True)[0], 0)
+        self.assertEqual(self.check(record)[0], 1)
+
+    def test_more_skips(self):
+        self.outcomes("kernels", {"Other.Runs": "skipped"})
+        self.write("tests/expected-skips-99.txt", "kernels Other.*\n")
+        status, programs = self.gpu("--stages", "tests", "--skips", str(self.root / "tests/expected-skips-99.txt"))
+        self.assertEqual(status, 0)
+        self.assertEqual(programs["kernels"]["expected_skips"], 2)
+        self.write("tests/expected-skips-99.txt", "kernels Gone.*\n")
+        self.assertEqual(len(test_lists.unused(self.root / "build", self.root)), 1)
 
     def test_no_stage_begins_when_the_time_is_over(self):
         with mock.patch.dict(os.environ, RACE_MENDED="1"):

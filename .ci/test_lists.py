@@ -2,7 +2,7 @@
 """The lists of tests that records of GPU tests go by.
 
 tests/expected-skips.txt: PROGRAM PATTERN, tests that skip themselves; all others must run. A pattern behind "?" is of
-                          tests that may do either.
+                          tests that may do either. expected-skips-*.txt: which others do where something is lacking.
 tests/sanitizers.txt:     PROGRAM TOOLS PATTERN, tests that run under tools of compute-sanitizer ("all", "none", or names
                           with commas). A pattern that begins with "-" takes tests out again.
 
@@ -30,11 +30,12 @@ def lines_of(path, fields):
             yield number, words
 
 
-def skips(root=ROOT):
-    """program: (patterns of tests that must skip themselves, of those that may)"""
+def skips(root=ROOT, *more):
+    """program: (patterns of tests that must skip themselves, of those that may); of more lists, too"""
     found = {}
-    for _, (program, pattern) in lines_of(root / "tests" / "expected-skips.txt", 2):
-        found.setdefault(program, ([], []))[pattern.startswith("?")].append(pattern.removeprefix("?"))
+    for path in (root / "tests" / "expected-skips.txt", *filter(None, more)):
+        for _, (program, pattern) in lines_of(path, 2):
+            found.setdefault(program, ([], []))[pattern.startswith("?")].append(pattern.removeprefix("?"))
     return found
 
 
@@ -78,8 +79,8 @@ def tests_of(program, pattern="*"):
 def unused(build, root=ROOT):
     """Patterns that match no test of their program."""
     wanted = {}
-    for program, patterns in skips(root).items():
-        wanted.setdefault(program, []).extend(("expected-skips.txt", pattern) for pattern in sum(patterns, []))
+    for program, patterns in skips(root, *sorted((root / "tests").glob("expected-skips-*.txt"))).items():
+        wanted.setdefault(program, []).extend(("expected-skips*.txt", pattern) for pattern in sum(patterns, []))
     for program, tools in sanitizers(root).items():
         distinct = dict.fromkeys(pattern for patterns in tools.values() for pattern in patterns)
         wanted.setdefault(program, []).extend(("sanitizers.txt", pattern) for pattern in distinct)
