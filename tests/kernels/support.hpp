@@ -30,7 +30,7 @@ class TypedDeviceTest : public DeviceTest {};
 
 /// Whether the first device is of the architecture that the designs were chosen on, with all of its shared memory
 /// (BLOCKJACOBI_TEST_SHARED_KB). There a design that its policy takes must run: that it does not is a failure, which
-/// elsewhere is a skip.
+/// elsewhere is a skip. Policies do not ask what the code was compiled for; only clusters do, see may_have_clusters().
 inline bool is_sm_90() {
   const auto attribute = [](cudaDeviceAttr name) {
     int value = 0;
