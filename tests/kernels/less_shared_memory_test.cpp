@@ -1,5 +1,6 @@
 #include "support/less_shared_memory.hpp"
 
+#include "tests/kernels/recorded_kernels.hpp"
 #include "tests/kernels/support.hpp"
 
 #include <blockjacobi/batched.hpp>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -20,7 +22,9 @@ template <class T>
 class LessSharedMemoryTest : public TypedDeviceTest<T> {};
 TYPED_TEST_SUITE(LessSharedMemoryTest, Scalars);
 
-/// At this order most designs of 227 KB have no room in 99 KB; inverses and set-up of s and c still do.
+/// At this order these designs of 227 KB have no room in 99 KB: factorizations by LU and QR, inverses from factors,
+/// solves of many columns, of four but in s, and of d and z inverses and set-up. Those of s and c have, with fewer
+/// stages or in a cluster, and so have Cholesky and solves of one column.
 constexpr index_t order = 400;
 constexpr std::size_t elements = std::size_t{order} * order;
 
@@ -56,19 +60,20 @@ class Operations {
     using batched::Triangle;
     int* const info = info_.data();
     Array<T> lu(backend_, matrices<T>(true)), x(backend_, lu.size());
-    batched::inverse<T>(backend_, view(lu), view(x), info);
+    call("inverse_cta", inverse_is_plain, [&] { batched::inverse<T>(backend_, view(lu), view(x), info); });
     keep("inverse", x);
-    batched::getrf(backend_, view(lu), numbers_.data(), info);
+    call("getrf_cta", true, [&] { batched::getrf(backend_, view(lu), numbers_.data(), info); });
     keep("getrf", lu);
     for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose})
       for (const index_t columns : {1, 4, 17}) {
         Array<T> b = right_hand_sides(columns);
-        batched::getrs<T>(backend_, op, view(lu), numbers_.data(), view(b, columns));
+        call("solve", solve_is_plain(columns),
+             [&] { batched::getrs<T>(backend_, op, view(lu), numbers_.data(), view(b, columns)); });
         keep("getrs", b);
       }
-    batched::getri<T>(backend_, view(lu), numbers_.data(), view(x), info);
+    call("getri_cta", true, [&] { batched::getri<T>(backend_, view(lu), numbers_.data(), view(x), info); });
     keep("getri", x);
-    batched::getri<T>(backend_, view(lu), numbers_.data(), view(lu), info);
+    call("getri_cta", true, [&] { batched::getri<T>(backend_, view(lu), numbers_.data(), view(lu), info); });
     keep("getri in place", lu);
     for (const Triangle triangle : {Triangle::lower, Triangle::upper}) {
       Array<T> factor(backend_, matrices<T>(false));
@@ -77,14 +82,15 @@ class Operations {
       batched::potrf(backend_, triangle, view(factor), info);
       for (const index_t columns : {1, 4, 17}) {
         Array<T> b = right_hand_sides(columns);
-        batched::potrs<T>(backend_, triangle, view(factor), view(b, columns));
+        call("solve", solve_is_plain(columns),
+             [&] { batched::potrs<T>(backend_, triangle, view(factor), view(b, columns)); });
         keep("potrs", b);
       }
-      batched::potri(backend_, triangle, view(factor), info);
+      call("potri_cta", true, [&] { batched::potri(backend_, triangle, view(factor), info); });
       keep("potri", factor);
     }
     Array<T> qr(backend_, matrices<T>(true)), tau(backend_, 2 * order);
-    batched::geqrf(backend_, view(qr), tau.data());
+    call("geqrf_cta", true, [&] { batched::geqrf(backend_, view(qr), tau.data()); });
     keep("geqrf", qr);
     keep("tau", tau);
     EXPECT_EQ(info_.to_host(), std::vector<int>(2));
@@ -93,6 +99,22 @@ class Operations {
   }
 
  private:
+  static constexpr bool inverse_is_plain = sizeof(real_t<T>) == sizeof(double);
+  static bool solve_is_plain(index_t columns) { return columns > 4 || (columns == 4 && !std::is_same_v<T, float>); }
+
+  /// Does the work; on a device after a look at whether the plain kernel of that name does it.
+  template <class Work>
+  void call(const std::string& kernel, bool is_plain, Work work) {
+    if (backend_.kind() == BackendKind::cuda) {
+      const auto launched = recorded_kernels(backend_.stream(), work);
+      const auto is_wanted = [&](const RecordedKernel& found) {
+        return found.name.find("::" + kernel + "_plain_kernel<") != std::string::npos;
+      };
+      EXPECT_EQ(std::ranges::count_if(launched, is_wanted), is_plain ? 1 : 0) << kernel;
+    }
+    work();
+  }
+
   MatrixBatchView<T> view(Array<T>& a, index_t columns = order) const {
     return MatrixBatchView<T>::strided(a.data(), order, columns, order, offset_t{order} * columns, 2,
                                        backend_.memory_space());
@@ -113,7 +135,10 @@ class Operations {
     }
     const CsrView<T, std::int32_t> matrix{2 * order,      2 * order,      static_cast<offset_t>(values.size()),
                                           offsets.data(), columns.data(), values.data()};
-    const BlockJacobi<T> M(backend_, matrix, BlockPartition::uniform(2 * order, order));
+    BlockJacobi<T> M(backend_, matrix, BlockPartition::uniform(2 * order, order));
+    const Array<T> again(backend_, values);
+    call("setup_cta", inverse_is_plain,
+         [&] { M.refresh(again.data(), static_cast<offset_t>(again.size()), backend_.memory_space()); });
     EXPECT_EQ(M.defects(), 0);
     for (const index_t b : {0, 1}) results_.emplace_back("set-up", M.inverse_block(b));
   }
