@@ -1,6 +1,6 @@
 #pragma once
 
-#include "batched/timer.hpp"
+#include "energy/clocks.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -23,11 +23,13 @@ inline std::string driver_version() {
 }
 
 /// What a file of records says of the machine, with room for the records; run.py adds which program measured them.
-inline nlohmann::ordered_json record_header(double copy_gbps, double read_gbps) {
+/// sm_clock_mhz is nominal, the others were read while the program measured.
+inline nlohmann::ordered_json record_header(double copy_gbps, double read_gbps, const Clocks& clocks) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, 0));
   int clock_khz = 0;
   check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0));
+  const Clocks::Found during = clocks.found();
   char date[32];
   const std::time_t now = std::time(nullptr);
   std::strftime(date, sizeof(date), "%Y-%m-%d", std::gmtime(&now));
@@ -37,6 +39,9 @@ inline nlohmann::ordered_json record_header(double copy_gbps, double read_gbps) 
           {"copy_gbps", copy_gbps},
           {"read_gbps", number(read_gbps)},
           {"sm_clock_mhz", clock_khz / 1000},
+          {"sm_clock_least_mhz", number(during.least)},
+          {"sm_clock_median_mhz", number(during.median)},
+          {"sm_clock_lowered_by", during.lowered_by},
           {"date", date},
           {"records", nlohmann::ordered_json::array()}};
 }

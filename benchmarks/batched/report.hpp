@@ -23,7 +23,7 @@ class Report {
   void add_to_head(const std::string& key, const std::string& value) { machine_[key] = value; }
 
   void write(const std::string& path) const {
-    nlohmann::ordered_json json = record_header(copy_gbps_, read_gbps_);
+    nlohmann::ordered_json json = record_header(copy_gbps_, read_gbps_, clocks_);
     json.update(machine_);
     for (const Measurement& m : measurements_) json["records"].push_back(record(m));
     std::ofstream file(path);
@@ -111,6 +111,7 @@ class Report {
   static double scalar_bytes(char scalar) { return scalar == 's' ? 4 : scalar == 'z' ? 16 : 8; }
 
   double copy_gbps_, read_gbps_;
+  Clocks clocks_;
   nlohmann::ordered_json machine_ = nlohmann::ordered_json::object();
   std::vector<Measurement> measurements_;
 };

@@ -1,54 +1,30 @@
 #pragma once
 
-#include "batched/timer.hpp"
+#include "energy/nvml.hpp"
 
-#include <dlfcn.h>
-
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace bench {
 
-/// Energy of the first GPU, as NVML counts it. The driver's library is looked up at run time, so that neither its
-/// header nor its stub is needed.
+/// Energy of the first GPU, as NVML counts it.
 class GpuEnergy {
  public:
-  GpuEnergy() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW)) {
-    if (library_ == nullptr) throw std::runtime_error("libnvidia-ml.so.1 cannot be opened");
-    const auto init = function<int()>("nvmlInit_v2");
-    const auto find = function<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
-    total_ = function<int(void*, unsigned long long*)>("nvmlDeviceGetTotalEnergyConsumption");
-    char bus[32];
-    bench::check(cudaDeviceGetPCIBusId(bus, sizeof(bus), 0));
-    check(init());
-    check(find(bus, &device_));
-  }
-  GpuEnergy(const GpuEnergy&) = delete;
-  GpuEnergy& operator=(const GpuEnergy&) = delete;
-  ~GpuEnergy() { dlclose(library_); }
+  GpuEnergy() : total_(nvml_.function<int(void*, unsigned long long*)>("nvmlDeviceGetTotalEnergyConsumption")) {}
 
   double joules() const {
     unsigned long long millijoules = 0;
-    check(total_(device_, &millijoules));
+    Nvml::check(total_(nvml_.device(), &millijoules));
     return 1e-3 * static_cast<double>(millijoules);
   }
 
  private:
-  template <class F>
-  F* function(const char* name) const {
-    void* const found = dlsym(library_, name);
-    if (found == nullptr) throw std::runtime_error(std::string("NVML has no ") + name);
-    return reinterpret_cast<F*>(found);
-  }
-  static void check(int status) {
-    if (status != 0) throw std::runtime_error("NVML status " + std::to_string(status));
-  }
-
-  void* library_;
-  void* device_ = nullptr;
-  int (*total_)(void*, unsigned long long*) = nullptr;
+  Nvml nvml_;
+  int (*total_)(void*, unsigned long long*);
 };
 
 /// Energy of the processor packages, as RAPL counts it; its counters wrap around.

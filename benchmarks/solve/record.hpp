@@ -40,7 +40,7 @@ class SolveReports {
   }
 
   void write(const std::string& path) const {
-    nlohmann::ordered_json json = record_header(copy_gbps_, NAN);
+    nlohmann::ordered_json json = record_header(copy_gbps_, NAN, clocks_);
     for (const SolveRecord& r : records_)
       json["records"].push_back({{"operation", r.operation},
                                  {"implementation", r.implementation},
@@ -70,6 +70,7 @@ class SolveReports {
   double fraction(const SolveRecord& r) const { return r.floor_bytes * 1e-6 / copy_gbps_ / r.time_ms; }
 
   double copy_gbps_;
+  Clocks clocks_;
   std::vector<SolveRecord> records_;
 };
 

@@ -1,7 +1,8 @@
 """Records: files that benchmark programs write, one a GPU and program, all of one schema.
 
 A file says where its figures come from (device, driver, nvcc, copy_gbps, read_gbps, sm_clock_mhz, date, program_sha256,
-commit) and has a list of records. One of batched work has operation, implementation, scalar, storage, n (order), batch,
+commit; newer ones also the least and the median clock while the program measured, and what lowered it) and has a list
+of records. One of batched work has operation, implementation, scalar, storage, n (order), batch,
 pattern (moving or dominant rows), time_ms with its quartiles, bytes, batch_bytes, flops, fractions of the copy
 bandwidth and of the floor, error, and matrix where that has a name; one of a solver operation, implementation, scalar,
 storage, matrix, rows, nnz, block, partition, solver, iterations, setup_ms, solve_ms, time_ms, bytes, fraction_of_floor,
