@@ -11,7 +11,7 @@ inline void check(cusparseStatus_t status) {
   if (status != CUSPARSE_STATUS_SUCCESS) throw std::runtime_error(cusparseGetErrorString(status));
 }
 
-/// y = A x by cuSPARSE after its preprocessing.
+/// y = factor A x by cuSPARSE after its preprocessing.
 class CusparseProduct {
  public:
   CusparseProduct(const blockjacobi::CsrView<double, std::int32_t>& a, cusparseSpMVAlg_t algorithm, cudaStream_t stream)
@@ -40,10 +40,10 @@ class CusparseProduct {
   CusparseProduct(const CusparseProduct&) = delete;
   CusparseProduct& operator=(const CusparseProduct&) = delete;
 
-  void operator()(double* x, double* y) const {
+  void operator()(double* x, double* y, double factor = 1.0) const {
     check(cusparseDnVecSetValues(input_, x));
     check(cusparseDnVecSetValues(output_, y));
-    check(cusparseSpMV(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, input_, &zero_, output_, CUDA_R_64F,
+    check(cusparseSpMV(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &factor, matrix_, input_, &zero_, output_, CUDA_R_64F,
                        algorithm_, buffer_));
   }
 
