@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ablations/blocked_launches.cuh"
+#include "ablations/blocked_recursive.cuh"
 
 namespace bench {
 
@@ -38,6 +39,11 @@ class BlockedLuTrials {
     add<RightLooking<T, NB, DelayedSwap, ColumnPanel>>("right_delayed_column");
     add<OnChip<T, Right>>("right_delayed_matrix");
   }
+  /// The panel by halves, beside add_width<NB>().
+  template <int NB>
+  void add_recursive() {
+    add<RightLooking<T, NB, DelayedSwap, RecursivePanel>>("right_delayed_recursive");
+  }
   std::vector<Trial<T>> all() const { return trials_; }
 
  private:
@@ -57,6 +63,9 @@ std::vector<Trial<T>> blocked_lu_trials(int n) {
   trials.template add_width<32>();
   trials.template add_width<64>();
   trials.template add_others<16>();
+  trials.template add_recursive<16>();
+  trials.template add_recursive<32>();
+  trials.template add_recursive<64>();
   return trials.all();
 }
 
