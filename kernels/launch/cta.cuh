@@ -69,27 +69,50 @@ bool launch_clusters(void (*kernel)(Parameters...), const char* name, int rows, 
   return true;
 }
 
-template <auto policy, class F>
-void call_with_policy(F& f) {
+/// Each policy that some order above largest_tiny_order has on compiled_device, once.
+template <auto of_order, ScalarType scalar>
+struct LargePolicies {
+  using Policy = decltype(of_order(compiled_device, scalar, largest_order));
+  static constexpr int first = largest_tiny_order + 1;
+
+  /// Whether no order below n has the policy of n; of most it is that of the order before.
+  static constexpr bool is_new(int n) {
+    const Policy wanted = of_order(compiled_device, scalar, n);
+    for (int m = n - 1; m >= first; --m)
+      if (of_order(compiled_device, scalar, m) == wanted) return false;
+    return true;
+  }
+  static constexpr int count() {
+    int found = 0;
+    for (int n = first; n <= largest_order; ++n) found += is_new(n) ? 1 : 0;
+    return found;
+  }
+  /// An order that has the policy of that index.
+  static constexpr int order(int index) {
+    int n = first;
+    while (!is_new(n) || index-- > 0) ++n;
+    return n;
+  }
+};
+
+/// Calls f.template operator()<policy>() if that policy is the wanted one; whether it is.
+template <auto policy, class Policy, class F>
+bool call_if_wanted(const Policy& wanted, F& f) {
+  if (!(wanted == policy)) return false;
   f.template operator()<policy>();
+  return true;
 }
 
 /// Calls f.template operator()<policy>() for the policy that of_order has for `scalar` and order n on the device in
 /// use, as long as some order above largest_tiny_order has it on compiled_device too; an error else.
 template <auto of_order, ScalarType scalar, class F>
 void with_large_policy(int n, const char* name, F f) {
-  constexpr int first = largest_tiny_order + 1, count = largest_order - largest_tiny_order;
+  using Policies = LargePolicies<of_order, scalar>;
+  const auto wanted = of_order(current_device(), scalar, n);
   const auto call = [&]<int... i>(std::integer_sequence<int, i...>) {
-    static constexpr void (*calls[])(F&) = {call_with_policy<of_order(compiled_device, scalar, first + i), F>...};
-    const auto wanted = of_order(current_device(), scalar, n);
-    int alike = n;
-    if (!(wanted == of_order(compiled_device, scalar, n)))
-      for (alike = first; alike <= largest_order; ++alike)
-        if (wanted == of_order(compiled_device, scalar, alike)) break;
-    if (alike > largest_order) check(cudaErrorInvalidConfiguration, name);
-    calls[alike - first](f);
+    return (call_if_wanted<of_order(compiled_device, scalar, Policies::order(i))>(wanted, f) || ...);
   };
-  call(std::make_integer_sequence<int, count>{});
+  if (!call(std::make_integer_sequence<int, Policies::count()>{})) check(cudaErrorInvalidConfiguration, name);
 }
 
 }  // namespace blockjacobi::kernels

@@ -1,7 +1,5 @@
 #include "capi/handles.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -24,7 +22,7 @@ decltype(auto) with_matrix(bj_block_jacobi* M, const bj_csr* matrix, F&& f) {
   return capi::with_csr(matrix, [&]<class T, class O>(const CsrView<T, O>& view) {
     if (auto* held = std::get_if<HeldPreconditioner<T>>(&M->value)) return f(*held, view);
     throw InvalidArgument(
-        fmt::format("the matrix has scalar {}, M {}", to_char(scalar_type<T>), capi::scalar_name(M->value)));
+        capi::message("the matrix has scalar {}, M {}", to_char(scalar_type<T>), capi::scalar_name(M->value)));
   });
 }
 
@@ -78,7 +76,7 @@ BlockJacobiOptions capi::options_of(const bj_block_jacobi_options& wanted) {
   options.singular = enumerator<SingularPolicy>(wanted.singular, 5, "singular");
   options.storage = enumerator<Storage>(wanted.storage, 6, "storage");
   options.accuracy = wanted.accuracy;
-  if (wanted.l1 != 0 && wanted.l1 != 1) throw InvalidArgument(fmt::format("l1 is {}, must be 0 or 1", wanted.l1));
+  if (wanted.l1 != 0 && wanted.l1 != 1) throw InvalidArgument(capi::message("l1 is {}, must be 0 or 1", wanted.l1));
   options.l1 = wanted.l1 == 1;
   return options;
 }

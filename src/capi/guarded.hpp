@@ -1,9 +1,9 @@
 #pragma once
 
+#include "capi/message.hpp"
+
 #include <blockjacobi/blockjacobi.h>
 #include <blockjacobi/blockjacobi.hpp>
-
-#include <fmt/format.h>
 
 #include <utility>
 
@@ -32,7 +32,7 @@ bj_status guarded(const char* function, F&& body) noexcept {
 /// `pointer`, which must not be null.
 template <class P>
 P* required(P* pointer, const char* name) {
-  if (pointer == nullptr) throw InvalidArgument(fmt::format("{} is a null pointer", name));
+  if (pointer == nullptr) throw InvalidArgument(message("{} is a null pointer", name));
   return pointer;
 }
 
@@ -46,8 +46,7 @@ void hand_out(Handle** place, const char* name, Make&& make) {
 /// Checks a number that C passes for one of the first `count` enumerators.
 template <class Enum>
 Enum enumerator(std::int32_t value, std::int32_t count, const char* name) {
-  if (value < 0 || value >= count)
-    throw InvalidArgument(fmt::format("{} is {}, must be in 0..{}", name, value, count - 1));
+  if (value < 0 || value >= count) throw InvalidArgument(message("{} is {}, must be in 0..{}", name, value, count - 1));
   return static_cast<Enum>(value);
 }
 

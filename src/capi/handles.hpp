@@ -79,7 +79,7 @@ decltype(auto) with_csr(const bj_csr* matrix, F&& f) {
   const auto base = enumerator<IndexBase>(m.base, 2, "base");
   const MemorySpace space = space_of(m.space);
   if (m.offset_bits != 32 && m.offset_bits != 64)
-    throw InvalidArgument(fmt::format("offset_bits is {}, must be 32 or 64", m.offset_bits));
+    throw InvalidArgument(message("offset_bits is {}, must be 32 or 64", m.offset_bits));
   return with_scalar(m.scalar, [&](auto tag) -> decltype(auto) {
     using T = typename decltype(tag)::type;
     const auto view = [&](auto offset) {

@@ -11,15 +11,15 @@ namespace blockjacobi::capi {
 template <class T, Scalar S>
 void require_columns(const char* name, const MultiVectorView<T>& v, const Numbering<S>& numbering) {
   const index_t rows = numbering.permutation().size();
-  if (v.rows != rows) throw InvalidArgument(fmt::format("{}: has {} rows, must have {}", name, v.rows, rows));
-  if (v.cols < 0) throw InvalidArgument(fmt::format("{}: has {} columns", name, v.cols));
+  if (v.rows != rows) throw InvalidArgument(message("{}: has {} rows, must have {}", name, v.rows, rows));
+  if (v.cols < 0) throw InvalidArgument(message("{}: has {} columns", name, v.cols));
   const index_t least = v.layout == Layout::column_major ? v.rows : v.cols;
   if (v.ld < least)
-    throw InvalidArgument(fmt::format("{}: the leading dimension is {}, must be at least {}", name, v.ld, least));
+    throw InvalidArgument(message("{}: the leading dimension is {}, must be at least {}", name, v.ld, least));
   require_vector(name, VectorView<T>{v.data, rows, v.space}, v.cols > 0 ? rows : 0, numbering.backend());
   if (v.layout == Layout::row_major && v.space == MemorySpace::device)
     throw InvalidArgument(
-        fmt::format("{}: columns of a renumbered system must be column-major where they lie on the device", name));
+        message("{}: columns of a renumbered system must be column-major where they lie on the device", name));
 }
 
 /// Columns in the numbering of the blocks, column-major in the backend's memory.

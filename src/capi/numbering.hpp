@@ -1,8 +1,8 @@
 #pragma once
 
-#include <blockjacobi/blockjacobi.hpp>
+#include "capi/message.hpp"
 
-#include <fmt/format.h>
+#include <blockjacobi/blockjacobi.hpp>
 
 #include <limits>
 #include <span>
@@ -14,19 +14,19 @@ namespace blockjacobi::capi {
 /// `size` elements on the host or in the backend's memory.
 template <class T>
 void require_vector(const char* name, const VectorView<T>& v, index_t size, const Backend& backend) {
-  if (v.size != size) throw InvalidArgument(fmt::format("{}: length is {}, must be {}", name, v.size, size));
-  if (size > 0 && v.data == nullptr) throw InvalidArgument(fmt::format("{}: null pointer, length {}", name, size));
+  if (v.size != size) throw InvalidArgument(message("{}: length is {}, must be {}", name, v.size, size));
+  if (size > 0 && v.data == nullptr) throw InvalidArgument(message("{}: null pointer, length {}", name, size));
   if (v.space != MemorySpace::host && v.space != backend.memory_space())
     throw InvalidArgument(
-        fmt::format("{}: lies on the device, the backend ({}) computes on the host", name, backend.description()));
+        message("{}: lies on the device, the backend ({}) computes on the host", name, backend.description()));
 }
 
 /// In the backend's memory.
 template <class T>
 void require_space(const char* name, const VectorView<T>& v, const Backend& backend) {
   if (v.space != backend.memory_space())
-    throw InvalidArgument(fmt::format("{}: lies on the {}, the backend ({}) computes on the {}", name,
-                                      to_string(v.space), backend.description(), to_string(backend.memory_space())));
+    throw InvalidArgument(message("{}: lies on the {}, the backend ({}) computes on the {}", name, to_string(v.space),
+                                  backend.description(), to_string(backend.memory_space())));
 }
 
 /// y_k = x_from[k] in the backend's memory, as a product with a matrix, which every backend enqueues.
@@ -42,8 +42,8 @@ class Gather {
   template <class Number>
   static SparseMatrix<T> selection(const Backend& backend, std::span<const Number> from) {
     if (from.size() > static_cast<std::size_t>(std::numeric_limits<index_t>::max()))
-      throw InvalidArgument(fmt::format("the matrix has {} entries, a renumbered one can have {}", from.size(),
-                                        std::numeric_limits<index_t>::max()));
+      throw InvalidArgument(message("the matrix has {} entries, a renumbered one can have {}", from.size(),
+                                    std::numeric_limits<index_t>::max()));
     const auto size = static_cast<index_t>(from.size());
     std::vector<offset_t> offsets(from.size() + 1);
     for (std::size_t k = 0; k < offsets.size(); ++k) offsets[k] = static_cast<offset_t>(k);
@@ -114,7 +114,7 @@ class Numbering {
   /// The values of the renumbered matrix, in the backend's memory as those given.
   const T* ordered(const T* values, offset_t nnz, MemorySpace space) {
     const auto own = static_cast<index_t>(values_.size());
-    if (nnz != own) throw InvalidArgument(fmt::format("{} values, the pattern has {}", nnz, own));
+    if (nnz != own) throw InvalidArgument(message("{} values, the pattern has {}", nnz, own));
     const VectorView<const T> given{values, own, space};
     require_vector("values", given, own, backend());
     require_space("values", given, backend());

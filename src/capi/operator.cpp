@@ -12,7 +12,7 @@ template <Scalar T>
 VectorFunction<T> wrapped(bj_product product, void* context) {
   return [product, context](VectorView<const T> x, VectorView<T> y) {
     const std::int32_t result = product(context, x.data, y.data);
-    if (result != 0) throw capi::CallbackFailed(fmt::format("the caller's product returned {}", result));
+    if (result != 0) throw capi::CallbackFailed(capi::message("the caller's product returned {}", result));
   };
 }
 
@@ -20,7 +20,8 @@ VectorFunction<T> wrapped(bj_product product, void* context) {
 template <Scalar T, Offset O>
 HeldOperator<T> numbered(const Backend& backend, const CsrView<T, O>& matrix, const bj_partition& partition) {
   if (matrix.rows != partition.value.rows())
-    throw InvalidArgument(fmt::format("the partition has {} rows, the matrix {}", partition.value.rows(), matrix.rows));
+    throw InvalidArgument(
+        capi::message("the partition has {} rows, the matrix {}", partition.value.rows(), matrix.rows));
   if (!partition.permutation) {
     const SparseMatrix<T> copy(backend, matrix);
     return {copy, copy};

@@ -26,7 +26,7 @@ bj_status bj_partition_create_offsets(const std::int32_t* offsets, std::int32_t 
   return guarded("bj_partition_create_offsets", [&] {
     required(partition, "partition");
     required(offsets, "offsets");
-    if (blocks < 0) throw InvalidArgument(fmt::format("blocks is {}, must be >= 0", blocks));
+    if (blocks < 0) throw InvalidArgument(capi::message("blocks is {}, must be >= 0", blocks));
     *partition = new bj_partition{BlockPartition::from_offsets({offsets, offsets + blocks + 1})};
   });
 }
@@ -45,7 +45,7 @@ bj_status bj_partition_create_labels(const std::int32_t* labels, std::int32_t ro
   return guarded("bj_partition_create_labels", [&] {
     required(partition, "partition");
     required(labels, "labels");
-    if (rows < 0) throw InvalidArgument(fmt::format("rows is {}, must be >= 0", rows));
+    if (rows < 0) throw InvalidArgument(capi::message("rows is {}, must be >= 0", rows));
     *partition = renumbered(BlockPartition::from_labels({labels, static_cast<std::size_t>(rows)}));
   });
 }

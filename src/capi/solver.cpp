@@ -51,8 +51,8 @@ Preconditioner<T> preconditioner_of(const HeldOperator<T>& A, const bj_block_jac
   if (M == nullptr) return {};
   const auto* held = std::get_if<HeldPreconditioner<T>>(&M->value);
   if (held == nullptr)
-    throw InvalidArgument(fmt::format("the preconditioner has scalar {}, the operator {}", capi::scalar_name(M->value),
-                                      to_char(scalar_type<T>)));
+    throw InvalidArgument(capi::message("the preconditioner has scalar {}, the operator {}",
+                                        capi::scalar_name(M->value), to_char(scalar_type<T>)));
   const bool one_numbering = A.numbering && held->numbering
                                  ? A.numbering->permutation() == held->numbering->permutation()
                                  : !A.numbering && !held->numbering;
@@ -71,7 +71,7 @@ bj_solve_options given_or_default(const bj_solve_options* options) {
 bj_solve_options checked(const bj_solve_options* options) {
   const bj_solve_options given = given_or_default(options);
   if (given.history != nullptr && given.history_capacity < 0)
-    throw InvalidArgument(fmt::format("history_capacity is {}, must be >= 0", given.history_capacity));
+    throw InvalidArgument(capi::message("history_capacity is {}, must be >= 0", given.history_capacity));
   return given;
 }
 

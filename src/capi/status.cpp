@@ -7,13 +7,13 @@ namespace blockjacobi::capi {
 
 namespace {
 
-thread_local std::string message;
-/// Takes the place of `message` where there was no memory for one.
+thread_local std::string stored;
+/// Takes the place of `stored` where there was no memory for one.
 thread_local const char* plain_message = nullptr;
 
 bj_status record(bj_status status, const char* function, const char* what) noexcept {
   try {
-    message = fmt::format("{}: {}", function, what);
+    stored = message("{}: {}", function, what);
     plain_message = nullptr;
   } catch (...) {
     plain_message = "out of memory";
@@ -75,4 +75,4 @@ const char* bj_status_name(bj_status status) {
   }
 }
 
-const char* bj_last_error(void) { return capi::plain_message != nullptr ? capi::plain_message : capi::message.c_str(); }
+const char* bj_last_error(void) { return capi::plain_message != nullptr ? capi::plain_message : capi::stored.c_str(); }

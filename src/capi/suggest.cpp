@@ -9,7 +9,7 @@ namespace {
 static_assert(BJ_METHOD_CG == static_cast<int>(Method::cg) && BJ_METHOD_GMRES == static_cast<int>(Method::gmres));
 
 bool flag(std::int32_t value, const char* name) {
-  if (value != 0 && value != 1) throw InvalidArgument(fmt::format("{} is {}, must be 0 or 1", name, value));
+  if (value != 0 && value != 1) throw InvalidArgument(capi::message("{} is {}, must be 0 or 1", name, value));
   return value == 1;
 }
 
@@ -61,7 +61,7 @@ bj_status bj_suggest(const bj_backend* backend, const bj_csr* matrix, const bj_s
     const SuggestOptions wanted = options_of(given);
     *suggestion = capi::with_csr(matrix, [&]<class T, class O>(const CsrView<T, O>& view) {
       if (view.values == nullptr && view.nnz > 0)
-        throw InvalidArgument(fmt::format("the matrix has {} entries but no values", view.nnz));
+        throw InvalidArgument(capi::message("the matrix has {} entries but no values", view.nnz));
       SparseMatrixOptions stated;
       if (given.unknowns != 1) stated.block_size = given.unknowns;
       return new bj_suggestion{suggest(SparseMatrix<T>(where, view, stated), wanted), given.unknowns};
@@ -101,7 +101,7 @@ bj_status bj_suggestion_make(const bj_suggestion* suggestion, std::int32_t candi
     const auto& candidates = required(suggestion, "suggestion")->value.candidates;
     const Backend& where = required(backend, "backend")->value;
     if (candidate < 0 || candidate >= static_cast<std::int64_t>(candidates.size()))
-      throw InvalidArgument(fmt::format("candidate is {}, must be in 0..{}", candidate, candidates.size() - 1));
+      throw InvalidArgument(capi::message("candidate is {}, must be in 0..{}", candidate, candidates.size() - 1));
     const BlockCandidate& chosen = candidates[static_cast<std::size_t>(candidate)];
     const BlockJacobiOptions options =
         blocks != nullptr ? capi::options_of(*blocks) : BlockJacobiOptions{SingularPolicy::scalar_jacobi};

@@ -44,12 +44,12 @@ NearKernel<T> vectors_of(const bj_two_level_options& wanted, index_t rows, const
 
 void require_vectors(const bj_two_level_options& wanted, index_t rows) {
   if (wanted.unknowns < 1 || wanted.unknowns > max_block_size || rows % wanted.unknowns != 0)
-    throw InvalidArgument(
-        fmt::format("unknowns is {}, must be in 1..{} and divide the {} rows", wanted.unknowns, max_block_size, rows));
+    throw InvalidArgument(capi::message("unknowns is {}, must be in 1..{} and divide the {} rows", wanted.unknowns,
+                                        max_block_size, rows));
   if (wanted.vectors == nullptr) return;
   if (wanted.vector_count < 1 || wanted.vector_count > max_block_size)
-    throw InvalidArgument(fmt::format("vector_count is {}, must be in 1..{}", wanted.vector_count, max_block_size));
-  if (wanted.ld < rows) throw InvalidArgument(fmt::format("ld is {}, must be at least the {} rows", wanted.ld, rows));
+    throw InvalidArgument(capi::message("vector_count is {}, must be in 1..{}", wanted.vector_count, max_block_size));
+  if (wanted.ld < rows) throw InvalidArgument(capi::message("ld is {}, must be at least the {} rows", wanted.ld, rows));
 }
 
 template <Scalar T, Offset O>
@@ -57,7 +57,7 @@ HeldPreconditioner<T> make(const Backend& backend, const CsrView<T, O>& view, co
                            const BlockJacobiOptions& options, const bj_two_level_options& wanted) {
   const TwoLevelOptions coarse = options_of(wanted);
   if (view.values == nullptr && view.nnz > 0)
-    throw InvalidArgument(fmt::format("the matrix has {} entries but no values", view.nnz));
+    throw InvalidArgument(capi::message("the matrix has {} entries but no values", view.nnz));
   require_vectors(wanted, view.rows);
   const BlockPartition& blocks = partition.value;
   const std::optional<Permutation>& order = partition.permutation;
