@@ -66,8 +66,7 @@ class CudaBackend final : public BackendImpl {
     context_.synchronize();
   }
   void copy_to_host(void* destination, const void* source, std::size_t bytes) override {
-    transfer(destination, source, bytes, cudaMemcpyDeviceToHost);
-    context_.synchronize();
+    context_.read(destination, source, bytes);
   }
   void copy(void* destination, const void* source, std::size_t bytes) override {
     transfer(destination, source, bytes, cudaMemcpyDeviceToDevice);

@@ -83,11 +83,11 @@ class ClusterSearch {
     Level level = make_level(rows_, matrix.nnz);
     auto* const counts = zeroed<kernels::ListCounts>();
     kernels::place_rows(pattern_of(matrix), nullptr, taken, level.graph, counts, stream());
-    const auto longest = static_cast<offset_t>(read(counts).longest);
+    const auto longest = static_cast<offset_t>(context_.read(counts).longest);
     level.graph.longest = longest;
     kernels::scale_rows(matrix, longest, roots, stream());
     kernels::tie_rows(matrix, longest, roots, level.graph, taken, false, counts, stream());
-    if (read(counts).lacking != 0) {
+    if (context_.read(counts).lacking != 0) {
       const Totals totals =
           measure(rows_, [&](auto* most) { kernels::measure_rows(pattern_of(matrix), taken, sums_, most, stream()); });
       level.entries = totals.sum.entries;
@@ -110,7 +110,7 @@ class ClusterSearch {
     level.graph.longest = largest * of_rows.graph.longest;
     auto* const longest = zeroed<unsigned long long>();
     kernels::join_nodes(of_rows.graph, node_, nodes, level.graph, longest, tables(level), stream());
-    level.graph.longest = static_cast<offset_t>(read(longest));
+    level.graph.longest = static_cast<offset_t>(context_.read(longest));
     end_phase("nodes");
     levels_.push_back(level);
   }
@@ -156,14 +156,6 @@ class ClusterSearch {
     return static_cast<std::size_t>(nnz) * of_entry + static_cast<std::size_t>(rows) * of_row + more;
   }
 
-  /// Waits.
-  template <class T>
-  T read(const T* from) {
-    T found;
-    check(cudaMemcpyAsync(&found, from, sizeof(found), cudaMemcpyDeviceToHost, stream()), "cudaMemcpyAsync(counts)");
-    context_.synchronize();
-    return found;
-  }
   template <class T>
   T* zeroed() {
     auto* const one = arena_.take<T>(std::size_t{1});
@@ -178,7 +170,7 @@ class ClusterSearch {
     context_.zero(longest, (levels_.size() > 1 ? 1 : 2) * sizeof(*longest));
     measure(longest);
     kernels::sum_lists(vertices, sums_, scan_, stream());
-    return read(reinterpret_cast<const Totals*>(sums_ + vertices - 1));
+    return context_.read(reinterpret_cast<const Totals*>(sums_ + vertices - 1));
   }
 
   Level make_level(index_t vertices, offset_t entries) {

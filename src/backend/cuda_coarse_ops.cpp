@@ -148,12 +148,7 @@ class CudaCoarseInverse final : public CoarseInverse<T> {
   R* sums() const { return static_cast<R*>(sums_.data()); }
   template <class V>
   V read(const CudaMemory& memory) const {
-    const DeviceGuard guard(context_.device());
-    V value{};
-    check(cudaMemcpyAsync(&value, memory.data(), sizeof(V), cudaMemcpyDeviceToHost, context_.stream()),
-          "cudaMemcpyAsync");
-    context_.synchronize();
-    return value;
+    return context_.read(static_cast<const V*>(memory.data()));
   }
 
   CudaContext& context_;

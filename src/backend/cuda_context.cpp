@@ -2,6 +2,7 @@
 
 #include "backend/cuda_check.hpp"
 
+#include <cstring>
 #include <utility>
 
 namespace blockjacobi::detail {
@@ -54,6 +55,7 @@ void CudaContext::release() noexcept {
   try {
     const DeviceGuard guard(device_);
     free_slots_.reset();
+    few_bytes_.reset();
     reductions_.reset();
     if (cusparse_ != nullptr) static_cast<void>(cusparseDestroy(cusparse_));
     if (cusolver_ != nullptr) static_cast<void>(cusolverDnDestroy(cusolver_));
@@ -123,6 +125,20 @@ void CudaContext::zero(void* destination, std::size_t bytes) {
   if (bytes == 0) return;
   const DeviceGuard guard(device_);
   check(cudaMemsetAsync(destination, 0, bytes, stream_), "cudaMemsetAsync");
+}
+
+void CudaContext::read(void* destination, const void* source, std::size_t bytes) {
+  if (bytes == 0) return;
+  constexpr std::size_t few = 8 << 10;
+  const DeviceGuard guard(device_);
+  if (bytes > few) {
+    check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToHost, stream_), "cudaMemcpyAsync");
+    return synchronize();
+  }
+  if (few_bytes_ == nullptr) few_bytes_ = std::make_unique<PinnedSlots>(few);
+  check(cudaMemcpyAsync(few_bytes_->data(0), source, bytes, cudaMemcpyDeviceToHost, stream_), "cudaMemcpyAsync");
+  synchronize();
+  std::memcpy(destination, few_bytes_->data(0), bytes);
 }
 
 void CudaContext::synchronize() {

@@ -56,6 +56,15 @@ class CudaContext {
   void* allocate(std::size_t bytes);
   void deallocate(void* pointer, std::size_t bytes) noexcept;
   void zero(void* destination, std::size_t bytes);
+  /// From the device to the host; waits. Few bytes go by way of pinned memory, which saves the driver a copy of its
+  /// own.
+  void read(void* destination, const void* source, std::size_t bytes);
+  template <class T>
+  T read(const T* source) {
+    T value;
+    read(&value, source, sizeof(value));
+    return value;
+  }
   void synchronize();
 
  private:
@@ -72,6 +81,7 @@ class CudaContext {
   std::unique_ptr<CudaReductions> reductions_;
   const CudaReductions* in_use_ = nullptr;
   std::unique_ptr<PinnedSlots> free_slots_;
+  std::unique_ptr<PinnedSlots> few_bytes_;  ///< of read(), made at its first call
 };
 
 /// Device memory of a context, freed with it.

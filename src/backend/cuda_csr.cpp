@@ -147,11 +147,7 @@ int longest_row(CudaContext& context, const CsrView<const void, std::int32_t>& p
   auto* const device = static_cast<int*>(length.data());
   context.zero(device, sizeof(int));
   kernels::longest_row(pattern, device, context.stream());
-  int longest = 0;
-  check(cudaMemcpyAsync(&longest, device, sizeof(int), cudaMemcpyDeviceToHost, context.stream()),
-        "cudaMemcpyAsync(longest row)");
-  context.synchronize();
-  return longest;
+  return context.read(device);
 }
 
 /// Whether all rows are about as long as the average one, which decides about the lanes that a row gets.

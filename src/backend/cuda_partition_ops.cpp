@@ -63,13 +63,7 @@ class DeviceCounts {
   }
   Counts* get() const { return static_cast<Counts*>(memory_.data()); }
   /// Waits.
-  Counts read() const {
-    Counts found;
-    check(cudaMemcpyAsync(&found, get(), sizeof(found), cudaMemcpyDeviceToHost, context_.stream()),
-          "cudaMemcpyAsync(counts)");
-    context_.synchronize();
-    return found;
-  }
+  Counts read() const { return context_.read(get()); }
 
  private:
   CudaContext& context_;

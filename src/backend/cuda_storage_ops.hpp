@@ -133,11 +133,7 @@ class CudaStorageOps final : public StorageOps<T> {
     // In stream order nobody else uses the scratch of the reductions meanwhile.
     auto* const sum = reinterpret_cast<unsigned long long*>(context_.reductions().partials);
     kernels::fingerprint(pattern, sum, context_.stream());
-    unsigned long long result = 0;
-    check(cudaMemcpyAsync(&result, sum, sizeof(result), cudaMemcpyDeviceToHost, context_.stream()),
-          "cudaMemcpyAsync(fingerprint)");
-    context_.synchronize();
-    return result;
+    return context_.read(sum);
   }
 
   CudaContext& context_;
