@@ -96,6 +96,7 @@ BLOCKED = Study(
         "right_delayed_unblocked": "the same, panel by launches",
         "right_delayed_column": "the same, column blocking",
         "right_delayed_matrix": "the same, matrix blocking",
+        "right_delayed_recursive": "the same, recursive panel",
         "timely": "timely correction",
         "delayed_explicit": "delayed correction, columns interchanged in place",
         "delayed": "delayed correction",
@@ -132,6 +133,9 @@ BLOCKED = Study(
                 "lu", ("right_delayed_column", 16), ("right_delayed", 16), {"s": 1.5, "d": 1.5}),
         Finding("multi-level paper", "matrix against panel blocking", "2 up to 32",
                 "lu", ("right_delayed", 16), ("right_delayed_matrix", 16), {"s": 2, "d": 2}),
+        *(Finding("2015 paper", f"recursive panel against one in registers, panels of {width}",
+                  "a gain, without a number", "lu", ("right_delayed", width), ("right_delayed_recursive", width), {})
+          for width in (16, 32, 64)),
         Finding("", "this library against the left-looking LU with delayed swap, best width", "-",
                 "lu", ("left_delayed", None), ("blockjacobi", None), {}, claim=""),
         Finding("", "this library against the right-looking LU with parallel swap, best width", "-",
