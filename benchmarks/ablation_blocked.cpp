@@ -3,8 +3,8 @@
 /// correction, resources of all panels or of each, levels of blocking. From the inversion paper, the multi-level paper
 /// and the 2015 paper of docs/kernels/diary/variants.md.
 ///
-///   ablation_blocked OUT.json [--orders 64,128,256,512] [--scalars d] [--operations lu,getri] [--repetitions 5]
-///                    [--matrices 2000] [--gigabytes 1]
+///   ablation_blocked OUT.json [--orders 64,128,256,512] [--scalars d] [--operations lu,getri,larft]
+///                    [--repetitions 5] [--matrices 2000] [--gigabytes 1]
 ///
 /// Matrices are random and dense, so that rows move at almost every step. Results are compared with the host backend's;
 /// a design that fails is left out of the record and ends the program with 1.
@@ -22,7 +22,7 @@ using namespace bench;
 
 struct Options {
   std::string out, orders = "64,128,256,512", scalars = "d";
-  std::vector<std::string> operations{"lu", "getri"};
+  std::vector<std::string> operations{"lu", "getri", "larft"};
   int repetitions = 5;
   std::size_t matrices = 2000;
   double gigabytes = 1.0;
@@ -37,9 +37,11 @@ int run(const Options& options, const Timer& timer, Report& report) {
     const auto enough = static_cast<std::size_t>(options.gigabytes * 1e9 / (2.0 * n * n * sizeof(T)));
     Study<T> study(timer, n, std::max(options.matrices, enough), options.repetitions);
     for (const std::string& operation : options.operations) {
-      for (const Trial<T>& trial : operation == "lu" ? blocked_lu_trials<T>(n) : blocked_inverse_trials<T>())
+      for (const Trial<T>& trial : operation == "lu"      ? blocked_lu_trials<T>(n)
+                                   : operation == "getri" ? blocked_inverse_trials<T>()
+                                                          : larft_trials<T>())
         summary.run(study, trial);
-      summary.run(study, study.library(operation));
+      if (operation != "larft") summary.run(study, study.library(operation));
       summary.print(std::cout);
     }
   }
@@ -54,7 +56,7 @@ int main(int argc, char** argv) {
   app.add_option("OUT", options.out, "JSON file")->required();
   app.add_option("--orders", options.orders, "multiples of 64 up to 512")->capture_default_str();
   app.add_option("--scalars", options.scalars, "letters out of sd")->capture_default_str();
-  app.add_option("--operations", options.operations, "lu, getri")->delimiter(',');
+  app.add_option("--operations", options.operations, "lu, getri, larft")->delimiter(',');
   app.add_option("--repetitions", options.repetitions, "timed, of which the median counts")->capture_default_str();
   app.add_option("--matrices", options.matrices, "of a call, at least")->capture_default_str();
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call, at least")->capture_default_str();

@@ -23,6 +23,7 @@ struct AblationBatch {
   T* x;  ///< inverses
   int* ipiv;
   int* info;
+  const T* tau = nullptr;  ///< of reflectors in a
 };
 
 /// One way to do an operation, and what the record says of it.
@@ -52,10 +53,12 @@ template <class T>
 std::vector<Design<T>> inverse_designs(int n);
 
 /// The designs above order 32: "lu", those that fit an order, which is a multiple of 64 up to 512, and "getri", the
-/// inversion after it.
+/// inversion after it; "larft", the triangles of the reflectors of a QR factorization.
 template <class T>
 std::vector<Trial<T>> blocked_lu_trials(int n);
 template <class T>
 std::vector<Trial<T>> blocked_inverse_trials();
+template <class T>
+std::vector<Trial<T>> larft_trials();
 
 }  // namespace bench

@@ -58,4 +58,36 @@ class HostReference {
   std::vector<int> ipiv_, info_;
 };
 
+/// Of the triangles of all panels, by LAPACK's formula in extended precision: in units of n eps of the largest element
+/// of each, times the width for the columns that build upon each other.
+template <class T>
+double error_of_larft(int n, int width, const std::vector<T>& a, const std::vector<T>& tau,
+                      const std::vector<T>& found) {
+  const auto at = [n](int i, int j) {
+    return static_cast<std::size_t>(j) * static_cast<std::size_t>(n) + static_cast<std::size_t>(i);
+  };
+  const auto v = [&](int i, int j) -> long double { return i > j ? a[at(i, j)] : T(i == j); };
+  double worst = 0;
+  for (int p = 0; p < n; p += width) {
+    std::vector<long double> t(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
+    long double largest = 0, difference = 0;
+    for (int j = p; j < p + width; ++j) {
+      std::vector<long double> g(static_cast<std::size_t>(n));
+      for (int k = p; k < j; ++k)
+        for (int i = j; i < n; ++i) g[static_cast<std::size_t>(k)] += v(i, k) * v(i, j);
+      for (int i = p; i <= j; ++i) {
+        long double sum = i == j ? -1.0L : 0.0L;
+        for (int k = i; k < j; ++k) sum += t[at(i, k)] * g[static_cast<std::size_t>(k)];
+        t[at(i, j)] = -sum * tau[static_cast<std::size_t>(j)];
+        largest = std::max(largest, std::abs(t[at(i, j)]));
+        const long double error = std::abs(t[at(i, j)] - found[at(i, j)]);
+        if (!(error <= difference)) difference = error;
+      }
+    }
+    const long double unit = static_cast<long double>(n) * width * std::numeric_limits<T>::epsilon();
+    worst = worse_error(worst, static_cast<double>(difference / (unit * largest)));
+  }
+  return worst;
+}
+
 }  // namespace bench

@@ -5,6 +5,7 @@
 #include "batched/measurement.hpp"
 #include "kernels/inverse/launch.hpp"
 #include "kernels/lu/launch.hpp"
+#include "kernels/qr/launch.hpp"
 
 namespace bench {
 
@@ -21,6 +22,7 @@ class Study {
         factors_(batch_ * size()),
         a_(batch_ * size()),
         x_(batch_ * size()),
+        tau_(batch_ * static_cast<std::size_t>(n)),
         ipiv_(batch_ * static_cast<std::size_t>(n)),
         info_(batch_),
         reference_(n, fill_original()) {}
@@ -74,15 +76,18 @@ class Study {
                                                     blockjacobi::MemorySpace::device);
   }
 
-  /// What the operation begins with: the matrices, or for "getri" their factors.
+  /// What the operation begins with: the matrices, for "getri" their factors, for "larft" their reflectors.
   const Buffer<T>& input(const std::string& operation) {
-    if (operation != "getri") return original_;
+    if (operation != "getri" && operation != "larft") return original_;
     a_.restore(original_);
-    library("lu").run(batch());
+    if (operation == "larft")
+      blockjacobi::kernels::geqrf<T>(view(a_.data()), tau_.data(), nullptr);
+    else
+      library("lu").run(batch());
     factors_.restore(a_);
     return factors_;
   }
-  AblationBatch<T> batch() const { return {n_, batch_, a_.data(), x_.data(), ipiv_.data(), info_.data()}; }
+  AblationBatch<T> batch() const { return {n_, batch_, a_.data(), x_.data(), ipiv_.data(), info_.data(), tau_.data()}; }
 
   Measurement measure(const Trial<T>& trial) {
     // Nothing of the trial before may pass for a result.
@@ -100,8 +105,9 @@ class Study {
                   batch_,
                   time,
                   bytes_of_one() * count,
-                  cubes(trial.operation) * order * order * order * count,
-                  error(trial.operation)};
+                  trial.operation == "larft" ? 0.5 * trial.panel_width * order * order * count
+                                             : cubes(trial.operation) * order * order * order * count,
+                  error(trial)};
     m.matrices_per_block = trial.matrices_per_block;
     m.panel_width = trial.panel_width;
     return m;
@@ -111,11 +117,17 @@ class Study {
     return operation == "lu" ? 2.0 / 3 : operation == "getri" ? 4.0 / 3 : 2.0;
   }
 
-  double error(const std::string& operation) const {
+  double error(const Trial<T>& trial) const {
+    const std::string& operation = trial.operation;
     double worst = 0;
     const auto n = static_cast<std::size_t>(n_);
     for (std::size_t s = 0; s < samples(); ++s) {
       const std::size_t k = sample(s);
+      if (operation == "larft") {
+        worst = worse_error(worst, error_of_larft(n_, trial.panel_width, a_.sample(k * size(), size()),
+                                                  tau_.sample(k * n, n), x_.sample(k * size(), size())));
+        continue;
+      }
       const int info = info_.sample(k, 1)[0];
       const std::vector<T> result = (operation == "lu" ? a_ : x_).sample(k * size(), size());
       worst = worse_error(worst, operation == "lu" ? reference_.error_of_lu(s, result, ipiv_.sample(k * n, n), info)
@@ -128,7 +140,7 @@ class Study {
   int n_;
   std::size_t batch_;
   int repetitions_;
-  Buffer<T> original_, factors_, a_, x_;
+  Buffer<T> original_, factors_, a_, x_, tau_;
   Buffer<int> ipiv_, info_;
   HostReference<T> reference_;
 };

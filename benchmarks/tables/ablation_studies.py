@@ -84,7 +84,7 @@ BLOCKED = Study(
     varied="panel_width",
     varied_in_words="columns of a panel",
     unit="tflops",
-    operations={"lu": "LU", "getri": "inversion after LU"},
+    operations={"lu": "LU", "getri": "inversion after LU", "larft": "triangles of reflectors"},
     sweep=("lu", "left_delayed"),
     designs={
         "left_immediate": "left-looking, immediate swap",
@@ -101,6 +101,9 @@ BLOCKED = Study(
         "delayed_explicit": "delayed correction, columns interchanged in place",
         "delayed": "delayed correction",
         "delayed_dynamic": "delayed correction, dynamic resources",
+        "larft_columns": "a column after the other",
+        "larft_gram": "all products first",
+        "larft_recursive": "by halves",
         "blockjacobi": "this library",
     },
     findings=[
@@ -136,6 +139,11 @@ BLOCKED = Study(
         *(Finding("2015 paper", f"recursive panel against one in registers, panels of {width}",
                   "a gain, without a number", "lu", ("right_delayed", width), ("right_delayed_recursive", width), {})
           for width in (16, 32, 64)),
+        *(Finding("2015 paper", f"triangles of reflectors by halves against column by column, panels of {width}",
+                  "a gain, without a number", "larft", ("larft_columns", width), ("larft_recursive", width), {})
+          for width in (16, 32, 64)),
+        *(Finding("", f"the same against all products first, panels of {width}", "-", "larft", ("larft_gram", width),
+                  ("larft_recursive", width), {}, claim="") for width in (16, 32, 64)),
         Finding("", "this library against the left-looking LU with delayed swap, best width", "-",
                 "lu", ("left_delayed", None), ("blockjacobi", None), {}, claim=""),
         Finding("", "this library against the right-looking LU with parallel swap, best width", "-",

@@ -1,0 +1,3 @@
+#include "ablations/larft.cuh"
+
+template std::vector<bench::Trial<float>> bench::larft_trials();
