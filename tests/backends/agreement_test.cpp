@@ -1,4 +1,6 @@
+#include "core/shared/singular_rule.hpp"
 #include "support/backends.hpp"
+#include "support/batch.hpp"
 #include "support/hard_matrices.hpp"
 #include "support/singular_family.hpp"
 
@@ -27,11 +29,29 @@ struct Judgement {
   std::vector<real_t<T>> rcond;
 };
 
-/// Within a factor 100 of the threshold rounding may decide.
+/// n eps. X of a backend is the inverse of A + E with ||E|| <= accuracy n eps ||A||, to first order, and a reciprocal
+/// condition changes by no more than ||E|| / ||A||: it is the distance to the next singular matrix.
+template <Scalar T>
+double rounding(index_t n) {
+  return n * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon());
+}
+
+/// Within a factor 100 of the threshold rounding may decide which side of it a block is on, and nothing else.
 template <Scalar T>
 bool is_in_band(double rcond, index_t n) {
-  const double threshold = 10.0 * n * std::numeric_limits<real_t<T>>::epsilon();
+  const double threshold = 10.0 * rounding<T>(n);
   return rcond > threshold / 100 && rcond < threshold * 100;
+}
+
+template <Scalar T>
+void expect_rcond_near(double rcond, double other, index_t n) {
+  EXPECT_LE(rcond, rcond_factor * (other + 2 * accuracy * rounding<T>(n)));
+}
+
+/// What a backend says of a block follows from the condition that it found.
+template <Scalar T>
+void expect_own_rule(int info, real_t<T> rcond, index_t n) {
+  EXPECT_EQ(info == 0, rcond >= detail::singular_threshold<real_t<T>>(n)) << info << ", " << rcond;
 }
 
 /// Block b, whose info is not 0 on either side, has the same diagonal there.
@@ -43,8 +63,25 @@ void expect_same_fallback(const Judgement<T>& host, const Judgement<T>& other, i
 }
 
 template <Scalar T>
+Dense<T> dense_block(const CsrMatrix<T>& matrix, const BlockPartition& blocks, index_t b) {
+  const index_t n = blocks.block_size(b), first = blocks.offsets()[static_cast<std::size_t>(b)];
+  Dense<T> block = Dense<T>::Zero(n, n);
+  for (index_t i = 0; i < n; ++i) {
+    const auto row = static_cast<std::size_t>(first + i);
+    for (auto k = static_cast<std::size_t>(matrix.row_offsets()[row]);
+         k < static_cast<std::size_t>(matrix.row_offsets()[row + 1]); ++k) {
+      const index_t j = matrix.columns()[k] - first;
+      if (j >= 0 && j < n) block(i, j) += matrix.values()[k];
+    }
+  }
+  return block;
+}
+
+/// No more than `most_in_band` blocks are in the band.
+template <Scalar T>
 void expect_agreement(const Backend& backend, const CsrMatrix<T>& matrix, const BlockPartition& blocks,
-                      SingularPolicy policy = SingularPolicy::scalar_jacobi) {
+                      index_t most_in_band, SingularPolicy policy = SingularPolicy::scalar_jacobi) {
+  index_t in_band = 0;
   const Judgement<T> host(Backend::host(1), matrix, blocks, policy), other(backend, matrix, blocks, policy);
   const bool is_diagonal = policy == SingularPolicy::identity || policy == SingularPolicy::scalar_jacobi;
   for (index_t b = 0; b < blocks.blocks(); ++b) {
@@ -56,19 +93,29 @@ void expect_agreement(const Backend& backend, const CsrMatrix<T>& matrix, const 
     if (host.info[i] < 0 || other.info[i] < 0) {
       EXPECT_EQ(host.info[i], other.info[i]);
       EXPECT_TRUE(std::isnan(other.rcond[i]));
-    } else if (!is_in_band<T>(rcond, n)) {
-      EXPECT_EQ(host.info[i] != 0, other.info[i] != 0) << host.info[i] << " and " << other.info[i];
-      if (host.info[i] == 0) {
-        EXPECT_GT(static_cast<double>(other.rcond[i]), rcond / rcond_factor);
-        EXPECT_LT(static_cast<double>(other.rcond[i]), rcond * rcond_factor);
+    } else {
+      const double of_other = static_cast<double>(other.rcond[i]);
+      expect_rcond_near<T>(rcond, of_other, n);
+      expect_rcond_near<T>(of_other, rcond, n);
+      expect_own_rule<T>(host.info[i], host.rcond[i], n);
+      expect_own_rule<T>(other.info[i], other.rcond[i], n);
+      if (!is_in_band<T>(rcond, n)) {
+        EXPECT_EQ(host.info[i] != 0, other.info[i] != 0) << host.info[i] << " and " << other.info[i];
+      } else {
+        ++in_band;
+        if (other.info[i] == 0) {
+          EXPECT_LE(inverse_error<T>(dense_block(matrix, blocks, b), stored_inverse(other.m, b)), accuracy);
+        }
       }
     }
     if (is_diagonal && host.info[i] != 0 && other.info[i] != 0) expect_same_fallback(host, other, b);
   }
+  EXPECT_LE(in_band, most_in_band) << to_string(policy);
 }
 
 /// Orders of every set-up path.
 constexpr index_t orders[] = {1, 2, 3, 5, 8, 13, 16, 23, 32, 33, 40, 64, 70};
+constexpr auto orders_count = static_cast<index_t>(std::size(orders));
 
 TYPED_TEST(AgreementWithHost, OnSingularFamilies) {
   using T = typename TypeParam::Scalar;
@@ -76,7 +123,7 @@ TYPED_TEST(AgreementWithHost, OnSingularFamilies) {
   const BlockDiagonal<T> a = singular_family<T>(random, {std::begin(orders), std::end(orders)});
   for (const SingularPolicy policy :
        {SingularPolicy::identity, SingularPolicy::scalar_jacobi, SingularPolicy::shift, SingularPolicy::pseudo_inverse})
-    expect_agreement(this->make_backend(), a.matrix(), a.partition(), policy);
+    expect_agreement(this->make_backend(), a.matrix(), a.partition(), 0, policy);
 }
 
 /// A zero pivot that no rounding hides has the same number everywhere.
@@ -102,7 +149,7 @@ Dense<T> with_condition(index_t n, double decades, Random& random) {
   return product(left, right).template cast<T>();
 }
 
-/// From well conditioned over the band to singular but for rounding.
+/// From well conditioned over the band, which is 4 decades wide, to singular but for rounding.
 TYPED_TEST(AgreementWithHost, OnEveryCondition) {
   using T = typename TypeParam::Scalar;
   Random random(63);
@@ -110,7 +157,7 @@ TYPED_TEST(AgreementWithHost, OnEveryCondition) {
   const double most = std::is_same_v<real_t<T>, double> ? 20 : 12;
   for (const index_t n : orders)
     for (double decades = 0; decades <= most; ++decades) a.blocks.push_back(with_condition<T>(n, decades, random));
-  expect_agreement(this->make_backend(), a.matrix(), a.partition());
+  expect_agreement(this->make_backend(), a.matrix(), a.partition(), 5 * orders_count);
 }
 
 /// Badly scaled is not singular, and a singular block stays so however it is scaled.
@@ -133,7 +180,9 @@ TYPED_TEST(AgreementWithHost, OnBadlyScaledBlocks) {
     a.blocks.push_back(regular);
     a.blocks.push_back(singular);
   }
-  expect_agreement(this->make_backend(), a.matrix(), a.partition());
+  // Hard matrices of some orders, in single precision.
+  const index_t most_in_band = std::is_same_v<R, float> ? orders_count : 0;
+  expect_agreement(this->make_backend(), a.matrix(), a.partition(), most_in_band);
 }
 
 TYPED_TEST(AgreementWithHost, OnNanAndInf) {
@@ -148,10 +197,11 @@ TYPED_TEST(AgreementWithHost, OnNanAndInf) {
       a.blocks.back()(random.index(n), random.index(n)) = T(bad);
       a.blocks.back()(random.index(n), random.index(n)) = T(bad);
     }
-  expect_agreement(this->make_backend(), a.matrix(), a.partition());
+  expect_agreement(this->make_backend(), a.matrix(), a.partition(), 0);
 }
 
-/// rdist2, rajat19 and mhd4800a have singular blocks; sherman3 and fs_760_3 are badly scaled.
+/// rdist2, rajat19 and mhd4800a have singular blocks; sherman3 and fs_760_3 are badly scaled. In single precision
+/// nearly all large blocks of some are in the band.
 TYPED_TEST(AgreementWithHost, OnRealSystems) {
   using T = typename TypeParam::Scalar;
   const char* folder = std::getenv("BLOCKJACOBI_MATRICES");
@@ -162,9 +212,9 @@ TYPED_TEST(AgreementWithHost, OnRealSystems) {
     const auto a = read_matrix_market<T>(std::string(folder) + "/" + name + ".mtx.gz");
     for (const index_t size : {1, 3, 8, 20, 32, 33, 64, 190}) {
       SCOPED_TRACE(size);
-      expect_agreement(backend, a, BlockPartition::uniform(a.rows(), size));
+      expect_agreement(backend, a, BlockPartition::uniform(a.rows(), size), a.rows() / 10);
     }
-    expect_agreement(backend, a, BlockPartition::detect(a, 32));
+    expect_agreement(backend, a, BlockPartition::detect(a, 32), a.rows() / 10);
   }
 }
 
