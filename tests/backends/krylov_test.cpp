@@ -38,6 +38,44 @@ TYPED_TEST(KrylovOnBackend, EveryMethodSolves) {
   }
 }
 
+/// grid_matrix() of one node, of four, up to 49, beside each other: blocks of several orders are all that it has.
+template <Scalar T>
+std::pair<CsrMatrix<T>, BlockPartition> grids_apart(double wind) {
+  std::vector<Triplet<T>> entries;
+  std::vector<index_t> offsets{0};
+  for (index_t m = 1; m <= 7; ++m) {
+    const index_t first = offsets.back();
+    for (const Triplet<T>& entry : grid_entries<T>(m, wind))
+      entries.push_back({first + entry.row, first + entry.col, entry.value});
+    offsets.push_back(first + m * m);
+  }
+  return {CsrMatrix<T>::from_triplets(offsets.back(), offsets.back(), entries), BlockPartition::from_offsets(offsets)};
+}
+
+/// M^-1 = A^-1 leaves nothing to the second iteration, which another definite preconditioner would need.
+TYPED_TEST(KrylovOnBackend, ExactBlocksNeedOneIterationOfEveryMethod) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for (const Method<T>& method : methods<T>()) {
+    SCOPED_TRACE(method.name);
+    const auto [a, blocks] = grids_apart<T>(method.hermitian ? 0.0 : 0.4);
+    const LinearOperator<T> A(backend, a);
+    const std::vector<T> b = random_vector<T>(a.rows(), 24);
+    const auto options = options_for<T>();
+    for (const Storage storage : {Storage::full, Storage::packed}) {
+      if (storage == Storage::packed && !method.hermitian) continue;
+      std::vector<T> x = random_vector<T>(a.rows(), 25);
+      const SolveReport report =
+          method.solve(A, BlockJacobi<T>(backend, a, blocks, {.storage = storage}), b, x, options);
+      expect_solved(report, a, b, x, options.rtol);
+      EXPECT_EQ(report.iterations, 1);
+    }
+    std::vector<T> x = random_vector<T>(a.rows(), 25);
+    EXPECT_GT(
+        method.solve(A, BlockJacobi<T>(backend, a, BlockPartition::uniform(a.rows(), 5)), b, x, options).iterations, 1);
+  }
+}
+
 /// Each of m^2 unknowns.
 template <Scalar T>
 void expect_all_methods_solve(const Backend& backend, const std::vector<index_t>& sizes) {
