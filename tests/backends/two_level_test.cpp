@@ -2,6 +2,7 @@
 #include "backends/systems.hpp"
 #include "matrices/generators/stencil.hpp"
 #include "support/backends.hpp"
+#include "support/batch.hpp"
 #include "support/bits.hpp"
 #include "support/dense.hpp"
 #include "support/messages.hpp"
@@ -90,10 +91,51 @@ double epsilon() {
   return static_cast<double>(std::numeric_limits<real_t<T>>::epsilon());
 }
 
+/// In double precision, which is enough for bounds.
+template <Scalar T>
+Eigen::VectorXd singular_values(const WideDense<T>& a) {
+  return Eigen::BDCSVD<Dense<std::complex<double>>>(a.template cast<std::complex<double>>()).singularValues();
+}
+
+/// The largest singular value over the smallest that is not rounding in T.
+template <Scalar T>
+double condition_of(const WideDense<T>& a) {
+  const Eigen::VectorXd values = singular_values<T>(a);
+  double least = values[0];
+  for (const double value : values)
+    if (value > values[0] * std::sqrt(epsilon<T>())) least = value;
+  return values[0] / least;
+}
+
+/// Of the vectors on each group, brought to norm 1: what an error of their elements does to their span.
+template <Scalar T>
+double condition_of_vectors(const std::map<index_t, std::vector<index_t>>& groups, const WideDense<T>& vectors) {
+  double most = 1;
+  for (const auto& [first, rows] : groups) {
+    WideDense<T> own(static_cast<Eigen::Index>(rows.size()), vectors.cols());
+    for (std::size_t k = 0; k < rows.size(); ++k) own.row(static_cast<Eigen::Index>(k)) = vectors.row(rows[k]);
+    own.colwise().normalize();
+    most = std::max(most, condition_of<T>(own));
+  }
+  return most;
+}
+
 template <Scalar T>
 void expect_near(const WideDense<T>& found, const WideDense<T>& expected, double factor) {
   EXPECT_LE(static_cast<double>((found - expected).norm()),
             factor * epsilon<T>() * static_cast<double>(expected.norm()));
+}
+
+/// Of Z^H A Z with Z of ones, without its kernel.
+template <Scalar T>
+double condition_of_coarse(const WideDense<T>& a, const std::map<index_t, std::vector<index_t>>& groups) {
+  WideDense<T> z = WideDense<T>::Zero(a.rows(), static_cast<Eigen::Index>(groups.size()));
+  Eigen::Index column = 0;
+  for (const auto& [first, rows] : groups) {
+    for (const index_t i : rows) z(i, column) = 1;
+    z.col(column++).normalize();
+  }
+  return condition_of<T>(z.adjoint() * a * z);
 }
 
 /// z of the three modes, from M^-1 and Q.
@@ -182,13 +224,24 @@ TYPED_TEST(TwoLevelOnBackend, VectorsOfTheUser) {
   const WideDense<T> expected =
       coarse_correction<T>(dense(host_matrix), groups, vectors.leftCols(3).template cast<typename Wide<T>::type>());
   vectors.col(3) = vectors.col(0) * T(2) - vectors.col(2);
+  // Householder's QR of k vectors on m rows errs by m k eps times the condition of the vectors, which moves Z by F. To
+  // first order dQ = (I - Q A) F E^-1 Z^H and its adjoint, and ||I - Q A|| = ||Q A|| of a projector. The inverse of E
+  // adds accuracy N eps cond(E), and cond(E) <= cond(A). Errors of either sign add up to the roots of m k and accuracy
+  // N (N. J. Higham, "Accuracy and stability of numerical algorithms", section 2.8).
+  const WideDense<T> a = dense(host_matrix);
+  std::size_t most_rows = 0;
+  for (const auto& [first, rows] : groups) most_rows = std::max(most_rows, rows.size());
+  const double condition = condition_of_vectors<T>(groups, vectors.leftCols(3).template cast<typename Wide<T>::type>());
+  const double of_span =
+      2 * singular_values<T>(expected * a)[0] * std::sqrt(3 * static_cast<double>(most_rows)) * condition;
+  const double bound = of_span + std::sqrt(accuracy * 3 * static_cast<double>(groups.size())) * condition_of<T>(a);
   const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> by_rows = vectors;
   const MultiVectorView<const T> columns{vectors.data(), n, 4, n}, rows{by_rows.data(), n, 4, 4, Layout::row_major};
   for (const auto& view : {columns, rows}) {
     const TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, blocks), view, {.size = 24});
     EXPECT_EQ(M.report().aggregates, static_cast<index_t>(groups.size()));
     EXPECT_EQ(M.report().size, 3 * M.report().aggregates);
-    expect_near<T>(correction(M), expected, 1e4);
+    expect_near<T>(correction(M), expected, bound);
   }
   const Dense<T> zero = Dense<T>::Zero(n, 1);
   const TwoLevel<T> none(matrix, BlockJacobi<T>(matrix, blocks), {zero.data(), n, 1, n});
@@ -470,7 +523,12 @@ TYPED_TEST(TwoLevelOnBackend, SingularCoarseMatrix) {
     EXPECT_TRUE(M.report().is_singular);
     EXPECT_TRUE(contains(to_text(M.report()), "pseudo-inverse")) << to_text(M.report());
     const WideDense<T> q = correction(M), a = dense(host_matrix);
-    expect_near<T>(q * a * q, q, 1e4);
+    // X = E^+ with accuracy N eps cond(E), and E with eps times the rows of a sum: so X E X - X, errors of either sign
+    // by the root as above.
+    const auto groups = equal_rows<T>(q);
+    const double rows = static_cast<double>(n) / static_cast<double>(groups.size());
+    const double coarse = accuracy * static_cast<double>(groups.size()) + rows;
+    expect_near<T>(q * a * q, q, std::sqrt(coarse) * condition_of_coarse<T>(a, groups));
     std::vector<T> x(b.size());
     expect_solved(cg(LinearOperator<T>(matrix), M, b, x, options), host_matrix, b, x, options.rtol);
   }
