@@ -54,9 +54,11 @@ def host_copy(A: Any) -> Any:
     return A.get() if hasattr(A, "get") and _arrays.device_of(A.data) is not None else A
 
 
-def read_for(A: Any, blocks: _core.Partition) -> Matrix:
-    """The matrix, of which blocks with a numbering of their own want a copy on the host, where it is renumbered."""
-    return read(host_copy(A) if blocks.renumbered else A)
+def placed_for(blocks: _core.Partition, A: Any, matrix: Matrix) -> Matrix:
+    """What was read of A; for blocks with a numbering of their own of a copy on the host, where it is renumbered."""
+    if not blocks.renumbered or _arrays.device_of(matrix.values) is None:
+        return matrix
+    return read(host_copy(A))
 
 
 def values_in_csr_order(values: Any, order: numpy.ndarray | None) -> Any:

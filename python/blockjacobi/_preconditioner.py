@@ -121,7 +121,7 @@ class BlockJacobi(Operator):
         matrix = _matrix.read(A)
         backend = _arrays.backend_for(matrix.values, backend)
         chosen = partition_of(A, matrix, blocks, backend)
-        matrix = _matrix.read_for(A, chosen)
+        matrix = _matrix.placed_for(chosen, A, matrix)
         self._held = _core.BlockJacobi(backend, matrix.view(backend), chosen, singular, storage, accuracy, l1,
                                        check_pattern, profile)
         self._value_order = matrix.value_order
@@ -197,7 +197,8 @@ class BlockJacobi(Operator):
             ``check_pattern``.
         """
         if _matrix.is_matrix(values):
-            self._held.refresh_matrix(_matrix.read_for(values, self.partition).view(self.backend), check)
+            matrix = _matrix.placed_for(self.partition, values, _matrix.read(values))
+            self._held.refresh_matrix(matrix.view(self.backend), check)
         else:
             self._held.refresh(_matrix.values_in_csr_order(values, self._value_order), check)
 
@@ -216,7 +217,7 @@ class BlockJacobi(Operator):
         """
         if A is None:
             return self._held.report()
-        return self._held.report_of(_matrix.read_for(A, self.partition).view(self.backend))
+        return self._held.report_of(_matrix.placed_for(self.partition, A, _matrix.read(A)).view(self.backend))
 
     def info(self) -> numpy.ndarray:
         """One number a block, int32: 0 inverted; k in 1..N pivot k is exactly zero; N + 1 the reciprocal condition is

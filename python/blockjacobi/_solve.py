@@ -116,7 +116,7 @@ def solve(
         if backend is not None and backend != M.backend:
             raise InvalidArgument(f"solve: backend is {backend!r}, M's is {M.backend!r}")
         backend = M.backend
-        matrix = _matrix.read_for(A, M.partition)
+        matrix = _matrix.placed_for(M.partition, A, matrix)
     backend = _arrays.backend_for(matrix.values, backend)
     x = _arrays.empty_like(b, "solve: b")
     if x0 is None:

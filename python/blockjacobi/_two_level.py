@@ -86,7 +86,7 @@ class TwoLevel(Operator):
             raise InvalidArgument("TwoLevel: M has blocks and a backend: give none beside it")
         backend = _arrays.backend_for(matrix.values, backend) if M is None else M.backend
         chosen = partition_of(A, matrix, blocks, backend) if M is None else M.partition
-        matrix = _matrix.read_for(A, chosen)
+        matrix = _matrix.placed_for(chosen, A, matrix)
         view = matrix.view(backend)
         if vectors is not None and vectors.ndim == 1:
             vectors = vectors[:, None]

@@ -81,7 +81,7 @@ def test_blocks_with_a_numbering_of_their_own(dtype):
         assert_agrees(device.apply(cupy.asarray(R, order="F"), op=op), host.apply(R, op=op), dtype)
     with pytest.raises(bj.InvalidArgument, match="contiguous columns"):
         device @ cupy.asarray(R, order="C")
-    two = np.array(2, dtype)
+    two = np.dtype(dtype).type(2)
     for change in (lambda: device.update(D.data * two), lambda: device.rebuild(D.data * two),
                    lambda: device.update(D * two)):
         device.update(D.data)
