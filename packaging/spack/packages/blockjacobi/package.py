@@ -30,8 +30,8 @@ class Blockjacobi(CMakePackage, CudaPackage):
 
     conflicts("cuda_arch=none", when="+cuda", msg="say for which devices: cuda_arch=90")
     for arch in CudaPackage.cuda_arch_values:
-        if int("".join(filter(str.isdigit, arch))) < 90:
-            conflicts(f"cuda_arch={arch}", when="+cuda", msg="compute capability 9.0 is the least")
+        if int("".join(filter(str.isdigit, arch))) < 80:
+            conflicts(f"cuda_arch={arch}", when="+cuda", msg="compute capability 8.0 is the least")
 
     def cmake_args(self):
         spec = self.spec
