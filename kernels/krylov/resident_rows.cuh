@@ -17,40 +17,44 @@ __device__ inline int lanes_for(int rows, int entries, int threads) {
 }
 
 /// The rows of a thread block in shared memory, with the elements of the direction that they multiply: its own first,
-/// then those of others. Entries and elements that find no room there stay where they are; the others tell their
-/// elements of the direction by messages then.
+/// then those of others. The number of an element has 16 bits where all find room so. Entries and elements that find no
+/// room there stay where they are; the others tell their elements of the direction by messages then.
 template <class C>
 class ResidentRows {
  public:
+  using Number = unsigned short;
+
   /// The rows row0 .. row0 + rows - 1. `numbers`: ColumnNumbers::bytes(a.rows) that are free until the end of this.
   __device__ ResidentRows(const CsrRows<C>& a, int row0, int rows, void* numbers_memory, SharedRoom& shared)
       : a_(a), row0_(row0), rows_(rows), first_(a.offsets[row0] - a.base) {
     const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-    constexpr int element = sizeof(C) + sizeof(int);
+    constexpr int element = sizeof(C) + sizeof(int), narrow_element = sizeof(C) + sizeof(Number);
     entries_ = a.offsets[row0 + rows] - a.base - first_;
     offsets_ = shared.take<int>(rows + 1);
     const int room = shared.room_for(element) - 8;  // four pieces, each of which is aligned
-    held_ = max(0, min(entries_, room - rows));
-    values_ = shared.take<C>(held_);
-    columns_ = shared.take<int>(held_);
+    const int bytes = room * element;
 
     ColumnNumbers numbers(numbers_memory, a.rows, row0, rows);
-    for (int k = thread; k < entries_; k += threads) {
-      const int column = a.columns[first_ + k] - a.base;
-      numbers.insert(column);
-      if (k >= held_) continue;
-      values_[k] = a.values[first_ + k];
-      columns_[k] = column;
-    }
+    for (int k = thread; k < entries_; k += threads) numbers.insert(a.columns[first_ + k] - a.base);
     for (int i = thread; i <= rows; i += threads) offsets_[i] = a.offsets[row0 + i] - a.base - first_;
     numbers.finish();
-    count_ = min(numbers.count(), room - held_);
-    is_complete_ = held_ == entries_ && numbers.count() == count_;
+    const int all = numbers.count();
+    is_complete_ =
+        all <= most_numbers && all <= bytes / element && entries_ <= (bytes - all * element) / narrow_element;
+    held_ = is_complete_ ? entries_ : max(0, min(entries_, room - rows));
+    count_ = is_complete_ ? all : min(all, room - held_);
+    values_ = shared.take<C>(held_);
+    numbers_ = shared.take<Number>(is_complete_ ? held_ : 0);
+    columns_ = shared.take<int>(is_complete_ ? 0 : held_);
     directions_ = shared.take<C>(count_);
     list_ = shared.take<int>(count_);
     for (int k = thread; k < held_; k += threads) {
-      const int number = numbers.number(columns_[k]);
-      columns_[k] = number < count_ ? number : ~columns_[k];
+      const int column = a.columns[first_ + k] - a.base, number = numbers.number(column);
+      values_[k] = a.values[first_ + k];
+      if (is_complete_)
+        numbers_[k] = static_cast<Number>(number);
+      else
+        columns_[k] = number < count_ ? number : ~column;
     }
     numbers.for_each([&](int number, int column) {
       if (number < count_) list_[number] = column;
@@ -158,6 +162,8 @@ class ResidentRows {
   }
 
  private:
+  static constexpr int most_numbers = 1 << 16;
+
   /// Waits for the elements base + k stride of those from other thread blocks.
   template <int K>
   __device__ void receive_others(int base, int stride, const Message<C>* told, unsigned round, C (&elements)[K]) const {
@@ -181,7 +187,7 @@ class ResidentRows {
       for (int k = 0; k < K; ++k) {
         const bool exists = entry + k * stride < end;
         value[k] = exists ? values_[entry + k * stride] : C{};
-        direction[k] = exists ? directions_[columns_[entry + k * stride]] : C{};
+        direction[k] = exists ? directions_[numbers_[entry + k * stride]] : C{};
       }
 #pragma unroll
       for (int k = 0; k < K; ++k)
@@ -209,10 +215,11 @@ class ResidentRows {
   int count_;  ///< elements of the direction
   bool is_complete_;
   C* values_;
-  C* directions_;  ///< by number of the column
-  int* columns_;   ///< number; the complement of the column, if its element is not held
-  int* list_;      ///< column by number
-  int* offsets_;   ///< by row of the thread block, counted from its first entry
+  C* directions_;    ///< by number of the column
+  Number* numbers_;  ///< if it is complete
+  int* columns_;     ///< if it is not: number; the complement of the column, if its element is not held
+  int* list_;        ///< column by number
+  int* offsets_;     ///< by row of the thread block, counted from its first entry
 };
 
 }  // namespace blockjacobi::kernels
