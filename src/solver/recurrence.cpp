@@ -3,6 +3,7 @@
 #include "backend/range.hpp"
 #include "core/shared/scalar_steps.hpp"
 
+#include <cmath>
 #include <cstring>
 
 namespace blockjacobi::detail {
@@ -35,9 +36,6 @@ class Run {
     solver_.clear();
     session_.begin(solver_.r(), solver_.control());
     start();
-    // While the device is busy with that.
-    batch_ = session_.backend().impl().record([this] { solver_.iterate_times(solver_.batch(session_.ops().batch())); },
-                                              session_.capturable() && !solver_.is_one_launch());
     enqueue_ahead();
     read();
     if (!session_.begun(host_)) {
@@ -49,7 +47,7 @@ class Run {
     for (bool goes_on = look();; goes_on = read_and_look()) {
       if (!goes_on) return end(session_.report().reason);
       if (host_.stop == 0) {
-        while (snapshots_->under_way() < depth()) enqueue_batch();
+        while (snapshots_->under_way() < depth() && !is_enough_under_way()) enqueue_batch();
         continue;
       }
       drain();
@@ -78,10 +76,26 @@ class Run {
   void enqueue_ahead() {
     if (solver_.is_one_launch() && depth() > 1 && session_.options().max_seconds == 0.0) enqueue_batch();
   }
+  int batch_size() const { return solver_.batch(session_.ops().batch()); }
+  /// The first one goes as it is; it is recorded for the others while the device is busy with it.
   void enqueue_batch() {
     const Range range("iterations");
-    batch_->replay();
+    const auto iterate = [this] { solver_.iterate_times(batch_size()); };
+    if (batch_ != nullptr) {
+      batch_->replay();
+      return take();
+    }
+    iterate();
     take();
+    batch_ = session_.backend().impl().record(iterate, session_.capturable() && !solver_.is_one_launch());
+  }
+  /// Whether more than what is under way would be launches with nothing to do, if norms go on falling as they did
+  /// between the last two looks.
+  bool is_enough_under_way() const {
+    const int ahead = snapshots_->under_way() * batch_size();
+    if (ahead == 0) return false;
+    const double fall = std::log(last_residual_ / host_.residual) / (host_.iteration - last_iteration_);
+    return host_.iteration + ahead >= host_.max_iterations || fall * ahead >= std::log(host_.residual / host_.target);
   }
   /// The control with the norms since the last snapshot.
   void take() {
@@ -94,7 +108,11 @@ class Run {
   }
 
   /// The oldest snapshot.
-  void read() { std::memcpy(&host_, snapshots_->next(), sizeof(host_)); }
+  void read() {
+    last_residual_ = host_.residual;
+    last_iteration_ = host_.iteration;
+    std::memcpy(&host_, snapshots_->next(), sizeof(host_));
+  }
   bool read_and_look() {
     read();
     return look();
@@ -155,6 +173,8 @@ class Run {
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<Recording> batch_;
   SolveControl host_{};
+  double last_residual_ = 0.0;     ///< of the snapshot before
+  int last_iteration_ = 0;         ///< the same
   double target_ = 0.0;            ///< of the recurrence
   double restart_residual_ = 0.0;  ///< from which it began
 };
