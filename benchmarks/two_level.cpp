@@ -4,7 +4,7 @@
 ///
 /// Each choice is set up once ("krylov_solve": everything from the host's matrix, a renumbering included) and then
 /// refreshed for the same values and solved again ("refresh_solve", the median of the repetitions, where set-up is the
-/// refresh). Jumps: coefficients up to 1000. b = A x with x random, of files with x = 1.
+/// refresh). Jumps: coefficients up to 1000. b = A x with x random: a coarse space of ones holds x = 1.
 #include "batched/timer.hpp"
 #include "right_hand_side.hpp"
 #include "solve/model_system.hpp"
@@ -39,8 +39,8 @@ double ms(std::chrono::steady_clock::time_point since) {
 
 class TwoLevelBenchmark {
  public:
-  TwoLevelBenchmark(const Backend& backend, const std::string& name, const CsrMatrix<double>& matrix, bool ones)
-      : backend_(backend), name_(name), host_(matrix), ones_(ones) {}
+  TwoLevelBenchmark(const Backend& backend, const std::string& name, const CsrMatrix<double>& matrix)
+      : backend_(backend), name_(name), host_(matrix) {}
 
   void run(const Options& options, SolveReports& reports) {
     measure("uniform 8", host_.view(), BlockPartition::uniform(host_.rows(), 8), 0.0, options, reports);
@@ -72,7 +72,7 @@ class TwoLevelBenchmark {
       SolveRecord r{"krylov_solve", "blockjacobi", name_, blocks, "cg", matrix.rows, matrix.nnz};
       r.block = partition.largest_block();
       if (two_level) r.partition += " + ones " + std::to_string(two_level->report().size);
-      const Array<double> b = right_hand_side(A, ones_);
+      const Array<double> b = right_hand_side(A, false);
       const Preconditioner<double> M = two_level ? Preconditioner<double>(*two_level) : Preconditioner<double>(jacobi);
       std::vector<std::pair<double, double>> times;
       for (int i = 0; i <= options.repetitions; ++i) {
@@ -111,7 +111,6 @@ class TwoLevelBenchmark {
   Backend backend_;
   std::string name_;
   CsrMatrix<double> host_;
-  bool ones_;
 };
 
 }  // namespace
@@ -121,7 +120,7 @@ int main(int argc, char** argv) {
   CLI::App app("Times solves with a coarse level on the GPU.", "two_level");
   app.add_option("OUT", options.out, "JSON file")->required();
   app.add_option("--systems", options.systems, "model problems; none: an empty name")->delimiter(',');
-  app.add_option("--cg", options.cg, "Matrix Market files, b = A*ones");
+  app.add_option("--cg", options.cg, "Matrix Market files");
   app.add_option("--sizes", options.sizes, "orders of the coarse matrix at most, 0: none")->delimiter(',');
   app.add_option("--clusters", options.clusters, "rows of a cluster at most")->delimiter(',');
   app.add_option("--repetitions", options.repetitions, "solves of each kind")->capture_default_str();
@@ -131,7 +130,7 @@ int main(int argc, char** argv) {
     SolveReports reports(Timer().copy_gbps);
     for (const std::string& path : options.cg) {
       const std::string file = std::filesystem::path(path).filename().string();
-      TwoLevelBenchmark(backend, file.substr(0, file.find('.')), read_matrix_market<double>(path), true)
+      TwoLevelBenchmark(backend, file.substr(0, file.find('.')), read_matrix_market<double>(path))
           .run(options, reports);
     }
     for (const std::string& name : options.systems) {
@@ -139,7 +138,7 @@ int main(int argc, char** argv) {
       const std::size_t jumps = name.find(" jumps");
       ModelSystem system = model_system(name.substr(0, jumps));
       if (jumps != std::string::npos) system.stencil.contrast = 1000.0;
-      TwoLevelBenchmark(backend, name, matrices::stencil<double>(system.stencil), false).run(options, reports);
+      TwoLevelBenchmark(backend, name, matrices::stencil<double>(system.stencil)).run(options, reports);
     }
   } catch (const std::exception& error) {
     std::cerr << "two_level: " << error.what() << '\n';
