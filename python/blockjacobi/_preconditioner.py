@@ -129,6 +129,8 @@ class BlockJacobi(Operator):
 
     def matvec(self, x: Any) -> Any:
         r""":math:`M^{-1} x`, a new array; x has n elements, or the shape (n, k)."""
+        if type(x) is not numpy.ndarray and (z := self._held.applied(x)) is not None:
+            return z
         z = _arrays.empty_like(x, "BlockJacobi.matvec: x")
         self._held.apply(x, z, "none")
         return z

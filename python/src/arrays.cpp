@@ -144,15 +144,36 @@ void ArrayView::read_cupy(nb::handle array) {
   const nb::object memory = data.of(array);
   data_ = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(ptr.of(memory)));
   device_ = nb::cast<int>(device.of(memory));
-  type_ = type_of_cupy(dtype.of(array), what_);
+  dtype_of_cupy_ = dtype.of(array);
+  shape_of_cupy_ = shape.of(array);
+  type_ = type_of_cupy(dtype_of_cupy_, what_);
   space_ = MemorySpace::device;
   of_cupy_ = true;
   owner_ = nb::borrow(array);
   std::array<std::int64_t, max_dimensions> extents{}, steps{};
-  const int dimensions = take(shape.of(array), extents);
+  const int dimensions = take(shape_of_cupy_, extents);
   take(strides.of(array), steps);
   for (std::int64_t& step : steps) step = in_elements(step);
   set_extents(dimensions, extents.data(), steps.data());
+}
+
+bool ArrayView::is_of_cupy(nb::handle array) { return array.type().is(cupy().array); }
+
+nb::object ArrayView::make_alike() const {
+  if (!of_cupy_ || dimensions_ != 1) return {};
+  return cupy().array(shape_of_cupy_, dtype_of_cupy_);
+}
+
+ArrayView ArrayView::described_alike(nb::object made, std::string what) const {
+  static const Name data("data"), ptr("ptr"), device("device_id");
+  ArrayView view = *this;
+  const nb::object memory = data.of(made);
+  view.what_ = std::move(what);
+  view.data_ = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(ptr.of(memory)));
+  view.device_ = nb::cast<int>(device.of(memory));  // that which is current for CuPy
+  view.strides_[0] = 1;
+  view.owner_ = std::move(made);
+  return view;
 }
 
 std::int64_t ArrayView::in_elements(std::int64_t bytes) const {

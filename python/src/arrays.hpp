@@ -34,6 +34,14 @@ class ArrayView {
   /// DLPack alone are told to make the backend's stream wait for them.
   ArrayView(nb::handle array, std::string what, Access access, const PythonBackend& backend);
 
+  /// Whether it is an array of CuPy, of which one was seen before.
+  static bool is_of_cupy(nb::handle array);
+  /// A new array of CuPy of the same shape and type, contiguous; nothing where this is no vector of CuPy. Making it and
+  /// describing it by what is known of this one takes half of the time that it takes otherwise.
+  nb::object make_alike() const;
+  /// `made` by make_alike().
+  ArrayView described_alike(nb::object made, std::string what) const;
+
   const std::string& what() const noexcept { return what_; }
   void* data() const noexcept { return data_; }
   int dimensions() const noexcept { return dimensions_; }
@@ -100,6 +108,7 @@ class ArrayView {
   std::optional<int> device_;  ///< number of the device, where the array tells it at no cost
   std::optional<std::uintptr_t> stream_;
   bool of_cupy_ = false;  ///< its stream is asked for once a call, not once an array
+  nb::object shape_of_cupy_, dtype_of_cupy_;
   // Keep the memory for the length of the call.
   nb::object owner_;
   nb::ndarray<nb::ro> exported_;

@@ -119,7 +119,19 @@ PythonBlockJacobi::PythonBlockJacobi(const PythonBackend& backend, const SparseV
 void PythonBlockJacobi::apply(const nb::object& r, const nb::object& z, const std::string& op_name) const {
   const Op op = enumerator("BlockJacobi.apply: op", op_name, ops);
   const ArrayView in(r, "BlockJacobi.apply: r", Access::read, backend_);
-  const ArrayView out(z, "BlockJacobi.apply: out", Access::write, backend_);
+  apply(in, ArrayView(z, "BlockJacobi.apply: out", Access::write, backend_), op);
+}
+
+nb::object PythonBlockJacobi::applied(const nb::object& r) const {
+  if (!ArrayView::is_of_cupy(r)) return nb::none();
+  const ArrayView in(r, "BlockJacobi.matvec: x", Access::read, backend_);
+  const nb::object z = in.make_alike();
+  if (!z.is_valid()) return nb::none();
+  apply(in, in.described_alike(z, "BlockJacobi.matvec: the result"), Op::none);
+  return z;
+}
+
+void PythonBlockJacobi::apply(const ArrayView& in, const ArrayView& out, Op op) const {
   CallerStreams callers;
   in.add_stream_to(callers);
   out.add_stream_to(callers);
@@ -235,7 +247,9 @@ void bind_block_jacobi(nb::module_& module) {
   nb::class_<PythonBlockJacobi>(module, "BlockJacobi", "What blockjacobi.BlockJacobi holds.")
       .def(nb::init<const PythonBackend&, const SparseView&, const PythonPartition&, const std::string&,
                     const std::string&, double, bool, bool, bool>())
-      .def("apply", &PythonBlockJacobi::apply)
+      .def("apply", nb::overload_cast<const nb::object&, const nb::object&, const std::string&>(
+                        &PythonBlockJacobi::apply, nb::const_))
+      .def("applied", &PythonBlockJacobi::applied)
       .def("refresh", &PythonBlockJacobi::refresh)
       .def("refresh_matrix", &PythonBlockJacobi::refresh_matrix)
       .def("rebuild", &PythonBlockJacobi::rebuild)

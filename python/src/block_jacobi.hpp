@@ -90,6 +90,8 @@ class PythonBlockJacobi {
   ScalarType scalar() const noexcept { return scalar_; }
 
   void apply(const nb::object& r, const nb::object& z, const std::string& op) const;
+  /// M^-1 r in a new array, for vectors of CuPy; None for others.
+  nb::object applied(const nb::object& r) const;
   void refresh(const nb::object& values, bool check);
   void refresh_matrix(const SparseView& matrix, bool check);
   void rebuild(const nb::object& values);
@@ -130,6 +132,7 @@ class PythonBlockJacobi {
         },
         held_);
   }
+  void apply(const ArrayView& in, const ArrayView& out, Op op) const;
   template <class F>
   void change_values(const nb::object& values, const char* what, F&& f);
   void raise_if_singular(const char* function) const;
