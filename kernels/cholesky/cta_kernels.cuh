@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(32 * cholesky_cta_warps, Ctas)
   const auto matrix = detail::matrix_of(a, k);
   if (matrix.rows <= largest_tiny_order) return;
   const int outcome = Factorization(matrix, *reinterpret_cast<typename Factorization::Diagonal*>(shared)).run();
-  if (threadIdx.x == 0) info[k] = outcome;
+  if (threadIdx.x == 0) info[k] = outcome_within(matrix.rows, outcome);
 }
 
 }  // namespace blockjacobi::kernels

@@ -20,4 +20,7 @@ __device__ inline double inverse_root_of_any(double a) {
   return y;
 }
 
+/// Inf in the last pivot becomes NaN in what pads the matrix behind it, which is no minor of the matrix.
+__device__ inline int outcome_within(int order, int outcome) { return outcome <= order ? outcome : 0; }
+
 }  // namespace blockjacobi::kernels

@@ -25,7 +25,11 @@ __device__ void factorize_by_warp(bool upper, At at, Number number, int count, i
   cholesky.load(upper, at);
   const int outcome = cholesky.factor();
   cholesky.store(upper, at, count);
-  if (lane < count) info[number(lane)] = outcome;
+  if (lane >= count) return;
+  const auto own = at(lane);
+  int order = N;
+  if constexpr (!is_packed<std::remove_const_t<decltype(own)>>) order = own.n;
+  info[number(lane)] = outcome_within(order, outcome);
 }
 
 template <int N, class C>
