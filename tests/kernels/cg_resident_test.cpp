@@ -67,11 +67,12 @@ TYPED_TEST(CgResidentTest, InLittleSharedMemory) {
   plenty.iterations(4);
   plenty.iterations(2);
   const double tolerance = rounding_of_iterations(a, 7, 32);
-  // A thread block with a block of 32 rows has 6400 entries and 430 elements: next to nothing fits, a part of the
-  // entries, of the elements, everything but what a single wait takes.
-  for (const int held : {100, 3000, 6500, 6750}) {
+  // A thread block with a block of 32 rows has 6400 entries and 430 elements, which take 2 bytes less an entry where
+  // all fit: next to nothing does, a part of the entries, all of them but few, everything but what a single wait takes.
+  constexpr int element = sizeof(TypeParam) + sizeof(index_t), all = 6400 * (element - 2) + 430 * element;
+  for (const int held : {100 * element, 3000 * element, all - 3000, all}) {
     SCOPED_TRACE(held);
-    const int bytes = 3000 + held * static_cast<int>(sizeof(TypeParam) + sizeof(index_t));
+    const int bytes = 3000 + held;
     Recurrence<TypeParam> little(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
     EXPECT_EQ(little.iterations_within(4, bytes), 1 + 2 * 4u) << "two waits an iteration";
     little.iterations_within(2, bytes);
