@@ -124,10 +124,10 @@ void PythonBlockJacobi::apply(const nb::object& r, const nb::object& z, const st
 
 nb::object PythonBlockJacobi::applied(const nb::object& r) const {
   if (!ArrayView::is_of_cupy(r)) return nb::none();
-  const ArrayView in(r, "BlockJacobi.matvec: x", Access::read, backend_);
+  const ArrayView in(r, "BlockJacobi.apply: r", Access::read, backend_);
   const nb::object z = in.make_alike();
   if (!z.is_valid()) return nb::none();
-  apply(in, in.described_alike(z, "BlockJacobi.matvec: the result"), Op::none);
+  apply(in, in.described_alike(z, "BlockJacobi.apply: the result"), Op::none);
   return z;
 }
 
