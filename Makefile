@@ -37,8 +37,9 @@ solve: asked-deps
 	$(BUILD)/solve/matrices/blockjacobi-generate elasticity $(SOLVE_MATRIX) --elements 96 6 6 --contrast 1000
 	$(BUILD)/solve/examples/blockjacobi-solve $(SOLVE_MATRIX) --compare --max-seconds 15
 
+# With all levels that are worth it, so that their kernels are tested.
 test: asked-deps
-	$(CONFIGURE) -B $(BUILD)/test
+	BLOCKJACOBI_HOST_ISAS="v3;v4" $(CONFIGURE) -B $(BUILD)/test
 	cmake --build $(BUILD)/test -j $(JOBS)
 	ctest --test-dir $(BUILD)/test -j $(JOBS) --output-on-failure
 
