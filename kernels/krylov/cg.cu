@@ -79,14 +79,14 @@ struct FullRows {
 
 /// r -= alpha q, z = M^-1 r and the dots, for M of blocks that fit a warp.
 template <class C>
-__global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.per_multiprocessor)
+__global__ void __launch_bounds__(cg_update_ctas.threads, cg_update_ctas.per_multiprocessor)
     cg_update_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, detail::CgState<C>* state,
                      const ReductionWorkspace workspace) {
   update_by_blocks(FullRows<C>{tasks}, tasks.warps, v, state, workspace);
 }
 
 template <class C>
-__global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.per_multiprocessor)
+__global__ void __launch_bounds__(cg_update_ctas.threads, cg_update_ctas.per_multiprocessor)
     cg_residual_and_blocks_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, const detail::CgState<C>* state) {
   if (state->stop != 0) return;
   visit_blocks(FullRows<C>{tasks}, tasks.warps, v, state->alpha, [](C, C) {});
@@ -203,7 +203,7 @@ template <class C>
 void cg_residual_and_blocks(const BlockBatchView<const C>& inverse, const CgVectors<C>& v,
                             const detail::CgState<C>* state, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
-  cg_residual_and_blocks_kernel<<<update_ctas(tasks.warps), cg_update_policy.threads, 0, stream>>>(tasks, v, state);
+  cg_residual_and_blocks_kernel<<<update_ctas(tasks.warps), cg_update_ctas.threads, 0, stream>>>(tasks, v, state);
   check_launch("cg_residual_and_blocks_kernel");
 }
 
@@ -225,7 +225,7 @@ template <class C>
 void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
-  cg_update_kernel<<<update_ctas(tasks.warps), cg_update_policy.threads, 0, stream>>>(tasks, v, state, workspace);
+  cg_update_kernel<<<update_ctas(tasks.warps), cg_update_ctas.threads, 0, stream>>>(tasks, v, state, workspace);
   check_launch("cg_update_kernel");
 }
 

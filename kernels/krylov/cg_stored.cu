@@ -1,6 +1,6 @@
 #include "kernels/collectives/deal_out.cuh"
 #include "kernels/krylov/cg_update.cuh"
-#include "kernels/launch/check.hpp"
+#include "kernels/launch/grid.hpp"
 #include "kernels/storage/elements.cuh"
 
 namespace blockjacobi::kernels {
@@ -75,18 +75,17 @@ using StoredRows = std::conditional_t<V == 1, ElementRows<C, format>, PieceRows<
 
 /// cg_update_kernel for blocks that are all in one narrow format.
 template <class C, Format format, int V>
-__global__ void __launch_bounds__(cg_update_policy.threads, cg_update_policy.per_multiprocessor)
+__global__ void __launch_bounds__(cg_update_ctas.threads, cg_update_ctas.per_multiprocessor)
     cg_update_stored_kernel(const StoredTasks tasks, const std::int16_t* exponents, const CgVectors<C> v,
                             detail::CgState<C>* state, const ReductionWorkspace workspace) {
   update_by_blocks(StoredRows<C, format, V>{tasks, exponents}, tasks.warps, v, state, workspace);
 }
 
-/// Elements of a piece: 16 bytes if the order is a multiple of that, else 8 bytes in 16 bits, one element in fp32.
-/// There is a piece for all that cg_update_takes().
+/// With the elements of a piece that cg_update_policy() has for the format.
 template <class C, Format format, class Use>
-void with_piece(int order, Use use) {
+void with_piece(int piece, Use use) {
   constexpr int most = 16 / static_cast<int>(sizeof(typename StoredElements<C, format>::Stored));
-  if (order > 0 && order % most == 0) return use(std::integral_constant<int, most>{});
+  if (piece == most) return use(std::integral_constant<int, most>{});
   if constexpr (format == Format::fp32)
     use(std::integral_constant<int, 1>{});
   else if constexpr (most > cg_update_narrow_piece)
@@ -94,14 +93,14 @@ void with_piece(int order, Use use) {
 }
 
 template <class C, Format format>
-void launch_update(const detail::StoredBlocksView& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
+void launch_update(const detail::StoredBlocksView& inverse, int piece, const CgVectors<C>& v, detail::CgState<C>* state,
                    const ReductionWorkspace& workspace, CUstream_st* stream) {
   using R = detail::arithmetic_real_t<C>;
   const auto tasks = make_tasks(inverse.data, inverse.slots, inverse.groups, [](int n) {
     return detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R));
   });
-  with_piece<C, format>(tasks.order, [&]<int V>(std::integral_constant<int, V>) {
-    cg_update_stored_kernel<C, format, V><<<update_ctas(tasks.warps), cg_update_policy.threads, 0, stream>>>(
+  with_piece<C, format>(piece, [&]<int V>(std::integral_constant<int, V>) {
+    cg_update_stored_kernel<C, format, V><<<update_ctas(tasks.warps), cg_update_ctas.threads, 0, stream>>>(
         tasks, inverse.exponents, v, state, workspace);
   });
   check_launch("cg_update_stored_kernel");
@@ -109,29 +108,31 @@ void launch_update(const detail::StoredBlocksView& inverse, const CgVectors<C>& 
 
 }  // namespace
 
-bool cg_update_takes(std::span<const detail::StoredGroup> groups) {
-  if (groups.empty()) return false;
-  const detail::StoredGroup& first = groups.front();
-  const bool in_pieces = groups.size() == 1 && first.size % cg_update_narrow_piece == 0;
-  if (!detail::is_narrow(first.format) || (first.format != Format::fp32 && !in_pieces)) return false;
-  return std::ranges::all_of(groups, [&](const detail::StoredGroup& group) {
-    return group.format == first.format && group.size <= largest_tiny_order;
-  });
+CgUpdatePolicy cg_update_policy(ScalarType scalar, std::span<const detail::StoredGroup> groups) {
+  CgUpdateCase given{.known = !groups.empty() && detail::is_narrow(groups.front().format),
+                     .one_order = groups.size() == 1};
+  index_t largest = 0;
+  for (const detail::StoredGroup& group : groups) {
+    given.format = groups.front().format;
+    given.known = given.known && group.format == given.format;
+    largest = std::max(largest, group.size);
+  }
+  return cg_update_policy(current_device(), scalar, largest, given);
 }
 
 template <class C>
-void cg_update(const detail::StoredBlocksView& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
+void cg_update(const detail::StoredBlocksView& inverse, int piece, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream) {
   const Format format = inverse.groups.front().format;
-  if (format == Format::bf16) return launch_update<C, Format::bf16>(inverse, v, state, workspace, stream);
-  if (format == Format::fp16) return launch_update<C, Format::fp16>(inverse, v, state, workspace, stream);
+  if (format == Format::bf16) return launch_update<C, Format::bf16>(inverse, piece, v, state, workspace, stream);
+  if (format == Format::fp16) return launch_update<C, Format::fp16>(inverse, piece, v, state, workspace, stream);
   // fp32 is the full format of single precision.
   if constexpr (sizeof(detail::arithmetic_real_t<C>) > sizeof(float))
-    launch_update<C, Format::fp32>(inverse, v, state, workspace, stream);
+    launch_update<C, Format::fp32>(inverse, piece, v, state, workspace, stream);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                                   \
-  template void cg_update(const detail::StoredBlocksView&, const CgVectors<C>&, detail::CgState<C>*, \
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                        \
+  template void cg_update(const detail::StoredBlocksView&, int, const CgVectors<C>&, detail::CgState<C>*, \
                           const ReductionWorkspace&, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

@@ -36,7 +36,7 @@ struct UpdateSums {
 /// no row.
 template <class Blocks, class C, class Visit>
 __device__ void visit_blocks(const Blocks& blocks, offset_t tasks, const CgVectors<C>& v, C alpha, Visit visit) {
-  constexpr int warps = cg_update_policy.threads / 32;
+  constexpr int warps = cg_update_ctas.threads / 32;
   const offset_t stride = static_cast<offset_t>(gridDim.x) * warps;
   for (offset_t task = static_cast<offset_t>(blockIdx.x) * warps + threadIdx.x / 32; task < tasks; task += stride) {
     const OwnRow own = blocks.row(task);
@@ -61,8 +61,8 @@ __device__ void update_by_blocks(const Blocks& blocks, offset_t tasks, const CgV
 }
 
 inline unsigned update_ctas(offset_t tasks) {
-  constexpr offset_t warps = cg_update_policy.threads / 32;
-  return static_cast<unsigned>(std::clamp<offset_t>((tasks + warps - 1) / warps, 1, cg_update_policy.ctas()));
+  constexpr offset_t warps = cg_update_ctas.threads / 32;
+  return static_cast<unsigned>(std::clamp<offset_t>((tasks + warps - 1) / warps, 1, cg_update_ctas.ctas()));
 }
 
 }  // namespace blockjacobi::kernels

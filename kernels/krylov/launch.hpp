@@ -7,7 +7,7 @@
 #include "core/shared/richardson_recurrence.hpp"
 #include "core/shared/stored_blocks_view.hpp"
 #include "core/shared/vector_pass.hpp"
-#include "kernels/device.hpp"
+#include "kernels/krylov/policy.hpp"
 
 #include <blockjacobi/views.hpp>
 
@@ -94,18 +94,18 @@ template <class C>
 void cg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                     CUstream_st* stream);
 
-/// Whether cg_update() takes these blocks.
+/// Whether a warp takes each of these blocks.
 inline bool are_tiny(std::span<const BlockGroup> groups) {
   return groups.empty() || groups.back().size <= largest_tiny_order;
 }
 
-/// Whether cg_update() takes these blocks: up to order 32, all in one narrow format and, if that has 16 bits, all of
-/// one order, a multiple of 4.
-bool cg_update_takes(std::span<const detail::StoredGroup> groups);
+/// For blocks in narrow formats, those of their groups; `apart` for others.
+CgUpdatePolicy cg_update_policy(ScalarType scalar, std::span<const detail::StoredGroup> groups);
 
-/// r -= alpha q, z = X r for blocks that cg_update_takes(), rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
+/// r -= alpha q, z = X r, rr = ||r||^2, rho_new = r^H z, cg_direction_factor, for blocks that have
+/// CgUpdateDesign::pieces or ::elements, with that policy's piece.
 template <class C>
-void cg_update(const detail::StoredBlocksView& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
+void cg_update(const detail::StoredBlocksView& inverse, int piece, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream);
 
 /// r -= alpha q, z = X r block by block for orders up to 32, rr = ||r||^2, rho_new = r^H z, cg_direction_factor.

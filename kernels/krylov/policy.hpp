@@ -1,7 +1,10 @@
 #pragma once
 
+#include "core/shared/storage_format.hpp"
 #include "kernels/device.hpp"
+#include "kernels/scalar.hpp"
 
+#include <array>
 #include <cstddef>
 
 namespace blockjacobi::kernels {
@@ -44,8 +47,8 @@ inline constexpr CsrShape csr_streamed{1, 8};
 inline constexpr CsrShape csr_shapes[] = {{8, 4}, {16, 4}, {16, 6}, {32, 4}, {32, 8}};
 constexpr double csr_longest(const CsrShape& shape) { return 0.9 * shape.lanes * shape.entries; }
 
-/// CG: r, z = M^-1 r and both dots.
-inline constexpr PersistentPolicy cg_update_policy{256, 4};
+/// The kernels of CG's update that go over blocks.
+inline constexpr PersistentPolicy cg_update_ctas{256, 4};
 /// Of blocks in a narrow format: pieces of up to 16 bytes, or else columns, that a lane has on their way. An iteration
 /// of 7-point 128^3 with blocks of 32 in fp32 / bf16: in pieces 0.181 / 0.156 ms, with 8 / 16 / 32 columns 0.191 /
 /// 0.185 / 0.227 and 0.178 / 0.175 / 0.197, where an apply of its own takes 0.195 / 0.166.
@@ -53,6 +56,57 @@ constexpr int cg_update_pieces(int element_bytes) { return element_bytes > 8 ? 2
 constexpr int cg_update_columns(bool complex) { return complex ? 4 : 16; }
 /// Elements in 16 bits that a piece has at least: with one a lane bf16 takes 0.175, more than with an apply of its own.
 inline constexpr int cg_update_narrow_piece = 4;
+
+/// CG's update: r -= alpha q, z = M^-1 r, the dots of both.
+enum class CgUpdateDesign {
+  plain,          ///< one kernel; without M z is r
+  blocks,         ///< one kernel, a warp for the blocks that fit it
+  pieces,         ///< the same for blocks in a narrow format, of which a lane loads pieces of a column
+  elements,       ///< the same, of which a lane loads one element at a time
+  apart,          ///< r, then M as for everybody, then the dots
+  coarse_blocks,  ///< r and the blocks in one kernel, the coarse system, its part of z with the dots
+  coarse_apart,   ///< the same with a kernel for r and M's first level as for everybody
+};
+
+constexpr const char* name(CgUpdateDesign design) {
+  constexpr const char* names[] = {"plain", "blocks", "pieces", "elements", "apart", "coarse_blocks", "coarse_apart"};
+  return names[static_cast<int>(design)];
+}
+
+/// What CG's update depends on beside scalar and largest order.
+struct CgUpdateCase {
+  bool preconditioned = true;
+  bool coarse = false;                           ///< the blocks are M's first level
+  bool known = true;                             ///< M is blocks, which are all in one format:
+  detail::Format format = detail::Format::full;  ///< this
+  bool one_order = true;                         ///< of all blocks
+};
+
+struct CgUpdatePolicy {
+  CgUpdateDesign design;
+  int piece = 0;  ///< elements
+
+  bool operator==(const CgUpdatePolicy&) const = default;
+  constexpr std::array<PolicyNumber, 1> numbers() const { return {{{"piece", piece}}}; }
+};
+
+/// Blocks of orders up to n.
+constexpr CgUpdatePolicy cg_update_policy(Device, ScalarType scalar, int n, const CgUpdateCase& given) {
+  using enum CgUpdateDesign;
+  if (!given.preconditioned) return {plain};
+  const bool tiny = given.known && n <= largest_tiny_order;
+  const bool full = tiny && given.format == detail::Format::full;
+  if (given.coarse) return {full ? coarse_blocks : coarse_apart};
+  if (full) return {blocks};
+  const int parts = is_complex(scalar) ? 2 : 1, real_bytes = 4 * words(scalar) / parts;
+  const int part_bytes = detail::format_part_bytes(given.format, real_bytes);
+  if (!tiny || part_bytes >= real_bytes) return {apart};
+  const int most = 16 / (part_bytes * parts);
+  if (given.one_order && n % most == 0) return {pieces, most};
+  if (given.format == detail::Format::fp32) return {elements, 1};
+  if (given.one_order && n % cg_update_narrow_piece == 0) return {pieces, cg_update_narrow_piece};
+  return {apart};
+}
 
 /// CG in one launch: thread blocks of the one kernel, one on each multiprocessor, with as much shared memory as there
 /// is, and the systems for which it is taken: rows and the bytes of the entries, on average for a thread block.

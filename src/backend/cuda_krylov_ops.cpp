@@ -43,6 +43,24 @@ std::optional<BlockBatchView<const compute_t<T>>> tiny(const std::optional<Block
       compute_cast(blocks->data), blocks->slots, blocks->groups, blocks->blocks, blocks->rows, blocks->space};
 }
 
+/// How CG's update goes with M.
+template <Scalar T>
+kernels::CgUpdatePolicy cg_update_policy(const PreconditionerImpl<T>* M) {
+  constexpr ScalarType scalar = kernels::scalar_of<compute_t<T>>;
+  kernels::CgUpdateCase given{.preconditioned = M != nullptr};
+  index_t largest = 0;
+  if (M != nullptr) {
+    const auto coarse = M->coarse_correction();
+    const auto blocks = (coarse ? coarse->first : *M).blocks();
+    given.coarse = coarse.has_value();
+    given.known = blocks.has_value();
+    if (blocks && !blocks->groups.empty()) largest = blocks->groups.back().size;
+    if (!coarse && !blocks)
+      if (const auto x = M->stored_blocks()) return kernels::cg_update_policy(scalar, x->groups);
+  }
+  return kernels::cg_update_policy(kernels::compiled_device, scalar, largest, given);
+}
+
 /// Calls f with the basis in the precision that it has.
 template <Scalar T, class F>
 void with_basis(const GmresVectors<T>& v, F&& f) {
@@ -129,24 +147,33 @@ void CudaKrylovOps<T>::cg_product(const OperatorImpl<T>& A, const CgVectors<T>& 
 
 template <Scalar T>
 void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) {
+  using Design = kernels::CgUpdateDesign;
   const DeviceGuard guard(context_.device());
-  if (M == nullptr)
-    return kernels::cg_plain_update(compute_vectors(v), state, context_.reductions(), context_.stream());
-  if (const auto coarse = M->coarse_correction()) return coarse_update(*coarse, v, state);
-  if (const auto inverse = tiny(M->blocks()))
-    return kernels::cg_update(*inverse, compute_vectors(v), state, context_.reductions(), context_.stream());
-  if (const auto x = M->stored_blocks(); x && kernels::cg_update_takes(x->groups))
-    return kernels::cg_update(*x, compute_vectors(v), state, context_.reductions(), context_.stream());
-  kernels::cg_residual(compute_vectors(v), state, context_.stream());
+  const auto vectors = compute_vectors(v);
+  const kernels::CgUpdatePolicy policy = cg_update_policy(M);
+  switch (policy.design) {
+    case Design::plain: return kernels::cg_plain_update(vectors, state, context_.reductions(), context_.stream());
+    case Design::blocks:
+      return kernels::cg_update(*tiny(M->blocks()), vectors, state, context_.reductions(), context_.stream());
+    case Design::pieces:
+    case Design::elements:
+      return kernels::cg_update(*M->stored_blocks(), policy.piece, vectors, state, context_.reductions(),
+                                context_.stream());
+    case Design::apart: break;
+    case Design::coarse_blocks:
+    case Design::coarse_apart: return coarse_update(*M->coarse_correction(), policy.design, v, state);
+  }
+  kernels::cg_residual(vectors, state, context_.stream());
   M->apply(v.r, v.z);
-  kernels::cg_direction_factor(compute_vectors(v), state, context_.reductions(), context_.stream());
+  kernels::cg_direction_factor(vectors, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::coarse_update(const CoarseCorrection<T>& M, const CgVectors<T>& v, CgState<C>* state) {
+void CudaKrylovOps<T>::coarse_update(const CoarseCorrection<T>& M, kernels::CgUpdateDesign design,
+                                     const CgVectors<T>& v, CgState<C>* state) {
   const auto vectors = compute_vectors(v);
-  if (const auto inverse = tiny(M.first.blocks())) {
-    kernels::cg_residual_and_blocks(*inverse, vectors, state, context_.stream());
+  if (design == kernels::CgUpdateDesign::coarse_blocks) {
+    kernels::cg_residual_and_blocks(*tiny(M.first.blocks()), vectors, state, context_.stream());
   } else {
     kernels::cg_residual(vectors, state, context_.stream());
     M.first.apply(v.r, v.z);

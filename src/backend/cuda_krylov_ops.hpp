@@ -3,6 +3,7 @@
 #include "backend/cuda_columns_ops.hpp"
 #include "backend/cuda_context.hpp"
 #include "backend/krylov_ops.hpp"
+#include "kernels/krylov/policy.hpp"
 
 #include <mutex>
 
@@ -64,7 +65,8 @@ class CudaKrylovOps final : public KrylovOps<T> {
                     std::byte* messages, int cycles, GmresState* state) override;
 
  private:
-  void coarse_update(const CoarseCorrection<T>& M, const CgVectors<T>& v, CgState<C>* state);
+  void coarse_update(const CoarseCorrection<T>& M, kernels::CgUpdateDesign design, const CgVectors<T>& v,
+                     CgState<C>* state);
 
   CudaContext& context_;
   CudaColumnsOps<T> columns_;

@@ -36,7 +36,8 @@ template <Scalar T>
 bool are_taken(Way way, Storage storage) {
   Recurrence<T> recurrence(Backend::cuda(), laplacian<T>(12), way, 0.0, 100, in(storage));
   const auto blocks = recurrence.preconditioner()->stored_blocks();
-  return blocks && kernels::cg_update_takes(blocks->groups);
+  return blocks && kernels::cg_update_policy(kernels::scalar_of<detail::compute_t<T>>, blocks->groups).design !=
+                       kernels::CgUpdateDesign::apart;
 }
 
 TYPED_TEST(CgStorageTest, WhichBlocksTheUpdateTakes) {

@@ -3,6 +3,7 @@
 #include "kernels/apply/policy.hpp"
 #include "kernels/cholesky/policy.hpp"
 #include "kernels/inverse/policy.hpp"
+#include "kernels/krylov/policy.hpp"
 #include "kernels/lu/policy.hpp"
 #include "kernels/qr/policy.hpp"
 #include "kernels/setup/policy.hpp"
@@ -69,6 +70,12 @@ std::string apply_section(const char* title, const char* about, const ApplyCase&
   });
 }
 
+std::string cg_update_section(const char* title, const char* about, const kernels::CgUpdateCase& given) {
+  return section(title, about, 1, kernels::largest_order, 1, [given](Device device, ScalarType scalar, int n) {
+    return kernels::cg_update_policy(device, scalar, n, given);
+  });
+}
+
 }  // namespace
 
 std::string designs_table() {
@@ -121,6 +128,13 @@ std::string designs_table() {
                         {Format::bf16, 1, false, true});
   text += apply_section("Apply, packed", "One vector, packed triangles.", {Format::packed});
   text += apply_section("Apply, several columns", "Blocks in full.", {Format::full, 8});
+  text += cg_update_section("Update of CG", "Blocks in full, by the largest order.", {});
+  text += cg_update_section("Update of CG, bf16 and fp16", "Blocks of one order; `apart` of several.",
+                            {.format = Format::bf16});
+  text += cg_update_section("Update of CG, fp32", "Blocks of one order; of several up to 32 `elements` in d and z.",
+                            {.format = Format::fp32});
+  text += cg_update_section("Update of CG, with a coarse level", "Blocks in full below it; `coarse_apart` of others.",
+                            {.coarse = true});
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 #include "kernels/cholesky/policy.hpp"
 #include "kernels/inverse/policy.hpp"
+#include "kernels/krylov/policy.hpp"
 #include "kernels/lu/policy.hpp"
 #include "kernels/qr/policy.hpp"
 #include "kernels/setup/policy.hpp"
@@ -74,6 +75,35 @@ TEST(Designs, WarpsHaveAThreadForEachRow) {
       EXPECT_GE(32 * lu.warps * (lu.design == LuDesign::cta_shared ? lu.rows : 1), n);
       for (const int columns : {1, 4, 16, 17}) EXPECT_GE(32 * triangular_policy(h200, scalar, n, columns).warps, n);
     }
+}
+
+TEST(Designs, UpdateOfCgLoadsWholePieces) {
+  using detail::Format;
+  for (const ScalarType scalar : scalars) {
+    const int parts = is_complex(scalar) ? 2 : 1, real_bytes = 4 * words(scalar) / parts;
+    for (const Format format : {Format::full, Format::packed, Format::fp32, Format::bf16, Format::fp16})
+      for (int n = 1; n <= largest_order; ++n) {
+        const CgUpdatePolicy policy = cg_update_policy(h200, scalar, n, {.format = format});
+        const int bytes = policy.piece * parts * detail::format_part_bytes(format, real_bytes);
+        if (policy.design == CgUpdateDesign::pieces) {
+          EXPECT_TRUE(bytes == 8 || bytes == 16) << n;
+          EXPECT_EQ(n % policy.piece, 0) << n;
+        }
+        EXPECT_EQ(policy.design == CgUpdateDesign::blocks, n <= largest_tiny_order && format == Format::full) << n;
+        const bool narrow = detail::is_narrow(format) && detail::format_part_bytes(format, real_bytes) < real_bytes;
+        EXPECT_EQ(policy.piece > 0, n <= largest_tiny_order && narrow && (format == Format::fp32 || n % 4 == 0)) << n;
+        // Pieces of a column begin where the one before ends, which takes one order.
+        const CgUpdatePolicy mixed = cg_update_policy(h200, scalar, n, {.format = format, .one_order = false});
+        EXPECT_NE(mixed.design, CgUpdateDesign::pieces) << n;
+      }
+  }
+}
+
+TEST(Designs, UpdateOfCgWithoutKnownBlocks) {
+  EXPECT_EQ(cg_update_policy(h200, ScalarType::d, 8, {.preconditioned = false}).design, CgUpdateDesign::plain);
+  EXPECT_EQ(cg_update_policy(h200, ScalarType::d, 8, {.known = false}).design, CgUpdateDesign::apart);
+  EXPECT_EQ(cg_update_policy(h200, ScalarType::d, 8, {.coarse = true, .known = false}).design,
+            CgUpdateDesign::coarse_apart);
 }
 
 }  // namespace
