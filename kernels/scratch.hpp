@@ -8,8 +8,8 @@
 namespace blockjacobi::kernels {
 
 /// Matrices of order `order` that are in a launcher's scratch at once: one for each multiprocessor, more of small ones.
-constexpr offset_t matrices_in_scratch(index_t order, offset_t count, std::size_t element) {
-  constexpr offset_t least = compiled_device.multiprocessors, bytes = offset_t{64} << 20;
+constexpr offset_t matrices_in_scratch(int multiprocessors, index_t order, offset_t count, std::size_t element) {
+  const offset_t least = multiprocessors, bytes = offset_t{64} << 20;
   const offset_t of_matrix = offset_t{order} * order * static_cast<offset_t>(element);
   const offset_t most = of_matrix * least < bytes ? bytes / of_matrix : least;
   return count < most ? count : most;

@@ -1,4 +1,5 @@
 #include "kernels/collectives/grid_sum.cuh"
+#include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/krylov/vector.cuh"
 #include "kernels/launch/check.hpp"
 

@@ -1,4 +1,5 @@
 #include "core/shared/bicgstab_recurrence.hpp"
+#include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/krylov/scalar_step.cuh"
 #include "kernels/launch/check.hpp"
 

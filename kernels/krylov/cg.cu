@@ -1,5 +1,6 @@
 #include "kernels/krylov/cg_update.cuh"
 #include "kernels/krylov/csr_rows.cuh"
+#include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/launch/check.hpp"
 
 // The state is also written by an idle product, in which no thread reads alpha.

@@ -1,4 +1,5 @@
 #include "kernels/krylov/columns.cuh"
+#include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/launch/check.hpp"
 
 // Conjugate gradients for several columns. As with one column, a state is written by the thread block of its bundle

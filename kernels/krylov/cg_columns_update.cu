@@ -1,5 +1,6 @@
 #include "kernels/apply/block_tasks.cuh"
 #include "kernels/krylov/columns.cuh"
+#include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/launch/check.hpp"
 
 // The second half of an iteration of CG for several columns: the residuals, z = M^-1 r, and the dots.

@@ -1,5 +1,6 @@
 #include "kernels/collectives/deal_out.cuh"
 #include "kernels/krylov/cg_update.cuh"
+#include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/launch/grid.hpp"
 #include "kernels/storage/elements.cuh"
 

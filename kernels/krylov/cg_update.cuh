@@ -5,8 +5,6 @@
 #include "kernels/krylov/launch.hpp"
 #include "kernels/krylov/scalar_step.cuh"
 
-#include <algorithm>
-
 namespace blockjacobi::kernels {
 
 /// r^H z and ||r||^2 of the elements that a thread has seen.
@@ -58,11 +56,6 @@ __device__ void update_by_blocks(const Blocks& blocks, offset_t tasks, const CgV
   UpdateSums<C> sums;
   visit_blocks(blocks, tasks, v, state->alpha, [&](C r, C z) { sums.add(r, z); });
   sums.finish(state, workspace, scratch);
-}
-
-inline unsigned update_ctas(offset_t tasks) {
-  constexpr offset_t warps = cg_update_ctas.threads / 32;
-  return static_cast<unsigned>(std::clamp<offset_t>((tasks + warps - 1) / warps, 1, cg_update_ctas.ctas()));
 }
 
 }  // namespace blockjacobi::kernels

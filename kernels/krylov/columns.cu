@@ -1,4 +1,5 @@
 #include "kernels/krylov/columns.cuh"
+#include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/launch/check.hpp"
 
 // What solvers of several columns have in common.

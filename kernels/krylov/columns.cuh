@@ -97,14 +97,4 @@ __device__ C row_product(const CsrRows<C>& a, offset_t row, Element element) {
   return sum;
 }
 
-/// Thread blocks of a launch in which each has `pieces` of work in all.
-inline unsigned columns_ctas(const detail::Bundles& shape, offset_t pieces) {
-  static_assert(static_cast<std::size_t>(columns_policy.ctas()) * 3 * bundle_width <= reduction_partials);
-  const offset_t room = columns_policy.ctas() / shape.count();
-  return static_cast<unsigned>(std::max<offset_t>(1, std::min(pieces, room)) * shape.count());
-}
-inline unsigned columns_ctas(const detail::Bundles& shape) {
-  return columns_ctas(shape, (static_cast<offset_t>(shape.n) + columns_rows - 1) / columns_rows);
-}
-
 }  // namespace blockjacobi::kernels

@@ -1,5 +1,6 @@
 #include "kernels/collectives/lanes.cuh"
 #include "kernels/krylov/csr_rows.cuh"
+#include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/krylov/launch_products.hpp"
 #include "kernels/krylov/policy.hpp"
 #include "kernels/launch.hpp"

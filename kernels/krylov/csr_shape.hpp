@@ -32,11 +32,4 @@ void with_csr_shape(const CsrView<C, std::int32_t>& a, F f) {
   with_lanes_a_row<0>(mean, f);
 }
 
-/// Thread blocks of a launch of csr_policy.
-template <class Shape>
-unsigned csr_ctas(index_t rows) {
-  constexpr offset_t rows_per_cta = csr_policy.threads / Shape::lanes;
-  return static_cast<unsigned>(std::clamp<offset_t>((rows + rows_per_cta - 1) / rows_per_cta, 1, csr_policy.ctas()));
-}
-
 }  // namespace blockjacobi::kernels

@@ -2,6 +2,7 @@
 #include "kernels/collectives/grid_sum.cuh"
 #include "kernels/collectives/grid_sum_wide.cuh"
 #include "kernels/collectives/load_once.cuh"
+#include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/krylov/staged_state.cuh"
 #include "kernels/krylov/vector.cuh"
 #include "kernels/launch/check.hpp"
@@ -255,7 +256,7 @@ void project(Projection<C, B> a, const detail::GmresState* state, const Reductio
   constexpr int group = basis_policy.columns;
   for (; a.first < a.columns; a.first += group * basis_policy.groups) {
     const int groups = std::min((a.columns - a.first + group - 1) / group, basis_policy.groups);
-    const unsigned most = static_cast<unsigned>(vector_policy.reduction_ctas / groups);
+    const unsigned most = static_cast<unsigned>(vector_policy.ctas(current_device()) / groups);
     const dim3 grid(std::min(reduction_ctas(a.n), most), static_cast<unsigned>(groups));
     gmres_project_kernel<<<grid, vector_policy.threads, 0, stream>>>(a, state, workspace);
     check_launch("gmres_project_kernel");
@@ -266,9 +267,8 @@ template <int K, class C, class B>
 void launch_tall(const TallPass<C, B>& a, const detail::GmresState* state, const ReductionWorkspace& workspace,
                  CUstream_st* stream) {
   constexpr PersistentPolicy policy = policy_of_tall<K, C, B>;
-  static_assert(std::size_t{sums_of_tall<K, C>} * policy.ctas() <= reduction_partials);
-  const auto blocks = static_cast<unsigned>(
-      std::clamp<offset_t>((static_cast<offset_t>(a.n) + policy.threads - 1) / policy.threads, 1, policy.ctas()));
+  static_assert(std::size_t{sums_of_tall<K, C>} * policy.most_ctas() <= reduction_partials);
+  const unsigned blocks = persistent_ctas(policy, (static_cast<offset_t>(a.n) + policy.threads - 1) / policy.threads);
   gmres_tall_kernel<K><<<blocks, policy.threads, 0, stream>>>(a, state, workspace);
   check_launch("gmres_tall_kernel");
 }

@@ -1,4 +1,5 @@
 #include "core/shared/scalar_steps.hpp"
+#include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/krylov/scalar_step.cuh"
 #include "kernels/launch/check.hpp"
 

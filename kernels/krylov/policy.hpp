@@ -4,17 +4,27 @@
 #include "kernels/device.hpp"
 #include "kernels/scalar.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
 namespace blockjacobi::kernels {
 
-/// Vector kernels and reductions over n elements.
-struct VectorPolicy {
+/// That there are partial sums for; if a device has more, the others have no part in what strides over its work.
+inline constexpr int most_multiprocessors = 256;
+
+/// Thread blocks of `threads` that stay on the device and stride over their work.
+struct PersistentPolicy {
   int threads;
-  int reduction_ctas;  ///< most thread blocks of a reduction: 8 of 256 threads fill a multiprocessor
+  int per_multiprocessor;
+  constexpr int ctas(const Device& device) const {
+    return per_multiprocessor * std::min(device.multiprocessors, most_multiprocessors);
+  }
+  constexpr int most_ctas() const { return per_multiprocessor * most_multiprocessors; }
 };
-inline constexpr VectorPolicy vector_policy{256, 8 * compiled_device.multiprocessors};
+
+/// Vector kernels and, striding, reductions over n elements: 8 of 256 threads fill a multiprocessor.
+inline constexpr PersistentPolicy vector_policy{256, 8};
 
 /// Products of the Krylov basis with a vector: a thread block handles `columns` columns, a launch `groups` such groups.
 struct BasisPolicy {
@@ -23,12 +33,6 @@ struct BasisPolicy {
 };
 inline constexpr BasisPolicy basis_policy{8, 32};
 
-/// Thread blocks of `threads` that stay on the device and stride over their work.
-struct PersistentPolicy {
-  int threads;
-  int per_multiprocessor;
-  constexpr int ctas() const { return compiled_device.multiprocessors * per_multiprocessor; }
-};
 /// Products with a 7-point stencil of 128^3: 76 % of their floor with 4, 70 with 5, 60 with 6, 43 with 8 of them.
 inline constexpr PersistentPolicy csr_policy{256, 4};
 
@@ -113,7 +117,7 @@ constexpr CgUpdatePolicy cg_update_policy(Device, ScalarType scalar, int n, cons
 inline constexpr PersistentPolicy resident_policy{512, 1};
 inline constexpr int resident_shared_bytes = static_cast<int>(compiled_device.shared_bytes) - (11 << 10);
 inline constexpr int resident_static_bytes = 8 << 10;  ///< at most, beside that
-inline constexpr int resident_most_ctas = 256;
+inline constexpr int resident_most_ctas = most_multiprocessors;
 inline constexpr int resident_rows = 1024;
 inline constexpr int resident_entry_bytes = 160 << 10;
 /// Iterations of CG in a row with one wait; the next one has two and makes z = M^-1 r again. With 63, bcsstk13 with
@@ -134,7 +138,7 @@ inline constexpr int bsr_threads = 256;
 
 /// Partial sums of one reduction: one double a thread block and real number summed.
 inline constexpr std::size_t reduction_partials =
-    static_cast<std::size_t>(vector_policy.reduction_ctas) * 2 * static_cast<std::size_t>(basis_policy.columns);
+    static_cast<std::size_t>(vector_policy.most_ctas()) * 2 * static_cast<std::size_t>(basis_policy.columns);
 inline constexpr std::size_t reduction_tickets = static_cast<std::size_t>(basis_policy.groups);
 
 /// Several columns at once, in bundles: all kernels. The entries of a row that a lane has on their way, and the mean

@@ -1,5 +1,6 @@
 #include "core/shared/richardson_recurrence.hpp"
 #include "kernels/collectives/grid_sum.cuh"
+#include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/krylov/vector.cuh"
 #include "kernels/launch/check.hpp"
 

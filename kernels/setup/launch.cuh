@@ -137,7 +137,8 @@ void launch_setup_careful_tiny(const SetupArguments<C>& arguments, const SlotRan
   constexpr auto kernel = setup_careful_tiny_kernel<C>;
   constexpr offset_t warps = Memory::threads / 32;
   allow_shared_memory(kernel, Memory::shared_bytes);
-  const auto ctas = std::min<offset_t>((offset_t{range.count} + warps - 1) / warps, careful_tiny_ctas);
+  const auto ctas = std::min<offset_t>((offset_t{range.count} + warps - 1) / warps,
+                                       careful_tiny_ctas * current_device().multiprocessors);
   kernel<<<static_cast<unsigned>(ctas), Memory::threads, Memory::shared_bytes, stream>>>(arguments, range);
   check_launch("setup");
 }

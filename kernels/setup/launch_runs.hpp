@@ -10,7 +10,7 @@ namespace blockjacobi::kernels {
 template <class Launch>
 void for_each_setup_run(Device device, ScalarType scalar, std::span<const BlockGroup> groups, index_t lower,
                         index_t upper, Launch launch) {
-  const auto is_apart = [&](index_t n, offset_t count) { return is_setup_apart(scalar, n, count); };
+  const auto is_apart = [&](index_t n, offset_t count) { return is_setup_apart(device, scalar, n, count); };
   SlotRange run;
   for (const BlockGroup& group : groups) {
     if (group.size <= lower || group.size > upper || group.count == 0) continue;

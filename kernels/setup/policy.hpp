@@ -91,8 +91,8 @@ constexpr SetupPolicy setup_policy(Device device, ScalarType scalar, int n) {
 
 /// Whether blocks of one order are worth a launch of their own beside others of their class: what the kernel of the
 /// order, or shared memory and threads for it alone, save then is more than a launch costs.
-constexpr bool is_setup_apart(ScalarType scalar, int n, offset_t count) {
-  if (n > largest_tiny_order) return count >= compiled_device.multiprocessors;
+constexpr bool is_setup_apart(Device device, ScalarType scalar, int n, offset_t count) {
+  if (n > largest_tiny_order) return count >= device.multiprocessors;
   return is_setup_alone(scalar, n) && count * n * n >= 1 << 18;
 }
 /// Other large orders up to these bounds share a launch, and with it the shared memory of the largest among them, if
@@ -110,9 +110,10 @@ constexpr bool share_setup(Device device, ScalarType scalar, int n, int m) {
          setup_policy(device, scalar, n) == setup_policy(device, scalar, m);
 }
 
-/// Warps of a thread block, and most thread blocks, for the tiny blocks that the fast kernels leave undecided.
+/// Warps of a thread block, and most thread blocks a multiprocessor, for the tiny blocks that the fast kernels leave
+/// undecided.
 inline constexpr int careful_tiny_warps = 4;
-inline constexpr int careful_tiny_ctas = 8 * compiled_device.multiprocessors;
+inline constexpr int careful_tiny_ctas = 8;
 
 /// Columns that a thread block eliminates together where it repairs a block in its place, and its threads.
 inline constexpr int repair_panel = 16;

@@ -84,7 +84,7 @@ class CudaBatchedOps final : public BatchedOps<T> {
     Scratch(CudaContext& context, index_t order, offset_t count) {
       if (order <= kernels::largest_tiny_order) return;
       const offset_t elements = offset_t{order} * order;
-      const offset_t matrices = kernels::matrices_in_scratch(order, count, sizeof(C));
+      const offset_t matrices = kernels::matrices_in_scratch(context.multiprocessors(), order, count, sizeof(C));
       memory = CudaMemory(context, static_cast<std::size_t>(matrices * elements) * sizeof(C));
       view = MatrixBatchView<C>::strided(static_cast<C*>(memory.data()), order, order, order, elements, matrices,
                                          MemorySpace::device);

@@ -16,6 +16,12 @@ CUstream_st* make_stream(int device) {
   return stream;
 }
 
+int attribute(cudaDeviceAttr name, int device) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, name, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
 }  // namespace
 
 DeviceGuard::DeviceGuard(int device) {
@@ -37,9 +43,9 @@ CudaContext::CudaContext(int device, CUstream_st* stream, bool owns_stream, std:
     : device_(device), stream_(stream), owns_stream_(owns_stream), resource_(std::move(resource)) {
   try {
     const DeviceGuard guard(device_);
-    int pools = 0;
-    check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device_), "cudaDeviceGetAttribute");
-    has_pools_ = pools != 0;
+    has_pools_ = attribute(cudaDevAttrMemoryPoolsSupported, device_) != 0;
+    multiprocessors_ = attribute(cudaDevAttrMultiProcessorCount, device_);
+    second_level_bytes_ = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, device_));
     reductions_ = std::make_unique<CudaReductions>(*this);
   } catch (...) {
     release();

@@ -41,6 +41,8 @@ class CudaContext {
 
   int device() const noexcept { return device_; }
   CUstream_st* stream() const noexcept { return stream_; }
+  int multiprocessors() const noexcept { return multiprocessors_; }
+  std::size_t second_level_bytes() const noexcept { return second_level_bytes_; }  ///< of the device's cache
   /// Made at the first call; works on stream().
   cusparseHandle_t cusparse();
   cusolverDnHandle_t cusolver();
@@ -75,6 +77,8 @@ class CudaContext {
   CUstream_st* stream_;
   bool owns_stream_;
   bool has_pools_ = false;
+  int multiprocessors_ = 0;
+  std::size_t second_level_bytes_ = 0;
   std::shared_ptr<MemoryResource> resource_;
   cusparseHandle_t cusparse_ = nullptr;
   cusolverDnHandle_t cusolver_ = nullptr;

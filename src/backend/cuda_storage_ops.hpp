@@ -12,6 +12,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 namespace blockjacobi::detail {
 
 /// Inverses after their set-up, by kernels/{setup,storage,apply,partition}.
@@ -25,8 +27,8 @@ class CudaStorageOps final : public StorageOps<T> {
   offset_t scratch_size(index_t largest, index_t blocks) const override {
     return kernels::storage_scratch<C>(largest, blocks);
   }
-  /// Half of the second level of the cache of an H200.
-  std::size_t chunk_bytes() const override { return std::size_t{24} << 20; }
+  /// Half of the second level of the cache; where a device does not tell, that of small ones.
+  std::size_t chunk_bytes() const override { return std::max(context_.second_level_bytes() / 2, std::size_t{1} << 20); }
 
   void repair(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, Repair repair,
               const BlockStatusView<T>& status, const Scratch<T>& scratch) override {

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/shared/bundles.hpp"
+#include "kernels/krylov/policy.hpp"
+#include "kernels/krylov/vector.hpp"
+#include "kernels/launch/grid.hpp"
+
+#include <algorithm>
+
+// Thread blocks of launches on the device in use, of those that stride over their work: as many as it holds at once.
+
+namespace blockjacobi::kernels {
+
+inline unsigned persistent_ctas(const PersistentPolicy& policy, offset_t wanted) {
+  return static_cast<unsigned>(std::clamp<offset_t>(wanted, 1, policy.ctas(current_device())));
+}
+
+/// Of a reduction over n elements; one at least, since it also runs the scalar step.
+inline unsigned reduction_ctas(index_t n) { return persistent_ctas(vector_policy, elementwise_ctas(n)); }
+
+/// Of csr_policy.
+template <class Shape>
+unsigned csr_ctas(index_t rows) {
+  constexpr offset_t rows_per_cta = csr_policy.threads / Shape::lanes;
+  return persistent_ctas(csr_policy, (rows + rows_per_cta - 1) / rows_per_cta);
+}
+
+/// Of cg_update_ctas, for so many tasks of a warp.
+inline unsigned update_ctas(offset_t tasks) {
+  constexpr offset_t warps = cg_update_ctas.threads / 32;
+  return persistent_ctas(cg_update_ctas, (tasks + warps - 1) / warps);
+}
+
+/// Of columns_policy, if each bundle has `pieces` of work.
+inline unsigned columns_ctas(const detail::Bundles& shape, offset_t pieces) {
+  static_assert(static_cast<std::size_t>(columns_policy.most_ctas()) * 3 * detail::bundle_width <= reduction_partials);
+  const offset_t room = columns_policy.ctas(current_device()) / shape.count();
+  return static_cast<unsigned>(std::max<offset_t>(1, std::min(pieces, room)) * shape.count());
+}
+inline unsigned columns_ctas(const detail::Bundles& shape) {
+  constexpr offset_t rows = columns_policy.threads / detail::bundle_width;
+  return columns_ctas(shape, (static_cast<offset_t>(shape.n) + rows - 1) / rows);
+}
+
+}  // namespace blockjacobi::kernels
