@@ -98,13 +98,12 @@ const Choice<SingularPolicy>& singular_policies() {
 }
 
 const Choice<Storage>& storages() {
-  static const Choice<Storage> choice{"--storage",
-                                      {{"full", Storage::full},
-                                       {"packed", Storage::packed},
-                                       {"fp32", Storage::fp32},
-                                       {"bf16", Storage::bf16},
-                                       {"fp16", Storage::fp16},
-                                       {"adaptive", Storage::adaptive}}};
+  static const Choice<Storage> choice = [] {
+    Choice<Storage> all{"--storage", {}};
+    for (int k = 0; k < blockjacobi::storage_count; ++k)
+      all.available.emplace_back(to_string(static_cast<Storage>(k)), static_cast<Storage>(k));
+    return all;
+  }();
   return choice;
 }
 

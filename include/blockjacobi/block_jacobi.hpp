@@ -53,6 +53,8 @@ enum class Storage {
   fp16,    ///< 16 bits, 11 of them for the digits
   adaptive  ///< for each block the cheapest of fp16, bf16, fp32 with ||I - A X|| < accuracy; full if none has that
 };
+/// How many there are.
+inline constexpr int storage_count = static_cast<int>(Storage::adaptive) + 1;
 
 struct BlockJacobiOptions {
   SingularPolicy singular = SingularPolicy::fail;

@@ -9,16 +9,10 @@ using detail::Format;
 template <class C>
 void apply_stored(const StoredBlocks& blocks, std::span<const detail::StoredGroup> groups,
                   const ApplyColumns<C>& arguments, CUstream_st* stream) {
-  switch (groups.front().format) {
-    case Format::full: return apply_format<C, Format::full>(blocks, groups, arguments, stream);
-    case Format::packed: return apply_format<C, Format::packed>(blocks, groups, arguments, stream);
-    case Format::fp32:  // the full format of single precision
-      if constexpr (sizeof(detail::arithmetic_real_t<C>) > sizeof(float))
-        apply_format<C, Format::fp32>(blocks, groups, arguments, stream);
-      return;
-    case Format::bf16: return apply_format<C, Format::bf16>(blocks, groups, arguments, stream);
-    case Format::fp16: return apply_format<C, Format::fp16>(blocks, groups, arguments, stream);
-  }
+  detail::with_format(groups.front().format, [&]<Format format>(detail::FormatTag<format>) {
+    if constexpr (detail::is_format_of(format, sizeof(detail::arithmetic_real_t<C>)))
+      apply_format<C, format>(blocks, groups, arguments, stream);
+  });
 }
 
 }  // namespace

@@ -124,12 +124,10 @@ CgUpdatePolicy cg_update_policy(ScalarType scalar, std::span<const detail::Store
 template <class C>
 void cg_update(const detail::StoredBlocksView& inverse, int piece, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream) {
-  const Format format = inverse.groups.front().format;
-  if (format == Format::bf16) return launch_update<C, Format::bf16>(inverse, piece, v, state, workspace, stream);
-  if (format == Format::fp16) return launch_update<C, Format::fp16>(inverse, piece, v, state, workspace, stream);
-  // fp32 is the full format of single precision.
-  if constexpr (sizeof(detail::arithmetic_real_t<C>) > sizeof(float))
-    launch_update<C, Format::fp32>(inverse, piece, v, state, workspace, stream);
+  detail::with_format(inverse.groups.front().format, [&]<Format format>(detail::FormatTag<format>) {
+    if constexpr (detail::is_narrow(format) && detail::is_format_of(format, sizeof(detail::arithmetic_real_t<C>)))
+      launch_update<C, format>(inverse, piece, v, state, workspace, stream);
+  });
 }
 
 #define BLOCKJACOBI_INSTANTIATE(C)                                                                        \

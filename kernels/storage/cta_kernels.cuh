@@ -81,9 +81,11 @@ struct BlockConversion {
   }
   /// For the narrow formats.
   __device__ R residual(detail::Format format, R largest) const {
-    if (format == detail::Format::fp16) return residual<detail::Format::fp16>(largest);
-    if (format == detail::Format::bf16) return residual<detail::Format::bf16>(largest);
-    return residual<detail::Format::fp32>(largest);
+    R norm{};
+    detail::with_format(format, [&]<detail::Format f>(detail::FormatTag<f>) {
+      if constexpr (detail::is_narrow(f)) norm = this->template residual<f>(largest);
+    });
+    return norm;
   }
 
   /// Whether a row or column with non-zeros is stored as zeros alone.
@@ -146,13 +148,11 @@ __global__ void __launch_bounds__(storage_threads(max_block_size))
       const BlockConversion<C> block = conversion_of(blocks, slot, work, range.largest, scratch);
       block.extract(blocks, s);
       const R largest = block.largest_part();
-      const auto consider = [&]<detail::Format format>(detail::FormatTag<format>) {
-        if (chosen != detail::Format::full) return;
-        if (static_cast<double>(block.template residual<format>(largest)) < accuracy) chosen = format;
-      };
-      consider(detail::FormatTag<detail::Format::fp16>{});
-      consider(detail::FormatTag<detail::Format::bf16>{});
-      if (sizeof(R) > sizeof(float)) consider(detail::FormatTag<detail::Format::fp32>{});
+      for (int k = 0; k < detail::narrow_formats && chosen == detail::Format::full; ++k) {
+        const detail::Format format = detail::narrow_format(k);
+        if (!detail::is_format_of(format, sizeof(R))) continue;
+        if (static_cast<double>(block.residual(format, largest)) < accuracy) chosen = format;
+      }
     }
     if (threadIdx.x == 0) formats[s] = chosen;
     __syncthreads();

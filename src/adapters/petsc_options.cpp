@@ -18,9 +18,8 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
   static const char* const policies[] = {to_string(SingularPolicy::fail), to_string(SingularPolicy::identity),
                                          to_string(SingularPolicy::scalar_jacobi), to_string(SingularPolicy::shift),
                                          to_string(SingularPolicy::pseudo_inverse)};
-  static const char* const storages[] = {to_string(Storage::full), to_string(Storage::packed),
-                                         to_string(Storage::fp32), to_string(Storage::bf16),
-                                         to_string(Storage::fp16), to_string(Storage::adaptive)};
+  const char* storages[storage_count];
+  for (int k = 0; k < storage_count; ++k) storages[k] = to_string(static_cast<Storage>(k));
   static const char* const coarse_levels[] = {"none", "ones"};
   Options o = *options;
   PetscBool size_given = PETSC_FALSE, given = PETSC_FALSE;
@@ -40,8 +39,8 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
                               coarse_levels, 2, coarse_levels[coarse], &coarse, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_singular", "What takes the place of a singular block's inverse", nullptr,
                               policies, 5, policies[policy], &policy, &given));
-  PetscCall(PetscOptionsEList("-pc_blockjacobi_storage", "How the inverses are stored", nullptr, storages, 6,
-                              storages[storage], &storage, &given));
+  PetscCall(PetscOptionsEList("-pc_blockjacobi_storage", "How the inverses are stored", nullptr, storages,
+                              storage_count, storages[storage], &storage, &given));
   PetscCall(PetscOptionsReal("-pc_blockjacobi_accuracy", "Bound of the residual of every block with adaptive storage",
                              nullptr, o.accuracy, &o.accuracy, &given));
   PetscCall(PetscOptionsBool("-pc_blockjacobi_l1", "Add the row sums outside of the blocks to the diagonal", nullptr,

@@ -72,8 +72,9 @@ void HostStorageOps<T>::choose_formats(const T* values, const PositionMapView& m
     if (status.info[slot.block] != 0) return;
     auto* const a = compute_cast(own);
     extract_block(compute_cast(values), map, s, slot.size, a);
-    for (const Format format : {Format::fp16, Format::bf16, Format::fp32}) {
-      if (format == Format::fp32 && sizeof(real_t<T>) == sizeof(float)) return;
+    for (int k = 0; k < narrow_formats; ++k) {
+      const Format format = narrow_format(k);
+      if (!is_format_of(format, sizeof(real_t<T>))) continue;
       if (!(stored_residual(format, compute_cast(work.data) + slot.start, slot.size, a) < accuracy)) continue;
       formats[s] = format;
       return;

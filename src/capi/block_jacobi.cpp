@@ -74,7 +74,7 @@ bj_block_jacobi_report numbers_of(const BlockJacobiReport& found) {
 BlockJacobiOptions capi::options_of(const bj_block_jacobi_options& wanted) {
   BlockJacobiOptions options;
   options.singular = enumerator<SingularPolicy>(wanted.singular, 5, "singular");
-  options.storage = enumerator<Storage>(wanted.storage, 6, "storage");
+  options.storage = enumerator<Storage>(wanted.storage, storage_count, "storage");
   options.accuracy = wanted.accuracy;
   if (wanted.l1 != 0 && wanted.l1 != 1) throw InvalidArgument(capi::message("l1 is {}, must be 0 or 1", wanted.l1));
   options.l1 = wanted.l1 == 1;

@@ -35,14 +35,9 @@ std::vector<BlockDefect> find_defects(const BlockPartition& partition, const std
 }
 
 constexpr Storage storage_of(detail::Format format) {
-  switch (format) {
-    case detail::Format::packed: return Storage::packed;
-    case detail::Format::fp32: return Storage::fp32;
-    case detail::Format::bf16: return Storage::bf16;
-    case detail::Format::fp16: return Storage::fp16;
-    case detail::Format::full: break;
-  }
-  return Storage::full;
+  int k = 0;
+  while (detail::format_of<double>(static_cast<Storage>(k)) != format) ++k;
+  return static_cast<Storage>(k);
 }
 
 template <Scalar T>

@@ -42,6 +42,17 @@ BLOCKJACOBI_HD constexpr int format_part_bytes(Format format, int real_bytes) {
   return format == Format::full || format == Format::packed ? real_bytes : format == Format::fp32 ? 4 : 2;
 }
 
+/// Whether blocks whose working precision has real_bytes are stored so: fp32 is the full format of single precision.
+BLOCKJACOBI_HD constexpr bool is_format_of(Format format, int real_bytes) {
+  return !is_narrow(format) || format_part_bytes(format, real_bytes) < real_bytes;
+}
+
+/// The narrow formats, the cheapest first, of two with as many bytes the one with more digits.
+inline constexpr int narrow_formats = 3;
+BLOCKJACOBI_HD constexpr Format narrow_format(int k) {
+  return k == 0 ? Format::fp16 : k == 1 ? Format::bf16 : Format::fp32;
+}
+
 /// Bytes of a block of order n whose elements are `parts` reals (1, or 2 for complex ones) of real_bytes.
 BLOCKJACOBI_HD constexpr offset_t format_block_bytes(Format format, int n, int real_bytes, int parts) {
   const offset_t elements = format == Format::packed ? offset_t{n} * (n + 1) / 2 : offset_t{n} * n;
@@ -155,6 +166,9 @@ template <Format format>
 struct FormatTag {
   static constexpr Format value = format;
 };
+#ifdef __CUDACC__
+#pragma nv_exec_check_disable  // launchers call it with what is for the host alone
+#endif
 template <class F>
 BLOCKJACOBI_HD inline void with_format(Format format, F&& f) {
   switch (format) {
