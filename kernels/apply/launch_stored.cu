@@ -7,7 +7,7 @@ namespace {
 using detail::Format;
 
 template <class C>
-void apply_stored(const StoredBlocks& blocks, std::span<const detail::StoredGroup> groups,
+void apply_stored(const BlocksInFormat& blocks, std::span<const detail::StoredGroup> groups,
                   const ApplyColumns<C>& arguments, CUstream_st* stream) {
   detail::with_format(groups.front().format, [&]<Format format>(detail::FormatTag<format>) {
     if constexpr (detail::is_format_of(format, sizeof(detail::arithmetic_real_t<C>)))
@@ -19,7 +19,7 @@ void apply_stored(const StoredBlocks& blocks, std::span<const detail::StoredGrou
 
 template <class C>
 void apply_columns(const detail::StoredBlocksView& inverse, const ApplyColumns<C>& arguments, CUstream_st* stream) {
-  const StoredBlocks blocks{inverse.data, inverse.slots, inverse.exponents};
+  const BlocksInFormat blocks{inverse.data, inverse.slots, inverse.exponents};
   const auto groups = inverse.groups;
   for (std::size_t first = 0, end = 0; first < groups.size(); first = end) {
     while (end < groups.size() && groups[end].format == groups[first].format) ++end;

@@ -15,7 +15,7 @@ namespace blockjacobi::kernels {
 /// of the other columns and solve for the rows of U, a column a thread, and subtract the product of both from what is
 /// right of the panel and below, by tiles.
 template <class C, int R>
-struct PanelLu {
+struct CtaPanelLu {
   static constexpr int width = 8;
   using Tile = UpdateTile<C, width>;
   using Real = detail::arithmetic_real_t<C>;

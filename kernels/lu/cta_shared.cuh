@@ -11,7 +11,7 @@ namespace blockjacobi::kernels {
 /// LU factorization of one matrix that lies in shared memory as a whole.
 template <class C, int R>
 struct SharedLu {
-  using Lu = PanelLu<C, R>;
+  using Lu = CtaPanelLu<C, R>;
   Lu lu;
 
   __host__ __device__ static constexpr std::size_t bytes(int n) {

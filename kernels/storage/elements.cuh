@@ -17,7 +17,7 @@ struct FullBlocks {
 };
 
 /// Those of StoredBlocksView.
-struct StoredBlocks {
+struct BlocksInFormat {
   const std::byte* data;
   const detail::StoredSlot* slots;
   const std::int16_t* exponents;
