@@ -91,8 +91,7 @@ __global__ void __launch_bounds__(list_threads) draw_sides_kernel(const index_t 
 __device__ offset_t chain_of(index_t cluster, index_t lane) { return offset_t{cluster} * mover_chains + lane; }
 
 /// Where vertices would move to: to the cluster with room that each is tied to most, if that is more than it is tied to
-/// its own. Who is tied to all others together no more than that has settled: nobody asks again until a neighbour
-/// moves.
+/// its own.
 struct Look {
   static constexpr bool tallies = true, picks = true;
   index_t count;
@@ -105,11 +104,11 @@ struct Look {
   MoveLists moves;
 
   __device__ offset_t length(index_t i) const { return graph.length[i]; }
-  __device__ bool wants(index_t i) const { return moves.settled[i] == 0 && gives(states[of[i]], round); }
+  __device__ bool wants(index_t i) const { return gives(states[of[i]], round); }
   template <class Team>
   __device__ void run(const Team& team, index_t i) const {
     const index_t own = of[i], own_rows = rows[i];
-    /// visit(cluster, weight, takes): whether that cluster is one to which i may move.
+    /// visit(cluster, weight) for the own cluster and those that i may move to.
     const auto for_each_tie = [&](auto visit) {
       for_each_entries(team, graph, i, [&](const Entries& entries) {
         index_t clusters[entries_of_lane], states_of[entries_of_lane];
@@ -119,26 +118,22 @@ struct Look {
         for (int e = 0; e < entries_of_lane; ++e) states_of[e] = states[clusters[e]];
 #pragma unroll
         for (int e = 0; e < entries_of_lane; ++e)
-          visit(clusters[e], entries.weights[e],
-                !gives(states_of[e], round) && detail::fits(rows_in(states_of[e]), own_rows, max_size));
+          if (clusters[e] == own ||
+              (!gives(states_of[e], round) && detail::fits(rows_in(states_of[e]), own_rows, max_size)))
+            visit(clusters[e], entries.weights[e]);
       });
     };
     Ties ties;
-    for_each_tie([&](index_t cluster, double weight, bool takes) {
-      (cluster == own ? ties.own : ties.others) += weight;
-      if (takes) ties.takers += weight;
-    });
-    ties = team.reduce(ties, [](const Ties& a, const Ties& b) {
-      return Ties{a.own + b.own, a.others + b.others, a.takers + b.takers};
-    });
+    for_each_tie([&](index_t cluster, double weight) { (cluster == own ? ties.own : ties.others) += weight; });
+    ties = team.reduce(ties, [](const Ties& a, const Ties& b) { return Ties{a.own + b.own, a.others + b.others}; });
     Tie best;
-    if (ties.takers > ties.own) {  // else no single one is
+    if (ties.others > ties.own) {  // else no single one is
       const Tally& tally = team.tally;
       const offset_t slots = Tally::slots_for(graph.length[i], team.size());
       tally.clear(slots, team.rank(), team.size());
       team.sync();
-      for_each_tie([&](index_t cluster, double weight, bool takes) {
-        if (takes) tally.add(cluster, weight, slots);
+      for_each_tie([&](index_t cluster, double weight) {
+        if (cluster != own) tally.add(cluster, weight, slots);
       });
       team.sync();
       tally.for_each(slots, team.rank(), team.size(), [&](index_t cluster, double weight) {
@@ -147,9 +142,7 @@ struct Look {
       best = team.reduce(best, [](const Tie& a, const Tie& b) { return is_stronger(b, a) ? b : a; });
       team.sync();
     }
-    if (team.rank() != 0) return;
-    if (!(ties.others > ties.own)) moves.settled[i] = 1;
-    if (best.cluster == no_vertex || !(best.weight > ties.own)) return;
+    if (team.rank() != 0 || best.cluster == no_vertex || !(best.weight > ties.own)) return;
     moves.gains[i] = best.weight - ties.own;
     const index_t place = atomicAdd(moves.arrivals + best.cluster, 1);
     moves.next[i] = atomicExch(moves.chains + chain_of(best.cluster, place % mover_chains), i);
@@ -157,7 +150,7 @@ struct Look {
 
  private:
   struct Ties {
-    double own = 0.0, others = 0.0, takers = 0.0;
+    double own = 0.0, others = 0.0;
   };
 };
 
@@ -173,8 +166,8 @@ static_assert(mover_chains == 32);
 /// A warp takes the most welcome of those that still fit into a cluster, one by one. Clusters that take give none, so
 /// that others only see to those that give. The first of its chain a lane keeps at hand: mostly there are no others.
 __global__ void __launch_bounds__(list_threads)
-    accept_kernel(const GraphLists graph, const index_t clusters, const index_t max_size, const index_t* const rows,
-                  index_t* const of, index_t* const states, const MoveLists moves) {
+    accept_kernel(const index_t clusters, const index_t max_size, const index_t* const rows, index_t* const of,
+                  index_t* const states, const MoveLists moves) {
   const LaneTeam<32> warp{Lanes<32>::current(), {}};
   const offset_t step = offset_t{gridDim.x} * (list_threads / 32);
   for (offset_t c = first_index() / 32; c < clusters; c += step) {
@@ -207,10 +200,7 @@ __global__ void __launch_bounds__(list_threads)
       if (own.vertex == vertex) {
         atomicSub(states + (vertex == first ? left : of[vertex]), best.rows);
         of[vertex] = static_cast<index_t>(c);
-        moves.settled[vertex] = 0;
       }
-      const offset_t begin = graph.begin[vertex], end = begin + graph.length[vertex];
-      for (offset_t k = begin + warp.rank(); k < end; k += 32) moves.settled[graph.neighbours[k]] = 0;
       room -= best.rows;
       last = best.mover();
     }
@@ -240,7 +230,7 @@ void move_vertices(const GraphLists& graph, const index_t* rows, index_t max_siz
                    CUstream_st* stream) {
   work_on_lists(Look{graph.vertices, graph, rows, of, states, max_size, round, moves}, graph.longest, graph.usual,
                 tables, "look", stream);
-  accept_kernel<<<ctas_for(clusters, list_threads / 32), list_threads, 0, stream>>>(graph, clusters, max_size, rows, of,
+  accept_kernel<<<ctas_for(clusters, list_threads / 32), list_threads, 0, stream>>>(clusters, max_size, rows, of,
                                                                                     states, moves);
   check_launch("accept_kernel");
 }

@@ -126,8 +126,6 @@ struct MoveLists {
   index_t* next;      ///< in the chain of a vertex; -1 behind its last
   index_t* arrivals;  ///< to a cluster; zero before and after
   index_t* chains;    ///< mover_chains of a cluster: their first vertices; -1 before and after
-  unsigned char*
-      settled;  ///< of a vertex: not tied to others more than to its own cluster; zero before the first round
 };
 /// From the rows of clusters to what else move_vertices() has to know of them, in place.
 void draw_sides(index_t clusters, index_t* states, CUstream_st* stream);

@@ -254,8 +254,7 @@ class ClusterSearch {
     const index_t most = levels_.front().size();
     const std::size_t chains = static_cast<std::size_t>(last.size()) * kernels::mover_chains;
     const kernels::MoveLists moves{arena_.take<double>(most), arena_.take<index_t>(most),
-                                   arena_.take<index_t>(last.size()), arena_.take<index_t>(chains),
-                                   arena_.take<unsigned char>(most)};
+                                   arena_.take<index_t>(last.size()), arena_.take<index_t>(chains)};
     context_.zero(moves.arrivals, bytes_of<index_t>(last.size()));
     check(cudaMemsetAsync(moves.chains, 0xff, chains * sizeof(index_t), stream()), "cudaMemsetAsync(chains)");
     kernels::draw_sides(last.size(), last.rows, stream());
@@ -263,7 +262,6 @@ class ClusterSearch {
       const Level& level = levels_[l];
       if (l + 2 < levels_.size()) kernels::compose(level.size(), levels_[l + 1].of, level.of, stream());
       const ListTables for_level = tables(level);
-      context_.zero(moves.settled, bytes_of<unsigned char>(level.size()));
       for (int round = 0; round < move_rounds; ++round)
         kernels::move_vertices(level.graph, level.rows, max_size_, round, last.size(), level.of, last.rows, moves,
                                for_level, stream());
