@@ -61,7 +61,7 @@ docs:
 	$(BUILD)/docs/venv/bin/python -m pip install -q --disable-pip-version-check -r docs/requirements.txt
 	BUILD=$(BUILD) doxygen docs/Doxyfile
 	$(BUILD)/docs/venv/bin/python -B docs/plots.py --check
-	BUILD=$(BUILD) $(BUILD)/docs/venv/bin/python -B -m sphinx -W --keep-going -q -b html docs $(BUILD)/docs/html
+	BUILD=$(BUILD) $(BUILD)/docs/venv/bin/python -B -m sphinx -E -W --keep-going -q -b html docs $(BUILD)/docs/html
 
 deps:
 	@bash .ci/deps

@@ -7,6 +7,7 @@ import sys
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from sphinx.pycode import ModuleAnalyzer
 
 root = pathlib.Path(__file__).resolve().parent.parent
 
@@ -17,9 +18,10 @@ version = release = ".".join(
                (root / "include" / "blockjacobi" / "version.hpp").read_text(encoding="utf-8")))
 
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-# The compiled part is not built for the manual.
-sys.path.insert(0, str(root / "python"))
-autodoc_mock_imports = ["blockjacobi._core"]
+sys.path[:0] = [str(root / "python"), str(root / "docs")]
+import compiled  # noqa: E402, lies beside this file
+
+sys.modules["blockjacobi._core"] = compiled.module(root)
 autodoc_typehints = "none"
 napoleon_google_docstring = False
 myst_enable_extensions = ["dollarmath", "deflist"]
@@ -72,7 +74,33 @@ def unbroken_numbers(app, document):
             text.parent.replace(text, nodes.Text(joined))
 
 
+# napoleon takes what stands before the colon of a sentence about a property for its type.
+sentences = {}
+
+
+def keep_sentence(app, what, name, item, options, lines):
+    sentences[name] = list(lines)
+
+
+def restore_sentence(app, what, name, item, options, lines):
+    if what == "property":
+        lines[:] = sentences[name]
+
+
+def order_as_bound():
+    """What is compiled has no Python source that would state an order."""
+    analyzer = ModuleAnalyzer.for_module("blockjacobi")
+    analyzer.analyze()
+    for name, item in vars(sys.modules["blockjacobi._core"]).items():
+        if isinstance(item, type):
+            for member in vars(item):
+                analyzer.tagorder[f"{name}.{member}"] = len(analyzer.tagorder)
+
+
 def setup(app):
+    order_as_bound()
+    app.connect("autodoc-process-docstring", keep_sentence, priority=400)
+    app.connect("autodoc-process-docstring", restore_sentence, priority=600)
     app.connect("doctree-read", unbroken_numbers)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
