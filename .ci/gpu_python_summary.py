@@ -158,6 +158,12 @@ def text_of(record):
     return "\n\n".join(parts) + "\n"
 
 
+def is_current(device, root=ROOT):
+    """Whether the record of a device speaks of this tree."""
+    record = read(root / "benchmarks" / "results" / short_name(device) / "python.json")
+    return record is not None and record["sha256"] == package_sha256(root)
+
+
 def check(path):
     record = read(path)
     if record is None:

@@ -17,12 +17,14 @@ import sys
 import threading
 import time
 
+import gpu_python_summary
 import gpu_stages
 import sources_sha256
 import test_lists
 
 TOOLS = test_lists.TOOLS
-STAGES = ("tests", *TOOLS)
+STAGES = ("tests", *TOOLS)  # of a program
+PYTHON = "python"  # .ci/gpu-python, which has a record of its own
 # Of which an entry tells: what ran on another architecture's code or with less shared memory is no part of it.
 VARIANT = ("architectures", "shared_kb")
 ROOT = sources_sha256.ROOT
@@ -177,18 +179,44 @@ def print_outcome(record, names):
             print(f"gpu: FAILED {name}: {line}")
 
 
+def wants_python(arguments, gpu, root):
+    """Whether the stage of the Python package was asked for, or belongs to all that there is to run."""
+    if arguments.stale and gpu_python_summary.is_current(gpu, root):
+        print("== python: on record", flush=True)
+        return False
+    if arguments.stages:
+        return PYTHON in arguments.stages
+    if arguments.programs or arguments.record:
+        return False
+    there = gpu_stages.python_is_there()
+    if not there:
+        print("gpu: SKIPPED: the stage python, CuPy and PyTorch are not both there", flush=True)
+    return there
+
+
+def run_python(logs, root, deadline):
+    if gpu_stages.is_over(deadline):
+        print("== python: not begun, the time is over", flush=True)
+        return 1
+    print("== python", flush=True)
+    status = subprocess.run([root / ".ci" / "gpu-python", logs / PYTHON], check=False).returncode
+    print(f"gpu: python: {'good' if status == 0 else 'FAILED'}, {logs / PYTHON}", flush=True)
+    return min(status, 1)
+
+
 def main(words=None, tree=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--stale", action="store_true")
     parser.add_argument("--programs", nargs="+", default=[])
-    parser.add_argument("--stages", nargs="+", default=STAGES, choices=STAGES)
+    parser.add_argument("--stages", nargs="+", choices=(*STAGES, PYTHON))
     parser.add_argument("--record", type=pathlib.Path)
     parser.add_argument("--logs", type=pathlib.Path)
     parser.add_argument("--skips", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=math.inf)
     arguments = parser.parse_args(words)
     deadline = time.monotonic() + arguments.seconds
+    stages = [stage for stage in arguments.stages or STAGES if stage != PYTHON]
 
     tree = tree or sources_sha256.Tree()
     if os.environ.get("BLOCKJACOBI_TEST_SHARED_KB") and not arguments.record:
@@ -199,7 +227,7 @@ def main(words=None, tree=None):
     logs = arguments.logs or build / "gpu"
     logs.mkdir(parents=True, exist_ok=True)
     lists = test_lists.skips(tree.root, arguments.skips), test_lists.sanitizers(tree.root)
-    names = arguments.programs or tree.gpu_programs()
+    names = (arguments.programs or tree.gpu_programs()) if stages else []
     builds = builds_of(build, names, tree)
     record = Record(arguments.record or tree.root / "tests" / "gpu-record.json", machine)
 
@@ -208,15 +236,17 @@ def main(words=None, tree=None):
         tools = [tool for tool in TOOLS if lists[1].get(name, {}).get(tool)]
         known = record.programs[name] if record.knows(name, builds[name]) else {}
         wanted = [stage for stage in (lacks(known, tools) if arguments.stale else ["tests", *tools])
-                  if stage in arguments.stages]
+                  if stage in stages]
         if not wanted:
             print(f"== {name}: on record", flush=True)
             continue
         # stages that were not asked for keep what is on record of the same hash
-        entry = record.begin(name, builds[name], anew=not arguments.stale and tuple(arguments.stages) == STAGES)
+        entry = record.begin(name, builds[name], anew=not arguments.stale and set(stages) == set(STAGES))
         run_program(build / "tests" / name, wanted, record, lists, logs, deadline)
-        status = status or (1 if set(lacks(entry, tools)) & set(arguments.stages) else 0)
+        status = status or (1 if set(lacks(entry, tools)) & set(stages) else 0)
     print_outcome(record, [name for name in names if name in record.programs])
+    if wants_python(arguments, machine["device"], tree.root):
+        status = max(status, run_python(logs, tree.root, deadline))
     return status
 
 

@@ -115,6 +115,12 @@ def shown_lines(output, most=200):
     return [line for line in lines if line.startswith("=========") or "FAILED" in line or "PASSED" in line][-most:]
 
 
+def python_is_there():
+    """Whether CuPy and PyTorch are, without which the Python package has little to be tested beside."""
+    find = "import sys; from importlib.util import find_spec as find; sys.exit(not (find('cupy') and find('torch')))"
+    return subprocess.run([os.environ.get("PYTHON") or "python3", "-c", find], check=False).returncode == 0
+
+
 def is_over(deadline):
     return time.monotonic() >= deadline
 

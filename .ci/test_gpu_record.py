@@ -12,6 +12,7 @@ import textwrap
 import unittest
 from unittest import mock
 
+import gpu_python_summary
 import gpu_record
 import gpu_stages
 import sources_sha256
@@ -120,8 +121,9 @@ class FakeTree(unittest.TestCase):
         self.log = self.root / "sanitizer.log"
         environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "SANITIZER_LOG": str(self.log)}
         patch = mock.patch.dict(os.environ, environment)
-        patch.start()
-        self.addCleanup(patch.stop)
+        for patch in (patch, mock.patch.object(gpu_stages, "python_is_there", lambda: False)):
+            patch.start()
+            self.addCleanup(patch.stop)
         for program in SOURCES:
             self.build(program)
 
@@ -376,6 +378,43 @@ class RecordTest(FakeTree):
         self.gpu("--stages", "tests")
         self.assertIn("kernels was built from other sources than these", self.output)
         self.assertIn("2 of 2 stale", self.check()[1])
+
+    def python_stage(self, there, *words, status=0):
+        """Status of .ci/gpu, and whether it called .ci/gpu-python."""
+        self.script(self.root / ".ci/gpu-python",
+                    f"import os, sys\nos.makedirs(sys.argv[1])\nsys.exit({status})\n")
+        with mock.patch.object(gpu_stages, "python_is_there", lambda: there), \
+                mock.patch.dict(os.environ, RACE_MENDED="1"), contextlib.redirect_stdout(io.StringIO()) as output:
+            found = gpu_record.main([str(self.root / "build"), *words], self.tree())
+        self.output = output.getvalue()
+        called = self.root / "build/gpu/python"
+        was_called = called.exists()
+        if was_called:
+            called.rmdir()
+        return found, was_called
+
+    def test_the_python_package_is_a_stage(self):
+        self.assertEqual(self.python_stage(True), (0, True))
+        self.assertEqual(self.python_stage(True, status=2), (1, True))
+        self.assertEqual(self.python_stage(False), (0, False))
+        self.assertIn("SKIPPED: the stage python", self.output)
+        self.assertEqual(self.python_stage(True, "--programs", "kernels"), (0, False))
+        self.assertEqual(self.python_stage(True, "--stages", "tests"), (0, False))
+        self.assertEqual(self.python_stage(True, "--seconds", "0"), (1, False))
+
+    def test_the_python_package_alone(self):
+        (self.root / "build/tests/kernels").unlink()
+        self.assertEqual(self.python_stage(False, "--stages", "python"), (0, True))
+        self.assertFalse(self.record.exists())
+
+    def test_the_python_package_on_record(self):
+        for name in gpu_python_summary.FILES:
+            self.write(name, "# nothing\n")
+        record = {"sha256": gpu_python_summary.package_sha256(self.root)}
+        self.write("benchmarks/results/fake-gpu/python.json", json.dumps(record))
+        self.assertEqual(self.python_stage(True, "--stale", "--stages", "python"), (0, False))
+        self.write("python/tests/test_new.py", "assert True\n")
+        self.assertEqual(self.python_stage(True, "--stale", "--stages", "python"), (0, True))
 
     def test_a_program_without_hash_is_refused(self):
         self.script(self.root / "build/tests/kernels", "print()\n")
