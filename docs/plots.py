@@ -111,20 +111,24 @@ def batched():
 
 def iteration():
     """Time of an iteration over the rows of a system."""
-    rows = table(RECORDS / "given" / "h200_iteration_over_n.tsv")
-    n = [int(row["n"]) for row in rows]
+    measured, copy = records("solve")
     figure, axis = plt.subplots(figsize=(7.2, 4.4))
-    measured = (("bicgstab_us", "BiCGSTAB", PURPLE, "D"), ("gmres_us", "GMRES(30)", BLUE, "s"),
-                ("cg_us", "CG", OURS, "o"))
-    for column, label, colour, marker in measured:
-        axis.plot(n, [float(row[column]) for row in rows], color=colour, marker=marker, markersize=5, label=label)
-    for column, label, colour in (("gmres_floor_us", "floor of GMRES(30)", BLUE), ("cg_floor_us", "floor of CG", OURS)):
-        axis.plot(n, [float(row[column]) for row in rows], color=colour, linestyle=":", label=label)
+    solvers = (("bicgstab_iteration", "BiCGSTAB", PURPLE, "D"), ("gmres_iteration", "GMRES(30)", BLUE, "s"),
+               ("cg_iteration", "CG", OURS, "o"))
+    for operation, label, colour, marker in solvers:
+        points = sorted((r["rows"], 1e3 * r["time_ms"], 1e-3 * r["bytes"] / copy) for r in measured
+                        if r["operation"] == operation and r["implementation"] == "blockjacobi"
+                        and r["matrix"].startswith("7-point") and r["storage"] == "full" and r["block"] == 8)
+        if points:
+            rows, times, floors = zip(*points)
+            axis.plot(rows, times, color=colour, marker=marker, markersize=5, label=label)
+            axis.plot(rows, floors, color=colour, linestyle=":")
+    axis.plot([], [], color=INK, linestyle=":", label="bytes alone")
     axis.set_xscale("log")
     axis.set_yscale("log")
-    log_ticks(axis.xaxis, [4096, 15625, 64000, 262144, 1000000, 2097152])
-    log_ticks(axis.yaxis, [1, 10, 100])
-    axis.set_ylim(0.4, 600)
+    log_ticks(axis.xaxis, [4096, 15625, 64000, 262144, 1000000, 2097152, 16777216])
+    log_ticks(axis.yaxis, [1, 10, 100, 1000])
+    axis.set_ylim(bottom=0.4)
     axis.set_xlabel("rows of the system")
     axis.set_ylabel("microseconds an iteration")
     axis.legend(loc="lower right")
