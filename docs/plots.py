@@ -196,7 +196,7 @@ def ginkgo():
         ours, theirs = solves[name]
         axis.text(theirs * 1.18, position, f"{theirs / ours:.1f} times", va="center", fontsize=10)
     log_ticks(axis.xaxis, [1, 10, 100, 1000], lambda value, _: f"{value:g}")
-    axis.set_xlim(0.9, 2600)
+    axis.set_xlim(0.5, 3600)
     axis.legend(loc="upper right")
     return figure
 
@@ -226,7 +226,7 @@ def solvers():
         ("PETSc, Jacobi", GREEN, "P", jacobi), ("PETSc GAMG, first system", PURPLE, "^", gamg_first),
         ("PETSc GAMG, new values", PURPLE, "v", gamg_again)])
     log_ticks(axis.xaxis, [1, 10, 100, 1000], lambda value, _: f"{value:g}")
-    axis.set_xlim(0.7, 1500)
+    axis.set_xlim(0.5, 1500)
     axis.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=2)
     return figure
 
