@@ -2,6 +2,7 @@
 
 #include <blockjacobi/backend.hpp>
 #include <blockjacobi/csr_matrix.hpp>
+#include <blockjacobi/permutation.hpp>
 #include <blockjacobi/views.hpp>
 
 #include <cstddef>
@@ -116,8 +117,8 @@ class BLOCKJACOBI_EXPORT SparseMatrix {
   std::size_t bytes() const noexcept;
 
   /// As stated, or else as the values have it that are there at the first call (and at the first after an
-  /// update_values()); a missing entry is a zero. Then O(nnz) on the host, to which a matrix on a device is copied;
-  /// waits. A NaN is equal to nothing; a matrix that is not square has none.
+  /// update_values()); a missing entry is a zero. Then O(nnz) where the matrix lies; waits. A NaN is equal to nothing; a
+  /// matrix that is not square has none.
   Symmetry symmetry() const;
   /// A = A^H, what conjugate gradients ask for besides definiteness.
   bool is_hermitian() const { return symmetry() == (is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric); }
@@ -129,6 +130,14 @@ class BLOCKJACOBI_EXPORT SparseMatrix {
   const T* values() const noexcept;
   /// A copy on the host. Waits.
   [[nodiscard]] CsrMatrix<T> to_host() const;
+
+  /// P A P^T, B(k, l) = A(order[k], order[l]): the matrix of the system whose unknowns `permutation` renumbers, for
+  /// blocks of any rows, as those of BlockPartition::clusters(). A x = b is B y = P b with y = P x. Made in the memory
+  /// of the backend, on CUDA from arrays there with fewer than 2^31 entries without the host. It has arrays of its own:
+  /// B.update_values(A.values(), A.nnz(), space) brings it the values that A has then. What was stated of A holds for
+  /// it; a block size if nodes stay whole and in their order, else it has none. May wait. Throws InvalidArgument for a
+  /// matrix that is not square and a permutation of another size.
+  [[nodiscard]] SparseMatrix renumbered(const Permutation& permutation) const;
 
   /// For the library.
   explicit SparseMatrix(std::shared_ptr<detail::SparseMatrixImpl<T>> impl) noexcept : impl_(std::move(impl)) {}

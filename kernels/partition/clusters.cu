@@ -73,8 +73,8 @@ struct Ask {
 
 // The rows of a cluster, and above them a bit for each round of moves in which it gives: what decides whether it takes
 // a vertex comes in one access.
-constexpr int first_side = 16;
-static_assert(max_block_size < (1 << first_side) && first_side + detail::move_rounds < 32);
+constexpr int first_side = 23;
+static_assert(detail::largest_cluster < (1 << first_side) && first_side + detail::move_rounds < 32);
 
 __device__ index_t rows_in(index_t state) { return state & ((1 << first_side) - 1); }
 __device__ bool gives(index_t state, int round) { return (state >> (first_side + round) & 1) != 0; }

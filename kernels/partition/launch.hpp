@@ -82,6 +82,15 @@ struct PatternCounts {
 template <Offset O>
 void check_pattern(const CsrView<const void, O>& pattern, PatternCounts* counts, CUstream_st* stream);
 
+/// Not zero if some entry of a matrix differs from the one opposite of it, or from its conjugate.
+struct UnequalCounts {
+  int symmetric;
+  int hermitian;
+};
+/// Sets what is not zero, of a canonical square matrix.
+template <class C, Offset O>
+void count_unequal(const CsrView<const C, O>& matrix, double tolerance, UnequalCounts* counts, CUstream_st* stream);
+
 /// Orders that have position maps made on the device.
 inline constexpr index_t largest_mapped_order = largest_tiny_order;
 

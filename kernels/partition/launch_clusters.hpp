@@ -147,6 +147,20 @@ void measure_blocks(index_t rows, const index_t* labels, const LabelBlocks& bloc
 void order_rows(index_t rows, const index_t* labels, const ListSum* sums, const LabelBlocks& blocks, index_t* order,
                 std::uint32_t* starts, CUstream_st* stream);
 
+/// What number_coupled() found.
+struct CoupledCounts {
+  index_t clusters;        ///< of vertices that have neighbours
+  index_t uncovered_rows;  ///< of those that have none
+};
+/// numbers[v], of the first vertex v of each of `clusters` clusters whose vertices have neighbours, from 1 in the order
+/// of these; first[c] = v, or the number of vertices. Scratch: coupled_scan_bytes().
+std::size_t coupled_scan_bytes(index_t vertices);
+void number_coupled(const GraphLists& graph, const index_t* rows, const index_t* cluster, index_t clusters,
+                    index_t* first, CoupledCounts* counts, index_t* numbers, void* scratch, CUstream_st* stream);
+/// From these, aggregate[i] of each row, of the vertex node[i], or i if that is null; see kept_aggregate().
+void number_rows(index_t rows, index_t vertices, const index_t* node, const index_t* cluster, const index_t* first,
+                 const index_t* numbers, index_t kept, index_t found, index_t* aggregate, CUstream_st* stream);
+
 void fill(index_t count, index_t value, index_t* values, CUstream_st* stream);
 /// values[i] = i.
 void number(index_t count, index_t* values, CUstream_st* stream);

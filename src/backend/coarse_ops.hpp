@@ -1,9 +1,11 @@
 #pragma once
 
-#include "core/shared/coarse_basis.hpp"
+#include "core/shared/coarse_sums.hpp"
 #include "core/shared/compute_type.hpp"
 
-#include <blockjacobi/views.hpp>
+#include <blockjacobi/array.hpp>
+#include <blockjacobi/block_partition.hpp>
+#include <blockjacobi/sparse_matrix.hpp>
 
 #include <memory>
 
@@ -13,6 +15,93 @@ template <Scalar T>
 using CoarseBasis = CoarseBasisArrays<compute_t<T>>;
 template <Scalar T>
 using CoarseInverseView = CoarseInverseArrays<compute_t<T>, compute_t<single_t<T>>>;
+
+/// Unions of blocks, in backend memory.
+struct Aggregates {
+  Array<index_t> of_row;  ///< no_group for the rows of blocks that are coupled with no other
+  index_t count = 0;
+  index_t uncovered_rows = 0;  ///< in none
+};
+
+/// Z in backend memory; see CoarseBasisArrays.
+template <Scalar T>
+struct CoarseSpace {
+  index_t order = 0;  ///< columns
+  index_t groups = 0;
+  index_t width = 0;
+  Array<index_t> group;
+  Array<index_t> first;  ///< empty where each group has one column
+  Array<T> values;       ///< empty for ones
+
+  CoarseBasis<T> view() const {
+    return {static_cast<index_t>(group.size()),
+            groups,
+            width,
+            group.data(),
+            first.data(),
+            compute_cast(static_cast<const T*>(values.data()))};
+  }
+  std::size_t bytes() const { return group.bytes() + first.bytes() + values.bytes(); }
+};
+
+/// A sparse pattern in backend memory.
+struct CoarsePattern {
+  index_t rows = 0, cols = 0;
+  Array<std::int32_t> offsets;
+  Array<index_t> columns;
+
+  std::size_t bytes() const { return offsets.bytes() + columns.bytes(); }
+  template <class C>
+  CsrView<C, std::int32_t> with(C* values) const {
+    const MemorySpace space = offsets.backend().memory_space();
+    return {rows, cols, static_cast<offset_t>(columns.size()), offsets.data(), columns.data(), values, IndexBase::zero,
+            space};
+  }
+};
+
+/// The arrays of CoarseSums.
+struct CoarseSumArrays {
+  Array<std::int32_t> begin, entry;
+  Array<index_t> row;
+  Array<index_t> group, other;
+  Array<std::int32_t> place, stride;
+  Array<std::int32_t> pair_begin;
+  Array<index_t> segment, pair_row, pair_column;
+  Array<std::int32_t> pair_place, pair_stride;
+
+  CoarseSums view(CoarseSide side) const {
+    return {side,
+            static_cast<index_t>(group.size()),
+            static_cast<index_t>(pair_row.size()),
+            begin.data(),
+            entry.data(),
+            row.data(),
+            group.data(),
+            other.data(),
+            place.data(),
+            stride.data(),
+            pair_begin.data(),
+            segment.data(),
+            pair_row.data(),
+            pair_column.data(),
+            pair_place.data(),
+            pair_stride.data()};
+  }
+  std::size_t bytes() const {
+    return begin.bytes() + entry.bytes() + row.bytes() + group.bytes() + other.bytes() + place.bytes() +
+           stride.bytes() + pair_begin.bytes() + segment.bytes() + pair_row.bytes() + pair_column.bytes() +
+           pair_place.bytes() + pair_stride.bytes();
+  }
+};
+
+/// All that depends on Z and on the pattern of A alone.
+struct CoarsePatterns {
+  CoarseSide side = CoarseSide::left;
+  CoarsePattern restriction;  ///< Z^H
+  CoarsePattern product;      ///< Z^H A, or A Z
+  CoarsePattern e;
+  CoarseSumArrays sums;
+};
 
 /// Which matrices may be inverted without pivoting.
 enum class CoarseMatrixKind { general, definite };
@@ -50,12 +139,33 @@ struct CoarseView {
   C* correction = nullptr;  ///< order: E^-1 (Z^H r - Z^H A y)
 };
 
+/// Throws where so many elements of a product do not fit into 32 bits.
+void require_coarse_elements(offset_t count);
+
 /// The passes of a coarse level. Enqueued, without allocation; sums run in an order that depends on the shapes and the
 /// device alone.
 template <Scalar T>
 class CoarseOps {
  public:
   virtual ~CoarseOps() = default;
+
+  /// At most `count` aggregates, near to that number and of similar size, by the matching of BlockPartition::clusters
+  /// in the graph of the blocks of a canonical matrix. Waits.
+  virtual Aggregates aggregate(const Backend& backend, const AnyCsrView<T>& matrix, const BlockPartition& blocks,
+                               index_t count) = 0;
+  /// Ones on the rows i of each aggregate with the same i mod components. Waits.
+  virtual CoarseSpace<T> ones(const Backend& backend, const Aggregates& aggregates, index_t components) = 0;
+  /// The vectors, of any scale, on each aggregate, orthonormal there, without what depends on the others: rows x count,
+  /// row by row, in backend memory. Waits.
+  virtual CoarseSpace<T> orthonormal(const Backend& backend, const Aggregates& aggregates, const Array<T>& vectors,
+                                     index_t count) = 0;
+  /// Of a canonical matrix. Waits. Throws InvalidArgument if a number of elements does not fit into 32 bits.
+  virtual CoarsePatterns patterns(const Backend& backend, CoarseSide side, const AnyCsrView<T>& matrix,
+                                  const CoarseSpace<T>& z) = 0;
+  /// The values of the restriction of a Z that has values; enqueued.
+  virtual void fill_restriction(const CoarsePattern& restriction, const CoarseBasis<T>& z, T* values) = 0;
+  /// The product with Z and E, for these values of A; enqueued.
+  virtual void multiply(const CoarsePatterns& patterns, const CoarseBasis<T>& z, const T* values, T* product, T* e) = 0;
 
   virtual std::unique_ptr<CoarseInverse<T>> make_inverse(index_t order, CoarseMatrixKind kind) = 0;
   /// Into how many pieces the sums over `entries` of all coarse rows are divided, each.

@@ -5,6 +5,7 @@
 #include "core/partition_impl.hpp"
 #include "core/shared/cluster_rules.hpp"
 #include "kernels/partition/launch_clusters.hpp"
+#include "partition/aggregates.hpp"
 
 #include <algorithm>
 
@@ -33,6 +34,17 @@ class Arena {
   template <class T>
   T* take(index_t count) {
     return take<T>(static_cast<std::size_t>(count));
+  }
+
+  struct Mark {
+    std::size_t chunks, bytes, used;
+  };
+  Mark mark() const { return {chunks_.size(), bytes_, used_}; }
+  /// Forgets the arrays taken since.
+  void rewind(const Mark& mark) {
+    chunks_.resize(mark.chunks);
+    bytes_ = mark.bytes;
+    used_ = mark.used;
   }
 
  private:
@@ -75,6 +87,68 @@ class ClusterSearch {
     end_phase("memory");
   }
 
+  /// The graph of the rows, or of the nodes.
+  template <class C, Offset O>
+  void tie(const CsrView<const C, O>& matrix, const Backend& backend, const BlockPartition& nodes) {
+    tie_rows(matrix);
+    const PartitionImpl& blocks = *nodes.impl();
+    if (blocks.uniform_size() == 1) return take_rows();
+    NodeRows of{nullptr, blocks.uniform_size(), rows_};
+    if (of.size == 0 && (of.offsets = blocks.offsets_in(backend)) == nullptr) {
+      const auto offsets = blocks.offsets();
+      node_offsets_ = CudaMemory(context_, offsets.size_bytes());
+      check(
+          cudaMemcpyAsync(node_offsets_.data(), offsets.data(), offsets.size_bytes(), cudaMemcpyHostToDevice, stream()),
+          "cudaMemcpyAsync(nodes)");
+      of.offsets = static_cast<const index_t*>(node_offsets_.data());
+    }
+    join_nodes(of, blocks.blocks(), nodes.largest_block());
+  }
+
+  /// The old numbers of the rows; adds where blocks begin.
+  void find(index_t* order, std::uint32_t* starts) {
+    while (contract()) continue;
+    refine();
+    const auto [labels, count] = labels_of_rows();
+    kernels::LabelBlocks blocks{arena_.take<index_t>(count), arena_.take<index_t>(count), arena_.take<index_t>(count),
+                                mates_};
+    kernels::fill(count, rows_, blocks.first, stream());
+    context_.zero(blocks.size, bytes_of<index_t>(count));
+    context_.zero(blocks.taken, bytes_of<index_t>(count));
+    kernels::measure_blocks(rows_, labels, blocks, sums_, stream());
+    kernels::sum_lists(rows_, sums_, scan_, stream());
+    kernels::order_rows(rows_, labels, sums_, blocks, order, starts, stream());
+    end_phase("numbering");
+  }
+
+  /// The aggregate of each row; at most `count` of them.
+  kernels::CoupledCounts aggregate(AggregateSizes sizes, index_t count, index_t* of_row) {
+    const Level graph = levels_.front();
+    auto* const first = arena_.take<index_t>(graph.size());
+    auto* const numbers = arena_.take<index_t>(graph.size());
+    auto* const counts = arena_.take<kernels::CoupledCounts>(std::size_t{1});
+    auto* const scratch = arena_.take<std::byte>(kernels::coupled_scan_bytes(graph.size()));
+    const Arena::Mark mark = arena_.mark();
+    while (true) {
+      max_size_ = sizes.most();
+      while (contract()) continue;
+      refine();
+      const index_t* const cluster = levels_.front().of != nullptr ? levels_.front().of : identity();
+      kernels::number_coupled(graph.graph, graph.rows, cluster, levels_.back().size(), first, counts, numbers, scratch,
+                              stream());
+      kernels::CoupledCounts found = context_.read(counts);
+      if (!sizes.grow(found.clusters)) {
+        const index_t kept = std::min(found.clusters, count);
+        kernels::number_rows(rows_, graph.size(), node_, cluster, first, numbers, kept, found.clusters, of_row,
+                             stream());
+        return {kept, found.uncovered_rows};
+      }
+      levels_.assign(1, graph);
+      arena_.rewind(mark);
+    }
+  }
+
+ private:
   /// The graph of the rows.
   template <class C, Offset O>
   void tie_rows(const CsrView<const C, O>& matrix) {
@@ -117,23 +191,6 @@ class ClusterSearch {
   /// The rows are the nodes.
   void take_rows() { kernels::fill(rows_, 1, levels_.back().rows, stream()); }
 
-  /// The old numbers of the rows; adds where blocks begin.
-  void find(index_t* order, std::uint32_t* starts) {
-    while (contract()) continue;
-    refine();
-    const auto [labels, count] = labels_of_rows();
-    kernels::LabelBlocks blocks{arena_.take<index_t>(count), arena_.take<index_t>(count), arena_.take<index_t>(count),
-                                mates_};
-    kernels::fill(count, rows_, blocks.first, stream());
-    context_.zero(blocks.size, bytes_of<index_t>(count));
-    context_.zero(blocks.taken, bytes_of<index_t>(count));
-    kernels::measure_blocks(rows_, labels, blocks, sums_, stream());
-    kernels::sum_lists(rows_, sums_, scan_, stream());
-    kernels::order_rows(rows_, labels, sums_, blocks, order, starts, stream());
-    end_phase("numbering");
-  }
-
- private:
   /// Of all lists: the last of the sums, and what lies behind it.
   struct Totals {
     ListSum sum;
@@ -270,12 +327,13 @@ class ClusterSearch {
   }
 
   CudaContext& context_;
-  const ClusterPhases& phases_;
+  ClusterPhases phases_;
   index_t rows_, max_size_;
   Arena arena_;
   ListSum* sums_;  ///< the scratch of a pass has room for the first level
   index_t *mates_, *wishes_, *firsts_;
   std::byte* scan_;
+  CudaMemory node_offsets_;
   index_t* node_ = nullptr;  ///< of a row
   std::vector<Level> levels_;
   CudaMemory table_keys_, table_sums_;
@@ -291,28 +349,30 @@ void cuda_clusters(CudaContext& context, const Backend& backend, const CsrView<c
   if (matrix.rows == 0) return;
   const DeviceGuard guard(context.device());
   ClusterSearch search(context, matrix.rows, matrix.nnz, max_size, phases);
-  search.tie_rows(matrix);
-  const PartitionImpl& blocks = *nodes.impl();
-  if (blocks.uniform_size() == 1) {
-    search.take_rows();
-    return search.find(order, starts);
-  }
-  NodeRows of{nullptr, blocks.uniform_size(), matrix.rows};
-  CudaMemory copy;
-  if (of.size == 0 && (of.offsets = blocks.offsets_in(backend)) == nullptr) {
-    const auto offsets = blocks.offsets();
-    copy = CudaMemory(context, offsets.size_bytes());
-    check(cudaMemcpyAsync(copy.data(), offsets.data(), offsets.size_bytes(), cudaMemcpyHostToDevice, context.stream()),
-          "cudaMemcpyAsync(nodes)");
-    of.offsets = static_cast<const index_t*>(copy.data());
-  }
-  search.join_nodes(of, blocks.blocks(), nodes.largest_block());
+  search.tie(matrix, backend, nodes);
   search.find(order, starts);
 }
 
-#define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                                      \
-  template void cuda_clusters(CudaContext&, const Backend&, const CsrView<const C, O>&, const BlockPartition&, \
-                              index_t, index_t*, std::uint32_t*, const ClusterPhases&)
+template <class C, Offset O>
+Aggregates cuda_aggregates(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
+                           const BlockPartition& blocks, index_t count) {
+  Aggregates aggregates{Array<index_t>(backend, static_cast<std::size_t>(matrix.rows)), 0, 0};
+  if (matrix.rows == 0) return aggregates;
+  const DeviceGuard guard(context.device());
+  const AggregateSizes sizes(blocks, count);
+  ClusterSearch search(context, matrix.rows, matrix.nnz, sizes.most(), {});
+  search.tie(matrix, backend, blocks);
+  const kernels::CoupledCounts found = search.aggregate(sizes, count, aggregates.of_row.data());
+  aggregates.count = found.clusters;
+  aggregates.uncovered_rows = found.uncovered_rows;
+  return aggregates;
+}
+
+#define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                                              \
+  template void cuda_clusters(CudaContext&, const Backend&, const CsrView<const C, O>&, const BlockPartition&,         \
+                              index_t, index_t*, std::uint32_t*, const ClusterPhases&);                                \
+  template Aggregates cuda_aggregates(CudaContext&, const Backend&, const CsrView<const C, O>&, const BlockPartition&, \
+                                      index_t)
 #define BLOCKJACOBI_INSTANTIATE(C)              \
   BLOCKJACOBI_INSTANTIATE_FOR(C, std::int32_t); \
   BLOCKJACOBI_INSTANTIATE_FOR(C, std::int64_t)

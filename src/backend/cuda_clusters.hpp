@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/coarse_ops.hpp"
 #include "backend/cuda_context.hpp"
 
 #include <blockjacobi/block_partition.hpp>
@@ -21,5 +22,10 @@ template <class C, Offset O>
 void cuda_clusters(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
                    const BlockPartition& nodes, index_t max_size, index_t* order, std::uint32_t* starts,
                    const ClusterPhases& phases = {});
+
+/// As CoarseOps::aggregate() has them; of_row on the device.
+template <class C, Offset O>
+Aggregates cuda_aggregates(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
+                           const BlockPartition& blocks, index_t count);
 
 }  // namespace blockjacobi::detail

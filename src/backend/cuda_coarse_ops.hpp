@@ -13,6 +13,15 @@ class CudaCoarseOps final : public CoarseOps<T> {
  public:
   explicit CudaCoarseOps(CudaContext& context) : context_(context) {}
 
+  Aggregates aggregate(const Backend& backend, const AnyCsrView<T>& matrix, const BlockPartition& blocks,
+                       index_t count) override;
+  CoarseSpace<T> ones(const Backend& backend, const Aggregates& aggregates, index_t components) override;
+  CoarseSpace<T> orthonormal(const Backend& backend, const Aggregates& aggregates, const Array<T>& vectors,
+                             index_t count) override;
+  CoarsePatterns patterns(const Backend& backend, CoarseSide side, const AnyCsrView<T>& matrix,
+                          const CoarseSpace<T>& z) override;
+  void fill_restriction(const CoarsePattern& restriction, const CoarseBasis<T>& z, T* values) override;
+  void multiply(const CoarsePatterns& patterns, const CoarseBasis<T>& z, const T* values, T* product, T* e) override;
   std::unique_ptr<CoarseInverse<T>> make_inverse(index_t order, CoarseMatrixKind kind) override;
   index_t pieces(index_t order, offset_t entries) const override;
   void solve(const CoarseView<T>& coarse, const T* r, const T* y) override;

@@ -5,8 +5,11 @@
 #include "core/layout_impl.hpp"
 #include "core/partition_impl.hpp"
 #include "core/permutation_impl.hpp"
+#include "kernels/partition/launch_sort.hpp"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 namespace blockjacobi::detail {
 
@@ -172,6 +175,59 @@ PermutedPartition CudaPartitionOps::find_clusters(const Backend& backend, const 
   }
   BlockPartition blocks = partition_of(context_, backend, starts);
   return {Permutation(std::make_shared<const PermutationImpl>(std::move(order))), std::move(blocks)};
+}
+
+template <Offset O>
+Symmetry CudaPartitionOps::find_symmetry(const CsrView<const void, O>& matrix, ScalarType scalar, double tolerance) {
+  const DeviceGuard guard(context_.device());
+  const DeviceCounts<kernels::UnequalCounts> counts(context_);
+  const auto count = [this, tolerance, unequal = counts.get()](const auto& view) {
+    kernels::count_unequal(view, tolerance, unequal, context_.stream());
+  };
+  switch (scalar) {
+    case ScalarType::s: count(typed<float>(matrix)); break;
+    case ScalarType::d: count(typed<double>(matrix)); break;
+    case ScalarType::c: count(typed<Complex<float>>(matrix)); break;
+    case ScalarType::z: count(typed<Complex<double>>(matrix)); break;
+  }
+  const kernels::UnequalCounts found = counts.read();
+  const bool is_complex_scalar = scalar == ScalarType::c || scalar == ScalarType::z;
+  if (is_complex_scalar && found.hermitian == 0) return Symmetry::hermitian;
+  return found.symmetric == 0 ? Symmetry::symmetric : Symmetry::none;
+}
+
+template <Offset O>
+std::optional<RenumberedPattern> CudaPartitionOps::renumbered(const Backend& backend,
+                                                              const CsrView<const void, O>& pattern,
+                                                              const Permutation& permutation) {
+  const index_t rows = pattern.rows;
+  const offset_t nnz = pattern.nnz;
+  if (rows == 0 || nnz > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+  const DeviceGuard guard(context_.device());
+  CUstream_st* const stream = context_.stream();
+  const auto count = static_cast<std::size_t>(nnz), size = static_cast<std::size_t>(rows);
+  RenumberedPattern found{Array<std::int32_t>(backend, size + 1), Array<index_t>(backend, count),
+                          Array<offset_t>(backend, count)};
+  const index_t* order = permutation.impl()->order_in(backend);
+  const CudaMemory given = order == nullptr ? uploaded(context_, permutation.order()) : CudaMemory();
+  if (order == nullptr) order = static_cast<const index_t*>(given.data());
+  const auto limit = static_cast<SortKey>(rows) * static_cast<SortKey>(rows);
+  const CudaMemory inverse(context_, size * sizeof(index_t));
+  const CudaMemory keys(context_, count * sizeof(SortKey)), sorted(context_, count * sizeof(SortKey));
+  const CudaMemory entries(context_, count * sizeof(std::int32_t)), places(context_, count * sizeof(std::int32_t));
+  const CudaMemory scratch(context_, std::max(kernels::sort_bytes(nnz, limit), kernels::scan_bytes(rows + 1)));
+  const auto numbers = [](const CudaMemory& memory) { return static_cast<std::int32_t*>(memory.data()); };
+  const auto sort_keys = [](const CudaMemory& memory) { return static_cast<SortKey*>(memory.data()); };
+  kernels::invert_order(rows, order, numbers(inverse), stream);
+  kernels::key_renumbered(pattern, order, numbers(inverse), sort_keys(keys), numbers(entries), found.offsets.data(),
+                          stream);
+  kernels::sum_before(rows + 1, found.offsets.data(), found.offsets.data(), scratch.data(), stream);
+  kernels::sort_keys(nnz, limit, sort_keys(keys), sort_keys(sorted), numbers(entries), numbers(places), scratch.data(),
+                     stream);
+  kernels::split_renumbered(nnz, rows, sort_keys(sorted), numbers(places), found.columns.data(), found.source.data(),
+                            stream);
+  if (given.data() != nullptr) context_.synchronize();  // the order of the host was perhaps still being read
+  return found;
 }
 
 void CudaPartitionOps::place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) {

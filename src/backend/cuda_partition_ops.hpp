@@ -36,6 +36,23 @@ class CudaPartitionOps final : public PartitionOps {
     return find_clusters(backend, matrix, scalar, nodes, max_size);
   }
 
+  std::optional<Symmetry> symmetry(const CsrView<const void, std::int32_t>& matrix, ScalarType scalar,
+                                   double tolerance) override {
+    return find_symmetry(matrix, scalar, tolerance);
+  }
+  std::optional<Symmetry> symmetry(const CsrView<const void, std::int64_t>& matrix, ScalarType scalar,
+                                   double tolerance) override {
+    return find_symmetry(matrix, scalar, tolerance);
+  }
+  std::optional<RenumberedPattern> renumber(const Backend& backend, const CsrView<const void, std::int32_t>& pattern,
+                                            const Permutation& permutation) override {
+    return renumbered(backend, pattern, permutation);
+  }
+  std::optional<RenumberedPattern> renumber(const Backend& backend, const CsrView<const void, std::int64_t>& pattern,
+                                            const Permutation& permutation) override {
+    return renumbered(backend, pattern, permutation);
+  }
+
   void place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) override;
 
   index_t largest_mapped() const override { return kernels::largest_mapped_order; }
@@ -67,6 +84,11 @@ class CudaPartitionOps final : public PartitionOps {
   template <Offset O>
   PermutedPartition find_clusters(const Backend& backend, const CsrView<const void, O>& matrix, ScalarType scalar,
                                   const BlockPartition& nodes, index_t max_size);
+  template <Offset O>
+  Symmetry find_symmetry(const CsrView<const void, O>& matrix, ScalarType scalar, double tolerance);
+  template <Offset O>
+  std::optional<RenumberedPattern> renumbered(const Backend& backend, const CsrView<const void, O>& pattern,
+                                              const Permutation& permutation);
   template <Offset O>
   PatternCheck inspect_pattern(const CsrView<const void, O>& pattern);
   template <Offset O>

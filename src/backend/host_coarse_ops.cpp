@@ -1,6 +1,9 @@
 #include "backend/host_coarse_ops.hpp"
 
 #include "backend/host_rows.hpp"
+#include "core/message.hpp"
+
+#include <blockjacobi/error.hpp>
 
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
@@ -100,7 +103,7 @@ class HostCoarseInverse final : public CoarseInverse<T> {
 
 /// c = D X D s.
 template <class C, class S, class R>
-void multiply(index_t m, const S* x, const R* scale, const C* s, C* c, int threads) {
+void multiply_scaled(index_t m, const S* x, const R* scale, const C* s, C* c, int threads) {
   constexpr index_t chunk = 64;
 #pragma omp parallel for num_threads(threads) schedule(static) if (m > few_rows)
   for (index_t first = 0; first < m; first += chunk) {
@@ -117,6 +120,48 @@ void multiply(index_t m, const S* x, const R* scale, const C* s, C* c, int threa
 
 }  // namespace
 
+void require_coarse_elements(offset_t count) {
+  constexpr offset_t most = std::numeric_limits<std::int32_t>::max();
+  if (count > most)
+    throw InvalidArgument(
+        message("TwoLevel: a product with the coarse space has {} elements, can have {}", count, most));
+}
+
+template <Scalar T>
+void HostCoarseOps<T>::fill_restriction(const CoarsePattern& restriction, const CoarseBasis<T>& z, T* values) {
+  const auto rows = restriction.with<const C>(nullptr);
+  C* const out = compute_cast(values);
+#pragma omp parallel for num_threads(threads_) schedule(dynamic, 8) if (rows.nnz > few_entries)
+  for (index_t g = 0; g < z.groups; ++g)
+    for (index_t v = 0; v < z.columns(g); ++v) {
+      const index_t c = z.first_column(g) + v;
+      for (std::int32_t k = rows.row_offsets[c]; k < rows.row_offsets[c + 1]; ++k)
+        out[k] = conj(z.value(rows.columns[k], v));
+    }
+}
+
+template <Scalar T>
+void HostCoarseOps<T>::multiply(const CoarsePatterns& patterns, const CoarseBasis<T>& z, const T* values, T* product,
+                                T* e) {
+  const CoarseSums sums = patterns.sums.view(patterns.side);
+  C* const with_z = compute_cast(product);
+  for_rows(sums.segments, threads_, [&](index_t s) {
+    for (index_t v = 0; v < z.columns(sums.group[s]); ++v)
+      with_z[place_in_product(sums, s, v)] = product_element(sums, z, s, v, compute_cast(values));
+  });
+#pragma omp parallel for num_threads(threads_) schedule(dynamic, 8) if (sums.segments > few_entries)
+  for (index_t p = 0; p < sums.pairs; ++p) {
+    const index_t row = sums.pair_row[p];
+    for (index_t v = 0; v < z.columns(row); ++v)
+      for (index_t u = 0; u < z.columns(sums.pair_column[p]); ++u) {
+        C sum{};
+        for (std::int32_t q = sums.pair_begin[p]; q < sums.pair_begin[p + 1]; ++q)
+          sum += galerkin_term(sums, z, sums.segment[q], v, u, static_cast<const C*>(with_z));
+        compute_cast(e)[sums.pair_place[p] + offset_t{v} * sums.pair_stride[row] + u] = sum;
+      }
+  }
+}
+
 template <Scalar T>
 std::unique_ptr<CoarseInverse<T>> HostCoarseOps<T>::make_inverse(index_t order, CoarseMatrixKind kind) {
   return std::make_unique<HostCoarseInverse<T>>(order, kind);
@@ -132,9 +177,9 @@ void HostCoarseOps<T>::solve(const CoarseView<T>& coarse, const T* r, const T* y
   }
   const CoarseInverseView<T>& inverse = coarse.inverse;
   if (inverse.single != nullptr && *inverse.is_single != 0)
-    multiply(inverse.order, inverse.single, inverse.scale, s, coarse.correction, threads_);
+    multiply_scaled(inverse.order, inverse.single, inverse.scale, s, coarse.correction, threads_);
   else
-    multiply(inverse.order, inverse.full, inverse.scale, s, coarse.correction, threads_);
+    multiply_scaled(inverse.order, inverse.full, inverse.scale, s, coarse.correction, threads_);
 }
 
 template <Scalar T>

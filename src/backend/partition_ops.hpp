@@ -2,7 +2,10 @@
 
 #include "core/shared/position_map.hpp"
 
+#include <blockjacobi/array.hpp>
 #include <blockjacobi/block_batch.hpp>
+#include <blockjacobi/permutation.hpp>
+#include <blockjacobi/sparse_matrix.hpp>
 
 #include <optional>
 #include <span>
@@ -35,6 +38,13 @@ struct BlockTable {
   const BlockSlot* slots = nullptr;
   index_t blocks = 0;
   index_t rows = 0;
+};
+
+/// Of P A P^T, in backend memory: its k-th entry is the source[k]-th of A.
+struct RenumberedPattern {
+  Array<std::int32_t> offsets;
+  Array<index_t> columns;
+  Array<offset_t> source;
 };
 
 /// The size of a position map.
@@ -75,6 +85,25 @@ class PartitionOps {
   }
   virtual std::optional<PermutedPartition> cluster(const Backend&, const CsrView<const void, std::int64_t>&, ScalarType,
                                                    const BlockPartition&, index_t) {
+    return std::nullopt;
+  }
+
+  /// As find_symmetry() of a canonical square matrix with values of that scalar. None where the host does it, from a
+  /// copy. Waits.
+  virtual std::optional<Symmetry> symmetry(const CsrView<const void, std::int32_t>&, ScalarType, double) {
+    return std::nullopt;
+  }
+  virtual std::optional<Symmetry> symmetry(const CsrView<const void, std::int64_t>&, ScalarType, double) {
+    return std::nullopt;
+  }
+
+  /// The pattern of a canonical square matrix in another numbering. None where the host does it, from a copy.
+  virtual std::optional<RenumberedPattern> renumber(const Backend&, const CsrView<const void, std::int32_t>&,
+                                                    const Permutation&) {
+    return std::nullopt;
+  }
+  virtual std::optional<RenumberedPattern> renumber(const Backend&, const CsrView<const void, std::int64_t>&,
+                                                    const Permutation&) {
     return std::nullopt;
   }
 

@@ -25,6 +25,10 @@ class PermutationImpl {
   std::span<const index_t> order() const {
     return on_host_.get([this] { return in_backend_->to_host(); });
   }
+  /// Null unless they lie in the memory of that backend.
+  const index_t* order_in(const Backend& backend) const {
+    return in_backend_ && in_backend_->backend() == backend ? in_backend_->data() : nullptr;
+  }
 
  private:
   index_t size_;

@@ -9,6 +9,8 @@
 #include "core/sparse_matrix_impl.hpp"
 #include "core/symmetry.hpp"
 
+#include <blockjacobi/permuted_matrix.hpp>
+
 #include <algorithm>
 #include <limits>
 #include <type_traits>
@@ -119,6 +121,35 @@ void SparseMatrixImpl<T>::take_over(CsrMatrix<T>&& matrix) {
 }
 
 template <Scalar T>
+void SparseMatrixImpl<T>::renumber(const SparseMatrixImpl& given, const Permutation& permutation) {
+  std::visit(
+      [&](const auto& m) {
+        given_nnz = m.nnz;
+        auto found = backend.impl().partition_ops().renumber(backend, pattern_of(m), permutation);
+        own_values_ = keep(Array<T>(backend, static_cast<std::size_t>(m.nnz)));
+        if (found) {
+          const std::int32_t* const offsets = keep(std::move(found->offsets));
+          const index_t* const columns = keep(std::move(found->columns));
+          sources_.emplace(Sources{std::move(found->source), Array<offset_t>(backend, 0)});
+          view = CsrView<T, std::int32_t>{m.rows,  m.cols,      m.nnz,           offsets,
+                                          columns, own_values_, IndexBase::zero, backend.memory_space()};
+        } else {
+          const CsrMatrix<T> copy = given.to_host();
+          const PermutedMatrix<T> permuted(copy, permutation);
+          const auto p = permuted.view();
+          const index_t* const columns = keep(copy_of(backend, p.columns, p.nnz, MemorySpace::host));
+          const auto map = permuted.value_map();
+          sources_.emplace(Sources{Array<offset_t>(backend, std::vector<offset_t>(map.begin(), map.end())),
+                                   Array<offset_t>(backend, 0)});
+          set_view(p, p.row_offsets, columns);
+        }
+        bytes += sources_->first.bytes();
+        if (m.nnz > 0) fill(m.values);
+      },
+      given.view);
+}
+
+template <Scalar T>
 void SparseMatrixImpl<T>::fill(const T* given) {
   const BsrSources sources{static_cast<offset_t>(sources_->first.size()), sources_->first.data(),
                            sources_->next.size() == 0 ? nullptr : sources_->next.data()};
@@ -186,6 +217,9 @@ Symmetry SparseMatrixImpl<T>::symmetry() {
     symmetry_ = std::visit(
         [&](const auto& m) {
           const double tolerance = stated.symmetry_tolerance;
+          if (m.rows != m.cols) return Symmetry::none;
+          if (const auto found = backend.impl().partition_ops().symmetry(untyped(m), scalar_type<T>, tolerance))
+            return *found;
           return m.space == MemorySpace::host ? find_symmetry(m, tolerance)
                                               : find_symmetry(to_host().view(), tolerance);
         },
@@ -365,6 +399,35 @@ const T* SparseMatrix<T>::values() const noexcept {
 template <Scalar T>
 CsrMatrix<T> SparseMatrix<T>::to_host() const {
   return impl_->to_host();
+}
+
+namespace {
+
+/// Whether rows k b .. (k + 1) b - 1 are a node in the new numbering, too, and in their order.
+bool keeps_nodes(std::span<const index_t> order, index_t b) {
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto c = static_cast<index_t>(k % static_cast<std::size_t>(b));
+    if (order[k] % b != c || order[k] - order[k - static_cast<std::size_t>(c)] != c) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+template <Scalar T>
+SparseMatrix<T> SparseMatrix<T>::renumbered(const Permutation& permutation) const {
+  if (rows() != cols())
+    throw InvalidArgument(
+        detail::message("SparseMatrix::renumbered: the matrix is {} x {}, must be square", rows(), cols()));
+  if (rows() != permutation.size())
+    throw InvalidArgument(detail::message("SparseMatrix::renumbered: the matrix has {} rows, the permutation {}",
+                                          rows(), permutation.size()));
+  SparseMatrixOptions stated = impl_->stated;
+  if (stated.block_size && *stated.block_size > 1 && !keeps_nodes(permutation.order(), *stated.block_size))
+    stated.block_size.reset();
+  auto impl = detail::make<T>(backend(), rows(), cols(), stated);
+  impl->renumber(*impl_, permutation);
+  return SparseMatrix(std::move(impl));
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(T, O)                                                         \

@@ -3,6 +3,7 @@
 #include "backend/operator_impl.hpp"
 
 #include <blockjacobi/array.hpp>
+#include <blockjacobi/permutation.hpp>
 #include <blockjacobi/sparse_matrix.hpp>
 
 #include <memory>
@@ -18,7 +19,7 @@ class SparseMatrixImpl {
  public:
   SparseMatrixImpl(const Backend& backend, const SparseMatrixOptions& options);
 
-  /// One of these four gives it its arrays. `matrix` is canonical, and lies in the backend's memory.
+  /// One of these five gives it its arrays. `matrix` is canonical, and lies in the backend's memory.
   template <Offset O>
   void refer_to(const CsrView<T, O>& matrix, std::shared_ptr<const void> owner);
   /// Canonical, there or on the host.
@@ -29,6 +30,8 @@ class SparseMatrixImpl {
   void copy_sorted(const CsrView<T, O>& matrix);
   /// On a host backend.
   void take_over(CsrMatrix<T>&& matrix);
+  /// P A P^T of another one; values are those of A, in the order of its entries.
+  void renumber(const SparseMatrixImpl& given, const Permutation& permutation);
 
   void update_values(const T* values, offset_t count, MemorySpace space);
 

@@ -1,20 +1,13 @@
 #include "core/symmetry.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include "core/shared/compute_type.hpp"
+#include "core/shared/symmetry_rule.hpp"
+
 #include <vector>
 
 namespace blockjacobi::detail {
 
 namespace {
-
-template <Scalar T>
-T conjugate(T a) {
-  if constexpr (is_complex<T>)
-    return std::conj(a);
-  else
-    return a;
-}
 
 /// What the pairs (a_ij, a_ji) looked at so far leave possible.
 template <Scalar T>
@@ -23,8 +16,9 @@ class Possible {
   explicit Possible(double tolerance) : tolerance_(tolerance) {}
 
   void look_at(T a, T opposite) {
-    symmetric_ = symmetric_ && equal(a, opposite);
-    hermitian_ = hermitian_ && equal(a, conjugate(opposite));
+    const C left = *compute_cast(&a), right = *compute_cast(&opposite);
+    symmetric_ = symmetric_ && is_equal_within(left, right, tolerance_);
+    hermitian_ = hermitian_ && is_equal_within(left, conj(right), tolerance_);
   }
   bool none() const { return !symmetric_ && !hermitian_; }
   Symmetry result() const {
@@ -33,10 +27,7 @@ class Possible {
   }
 
  private:
-  bool equal(T a, T b) const {
-    if (a == b) return true;
-    return static_cast<double>(std::abs(a - b)) <= tolerance_ * static_cast<double>(std::max(std::abs(a), std::abs(b)));
-  }
+  using C = compute_t<T>;
   double tolerance_;
   bool symmetric_ = true;
   bool hermitian_ = true;

@@ -30,12 +30,12 @@ void iterate(const LinearOperator<T>& A, const BlockJacobi<T>& M, bool is_hermit
 }  // namespace
 
 template <Scalar T>
-NearKernel<T> relaxed_vectors(const SparseMatrix<T>& matrix, const BlockJacobi<T>& M, index_t count) {
+Array<T> relaxed_vectors(const SparseMatrix<T>& matrix, const BlockJacobi<T>& M, index_t count) {
   const LinearOperator<T> A(matrix);
   const auto n = static_cast<std::size_t>(matrix.rows());
   const bool is_hermitian = matrix.is_hermitian();
-  NearKernel<T> vectors{matrix.rows(), count, {}};
-  vectors.values.reserve(n * static_cast<std::size_t>(count));
+  const auto columns = static_cast<std::size_t>(count);
+  std::vector<T> vectors(n * columns);
   Array<T> r(matrix.backend(), n), x(matrix.backend(), n);
   for (index_t k = 0; k < count; ++k) {
     const std::vector<T> start =
@@ -44,13 +44,13 @@ NearKernel<T> relaxed_vectors(const SparseMatrix<T>& matrix, const BlockJacobi<T
     A.apply(error.view(), r.view());
     iterate(A, M, is_hermitian, r, x);
     const std::vector<T> found = x.to_host();
-    for (std::size_t i = 0; i < n; ++i) vectors.values.push_back(start[i] - found[i]);
+    for (std::size_t i = 0; i < n; ++i) vectors[i * columns + static_cast<std::size_t>(k)] = start[i] - found[i];
   }
-  return vectors;
+  return Array<T>(matrix.backend(), vectors);
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T) \
-  template NearKernel<T> relaxed_vectors(const SparseMatrix<T>&, const BlockJacobi<T>&, index_t)
+  template Array<T> relaxed_vectors(const SparseMatrix<T>&, const BlockJacobi<T>&, index_t)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

@@ -1,9 +1,6 @@
 #include "backend/range.hpp"
 #include "backend/require.hpp"
 #include "core/message.hpp"
-#include "core/sparse_matrix_impl.hpp"
-#include "partition/magnitudes.hpp"
-#include "precond/analysis.hpp"
 #include "precond/relaxed_vectors.hpp"
 #include "precond/two_level_impl.hpp"
 
@@ -17,115 +14,46 @@ namespace blockjacobi {
 namespace detail {
 
 template <Scalar T>
-SparseProduct<T>::SparseProduct(const Backend& backend, const CsrMatrix<T>& host_matrix)
-    : matrix(backend, host_matrix), product(matrix.impl()->product()) {}
-
-template <Scalar T>
-CoarseMatrix<T>::CoarseMatrix(const Backend& backend, const CsrMatrix<T>& m)
-    : rows(m.rows()),
-      cols(m.cols()),
-      offsets(backend, std::vector<std::int32_t>(m.row_offsets().begin(), m.row_offsets().end())),
-      columns(backend, std::vector<index_t>(m.columns().begin(), m.columns().end())),
-      values(backend, std::vector<T>(m.values().begin(), m.values().end())) {}
-
-template <Scalar T>
-CsrView<compute_t<T>, std::int32_t> CoarseMatrix<T>::view() const {
-  const auto nnz = static_cast<offset_t>(values.size());
-  const MemorySpace space = offsets.backend().memory_space();
-  return {rows, cols, nnz, offsets.data(), columns.data(), compute_cast(values.data()), IndexBase::zero, space};
-}
-
-namespace {
-
-template <Scalar T>
-index_t longest_row(const CsrMatrix<T>& m) {
-  offset_t longest = 0;
-  for (std::size_t i = 1; i < m.row_offsets().size(); ++i)
-    longest = std::max(longest, m.row_offsets()[i] - m.row_offsets()[i - 1]);
-  return static_cast<index_t>(longest);
-}
-
-/// The elements of each row, `width` of them, filled up with `nothing`.
-template <Scalar T, class V>
-std::vector<V> padded_rows(const CsrMatrix<T>& m, index_t width, std::span<const V> elements, V nothing) {
-  std::vector<V> padded(static_cast<std::size_t>(m.rows()) * static_cast<std::size_t>(width), nothing);
-  const auto offsets = m.row_offsets();
-  for (index_t i = 0; i < m.rows(); ++i)
-    std::copy(elements.begin() + offsets[static_cast<std::size_t>(i)],
-              elements.begin() + offsets[static_cast<std::size_t>(i) + 1], padded.begin() + offset_t{i} * width);
-  return padded;
-}
-
-}  // namespace
-
-template <Scalar T>
-CoarseBasisMatrix<T>::CoarseBasisMatrix(const Backend& backend, const CsrMatrix<T>& z)
-    : rows(z.rows()),
-      width(longest_row(z)),
-      has_ones(std::ranges::all_of(z.values(), [](T value) { return value == T(1); })),
-      columns(backend, padded_rows<T, index_t>(z, width, z.columns(), -1)),
-      values(backend, has_ones ? std::vector<T>() : padded_rows<T, T>(z, width, z.values(), T(0))) {}
-
-template <Scalar T>
-CoarseBasis<T> CoarseBasisMatrix<T>::view() const {
-  return {rows, width, columns.data(), has_ones ? nullptr : compute_cast(values.data())};
-}
-
-template <Scalar T>
-CoarseProducts<T>::CoarseProducts(CoarseMode mode, const CsrMatrix<T>& a, const CsrMatrix<T>& z, int threads)
-    : restriction(conjugate_transpose(z)) {
-  if (mode == CoarseMode::adef1) {
-    with_z = product_from_right(a, z, threads);
-    galerkin = product_from_left(restriction, with_z.pattern, threads);
-  } else {
-    with_z = product_from_left(restriction, a, threads);
-    galerkin = product_from_right(with_z.pattern, z, threads);
-  }
-}
-
-template <Scalar T>
-CoarseLevel<T>::CoarseLevel(const Backend& backend, CoarseMode mode, const CsrMatrix<T>& z,
-                            const CoarseProducts<T>& products, CoarseMatrixKind kind)
+CoarseLevel<T>::CoarseLevel(const SparseMatrix<T>& matrix, CoarseMode mode, CoarseSpace<T> z, CoarseMatrixKind kind)
     : mode_(mode),
-      ops_(coarse_ops<T>(backend)),
-      basis_(backend, z),
-      restriction_(backend, products.restriction),
-      with_z_(backend, products.with_z.pattern),
-      e_(backend, products.galerkin.pattern),
-      with_z_sums_(backend, products.with_z.weights),
-      e_sums_(backend, products.galerkin.weights),
-      pieces_(ops_.pieces(z.cols(), z.nnz() + (mode == CoarseMode::adef2 ? with_z_.view().nnz : 0))),
-      partials_(backend, static_cast<std::size_t>(z.cols()) * static_cast<std::size_t>(pieces_)),
-      correction_(backend, static_cast<std::size_t>(z.cols())) {
-  const index_t order = z.cols();
-  if (order <= max_block_size)
-    block_.emplace(BlockJacobi<T>::analyze(backend, products.galerkin.pattern.view(),
-                                           BlockPartition::uniform(order, order),
+      ops_(coarse_ops<T>(matrix.backend())),
+      z_(std::move(z)),
+      patterns_(ops_.patterns(matrix.backend(), mode == CoarseMode::adef1 ? CoarseSide::right : CoarseSide::left,
+                              matrix.view(), z_)),
+      restriction_(matrix.backend(), z_.values.size() > 0 ? patterns_.restriction.columns.size() : 0),
+      product_(matrix.backend(), patterns_.product.columns.size()),
+      e_(matrix.backend(), patterns_.e.columns.size()),
+      pieces_(ops_.pieces(z_.order, static_cast<offset_t>(patterns_.restriction.columns.size() +
+                                                          (mode == CoarseMode::adef2 ? product_.size() : 0)))),
+      partials_(matrix.backend(), static_cast<std::size_t>(z_.order) * static_cast<std::size_t>(pieces_)),
+      correction_(matrix.backend(), static_cast<std::size_t>(z_.order)) {
+  if (restriction_.size() > 0) ops_.fill_restriction(patterns_.restriction, z_.view(), restriction_.data());
+  if (z_.order <= max_block_size)
+    block_.emplace(BlockJacobi<T>::analyze(matrix.backend(), patterns_.e.with<T>(nullptr),
+                                           BlockPartition::uniform(z_.order, z_.order),
                                            {.singular = SingularPolicy::pseudo_inverse, .check_pattern = false}));
   else
-    whole_ = ops_.make_inverse(order, kind);
+    whole_ = ops_.make_inverse(z_.order, kind);
 }
 
 template <Scalar T>
 void CoarseLevel<T>::refresh(const T* values) {
   const Range range("coarse set-up");
-  with_z_sums_.apply(values, with_z_.values.data());
-  e_sums_.apply(with_z_.values.data(), e_.values.data());
+  ops_.multiply(patterns_, z_.view(), values, product_.data(), e_.data());
   if (block_)
-    block_->refresh(e_.values.data(), static_cast<offset_t>(e_.values.size()), e_.values.backend().memory_space());
+    block_->refresh(e_.data(), static_cast<offset_t>(e_.size()), e_.backend().memory_space());
   else
-    whole_->refresh(e_.view());
+    whole_->refresh(patterns_.e.with(compute_cast(e_.data())));
 }
 
 template <Scalar T>
 CoarseView<T> CoarseLevel<T>::view() const {
   CoarseView<T> view;
-  view.restriction = restriction_.view();
-  if (basis_.has_ones) view.restriction.values = nullptr;
-  if (mode_ == CoarseMode::adef2) view.product = with_z_.view();
-  view.basis = basis_.view();
+  view.restriction = patterns_.restriction.with(compute_cast(restriction_.data()));
+  if (mode_ == CoarseMode::adef2) view.product = patterns_.product.with(compute_cast(product_.data()));
+  view.basis = z_.view();
   view.inverse =
-      block_ ? CoarseInverseView<T>{e_.rows, compute_cast(block_->preconditioner().blocks()->data)} : whole_->view();
+      block_ ? CoarseInverseView<T>{z_.order, compute_cast(block_->preconditioner().blocks()->data)} : whole_->view();
   view.pieces = pieces_;
   view.partials = compute_cast(partials_.data());
   view.correction = compute_cast(correction_.data());
@@ -146,7 +74,7 @@ void CoarseLevel<T>::apply(const PreconditionerImpl<T>& M, const T* r, T* z, T* 
   const CoarseView<T> coarse = view();
   if (mode_ == CoarseMode::adef1) {  // z = M^-1 (r - A Z c) + Z c
     ops_.solve(coarse, r, nullptr);
-    ops_.subtract_product(with_z_.view(), coarse.correction, r, scratch);
+    ops_.subtract_product(patterns_.product.with(compute_cast(product_.data())), coarse.correction, r, scratch);
     M.apply(scratch, z);
   } else {
     M.apply(r, z);
@@ -163,29 +91,29 @@ std::pair<int, double> CoarseLevel<T>::outcome() const {
 
 template <Scalar T>
 std::size_t CoarseLevel<T>::bytes() const {
-  return basis_.bytes() + restriction_.bytes() + with_z_.bytes() + e_.bytes() + with_z_sums_.matrix.bytes() +
-         e_sums_.matrix.bytes() + (block_ ? block_->bytes() : whole_->bytes()) + partials_.bytes() +
-         correction_.bytes();
+  return z_.bytes() + patterns_.restriction.bytes() + patterns_.product.bytes() + patterns_.e.bytes() +
+         patterns_.sums.bytes() + restriction_.bytes() + product_.bytes() + e_.bytes() +
+         (block_ ? block_->bytes() : whole_->bytes()) + partials_.bytes() + correction_.bytes();
 }
 
 template <Scalar T>
 TwoLevelImpl<T>::TwoLevelImpl(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, CoarseMode mode,
-                              const Aggregates& aggregates, const CsrMatrix<T>& host_matrix, const CsrMatrix<T>& z)
+                              const Aggregates& aggregates, CoarseSpace<T> z)
     : backend(matrix.backend()),
       jacobi(std::move(block_jacobi)),
       matrix_(matrix),
       scratch_(backend, static_cast<std::size_t>(matrix.rows())) {
-  if (z.cols() > 0) {
-    const bool may_be_definite = z.cols() > max_block_size && mode == CoarseMode::adef2 && matrix.is_hermitian();
-    coarse_.emplace(backend, mode, z, CoarseProducts<T>(mode, host_matrix, z, host_threads(backend)),
+  found_.size = z.order;
+  if (z.order > 0) {
+    const bool may_be_definite = z.order > max_block_size && mode == CoarseMode::adef2 && matrix.is_hermitian();
+    coarse_.emplace(matrix, mode, std::move(z),
                     may_be_definite ? CoarseMatrixKind::definite : CoarseMatrixKind::general);
     coarse_->refresh(matrix.values());
   }
   found_.mode = mode;
   found_.rows = matrix.rows();
   found_.aggregates = aggregates.count;
-  found_.size = z.cols();
-  found_.uncovered_rows = static_cast<index_t>(std::ranges::count(aggregates.of_row, Aggregates::none));
+  found_.uncovered_rows = aggregates.uncovered_rows;
   found_.bytes = scratch_.bytes() + (coarse_ ? coarse_->bytes() : 0);
   backend.synchronize();
 }
@@ -274,6 +202,16 @@ void require_finite_vectors(const SparseMatrix<T>& matrix, const MultiVectorView
     }
 }
 
+template <Scalar T>
+std::vector<T> by_rows(const MultiVectorView<const T>& v) {
+  std::vector<T> elements;
+  elements.reserve(static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols));
+  const bool by_columns = v.layout == Layout::column_major;
+  for (index_t i = 0; i < v.rows; ++i)
+    for (index_t j = 0; j < v.cols; ++j) elements.push_back(v.data[by_columns ? i + j * v.ld : i * v.ld + j]);
+  return elements;
+}
+
 /// Of E by default on a device; its inversion grows with the cube.
 constexpr index_t largest_default_size = 2048;
 
@@ -288,12 +226,11 @@ std::unique_ptr<TwoLevelImpl<T>> make_two_level(const SparseMatrix<T>& matrix, B
     size =
         std::clamp(root, vectors, matrix.backend().kind() == BackendKind::host ? max_block_size : largest_default_size);
   }
-  const CsrMatrix<T> host_matrix = matrix.to_host();
   const Aggregates aggregates =
-      aggregate_blocks(magnitudes(host_matrix.view()), M.partition(), size / vectors, host_threads(matrix.backend()));
-  const CsrMatrix<T> z = space(aggregates, M);
+      coarse_ops<T>(matrix.backend()).aggregate(matrix.backend(), matrix.view(), M.partition(), size / vectors);
+  CoarseSpace<T> z = space(aggregates, M);
   const CoarseMode mode = options.mode.value_or(matrix.is_hermitian() ? CoarseMode::adef2 : CoarseMode::adef1);
-  return std::make_unique<TwoLevelImpl<T>>(matrix, std::move(M), mode, aggregates, host_matrix, z);
+  return std::make_unique<TwoLevelImpl<T>>(matrix, std::move(M), mode, aggregates, std::move(z));
 }
 
 }  // namespace
@@ -335,10 +272,11 @@ TwoLevel<T>::TwoLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi
         const index_t vectors = options.relaxed > 0 ? options.relaxed : matrix.block_size().value_or(1);
         return detail::make_two_level(matrix, std::move(block_jacobi), options, vectors,
                                       [&](const detail::Aggregates& aggregates, const BlockJacobi<T>& M) {
-                                        if (options.relaxed == 0) return detail::ones_space<T>(aggregates, vectors);
-                                        return detail::vector_space(aggregates,
-                                                                    detail::relaxed_vectors(matrix, M, vectors).view(),
-                                                                    detail::host_threads(matrix.backend()));
+                                        detail::CoarseOps<T>& ops = detail::coarse_ops<T>(matrix.backend());
+                                        if (options.relaxed == 0)
+                                          return ops.ones(matrix.backend(), aggregates, vectors);
+                                        return ops.orthonormal(matrix.backend(), aggregates,
+                                                               detail::relaxed_vectors(matrix, M, vectors), vectors);
                                       });
       }()) {}
 
@@ -352,8 +290,10 @@ TwoLevel<T>::TwoLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi
         detail::require_finite_vectors(matrix, vectors);
         return detail::make_two_level(matrix, std::move(block_jacobi), options, vectors.cols,
                                       [&](const detail::Aggregates& aggregates, const BlockJacobi<T>&) {
-                                        return detail::vector_space(aggregates, vectors,
-                                                                    detail::host_threads(matrix.backend()));
+                                        return detail::coarse_ops<T>(matrix.backend())
+                                            .orthonormal(matrix.backend(), aggregates,
+                                                         Array<T>(matrix.backend(), detail::by_rows(vectors)),
+                                                         vectors.cols);
                                       });
       }()) {}
 
@@ -421,12 +361,9 @@ const detail::PreconditionerImpl<T>& TwoLevel<T>::preconditioner() const {
   return *impl_;
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)           \
-  template struct detail::SparseProduct<T>;  \
-  template struct detail::CoarseMatrix<T>;   \
-  template struct detail::CoarseProducts<T>; \
-  template class detail::CoarseLevel<T>;     \
-  template class detail::TwoLevelImpl<T>;    \
+#define BLOCKJACOBI_INSTANTIATE(T)        \
+  template class detail::CoarseLevel<T>;  \
+  template class detail::TwoLevelImpl<T>; \
   template class TwoLevel<T>
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "backend/backend_impl.hpp"
-#include "precond/coarse_space.hpp"
 
 #include <blockjacobi/two_level.hpp>
 
@@ -11,62 +10,12 @@
 
 namespace blockjacobi::detail {
 
-/// A matrix of any shape in backend memory, as a product.
-template <Scalar T>
-struct SparseProduct {
-  /// May wait.
-  SparseProduct(const Backend& backend, const CsrMatrix<T>& host_matrix);
-  void apply(const T* x, T* y) const { product.apply(x, y); }
-
-  SparseMatrix<T> matrix;
-  const OperatorImpl<T>& product;
-};
-
-/// A sparse matrix of a coarse level in backend memory.
-template <Scalar T>
-struct CoarseMatrix {
-  /// May wait.
-  CoarseMatrix(const Backend& backend, const CsrMatrix<T>& host_matrix);
-  CsrView<compute_t<T>, std::int32_t> view() const;
-  std::size_t bytes() const { return offsets.bytes() + columns.bytes() + values.bytes(); }
-
-  index_t rows, cols;
-  Array<std::int32_t> offsets;
-  Array<index_t> columns;
-  Array<T> values;
-};
-
-/// Z in backend memory; without values if they are ones.
-template <Scalar T>
-struct CoarseBasisMatrix {
-  /// May wait.
-  CoarseBasisMatrix(const Backend& backend, const CsrMatrix<T>& z);
-  CoarseBasis<T> view() const;
-  std::size_t bytes() const { return columns.bytes() + values.bytes(); }
-
-  index_t rows, width;
-  bool has_ones;
-  Array<index_t> columns;
-  Array<T> values;
-};
-
-/// Z^H; Z^H A, or A Z under adef1, which take fewer bytes to read than A; and E, on the host.
-template <Scalar T>
-struct CoarseProducts {
-  CoarseProducts(CoarseMode mode, const CsrMatrix<T>& a, const CsrMatrix<T>& z, int threads);
-
-  CsrMatrix<T> restriction;
-  ProductMap<T> with_z;    ///< of the values of A
-  ProductMap<T> galerkin;  ///< E, of the values of `with_z`
-};
-
 /// Q = Z E^-1 Z^H.
 template <Scalar T>
 class CoarseLevel {
  public:
-  /// May wait; Z has columns. `kind` is that of E.
-  CoarseLevel(const Backend& backend, CoarseMode mode, const CsrMatrix<T>& z, const CoarseProducts<T>& products,
-              CoarseMatrixKind kind);
+  /// Waits; Z has columns. `kind` is that of E.
+  CoarseLevel(const SparseMatrix<T>& matrix, CoarseMode mode, CoarseSpace<T> z, CoarseMatrixKind kind);
 
   /// E and its inverse for these values of A, in backend memory; enqueued.
   void refresh(const T* values);
@@ -84,9 +33,10 @@ class CoarseLevel {
  private:
   CoarseMode mode_;
   CoarseOps<T>& ops_;
-  CoarseBasisMatrix<T> basis_;
-  CoarseMatrix<T> restriction_, with_z_, e_;
-  SparseProduct<T> with_z_sums_, e_sums_;    ///< from the values of A to those of with_z_, from these to those of E
+  CoarseSpace<T> z_;
+  CoarsePatterns patterns_;
+  Array<T> restriction_;  ///< values of Z^H; empty for ones
+  Array<T> product_, e_;  ///< values of Z^H A, or A Z under adef1, which take fewer bytes to read than A; and of E
   std::optional<BlockJacobi<T>> block_;      ///< E as its only block
   std::unique_ptr<CoarseInverse<T>> whole_;  ///< E where that is too large for a block
   index_t pieces_;
@@ -99,7 +49,7 @@ class TwoLevelImpl final : public PreconditionerImpl<T> {
  public:
   /// Without a coarse level if Z has no columns. Waits.
   TwoLevelImpl(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, CoarseMode mode,
-               const Aggregates& aggregates, const CsrMatrix<T>& host_matrix, const CsrMatrix<T>& z);
+               const Aggregates& aggregates, CoarseSpace<T> z);
 
   void refresh();
   /// u = Q r.

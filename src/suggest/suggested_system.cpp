@@ -3,9 +3,6 @@
 #include "backend/backend_impl.hpp"
 #include "backend/require.hpp"
 #include "core/message.hpp"
-#include "core/sparse_matrix_impl.hpp"
-
-#include <blockjacobi/permuted_matrix.hpp>
 
 #include <optional>
 
@@ -25,29 +22,15 @@ const BlockCandidate& checked(const SparseMatrix<T>& matrix, const BlockCandidat
   return candidate;
 }
 
-/// Whether rows k b .. (k + 1) b - 1 are a node in the new numbering, too, and in one block.
-bool keeps_nodes(const BlockCandidate& candidate, index_t b) {
-  const auto order = candidate.permutation.order();
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const auto c = static_cast<index_t>(k % static_cast<std::size_t>(b));
-    if (order[k] % b != c || order[k] - order[k - static_cast<std::size_t>(c)] != c) return false;
-  }
-  for (const index_t offset : candidate.blocks.offsets())
-    if (offset % b != 0) return false;
-  return true;
-}
-
 std::vector<offset_t> wide(std::span<const index_t> numbers) { return {numbers.begin(), numbers.end()}; }
 
 }  // namespace
 
-/// Where the elements of vectors and values go in the new numbering, and P^T, in backend memory.
+/// Where the elements of vectors go in the new numbering, and back, in backend memory.
 struct Renumbering {
-  Renumbering(const Backend& backend, const Permutation& permutation, std::span<const offset_t> value_map)
-      : order(backend, wide(permutation.order())),
-        inverse(backend, wide(permutation.inverse().order())),
-        values(backend, std::vector<offset_t>(value_map.begin(), value_map.end())) {}
-  Array<offset_t> order, inverse, values;
+  Renumbering(const Backend& backend, const Permutation& permutation)
+      : order(backend, wide(permutation.order())), inverse(backend, wide(permutation.inverse().order())) {}
+  Array<offset_t> order, inverse;
 };
 
 template <Scalar T>
@@ -57,7 +40,7 @@ class SuggestedSystemImpl {
       : given_(matrix),
         permutation_(checked(matrix, candidate).permutation),
         ops_(krylov_ops<T>(matrix.backend())),
-        own_(renumbered(candidate)) {
+        own_(renumbered()) {
     BlockJacobi<T> M(system(), candidate.blocks, options);
     if (candidate.coarse)
       two_level_.emplace(system(), std::move(M), *candidate.coarse);
@@ -66,10 +49,7 @@ class SuggestedSystemImpl {
   }
 
   void refresh() {
-    if (renumbering_) {
-      gather(renumbering_->values, given_.values(), values_->data());
-      own_->update_values(values_->data(), given_.nnz(), backend().memory_space());
-    }
+    if (own_) own_->update_values(given_.values(), given_.nnz(), backend().memory_space());
     if (two_level_)
       two_level_->refresh();
     else
@@ -107,14 +87,10 @@ class SuggestedSystemImpl {
   const Permutation& permutation() const { return permutation_; }
 
  private:
-  std::optional<SparseMatrix<T>> renumbered(const BlockCandidate& candidate) {
+  std::optional<SparseMatrix<T>> renumbered() {
     if (permutation_.is_identity()) return std::nullopt;
-    const PermutedMatrix<T> permuted(given_.to_host(), permutation_);
-    renumbering_.emplace(backend(), permutation_, permuted.value_map());
-    values_.emplace(backend(), static_cast<std::size_t>(given_.nnz()));
-    SparseMatrixOptions stated = given_.impl()->stated;
-    if (stated.block_size && !keeps_nodes(candidate, *stated.block_size)) stated.block_size.reset();
-    return SparseMatrix<T>(backend(), permuted.view(), stated);
+    renumbering_.emplace(backend(), permutation_);
+    return given_.renumbered(permutation_);
   }
 
   void gather(const Array<offset_t>& from, const T* source, T* target) const {
@@ -131,7 +107,6 @@ class SuggestedSystemImpl {
   Permutation permutation_;
   KrylovOps<T>& ops_;
   std::optional<Renumbering> renumbering_;
-  std::optional<Array<T>> values_;
   std::optional<SparseMatrix<T>> own_;
   std::optional<BlockJacobi<T>> jacobi_;
   std::optional<TwoLevel<T>> two_level_;

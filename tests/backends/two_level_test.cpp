@@ -7,6 +7,8 @@
 #include "support/dense.hpp"
 #include "support/messages.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 
 namespace blockjacobi::test {
@@ -252,6 +254,61 @@ TYPED_TEST(TwoLevelOnBackend, VectorsOfTheUser) {
 /// Single precision stops at four, before what is smooth has cost block-Jacobi many iterations.
 template <Scalar T>
 constexpr bool to_eight_digits = std::is_same_v<real_t<T>, double>;
+
+/// Aggregates, numbers of columns and the correction are those of the host, in every mode, with blocks of mixed orders,
+/// ones for each unknown, vectors of which some depend on others, and more than 65 536 rows.
+TYPED_TEST(TwoLevelOnBackend, SetUpIsThatOfTheHost) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend(), host = Backend::host();
+  const auto check = [&](const CsrMatrix<T>& a, const SparseMatrixOptions& stated, const BlockPartition& blocks,
+                         const TwoLevelOptions& options, const std::vector<T>& vectors) {
+    const auto on = [&](const Backend& where) {
+      const SparseMatrix<T> matrix(where, a, stated);
+      BlockJacobi<T> M(matrix, blocks);
+      if (vectors.empty()) return TwoLevel<T>(matrix, std::move(M), options);
+      const index_t n = a.rows();
+      const auto count = static_cast<index_t>(vectors.size() / static_cast<std::size_t>(n));
+      return TwoLevel<T>(matrix, std::move(M), MultiVectorView<const T>{vectors.data(), n, count, n}, options);
+    };
+    const TwoLevel<T> found = on(backend), expected = on(host);
+    const TwoLevelReport f = found.report(), e = expected.report();
+    EXPECT_EQ(f.mode, e.mode);
+    EXPECT_EQ(f.aggregates, e.aggregates);
+    EXPECT_EQ(f.size, e.size);
+    EXPECT_EQ(f.uncovered_rows, e.uncovered_rows);
+    EXPECT_NEAR(f.rcond, e.rcond, 0.2 * e.rcond);
+    const std::vector<T> r = random_vector<T>(a.rows(), 57);
+    const auto corrected = [&](const TwoLevel<T>& M) {
+      const Array<T> in(M.backend(), r);
+      Array<T> out(M.backend(), r.size());
+      M.correct(in.view(), out.view());
+      return out.to_host();
+    };
+    const std::vector<T> u = corrected(found), v = corrected(expected);
+    std::vector<T> difference(u.size());
+    std::ranges::transform(u, v, difference.begin(), std::minus<>{});
+    // E^-1 errs by its condition, in single precision where it is read so.
+    const double eps = f.size > max_block_size ? std::numeric_limits<float>::epsilon() : epsilon<T>();
+    EXPECT_LE(norm(difference), 10 * eps / e.rcond * norm(v));
+  };
+  const auto nodes = matrices::stencil<T>({.grid = {14, 9, 1}, .unknowns = 3});
+  const std::vector<T> random = random_vector<T>(3 * nodes.rows(), 58);
+  std::vector<T> dependent(random);
+  for (index_t i = 0; i < nodes.rows(); ++i)
+    dependent[static_cast<std::size_t>(i + 2 * nodes.rows())] =
+        dependent[static_cast<std::size_t>(i)] - T(3) * dependent[static_cast<std::size_t>(i + nodes.rows())];
+  for (const CoarseMode mode : modes) {
+    SCOPED_TRACE(to_string(mode));
+    check(grid_matrix<T>(30, 0.2), {}, BlockPartition::uniform(900, 7), {.mode = mode, .size = 40}, {});
+    check(nodes, {.block_size = 3}, BlockPartition::uniform(nodes.rows(), 6), {.mode = mode, .size = 30}, {});
+    check(nodes, {.block_size = 3}, BlockPartition::uniform(nodes.rows(), 4), {.mode = mode, .size = 30}, {});
+    check(nodes, {}, BlockPartition::from_offsets({0, 5, 6, 40, 72, 200, nodes.rows()}), {.mode = mode}, random);
+    check(nodes, {}, BlockPartition::uniform(nodes.rows(), 9), {.mode = mode, .size = 45}, dependent);
+  }
+  const auto large = matrices::stencil<T>({.grid = {70, 40, 30}});
+  check(large, {}, BlockPartition::uniform(large.rows(), 8), {.size = 300}, {});
+  if (to_eight_digits<T>) check(large, {}, BlockPartition::uniform(large.rows(), 8), {.size = 700}, {});
+}
 
 template <Scalar T>
 SolveOptions reachable() {

@@ -81,4 +81,13 @@ BLOCKJACOBI_HD inline bool is_more_welcome(const Mover& a, const Mover& b) {
   return a.gain > b.gain || (a.gain == b.gain && a.vertex < b.vertex);
 }
 
+/// Rows of a cluster at most: what is known of one fits into a word.
+inline constexpr index_t largest_cluster = (1 << 23) - 1;
+
+/// The aggregate of cluster c of `found`, of which `kept` remain: parts of a graph never grow together, so that there
+/// may be more clusters than there can be aggregates.
+BLOCKJACOBI_HD inline index_t kept_aggregate(index_t c, index_t kept, index_t found) {
+  return static_cast<index_t>(offset_t{c} * kept / found);
+}
+
 }  // namespace blockjacobi::detail

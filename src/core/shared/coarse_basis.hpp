@@ -6,23 +6,39 @@
 
 namespace blockjacobi::detail {
 
-/// Z of a coarse level, as many columns a row everywhere. C is a compute scalar.
+/// No group has the row: Z has nothing there.
+inline constexpr index_t no_group = -1;
+
+/// Z of a coarse level. Each row belongs to a group, whose columns have nothing elsewhere. C is a compute scalar.
 template <class C>
 struct CoarseBasisArrays {
   index_t rows = 0;
-  index_t width = 0;
-  const index_t* columns = nullptr;  ///< rows x width, row by row; -1: none
-  const C* values = nullptr;         ///< of these columns; null for ones
+  index_t groups = 0;
+  index_t width = 0;               ///< columns of a group at most
+  const index_t* group = nullptr;  ///< of a row, or no_group
+  const index_t* first = nullptr;  ///< groups + 1: the first column of a group; null where each has one
+  const C* values = nullptr;       ///< rows x width, row by row, the columns of the group first; null for ones
+
+  BLOCKJACOBI_HD index_t first_column(offset_t g) const {
+    return first != nullptr ? first[g] : static_cast<index_t>(g);
+  }
+  BLOCKJACOBI_HD index_t columns(index_t g) const { return first != nullptr ? first[g + 1] - first[g] : 1; }
+  /// Of row i, in column v of its group.
+  BLOCKJACOBI_HD C value(index_t i, index_t v) const {
+    return values != nullptr ? values[offset_t{i} * width + v] : from_real<C>(1);
+  }
 };
 
 /// (Z c)_i.
 template <class C>
 BLOCKJACOBI_HD inline C prolonged(const CoarseBasisArrays<C>& basis, offset_t i, const C* c) {
+  const index_t g = basis.group[i];
+  if (g == no_group) return C{};
+  if (basis.values == nullptr) return c[basis.first_column(g)];
+  const C* const own = c + basis.first_column(g);
+  const C* const row = basis.values + i * basis.width;
   C sum{};
-  for (offset_t k = i * basis.width; k < (i + 1) * basis.width; ++k) {
-    const index_t column = basis.columns[k];
-    if (column >= 0) sum += basis.values != nullptr ? basis.values[k] * c[column] : c[column];
-  }
+  for (index_t v = 0; v < basis.columns(g); ++v) sum += row[v] * own[v];
   return sum;
 }
 

@@ -1,0 +1,179 @@
+#include "backends/systems.hpp"
+#include "matrices/generators/stencil.hpp"
+#include "support/backends.hpp"
+#include "support/bits.hpp"
+#include "support/messages.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <variant>
+
+namespace blockjacobi::test {
+namespace {
+
+template <class Case>
+class RenumberedOnBackend : public BackendTest<Case> {};
+TYPED_TEST_SUITE(RenumberedOnBackend, BackendCases, BackendCaseName);
+template <class Case>
+class SymmetryOnBackend : public BackendTest<Case> {};
+TYPED_TEST_SUITE(SymmetryOnBackend, BackendCases, BackendCaseName);
+
+Permutation shuffled(index_t n, std::uint64_t seed) {
+  std::vector<index_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  Random random(seed);
+  for (index_t i = n - 1; i > 0; --i)
+    std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(random.index(i + 1))]);
+  return Permutation::from_order(std::move(order));
+}
+
+template <Scalar T>
+void expect_same(const CsrMatrix<T>& found, const CsrView<T>& expected) {
+  ASSERT_EQ(found.rows(), expected.rows);
+  ASSERT_EQ(found.nnz(), expected.nnz);
+  const auto f = found.view();
+  EXPECT_TRUE(std::equal(f.row_offsets, f.row_offsets + f.rows + 1, expected.row_offsets));
+  EXPECT_TRUE(std::equal(f.columns, f.columns + f.nnz, expected.columns));
+  EXPECT_TRUE(std::equal(f.values, f.values + f.nnz, expected.values));
+}
+
+/// More rows than a grid of thread blocks has in its second dimension; a row longer than any team of lanes.
+TYPED_TEST(RenumberedOnBackend, AsTheHostHasIt) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for (const CsrMatrix<T>& a : {grid_matrix<T>(270, 0.4), long_row_matrix<T>(25), grid_matrix<T>(1)}) {
+    const Permutation permutation = shuffled(a.rows(), 81);
+    const PermutedMatrix<T> expected(a, permutation);
+    const SparseMatrix<T> given(backend, a);
+    SparseMatrix<T> found = given.renumbered(permutation);
+    EXPECT_EQ(found.given_nnz(), a.nnz());
+    expect_same<T>(found.to_host(), expected.view());
+
+    // New values come in the order of A.
+    PermutedMatrix<T> changed = expected;
+    const std::vector<T> values = random_vector<T>(static_cast<index_t>(a.nnz()), 82);
+    changed.update(values);
+    found.update_values(values);
+    expect_same<T>(found.to_host(), changed.view());
+    const Array<T> there(backend, values);
+    found.update_values(given.values(), a.nnz(), backend.memory_space());
+    found.update_values(there.data(), a.nnz(), backend.memory_space());
+    expect_same<T>(found.to_host(), changed.view());
+  }
+}
+
+TYPED_TEST(RenumberedOnBackend, OfArraysFromBaseOneWithWideOffsets) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(12);
+  std::vector<std::int64_t> offsets(a.row_offsets().begin(), a.row_offsets().end());
+  for (std::int64_t& offset : offsets) ++offset;
+  std::vector<index_t> columns(a.columns().begin(), a.columns().end());
+  for (index_t& column : columns) ++column;
+  const Array<std::int64_t> o(backend, offsets);
+  const Array<index_t> c(backend, columns);
+  const Array<T> v(backend, std::vector<T>(a.values().begin(), a.values().end()));
+  const CsrView<T, std::int64_t> view{a.rows(), a.cols(), a.nnz(),        o.data(),
+                                      c.data(), v.data(), IndexBase::one, backend.memory_space()};
+  const auto given = SparseMatrix<T>::adopt(backend, view);
+  const Permutation permutation = shuffled(a.rows(), 83);
+  expect_same<T>(given.renumbered(permutation).to_host(), PermutedMatrix<T>(a, permutation).view());
+  EXPECT_TRUE(given.is_hermitian());
+}
+
+/// Clusters of nodes keep these whole; another numbering does not.
+TYPED_TEST(RenumberedOnBackend, KeepsWhatWasStated) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const auto a = matrices::stencil<T>({.grid = {9, 8, 1}, .unknowns = 3});
+  const SparseMatrix<T> given(backend, a, {.symmetry = Symmetry::none, .block_size = 3});
+  const PermutedPartition found = BlockPartition::clusters(given, 12);
+  const SparseMatrix<T> whole = given.renumbered(found.permutation);
+  EXPECT_EQ(whole.block_size(), 3);
+  EXPECT_EQ(whole.symmetry(), Symmetry::none);
+  expect_same<T>(whole.to_host(), PermutedMatrix<T>(a, found.permutation).view());
+  EXPECT_EQ(given.renumbered(shuffled(a.rows(), 84)).block_size(), std::nullopt);
+}
+
+TYPED_TEST(RenumberedOnBackend, Misuse) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const SparseMatrix<T> wide(backend, CsrMatrix<T>(1, 2, {0, 1}, {0}, {T(1)}));
+  const SparseMatrix<T> square(backend, grid_matrix<T>(3));
+  const auto has = [](const std::string& message, const char* part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  has(message_of([&] { static_cast<void>(wide.renumbered(Permutation::identity(1))); }), "1 x 2");
+  has(message_of([&] { static_cast<void>(square.renumbered(Permutation::identity(8))); }), "9 rows, the permutation 8");
+}
+
+template <Scalar T>
+Symmetry both_ways() {
+  return is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric;
+}
+
+/// One element decides, wherever it stands: last in a row of hundreds, behind 65 536 rows, alone without an opposite.
+TYPED_TEST(SymmetryOnBackend, OneElementDecides) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const auto symmetry = [&](const CsrMatrix<T>& a, double tolerance = 0.0) {
+    return SparseMatrix<T>(backend, a, {.symmetry_tolerance = tolerance}).symmetry();
+  };
+  for (const CsrMatrix<T>& a : {grid_matrix<T>(270), long_row_matrix<T>(25)}) {
+    EXPECT_EQ(symmetry(a), both_ways<T>());
+    const auto off_diagonal = [&](offset_t k) {
+      index_t row = 0;
+      while (a.row_offsets()[static_cast<std::size_t>(row) + 1] <= k) ++row;
+      return a.columns()[static_cast<std::size_t>(k)] != row;
+    };
+    const offset_t end_of_first = a.row_offsets()[1] - 1;
+    offset_t last = a.nnz() - 1;
+    while (!off_diagonal(last)) --last;
+    for (const offset_t k : {end_of_first, last}) {
+      CsrMatrix<T> other = a;
+      T& element = other.values()[static_cast<std::size_t>(k)];
+      element *= T(real_t<T>(1.25));
+      EXPECT_EQ(symmetry(other), Symmetry::none);
+      EXPECT_EQ(symmetry(other, 0.3), both_ways<T>());
+      EXPECT_EQ(symmetry(other, 0.1), Symmetry::none);
+      element = T(std::numeric_limits<real_t<T>>::quiet_NaN());
+      EXPECT_EQ(symmetry(other, 0.5), Symmetry::none);
+    }
+  }
+}
+
+/// A missing entry is a zero; equal infinities are equal.
+TYPED_TEST(SymmetryOnBackend, MissingEntriesAndInfinities) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const auto symmetry = [&](const std::vector<Triplet<T>>& entries) {
+    return SparseMatrix<T>(backend, CsrMatrix<T>::from_triplets(3, 3, entries)).symmetry();
+  };
+  const T infinity(std::numeric_limits<real_t<T>>::infinity());
+  EXPECT_EQ(symmetry({{0, 0, T(1)}, {0, 2, T(0)}}), both_ways<T>());
+  EXPECT_EQ(symmetry({{0, 0, T(1)}, {0, 2, T(1)}}), Symmetry::none);
+  EXPECT_EQ(symmetry({{0, 1, infinity}, {1, 0, infinity}}), both_ways<T>());
+  EXPECT_EQ(symmetry({}), both_ways<T>());
+  if constexpr (is_complex<T>) {
+    EXPECT_EQ(symmetry({{0, 1, T(1, 2)}, {1, 0, T(1, 2)}}), Symmetry::symmetric);
+    EXPECT_EQ(symmetry({{0, 1, T(1, 2)}, {1, 0, T(1, -2)}}), Symmetry::hermitian);
+    EXPECT_EQ(symmetry({{1, 1, T(1, 2)}}), Symmetry::symmetric);
+  }
+  const SparseMatrix<T> wide(backend, CsrMatrix<T>(1, 2, {0, 1}, {0}, {T(1)}));
+  EXPECT_EQ(wide.symmetry(), Symmetry::none);
+}
+
+/// After new values it is found anew.
+TYPED_TEST(SymmetryOnBackend, FollowsNewValues) {
+  using T = typename TypeParam::Scalar;
+  const CsrMatrix<T> a = grid_matrix<T>(6);
+  SparseMatrix<T> matrix(this->make_backend(), a);
+  EXPECT_EQ(matrix.symmetry(), both_ways<T>());
+  std::vector<T> values(a.values().begin(), a.values().end());
+  values[1] *= T(2);
+  matrix.update_values(values);
+  EXPECT_EQ(matrix.symmetry(), Symmetry::none);
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
