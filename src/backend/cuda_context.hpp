@@ -76,7 +76,7 @@ class CudaContext {
   int device_;
   CUstream_st* stream_;
   bool owns_stream_;
-  bool has_pools_ = false;
+  cudaMemPool_t pool_ = nullptr;  ///< null where the user has an allocator, or the device no pools
   int multiprocessors_ = 0;
   std::size_t second_level_bytes_ = 0;
   std::shared_ptr<MemoryResource> resource_;

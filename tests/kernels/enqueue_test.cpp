@@ -40,7 +40,7 @@ std::uint64_t reserved_memory() {
   return in_pool + in_graphs;
 }
 
-/// Captured allocations would be nodes of their own: global mode refuses cudaMalloc(), not cudaMallocAsync().
+/// Captured allocations would be nodes of their own: global mode refuses cudaMalloc(), not cudaMallocFromPoolAsync().
 void expect_only_work(cudaGraph_t graph) {
   std::size_t count = 0;
   ok(cudaGraphGetNodes(graph, nullptr, &count));
