@@ -9,7 +9,7 @@ generator in PATH. $HOME is that folder, and build/solve in it the build of the 
   file NAME       is written to NAME
   run             commands of bash; the first that fails ends the page
   run STATUS      commands of which the last ends with STATUS
-  run if NEED     only where there is NEED: cuda, petsc, petsc4py, dolfinx, dune, gnuplot
+  run if NEED     only where there is NEED: cuda, petsc, petsc4py, dolfinx, dune, gfortran, gnuplot
   output          what the commands before it print; whole numbers up to a fifth, others may be any
   dry-run         lines of make, which are looked up in the Makefile and not run, of cmake --build, likewise, and of pip,
                   which prepares the build where the Python package is installed
@@ -101,8 +101,8 @@ class Needs:
             return need_of_python(need) and bool(list(self.prefix.rglob("libblockjacobi_petsc_plugin.so")))
         if need == "dune":
             return compiles("#include <dune/istl/preconditioner.hh>")
-        if need == "gnuplot":
-            return shutil.which("gnuplot") is not None
+        if need in ("gfortran", "gnuplot"):
+            return shutil.which(need) is not None
         raise Failure(f"there is no need {need}")
 
 
@@ -234,8 +234,8 @@ class Page:
                 self.left_out = True
 
     def test(self):
-        steps = {"file": self.file, "run": self.run, "output": self.output, "dry-run": self.dry_run, "cpp": self.cpp, "python": self.python, "cupy": self.cupy,
-                 "message": self.message}
+        steps = {"file": self.file, "run": self.run, "output": self.output, "dry-run": self.dry_run, "cpp": self.cpp,
+                 "python": self.python, "cupy": self.cupy, "message": self.message}
         text = (self.source / self.page).read_text(encoding="utf-8")
         for role, language, block in FENCE.findall(text):
             # Directives of MyST are no snippets.
