@@ -58,11 +58,12 @@ def solve(
         them, of the shape (n, k) with contiguous rows or columns: ``"cg"`` and ``"gmres"`` solve them at once and read
         matrix and blocks once an iteration for all.
     M : BlockJacobi, TwoLevel or Suggestion, optional
-        The preconditioner; none if None; of a suggestion what :func:`preconditioner` makes. Where its blocks have a numbering of their own, the system is renumbered on
-        the host for each solve, and A copied there if it lies in device memory.
+        The preconditioner; none if None; of a suggestion what :func:`preconditioner` makes. Where its blocks have a
+        numbering of their own, the system is renumbered on the host for each solve, and A copied there if it lies in
+        device memory.
     method : str
         ``"cg"`` for Hermitian positive definite A and M (Hestenes and Stiefel, 1952), ``"fcg"`` its flexible variant
-        (Notay, 2000), ``"minres"`` for Hermitian A, indefinite as it may be, and definite M (Paige and Saunders, 1975),
+        (Notay, 2000), ``"minres"`` for Hermitian A, definite or not, and definite M (Paige and Saunders, 1975),
         ``"bicgstab"`` (van der Vorst, 1992), ``"gmres"`` restarted (Saad and Schultz, 1986) and ``"fgmres"`` its
         flexible variant (Saad, 1993) for any A, ``"richardson"`` damped.
     x0 : array, optional
@@ -78,7 +79,7 @@ def solve(
         ``"single"`` stores the basis of GMRES in single precision.
     resident : str
         On CUDA CG, BiCGSTAB and GMRES of systems that the caches hold take one launch, which waits until every
-        multiprocessor is free; ``"never"`` for who shares the device.
+        multiprocessor is free; ``"never"`` where the device is shared with other work.
     relaxation : float
         Of Richardson iteration.
     max_seconds : float
@@ -86,9 +87,9 @@ def solve(
     history : bool
         Keep the norms of all residuals.
     progress : callable, optional
-        Called with a :class:`SolveProgress` after every iteration, on CUDA after every batch of them; returning False
-        stops the solve, what it raises is raised. Of several columns it is shown the one that is furthest from its
-        target.
+        Called with a :class:`SolveProgress` after every iteration, on CUDA after every batch of them. Returning
+        something false stops the solve, None does not; what it raises is raised. Of several columns it is shown the one
+        that is furthest from its target.
     backend : Backend, optional
         M's by default, else where A lies.
 

@@ -129,7 +129,12 @@ class Progress {
     const nb::gil_scoped_acquire held;
     try {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      return callback_.is_none() || callback_(progress).ptr() != Py_False;
+      if (callback_.is_none()) return true;
+      // Anything false ends the solve, NumPy's False too; a callback without a result goes on.
+      const nb::object answer = callback_(progress);
+      const int go_on = answer.is_none() ? 1 : PyObject_IsTrue(answer.ptr());
+      if (go_on < 0) throw nb::python_error();
+      return go_on != 0;
     } catch (...) {
       error_ = std::current_exception();
       return false;

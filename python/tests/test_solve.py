@@ -150,6 +150,13 @@ def test_progress():
     stopped = bj.solve(SYSTEM, RHS, M, progress=lambda p: p.iteration < 7).report
     assert stopped.reason == "user_stop" and 7 <= stopped.iterations <= 8
 
+    for no in (False, np.False_, 0):
+        assert bj.solve(SYSTEM, RHS, M, progress=lambda p, no=no: no).report.reason == "user_stop"
+    for yes in (None, True, np.True_, 1):
+        assert bj.solve(SYSTEM, RHS, M, progress=lambda p, yes=yes: yes).report.converged
+    with pytest.raises(ValueError, match="truth value"):
+        bj.solve(SYSTEM, RHS, M, progress=lambda p: np.zeros(2))
+
     def fails(progress):
         if progress.iteration == 3:
             raise KeyError("three")
