@@ -8,7 +8,8 @@
 #   make format  format all sources
 #   make clean   remove the build folder
 # Variables: SECONDS (60), BUILD (folder), JOBS, GPU (auto, cuda, none), WERROR (ON, OFF), CMAKE_ARGS (passed to cmake);
-# of `make solve` UNITY (ON, OFF): several sources in one compilation.
+# of `make solve` UNITY (ON, OFF): several sources in one compilation, SOLVE (folder) and SOLVE_ISAS (levels of x86-64
+# with kernels of their own, none by default); of `make test` ISAS, these levels there (v3;v4).
 
 BUILD ?= build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -16,30 +17,35 @@ GPU ?= auto
 SECONDS ?= 60
 WERROR ?= OFF
 UNITY ?= ON
+SOLVE ?= $(BUILD)/solve
+SOLVE_ISAS ?=
+ISAS ?= v3;v4
 CMAKE_ARGS ?=
 
 # ctest builds the users of the package with LC_MESSAGES set to nothing, which ccache takes for another locale.
 export CCACHE_SLOPPINESS ?= locale
+# Paths below are relative for it: another clone finds the same objects, from a build folder of the same depth.
+export CCACHE_BASEDIR ?= $(CURDIR)
 
 CONFIGURE = cmake -G Ninja -S . -DCMAKE_BUILD_TYPE=Release -DBLOCKJACOBI_GPU=$(GPU) -DBLOCKJACOBI_WERROR=$(WERROR) $(CMAKE_ARGS)
 
 # Linear elasticity of a beam of random stiffness, 3 unknowns a node: 14 112 rows, 0.9 million entries.
-SOLVE_MATRIX = $(BUILD)/solve/elasticity.mtx
+SOLVE_MATRIX = $(SOLVE)/elasticity.mtx
 
 .PHONY: solve test fuzz bench docs deps asked-deps format clean
 
 # Without kernels for levels of x86-64, which take as long to compile as half of the rest, and several sources in one
 # compilation.
 solve: asked-deps
-	$(CONFIGURE) -B $(BUILD)/solve -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_BENCHMARKS=OFF \
-	  -DBLOCKJACOBI_HOST_ISAS= -DCMAKE_UNITY_BUILD=$(UNITY)
-	cmake --build $(BUILD)/solve -j $(JOBS) --target blockjacobi-solve blockjacobi-generate
-	$(BUILD)/solve/matrices/blockjacobi-generate elasticity $(SOLVE_MATRIX) --elements 96 6 6 --contrast 1000
-	$(BUILD)/solve/examples/blockjacobi-solve $(SOLVE_MATRIX) --compare --max-seconds 15
+	$(CONFIGURE) -B $(SOLVE) -DBLOCKJACOBI_BUILD_TESTS=OFF -DBLOCKJACOBI_BUILD_BENCHMARKS=OFF \
+	  "-DBLOCKJACOBI_HOST_ISAS=$(SOLVE_ISAS)" -DCMAKE_UNITY_BUILD=$(UNITY)
+	cmake --build $(SOLVE) -j $(JOBS) --target blockjacobi-solve blockjacobi-generate
+	$(SOLVE)/matrices/blockjacobi-generate elasticity $(SOLVE_MATRIX) --elements 96 6 6 --contrast 1000
+	$(SOLVE)/examples/blockjacobi-solve $(SOLVE_MATRIX) --compare --max-seconds 15
 
 # With all levels that are worth it, so that their kernels are tested.
 test: asked-deps
-	BLOCKJACOBI_HOST_ISAS="v3;v4" $(CONFIGURE) -B $(BUILD)/test
+	BLOCKJACOBI_HOST_ISAS="$(ISAS)" $(CONFIGURE) -B $(BUILD)/test
 	cmake --build $(BUILD)/test -j $(JOBS)
 	ctest --test-dir $(BUILD)/test -j $(JOBS) --output-on-failure
 

@@ -9,6 +9,7 @@ that a record says what ran and not what lay in the tree meanwhile; the same has
   sources_sha256.py --check RECORD.json    say which programs of the record are stale; status 1 if any is; with --tests,
                                            of a record of some programs whose tests alone ran
   sources_sha256.py --of PROGRAM...        say what each program was built from; status 1 if that is not this tree
+  sources_sha256.py --gpu-programs         names of the test programs with cases for CUDA
 """
 
 import argparse
@@ -218,8 +219,12 @@ def main():
     wanted = parser.add_mutually_exclusive_group(required=True)
     wanted.add_argument("--check", metavar="RECORD", help="compare a record with the tree")
     wanted.add_argument("--of", metavar="PROGRAM", nargs="+", help="compare programs with the tree")
+    wanted.add_argument("--gpu-programs", action="store_true", help="name the test programs with cases for CUDA")
     parser.add_argument("--tests", action="store_true")
     arguments = parser.parse_args()
+    if arguments.gpu_programs:
+        print("\n".join(Tree().gpu_programs()))
+        return 0
     return check(arguments.check, Tree(), arguments.tests) if arguments.check else show(arguments.of, Tree())
 
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the fuzzers one after the other, each for its share of the time, and says what they found.
+"""Runs the fuzzers, two at a time where there are cores, each for its share of the time, and says what they found.
 
-  run.py BUILD_DIR [--seconds 60] [--only NAME]
+  run.py BUILD_DIR [--seconds 60] [--jobs 2] [--only NAME]
 
 Each begins with the seeds in seeds/NAME and with what earlier runs left in BUILD_DIR/corpus/NAME. A finding stays in
 BUILD_DIR/findings, and the program takes it as its only argument to repeat it. The exit status is 1 if there is any."""
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -47,16 +48,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--seconds", type=int, default=60)
+    # why two: each may take 3 GB
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--only", choices=NAMES)
     arguments = parser.parse_args()
     names = [arguments.only] if arguments.only else NAMES
     share = max(1, arguments.seconds // len(names))
     failed = False
-    for name in names:
-        finding = run(arguments.build.resolve(), name, share)
-        if finding:
-            failed = True
-            print(f"{finding}\nfuzz: {name}: FINDING, see {arguments.build}/findings", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        findings = pool.map(lambda name: run(arguments.build.resolve(), name, share), names)
+        for name, finding in zip(names, findings):
+            if finding:
+                failed = True
+                print(f"{finding}\nfuzz: {name}: FINDING, see {arguments.build}/findings", flush=True)
     return 1 if failed else 0
 
 
