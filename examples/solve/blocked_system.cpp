@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
-
 namespace solve {
 
 std::string how(const Options& options) {
@@ -22,18 +20,6 @@ std::string how(const Options& options) {
     case Blocks::file: break;
   }
   return fmt::format("from {}", options.block_file.string());
-}
-
-bool keeps_nodes(const blockjacobi::Permutation& permutation, index_t unknowns) {
-  const auto order = permutation.order();
-  const auto nodes = order.size() / static_cast<std::size_t>(unknowns);
-  for (std::size_t node = 0; node < nodes; ++node) {
-    const auto rows = order.subspan(node * static_cast<std::size_t>(unknowns), static_cast<std::size_t>(unknowns));
-    if (rows[0] % unknowns != 0) return false;
-    for (std::size_t k = 1; k < rows.size(); ++k)
-      if (rows[k] != rows[k - 1] + 1) return false;
-  }
-  return true;
 }
 
 blockjacobi::DetectOptions detect_options(const Options& options) {

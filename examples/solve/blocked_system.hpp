@@ -31,9 +31,6 @@ inline bool renumbers(Blocks blocks) {
   return blocks == Blocks::clusters || blocks == Blocks::metis || blocks == Blocks::labels;
 }
 
-/// Whether the rows of a node, which were neighbours, still are, in their order.
-bool keeps_nodes(const blockjacobi::Permutation& permutation, index_t unknowns);
-
 blockjacobi::DetectOptions detect_options(const Options& options);
 BlocksInfo describe(const blockjacobi::PermutedPartition& found, const Options& options);
 
@@ -58,12 +55,8 @@ blockjacobi::PermutedPartition scattered_blocks(const Options& options, System<T
 }
 
 template <Scalar T>
-BlockedSystem<T> renumber(const System<T>& system, blockjacobi::PermutedPartition found) {
-  auto stated = system.stated();
-  if (stated.block_size && !keeps_nodes(found.permutation, *stated.block_size)) stated.block_size.reset();
-  const auto permuted = std::make_shared<blockjacobi::PermutedMatrix<T>>(system.matrix(), found.permutation);
-  auto A = blockjacobi::SparseMatrix<T>::adopt(system.backend(), permuted->view(), stated, permuted);
-  return {std::move(A), std::move(found)};
+BlockedSystem<T> renumber(System<T>& system, blockjacobi::PermutedPartition found) {
+  return {system.on_backend().renumbered(found.permutation), std::move(found)};
 }
 
 /// Blocks as the options say, and what there is to say of them; those of detect where suggest() recommends none.
@@ -72,7 +65,7 @@ BlockedSystem<T> find_blocks(const Options& options, Solver solver, System<T>& s
   std::optional<BlockedSystem<T>> blocked;
   std::optional<blockjacobi::Suggestion> suggestion;
   Options choice = options;
-  if (!renumbers(options.blocks) || options.blocks == Blocks::clusters) system.on_backend();
+  system.on_backend();
   const double ms = milliseconds(system.backend(), [&] {
     if (renumbers(options.blocks)) {
       blocked = renumber(system, scattered_blocks(options, system));

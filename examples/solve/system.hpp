@@ -21,8 +21,7 @@ class System {
   const blockjacobi::Backend& backend() const noexcept { return backend_; }
   const CsrMatrix<T>& matrix() const noexcept { return matrix_; }
   const Vectors<T>& vectors() const noexcept { return vectors_; }
-  /// What is known of the matrix.
-  const blockjacobi::SparseMatrixOptions& stated() const noexcept { return stated_; }
+  /// With what is known of it.
   const blockjacobi::SparseMatrix<T>& on_backend() {
     if (!on_backend_) on_backend_ = blockjacobi::SparseMatrix<T>::adopt(backend_, matrix_, stated_);
     return *on_backend_;

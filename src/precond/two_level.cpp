@@ -212,20 +212,13 @@ std::vector<T> by_rows(const MultiVectorView<const T>& v) {
   return elements;
 }
 
-/// Of E by default on a device; its inversion grows with the cube.
-constexpr index_t largest_default_size = 2048;
-
 /// Of order options.size at most, with as many vectors an aggregate; space(aggregates, M) makes Z.
 template <Scalar T, class Space>
 std::unique_ptr<TwoLevelImpl<T>> make_two_level(const SparseMatrix<T>& matrix, BlockJacobi<T> M,
                                                 const TwoLevelOptions& options, index_t vectors, Space space) {
   require_arguments(matrix, M, options, vectors);
-  index_t size = options.size;
-  if (size == 0) {
-    const auto root = static_cast<index_t>(std::sqrt(static_cast<double>(matrix.nnz())));
-    size =
-        std::clamp(root, vectors, matrix.backend().kind() == BackendKind::host ? max_block_size : largest_default_size);
-  }
+  const index_t size =
+      options.size > 0 ? options.size : std::max(vectors, default_coarse_size(matrix.backend(), matrix.nnz()));
   const Aggregates aggregates =
       coarse_ops<T>(matrix.backend()).aggregate(matrix.backend(), matrix.view(), M.partition(), size / vectors);
   CoarseSpace<T> z = space(aggregates, M);
@@ -234,6 +227,12 @@ std::unique_ptr<TwoLevelImpl<T>> make_two_level(const SparseMatrix<T>& matrix, B
 }
 
 }  // namespace
+
+index_t default_coarse_size(const Backend& backend, offset_t nnz) {
+  // why: the inversion grows with the cube
+  const index_t most = backend.kind() == BackendKind::host ? max_block_size : 2048;
+  return std::min(static_cast<index_t>(std::sqrt(static_cast<double>(nnz))), most);
+}
 
 }  // namespace detail
 

@@ -10,6 +10,9 @@
 
 namespace blockjacobi::detail {
 
+/// Columns of Z at most where TwoLevelOptions::size is 0.
+index_t default_coarse_size(const Backend& backend, offset_t nnz);
+
 /// Q = Z E^-1 Z^H.
 template <Scalar T>
 class CoarseLevel {

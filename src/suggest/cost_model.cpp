@@ -36,11 +36,19 @@ constexpr double cuda_transfer_latency = 50e-6, cuda_transfer_seconds = 0.08e-9;
 constexpr double host_large_flops = 12e9, host_large_bytes = 2.5;
 // Clusters: for each entry and for each coupling between nodes on a core; and for each entry of the renumbered matrix.
 constexpr double cluster_entry_seconds = 31e-9, cluster_coupling_seconds = 150e-9, renumber_entry_seconds = 12e-9;
-// A coarse level, made on the host: for each entry with ones and, times the square of their number, with relaxed
-// vectors; the iterations that these take; what the bytes of an iteration take more than others. On CUDA 75 us an
-// iteration (docs/choose.md, 7-point 64^3 on an H200).
+// A coarse level: for each entry with ones and, times the square of their number, with relaxed vectors; the iterations
+// that these take; what the bytes of an iteration take more than others.
 constexpr double ones_entry_seconds = 80e-9, relaxed_entry_seconds = 45e-9, relaxing_iterations = 15.0;
-constexpr double coarse_bytes = 1.5, cuda_coarse_latency = 75e-6;
+constexpr double coarse_bytes = 1.5;
+// On CUDA, by the 7-point stencil on 64^3 and 128^3 points on an H100: clusters once and for each entry, and the
+// renumbered matrix; the set-up of a coarse level once, for each entry, and for each element of relaxed vectors, which
+// go by way of the host; its matrix for each vector and the rate of its inversion; an iteration.
+constexpr double cuda_cluster_latency = 1e-3, cuda_cluster_entry_seconds = 0.62e-9,
+                 cuda_renumber_entry_seconds = 0.09e-9;
+constexpr double cuda_coarse_start = 2.5e-3, cuda_ones_entry_seconds = 0.23e-9, cuda_relaxed_entry_seconds = 0.05e-9,
+                 cuda_relaxed_element_seconds = 5e-9;
+constexpr double cuda_coarse_vector_seconds = 1.6e-6, cuda_coarse_flops = 25e12;
+constexpr double cuda_coarse_latency = 12e-6, cuda_coarse_bytes = 0.75;
 /// Rows of a cluster on average, over its most.
 constexpr double cluster_fill = 0.85;
 
@@ -81,8 +89,8 @@ double CostModel::partition_seconds(double passes) const {
 }
 
 double CostModel::cluster_seconds(double couplings) const {
-  return (nnz * cluster_entry_seconds + couplings * cluster_coupling_seconds) / host_threads +
-         nnz * renumber_entry_seconds;
+  return clusters.latency + (nnz * clusters.entry + couplings * clusters.coupling) / host_threads +
+         nnz * clusters.renumbered;
 }
 
 double CostModel::setup_seconds(const BlockShape& blocks, double partition) const {
@@ -95,12 +103,13 @@ double CostModel::setup_seconds(const BlockShape& blocks, double partition) cons
 }
 
 ProbeCost CostModel::coarse(const BlockShape& blocks, double m, double k) const {
-  const double entry = k > 0.0 ? k * k * relaxed_entry_seconds : ones_entry_seconds;
-  const double aggregation = couplings(blocks.blocks) * cluster_coupling_seconds / host_threads;
-  const double relaxation = relaxing_iterations * k * iteration_seconds(blocks);
+  const double entry = k > 0.0 ? k * k * level.relaxed_entry : level.ones_entry;
+  const double aggregation = couplings(blocks.blocks) * clusters.coupling / host_threads;
+  const double relaxation = k * (relaxing_iterations * iteration_seconds(blocks) + rows * level.relaxed_element);
+  const double inversion = m * level.vector + 2.0 * m * m * m / level.flops;
   const double transfers = 2.0 * rows * std::max(1.0, k) * (scalar_bytes + 4.0) + m * m * scalar_bytes;
-  return {nnz * entry + aggregation + relaxation + 2.0 * m * m * m / large_flops,
-          coarse_latency + coarse_bytes * (product_bytes() + transfers) / bandwidth};
+  return {level.start + nnz * entry + aggregation + relaxation + inversion,
+          level.latency + level.bytes * (product_bytes() + transfers) / bandwidth};
 }
 
 ProbeCost CostModel::diagonal_probe(const BlockPartition& rows_alone) const {
@@ -130,12 +139,17 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
   model.setup_latency = cuda ? cuda_setup_latency + (cg ? cuda_cg_start : cuda_gmres_start) : model.latency;
   model.flops = cuda ? cuda_flops : host_flops * backend.threads();
   model.entry_seconds = cuda ? cuda_entry_seconds : (model.scalar_bytes + 4.0) / model.bandwidth;
-  model.host_threads = std::min(cuda ? Backend::host().threads() : backend.threads(), host_bandwidth_threads);
+  model.host_threads = cuda ? 1.0 : std::min(backend.threads(), host_bandwidth_threads);
   model.large = detail::largest_tiny_order;
   model.large_flops = cuda ? cuda_flops : host_large_flops * backend.threads();
   model.large_bytes = cuda ? 1.0 : host_large_bytes;
+  model.clusters = {0.0, cluster_entry_seconds, cluster_coupling_seconds, renumber_entry_seconds};
+  model.level = {0.0, ones_entry_seconds, relaxed_entry_seconds, 0.0, 0.0, model.large_flops, 0.0, coarse_bytes};
   if (!cuda) return model;
-  model.coarse_latency = cuda_coarse_latency;
+  model.clusters = {cuda_cluster_latency, cuda_cluster_entry_seconds, 0.0, cuda_renumber_entry_seconds};
+  model.level = {
+      cuda_coarse_start,          cuda_ones_entry_seconds, cuda_relaxed_entry_seconds, cuda_relaxed_element_seconds,
+      cuda_coarse_vector_seconds, cuda_coarse_flops,       cuda_coarse_latency,        cuda_coarse_bytes};
   model.row_latency = device.row;
   model.block_seconds = cuda_block_seconds;
   model.partition_latency = cuda_partition_latency;

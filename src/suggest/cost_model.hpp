@@ -44,8 +44,18 @@ struct CostModel {
   index_t large = max_block_size;
   double large_latency = 0.0, large_setup_latency = 0.0, large_entry_seconds = 0.0;
   double large_flops = 1.0, large_bytes = 1.0;
-  double host_threads = 1.0;    ///< that find clusters
-  double coarse_latency = 0.0;  ///< what an iteration with a coarse level takes more
+  double host_threads = 1.0;  ///< that find clusters, if the host does
+  /// Clusters: once, for each entry, for each coupling between nodes, and for each entry of the renumbered matrix.
+  struct {
+    double latency = 0.0, entry = 0.0, coupling = 0.0, renumbered = 0.0;
+  } clusters{};
+  /// A coarse level: once, for each entry with ones or, times the square of their number, relaxed vectors, for each
+  /// element of these; for each vector and the rate of the inversion; what an iteration takes more, once and by its
+  /// bytes.
+  struct {
+    double start = 0.0, ones_entry = 0.0, relaxed_entry = 0.0, relaxed_element = 0.0;
+    double vector = 0.0, flops = 1.0, latency = 0.0, bytes = 1.0;
+  } level{};
 
   /// Of y = A x.
   double product_bytes() const;

@@ -3,6 +3,7 @@
 #include "backend/require.hpp"
 #include "core/message.hpp"
 #include "core/random_vector.hpp"
+#include "precond/two_level_impl.hpp"
 #include "suggest/captured.hpp"
 #include "suggest/cost_model.hpp"
 #include "suggest/probe.hpp"
@@ -172,9 +173,8 @@ class Study {
   void add_coarse(index_t relaxed) {
     if (!candidates()[rival_].probed || !std::isfinite(rival_prediction_)) return;
     const BlockCandidate& base = candidates()[rival_];
-    const double root = std::sqrt(static_cast<double>(matrix_.nnz()));
     const detail::ProbeCost more =
-        cost_.coarse(base.blocks, std::min<double>(root, max_block_size), static_cast<double>(relaxed));
+        cost_.coarse(base.blocks, detail::default_coarse_size(matrix_.backend(), matrix_.nnz()), relaxed);
     BlockCandidate c;
     c.name = base.name + (relaxed > 0 ? detail::message(" + relaxed {}", relaxed) : " + ones");
     c.blocks = base.blocks;
