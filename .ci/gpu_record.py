@@ -2,8 +2,8 @@
 """Runs the test programs of a build folder on a GPU and puts what came out on record; see .ci/gpu.
 
 The record holds an entry for each program: what the binary was built from ("sha256", "commit", "sources", as the binary
-itself says), the machine, the numbers of passed, failed and skipped tests, and the outcome of each tool of
-compute-sanitizer. An entry belongs to one hash: a program of another hash starts a new one."""
+itself says), the machine that its tests ran on and their numbers of passed, failed and skipped, and the outcome of each
+tool of compute-sanitizer with its devices. An entry belongs to one hash: a program of another hash starts a new one."""
 
 import argparse
 import datetime
@@ -71,7 +71,9 @@ class Record:
         entry = self.programs.get(name, {})
         if anew or not self.knows(name, build):
             entry = {}
-        known = {"sha256": build["sha256"], "commit": build["commit"], **self.machine}
+        # the tests, or tools, of another stage may have run on another machine
+        machine = {key: entry.get(key, value) for key, value in self.machine.items()}
+        known = {"sha256": build["sha256"], "commit": build["commit"], **machine}
         # what was found before stays, what the binary says comes first
         found = {key: value for key, value in entry.items() if key not in known and key != "sources"}
         self.programs[name] = {**known, **found, "sources": build["sources"]}
@@ -84,6 +86,7 @@ class Record:
         expected, possible = (test_lists.matching(patterns, outcome.names()) for patterns in skips)
         wrong = [f"skipped: {test}" for test in outcome.skipped if test not in expected and test not in possible]
         wrong += [f"not skipped: {test}" for test in expected if test in outcome.passed]
+        entry.update(self.machine)
         entry.update(passed=len(outcome.passed), failed=len(outcome.failed), skipped=len(outcome.skipped),
                      expected_skips=len(expected), failed_tests=outcome.failed, wrong_skips=sorted(wrong))
         self.write()
@@ -96,13 +99,17 @@ class Record:
         if not share["clean"]:
             return
         with self.lock:
+            share = {**share, "device": self.machine["device"]}
             self.programs[name].setdefault("unfinished", {}).setdefault(tool, []).append(share)
             self.write()
 
     def add_sanitizer(self, tool, name, result):
         entry = self.programs[name]
         unfinished = entry.get("unfinished", {})
-        unfinished.pop(tool, None)
+        devices = {share.get("device", self.machine["device"]) for share in unfinished.pop(tool, [])}
+        if not result["clean"]:
+            devices.add(self.machine["device"])
+        result["devices"] = sorted(devices)
         if not unfinished:
             entry.pop("unfinished", None)
         entry.setdefault("sanitizers", {})[tool] = result

@@ -13,7 +13,9 @@ import test_lists
 NO_CUDA_CALL = "before first instrumented API call"
 SANITIZER_ERROR_STATUS = 86
 SHARDS = min(16, os.cpu_count() or 1)  # tests and tools side by side
-SHARE_TESTS = 36  # of one call of a tool at most, which is what a run that was stopped may lose
+# Tests of one call of a tool at most, which is what a run that was stopped may lose.
+SHARE_TESTS = {"racecheck": 8}  # the slowest
+OTHER_SHARE_TESTS = 16
 # why two: with all cores each, the shares' threads of the host backend wait for each other
 THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
 TEST_TIME = re.compile(r"\[       OK \] (\S+).*? \((\d+) ms\)")
@@ -142,11 +144,11 @@ def suite_of(name):
     return re.split("[/.]", name, maxsplit=1)[0]
 
 
-def shares_of(names, seconds):
+def shares_of(names, seconds, most=OTHER_SHARE_TESTS):
     """Tests of one suite and scalar stay together: each process loads and instruments the kernels of few. Shares of
     about equal time, the longest first; a test whose time is not known takes that of an average one."""
     names = sorted(names)  # by suite, then by scalar
-    count = max(min(SHARDS, len(names)), math.ceil(len(names) / SHARE_TESTS))
+    count = max(min(SHARDS, len(names)), math.ceil(len(names) / most))
     known = [seconds[name] for name in names if name in seconds]
     average = sum(known) / len(known) if known else 1.0
     # half of it for each test: under a tool short ones, too, take time
@@ -156,7 +158,7 @@ def shares_of(names, seconds):
     for name in names:
         parts.setdefault(int(count * (before + weights[name] / 2) / total), []).append(name)
         before += weights[name]
-    shares = [part[at:at + SHARE_TESTS] for part in parts.values() for at in range(0, len(part), SHARE_TESTS)]
+    shares = [part[at:at + most] for part in parts.values() for at in range(0, len(part), most)]
     return sorted(shares, key=lambda share: sum(weights[name] for name in share), reverse=True)
 
 
@@ -172,6 +174,7 @@ def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
     alone = {}
     for name in sorted(set(names) - set(shared) - done):
         alone.setdefault(suite_of(name), []).append(name)
+    most = SHARE_TESTS.get(tool, OTHER_SHARE_TESTS)
     log = logs / f"{program.name}.{tool}.txt"
 
     def run(tests):
@@ -184,8 +187,8 @@ def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
         return share
 
     with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
-        shares += list(pool.map(run, shares_of(shared, seconds_of_tests(program, logs))))
-    shares += [run(tests) for tests in alone.values()]
+        shares += list(pool.map(run, shares_of(shared, seconds_of_tests(program, logs), most)))
+    shares += [run(tests[at:at + most]) for tests in alone.values() for at in range(0, len(tests), most)]
     print(f"== {tool} {program.name}: {time.monotonic() - begin:.0f} s, {log}", flush=True)
     if None in shares:
         return None

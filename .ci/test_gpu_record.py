@@ -336,6 +336,23 @@ class RecordTest(FakeTree):
         self.write("tests/expected-skips-99.txt", "kernels Gone.*\n")
         self.assertEqual(len(test_lists.unused(self.root / "build", self.root)), 1)
 
+    def on_other_device(self, name):
+        return mock.patch.object(gpu_record, "device", lambda: {"device": name, "compute_capability": "8.0", "driver": "2"})
+
+    def test_each_stage_keeps_its_device(self):
+        self.gpu("--stages", "tests")
+        with self.on_other_device("Other GPU"), mock.patch.dict(os.environ, RACE_MENDED="1"):
+            _, programs = self.gpu("--stages", "memcheck")
+            kernels = programs["kernels"]
+            self.assertEqual([kernels[key] for key in VIRTUAL], ["Fake GPU", "9.0", "1.2.3"])
+            self.assertEqual(kernels["sanitizers"]["memcheck"]["devices"], ["Other GPU"])
+            _, programs = self.gpu("--stages", "tests")
+        self.assertEqual(programs["kernels"]["device"], "Other GPU")
+        _, programs = self.gpu("--stale")
+        self.assertEqual(programs["kernels"]["device"], "Other GPU")
+        self.assertEqual(programs["kernels"]["sanitizers"]["memcheck"]["devices"], ["Other GPU"])
+        self.assertEqual(programs["kernels"]["sanitizers"]["racecheck"]["devices"], ["Fake GPU"])
+
     def test_no_stage_begins_when_the_time_is_over(self):
         with mock.patch.dict(os.environ, RACE_MENDED="1"):
             status, programs = self.gpu("--seconds", "0")
@@ -354,7 +371,7 @@ class RecordTest(FakeTree):
             over.append(True)
             return run_share(*words)
 
-        with mock.patch.object(gpu_stages, "SHARDS", 1), mock.patch.object(gpu_stages, "SHARE_TESTS", 1), \
+        with mock.patch.object(gpu_stages, "SHARDS", 1), mock.patch.object(gpu_stages, "OTHER_SHARE_TESTS", 1), \
                 mock.patch.object(gpu_stages, "sanitize_share", once), \
                 mock.patch.object(gpu_stages, "is_over", lambda deadline: bool(over)):
             status, programs = self.gpu("--stale", "--programs", "kernels", "--stages", "memcheck")
@@ -429,7 +446,7 @@ class ShareTest(unittest.TestCase):
 
     def test_suites_and_scalars_stay_together(self):
         with mock.patch.object(gpu_stages, "SHARDS", 4):
-            shares = gpu_stages.shares_of(self.NAMES, {})
+            shares = gpu_stages.shares_of(self.NAMES, {}, 36)
         self.assertEqual(sorted(sum(shares, [])), sorted(self.NAMES))
         self.assertLessEqual({len(share) for share in shares}, {32, 33})
         self.assertLessEqual(max(len({name.split(".")[0] for name in share}) for share in shares), 3)
@@ -437,7 +454,8 @@ class ShareTest(unittest.TestCase):
     def test_no_share_is_long_and_no_core_idle(self):
         with mock.patch.object(gpu_stages, "SHARDS", 16):
             self.assertEqual(len(gpu_stages.shares_of(self.NAMES[:20], {})), 16)
-            self.assertLessEqual(max(map(len, gpu_stages.shares_of(self.NAMES * 9, {}))), gpu_stages.SHARE_TESTS)
+            self.assertLessEqual(max(map(len, gpu_stages.shares_of(self.NAMES * 9, {}))), gpu_stages.OTHER_SHARE_TESTS)
+            self.assertLessEqual(max(map(len, gpu_stages.shares_of(self.NAMES * 9, {}, 8))), 8)
             self.assertEqual(gpu_stages.shares_of([], {}), [])
 
     def test_the_longest_come_first_in_small_shares(self):
