@@ -18,8 +18,9 @@ enum class BackendKind { host, cuda };
 /// same backend, and so are objects that were moved from. There is no global state and no default backend.
 ///
 /// Thread safety: a host backend may be used from several threads at once; a CUDA backend from one thread at a time.
-/// A CUDA backend holds the scratch memory of the reductions of its solves, so that they must run one after the other,
-/// also those recorded in graphs: solves in graphs that may run at the same time need a backend each.
+///
+/// The own stream of a CUDA backend waits for no other, nor for the default stream: data on the device that was made
+/// there must be finished before the backend reads it. Wait for that stream, or pass it to cuda().
 class BLOCKJACOBI_EXPORT Backend {
  public:
   /// CPU threads through OpenMP; 0 takes OpenMP's default. Throws InvalidArgument unless
