@@ -104,8 +104,10 @@ PetscErrorCode enqueued_on(State& state, F f) {
     PetscFunctionReturn(success);
   }
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(state.stream.ordered([&] { return translated([&] { return f(), success; }); }));
-  PetscCall(PetscLogGpuTimeEnd());
+  const PetscErrorCode code = state.stream.ordered([&] { return translated([&] { return f(), success; }); });
+  const PetscErrorCode end = PetscLogGpuTimeEnd();  // also after an error: else the next begin would be one
+  PetscCall(code);
+  PetscCall(end);
   PetscFunctionReturn(success);
 }
 

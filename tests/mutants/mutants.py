@@ -1,7 +1,8 @@
 """Small changes that break the library, and for each the test that notices.
 
 `before` stands once in the file and becomes `after`; `test` is a filter of GoogleTest over `program`, or "" where the
-program is a whole test. Where `gpu` is set the program needs a CUDA device, and the build CUDA.
+program is a whole test. Where `gpu` is set the program needs a CUDA device, and the build CUDA; programs of petsc/ a
+PETSc with CUDA.
 """
 
 from typing import NamedTuple
@@ -99,6 +100,9 @@ MUTANTS = (
     Mutant("groups-not-aligned", "src/core/block_layout.cpp",
            "start = round_up(end, elements);", "start = end;",
            "unit_core", "BlockLayout.*"),
+    Mutant("symmetry-tolerance-of-the-smaller", "src/core/shared/symmetry_rule.hpp",
+           "fmax(magnitude(left), magnitude(right))", "fmin(magnitude(left), magnitude(right))",
+           "backends", "SymmetryOnBackend*.EdgeOfTheTolerance"),
     # Files
     Mutant("skew-symmetric-read-as-symmetric", "src/io/symmetry.hpp",
            "if (symmetry == MatrixMarketSymmetry::skew_symmetric) return -value;", "",
@@ -186,6 +190,10 @@ MUTANTS = (
     Mutant("cuda-residual-of-the-wrong-sign", "kernels/krylov/vector.cu",
            "r[i] = b[i] - r[i];", "r[i] = r[i] - b[i];",
            "kernels", "VectorTest*.Residual", gpu=True),
+    Mutant("cuda-symmetry-of-short-rows-alone", "kernels/partition/symmetry.cu",
+           'work_on_long_lists(compare, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, "compare_rows", stream);',
+           "",
+           "backends", "SymmetryOnBackend/cuda*.LongRowsInArraysOfEveryForm", gpu=True),
     Mutant("cuda-block-rows-drop-duplicates", "kernels/krylov/bsr.cu",
            "sources.next != nullptr ? sources.next[k] : -1", "-1",
            "backends", "BsrOnBackend/cuda*.RefreshSumsDuplicatesAsConstructionDoes", gpu=True),
@@ -210,4 +218,14 @@ MUTANTS = (
     Mutant("cuda-resident-where-never-was-asked-for", "src/solver/gmres.cpp",
            "parts.options.resident == Resident::automatic", "parts.options.resident <= Resident::never",
            "kernels", "ResidentTest.NeverMeansThePhases", gpu=True),
+    # The PETSc adapter on a device
+    Mutant("petsc-application-waits-for-no-other-context", "src/adapters/petsc_stream.hpp",
+           "      PetscCall(PetscDeviceContextWaitForContext(context_, current));\n", "",
+           "petsc/petsc_adapter", "PetscDeviceTest.AnApplicationWaits*", gpu=True),
+    Mutant("petsc-other-contexts-wait-for-no-application", "src/adapters/petsc_stream.hpp",
+           "      PetscCall(PetscDeviceContextWaitForContext(current, context_));\n", "",
+           "petsc/petsc_adapter", "PetscDeviceTest.TheContextThatReads*", gpu=True),
+    Mutant("petsc-error-leaves-the-clock-running", "src/adapters/petsc.cpp",
+           "  const PetscErrorCode end = PetscLogGpuTimeEnd();", "  const PetscErrorCode end = code ? code : PetscLogGpuTimeEnd();",
+           "petsc/petsc_adapter", "PetscDeviceTest.AnErrorStopsTheClockToo", gpu=True),
 )

@@ -4,6 +4,7 @@
     tests/mutants/run.py                    every mutant that needs no GPU
     tests/mutants/run.py --only NAME ...    these
     tests/mutants/run.py --gpu              those that need a GPU, too; configures the preset cuda
+    tests/mutants/run.py --petsc            and those that need a GPU and a PETSc with CUDA, which PKG_CONFIG_PATH names
     tests/mutants/run.py --list
     tests/mutants/run.py --check            whether all can still be applied; changes and builds nothing
 
@@ -57,7 +58,8 @@ class Copy:
         self.run("cmake", "--preset", self.preset, quiet=False).check_returncode()
 
     def build(self, program):
-        return self.run("cmake", "--build", "--preset", self.preset, f"-j{self.jobs}", "--target", program)
+        return self.run("cmake", "--build", "--preset", self.preset, f"-j{self.jobs}", "--target",
+                        pathlib.PurePath(program).name)
 
     def test(self, mutant):
         """0 if the test passes; a test that ran no case is no test."""
@@ -98,10 +100,17 @@ def outcome(copy, mutant):
         path.write_text(text, encoding="utf-8")
 
 
+def is_wanted(mutant, arguments):
+    if mutant.program.startswith("petsc/"):
+        return arguments.petsc
+    return arguments.gpu or not mutant.gpu
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="NAME", default=[], help="names of mutants")
     parser.add_argument("--gpu", action="store_true", help="also those that need a GPU")
+    parser.add_argument("--petsc", action="store_true", help="also those that need a GPU and a PETSc with CUDA")
     parser.add_argument("--copy", type=pathlib.Path, metavar="FOLDER", help="where the copy lies, and stays")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--list", action="store_true", help="name the mutants and do nothing")
@@ -114,7 +123,7 @@ def main():
     unknown = set(arguments.only) - {mutant.name for mutant in MUTANTS}
     if unknown:
         parser.error(f"no such mutant: {', '.join(sorted(unknown))}")
-    chosen = [m for m in MUTANTS if (m.name in arguments.only if arguments.only else arguments.gpu or not m.gpu)]
+    chosen = [m for m in MUTANTS if (m.name in arguments.only if arguments.only else is_wanted(m, arguments))]
     if arguments.list:
         print("\n".join(f"{m.name:45} {m.file:45} {m.program} {m.test}{' (GPU)' if m.gpu else ''}" for m in chosen))
         return 0
