@@ -18,6 +18,17 @@ BlockJacobiOptions options_of(const Options& asked) {
   return options;
 }
 
+/// The matrix as it lies; where PETSc's column numbers have 64 bits, with `uploaded` ones of 32.
+LocalMatrix::View with_columns(const Backend& backend, const LocalMatrix& matrix,
+                               std::optional<Array<index_t>>* uploaded) {
+  LocalMatrix::View view = matrix.view();
+  if (view.columns == nullptr) {
+    uploaded->emplace(backend, static_cast<std::size_t>(view.nnz)).copy_from_host(matrix.on_host().columns);
+    view.columns = (*uploaded)->data();
+  }
+  return view;
+}
+
 }  // namespace
 
 RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix& matrix,
@@ -32,12 +43,11 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
                                    : is_readable_there ? BlockPartition::detect(backend, there, max_size)
                                                        : BlockPartition::detect(matrix.on_host(), max_size);
   if (asked.coarse && there.rows > 0) {
-    if (!clusters_ && there.columns == nullptr)
-      throw Unavailable("blockjacobi: -pc_blockjacobi_coarse takes no matrix on the device with 64-bit indices");
+    std::optional<Array<index_t>> columns;
     if (clusters_)
       add_coarse_level(backend, clusters_->matrix.view(), partition, options, block_size);
     else
-      add_coarse_level(backend, there, partition, options, block_size);
+      add_coarse_level(backend, with_columns(backend, matrix, &columns), partition, options, block_size);
   } else if (clusters_) {
     blocks_.emplace(BlockJacobi<T>::analyze(backend, clusters_->matrix.view(), partition, options));
   } else {
