@@ -28,9 +28,10 @@ Array<T> repeated(const Backend& backend, const std::vector<T>& once, std::size_
   return all;
 }
 
-/// Random Hermitian matrices with a dominant diagonal, a period of them again and again up to `count`.
+/// A period of random symmetric matrices with a dominant diagonal: A = 2 N (I + E), ||E|| <= sqrt(2) / 2, hence
+/// cond(A) <= 6.
 template <Scalar T>
-Array<T> periodic_batch(const Backend& backend, index_t n, std::size_t count) {
+std::vector<T> period_of_matrices(index_t n) {
   const auto order = static_cast<std::size_t>(n), size = order * order, period = period_of(n);
   std::vector<T> once = random_vector<T>(period * size, 71);
   for (std::size_t k = 0; k < period; ++k)
@@ -39,7 +40,13 @@ Array<T> periodic_batch(const Backend& backend, index_t n, std::size_t count) {
       a[j * order + j] = T(static_cast<real_t<T>>(2 * n + static_cast<index_t>(k % 7)));
       for (std::size_t i = 0; i < j; ++i) a[j * order + i] = a[i * order + j];
     }
-  return repeated(backend, once, count * size);
+  return once;
+}
+
+/// A period of right-hand sides.
+template <Scalar T>
+std::vector<T> period_of_vectors(index_t n) {
+  return random_vector<T>(period_of(n) * static_cast<std::size_t>(n), 72);
 }
 
 template <class V>
@@ -60,18 +67,23 @@ struct Outputs {
 template <Scalar T, class Operation>
 Outputs<T> outputs_of(const Backend& backend, Operation operation, index_t n, std::size_t count) {
   const auto order = static_cast<std::size_t>(n), size = count * order;
-  Outputs<T> out{periodic_batch<T>(backend, n, count), Array<index_t>(backend, size), Array<int>(backend, count),
-                 repeated(backend, random_vector<T>(period_of(n) * order, 72), size)};
+  // of the host one period alone, which fits
+  const bool is_host = backend.kind() == BackendKind::host;
+  Outputs<T> out{
+      is_host ? Array<T>(backend, period_of_matrices<T>(n)) : repeated(backend, period_of_matrices<T>(n), size * order),
+      Array<index_t>(backend, size), Array<int>(backend, count),
+      is_host ? Array<T>(backend, period_of_vectors<T>(n)) : repeated(backend, period_of_vectors<T>(n), size)};
   out.ipiv.zero();
   out.info.zero();
-  operation(MatrixBatchView<T>::strided(out.matrices.data(), n, n, n, static_cast<offset_t>(n) * n,
-                                        static_cast<offset_t>(count), MemorySpace::device),
+  operation(backend,
+            MatrixBatchView<T>::strided(out.matrices.data(), n, n, n, static_cast<offset_t>(n) * n,
+                                        static_cast<offset_t>(count), backend.memory_space()),
             out);
   backend.synchronize();
   return out;
 }
 
-/// Equal matrices have equal results, wherever they stand in the batch.
+/// Equal matrices have equal results, wherever they stand in the batch, and those of the first period are the host's.
 template <Scalar T, class Operation>
 void expect_periodic(const Backend& backend, const char* name, Operation operation, index_t n, std::size_t count) {
   SCOPED_TRACE(::testing::Message() << name << ", " << count << " matrices of order " << n);
@@ -88,7 +100,15 @@ void expect_periodic(const Backend& backend, const char* name, Operation operati
   const auto ipiv = first_period(few.ipiv, order);
   const auto info = first_period(few.info, 1);
   const auto vectors = first_period(few.vectors, order);
-  EXPECT_FALSE(same_bits(matrices, periodic_batch<T>(backend, n, period).to_host()));
+  EXPECT_FALSE(same_bits(matrices, period_of_matrices<T>(n)));
+  const Outputs<T> of_host = outputs_of<T>(Backend::host(), operation, n, period);
+  // Of two results with backward errors of 10 N eps ||A||: 20 N eps cond(A) in norm, cond(A) times that beside the
+  // largest element.
+  const double bound = 720 * n * epsilon<T>;
+  EXPECT_LE(relative_difference(matrices, of_host.matrices.to_host()), bound);
+  EXPECT_LE(relative_difference(vectors, of_host.vectors.to_host()), bound);
+  EXPECT_EQ(ipiv, of_host.ipiv.to_host());
+  EXPECT_EQ(info, of_host.info.to_host());
   const std::size_t last = count / period;  // the last one is a part
   for (const std::size_t repeat : {std::size_t{1}, std::min(65536 / period, last), last / 2, last - 1, last}) {
     const std::size_t first = repeat * period, here = std::min(period, count - first);
@@ -108,15 +128,19 @@ void expect_periodic_operations(index_t n, std::size_t count) {
   using batched::Triangle;
   const Backend backend = Backend::cuda();
   expect_periodic<T>(
-      backend, "inverse", [&](auto a, auto& out) { batched::inverse<T>(backend, a, a, out.info.data()); }, n, count);
+      backend, "inverse", [&](const Backend& on, auto a, auto& out) { batched::inverse<T>(on, a, a, out.info.data()); },
+      n, count);
   expect_periodic<T>(
-      backend, "getrf", [&](auto a, auto& out) { batched::getrf<T>(backend, a, out.ipiv.data(), out.info.data()); }, n,
+      backend, "getrf",
+      [&](const Backend& on, auto a, auto& out) { batched::getrf<T>(on, a, out.ipiv.data(), out.info.data()); }, n,
       count);
   expect_periodic<T>(
-      backend, "potrf", [&](auto a, auto& out) { batched::potrf<T>(backend, Triangle::upper, a, out.info.data()); }, n,
+      backend, "potrf",
+      [&](const Backend& on, auto a, auto& out) { batched::potrf<T>(on, Triangle::upper, a, out.info.data()); }, n,
       count);
   expect_periodic<T>(
-      backend, "geqrf", [&](auto a, auto& out) { batched::geqrf<T>(backend, a, out.vectors.data()); }, n, count);
+      backend, "geqrf", [&](const Backend& on, auto a, auto& out) { batched::geqrf<T>(on, a, out.vectors.data()); }, n,
+      count);
 }
 
 template <Scalar T>
@@ -128,29 +152,29 @@ void expect_periodic_solves(index_t n, std::size_t count) {
   };
   expect_periodic<T>(
       backend, "spd_inverse",
-      [&](auto a, auto& out) {
-        batched::spd_inverse<T>(backend, Triangle::lower, a, a, SpdStorage::full, out.info.data());
+      [&](const Backend& on, auto a, auto& out) {
+        batched::spd_inverse<T>(on, Triangle::lower, a, a, SpdStorage::full, out.info.data());
       },
       n, count);
   expect_periodic<T>(
       backend, "getri",
-      [&](auto a, auto& out) {
-        batched::getrf<T>(backend, a, out.ipiv.data(), out.info.data());
-        batched::getri<T>(backend, a, out.ipiv.data(), a, out.info.data());
+      [&](const Backend& on, auto a, auto& out) {
+        batched::getrf<T>(on, a, out.ipiv.data(), out.info.data());
+        batched::getri<T>(on, a, out.ipiv.data(), a, out.info.data());
       },
       n, count);
   expect_periodic<T>(
       backend, "getrs",
-      [&](auto a, auto& out) {
-        batched::getrf<T>(backend, a, out.ipiv.data(), out.info.data());
-        batched::getrs<T>(backend, Op::none, a, out.ipiv.data(), right(a, out));
+      [&](const Backend& on, auto a, auto& out) {
+        batched::getrf<T>(on, a, out.ipiv.data(), out.info.data());
+        batched::getrs<T>(on, Op::none, a, out.ipiv.data(), right(a, out));
       },
       n, count);
   expect_periodic<T>(
       backend, "potrs",
-      [&](auto a, auto& out) {
-        batched::potrf<T>(backend, Triangle::lower, a, out.info.data());
-        batched::potrs<T>(backend, Triangle::lower, a, right(a, out));
+      [&](const Backend& on, auto a, auto& out) {
+        batched::potrf<T>(on, Triangle::lower, a, out.info.data());
+        batched::potrs<T>(on, Triangle::lower, a, right(a, out));
       },
       n, count);
 }
