@@ -1,10 +1,15 @@
 // PETSc's conjugate gradients with this preconditioner and with PETSc's own, on 7-point systems of three unknowns a
 // point, as a table: first set-up, set-up for new values, application, an iteration, iterations.
 //
-//   mpirun -n RANKS petsc_cg [-points 32] [-total] [-mat_type aijcusparse] [-repeats 5] [-head]
+//   mpirun -n RANKS petsc_cg [-points 32] [-total] [-mat_type aijcusparse] [-repeats 5] [-sizes 3,4,6,12]
+//            [-exchange] [-head]
 //
 // A rank has a slab of points^3 points, or of points^2 x points / RANKS with -total. Times are the shortest of the
 // repeats, each the largest over the ranks, with the device waited for. The right-hand side is a vector of ones.
+//
+// With -exchange instead what a solve moves, with blocks of 3: copies between host and device and their bytes, as
+// PETSc's log has them of KSPSolve(), the most of any rank; beside them the halo that a rank receives for a product,
+// and the time of the exchange, which -log_view_gpu_time rids of the wait for kernels before it.
 
 #include <blockjacobi/adapters/petsc.h>
 
@@ -114,9 +119,24 @@ struct Row {
   PetscInt iterations = 0;
 };
 
+constexpr int timed_iterations = 60;
+
+PetscErrorCode make_solver(Mat A, const char* type, KSP* ksp) {
+  PC pc;
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetType(*ksp, KSPCG));
+  PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(success);
+}
+
 /// CG to a tolerance that it does not reach takes as many iterations as it may.
 PetscErrorCode measure(Mat A, const char* type, PetscInt repeats, Row* row) {
-  constexpr int applications = 20, timed_iterations = 60;
+  constexpr int applications = 20;
   Vec b, x;
   PetscFunctionBeginUser;
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -126,13 +146,8 @@ PetscErrorCode measure(Mat A, const char* type, PetscInt repeats, Row* row) {
     PC pc;
     KSPConvergedReason reason;
     double solve = 1e300;
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetType(ksp, KSPCG));
-    PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(make_solver(A, type, &ksp));
     PetscCall(KSPGetPC(ksp, &pc));
-    PetscCall(PCSetType(pc, type));
-    PetscCall(KSPSetFromOptions(ksp));
     PetscCall(time_of(&row->first, [&] { return PCSetUp(pc); }));
     for (const double factor : {2.0, 0.5}) {
       PetscCall(MatScale(A, factor));
@@ -163,15 +178,78 @@ PetscErrorCode measure(Mat A, const char* type, PetscInt repeats, Row* row) {
   PetscFunctionReturn(success);
 }
 
-PetscErrorCode tables(PetscInt points, bool is_total, PetscInt repeats) {
-  PetscMPIInt ranks = 1;
-  PetscInt rows = 0;
-  Mat A;
+/// Of the second of two solves on this rank.
+struct Moved {
+  double to_device = 0, bytes_to_device = 0, to_host = 0, bytes_to_host = 0, halo = 0, exchange = 0, solve = 0;  // s
+};
+
+PetscErrorCode event_of(PetscLogStage stage, const char* name, PetscEventPerfInfo* info) {
+  PetscLogEvent event = -1;
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
-  PetscCall(make_matrix(points, is_total, &A));
-  PetscCall(MatGetSize(A, &rows, nullptr));
-  for (const PetscInt size : {3, 4, 6, 12}) {
+  *info = {};
+  PetscCall(PetscLogEventGetId(name, &event));
+  if (event >= 0) PetscCall(PetscLogEventGetPerfInfo(stage, event, info));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode move(Mat A, const char* type, PetscLogStage stage, Moved* moved) {
+  KSP ksp;
+  Vec b, x;
+  PetscInt ghosts = 0;
+  PetscEventPerfInfo solve, begin, end;
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(make_solver(A, type, &ksp));
+  PetscCall(KSPSetTolerances(ksp, 1e-300, 0.0, 1e30, timed_iterations));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(PetscLogStagePush(stage));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(PetscLogStagePop());
+  PetscCall(event_of(stage, "KSPSolve", &solve));
+  PetscCall(event_of(stage, "VecScatterBegin", &begin));
+  PetscCall(event_of(stage, "VecScatterEnd", &end));
+  PetscCall(MatGetGhosts(A, &ghosts, nullptr));
+#if defined(PETSC_HAVE_DEVICE)
+  moved->to_device = solve.CpuToGpuCount;
+  moved->bytes_to_device = solve.CpuToGpuSize;
+  moved->to_host = solve.GpuToCpuCount;
+  moved->bytes_to_host = solve.GpuToCpuSize;
+#endif
+  moved->halo = static_cast<double>(ghosts) * sizeof(PetscScalar);
+  moved->exchange = begin.time + end.time;
+  moved->solve = solve.time;
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode exchanges(Mat A, PetscMPIInt ranks, PetscInt rows) {
+  PetscFunctionBeginUser;
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(state_blocks(A, 3));
+  for (const char* type : {PCVPBJACOBI, PCBLOCKJACOBI}) {
+    PetscLogStage stage;
+    Moved own, m;
+    PetscCall(PetscLogStageRegister(type, &stage));
+    PetscCall(move(A, type, stage, &own));
+    PetscCallMPI(MPI_Allreduce(&own, &m, sizeof(Moved) / sizeof(double), MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "| %d | %ld | %s | %d | %.0f | %.0f | %.0f | %.0f | %.0f | %.4f | %.1f |\n",
+                          ranks, static_cast<long>(rows), type, timed_iterations, m.to_device, m.bytes_to_device,
+                          m.to_host, m.bytes_to_host, m.halo, 1e3 * m.exchange / timed_iterations,
+                          100.0 * m.exchange / m.solve));
+  }
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode times(Mat A, PetscMPIInt ranks, PetscInt rows, PetscInt repeats) {
+  PetscInt sizes[16] = {3, 4, 6, 12}, count = 16;
+  PetscBool given = PETSC_FALSE;
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetIntArray(nullptr, nullptr, "-sizes", sizes, &count, &given));
+  for (PetscInt i = 0; i < (given ? count : 4); ++i) {
+    const PetscInt size = sizes[i];
     PetscCall(state_blocks(A, size));
     for (const char* type : {PCVPBJACOBI, PCBLOCKJACOBI}) {
       Row row;
@@ -181,29 +259,40 @@ PetscErrorCode tables(PetscInt points, bool is_total, PetscInt repeats) {
                             row.application, row.iteration, static_cast<long>(row.iterations)));
     }
   }
-  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(success);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  PetscInt points = 32, repeats = 5;
-  PetscBool is_total = PETSC_FALSE, head = PETSC_FALSE;
+  PetscInt points = 32, repeats = 5, rows = 0;
+  PetscMPIInt ranks = 1;
+  PetscBool is_total = PETSC_FALSE, head = PETSC_FALSE, exchange = PETSC_FALSE;
+  Mat A;
   PetscCall(PetscInitialize(&argc, &argv, nullptr, nullptr));
   PetscCall(bj_petsc_register());
   PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-points", &points, nullptr));
   PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-repeats", &repeats, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-total", &is_total, nullptr));
+  PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-exchange", &exchange, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-head", &head, nullptr));
   PetscCheck(points >= 2 && points <= 400 && repeats >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-points must be in 2..400, -repeats at least 1");
   if (head)
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                          "| ranks | rows | preconditioner | block | first set-up (ms) | new values (ms) | application "
-                          "(ms) | CG, an iteration (ms) | iterations |\n"
-                          "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"));
-  PetscCall(tables(points, is_total == PETSC_TRUE, repeats));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s",
+                          exchange
+                              ? "| ranks | rows | preconditioner | iterations | copies to the GPU | bytes | copies to "
+                                "the host | bytes | halo of a product (bytes) | exchange (ms an iteration) | of the "
+                                "solve (%) |\n"
+                                "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+                              : "| ranks | rows | preconditioner | block | first set-up (ms) | new values (ms) | "
+                                "application (ms) | CG, an iteration (ms) | iterations |\n"
+                                "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
+  PetscCall(make_matrix(points, is_total == PETSC_TRUE, &A));
+  PetscCall(MatGetSize(A, &rows, nullptr));
+  PetscCall(exchange ? exchanges(A, ranks, rows) : times(A, ranks, rows, repeats));
+  PetscCall(MatDestroy(&A));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -34,11 +34,13 @@ class PetscScaling(unittest.TestCase):
             self.assertEqual([row[1] for row in rows], [unknowns if name == "Weak" else 2 * unknowns, 2 * unknowns])
             self.assertEqual(rows[0][5], 100, output)  # efficiency of one rank
             for row in rows:
-                shares = row[6:]
+                shares, halo = row[6:11], row[11]
                 self.assertEqual(len(shares), 5)
                 self.assertAlmostEqual(sum(shares), 100, delta=0.5)  # of five roundings
                 for share in shares:
                     self.assertGreaterEqual(share, 0, output)
+                self.assertEqual(len(row), 12, output)
+                self.assertAlmostEqual(halo, shares[0] / 100 * row[4] / row[2], delta=1e-3 + 1e-3 * row[4] / row[2])
             for share in rows[0][7:10]:  # product, application, reduction
                 self.assertGreater(share, 0, output)
             self.assertEqual(rows[0][6], 0, "one rank has no halo\n" + output)
