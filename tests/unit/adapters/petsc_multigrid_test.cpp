@@ -1,5 +1,7 @@
 #include "unit/adapters/petsc_systems.hpp"
 
+#include <petscdmda.h>
+
 #include <gtest/gtest.h>
 
 namespace blockjacobi::test {
@@ -84,6 +86,72 @@ TEST(PetscMultigrid, BlocksAlongStrongCouplingSmoothWhatJacobiDoesNot) {
   const PetscInt reference_across = solved(B, std::string(gamg) + jacobi).iterations;
   EXPECT_LE(4 * solved(B, std::string(gamg) + blocks + "-mg_levels_pc_blockjacobi_clusters").iterations,
             3 * reference_across);
+}
+
+using OwnedDm = Owned<DM, DMDestroy>;
+
+/// Diffusion of coupled unknowns on a grid whose outermost points are kept at zero, in the scale of its level.
+PetscErrorCode diffusion(KSP ksp, Mat, Mat A, void*) {
+  constexpr PetscReal within[3][3] = {{4.0, 1.5, 1.0}, {1.5, 3.0, 0.5}, {1.0, 0.5, 2.0}};
+  DM grid = nullptr;
+  DMDALocalInfo info;
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetDM(ksp, &grid));
+  PetscCall(DMDAGetLocalInfo(grid, &info));
+  const auto is_inside = [&](PetscInt i, PetscInt j) { return i > 0 && i < info.mx - 1 && j > 0 && j < info.my - 1; };
+  for (PetscInt j = info.ys; j < info.ys + info.ym; ++j)
+    for (PetscInt i = info.xs; i < info.xs + info.xm; ++i)
+      for (PetscInt c = 0; c < info.dof; ++c) {
+        const MatStencil row = {0, j, i, c};
+        const auto put = [&](PetscInt x, PetscInt y, PetscReal weight) {
+          for (PetscInt other = 0; other < info.dof; ++other) {
+            const MatStencil column = {0, y, x, other};
+            const PetscScalar value = weight * within[c][other];
+            PetscCall(MatSetValuesStencil(A, 1, &row, 1, &column, &value, INSERT_VALUES));
+          }
+          return static_cast<PetscErrorCode>(0);
+        };
+        PetscCall(put(i, j, 4.0));
+        if (!is_inside(i, j)) continue;
+        for (const PetscInt step : {-1, 1}) {
+          if (is_inside(i + step, j)) PetscCall(put(i + step, j, -1.0));
+          if (is_inside(i, j + step)) PetscCall(put(i, j + step, -1.0));
+        }
+      }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+}
+
+/// PCMG over a grid of 33 x 33 points and two coarser ones, which PETSc makes of it; their matrices have block size 3.
+Outcome solved_on_grid(const std::string& options) {
+  OwnedDm grid;
+  OwnedKsp ksp;
+  must(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 33, PETSC_DECIDE,
+                    PETSC_DECIDE, 3, 1, nullptr, nullptr, grid.address()));
+  must(DMSetMatType(grid, matrix_type()));
+#if defined(PETSC_HAVE_CUDA)
+  if (is_on_device()) must(DMSetVecType(grid, VECCUDA));
+#endif
+  must(DMSetUp(grid));
+  set_options(std::string(cg_options) + "-pc_type mg -pc_mg_levels 3 " + options);
+  must(KSPCreate(PETSC_COMM_WORLD, ksp.address()));
+  must(KSPSetDM(ksp, grid));
+  must(KSPSetComputeOperators(ksp, diffusion, nullptr));
+  must(KSPSetFromOptions(ksp));
+  must(KSPSetUp(ksp));
+  const Outcome found = solve(ksp, Rhs::product);
+  EXPECT_EQ(found.reason, KSP_CONVERGED_RTOL) << options;
+  EXPECT_LE(found.residual, 2e-8) << options;
+  return found;
+}
+
+TEST(PetscMultigrid, GeometricLevels) {
+  const PetscInt reference = solved_on_grid(jacobi).iterations;
+  EXPECT_LE(reference, 30);
+  // What couples the unknowns of a point is gone with the blocks of the matrices.
+  EXPECT_LT(solved_on_grid(blocks).iterations, reference);
+  EXPECT_LE(solved_on_grid(std::string(blocks) + "-mg_levels_pc_blockjacobi_storage fp32").iterations, reference);
 }
 
 TEST(PetscMultigrid, UnderDeflation) {
