@@ -25,6 +25,7 @@ import test_lists
 TOOLS = test_lists.TOOLS
 STAGES = ("tests", *TOOLS)  # of a program
 PYTHON = "python"  # .ci/gpu-python, which has a record of its own
+PETSC = "petsc"  # .ci/gpu-petsc, which makes tables
 # Of which an entry tells: what ran on another architecture's code or with less shared memory is no part of it.
 VARIANT = ("architectures", "shared_kb")
 ROOT = sources_sha256.ROOT
@@ -201,13 +202,31 @@ def wants_python(arguments, gpu, root):
     return there
 
 
-def run_python(logs, root, deadline):
+def petsc_is_there(root):
+    """Whether .ci/gpu-petsc has an MPI, and a PETSc to build or programs that were built."""
+    build = root / (os.environ.get("BUILD") or "build/gpu-petsc")
+    return bool(shutil.which("mpiexec") and (os.environ.get("PETSC_SOURCE") or build.is_dir()))
+
+
+def wants_petsc(arguments, root):
+    if arguments.stages:
+        return PETSC in arguments.stages
+    if arguments.programs or arguments.record or arguments.stale:
+        return False
+    there = petsc_is_there(root)
+    if not there:
+        print("gpu: SKIPPED: the stage petsc, there is no mpiexec, or no PETSC_SOURCE and no build", flush=True)
+    return there
+
+
+def run_other(name, logs, root, deadline):
+    """The script of a stage that is none of these programs."""
     if gpu_stages.is_over(deadline):
-        print("== python: not begun, the time is over", flush=True)
+        print(f"== {name}: not begun, the time is over", flush=True)
         return 1
-    print("== python", flush=True)
-    status = subprocess.run([root / ".ci" / "gpu-python", logs / PYTHON], check=False).returncode
-    print(f"gpu: python: {'good' if status == 0 else 'FAILED'}, {logs / PYTHON}", flush=True)
+    print(f"== {name}", flush=True)
+    status = subprocess.run([root / ".ci" / f"gpu-{name}", logs / name], check=False).returncode
+    print(f"gpu: {name}: {'good' if status == 0 else 'FAILED'}, {logs / name}", flush=True)
     return min(status, 1)
 
 
@@ -216,14 +235,14 @@ def main(words=None, tree=None):
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--stale", action="store_true")
     parser.add_argument("--programs", nargs="+", default=[])
-    parser.add_argument("--stages", nargs="+", choices=(*STAGES, PYTHON))
+    parser.add_argument("--stages", nargs="+", choices=(*STAGES, PYTHON, PETSC))
     parser.add_argument("--record", type=pathlib.Path)
     parser.add_argument("--logs", type=pathlib.Path)
     parser.add_argument("--skips", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=math.inf)
     arguments = parser.parse_args(words)
     deadline = time.monotonic() + arguments.seconds
-    stages = [stage for stage in arguments.stages or STAGES if stage != PYTHON]
+    stages = [stage for stage in arguments.stages or STAGES if stage in STAGES]
 
     tree = tree or sources_sha256.Tree()
     if os.environ.get("BLOCKJACOBI_TEST_SHARED_KB") and not arguments.record:
@@ -253,7 +272,9 @@ def main(words=None, tree=None):
         status = status or (1 if set(lacks(entry, tools)) & set(stages) else 0)
     print_outcome(record, [name for name in names if name in record.programs])
     if wants_python(arguments, machine["device"], tree.root):
-        status = max(status, run_python(logs, tree.root, deadline))
+        status = max(status, run_other(PYTHON, logs, tree.root, deadline))
+    if wants_petsc(arguments, tree.root):
+        status = max(status, run_other(PETSC, logs, tree.root, deadline))
     return status
 
 

@@ -19,6 +19,7 @@ import sources_sha256
 import test_lists
 
 ROOT = sources_sha256.ROOT
+PETSC_IS_THERE = gpu_record.petsc_is_there
 
 # Stands for a GoogleTest program: TESTS are name: outcome, and a file of its name beside it overrides outcomes.
 PROGRAM = """\
@@ -121,7 +122,8 @@ class FakeTree(unittest.TestCase):
         self.log = self.root / "sanitizer.log"
         environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "SANITIZER_LOG": str(self.log)}
         patch = mock.patch.dict(os.environ, environment)
-        for patch in (patch, mock.patch.object(gpu_stages, "python_is_there", lambda: False)):
+        for patch in (patch, mock.patch.object(gpu_stages, "python_is_there", lambda: False),
+                      mock.patch.object(gpu_record, "petsc_is_there", lambda root: False)):
             patch.start()
             self.addCleanup(patch.stop)
         for program in SOURCES:
@@ -432,6 +434,46 @@ class RecordTest(FakeTree):
         self.assertEqual(self.python_stage(True, "--stale", "--stages", "python"), (0, False))
         self.write("python/tests/test_new.py", "assert True\n")
         self.assertEqual(self.python_stage(True, "--stale", "--stages", "python"), (0, True))
+
+    def petsc_stage(self, there, *words, status=0):
+        """Status of .ci/gpu, and whether it called .ci/gpu-petsc."""
+        self.script(self.root / ".ci/gpu-petsc", f"import os, sys\nos.makedirs(sys.argv[1])\nsys.exit({status})\n")
+        with mock.patch.object(gpu_record, "petsc_is_there", lambda root: there), \
+                mock.patch.dict(os.environ, RACE_MENDED="1"), contextlib.redirect_stdout(io.StringIO()) as output:
+            found = gpu_record.main([str(self.root / "build"), *words], self.tree())
+        self.output = output.getvalue()
+        called = self.root / "build/gpu/petsc"
+        was_called = called.exists()
+        if was_called:
+            called.rmdir()
+        return found, was_called
+
+    def test_the_petsc_adapter_is_a_stage(self):
+        self.assertEqual(self.petsc_stage(True), (0, True))
+        self.assertEqual(self.petsc_stage(True, status=2), (1, True))
+        self.assertEqual(self.petsc_stage(False), (0, False))
+        self.assertIn("SKIPPED: the stage petsc", self.output)
+        for words in (("--programs", "kernels"), ("--stages", "tests"), ("--stale",)):
+            self.assertEqual(self.petsc_stage(True, *words), (0, False), words)
+        self.assertEqual(self.petsc_stage(True, "--seconds", "0"), (1, False))
+
+    def test_the_petsc_adapter_alone(self):
+        (self.root / "build/tests/kernels").unlink()
+        self.assertEqual(self.petsc_stage(False, "--stages", "petsc"), (0, True))
+        self.assertFalse(self.record.exists())
+
+    def test_where_there_is_a_petsc(self):
+        is_there = PETSC_IS_THERE  # the tests have another
+        with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):
+            self.assertFalse(is_there(self.root))
+            self.script(self.bin / "mpiexec", "print()\n")
+            self.assertFalse(is_there(self.root))
+            with mock.patch.dict(os.environ, PETSC_SOURCE="petsc.tar.gz"):
+                self.assertTrue(is_there(self.root))
+            (self.root / "build/gpu-petsc").mkdir()
+            self.assertTrue(is_there(self.root))
+            with mock.patch.dict(os.environ, BUILD="elsewhere"):
+                self.assertFalse(is_there(self.root))
 
     def test_a_program_without_hash_is_refused(self):
         self.script(self.root / "build/tests/kernels", "print()\n")
