@@ -117,8 +117,8 @@ class BLOCKJACOBI_EXPORT SparseMatrix {
   std::size_t bytes() const noexcept;
 
   /// As stated, or else as the values have it that are there at the first call (and at the first after an
-  /// update_values()); a missing entry is a zero. Then O(nnz) where the matrix lies; waits. A NaN is equal to nothing; a
-  /// matrix that is not square has none.
+  /// update_values()); a missing entry is a zero. Found where the matrix lies: O(nnz) on the host, a search in a row
+  /// for each entry on a device; waits for the answer. A NaN is equal to nothing; a matrix that is not square has none.
   Symmetry symmetry() const;
   /// A = A^H, what conjugate gradients ask for besides definiteness.
   bool is_hermitian() const { return symmetry() == (is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric); }

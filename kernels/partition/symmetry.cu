@@ -3,7 +3,8 @@
 #include "kernels/partition/list_kernels.cuh"
 #include "kernels/partition/sorted_row.cuh"
 
-// Each entry looks for the one that stands opposite of it.
+// Each entry looks for the one that stands opposite of it: also those of the lower triangle, whose opposite may be
+// missing.
 
 namespace blockjacobi::kernels {
 
@@ -12,40 +13,50 @@ namespace {
 /// Lanes that go through a row together.
 constexpr int row_lanes = 8;
 
+/// What an earlier row has decided is not looked at again. Threads write the same value, and it is enough if some of
+/// the later ones see it.
 template <class C, class O>
-__global__ void __launch_bounds__(list_threads)
-    count_unequal_kernel(const CsrView<const C, O> a, const double tolerance, UnequalCounts* const counts) {
-  const auto base = static_cast<index_t>(a.base);
-  bool symmetric = true, hermitian = true;
-  for (offset_t i = first_index() / row_lanes; i < a.rows; i += index_step() / row_lanes) {
-    const offset_t end = a.row_offsets[i + 1] - base;
-    for (offset_t k = a.row_offsets[i] - base + threadIdx.x % row_lanes; k < end && (symmetric || hermitian);
-         k += row_lanes) {
-      const offset_t j = a.columns[k] - base;
-      const offset_t row_end = a.row_offsets[j + 1] - base;
-      const offset_t back =
-          first_not_below(a.columns, offset_t{a.row_offsets[j]} - base, row_end, static_cast<index_t>(i) + base);
-      const bool there = back < row_end && a.columns[back] - base == i;
-      const C own = a.values[k], opposite = there ? a.values[back] : C{};
-      symmetric = symmetric && detail::is_equal_within(own, opposite, tolerance);
-      hermitian = hermitian && detail::is_equal_within(own, detail::conj(opposite), tolerance);
-    }
+struct CompareRows {
+  static constexpr bool tallies = false, picks = false;
+  index_t count;
+  CsrView<const C, O> matrix;
+  double tolerance;
+  UnequalCounts* counts;
+
+  __device__ offset_t base() const { return static_cast<offset_t>(matrix.base); }
+  __device__ offset_t begin(offset_t row) const { return offset_t{matrix.row_offsets[row]} - base(); }
+  __device__ offset_t length(index_t row) const { return begin(row + offset_t{1}) - begin(row); }
+  /// a_ji, zero where there is none.
+  __device__ C opposite(index_t i, offset_t j) const {
+    const offset_t end = begin(j + 1), column = i + base();
+    const offset_t k = first_not_below(matrix.columns, begin(j), end, column);
+    return k < end && matrix.columns[k] == column ? matrix.values[k] : C{};
   }
-  if (!symmetric) counts->symmetric = 1;
-  if (!hermitian) counts->hermitian = 1;
-}
+  template <class Team>
+  __device__ void run(const Team& team, index_t i) const {
+    detail::PossibleSymmetry<C> possible;
+    possible.symmetric = counts->symmetric == 0;
+    possible.hermitian = possible.hermitian && counts->hermitian == 0;
+    const detail::PossibleSymmetry<C> before = possible;
+    const offset_t end = begin(i + offset_t{1});
+    for (offset_t k = begin(i) + team.rank(); k < end && !possible.none(); k += team.size())
+      possible.look_at(matrix.values[k], opposite(i, matrix.columns[k] - base()), tolerance);
+    if (possible.symmetric != before.symmetric) counts->symmetric = 1;
+    if (possible.hermitian != before.hermitian) counts->hermitian = 1;
+  }
+};
 
 }  // namespace
 
 template <class C, Offset O>
 void count_unequal(const CsrView<const C, O>& matrix, double tolerance, UnequalCounts* counts, CUstream_st* stream) {
-  count_unequal_kernel<<<ctas_for(offset_t{matrix.rows} * row_lanes, list_threads), list_threads, 0, stream>>>(
-      matrix, tolerance, counts);
-  check_launch("count_unequal_kernel");
+  const CompareRows<C, O> compare{matrix.rows, matrix, tolerance, counts};
+  work_on_short_lists<row_lanes, true>(compare, "compare_rows", stream);
+  work_on_long_lists(compare, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, "compare_rows", stream);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C)                                                                            \
-  template void count_unequal(const CsrView<const C, std::int32_t>&, double, UnequalCounts*, CUstream_st*);  \
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                          \
+  template void count_unequal(const CsrView<const C, std::int32_t>&, double, UnequalCounts*, CUstream_st*); \
   template void count_unequal(const CsrView<const C, std::int64_t>&, double, UnequalCounts*, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

@@ -2,10 +2,14 @@
 #include "matrices/generators/stencil.hpp"
 #include "support/backends.hpp"
 #include "support/bits.hpp"
+#include "support/csr_arrays.hpp"
 #include "support/messages.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <variant>
 
 namespace blockjacobi::test {
@@ -142,6 +146,89 @@ TYPED_TEST(SymmetryOnBackend, OneElementDecides) {
   }
 }
 
+/// The first row and the first column are full, but for their ends where there are none.
+template <Scalar T>
+CsrMatrix<T> arrow(index_t n, std::optional<T> end_of_row, std::optional<T> end_of_column) {
+  std::vector<Triplet<T>> entries;
+  for (index_t i = 0; i < n; ++i) entries.push_back({i, i, T(4)});
+  for (index_t i = 1; i + 1 < n; ++i) {
+    entries.push_back({0, i, T(1)});
+    entries.push_back({i, 0, T(1)});
+  }
+  if (end_of_row) entries.push_back({0, n - 1, *end_of_row});
+  if (end_of_column) entries.push_back({n - 1, 0, *end_of_column});
+  return CsrMatrix<T>::from_triplets(n, n, entries);
+}
+
+/// In arrays of every form; rows of fewer entries than there are lanes for one, of more, and of those for a thread
+/// block.
+template <Scalar T, Offset O>
+void expect_arrows_in_every_form(const Backend& backend) {
+  for (const IndexBase base : {IndexBase::zero, IndexBase::one}) {
+    const auto symmetry = [&](const CsrMatrix<T>& a) {
+      const CsrArrays<T, O> arrays(backend, a, base);
+      const auto adopted = SparseMatrix<T>::adopt(backend, arrays.view());
+      EXPECT_TRUE(adopted.is_adopted());
+      return adopted.symmetry();
+    };
+    for (const index_t n : {2, 5, 9, 128, 129, 700}) {
+      EXPECT_EQ(symmetry(arrow<T>(n, T(1), T(1))), both_ways<T>()) << n;
+      EXPECT_EQ(symmetry(arrow<T>(n, T(1), T(2))), Symmetry::none) << n;
+      EXPECT_EQ(symmetry(arrow<T>(n, T(1), {})), Symmetry::none) << n;
+      EXPECT_EQ(symmetry(arrow<T>(n, {}, T(1))), Symmetry::none) << n;
+      EXPECT_EQ(symmetry(arrow<T>(n, T(0), {})), both_ways<T>()) << n;
+      EXPECT_EQ(symmetry(arrow<T>(n, {}, T(0))), both_ways<T>()) << n;
+      if constexpr (is_complex<T>) {
+        EXPECT_EQ(symmetry(arrow<T>(n, T(1, 2), T(1, 2))), Symmetry::symmetric) << n;
+        EXPECT_EQ(symmetry(arrow<T>(n, T(1, 2), T(1, -2))), Symmetry::hermitian) << n;
+      }
+    }
+  }
+}
+
+TYPED_TEST(SymmetryOnBackend, LongRowsInArraysOfEveryForm) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  expect_arrows_in_every_form<T, std::int32_t>(backend);
+  expect_arrows_in_every_form<T, std::int64_t>(backend);
+}
+
+template <Scalar T>
+auto widened(T a) {
+  if constexpr (is_complex<T>)
+    return std::complex<double>(a);
+  else
+    return static_cast<double>(a);
+}
+
+/// |a - b| = 5 and |a| = 40 to the last bit; and wherever the edge may be for other elements, it is that of the host.
+TYPED_TEST(SymmetryOnBackend, EdgeOfTheTolerance) {
+  using T = typename TypeParam::Scalar;
+  const auto symmetry = [](const Backend& backend, T a, T b, double tolerance) {
+    const auto matrix = CsrMatrix<T>::from_triplets(2, 2, std::vector<Triplet<T>>{{0, 1, a}, {1, 0, b}});
+    return SparseMatrix<T>(backend, matrix, {.symmetry_tolerance = tolerance}).symmetry();
+  };
+  const Backend backend = this->make_backend(), host = Backend::host(1);
+  const double below = std::nextafter(0.125, 0.0);
+  if constexpr (is_complex<T>) {
+    EXPECT_EQ(symmetry(backend, T(24, 32), T(21, 28), 0.125), Symmetry::symmetric);
+    EXPECT_EQ(symmetry(backend, T(24, 32), T(21, 28), below), Symmetry::none);
+    EXPECT_EQ(symmetry(backend, T(21, 28), T(24, -32), 0.125), Symmetry::hermitian);
+    EXPECT_EQ(symmetry(backend, T(21, 28), T(24, -32), below), Symmetry::none);
+  } else {
+    EXPECT_EQ(symmetry(backend, T(40), T(35), 0.125), Symmetry::symmetric);
+    EXPECT_EQ(symmetry(backend, T(35), T(40), below), Symmetry::none);
+  }
+  Random random(85);
+  for (int k = 0; k < 64; ++k) {
+    const T a = random.scalar<T>(), b = a * T(real_t<T>(0.9)) + random.scalar<T>() * T(real_t<T>(0.01));
+    const auto p = widened(a), q = widened(b);
+    const double edge = std::abs(p - q) / std::max(std::abs(p), std::abs(q));
+    for (const double tolerance : {std::nextafter(edge, 0.0), edge, std::nextafter(edge, 1.0)})
+      EXPECT_EQ(symmetry(backend, a, b, tolerance), symmetry(host, a, b, tolerance)) << a << ' ' << b;
+  }
+}
+
 /// A missing entry is a zero; equal infinities are equal.
 TYPED_TEST(SymmetryOnBackend, MissingEntriesAndInfinities) {
   using T = typename TypeParam::Scalar;
@@ -158,6 +245,10 @@ TYPED_TEST(SymmetryOnBackend, MissingEntriesAndInfinities) {
     EXPECT_EQ(symmetry({{0, 1, T(1, 2)}, {1, 0, T(1, 2)}}), Symmetry::symmetric);
     EXPECT_EQ(symmetry({{0, 1, T(1, 2)}, {1, 0, T(1, -2)}}), Symmetry::hermitian);
     EXPECT_EQ(symmetry({{1, 1, T(1, 2)}}), Symmetry::symmetric);
+    using R = real_t<T>;
+    const T part(std::numeric_limits<R>::infinity(), std::numeric_limits<R>::quiet_NaN());
+    const auto half_nan = CsrMatrix<T>::from_triplets(2, 2, std::vector<Triplet<T>>{{0, 1, part}, {1, 0, T(1)}});
+    EXPECT_EQ(SparseMatrix<T>(backend, half_nan, {.symmetry_tolerance = 0.5}).symmetry(), Symmetry::none);
   }
   const SparseMatrix<T> wide(backend, CsrMatrix<T>(1, 2, {0, 1}, {0}, {T(1)}));
   EXPECT_EQ(wide.symmetry(), Symmetry::none);
