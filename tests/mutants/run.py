@@ -5,6 +5,9 @@
     tests/mutants/run.py --only NAME ...    these
     tests/mutants/run.py --gpu              those that need a GPU, too; configures the preset cuda
     tests/mutants/run.py --petsc            and those that need a GPU and a PETSc with CUDA, which PKG_CONFIG_PATH names
+    tests/mutants/run.py --build-only FOLDER    builds the programs of those that need a GPU, each into a folder of its
+                                                name there, and what they are without a mutant; runs nothing
+    tests/mutants/run.py --run-only FOLDER  runs what lies there, on a machine that may have no compiler
     tests/mutants/run.py --list
     tests/mutants/run.py --check            whether all can still be applied; changes and builds nothing
 
@@ -61,18 +64,27 @@ class Copy:
         return self.run("cmake", "--build", "--preset", self.preset, f"-j{self.jobs}", "--target",
                         pathlib.PurePath(program).name)
 
+    def program(self, name):
+        return self.folder / "build" / self.preset / "tests" / name
+
     def test(self, mutant):
-        """0 if the test passes; a test that ran no case is no test."""
-        command = [str(self.folder / "build" / self.preset / "tests" / mutant.program)]
-        if mutant.test:
-            command.append(f"--gtest_filter={mutant.test}")
-        try:
-            done = self.run(*command, timeout=LONGEST_TEST_SECONDS)
-        except subprocess.TimeoutExpired:
-            return 1
-        if mutant.test and "[==========] Running 0 tests" in done.stdout:
-            raise SystemExit(f"{mutant.name}: {mutant.program} has no test '{mutant.test}'")
-        return done.returncode
+        return tested(mutant, self.program(mutant.program), self.folder)
+
+
+def tested(mutant, program, folder):
+    """0 if the test passes; a test that ran no case is no test."""
+    command = [str(program)] + ([f"--gtest_filter={mutant.test}"] if mutant.test else [])
+    backend = {"BLOCKJACOBI_TEST_BACKEND": "cuda"} if mutant.gpu else {}
+    try:
+        done = subprocess.run(command, cwd=folder, check=False, timeout=LONGEST_TEST_SECONDS, text=True,
+                              env={**os.environ, **backend}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except subprocess.TimeoutExpired:
+        return 1
+    if mutant.test and "[==========] Running 0 tests" in done.stdout:
+        raise SystemExit(f"{mutant.name}: {mutant.program} has no test '{mutant.test}'")
+    if mutant.gpu and done.returncode == 0 and "[       OK ]" not in done.stdout:
+        raise SystemExit(f"{mutant.name}: no test of {mutant.program} ran, all skipped themselves")
+    return done.returncode
 
 
 def obstacle(folder, mutant):
@@ -84,8 +96,12 @@ def obstacle(folder, mutant):
     return f"cannot be applied: the text stands {count} times in {mutant.file}" if count != 1 else ""
 
 
-def outcome(copy, mutant):
-    """'killed', or what is wrong."""
+def verdict(copy, mutant):
+    return "killed" if copy.test(mutant) != 0 else "SURVIVED"
+
+
+def outcome(copy, mutant, judge=verdict):
+    """What `judge` says of the built mutant, 'killed' or 'SURVIVED'; or what is wrong before that."""
     path = copy.folder / mutant.file
     if wrong := obstacle(copy.folder, mutant):
         return wrong
@@ -95,7 +111,7 @@ def outcome(copy, mutant):
         built = copy.build(mutant.program)
         if built.returncode != 0:
             return "does not compile:\n" + built.stdout[-2000:]
-        return "killed" if copy.test(mutant) != 0 else "SURVIVED"
+        return judge(copy, mutant)
     finally:
         path.write_text(text, encoding="utf-8")
 
@@ -106,11 +122,49 @@ def is_wanted(mutant, arguments):
     return arguments.gpu or not mutant.gpu
 
 
+def keep_program(copy, name, folder):
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(copy.program(name), folder / name)
+    return "built"
+
+
+def build_only(copy, chosen, folder):
+    """The number of mutants that could not be built."""
+    wrong = 0
+    for program in dict.fromkeys(m.program for m in chosen):
+        built = copy.build(program)
+        if built.returncode != 0:
+            raise SystemExit(built.stdout[-4000:])
+        keep_program(copy, program, folder / "unchanged")
+        for mutant in (m for m in chosen if m.program == program):
+            found = outcome(copy, mutant, lambda c, m: keep_program(c, m.program, folder / m.name))
+            wrong += found != "built"
+            print(f"{mutant.name:45} {found}", flush=True)
+    return wrong
+
+
+def run_only(chosen, folder):
+    """The number of mutants that were not killed, of those that were built."""
+    survivors = 0
+    chosen = [m for m in chosen if (folder / m.name).is_dir()]
+    for mutant in chosen:
+        if tested(mutant, folder / "unchanged" / mutant.program, folder) != 0:
+            found = "its test fails without it"
+        else:
+            found = "killed" if tested(mutant, folder / mutant.name / mutant.program, folder) != 0 else "SURVIVED"
+        survivors += found != "killed"
+        print(f"{mutant.name:45} {found}", flush=True)
+    print(f"{len(chosen) - survivors} of {len(chosen)} mutants killed")
+    return survivors if chosen else 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="NAME", default=[], help="names of mutants")
     parser.add_argument("--gpu", action="store_true", help="also those that need a GPU")
     parser.add_argument("--petsc", action="store_true", help="also those that need a GPU and a PETSc with CUDA")
+    parser.add_argument("--build-only", type=pathlib.Path, metavar="FOLDER", help="build those that need a GPU")
+    parser.add_argument("--run-only", type=pathlib.Path, metavar="FOLDER", help="run what was built there")
     parser.add_argument("--copy", type=pathlib.Path, metavar="FOLDER", help="where the copy lies, and stays")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--list", action="store_true", help="name the mutants and do nothing")
@@ -124,6 +178,12 @@ def main():
     if unknown:
         parser.error(f"no such mutant: {', '.join(sorted(unknown))}")
     chosen = [m for m in MUTANTS if (m.name in arguments.only if arguments.only else is_wanted(m, arguments))]
+    if arguments.build_only or arguments.run_only:
+        arguments.gpu = True
+        chosen = [m for m in MUTANTS
+                  if m.gpu and (m.name in arguments.only if arguments.only else is_wanted(m, arguments))]
+    if arguments.run_only:
+        return 1 if run_only(chosen, arguments.run_only.resolve()) else 0
     if arguments.list:
         print("\n".join(f"{m.name:45} {m.file:45} {m.program} {m.test}{' (GPU)' if m.gpu else ''}" for m in chosen))
         return 0
@@ -133,6 +193,8 @@ def main():
         copy_tree(folder)
         copy = Copy(folder, "cuda" if any(m.gpu for m in chosen) else "host", arguments.jobs)
         copy.configure()
+        if arguments.build_only:
+            return 1 if build_only(copy, chosen, arguments.build_only.resolve()) else 0
         survivors = 0
         # One program after the other: each is built once before its mutants, and must pass then.
         for program in dict.fromkeys(m.program for m in chosen):
