@@ -1,16 +1,21 @@
 # Script: lists the tests of a GoogleTest program and writes the commands that register them with ctest, under the names
-# that --gtest_filter takes. PROGRAM, PREFIX, LABELS (with commas), OUTPUT.
+# that --gtest_filter takes. PROGRAM, PREFIX, LABELS (with commas), OUTPUT. With BY_SUITE a process for each suite and
+# scalar, where starting one takes longer than most tests. LEFT_OUT: a filter of tests that are not run.
 #
 # why not gtest_discover_tests: of CMake 3.25, it loses all labels but the first, and the names given to typed suites.
 cmake_policy(VERSION 3.25)
 string(REPLACE "," ";" labels "${LABELS}")
 
+set(left_out "")
+if(LEFT_OUT)
+  set(left_out "-${LEFT_OUT}")
+endif()
 set(script "")
 # Adds the tests of PROGRAM on that backend, of those that exist for several; `pattern` as --gtest_filter has it.
 function(add_tests_on backend pattern)
   execute_process(
     COMMAND "${CMAKE_COMMAND}" -E env "BLOCKJACOBI_TEST_BACKEND=${backend}" "${PROGRAM}" --gtest_list_tests
-            "--gtest_filter=${pattern}"
+            "--gtest_filter=${pattern}${left_out}"
     OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
   # Without the comments only names are left.
   string(REGEX REPLACE " +#[^\n]*" "" listing "${listing}")
@@ -19,9 +24,19 @@ function(add_tests_on backend pattern)
   foreach(line IN LISTS lines)
     if(NOT line MATCHES "^  (.+)$")
       set(suite "${line}")
+      if(BY_SUITE)
+        string(REGEX REPLACE "\\.$" "" name "${suite}")
+        # Of several tests one that skips itself does not make all of them skipped.
+        string(APPEND script "add_test(\"${PREFIX}/${name}\" \"${PROGRAM}\" --gtest_brief=1 "
+                             "\"--gtest_filter=${suite}*${left_out}\")\nset_tests_properties(\"${PREFIX}/${name}\" PROPERTIES LABELS \"${labels}\" TIMEOUT 1800 "
+                             "ENVIRONMENT \"OMP_WAIT_POLICY=passive;BLOCKJACOBI_TEST_BACKEND=${backend}\")\n")
+      endif()
       continue()
     endif()
     set(name "${suite}${CMAKE_MATCH_1}")
+    if(BY_SUITE)
+      continue()
+    endif()
     string(APPEND script "add_test(\"${PREFIX}/${name}\" \"${PROGRAM}\" \"--gtest_filter=${name}\")\n")
     string(APPEND script "set_tests_properties(\"${PREFIX}/${name}\" PROPERTIES LABELS \"${labels}\" TIMEOUT 600 "
                          "SKIP_REGULAR_EXPRESSION [==[\\[  SKIPPED \\]]==] "
