@@ -85,7 +85,7 @@ def sanitize_share(tool, program, names):
                *OPTIONS.get(tool, []), "--kernel-name-exclude", "kns=cusparse", str(program),
                f"--gtest_filter={':'.join(names)}"]
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                            env={**THREADS, **os.environ}, check=False)
+                            env={**THREADS, **os.environ, "BLOCKJACOBI_TEST_UNDER_TOOL": "1"}, check=False)
     print(*slowest_tests(answer.stdout), sep="\n", flush=True)
     share = {"tests": names, "status": answer.returncode, "summary": sorted(set(SUMMARY.findall(answer.stdout))),
              "no_cuda_call": NO_CUDA_CALL in answer.stdout, "clean": is_clean(answer)}

@@ -61,7 +61,8 @@ words = sys.argv[1:]
 tool = words[words.index("--tool") + 1]
 at = next(i for i, word in enumerate(words) if word.startswith("/"))
 with open(os.environ["SANITIZER_LOG"], "a") as log:
-    log.write(tool + " " + " ".join(words[at:]) + " " + os.environ.get("OMP_NUM_THREADS", "all") + "\\n")
+    log.write(" ".join([tool, *words[at:], os.environ.get("BLOCKJACOBI_TEST_UNDER_TOOL", "0"),
+                        os.environ.get("OMP_NUM_THREADS", "all")]) + "\\n")
 status = subprocess.run(words[at:]).returncode
 bad = tool == "racecheck" and "Racy" in words[-1] and not os.environ.get("RACE_MENDED")
 print("========= ERROR SUMMARY: " + ("1 error" if bad else "0 errors"))
@@ -391,6 +392,10 @@ class RecordTest(FakeTree):
             os.environ.pop("OMP_NUM_THREADS", None)
             self.gpu("--programs", "kernels", "--stages", "memcheck")
         self.assertEqual({line.split()[-1] for line in self.log.read_text(encoding="utf-8").splitlines()}, {"2"})
+
+    def test_tests_know_of_a_tool(self):
+        self.gpu("--programs", "kernels", "--stages", "tests", "memcheck")
+        self.assertEqual({line.split()[-2] for line in self.log.read_text(encoding="utf-8").splitlines()}, {"1"})
 
     def test_a_program_of_other_sources_is_told(self):
         self.write("kernels/lanes.cuh", "#define LANES 8\n")
