@@ -123,7 +123,7 @@ class Page:
         self.source, self.prefix, self.work, self.page = source, prefix, work, page
         generate = pathlib.Path(os.environ["BLOCKJACOBI_GENERATE"]).resolve()
         libraries, build = prefix / libdir, generate.parent.parent
-        (work / "build").mkdir()
+        self.make_build_folder(build)
         (work / "build" / "solve").symlink_to(build, target_is_directory=True)
         self.environment = {
             **os.environ,
@@ -145,6 +145,19 @@ class Page:
         self.patterns = None
         self.counts = {}
         self.left_out = False
+
+    def make_build_folder(self, tests_build):
+        """The folder "build" of the page. Where the page builds the library it lies beside the build of the tests: paths
+        below CCACHE_BASEDIR relative to it are the same then, and the compiler's cache has the objects."""
+        own = self.work / "build"
+        text = (self.source / self.page).read_text(encoding="utf-8")
+        if self.source not in tests_build.parents or "\nadd_subdirectory(" not in text:
+            own.mkdir()
+            return
+        beside = tests_build.with_name(f"{tests_build.name}-{self.work.name}")
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir()
+        own.symlink_to(beside, target_is_directory=True)
 
     def bash(self, script, status=0):
         """Output of commands that must end with a status."""
