@@ -396,7 +396,7 @@ typedef struct bj_solve_report {
 /* rtol 1e-8, 10000 iterations, restart 30, relaxation 1, nothing else. */
 BJ_API bj_status bj_solve_options_init(bj_solve_options* options);
 /* Preconditioned conjugate gradients and right-preconditioned GMRES(restart); their flexible variants, for functions as
- * operators that change; MINRES for symmetric (Hermitian) A, indefinite as it may be, and definite M;
+ * operators that change; MINRES for symmetric (Hermitian) A, definite or not, and definite M;
  * right-preconditioned BiCGSTAB; damped Richardson iteration. x holds the initial guess and receives the solution; b
  * and x have `size` = rows elements on the host or in the backend's space. M may be null (no preconditioner) and has
  * A's backend, scalar and numbering; options may be null. A solve that does not converge is no error: look at
