@@ -110,8 +110,25 @@ def record_of(out, memcheck, failed):
         "memcheck_errors": sum(map(int, errors)) if errors else None,
         "apply_overhead": read(out / "apply_overhead.json"),
         "cupy_cg": read(out / "cupy_cg.json"),
+        "cupy_cg_coupled": read(out / "cupy_cg_coupled.json"),
         "warp_cg": read(out / "warp_cg.json"),
     }
+
+
+CG_LINES = (
+    ("apply_us", "an application of M, us", "{:.1f}"),
+    ("cupy_cg_none_us", "an iteration of CuPy's CG without M, us", "{:.1f}"),
+    ("cupy_cg_scalar_us", "with the diagonal, us", "{:.1f}"),
+    ("cupy_cg_blocks_us", "with M, us", "{:.1f}"),
+    ("over_apply", "the same, over one without and an application", "{:.3f}"),
+    ("blockjacobi_cg_us", "an iteration of the library's CG with M, us", "{:.1f}"),
+    ("scalar_iterations", "iterations of CuPy's CG with the diagonal", "{}"),
+    ("blocks_iterations", "with M", "{}"),
+    ("library_iterations", "of the library's CG with M", "{}"),
+    ("scalar_solve_ms", "whole solve by CuPy's CG with the diagonal, ms", "{:.1f}"),
+    ("blocks_solve_ms", "with M, ms", "{:.1f}"),
+    ("library_solve_ms", "by the library's CG with M, ms", "{:.1f}"),
+)
 
 
 def table(head, rows):
@@ -136,16 +153,16 @@ def text_of(record):
             "(`apply_overhead.py`).",
             table(("call", "us"), [(f"`{name}`", f"{us:.2f}") for name, us in overhead["microseconds"].items()]),
         ]
-    if cg := record["cupy_cg"]:
-        names = {"apply_us": "an application of M", "cupy_cg_none_us": "CuPy's CG without M",
-                 "cupy_cg_scalar_us": "CuPy's CG, scalar Jacobi by CuPy", "cupy_cg_blocks_us": "CuPy's CG with M",
-                 "blockjacobi_cg_us": "the library's CG with M"}
+    # Records before that of a coupled system have neither it nor whole solves.
+    if systems := [cg for name in ("cupy_cg", "cupy_cg_coupled") if (cg := record.get(name))]:
         parts += [
             "## Conjugate gradients of CuPy",
-            f"{cg['rows']} rows, {cg['nnz']} entries, blocks of {cg['block']} (`cupy_cg.py`). An iteration of CuPy's CG "
-            f"with M takes {cg['over_apply']:.3f} times one without and an application together.",
-            table(("an iteration of", "us"), [(text, f"{cg[name]:.1f}") for name, text in names.items()]),
-            f"Iterations to 1e-8: {cg['scalar_iterations']} with scalar Jacobi, {cg['blocks_iterations']} with M.",
+            "7-point systems with one or more unknowns a node (`cupy_cg.py`). The diagonal is scalar Jacobi as a user of "
+            "CuPy writes it: an operator that multiplies r by the reciprocals. Whole solves end at 1e-8, without set-up.",
+            table(("", *(f"{cg['rows']} rows, {cg['nnz']} entries, {cg.get('unknowns', 1)} a node, "
+                         f"blocks of {cg['block']}" for cg in systems)),
+                  [(text, *(form.format(cg[name]) for cg in systems)) for name, text, form in CG_LINES
+                   if all(name in cg for cg in systems)]),
         ]
     if warp := record["warp_cg"]:
         parts += [

@@ -16,11 +16,14 @@ JUNIT = """<testsuites><testsuite>
 <testcase classname="a" name="passes"/><testcase classname="a" name="fails"><failure/></testcase>
 <testcase classname="a" name="skips"><skipped message="no device"/></testcase>
 </testsuite></testsuites>"""
+CG = {"rows": 8, "nnz": 32, "unknowns": 1, "block": 2, "apply_us": 1.0, "cupy_cg_none_us": 2.0,
+      "cupy_cg_scalar_us": 3.0, "cupy_cg_blocks_us": 4.0, "blockjacobi_cg_us": 1.5, "over_apply": 1.05,
+      "scalar_iterations": 9, "blocks_iterations": 7, "library_iterations": 7, "scalar_solve_ms": 2.5,
+      "blocks_solve_ms": 2.0, "library_solve_ms": 1.0}
 BENCHMARKS = {
     "apply_overhead": {"rows": 12, "microseconds": {"M @ r": 11.5}},
-    "cupy_cg": {"rows": 8, "nnz": 32, "block": 2, "apply_us": 1.0, "cupy_cg_none_us": 2.0, "cupy_cg_scalar_us": 3.0,
-                "cupy_cg_blocks_us": 4.0, "blockjacobi_cg_us": 1.5, "scalar_iterations": 9, "blocks_iterations": 7,
-                "over_apply": 1.05},
+    "cupy_cg": CG,
+    "cupy_cg_coupled": {**CG, "rows": 9, "unknowns": 3, "block": 3, "scalar_solve_ms": 1.5},
     "warp_cg": {"rows": 8, "block": 2, "warp": "1.19",
                 "times": {"block_jacobi_tile": {"setup_ms": 1.0, "iteration_us": 2.0, "iterations": 6}}},
 }
@@ -58,9 +61,19 @@ class Record(unittest.TestCase):
         self.assertEqual(json.loads(printed), record)
         self.assertEqual(record["tests"], {"passed": 1, "failed": ["a.fails"], "skipped": ["a.skips: no device"]})
         text = (folder / "python.md").read_text()
-        for words in ("NVIDIA H200, driver 1.2", record["sha256"][:12], "| `M @ r` | 11.50 |", "1.050 times",
+        for words in ("NVIDIA H200, driver 1.2", record["sha256"][:12], "| `M @ r` | 11.50 |",
+                      "|  | 8 rows, 32 entries, 1 a node, blocks of 2 | 9 rows, 32 entries, 3 a node, blocks of 3 |",
+                      "an application | 1.050 | 1.050 |", "| whole solve by CuPy's CG with the diagonal, ms | 2.5 | 1.5 |",
                       "| block_jacobi_tile | 1.000 | 2.0 | 6 |", "1 passed, 1 failed, 1 skipped", "memcheck: clean"):
             self.assertIn(words, text)
+
+    def test_a_record_without_a_coupled_system(self):
+        record = {"device": "NVIDIA H200", "driver": "1.2", "date": "", "commit": "", "sha256": "", "python": "",
+                  "cupy": "", "torch": "", "tests": None, "memcheck": "clean", "failed": [], "apply_overhead": None,
+                  "warp_cg": None, "cupy_cg": {name: value for name, value in CG.items() if not name.endswith("_ms")}}
+        text = summary.text_of(record)
+        self.assertIn("| with M, us | 4.0 |", text)
+        self.assertNotIn("whole solve by", text)
 
     def test_what_failed_is_not_put_on_record(self):
         self.main(self.out, "FAILED", "memcheck")
