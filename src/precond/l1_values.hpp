@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/backend_impl.hpp"
 #include "backend/storage_ops.hpp"
 #include "core/shared/compute_type.hpp"
 
