@@ -38,6 +38,9 @@ set(CPACK_DEBIAN_PETSC_PLUGIN_PACKAGE_NAME blockjacobi-petsc-plugin)
 set(CPACK_DEBIAN_BLOCKJACOBI_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PETSC_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PETSC_PLUGIN_PACKAGE_SECTION libs)
+# What the header-only adapters and the module of Fortran are for, what draws the program's plots, and who loads the plugin.
+set(CPACK_DEBIAN_BLOCKJACOBI_PACKAGE_SUGGESTS "libeigen3-dev, libdune-istl-dev, gfortran, gnuplot-nox, pkg-config")
+set(CPACK_DEBIAN_PETSC_PLUGIN_PACKAGE_SUGGESTS "python3-petsc4py, python3-dolfinx")
 # What a static library is linked with, who links it needs too; dpkg-shlibdeps sees programs and shared libraries alone.
 get_target_property(library_type blockjacobi TYPE)
 if(library_type STREQUAL "STATIC_LIBRARY")

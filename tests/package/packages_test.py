@@ -90,7 +90,9 @@ class Packages(unittest.TestCase):
         self.assertEqual(run(DPKG, "-f", package, "Package", "Version"),
                          f"Package: blockjacobi\nVersion: {VERSION}\n")
         self.assertRegex(run(DPKG, "-f", package, "Depends"), r"libc6.*libstdc\+\+6")
+        self.assertIn("libeigen3-dev", run(DPKG, "-f", package, "Suggests"))
         self.assertIn("usr/share/doc/blockjacobi/copyright", files_below(root))
+        self.assertIn("usr/include/blockjacobi/blockjacobi.f90", files_below(root))
         self.assertEqual(files_below(prefix), self.archive("blockjacobi")[0])
         self.assert_solves(prefix)
         binary = WORK / "deb" / "find_package"
