@@ -6,8 +6,8 @@ usage: abi.py LIBRARY            status 1 if a symbol of the release is gone or 
        abi.py --self-test        shows that the comparison finds what it should
 
 Below 1.0 every minor version has a soname of its own, so there is nothing to compare until a soname has its first
-release. A library without debug information tells its symbols: of C++ these hold the types of the parameters, but the
-members of structures are seen only if both libraries were compiled with -g.
+release. LIBRARY is compiled with -g: without debug information it tells its symbols alone, of which those of C++ hold the
+types of the parameters, but not the members of structures. Of structures those count that public headers define.
 """
 
 import pathlib
@@ -17,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 
-DUMPS = pathlib.Path(__file__).resolve().parent / "abi"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DUMPS = ROOT / ".ci" / "abi"
+HEADERS = ROOT / "include"
 
 
 def run(*command):
@@ -38,58 +40,73 @@ def soname_of(library):
     return found[1]
 
 
-def dump(library, path):
+def has_debug_information(library):
+    return " .debug_info " in checked("readelf", "--wide", "--sections", library)
+
+
+def dump(library, path, headers=HEADERS):
+    """Without names of folders, and with types known by a hash of their names, so that a later one differs in little."""
     path.parent.mkdir(exist_ok=True)
-    checked("abidw", "--no-corpus-path", "--no-comp-dir-path", "--out-file", path, library)
+    checked("abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--type-id-style", "hash",
+            "--headers-dir", headers, "--drop-private-types", "--out-file", path, library)
 
 
-def difference(released, library):
+def difference(released, library, headers=HEADERS):
     """What is gone or changed, as text; nothing where programs linked with the release go on working."""
-    done = run("abidiff", "--no-added-syms", released, library)
+    with tempfile.TemporaryDirectory() as name:
+        now = pathlib.Path(name) / released.name
+        dump(library, now, headers)
+        done = run("abidiff", "--no-added-syms", released, now)
     if done.returncode & 3:
         raise SystemExit(f"abi: abidiff: {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout if done.returncode != 0 else ""
 
 
-def check(library, dumps=DUMPS):
+def check(library, dumps=DUMPS, headers=HEADERS):
     released = dumps / f"{soname_of(library)}.abi"
     if not released.exists():
         print(f"abi: {library} has the soname {soname_of(library)}, of which there is no release yet")
         return 0
-    found = difference(released, library)
+    found = difference(released, library, headers)
     print(found or f"abi: all of {released.name} is there", end="" if found else "\n")
     return 1 if found else 0
 
 
 def self_test():
     """A release with two functions, and what may and may not follow it."""
-    release = ("struct Options {{ int size; }};\n"
+    header = "struct Private;\nstruct Options { int size; Private* held; };\n"
+    release = ("#include \"options.hpp\"\n"
+               "struct Private {{ int count; }};\n"
                "int {name}({type} n) {{ return n != 0; }}\n"
-               "int other(Options* o) {{ return o->size; }}\n")
+               "int other(Options* o) {{ return o->held != nullptr ? o->held->count : o->size; }}\n")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
 
-        def build(source, *flags):
+        def build(source, options=header):
+            (folder / "include").mkdir(exist_ok=True)
+            (folder / "include" / "options.hpp").write_text(options, encoding="utf-8")
             (folder / "library.cpp").write_text(source, encoding="utf-8")
             library = folder / "libtest.so"
-            checked("c++", "-shared", "-fPIC", *flags, "-Wl,-soname,libtest.so.1", folder / "library.cpp", "-o", library)
+            checked("c++", "-shared", "-fPIC", "-g", "-I", folder / "include", "-Wl,-soname,libtest.so.1",
+                    folder / "library.cpp", "-o", library)
             return library
 
         first = release.format(name="one", type="int")
         cases = (
-            ("the same", first, (), 0),
-            ("one more function", first + "int more() { return 1; }\n", (), 0),
-            ("a function removed", first.replace("int one(int n) { return n != 0; }\n", ""), (), 1),
-            ("another name", release.format(name="uno", type="int"), (), 1),
-            ("another type of a parameter", release.format(name="one", type="long"), (), 1),
-            ("a member before others, with -g", first.replace("int size;", "long more; int size;"), ("-g",), 1),
+            ("the same", first, header, 0),
+            ("one more function", first + "int more() { return 1; }\n", header, 0),
+            ("a function removed", first.replace("int one(int n) { return n != 0; }\n", ""), header, 1),
+            ("another name", release.format(name="uno", type="int"), header, 1),
+            ("another type of a parameter", release.format(name="one", type="long"), header, 1),
+            ("a member before others", first, header.replace("int size;", "long more; int size;"), 1),
+            ("a member of what no header defines", first.replace("int count;", "long more; int count;"), header, 0),
         )
-        for what, source, flags, expected in cases:
-            dump(build(first, *flags), folder / "libtest.so.1.abi")
-            if check(build(source, *flags), folder) != expected:
+        for what, source, options, expected in cases:
+            dump(build(first), folder / "libtest.so.1.abi", folder / "include")
+            if check(build(source, options), folder, folder / "include") != expected:
                 raise SystemExit(f"abi: self-test: {what}: expected {expected}")
         checked("rm", folder / "libtest.so.1.abi")
-        if check(build(first), folder) != 0:
+        if check(build(first), folder, folder / "include") != 0:
             raise SystemExit("abi: self-test: no release yet")
     print(f"abi: self-test: {len(cases) + 1} cases")
     return 0
@@ -103,6 +120,8 @@ def main(arguments):
         raise SystemExit("abi: there is no abidiff (Debian: abigail-tools)")
     if arguments == ["--self-test"]:
         return self_test()
+    if not has_debug_information(arguments[0]):
+        raise SystemExit(f"abi: {arguments[0]} has no debug information, compile it with -g")
     if len(arguments) == 1:
         return check(pathlib.Path(arguments[0]))
     dump(arguments[0], DUMPS / f"{soname_of(arguments[0])}.abi")
