@@ -1,7 +1,8 @@
 # Resolves BLOCKJACOBI_HOST_ISAS: the levels of x86-64 (out of v2, v3, v4) that kernels of the host are compiled for
 # beside the rest of the library, which runs on every machine; a host backend takes the best of them that its machine has.
 # The default is v3 where the tools can do it, and none where the flags ask for instructions or instrumentation. Each
-# level is 4.6 MB of the library; v4 gains over v3 from order 32 on alone.
+# level is 4.6 MB of the library; v4 gains over v3 from order 32 on alone. For a build that stays on its machine, as that
+# of pip install, local is v3 without the baseline, or the baseline alone where the machine lacks v3.
 #
 # why the joining: what such objects instantiate of the standard library and of Eigen has the same names as everywhere,
 # and of several definitions a linker takes any for all the program. So the objects of a level are joined into one in
@@ -34,7 +35,22 @@ endif()
 if(isas_reason OR CMAKE_CXX_FLAGS MATCHES "-march=|-fsanitize|--coverage|-fprofile|-ftest-coverage")
   set(isas_default "")
 endif()
-set(BLOCKJACOBI_HOST_ISAS "${isas_default}" CACHE STRING "Levels of x86-64 with kernels of their own: v2, v3, v4")
+set(BLOCKJACOBI_HOST_ISAS "${isas_default}" CACHE STRING "Levels of x86-64 with kernels of their own: v2, v3, v4; local")
+set(BLOCKJACOBI_HOST_LEVELS baseline)
+if(BLOCKJACOBI_HOST_ISAS STREQUAL "local")
+  set(BLOCKJACOBI_HOST_ISAS "${isas_default}")
+  if(isas_default STREQUAL "v3")
+    include(CheckCXXSourceRuns)
+    check_cxx_source_runs(
+      "int main() { return __builtin_cpu_supports(\"avx2\") && __builtin_cpu_supports(\"fma\") && __builtin_cpu_supports(\"bmi2\") ? 0 : 1; }"
+      BLOCKJACOBI_MACHINE_HAS_V3)
+    if(BLOCKJACOBI_MACHINE_HAS_V3)
+      set(BLOCKJACOBI_HOST_LEVELS "")
+    else()
+      set(BLOCKJACOBI_HOST_ISAS "")
+    endif()
+  endif()
+endif()
 foreach(isa IN LISTS BLOCKJACOBI_HOST_ISAS)
   if(NOT isa MATCHES "^v[234]$")
     message(FATAL_ERROR "BLOCKJACOBI_HOST_ISAS has \"${isa}\", must be a list of v2, v3 and v4, or empty")
@@ -44,9 +60,9 @@ if(BLOCKJACOBI_HOST_ISAS AND isas_reason)
   message(FATAL_ERROR "BLOCKJACOBI_HOST_ISAS=${BLOCKJACOBI_HOST_ISAS}: ${isas_reason}")
 endif()
 list(REMOVE_DUPLICATES BLOCKJACOBI_HOST_ISAS)
-list(TRANSFORM BLOCKJACOBI_HOST_ISAS PREPEND ", x86-64-" OUTPUT_VARIABLE isas_text)
-list(JOIN isas_text "" isas_text)
-message(STATUS "blockjacobi: kernels of the host for the baseline${isas_text}")
+list(APPEND BLOCKJACOBI_HOST_LEVELS ${BLOCKJACOBI_HOST_ISAS})
+list(JOIN BLOCKJACOBI_HOST_LEVELS ", " isas_text)
+message(STATUS "blockjacobi: kernels of the host for ${isas_text} of x86-64")
 
 # Adds to a target one object with the kernels of a level, of an object library that has their sources.
 function(blockjacobi_add_host_isa target isa objects)

@@ -96,6 +96,11 @@ const std::vector<Isa>& host_isas() {
   static const std::vector<Isa> isas = [] {
     std::vector<Isa> found = compiled_isas();
     std::erase_if(found, [](Isa isa) { return !machine_runs(isa); });
+    if (found.empty())
+      throw BackendUnavailable(
+          message("Backend::host: this library was compiled for machines with x86-64-{} alone "
+                  "(BLOCKJACOBI_HOST_ISAS=local), this one does not have it",
+                  to_string(compiled_isas().front())));
     return found;
   }();
   return isas;

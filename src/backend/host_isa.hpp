@@ -13,7 +13,8 @@ const char* to_string(Isa isa) noexcept;
 /// Whether processor and operating system have all of it.
 bool machine_runs(Isa isa) noexcept;
 
-/// Those that this library was compiled for and the machine runs, the most capable last.
+/// Those that this library was compiled for and the machine runs, the most capable last. BackendUnavailable if there is
+/// none.
 const std::vector<Isa>& host_isas();
 
 /// What host backends that are made from now on compute with: the last of host_isas(), unless a test asked for another.

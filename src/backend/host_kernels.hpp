@@ -22,7 +22,7 @@ struct HostKernels {
   Of<std::complex<double>> z;
 };
 
-/// What the library has, the machine's abilities aside; baseline first.
+/// What the library has, the machine's abilities aside, the most capable last.
 std::vector<Isa> compiled_isas();
 
 /// Kernels of one of host_isas().
