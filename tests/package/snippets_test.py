@@ -9,7 +9,7 @@ generator in PATH. $HOME is that folder, and build/solve in it the build of the 
   file NAME       is written to NAME
   run             commands of bash; the first that fails ends the page
   run STATUS      commands of which the last ends with STATUS
-  run if NEED     only where there is NEED: cuda, petsc, petsc4py, dolfinx, dune, gfortran, gnuplot
+  run if NEED     only where there is NEED: cuda, petsc, petsc4py, dolfinx, dune, ensurepip, gfortran, gnuplot
   output          what the commands before it print; whole numbers up to a fifth, others may be any
   dry-run         lines of make, which are looked up in the Makefile and not run, of cmake --build, likewise, and of pip,
                   which prepares the build where the Python package is installed
@@ -99,6 +99,8 @@ class Needs:
             return bool(list(self.prefix.rglob("blockjacobiPetscTargets.cmake")))
         if need in ("petsc4py", "dolfinx"):
             return need_of_python(need) and bool(list(self.prefix.rglob("libblockjacobi_petsc_plugin.so")))
+        if need == "ensurepip":
+            return importlib.util.find_spec("ensurepip") is not None
         if need == "dune":
             return compiles("#include <dune/istl/preconditioner.hh>")
         if need in ("gfortran", "gnuplot"):
