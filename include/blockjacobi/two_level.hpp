@@ -82,10 +82,10 @@ struct TwoLevelReport {
 /// matrix that is Hermitian at construction by Cholesky; without an inverse the correction is zero, and report() tells.
 /// As long as its reciprocal condition is above 1e-5 the inverse is read in single precision.
 ///
-/// Construction works where the matrix lies, on CUDA without the host but for relaxed vectors and those of the user, and
-/// waits for the sizes of its arrays: Z and Z^H; their product with A (Z^H A, under adef1 A Z), which stands in for the
-/// product with A that the modes are written with; and which entries of A are the terms of this product and of E, two
-/// numbers of 4 bytes for each entry of A, one with ones. Everything is bitwise reproducible on the same device.
+/// Construction works where the matrix lies, on CUDA without the host but for relaxed vectors and those of the user,
+/// and waits for the sizes of its arrays: Z and Z^H; their product with A (Z^H A, under adef1 A Z), which stands in for
+/// the product with A that the modes are written with; and which entries of A are the terms of this product and of E,
+/// two numbers of 4 bytes for each entry of A, one with ones. Everything is bitwise reproducible on the same device.
 /// refresh() and apply() allocate nothing, synchronize nothing and can be captured in a CUDA graph, refresh() of an E
 /// above max_block_size as far as cuSOLVER can. Thread safety: one call at a time, as the products share vectors. One
 /// that was moved from may be assigned to and destroyed; every other call throws InvalidArgument.

@@ -1,7 +1,6 @@
 #include "core/shared/cluster_rules.hpp"
+#include "kernels/partition/launch_sort.hpp"
 #include "kernels/partition/list_kernels.cuh"
-
-#include <cub/device/device_scan.cuh>
 
 // Clusters of blocks become the aggregates of a coarse level.
 
@@ -47,13 +46,6 @@ __global__ void __launch_bounds__(list_threads)
 
 }  // namespace
 
-std::size_t coupled_scan_bytes(index_t vertices) {
-  std::size_t bytes = 0;
-  index_t* const marks = nullptr;
-  check(cub::DeviceScan::InclusiveSum(nullptr, bytes, marks, marks, vertices), "InclusiveSum(bytes)");
-  return bytes;
-}
-
 void number_coupled(const GraphLists& graph, const index_t* rows, const index_t* cluster, index_t clusters,
                     index_t* first, CoupledCounts* counts, index_t* numbers, void* scratch, CUstream_st* stream) {
   const index_t vertices = graph.vertices;
@@ -65,8 +57,7 @@ void number_coupled(const GraphLists& graph, const index_t* rows, const index_t*
   mark_firsts_kernel<<<ctas, list_threads, 0, stream>>>(vertices, rows, cluster, first, numbers,
                                                         &counts->uncovered_rows);
   check_launch("mark_firsts_kernel");
-  std::size_t bytes = coupled_scan_bytes(vertices);
-  check(cub::DeviceScan::InclusiveSum(scratch, bytes, numbers, numbers, vertices, stream), "InclusiveSum");
+  sum_up_to(vertices, numbers, numbers, scratch, stream);
   check(cudaMemcpyAsync(&counts->clusters, numbers + vertices - 1, sizeof(index_t), cudaMemcpyDeviceToDevice, stream),
         "cudaMemcpyAsync(clusters)");
 }

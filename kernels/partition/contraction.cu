@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(list_threads)
   for (offset_t i = first_index(); i < graph.vertices; i += index_step()) {
     const index_t mate = mates[i];
     if (mate != no_vertex && mate < i) continue;
-    const index_t v = sums[i].count - 1;
+    const auto v = static_cast<index_t>(sums[i].count - 1);
     coarse[i] = v;
     if (mate != no_vertex) coarse[mate] = v;
     first[v] = static_cast<index_t>(i);

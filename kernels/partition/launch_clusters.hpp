@@ -37,7 +37,7 @@ struct NodeRows {
 /// A list, or several together.
 struct ListSum {
   offset_t entries;
-  index_t count;
+  offset_t count;  ///< of 64 bits, too: nothing between them that nobody writes
 };
 
 /// Hash tables for the lists that are too long for a warp, one for each of `ctas` thread blocks.
@@ -153,8 +153,7 @@ struct CoupledCounts {
   index_t uncovered_rows;  ///< of those that have none
 };
 /// numbers[v], of the first vertex v of each of `clusters` clusters whose vertices have neighbours, from 1 in the order
-/// of these; first[c] = v, or the number of vertices. Scratch: coupled_scan_bytes().
-std::size_t coupled_scan_bytes(index_t vertices);
+/// of these; first[c] = v, or the number of vertices. Scratch: scan_bytes().
 void number_coupled(const GraphLists& graph, const index_t* rows, const index_t* cluster, index_t clusters,
                     index_t* first, CoupledCounts* counts, index_t* numbers, void* scratch, CUstream_st* stream);
 /// From these, aggregate[i] of each row, of the vertex node[i], or i if that is null; see kept_aggregate().

@@ -5,6 +5,7 @@
 #include "core/partition_impl.hpp"
 #include "core/shared/cluster_rules.hpp"
 #include "kernels/partition/launch_clusters.hpp"
+#include "kernels/partition/launch_sort.hpp"
 #include "partition/aggregates.hpp"
 
 #include <algorithm>
@@ -127,7 +128,7 @@ class ClusterSearch {
     auto* const first = arena_.take<index_t>(graph.size());
     auto* const numbers = arena_.take<index_t>(graph.size());
     auto* const counts = arena_.take<kernels::CoupledCounts>(std::size_t{1});
-    auto* const scratch = arena_.take<std::byte>(kernels::coupled_scan_bytes(graph.size()));
+    auto* const scratch = arena_.take<std::byte>(kernels::scan_bytes(graph.size()));
     const Arena::Mark mark = arena_.mark();
     while (true) {
       max_size_ = sizes.most();
@@ -274,7 +275,7 @@ class ClusterSearch {
     if (levels_.size() > 1) level.graph.longest = static_cast<offset_t>(totals.joined);
     if (totals.sum.count == level.size()) return false;
     level.of = arena_.take<index_t>(level.size());
-    Level next = make_level(totals.sum.count, totals.sum.entries);
+    Level next = make_level(static_cast<index_t>(totals.sum.count), totals.sum.entries);
     next.graph.usual = next.graph.usual * 2 / 3;  // of two lists, in which some find the same vertex
     kernels::place_pairs(level.graph, mates_, level.rows, sums_, level.of, firsts_, next.rows, next.graph.begin,
                          stream());
