@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # clang-tidy over the lines of src/ that changed since a commit, by default since HEAD left origin/main, or in the last
-# commit where it has not; within 2 minutes, and .ci/nightly looks at all of src/.
+# commit where it has not; within a minute, and .ci/nightly looks at all of src/.
 #   .ci/tidy.sh BUILD_DIR [SINCE]    BUILD_DIR has compile_commands.json
 # Status 1 if it finds something; what it did not come to in time is no failure, and said.
 set -euo pipefail
@@ -27,10 +27,10 @@ if [[ ${#changed[@]} -eq 0 ]]; then
 fi
 status=0
 found=$(git diff -U0 "$since" -- "${changed[@]}" |
-  timeout 120 "$differ" -p1 -path "$build" -clang-tidy-binary "$(command -v clang-tidy-14 || command -v clang-tidy)" \
-    -j "$(nproc)" -timeout 100 -quiet 2>/dev/null) || status=$?
+  timeout 60 "$differ" -p1 -path "$build" -clang-tidy-binary "$(command -v clang-tidy-14 || command -v clang-tidy)" \
+    -j "$(nproc)" -timeout 50 -quiet 2>/dev/null) || status=$?
 if [[ $status -eq 124 ]]; then
-  echo "tidy: not finished within 2 minutes"
+  echo "tidy: not finished within a minute"
 fi
 if grep -E "(warning|error): " <<<"$found"; then
   echo "tidy: see above; ${#changed[@]} files changed since ${since:0:12}"

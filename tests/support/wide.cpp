@@ -27,7 +27,14 @@ M identity_like(const M& a) {
 }  // namespace
 
 WideReal product(const WideReal& a, const WideReal& b) { return a * b; }
-WideComplex product(const WideComplex& a, const WideComplex& b) { return a * b; }
+WideComplex product(const WideComplex& a, const WideComplex& b) {
+  // In half the time of Eigen's product of complex matrices.
+  const WideReal a_real = a.real(), a_imag = a.imag(), b_real = b.real(), b_imag = b.imag();
+  WideComplex c(a.rows(), b.cols());
+  c.real() = product(a_real, b_real) - product(a_imag, b_imag);
+  c.imag() = product(a_real, b_imag) + product(a_imag, b_real);
+  return c;
+}
 WideReal adjoint_product(const WideReal& a, const WideReal& b) { return product(WideReal(a.adjoint()), b); }
 WideComplex adjoint_product(const WideComplex& a, const WideComplex& b) { return product(WideComplex(a.adjoint()), b); }
 WideReal adjoint_square(const WideReal& a) { return product(a, WideReal(a.adjoint())); }
