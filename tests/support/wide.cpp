@@ -28,7 +28,7 @@ M identity_like(const M& a) {
 
 WideReal product(const WideReal& a, const WideReal& b) { return a * b; }
 WideComplex product(const WideComplex& a, const WideComplex& b) {
-  // In half the time of Eigen's product of complex matrices.
+  // A test that is mostly such products takes 0.6 of the time that it takes with Eigen's of complex matrices.
   const WideReal a_real = a.real(), a_imag = a.imag(), b_real = b.real(), b_imag = b.imag();
   WideComplex c(a.rows(), b.cols());
   c.real() = product(a_real, b_real) - product(a_imag, b_imag);
