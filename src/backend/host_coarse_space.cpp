@@ -9,8 +9,6 @@
 
 #include <blockjacobi/error.hpp>
 
-#include <Eigen/QR>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -60,24 +58,39 @@ struct Members {
     for (std::size_t i = 0; i < group.size(); ++i)
       if (const index_t g = group[i]; g != no_group) items[at(next[at(g)]++)] = static_cast<index_t>(i);
   }
+  std::span<const index_t> of(index_t g) const { return std::span(items).subspan(at(bounds[at(g)]), at(size(g))); }
   index_t size(index_t g) const { return static_cast<index_t>(bounds[at(g) + 1] - bounds[at(g)]); }
 
   std::vector<offset_t> bounds;
   std::vector<index_t> items;
 };
 
-template <Scalar T>
-using Dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
-template <Scalar T>
-using DenseByRows = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-/// An orthonormal basis of the columns.
-template <Scalar T>
-Dense<T> basis_of(const Dense<T>& columns) {
-  Eigen::ColPivHouseholderQR<Dense<T>> qr(columns.rows(), columns.cols());
-  qr.setThreshold(std::sqrt(std::numeric_limits<real_t<T>>::epsilon()));
-  qr.compute(columns);
-  return qr.householderQ() * Dense<T>::Identity(columns.rows(), qr.rank());
+/// Makes the columns orthonormal by Gram-Schmidt, each twice against each before it, the longest of what is left next,
+/// as on the device. Returns how many there are; the rest are their combinations up to `tolerance`.
+template <class C>
+std::size_t orthonormalize(std::vector<std::vector<C>>& columns, double tolerance) {
+  const auto norm = [](const std::vector<C>& x) {
+    double sum = 0.0;
+    for (const C& element : x) sum += norm2(element);
+    return std::sqrt(sum);
+  };
+  double longest = 0.0;
+  for (std::size_t rank = 0; rank < columns.size(); ++rank) {
+    const auto next = std::ranges::max_element(columns.begin() + static_cast<std::ptrdiff_t>(rank), columns.end(), {}, norm);
+    const double length = norm(*next);
+    if (rank == 0) longest = length;
+    if (!(length > tolerance * longest)) return rank;
+    std::vector<C>& q = columns[rank];
+    q.swap(*next);
+    for (C& element : q) element = (1.0 / length) * element;
+    for (std::size_t v = rank + 1; v < columns.size(); ++v)
+      for (int pass = 0; pass < 2; ++pass) {
+        C dot{};
+        for (std::size_t i = 0; i < q.size(); ++i) dot += conj(q[i]) * columns[v][i];
+        for (std::size_t i = 0; i < q.size(); ++i) columns[v][i] -= dot * q[i];
+      }
+  }
+  return columns.size();
 }
 
 template <class V>
@@ -350,26 +363,29 @@ template <Scalar T>
 CoarseSpace<T> HostCoarseOps<T>::orthonormal(const Backend& backend, const Aggregates& aggregates,
                                              const Array<T>& vectors, index_t count) {
   const std::span<const index_t> of_row = span_of(aggregates.of_row);
-  const Eigen::Map<const DenseByRows<T>> all(vectors.data(), static_cast<Eigen::Index>(of_row.size()), count);
-  std::vector<real_t<T>> scales(at(count), real_t<T>(1));
-  for (Eigen::Index v = 0; v < count && all.rows() > 0; ++v)
-    if (const auto most = all.col(v).cwiseAbs().maxCoeff(); most > 0) scales[at(v)] = 1 / most;
-  const Eigen::Map<const Eigen::Matrix<real_t<T>, Eigen::Dynamic, 1>> scale(scales.data(), count);
+  const auto width = static_cast<std::size_t>(count);
+  const C* const all = compute_cast(vectors.data());
+  std::vector<double> most(width, 0.0);
+  for (std::size_t k = 0; k < vectors.size(); ++k)
+    most[k % width] = std::max(most[k % width], static_cast<double>(abs1(all[k])));
   Array<T> values(backend, vectors.size());
   values.zero();
-  Eigen::Map<DenseByRows<T>> z(values.data(), all.rows(), count);
+  C* const z = compute_cast(values.data());
   const Members own(of_row, aggregates.count);
   std::vector<index_t> ranks(at(aggregates.count));
   FirstException failure;
-#pragma omp parallel for num_threads(threads_) schedule(dynamic) if (all.size() > worth_threads)
+#pragma omp parallel for num_threads(threads_) schedule(dynamic) if (vectors.size() > worth_threads)
   for (index_t a = 0; a < aggregates.count; ++a)
     failure.run([&] {
-      const offset_t first = own.bounds[at(a)];
-      Dense<T> columns(own.size(a), count);
-      for (index_t i = 0; i < own.size(a); ++i) columns.row(i) = all.row(own.items[at(first + i)]);
-      const Dense<T> basis = basis_of<T>(columns * scale.template cast<T>().asDiagonal());
-      ranks[at(a)] = static_cast<index_t>(basis.cols());
-      for (index_t i = 0; i < own.size(a); ++i) z.row(own.items[at(first + i)]).head(basis.cols()) = basis.row(i);
+      const std::span<const index_t> rows = own.of(a);
+      std::vector columns(width, std::vector<accumulator_t<C>>(rows.size()));
+      for (std::size_t v = 0; v < width; ++v)
+        for (std::size_t i = 0; i < rows.size(); ++i)
+          if (most[v] > 0.0) columns[v][i] = (1.0 / most[v]) * widen(all[at(rows[i]) * width + v]);
+      const std::size_t rank = orthonormalize(columns, std::sqrt(std::numeric_limits<real_t<T>>::epsilon()));
+      for (std::size_t v = 0; v < rank; ++v)
+        for (std::size_t i = 0; i < rows.size(); ++i) z[at(rows[i]) * width + v] = narrow<C>(columns[v][i]);
+      ranks[at(a)] = static_cast<index_t>(rank);
     });
   failure.rethrow();
   const std::vector<offset_t> sums = sums_before(ranks);
