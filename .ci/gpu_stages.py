@@ -1,10 +1,13 @@
 """What .ci/gpu does with one test program: its tests, and the tools of compute-sanitizer over some of them."""
 
 import concurrent.futures
+import contextlib
 import math
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 
@@ -12,6 +15,9 @@ import test_lists
 
 NO_CUDA_CALL = "before first instrumented API call"
 SANITIZER_ERROR_STATUS = 86
+SHARE_SECONDS = 900  # of one call of a tool: kernels that wait for each other may wait for ever
+# A fault of one process under the Multi-Process Service ends all others.
+WITHOUT_SERVICE = ("device_faults",)
 SHARDS = min(16, os.cpu_count() or 1)  # tests and tools side by side
 # Tests of one call of a tool at most, which is what a run that was stopped may lose.
 SHARE_TESTS = {"racecheck": 8}  # the slowest
@@ -79,13 +85,31 @@ def run_tests(program, logs):
     return outcome
 
 
-def sanitize_share(tool, program, names):
+@contextlib.contextmanager
+def side_by_side(program):
+    """The environment in which kernels of several processes run at once, by CUDA's Multi-Process Service. Without it
+    they take turns, and a tool takes three times as long."""
+    control = shutil.which("nvidia-cuda-mps-control")
+    with tempfile.TemporaryDirectory(prefix="mps") as folder:
+        service = {"CUDA_MPS_PIPE_DIRECTORY": folder, "CUDA_MPS_LOG_DIRECTORY": folder}
+        environment = {**os.environ, **service}
+        if control is None or program.name in WITHOUT_SERVICE or \
+                subprocess.run([control, "-d"], env=environment, check=False).returncode != 0:
+            yield {}
+            return
+        try:
+            yield service
+        finally:
+            subprocess.run([control], input="quit\n", text=True, env=environment, stdout=subprocess.DEVNULL, check=False)
+
+
+def sanitize_share(tool, program, names, service):
     """The named tests under one tool; what came of them, and the lines to keep."""
-    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(SANITIZER_ERROR_STATUS),
+    command = ["timeout", "--kill-after=10", str(SHARE_SECONDS), "compute-sanitizer", "--tool", tool, "--error-exitcode", str(SANITIZER_ERROR_STATUS),
                *OPTIONS.get(tool, []), "--kernel-name-exclude", "kns=cusparse", str(program),
                f"--gtest_filter={':'.join(names)}"]
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                            env={**THREADS, **os.environ, "BLOCKJACOBI_TEST_UNDER_TOOL": "1"}, check=False)
+                            env={**THREADS, **os.environ, **service, "BLOCKJACOBI_TEST_UNDER_TOOL": "1"}, check=False)
     print(*slowest_tests(answer.stdout), sep="\n", flush=True)
     share = {"tests": names, "status": answer.returncode, "summary": sorted(set(SUMMARY.findall(answer.stdout))),
              "no_cuda_call": NO_CUDA_CALL in answer.stdout, "clean": is_clean(answer)}
@@ -180,15 +204,16 @@ def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
     def run(tests):
         if is_over(deadline):
             return None
-        share, lines = sanitize_share(tool, program, tests)
+        share, lines = sanitize_share(tool, program, tests, service)
         record.add_share(tool, program.name, share)
         with record.lock, open(log, "a", encoding="utf-8") as file:
             file.write("\n".join([f"# {tool} {program.name}: {len(tests)} tests, status {share['status']}", *lines, "", ""]))
         return share
 
-    with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
-        shares += list(pool.map(run, shares_of(shared, seconds_of_tests(program, logs), most)))
-    shares += [run(tests[at:at + most]) for tests in alone.values() for at in range(0, len(tests), most)]
+    with side_by_side(program) as service:
+        with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
+            shares += list(pool.map(run, shares_of(shared, seconds_of_tests(program, logs), most)))
+        shares += [run(tests[at:at + most]) for tests in alone.values() for at in range(0, len(tests), most)]
     print(f"== {tool} {program.name}: {time.monotonic() - begin:.0f} s, {log}", flush=True)
     if None in shares:
         return None
