@@ -16,8 +16,8 @@ import test_lists
 NO_CUDA_CALL = "before first instrumented API call"
 SANITIZER_ERROR_STATUS = 86
 SHARE_SECONDS = 900  # of one call of a tool: kernels that wait for each other may wait for ever
-# A fault of one process under the Multi-Process Service ends all others.
-WITHOUT_SERVICE = ("device_faults",)
+# A fault of one process under the Multi-Process Service ends all others, and synccheck ends kernels by one.
+WITHOUT_SERVICE = ("device_faults", "synccheck")
 SHARDS = min(16, os.cpu_count() or 1)  # tests and tools side by side
 # Tests of one call of a tool at most, which is what a run that was stopped may lose.
 SHARE_TESTS = {"racecheck": 8}  # the slowest
@@ -27,8 +27,9 @@ THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
 TEST_TIME = re.compile(r"\[       OK \] (\S+).*? \((\d+) ms\)")
 COUNT_OF_HAZARDS = re.compile(r" \[\d+ hazards?\]")
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK|LEAK) SUMMARY: (.+)")
-# why cuSPARSE is left out: racecheck reports hazards inside its own SpMV kernels, which are not ours to mend.
-OPTIONS = {"memcheck": ["--leak-check", "full"]}
+# why cuSPARSE is left out: racecheck reports hazards inside its own SpMV kernels, which are not ours to mend. Calls of
+# CUDA that fail are no errors of memory: tests of what a user may do wrong make them fail.
+OPTIONS = {"memcheck": ["--leak-check", "full", "--report-api-errors", "no"]}
 
 
 class Outcome:
@@ -86,14 +87,14 @@ def run_tests(program, logs):
 
 
 @contextlib.contextmanager
-def side_by_side(program):
+def side_by_side(tool, program):
     """The environment in which kernels of several processes run at once, by CUDA's Multi-Process Service. Without it
     they take turns, and a tool takes three times as long."""
     control = shutil.which("nvidia-cuda-mps-control")
     with tempfile.TemporaryDirectory(prefix="mps") as folder:
         service = {"CUDA_MPS_PIPE_DIRECTORY": folder, "CUDA_MPS_LOG_DIRECTORY": folder}
         environment = {**os.environ, **service}
-        if control is None or program.name in WITHOUT_SERVICE or \
+        if control is None or {tool, program.name} & set(WITHOUT_SERVICE) or \
                 subprocess.run([control, "-d"], env=environment, check=False).returncode != 0:
             yield {}
             return
@@ -138,7 +139,8 @@ def shown_lines(output, most=200):
         if key not in seen:
             lines += report.splitlines()
         seen.add(key)
-    return [line for line in lines if line.startswith("=========") or "FAILED" in line or "PASSED" in line][-most:]
+    told = ("FAILED", "PASSED", "Failure", "exception")
+    return [line for line in lines if line.startswith("=========") or any(word in line for word in told)][-most:]
 
 
 def python_is_there():
@@ -207,10 +209,13 @@ def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
         share, lines = sanitize_share(tool, program, tests, service)
         record.add_share(tool, program.name, share)
         with record.lock, open(log, "a", encoding="utf-8") as file:
-            file.write("\n".join([f"# {tool} {program.name}: {len(tests)} tests, status {share['status']}", *lines, "", ""]))
+            heading = f"# {tool} {program.name}: {len(tests)} tests, status {share['status']}"
+            if not share["clean"]:
+                heading += f": {' '.join(tests)}"
+            file.write("\n".join([heading, *lines, "", ""]))
         return share
 
-    with side_by_side(program) as service:
+    with side_by_side(tool, program) as service:
         with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
             shares += list(pool.map(run, shares_of(shared, seconds_of_tests(program, logs), most)))
         shares += [run(tests[at:at + most]) for tests in alone.values() for at in range(0, len(tests), most)]

@@ -18,6 +18,7 @@ LuFactors<T> lu_factored(const Backend& backend, const std::vector<Dense<T>>& ma
   const TestBatch<T> batch(backend, matrices, form);
   const auto rows = static_cast<std::size_t>(batch.view().rows);
   Array<index_t> ipiv(backend, rows * matrices.size());
+  ipiv.zero();
   Array<int> info(backend, matrices.size());
   batched::getrf(backend, batch.view(), ipiv.data(), info.data());
   LuFactors<T> result{batch.matrices(), {}, info.to_host(), batch.padding_untouched()};

@@ -18,6 +18,7 @@ QrFactors<T> qr_factored(const Backend& backend, const std::vector<Dense<T>>& ma
   const TestBatch<T> batch(backend, matrices, form);
   const auto stride = static_cast<std::size_t>(std::min(batch.view().rows, batch.view().cols));
   Array<T> tau(backend, stride * matrices.size());
+  tau.zero();
   batched::geqrf(backend, batch.view(), tau.data());
   QrFactors<T> result{batch.matrices(), {}, batch.padding_untouched()};
   const std::vector<T> all = tau.to_host();

@@ -54,7 +54,9 @@ class Blocks {
         inverse_(backend, partition_),
         info_(backend, sizes.size()),
         rcond_(backend, sizes.size()),
-        defects_(backend, detail::defect_words(static_cast<index_t>(sizes.size()))) {}
+        defects_(backend, detail::defect_words(static_cast<index_t>(sizes.size()))) {
+    defects_.zero();
+  }
 
   const BlockPartition& partition() const { return partition_; }
   index_t rows() const { return partition_.rows(); }

@@ -33,7 +33,9 @@ class Cycle {
         sn_(backend, m()),
         g_(backend, m() + 1),
         y_(backend, m()),
-        state_(backend, std::vector<GmresState>{detail::gmres_initial_state(target, max_iterations)}) {}
+        state_(backend, std::vector<GmresState>{detail::gmres_initial_state(target, max_iterations)}) {
+    h_.zero();
+  }
 
   detail::KrylovOps<T>& ops() { return detail::krylov_ops<T>(backend_); }
   T* column(int j) { return basis_.data() + static_cast<std::size_t>(j) * size(); }
