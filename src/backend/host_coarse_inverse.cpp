@@ -50,7 +50,11 @@ class HostCoarseInverse final : public CoarseInverse<T> {
 
  public:
   HostCoarseInverse(index_t order, CoarseMatrixKind kind)
-      : order_(order), kind_(kind), scale_(static_cast<std::size_t>(order)), inverse_(elements()), single_(elements()) {}
+      : order_(order),
+        kind_(kind),
+        scale_(static_cast<std::size_t>(order)),
+        inverse_(elements()),
+        single_(elements()) {}
 
   void refresh(const CsrView<compute_t<T>, std::int32_t>& e) override {
     Dense<Wide> a = scaled(e);

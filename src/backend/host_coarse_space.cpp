@@ -76,7 +76,8 @@ std::size_t orthonormalize(std::vector<std::vector<C>>& columns, double toleranc
   };
   double longest = 0.0;
   for (std::size_t rank = 0; rank < columns.size(); ++rank) {
-    const auto next = std::ranges::max_element(columns.begin() + static_cast<std::ptrdiff_t>(rank), columns.end(), {}, norm);
+    const auto next =
+        std::ranges::max_element(columns.begin() + static_cast<std::ptrdiff_t>(rank), columns.end(), {}, norm);
     const double length = norm(*next);
     if (rank == 0) longest = length;
     if (!(length > tolerance * longest)) return rank;
