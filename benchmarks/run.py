@@ -10,11 +10,14 @@ built first (cmake --build) where --build, by default build/cuda, is a build fol
 is. What was on record is compared with row by row: status 1 if a row of ours is slower by more than 3 %, or if tables have
 more rows under their targets than they may.
 
-Tables that blockjacobi-solve is run for, which say what they take with --help:
+Tables of the host, which say what they take with --help:
   run.py iterations REFERENCE.tsv ...    counts of iterations beside a reference's
   run.py solve-host ...                  whole solves on the host
   run.py storage ...                     CG with every storage of the inverses
   run.py suggest-host ...                every choice of blocks beside what suggest() recommends
+  run.py experience --reports FOLDER ... what suggest() knows of solves from experience
+  run.py convergence ...                 residuals of CG with six choices of blocks
+  run.py accuracy-host ...               residuals of inverses, next to LAPACK's
 
 BLOCKJACOBI_MATRICES names the folder of NAME.mtx.gz, and of MANIFEST.tsv for suggest.
 """
@@ -35,7 +38,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / ".ci")]
 
 import sources_sha256  # noqa: E402
-from tables import ablation, batched, host_solves, iterations, plots, preconditioner, records_of, solve, storage, suggest, two_level  # noqa: E402
+from tables import ablation, accuracy, batched, convergence, experience, host_solves, iterations, plots, preconditioner, records_of, solve, storage, suggest, two_level  # noqa: E402
 
 TINY = ["--orders", "1-32", "--complex-orders", "4,8,16,24,32"]
 LARGE = ["--orders", "33,40,48,64,77,96,128,160,190,256,333,512", "--complex-orders", "64,128,190"]
@@ -91,7 +94,8 @@ BENCHMARKS = {
                          lambda: [["--matrices", str(pathlib.Path(files([""])[0]).parent)]], None, None),
 }
 COMMANDS = {"iterations": iterations.main, "solve-host": host_solves.main, "storage": storage.main,
-            "suggest-host": suggest.main}
+            "suggest-host": suggest.main, "experience": experience.main, "convergence": convergence.main,
+            "accuracy-host": accuracy.main}
 
 
 def build(folder, programs):

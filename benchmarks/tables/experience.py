@@ -1,7 +1,5 @@
-#!/usr/bin/env python3
 """What suggest() knows of solves from experience: results/experience-host.md.
 
-usage: experience.py --reports FOLDER [--solve] [--build FOLDER]
 With --solve the systems of the folders in BLOCKJACOBI_MATRICES (separated by colons) are solved on one thread of the
 host, with each choice of blocks for 6 seconds and 5000 iterations at most, and the reports kept in FOLDER; those that
 are there are not made again. The table is made of the reports: constants of src/suggest, and how far predictions by
@@ -16,7 +14,8 @@ import pathlib
 import statistics
 import subprocess
 
-HERE = pathlib.Path(__file__).resolve().parent
+from tables import solve_program
+
 CHOICES = {
     "scalar": ["uniform", "1"],
     "detect32": ["detect", "32"],
@@ -130,20 +129,20 @@ def power_line(solves, cg):
     return f"| {'cg' if cg else 'gmres(30)'} | {systems} | {converged} | {len(ratios)} | {statistics.median(ratios):.2f} | {0.6 if cg else 0.85} |"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(words):
+    parser = argparse.ArgumentParser(prog="run.py experience", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reports", type=pathlib.Path, required=True)
     parser.add_argument("--solve", action="store_true")
-    parser.add_argument("--build", type=pathlib.Path, default=HERE.parent / "build" / "host", help="build folder")
-    parser.add_argument("--output", type=pathlib.Path, default=HERE / "results" / "experience-host.md")
-    options = parser.parse_args()
+    parser.add_argument("--build", type=pathlib.Path, default=solve_program.BENCHMARKS.parent / "build" / "host", help="build folder")
+    parser.add_argument("--output", type=pathlib.Path, default=solve_program.RESULTS / "experience-host.md")
+    options = parser.parse_args(words)
     if options.solve:
         options.reports.mkdir(parents=True, exist_ok=True)
         solve_all(options)
     solves = read(options.reports)
     lines = [
         "# What suggest() knows from experience", "",
-        f"Written by `experience.py` from solves of {len(solves)} systems on the host, to a relative residual of 1e-8: cg "
+        f"Written by `run.py experience` from solves of {len(solves)} systems on the host, to a relative residual of 1e-8: cg "
         "for systems whose file says symmetric, else gmres(30); those that did not converge within 5000 iterations or 6 "
         "seconds count as 5000 iterations, or as those that they took if these are more.", "",
         "A probe ends after a hundredth of the iterations that it predicts. *Slowdown*: the one with which its "
@@ -160,6 +159,3 @@ def main():
         power_line(solves, True), power_line(solves, False)]
     options.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-
-if __name__ == "__main__":
-    main()

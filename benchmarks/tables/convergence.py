@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Residuals of CG on one generated system with six choices of blocks: results/convergence-host.tsv.
 
 The system is linear elasticity on 20 x 20 x 20 hexahedra whose stiffness varies by a factor 100, 26 460 rows; the
@@ -11,7 +10,8 @@ import pathlib
 import subprocess
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
+from tables import solve_program
+
 SYSTEM = ["elasticity", "--elements", "20", "20", "20", "--contrast", "100"]
 CHOICES = [("scalar Jacobi", "uniform", 1), ("nodes, 3 rows", "uniform", 3), ("detect 32", "detect", 32),
            ("METIS 32", "metis", 32), ("clusters 32", "clusters", 32), ("clusters 256", "clusters", 256)]
@@ -27,11 +27,11 @@ def solve(programs, matrix, blocks, size):
     return json.loads(report.read_text())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=HERE.parent / "build" / "host", help="build folder")
-    parser.add_argument("--output", type=pathlib.Path, default=HERE / "results" / "convergence-host.tsv")
-    options = parser.parse_args()
+def main(words):
+    parser = argparse.ArgumentParser(prog="run.py convergence", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=solve_program.BENCHMARKS.parent / "build" / "host", help="build folder")
+    parser.add_argument("--output", type=pathlib.Path, default=solve_program.RESULTS / "convergence-host.tsv")
+    options = parser.parse_args(words)
     lines = ["\t".join(COLUMNS)]
     with tempfile.TemporaryDirectory() as folder:
         matrix = pathlib.Path(folder) / "system.mtx"
@@ -46,6 +46,3 @@ def main():
                       for iteration, residual in enumerate(report["history"])]
     options.output.write_text("\n".join(lines) + "\n")
 
-
-if __name__ == "__main__":
-    main()
