@@ -106,8 +106,8 @@ def side_by_side(tool, program):
 
 def sanitize_share(tool, program, names, service):
     """The named tests under one tool; what came of them, and the lines to keep."""
-    command = ["timeout", "--kill-after=10", str(SHARE_SECONDS), "compute-sanitizer", "--tool", tool, "--error-exitcode", str(SANITIZER_ERROR_STATUS),
-               *OPTIONS.get(tool, []), "--kernel-name-exclude", "kns=cusparse", str(program),
+    command = ["timeout", "--kill-after=10", str(SHARE_SECONDS), "compute-sanitizer", "--tool", tool,
+               "--error-exitcode", str(SANITIZER_ERROR_STATUS), *OPTIONS.get(tool, []), "--kernel-name-exclude", "kns=cusparse", str(program),
                f"--gtest_filter={':'.join(names)}"]
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                             env={**THREADS, **os.environ, **service, "BLOCKJACOBI_TEST_UNDER_TOOL": "1"}, check=False)

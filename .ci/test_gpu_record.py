@@ -393,6 +393,27 @@ class RecordTest(FakeTree):
             self.gpu("--programs", "kernels", "--stages", "memcheck")
         self.assertEqual({line.split()[-1] for line in self.log.read_text(encoding="utf-8").splitlines()}, {"2"})
 
+    def test_tools_but_synccheck_share_the_gpu(self):
+        log = self.root / "service.log"
+        self.script(self.bin / "nvidia-cuda-mps-control",
+                    "import os, sys\n"
+                    f"with open({str(log)!r}, 'a') as log:\n"
+                    "    log.write(' '.join(sys.argv[1:] or [sys.stdin.read().strip()]) + '\\n')\n"
+                    "    assert os.path.isdir(os.environ['CUDA_MPS_PIPE_DIRECTORY'])\n")
+        program = self.root / "kernels"
+        for tool, shared in (("memcheck", True), ("racecheck", True), ("synccheck", False)):
+            with gpu_stages.side_by_side(tool, program) as service:
+                self.assertEqual("CUDA_MPS_PIPE_DIRECTORY" in service, shared, tool)
+        with gpu_stages.side_by_side("memcheck", self.root / "device_faults") as service:
+            self.assertEqual(service, {})
+        self.assertEqual(log.read_text().split(), ["-d", "quit"] * 2)
+
+    def test_a_share_that_does_not_end_is_stopped(self):
+        self.script(self.bin / "compute-sanitizer", "import time\ntime.sleep(60)\n")
+        with mock.patch.object(gpu_stages, "SHARE_SECONDS", 0.2):
+            share, _ = gpu_stages.sanitize_share("memcheck", self.root / "kernels", ["Apply.Runs"], {})
+        self.assertEqual((share["status"], share["clean"]), (124, False))
+
     def test_tests_know_of_a_tool(self):
         self.gpu("--programs", "kernels", "--stages", "tests", "memcheck")
         self.assertEqual({line.split()[-2] for line in self.log.read_text(encoding="utf-8").splitlines()}, {"1"})

@@ -60,14 +60,14 @@ class HostCoarseInverse final : public CoarseInverse<T> {
     Dense<Wide> a = scaled(e);
     const double norm = one_norm(a);
     info_ = std::isfinite(norm) ? invert(a, kind_) : -1;
-    if (info_ == 0 && !a.allFinite()) info_ = -1;
+    // What is finite in double precision may be too large for T.
+    if (info_ == 0 && !a.template cast<T>().allFinite()) info_ = -1;
     if (info_ != 0) a.setZero();
+    Eigen::Map<Dense<T>>(inverse_.data(), order_, order_) = a.template cast<T>();
     rcond_ = info_ == 0 ? 1.0 / (norm * one_norm(a)) : 0.0;
     is_single_ = rcond_ >= coarse_single_rcond ? 1 : 0;
-    for (std::size_t k = 0; k < inverse_.size(); ++k) {
-      inverse_[k] = static_cast<T>(a.data()[k]);
-      single_[k] = static_cast<single_t<T>>(a.data()[k]);
-    }
+    if (is_single_ != 0)
+      Eigen::Map<Dense<single_t<T>>>(single_.data(), order_, order_) = a.template cast<single_t<T>>();
   }
   CoarseInverseView<T> view() const override {
     return {order_, compute_cast(inverse_.data()), compute_cast(single_.data()), &is_single_, scale_.data()};

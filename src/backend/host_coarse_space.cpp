@@ -74,22 +74,27 @@ std::size_t orthonormalize(std::vector<std::vector<C>>& columns, double toleranc
     for (const C& element : x) sum += norm2(element);
     return std::sqrt(sum);
   };
+  std::vector<double> norms;
+  for (const std::vector<C>& column : columns) norms.push_back(norm(column));
   double longest = 0.0;
   for (std::size_t rank = 0; rank < columns.size(); ++rank) {
-    const auto next =
-        std::ranges::max_element(columns.begin() + static_cast<std::ptrdiff_t>(rank), columns.end(), {}, norm);
-    const double length = norm(*next);
+    const auto next = static_cast<std::size_t>(
+        std::ranges::max_element(norms.begin() + static_cast<std::ptrdiff_t>(rank), norms.end()) - norms.begin());
+    const double length = norms[next];
     if (rank == 0) longest = length;
     if (!(length > tolerance * longest)) return rank;
     std::vector<C>& q = columns[rank];
-    q.swap(*next);
+    q.swap(columns[next]);
+    norms[next] = norms[rank];
     for (C& element : q) element = (1.0 / length) * element;
-    for (std::size_t v = rank + 1; v < columns.size(); ++v)
+    for (std::size_t v = rank + 1; v < columns.size(); ++v) {
       for (int pass = 0; pass < 2; ++pass) {
         C dot{};
         for (std::size_t i = 0; i < q.size(); ++i) dot += conj(q[i]) * columns[v][i];
         for (std::size_t i = 0; i < q.size(); ++i) columns[v][i] -= dot * q[i];
       }
+      norms[v] = norm(columns[v]);
+    }
   }
   return columns.size();
 }
