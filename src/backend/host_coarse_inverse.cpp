@@ -114,12 +114,11 @@ std::unique_ptr<CoarseInverse<T>> HostCoarseOps<T>::make_inverse(index_t order, 
   return std::make_unique<HostCoarseInverse<T>>(order, kind);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T) \
-  template std::unique_ptr<CoarseInverse<T>> HostCoarseOps<T>::make_inverse(index_t, CoarseMatrixKind)
-BLOCKJACOBI_INSTANTIATE(float);
-BLOCKJACOBI_INSTANTIATE(double);
-BLOCKJACOBI_INSTANTIATE(std::complex<float>);
-BLOCKJACOBI_INSTANTIATE(std::complex<double>);
-#undef BLOCKJACOBI_INSTANTIATE
+template std::unique_ptr<CoarseInverse<float>> HostCoarseOps<float>::make_inverse(index_t, CoarseMatrixKind);
+template std::unique_ptr<CoarseInverse<double>> HostCoarseOps<double>::make_inverse(index_t, CoarseMatrixKind);
+template std::unique_ptr<CoarseInverse<std::complex<float>>> HostCoarseOps<std::complex<float>>::make_inverse(
+    index_t, CoarseMatrixKind);
+template std::unique_ptr<CoarseInverse<std::complex<double>>> HostCoarseOps<std::complex<double>>::make_inverse(
+    index_t, CoarseMatrixKind);
 
 }  // namespace blockjacobi::detail
