@@ -2,6 +2,7 @@
 
 #include "core/shared/matrix_batch.hpp"
 #include "kernels/collectives/copy_async.cuh"
+#include "kernels/collectives/crew.cuh"
 #include "kernels/collectives/tensor_tile.cuh"
 #include "kernels/lu/cta_row_panel.cuh"
 
@@ -146,18 +147,16 @@ struct LeftLu {
     sync();
     int position = thread() < n ? thread() : -1;
     const int first_warp = first / 32, crew = warps() - first_warp, count = min(width, n - first);
-    if (first > 0 && !apply(a, x, first)) {
-      Panel::attend(crew, count + (count - 1) / 8);
-      return position;
-    }
+    if (first > 0) apply(a, x, first);
+    if (warp() < first_warp) return position;
     eliminate<0>(x, position, first, count, warp() - first_warp, crew);
     __syncwarp();
     if (warp() == first_warp && lane() < count) ipiv[first + lane()] = pivots()[lane()] + 1;
     return position;
   }
 
-  /// Subtracts what is left of the panel from its rows. Returns whether the warp has some that are left to factorize.
-  __device__ bool apply(const detail::MatrixRef<C>& a, Tiles& x, int first) const {
+  /// Subtracts what is left of the panel from its rows.
+  __device__ void apply(const detail::MatrixRef<C>& a, Tiles& x, int first) const {
     Stream stream = first_tiles(a);
 #pragma unroll 1
     for (int k = 0; k < first; k += width) {
@@ -171,28 +170,21 @@ struct LeftLu {
       }
       sync();
       if (owner) store_upper(a, x, k, first);
-      if (warp() < warps_before(k)) {
+      if (warp() < warps_before(k))
         interchange_ahead(a, first, k);
-        return false;
-      }
-      subtract(x, stream, a, rows, first - k);
+      else
+        subtract(x, stream, a, rows, first - k);
     }
     sync();
-    return true;
   }
   /// Warps whose rows of U end with the panel from column k on.
   __device__ static int warps_before(int k) { return (k + width) / 32; }
 
-  /// What a warp without rows does from the products with the panel from column k on to their end: the interchanges of
-  /// the last panel, in those columns that are multiplied two panels later.
+  /// What a warp without rows does during the products with the panel from column k on: the interchanges of the last
+  /// panel, in those columns that are multiplied two panels later.
   __device__ void interchange_ahead(const detail::MatrixRef<C>& a, int first, int k) const {
-    const int last = first - width;
-#pragma unroll 1
-    for (; k < first; k += width) {
-      const int begin = k - width + interchanged_at_once;
-      if (overlapped && k > 0) interchange(a, last, begin, min(last, begin + width), warp(), warps_before(k));
-      sync();
-    }
+    const int last = first - width, begin = k - width + interchanged_at_once;
+    if (overlapped && k > 0) interchange(a, last, begin, min(last, begin + width), warp(), warps_before(k));
   }
 
   /// Column G of the tiles and all that follow, by a crew of warps. While they are in registers shared memory is free
@@ -220,7 +212,7 @@ struct LeftLu {
       publish_pivot_rows<G>(x, position - first - 8 * G);
 #pragma unroll
       for (int c = 0; c < 8; ++c) at(thread(), 8 * (G + 1) + c) = rows.x[c];
-      Panel::sync(crew);
+      sync_crew(crew);
       update<G>(x);
       __syncwarp();
       eliminate<G + 1>(x, position, first, count, rank, crew);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/collectives/crew.cuh"
 #include "kernels/collectives/update_tile.cuh"
 #include "kernels/lu/pivot_offer.cuh"
 
@@ -61,10 +62,7 @@ struct CtaPanelLu {
           update(first - width, alone ? first + width : first, columns, warp() - alone, warps() - alone);
       }
       if (crew > 1) __syncthreads();
-      if (warp() < crew)
-        eliminate<R>(first, crew);
-      else if (crew > 1)
-        pass_barriers(min(width, columns - first) + 1);
+      if (warp() < crew) eliminate<R>(first, crew);
       __syncthreads();
       solve(first);
       __syncthreads();
@@ -79,18 +77,6 @@ struct CtaPanelLu {
   __device__ C& at(int i, int j) const { return a[i + j * ld]; }
 
  private:
-  /// Of the warps that eliminate; the others pass_barriers().
-  __device__ static void sync_crew(int crew) {
-    if (crew == 1)
-      __syncwarp();
-    else
-      __syncthreads();
-  }
-  __device__ static void pass_barriers(int count) {
-#pragma unroll 1
-    for (int i = 0; i < count; ++i) __syncthreads();
-  }
-
   /// Rows of a panel in registers, as many apart as the crew has threads.
   template <int Q>
   struct Panel {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/collectives/crew.cuh"
 #include "kernels/collectives/rows.cuh"
 #include "kernels/lu/pivot_offer.cuh"
 
@@ -45,20 +46,6 @@ struct RowPanel {
     for (int c = 0; c < count; ++c) finish(c, step(exchange, rank, crew, first + c, c));
   }
 
-  /// Of the warps of a crew. why: all of the thread block take part, since racecheck does not follow barriers of some
-  __device__ static void sync(int crew) {
-    if (crew == 1)
-      __syncwarp();
-    else
-      __syncthreads();
-  }
-  /// What the others do meanwhile: `syncs` of the crew.
-  __device__ static void attend(int crew, int syncs) {
-    if (crew == 1) return;
-#pragma unroll 1
-    for (int i = 0; i < syncs; ++i) __syncthreads();
-  }
-
  private:
   __device__ static int lane() { return static_cast<int>(threadIdx.x % 32); }
 
@@ -76,7 +63,7 @@ struct RowPanel {
       exchange.offers[buffer + rank] = own;
       magnitudes[rank] = own.high;
     }
-    sync(crew);
+    sync_crew(crew);
     const int best = crew == 1 ? 0 : best_of_team(magnitudes, exchange.offers + buffer, crew);
     const Candidate chosen = loaded(exchange.candidates[buffer + best]);
     const int p = static_cast<int>(exchange.offers[buffer + best].position);

@@ -57,22 +57,6 @@ struct PaneledTile {
     });
   }
 
-  /// Copies `power` times column j of the tile to column pivots[j] of a packed matrix, for all j.
-  __device__ void store_columns(C* matrix, int rank, detail::arithmetic_real_t<C> power) const {
-    struct alignas(chunk) Chunk {
-      C value[chunk / size];
-    };
-    auto* const to = reinterpret_cast<unsigned char*>(matrix);
-    const auto* const from = reinterpret_cast<const unsigned char*>(a);
-    for_each_chunk(rank, ld, [&](int place, int e) {
-      constexpr int column = N * size;
-      auto part = *reinterpret_cast<const Chunk*>(from + place);
-#pragma unroll
-      for (int i = 0; i < chunk / size; ++i) part.value[i] = scaled(part.value[i], power);
-      *reinterpret_cast<Chunk*>(to + pivots[e / column] * column + e % column) = part;
-    });
-  }
-
  private:
   /// Bytes of an access between global and shared memory: the widest that divides a column.
   static constexpr int chunk = N * size % 16 == 0 ? 16 : N * size % 8 == 0 ? 8 : 4;

@@ -52,16 +52,18 @@ struct CtaSubstitution {
                                  Stream& stream) const {
     const int steps = warps_for(n), own = forward ? warp() : steps - 1 - warp();
     if (factor.conjugate) conjugate(x);
-#pragma unroll 1
-    for (int step = 0; step < own; ++step) {
-      __syncthreads();
-      subtract<forward>(x, 32 * (forward ? step : steps - 1 - step), shared.solution[step % 2], stream);
-    }
     const Divisor<C> divisor = factor.unit ? Divisor<C>(detail::from_real<C>(1)) : diagonal;
-    substitute<forward>(x, divisor, stream);
-    publish(x, shared.solution[own % 2]);
+    // why all steps in one loop: a barrier of a thread block is one place of the code
 #pragma unroll 1
-    for (int step = own; step < steps; ++step) __syncthreads();
+    for (int step = 0; step < steps; ++step) {
+      Solution& solution = shared.solution[step % 2];
+      if (step == own) {
+        substitute<forward>(x, divisor, stream);
+        publish(x, solution);
+      }
+      __syncthreads();
+      if (step < own) subtract<forward>(x, 32 * (forward ? step : steps - 1 - step), solution, stream);
+    }
     if (factor.conjugate) conjugate(x);
   }
 
