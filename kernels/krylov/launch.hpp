@@ -140,14 +140,33 @@ bool can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<con
 /// kernel; not during a capture.
 bool resident_fits(CUstream_st* stream);
 
-/// `iterations` times cg_product(), cg_update(), cg_direction() in one launch, which ends with the stop. `messages`: 4
-/// n elements, zero before the first launch of a solve. A cooperative launch: it waits until every multiprocessor has
-/// room. A thread block uses as much shared memory as there is, or `shared_bytes` of it, which has to hold a bit a
-/// column and what belongs to its rows but for their entries.
+/// `iterations` times cg_product(), cg_update(), cg_direction() in one launch, which ends with the stop. `messages`:
+/// cg_message_elements(), zero before the first launch of a solve. A cooperative launch: it waits until every
+/// multiprocessor has room. A thread block uses as much shared memory as there is, or `shared_bytes` of it, which has
+/// to hold a bit a column and what belongs to its rows but for their entries.
 template <class C>
 void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, const CgVectors<C>& v,
                  C* messages, int iterations, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                  CUstream_st* stream, int shared_bytes = 0);
+
+/// Of a Hermitian matrix, with E^-1 in S, which is C or its single precision.
+template <class C, class S>
+struct CgCoarseLevel {
+  CsrView<C, std::int32_t> restriction;  ///< Z^H; its values are null for ones
+  CsrView<C, std::int32_t> product;      ///< Z^H A, or no rows: then the correction is additive
+  detail::CoarseBasisArrays<C> basis;    ///< Z
+  detail::CoarseInverseArrays<C, S> inverse;
+};
+
+/// The same with a coarse level of order resident_coarse_order at most.
+template <class C, class S>
+void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
+                 const CgCoarseLevel<C, S>& coarse, const CgVectors<C>& v, C* messages, int iterations,
+                 detail::CgState<C>* state, const ReductionWorkspace& workspace, CUstream_st* stream,
+                 int shared_bytes = 0);
+
+/// Elements of `messages`; coarse_order is 0 without a coarse level.
+std::size_t cg_message_elements(index_t rows, index_t coarse_order) noexcept;
 
 /// r -= alpha q.
 template <class C>

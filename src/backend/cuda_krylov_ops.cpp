@@ -192,21 +192,42 @@ void CudaKrylovOps<T>::cg_direction(const CgVectors<T>& v, CgState<C>* state) {
 
 template <Scalar T>
 bool CudaKrylovOps<T>::can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
-  if (M == nullptr) return false;
+  return M != nullptr && fit(A, *M);
+}
+
+template <Scalar T>
+bool CudaKrylovOps<T>::fit(const OperatorImpl<T>& A, const PreconditionerImpl<T>& M) {
   const DeviceGuard guard(context_.device());
   const auto* const rows = own_rows(A);
-  const auto inverse = tiny(M->full_blocks());
+  const auto inverse = tiny(M.full_blocks());
   if (rows == nullptr || !inverse || !kernels::can_reside(rows->matrix(), *inverse)) return false;
   std::call_once(asked_, [this] { resident_fits_ = kernels::resident_fits(context_.stream()); });
   return resident_fits_;
 }
 
 template <Scalar T>
+std::size_t CudaKrylovOps<T>::cg_message_elements(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
+  if (M == nullptr) return 0;
+  const auto coarse = M->coarse_correction();
+  const index_t order = coarse ? coarse->coarse.inverse.order : 0;
+  if (order > kernels::resident_coarse_order || !fit(A, coarse ? coarse->first : *M)) return 0;
+  return kernels::cg_message_elements(A.rows(), order);
+}
+
+template <Scalar T>
 void CudaKrylovOps<T>::cg_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const CgVectors<T>& v,
                                      T* messages, int count, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::cg_resident(own_rows(A)->matrix(), *tiny(M->full_blocks()), compute_vectors(v), compute_cast(messages),
-                       count, state, context_.reductions(), context_.stream());
+  const auto& matrix = own_rows(A)->matrix();
+  const auto correction = M->coarse_correction();
+  if (!correction)
+    return kernels::cg_resident(matrix, *tiny(M->full_blocks()), compute_vectors(v), compute_cast(messages), count,
+                                state, context_.reductions(), context_.stream());
+  const CoarseView<T>& coarse = correction->coarse;
+  const kernels::CgCoarseLevel<C, compute_t<single_t<T>>> level{coarse.restriction, coarse.product, coarse.basis,
+                                                                coarse.inverse};
+  kernels::cg_resident(matrix, *tiny(correction->first.full_blocks()), level, compute_vectors(v),
+                       compute_cast(messages), count, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>

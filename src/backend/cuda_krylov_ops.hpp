@@ -38,7 +38,7 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) override;
   void cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) override;
   void cg_direction(const CgVectors<T>& v, CgState<C>* state) override;
-  bool can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) override;
+  std::size_t cg_message_elements(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) override;
   void cg_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const CgVectors<T>& v, T* messages,
                      int count, CgState<C>* state) override;
   void fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) override;
@@ -50,6 +50,7 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<T>& v,
                        BicgstabState<C>* state) override;
   void bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<C>* state) override;
+  bool can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) override;
   void bicgstab_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<T>& v,
                            T* messages, int count, BicgstabState<C>* state) override;
 
@@ -65,6 +66,8 @@ class CudaKrylovOps final : public KrylovOps<T> {
                     std::byte* messages, int cycles, GmresState* state) override;
 
  private:
+  /// Whether the resident kernels take the matrix and these blocks.
+  bool fit(const OperatorImpl<T>& A, const PreconditionerImpl<T>& M);
   void coarse_update(const CoarseCorrection<T>& M, kernels::CgUpdateDesign design, const CgVectors<T>& v,
                      CgState<C>* state);
 

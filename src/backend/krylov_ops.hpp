@@ -108,10 +108,9 @@ class KrylovOps {
   /// x += alpha p unless x is null, also in the iteration that stops; p = z + beta p.
   virtual void cg_direction(const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
 
-  /// Whether cg_iterations() and bicgstab_iterations() have a better way for this system than the phases.
-  virtual bool can_reside(const OperatorImpl<T>&, const PreconditionerImpl<T>*) { return false; }
-  /// `count` times cg_product(), cg_update(), cg_direction(), where can_reside(). `messages`: 4 n elements, zero before
-  /// the first call of a solve.
+  /// Elements that cg_iterations() needs for messages; 0 unless it has a better way for this system than the phases.
+  virtual std::size_t cg_message_elements(const OperatorImpl<T>&, const PreconditionerImpl<T>*) { return 0; }
+  /// `count` times cg_product(), cg_update(), cg_direction(). `messages`: zero before the first call of a solve.
   virtual void cg_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const CgVectors<T>&, T* /*messages*/,
                              int /*count*/, CgState<compute_t<T>>*) {}
 
@@ -131,7 +130,9 @@ class KrylovOps {
   /// x += alpha y + omega z, r = s - omega t, rr = ||r||^2, rho_new = r~^H r, bicgstab_direction_factor. Where omega is
   /// zero, z and t are not read.
   virtual void bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<compute_t<T>>* state) = 0;
-  /// `count` times the four, as cg_iterations().
+  /// Whether bicgstab_iterations() has a better way for this system than the phases.
+  virtual bool can_reside(const OperatorImpl<T>&, const PreconditionerImpl<T>*) { return false; }
+  /// `count` times the four, as cg_iterations(). `messages`: 4 n elements.
   virtual void bicgstab_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const BicgstabVectors<T>&,
                                    T* /*messages*/, int /*count*/, BicgstabState<compute_t<T>>*) {}
 

@@ -11,7 +11,7 @@ class Bicgstab final : public detail::Recurrence<T> {
  public:
   explicit Bicgstab(const detail::SolverParts<T>& parts)
       : parts_(parts),
-        resident_(parts.reside()),
+        resident_(parts.may_reside() && parts.ops.can_reside(parts.A, parts.M)),
         r_(parts.backend, parts.size()),
         shadow_(parts.backend, parts.size()),
         p_(parts.backend, parts.size()),

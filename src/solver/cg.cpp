@@ -24,12 +24,12 @@ class Cg final : public Recurrence<T> {
   Cg(const SolverParts<T>& parts, bool flexible)
       : parts_(parts),
         flexible_(flexible),
-        resident_(!flexible && parts.reside()),
         r_(parts.backend, parts.size()),
         z_(parts.backend, parts.size_if_preconditioned()),
         p_(parts.backend, parts.size()),
         q_(parts.backend, parts.size()),
-        messages_(parts.backend, resident_ ? 4 * parts.size() : 0),
+        messages_(parts.backend, !flexible && parts.may_reside() ? parts.ops.cg_message_elements(parts.A, parts.M) : 0),
+        resident_(messages_.size() > 0),
         state_(parts.backend, cg_initial_state<C>(0.0, parts.options.max_iterations)),
         v_{parts.rows(), nullptr, r_.data(), parts.M == nullptr ? r_.data() : z_.data(), p_.data(), q_.data()} {}
 
@@ -79,9 +79,9 @@ class Cg final : public Recurrence<T> {
 
   const SolverParts<T>& parts_;
   bool flexible_;
-  bool resident_;  ///< all iterations of a batch in one go
   Array<T> r_, z_, p_, q_;
   Array<T> messages_;  ///< between thread blocks that reside
+  bool resident_;      ///< all iterations of a batch in one go
   DeviceState<CgState<C>> state_;
   CgVectors<T> v_;
 };

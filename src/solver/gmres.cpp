@@ -92,7 +92,7 @@ class GmresCycle {
 
  private:
   std::size_t message_bytes(const SolverParts<T>& parts) const {
-    const bool may_reside = !flexible_ && !low_ && parts.options.resident == Resident::automatic;
+    const bool may_reside = !flexible_ && !low_ && parts.may_reside();
     return may_reside ? parts.ops.gmres_message_bytes(parts.A, parts.M, restart_) : 0;
   }
 

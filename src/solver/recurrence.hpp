@@ -45,8 +45,8 @@ struct SolverParts {
   std::size_t size() const { return static_cast<std::size_t>(A.rows()); }
   /// Elements of a vector that is only there with a preconditioner.
   std::size_t size_if_preconditioned() const { return M == nullptr ? 0 : size(); }
-  /// Whether several iterations of CG or BiCGSTAB are to go in one launch.
-  bool reside() const { return options.resident == Resident::automatic && ops.can_reside(A, M); }
+  /// Whether the solver may take all of the device.
+  bool may_reside() const { return options.resident == Resident::automatic; }
 
   Backend backend;
   KrylovOps<T>& ops;

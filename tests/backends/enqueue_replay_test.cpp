@@ -29,7 +29,7 @@ Parts<T> without_preconditioner(System<T>& s) {
 /// Whether CUDA takes all iterations of CG in one launch instead of the phases.
 template <Scalar T>
 bool resides(const Backend& backend, const Parts<T>& parts) {
-  return detail::krylov_ops<T>(backend).can_reside(parts.A.impl(), parts.M.impl());
+  return detail::krylov_ops<T>(backend).cg_message_elements(parts.A.impl(), parts.M.impl()) > 0;
 }
 
 template <Scalar T>

@@ -4,6 +4,7 @@
 #include "tests/kernels/systems.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
+#include <blockjacobi/two_level.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -83,7 +84,7 @@ class Recurrence {
 
  public:
   Recurrence(const Backend& backend, const System<T>& a, Way way, double target, int max_iterations,
-             const BlockJacobiOptions& options = {})
+             const BlockJacobiOptions& options = {}, const std::optional<TwoLevelOptions>& level = {})
       : backend_(backend),
         n_(a.rows),
         system_(on<std::int32_t>(backend, a)),
@@ -101,6 +102,13 @@ class Recurrence {
     p_.zero();
     q_.zero();
     ops().residual(*product_, b_.data(), x_.data(), r_.data());
+    if (level) {
+      two_level_.emplace(SparseMatrix<T>(backend, system_.view()), std::move(*blocks_), *level);
+      if (preconditioner()->correct_start(r_.data(), z_.data())) {
+        ops().add(n_, z_.data(), x_.data(), nullptr);
+        ops().residual(*product_, b_.data(), x_.data(), r_.data());
+      }
+    }
     update();
     direction();
   }
@@ -111,6 +119,7 @@ class Recurrence {
   }
   const detail::PreconditionerImpl<T>* preconditioner() const {
     if (apply_only_) return &*apply_only_;
+    if (two_level_) return &two_level_->preconditioner();
     if (blocks_) return &blocks_->preconditioner();
     return scaling_ ? &*scaling_ : nullptr;
   }
@@ -127,10 +136,10 @@ class Recurrence {
   void hide_blocks() { apply_only_.emplace(blocks_->preconditioner()); }
 
   /// Several iterations, in one launch where there is one for this system.
-  bool resides() { return ops().can_reside(*product_, preconditioner()); }
+  bool resides() { return message_elements() > 0; }
   void iterations(int count) {
     if (!resides()) return;
-    Array<T> messages(backend_, 4 * size());
+    Array<T> messages(backend_, message_elements());
     messages.zero();
     ops().cg_iterations(*product_, preconditioner(), vectors(), messages.data(), count, state_.data());
   }
@@ -138,19 +147,29 @@ class Recurrence {
   /// The same in thread blocks with so much shared memory; returns how often they waited for sums.
   unsigned iterations_within(int count, int shared_bytes) {
     using C = compute_t<T>;
-    Array<T> messages(backend_, 4 * size());
+    Array<T> messages(backend_, message_elements());
     messages.zero();
     Array<std::byte> exchange(backend_, kernels::exchange_bytes());
     exchange.zero();
     const auto a = system_.view();
-    const auto x = *blocks_->preconditioner().full_blocks();
+    const auto correction = preconditioner()->coarse_correction();
+    const auto blocks = *(correction ? correction->first : *preconditioner()).full_blocks();
     const auto v = vectors();
-    kernels::cg_resident<C>(
-        {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space},
-        {compute_cast(x.data), x.slots, x.groups, x.blocks, x.rows, x.space},
-        {v.n, compute_cast(v.x), compute_cast(v.r), compute_cast(v.z), compute_cast(v.p), compute_cast(v.q)},
-        compute_cast(messages.data()), count, state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(),
-        shared_bytes);
+    const auto run = [&](const auto&... level) {
+      kernels::cg_resident<C>(
+          {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space},
+          {compute_cast(blocks.data), blocks.slots, blocks.groups, blocks.blocks, blocks.rows, blocks.space}, level...,
+          {v.n, compute_cast(v.x), compute_cast(v.r), compute_cast(v.z), compute_cast(v.p), compute_cast(v.q)},
+          compute_cast(messages.data()), count, state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(),
+          shared_bytes);
+    };
+    if (correction) {
+      const auto& coarse = correction->coarse;
+      run(kernels::CgCoarseLevel<C, compute_t<detail::single_t<T>>>{coarse.restriction, coarse.product, coarse.basis,
+                                                                    coarse.inverse});
+    } else {
+      run();
+    }
     unsigned round = 0;  // of the messages told last
     const std::vector<std::byte> told = exchange.to_host();
     for (std::size_t i = 0; i < told.size(); i += sizeof(std::uint64_t)) {
@@ -161,6 +180,7 @@ class Recurrence {
     return round;
   }
 
+  index_t coarse_order() const { return two_level_->report().size; }
   State state() const { return state_.to_host()[0]; }
   void set_state(const State& state) { state_.copy_from_host(&state); }
   std::vector<T> x() const { return x_.to_host(); }
@@ -172,13 +192,15 @@ class Recurrence {
 
  private:
   std::size_t size() const { return static_cast<std::size_t>(n_); }
+  std::size_t message_elements() { return ops().cg_message_elements(*product_, preconditioner()); }
 
   Backend backend_;
   index_t n_;
   CsrArrays<T, std::int32_t> system_;
   std::unique_ptr<detail::OperatorImpl<T>> product_;
   std::optional<Scaling<T>> scaling_;
-  std::optional<BlockJacobi<T>> blocks_;
+  std::optional<BlockJacobi<T>> blocks_;  ///< until they are those of two_level_
+  std::optional<TwoLevel<T>> two_level_;
   std::optional<ApplyOnly<T>> apply_only_;
   Array<T> x_, b_, r_, z_, p_, q_;
   Array<State> state_;

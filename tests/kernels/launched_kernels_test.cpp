@@ -12,6 +12,7 @@
 #include <blockjacobi/batched.hpp>
 #include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/solver.hpp>
+#include <blockjacobi/two_level.hpp>
 
 #include <algorithm>
 #include <initializer_list>
@@ -383,12 +384,14 @@ TYPED_TEST(LaunchedKernelsTest, ResidentSolvers) {
   const auto system = on<std::int32_t>(this->backend(), a);
   const LinearOperator<T> A(this->backend(), system.view());
   const BlockJacobi<T> M(this->backend(), system.view(), BlockPartition::uniform(a.rows, 8));
+  const SparseMatrix<T> matrix(this->backend(), system.view());
+  const TwoLevel<T> joined(matrix, BlockJacobi<T>(matrix, M.partition()));
   const Array<T> b(this->backend(), random_vector<T>(static_cast<std::size_t>(a.rows), 7));
   Array<T> x(this->backend(), b.size());
   Array<SolveStatus> status(this->backend(), 1);
   const auto launches_of = [&](const char* kernel, const std::vector<RecordedKernel>& kernels) {
     return std::ranges::count_if(kernels, [&](const RecordedKernel& found) {
-      return found.name.find("::" + instance(kernel, {this->compute_scalar()})) != std::string::npos;
+      return found.name.find("::" + (kernel + ("<" + this->compute_scalar()))) != std::string::npos;
     });
   };
   for (const Resident resident : {Resident::automatic, Resident::never}) {
@@ -396,17 +399,21 @@ TYPED_TEST(LaunchedKernelsTest, ResidentSolvers) {
     options.resident = resident;
     options.max_iterations = 60;
     options.restart = 15;
-    CgWorkspace<T> by_cg(A, M, options);
+    CgWorkspace<T> by_cg(A, M, options), with_both_levels(A, joined, options);
     GmresWorkspace<T> by_gmres(A, M, options);
     const auto cg =
         recorded_kernels(this->backend().stream(), [&] { cg_enqueue(by_cg, b.view(), x.view(), status.data()); });
     const auto gmres =
         recorded_kernels(this->backend().stream(), [&] { gmres_enqueue(by_gmres, b.view(), x.view(), status.data()); });
+    const auto both = recorded_kernels(this->backend().stream(),
+                                       [&] { cg_enqueue(with_both_levels, b.view(), x.view(), status.data()); });
     const bool taken = resident == Resident::automatic;
     EXPECT_EQ(launches_of("cg_resident_kernel", cg), taken ? 1 : 0);
+    EXPECT_EQ(launches_of("cg_resident_kernel", both), taken ? 1 : 0);
     EXPECT_EQ(launches_of("gmres_resident_kernel", gmres), taken ? 1 : 0);
     if (!taken) {
       EXPECT_GE(cg.size(), 60u) << "a launch for each phase of each iteration";
+      EXPECT_GE(both.size(), 60u);
       EXPECT_GE(gmres.size(), 60u);
     }
   }

@@ -1,0 +1,133 @@
+#include "backends/two_level.hpp"
+#include "matrices/generators/stencil.hpp"
+#include "support/backends.hpp"
+
+#include <utility>
+
+namespace blockjacobi::test {
+namespace {
+
+template <class Case>
+class TwoLevelSolvesOnBackend : public BackendTest<Case> {};
+TYPED_TEST_SUITE(TwoLevelSolvesOnBackend, BackendCases, BackendCaseName);
+
+/// On 5 points, with coefficients that jump in places.
+TYPED_TEST(TwoLevelSolvesOnBackend, ConjugateGradientsTakeFewerIterations) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for (const double contrast : {1.0, 1000.0}) {
+    SCOPED_TRACE(contrast);
+    const auto host_matrix = matrices::stencil<T>({.grid = {96, 96, 1}, .contrast = contrast, .phase = 0.0});
+    const SparseMatrix<T> matrix(backend, host_matrix);
+    const LinearOperator<T> A(matrix);
+    const auto blocks = BlockPartition::uniform(host_matrix.rows(), 8);
+    const std::vector<T> b = product(host_matrix, random_vector<T>(host_matrix.rows(), 52));
+    const BlockJacobi<T> plain(matrix, blocks);
+    const SolveOptions options = reachable<T>();
+    const auto iterations = [&](auto solver, const Preconditioner<T>& M) {
+      std::vector<T> x = random_vector<T>(host_matrix.rows(), 53);
+      const SolveReport report = solver(A, M, b, x, options);
+      expect_solved(report, host_matrix, b, x, options.rtol);
+      return report.iterations;
+    };
+    const auto by_cg = [](auto&&... arguments) { return cg(arguments...); };
+    const auto by_fcg = [](auto&&... arguments) { return fcg(arguments...); };
+    const auto by_minres = [](auto&&... arguments) { return minres(arguments...); };
+    const index_t alone = iterations(by_cg, plain);
+
+    const TwoLevel<T> additive(matrix, BlockJacobi<T>(matrix, blocks), {.mode = CoarseMode::additive});
+    const TwoLevel<T> deflated(matrix, BlockJacobi<T>(matrix, blocks));
+    EXPECT_EQ(deflated.report().mode, CoarseMode::adef2);
+    EXPECT_GE(deflated.report().size, 107);  // of sqrt(nnz) = 214
+    EXPECT_LE(deflated.report().size, 214);
+    const index_t with_sum = iterations(by_cg, additive), with_deflation = iterations(by_cg, deflated);
+    EXPECT_LE(with_sum, (to_eight_digits<T> ? 0.6 : 0.8) * alone);
+    EXPECT_LE(with_deflation, (to_eight_digits<T> ? 0.4 : 0.7) * alone);
+    EXPECT_LE(iterations(by_fcg, deflated), with_deflation + 2);
+    EXPECT_LE(iterations(by_minres, additive), with_sum + 5);
+
+    const Array<T> right(backend, b);
+    Array<T> x(backend, random_vector<T>(host_matrix.rows(), 53));
+    Array<SolveStatus> status(backend, 1);
+    SolveOptions few = options;
+    few.max_iterations = with_deflation + 10;
+    CgWorkspace<T> workspace(A, deflated, few);
+    cg_enqueue(workspace, right.view(), x.view(), status.data());
+    EXPECT_EQ(status.to_host()[0].reason, StopReason::converged);
+    EXPECT_LE(residual(host_matrix, b, x.to_host()), options.rtol * (1 + 1e-3));
+  }
+}
+
+TYPED_TEST(TwoLevelSolvesOnBackend, NonsymmetricSystemsTakeFewerIterations) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  std::vector<Triplet<T>> entries = grid_entries<T>(60, 0.1);
+  for (Triplet<T>& entry : entries)
+    if (entry.row == entry.col) entry.value -= T(static_cast<real_t<T>>(is_complex<T> ? 0.0 : 0.19));
+  const auto host_matrix = CsrMatrix<T>::from_triplets(3600, 3600, entries);
+  const SparseMatrix<T> matrix(backend, host_matrix);
+  const LinearOperator<T> A(matrix);
+  const auto blocks = BlockPartition::uniform(host_matrix.rows(), 6);
+  const std::vector<T> b = product(host_matrix, random_vector<T>(host_matrix.rows(), 54));
+  const SolveOptions options = reachable<T>();
+  const auto iterations = [&](auto solver, const Preconditioner<T>& M) {
+    std::vector<T> x(b.size());
+    const SolveReport report = solver(A, M, b, x, options);
+    expect_solved(report, host_matrix, b, x, options.rtol);
+    return report.iterations;
+  };
+  const BlockJacobi<T> plain(matrix, blocks);
+  const TwoLevel<T> deflated(matrix, BlockJacobi<T>(matrix, blocks), {.mode = CoarseMode::adef1});
+  const auto by_gmres = [](auto&&... arguments) { return gmres(arguments...); };
+  const auto by_fgmres = [](auto&&... arguments) { return fgmres(arguments...); };
+  const auto by_bicgstab = [](auto&&... arguments) { return bicgstab(arguments...); };
+  const double share = is_complex<T>        ? 1.0
+                       : to_eight_digits<T> ? 0.6
+                                            : 0.7;  // the phases of the complex one are not near to ones
+  EXPECT_LE(iterations(by_gmres, deflated), share * iterations(by_gmres, plain));
+  EXPECT_LE(iterations(by_fgmres, deflated), share * iterations(by_fgmres, plain));
+  EXPECT_LE(iterations(by_bicgstab, deflated), share * iterations(by_bicgstab, plain) + 1);  // rounding moves it by one
+}
+
+/// Z^H (b - A x) = 0 from the beginning under adef2.
+TYPED_TEST(TwoLevelSolvesOnBackend, BeginsWithoutCoarseResidual) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> host_matrix = grid_matrix<T>(20);
+  const SparseMatrix<T> matrix(backend, host_matrix);
+  const LinearOperator<T> A(matrix);
+  const TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, BlockPartition::uniform(host_matrix.rows(), 5)), {.size = 16});
+  const std::vector<T> b = random_vector<T>(host_matrix.rows(), 55), x0 = random_vector<T>(host_matrix.rows(), 56);
+  SolveOptions options;
+  options.max_iterations = 0;
+  options.rtol = 0.0;
+  const auto coarse_part = [&](const std::vector<T>& x) {
+    std::vector<T> r = product(host_matrix, x);
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] = b[i] - r[i];
+    Array<T> in(backend, r), out(backend, r.size());
+    M.correct(std::as_const(in).view(), out.view());
+    return norm(out.to_host());
+  };
+  std::vector<T> x = x0;
+  EXPECT_EQ(cg(A, M, b, x, options).reason, StopReason::max_iterations);
+  EXPECT_GT(coarse_part(x0), 1e-2 * norm(x0));
+  EXPECT_LE(coarse_part(x), 100 * epsilon<T>() * norm(x0));
+
+  const Array<T> right(backend, b), zero(backend, std::vector<T>(b.size()));
+  Array<T> solution(backend, x0);
+  Array<SolveStatus> status(backend, 1);
+  CgWorkspace<T> workspace(A, M, options);
+  cg_enqueue(workspace, right.view(), solution.view(), status.data());
+  EXPECT_LE(coarse_part(solution.to_host()), 100 * epsilon<T>() * norm(x0));
+
+  // b = 0 has ended the solve before
+  cg_enqueue(workspace, zero.view(), solution.view(), status.data());
+  EXPECT_EQ(solution.to_host(), std::vector<T>(b.size()));
+  EXPECT_EQ(status.to_host()[0].reason, StopReason::converged);
+  x = x0;
+  EXPECT_EQ(cg(A, M, std::vector<T>(b.size()), x, options).reason, StopReason::converged);
+  EXPECT_EQ(x, std::vector<T>(b.size()));
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
