@@ -54,10 +54,9 @@ class CtaQr : UnblockedQr<C, T, R> {
       for (int k = 0; k < end; k += depth) apply(k, end);
       prefetch(first + width);
       const int top = first / band;
-      const bool works = warp() >= top || first >= steps_;
-      if (works) factor_tile<0>(first, top);
+      if (warp() >= top) factor_tile<0>(first, top);
       store_rest(first);
-      finish(works);
+      synchronize();
     }
   }
 
@@ -65,7 +64,6 @@ class CtaQr : UnblockedQr<C, T, R> {
   using Base::a_;
   using Base::common_;
   using Base::eliminate;
-  using Base::finish;
   using Base::load;
   using Base::load_conjugate;
   using Base::load_transposed;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/collectives/crew.cuh"
 #include "kernels/qr/reflector_stages.cuh"
 #include "kernels/qr/shared_tensor_tile.cuh"
 
@@ -46,22 +47,8 @@ class QrBands {
     else
       __syncthreads();
   }
-  /// The same for the warps from `top` on, while the others are in finish().
-  __device__ void synchronize(int top) const {
-    if (bands(a_.rows) - top == 1)
-      __syncwarp();
-    else
-      __syncthreads_or(false);
-  }
-  /// The end of a panel. The warps above it, which come here at once, take part in the barriers of those at work until
-  /// that.
-  __device__ void finish(bool works) const {
-    if (bands(a_.rows) == 1)
-      __syncwarp();
-    else
-      while (!__syncthreads_or(works)) {
-      }
-  }
+  /// The same for the warps from `top` on, which are at work on a panel.
+  __device__ void synchronize(int top) const { sync_crew(bands(a_.rows) - top); }
 
   /// Brings this warp's rows of a panel to the L2 cache, which other matrices may have displaced.
   __device__ void prefetch(int first) const {

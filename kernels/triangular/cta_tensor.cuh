@@ -81,15 +81,17 @@ struct CtaTensorSolve {
     const bool early = own < slots;  // else another block is still there
     if (early) prepare<forward>(diagonal, factor);
     Stream stream = first_tiles<forward>(factor);
+    // why all steps in one loop: as in CtaSubstitution
 #pragma unroll 1
-    for (int step = 0; step < own; ++step) {
+    for (int step = 0; step < steps; ++step) {
+      Solution& solution = shared.solution[step % 2];
+      if (step == own) {
+        if (!early) prepare<forward>(diagonal, factor);
+        solve_own<forward>(x, diagonal, solution);
+      }
       __syncthreads();
-      subtract<forward>(x, stream, factor, shared.solution[step % 2]);
+      if (step < own) subtract<forward>(x, stream, factor, solution);
     }
-    if (!early) prepare<forward>(diagonal, factor);
-    solve_own<forward>(x, diagonal, shared.solution[own % 2]);
-#pragma unroll 1
-    for (int step = own; step < steps; ++step) __syncthreads();
   }
 
  private:
