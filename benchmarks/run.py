@@ -82,7 +82,7 @@ BENCHMARKS = {
     "solve": Benchmark("iterations of CG and GMRES, products with sparse matrices, whole solves", "solve", lambda: [
         ["--cg", *files(CG), "--gmres", *files(GMRES), "--products", *files(PRODUCTS)]], solve.report, plots.solves),
     "two_level": Benchmark("solves with a coarse level over blocks, by the order of its matrix", "two_level", lambda: [
-        ["--cg", *files(CG)]], two_level.report, None),
+        ["--cg", *files(CG), "--gmres", *files("opm_spe9 orsirr_1 sherman3 sherman5".split())]], two_level.report, None),
     "ablation_tiny": Benchmark("design variants of LU and inversion up to order 32", "ablation_getrf", lambda: [[]],
                                ablation.report, ablation.plot),
     "ablation_blocked": Benchmark("design variants above order 32", "ablation_blocked", lambda: [

@@ -1,7 +1,9 @@
-/// Solves by CG with a coarse level over blocks, by the order of the coarse matrix, as records in JSON.
+/// Solves by CG and GMRES(30) with a coarse level over blocks, by its vectors, as records in JSON.
 ///
-///   two_level OUT.json [--systems "7-point 64^3","7-point 128^3 jumps",...] [--cg FILE.mtx.gz ...] [--sizes 0,512,...]
+///   two_level OUT.json [--systems "7-point 64^3","7-point 128^3 jumps",...] [--cg FILE.mtx.gz ...]
+///             [--gmres FILE.mtx.gz ...] [--sizes 0,512,...] [--relaxed 0,4,...]
 ///
+/// Of files each number of relaxed vectors an aggregate is tried, 0 being ones; of model systems ones.
 /// Each choice is set up from a matrix on the device ("krylov_solve"; of clusters, from the host's, which is renumbered
 /// there) and then refreshed for the same values and solved again ("refresh_solve", where set-up is the refresh):
 /// medians of the repetitions. Jumps: coefficients up to 1000. b = A x with x random: a coarse space of ones holds x
@@ -29,7 +31,8 @@ using namespace blockjacobi;
 struct Options {
   std::string out;
   std::vector<std::string> systems{"7-point 64^3", "7-point 64^3 jumps", "7-point 128^3", "7-point 128^3 jumps"};
-  std::vector<std::string> cg;
+  std::vector<std::string> cg, gmres;
+  std::vector<index_t> relaxed{0, 4, 8};
   std::vector<index_t> sizes{0, 128, 512, 1024, 2048, 4096};
   std::vector<index_t> clusters{0, 32};
   int repetitions = 5;
@@ -41,18 +44,19 @@ double ms(std::chrono::steady_clock::time_point since) {
 
 class TwoLevelBenchmark {
  public:
-  TwoLevelBenchmark(const Backend& backend, const std::string& name, const CsrMatrix<double>& matrix)
-      : backend_(backend), name_(name), host_(matrix) {}
+  TwoLevelBenchmark(const Backend& backend, const std::string& name, const CsrMatrix<double>& matrix, bool by_cg)
+      : backend_(backend), name_(name), host_(matrix), by_cg_(by_cg) {}
 
-  void run(const Options& options, SolveReports& reports) {
+  void run(const Options& options, const std::vector<index_t>& relaxed, SolveReports& reports) {
     const SparseMatrix<double> given(backend_, host_);
-    for (const index_t size : options.clusters) measure(given, size, options, reports);
+    for (const index_t clusters : options.clusters)
+      for (const index_t vectors : relaxed) measure(given, clusters, vectors, options, reports);
   }
 
  private:
   /// A matrix as a user has it on the device, of which nothing is known yet, with all that a solve asks for.
   struct System {
-    System(const SparseMatrix<double>& given, index_t clusters, index_t size)
+    System(const SparseMatrix<double>& given, index_t clusters, index_t size, index_t relaxed)
         : A(std::visit([&](const auto& m) { return SparseMatrix<double>::adopt(given.backend(), m); }, given.view())) {
       BlockPartition blocks = BlockPartition::uniform(A.rows(), 8);
       if (clusters > 0) {
@@ -61,7 +65,7 @@ class TwoLevelBenchmark {
         blocks = found.blocks;
       }
       jacobi.emplace(A, blocks);
-      if (size > 0) two_level.emplace(A, std::move(*jacobi), TwoLevelOptions{.size = size});
+      if (size > 0) two_level.emplace(A, std::move(*jacobi), TwoLevelOptions{.size = size, .relaxed = relaxed});
       largest_block = blocks.largest_block();
     }
     void refresh(const SparseMatrix<double>& given) {
@@ -81,16 +85,18 @@ class TwoLevelBenchmark {
     index_t largest_block = 0;
   };
 
-  void measure(const SparseMatrix<double>& given, index_t clusters, const Options& options, SolveReports& reports) {
+  void measure(const SparseMatrix<double>& given, index_t clusters, index_t relaxed, const Options& options,
+               SolveReports& reports) {
     index_t last = -1;
     for (const index_t size : options.sizes) {
+      if (size == 0 && relaxed > 0) continue;  // measured with ones
       std::optional<System> system;
       std::vector<double> first_times;
       for (int i = 0; i <= options.repetitions; ++i) {  // the first one starts libraries, and does not count
         system.reset();
         backend_.synchronize();
         const auto start = std::chrono::steady_clock::now();
-        system.emplace(given, clusters, size);
+        system.emplace(given, clusters, size, relaxed);
         backend_.synchronize();
         if (i > 0) first_times.push_back(ms(start));
       }
@@ -102,9 +108,10 @@ class TwoLevelBenchmark {
         continue;
 
       const std::string blocks = clusters > 0 ? "clusters " + std::to_string(clusters) : "uniform 8";
-      SolveRecord r{"krylov_solve", "blockjacobi", name_, blocks, "cg", given.rows(), given.nnz()};
+      SolveRecord r{"krylov_solve", "blockjacobi", name_, blocks, by_cg_ ? "cg" : "gmres", given.rows(), given.nnz()};
       r.block = system->largest_block;
-      if (size > 0) r.partition += " + ones " + std::to_string(last);
+      if (size > 0)
+        r.partition += " + " + (relaxed > 0 ? std::to_string(relaxed) + " relaxed " : "ones ") + std::to_string(last);
       const Array<double> b = right_hand_side(A, false);
       std::vector<std::pair<double, double>> times;
       for (int i = 0; i <= options.repetitions; ++i) {
@@ -116,7 +123,8 @@ class TwoLevelBenchmark {
         start = std::chrono::steady_clock::now();
         Array<double> x(backend_, b.size());
         x.zero();
-        const SolveReport report = cg(A, system->preconditioner(), b.view(), x.view(), {});
+        const SolveReport report = by_cg_ ? cg(A, system->preconditioner(), b.view(), x.view(), {})
+                                          : gmres(A, system->preconditioner(), b.view(), x.view(), {});
         const double solve_ms = ms(start);
         r.iterations = report.iterations;
         r.true_residual = report.relative_residual();
@@ -140,6 +148,7 @@ class TwoLevelBenchmark {
   Backend backend_;
   std::string name_;
   CsrMatrix<double> host_;
+  bool by_cg_;
 };
 
 }  // namespace
@@ -149,7 +158,9 @@ int main(int argc, char** argv) {
   CLI::App app("Times solves with a coarse level on the GPU.", "two_level");
   app.add_option("OUT", options.out, "JSON file")->required();
   app.add_option("--systems", options.systems, "model problems; none: an empty name")->delimiter(',');
-  app.add_option("--cg", options.cg, "Matrix Market files");
+  app.add_option("--cg", options.cg, "Matrix Market files of definite matrices");
+  app.add_option("--gmres", options.gmres, "Matrix Market files of others");
+  app.add_option("--relaxed", options.relaxed, "vectors an aggregate, 0: ones")->delimiter(',');
   app.add_option("--sizes", options.sizes, "orders of the coarse matrix at most, 0: none")->delimiter(',');
   app.add_option("--clusters", options.clusters, "rows of a cluster at most, 0: uniform blocks of 8")->delimiter(',');
   app.add_option("--repetitions", options.repetitions, "solves of each kind")->capture_default_str();
@@ -157,17 +168,21 @@ int main(int argc, char** argv) {
   try {
     const Backend backend = Backend::cuda();
     SolveReports reports(Timer().copy_gbps);
-    for (const std::string& path : options.cg) {
-      const std::string file = std::filesystem::path(path).filename().string();
-      TwoLevelBenchmark(backend, file.substr(0, file.find('.')), read_matrix_market<double>(path))
-          .run(options, reports);
-    }
+    const auto run_files = [&](const std::vector<std::string>& paths, bool by_cg) {
+      for (const std::string& path : paths) {
+        const std::string file = std::filesystem::path(path).filename().string();
+        TwoLevelBenchmark(backend, file.substr(0, file.find('.')), read_matrix_market<double>(path), by_cg)
+            .run(options, options.relaxed, reports);
+      }
+    };
+    run_files(options.cg, true);
+    run_files(options.gmres, false);
     for (const std::string& name : options.systems) {
       if (name.empty()) continue;
       const std::size_t jumps = name.find(" jumps");
       ModelSystem system = model_system(name.substr(0, jumps));
       if (jumps != std::string::npos) system.stencil.contrast = 1000.0;
-      TwoLevelBenchmark(backend, name, matrices::stencil<double>(system.stencil)).run(options, reports);
+      TwoLevelBenchmark(backend, name, matrices::stencil<double>(system.stencil), true).run(options, {0}, reports);
     }
   } catch (const std::exception& error) {
     std::cerr << "two_level: " << error.what() << '\n';

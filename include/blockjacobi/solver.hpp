@@ -129,11 +129,10 @@ class BLOCKJACOBI_EXPORT Preconditioner {
 /// residual does not show. For b = 0 the result is x = 0. Norms are sums of squares in double, so ||b|| must lie within
 /// 1e-140 .. 1e140 (or be 0): other systems end with nan_or_inf, scale them first. Ends with indefinite_matrix for p^H
 /// A p < 0, indefinite_preconditioner for r^H M^-1 r < 0, breakdown where one of them is 0. With nan_or_inf x is the
-/// last iterate that was finite. Memory: 4 vectors (3
-/// without M, 8 where the system is taken in one launch, see Resident). Two runs on one device give the same bits.
-/// Throws InvalidArgument for lengths, spaces, backends or options that do not fit, before any launch, and CudaError
-/// for an error that an earlier CUDA call left to be found by cudaGetLastError(), but for cudaErrorNotReady; either is
-/// forgotten then.
+/// last iterate that was finite. Memory: 4 vectors (3 without M, 8 where the system is taken in one launch, see
+/// Resident, and 12 there with a coarse level). Two runs on one device give the same bits. Throws InvalidArgument for
+/// lengths, spaces, backends or options that do not fit, before any launch, and CudaError for an error that an earlier
+/// CUDA call left to be found by cudaGetLastError(), but for cudaErrorNotReady; either is forgotten then.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport cg(const LinearOperator<T>& A,
                                                 const std::type_identity_t<Preconditioner<T>>& M,
@@ -220,8 +219,8 @@ template <Scalar T>
 /// a cycle for m = 30. Where the system is taken in one launch (see Resident; m <= 64, basis in the working precision),
 /// that is as many whole cycles as fit into 64 inner iterations, and the stop flag is read as of CG. iterations counts
 /// inner iterations. x changes at the end of a cycle, and not at all where the correction is not finite. Memory: m + 3
-/// vectors (m + 5 in one launch) and m^2 + 5 m scalars, m = min(restart, max_iterations, rows). Throws also for
-/// restart < 1.
+/// vectors (m + 5 in one launch, m + 9 with a coarse level) and m^2 + 5 m scalars, m = min(restart, max_iterations,
+/// rows). Throws also for restart < 1.
 ///
 /// With BasisPrecision::single and a working precision of double, the basis is stored in single precision (Aliaga,
 /// Anzt, Gruetzmacher, Quintana-Orti and Tomas, 2022), which halves most of the memory and of its traffic. A cycle then

@@ -149,19 +149,22 @@ void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<co
                  C* messages, int iterations, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                  CUstream_st* stream, int shared_bytes = 0);
 
-/// Of a Hermitian matrix, with E^-1 in S, which is C or its single precision.
+/// A coarse level for the resident kernels, with E^-1 in S, which is C or its single precision: c = E^-1 (Z^H r - Z^H A
+/// y), z = y + Z c for y = M^-1 r; or c = E^-1 Z^H r, z = M^-1 (r - A Z c) + Z c.
 template <class C, class S>
-struct CgCoarseLevel {
+struct ResidentCoarseLevel {
   CsrView<C, std::int32_t> restriction;  ///< Z^H; its values are null for ones
-  CsrView<C, std::int32_t> product;      ///< Z^H A, or no rows: then the correction is additive
+  CsrView<C, std::int32_t> product;      ///< Z^H A, or no rows
+  CsrView<C, std::int32_t> spread;       ///< A Z, or no rows
   detail::CoarseBasisArrays<C> basis;    ///< Z
   detail::CoarseInverseArrays<C, S> inverse;
+  bool is_hermitian;  ///< E
 };
 
-/// The same with a coarse level of order resident_coarse_order at most.
+/// The same with a coarse level without spread, of order resident_coarse_order at most.
 template <class C, class S>
 void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
-                 const CgCoarseLevel<C, S>& coarse, const CgVectors<C>& v, C* messages, int iterations,
+                 const ResidentCoarseLevel<C, S>& coarse, const CgVectors<C>& v, C* messages, int iterations,
                  detail::CgState<C>* state, const ReductionWorkspace& workspace, CUstream_st* stream,
                  int shared_bytes = 0);
 
@@ -277,9 +280,9 @@ void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& 
 inline constexpr int gmres_longest_resident = 64;
 inline bool gmres_can_reside(int restart) { return restart <= gmres_longest_resident; }
 
-/// Bytes of messages of gmres_resident().
+/// Bytes of messages of gmres_resident(); coarse_order is 0 without a coarse level.
 template <class C>
-std::size_t gmres_message_bytes(index_t n, int restart);
+std::size_t gmres_message_bytes(index_t n, int restart, index_t coarse_order);
 
 /// `cycles` times gmres_orthogonalize() of M^-1 products for all columns, gmres_combine(), gmres_check(), x += M^-1 u,
 /// and gmres_begin() of b - A x, in one launch, which ends with the stop: from a first column as gmres_begin() leaves
@@ -289,6 +292,12 @@ template <class C>
 void gmres_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, C* basis,
                     int restart, const C* b, C* x, void* messages, int cycles, detail::GmresState* state,
                     CUstream_st* stream, int shared_bytes = 0);
+
+/// The same with a coarse level of order resident_coarse_order at most.
+template <class C, class S>
+void gmres_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
+                    const ResidentCoarseLevel<C, S>& coarse, C* basis, int restart, const C* b, C* x, void* messages,
+                    int cycles, detail::GmresState* state, CUstream_st* stream, int shared_bytes = 0);
 
 /// ||u||^2, gmres_check_correction.
 template <class C>

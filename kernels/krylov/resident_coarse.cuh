@@ -2,6 +2,7 @@
 
 #include "core/shared/coarse_basis.hpp"
 #include "kernels/collectives/grid_exchange.cuh"
+#include "kernels/krylov/launch.hpp"
 #include "kernels/krylov/resident.cuh"
 
 namespace blockjacobi::kernels {
@@ -9,15 +10,22 @@ namespace blockjacobi::kernels {
 template <class C, class S>
 class ResidentCoarse;
 
-/// A coarse level whose matrices are Hermitian, for thread blocks that reside.
+/// A coarse level for thread blocks that reside.
 template <class C, class S>
-struct ResidentCoarseArrays {
+struct ResidentCoarseArrays : ResidentCoarseLevel<C, S> {
   static constexpr bool exists = true;
   using Part = ResidentCoarse<C, S>;
-  CsrView<C, std::int32_t> restriction;  ///< Z^H; its values are null for ones
-  CsrView<C, std::int32_t> product;      ///< Z^H A, or no rows
-  detail::CoarseBasisArrays<C> basis;
-  detail::CoarseInverseArrays<C, S> inverse;
+
+  /// With what the thread blocks tell each other at `messages`; those after it are free.
+  ResidentCoarseArrays(const ResidentCoarseLevel<C, S>& level, Message<C>* messages)
+      : ResidentCoarseLevel<C, S>(level),
+        vectors(messages),
+        sums(vectors + 2 * offset_t{level.basis.rows}),
+        solution(sums + offset_t{exchange_copies} * level.inverse.order) {}
+  static constexpr std::size_t messages_for(index_t rows, index_t order) {
+    return 2 * static_cast<std::size_t>(rows) + (exchange_copies + 1) * static_cast<std::size_t>(order);
+  }
+
   Message<C>* vectors;  ///< y, then r
   Message<C>* sums;     ///< Z^H r - Z^H A y, scaled as E is, exchange_copies times
   Message<C>* solution;
@@ -32,9 +40,10 @@ struct NoResidentCoarse {
   };
 };
 
-/// The coarse part of an iteration, c = E^-1 (Z^H r - Z^H A y): every thread block has some coarse rows, whose entries
-/// and rows of E^-1 it keeps in shared memory if there is room. It gathers what r and y have there from the thread
-/// blocks of these rows, tells its sums to all, and its elements of c to whom it concerns.
+/// The coarse part of an iteration, c = E^-1 (Z^H r - Z^H A y), the last term where there is a product: every thread
+/// block has some coarse rows, whose entries and rows of E^-1 it keeps in shared memory if there is room. It gathers
+/// what r and y have there from the thread blocks of these rows, tells its sums to all, and its elements of c to whom
+/// it concerns.
 template <class C, class S>
 class ResidentCoarse {
   using Arrays = ResidentCoarseArrays<C, S>;
@@ -81,6 +90,10 @@ class ResidentCoarse {
     __syncthreads();
   }
 
+  /// Whether y counts, and whether A Z c is to be taken from r before M^-1.
+  __device__ bool has_product() const { return a_.product.rows > 0; }
+  __device__ bool has_spread() const { return a_.spread.rows > 0; }
+
   /// Tells the others r and y of a row.
   __device__ void tell(int row, unsigned round, C r, C y) const {
     if (has_product()) put(a_.vectors[row], round, y);
@@ -111,6 +124,13 @@ class ResidentCoarse {
     for (index_t v = 0; v < columns; ++v) sum += a_.basis.value(row, v) * receive(a_.solution[first + v], round);
     return sum;
   }
+  /// (A Z c)_i in the same way.
+  __device__ C spread(int row, unsigned round) const {
+    C sum{};
+    for (int k = a_.spread.row_offsets[row]; k < a_.spread.row_offsets[row + 1]; ++k)
+      sum += a_.spread.values[k] * receive(a_.solution[a_.spread.columns[k]], round);
+    return sum;
+  }
 
  private:
   /// Of a coarse row: of r with its element of Z^H, or of y with that of -Z^H A.
@@ -125,7 +145,6 @@ class ResidentCoarse {
   __device__ static int warp() { return thread() / 32; }
   __device__ static int warps() { return threads() / 32; }
   __device__ int share(unsigned cta) const { return static_cast<int>(offset_t{order_} * cta / gridDim.x); }
-  __device__ bool has_product() const { return a_.product.rows > 0; }
   __device__ C scale(int k, C a) const { return a_.inverse.scale != nullptr ? a_.inverse.scale[begin_ + k] * a : a; }
 
   /// Entry e of all, which is of coarse row k: first those of Z^H.
@@ -139,10 +158,13 @@ class ResidentCoarse {
     const int entry = a_.product.row_offsets[row] + i - of_r;
     return {-a_.product.values[entry], a_.product.columns[entry]};
   }
-  /// Of row k of E^-1, read as the column that it is the conjugate of, whose elements stand together.
+  /// Of row k of E^-1. A Hermitian one is read as the column that it is the conjugate of, whose elements stand
+  /// together.
   __device__ C element_of_inverse(int k, int j) const {
-    const offset_t place = offset_t{begin_ + k} * order_ + j;
-    return detail::conj(is_single_ ? detail::convert<C>(a_.inverse.single[place]) : a_.inverse.full[place]);
+    const offset_t row = begin_ + k;
+    const offset_t place = a_.is_hermitian ? row * order_ + j : offset_t{j} * order_ + row;
+    const C element = is_single_ ? detail::convert<C>(a_.inverse.single[place]) : a_.inverse.full[place];
+    return a_.is_hermitian ? detail::conj(element) : element;
   }
 
   /// finish(k, sum) for each coarse row, in one thread, of what part(k, first, step) returns in the lanes of some

@@ -126,12 +126,13 @@ class CoarseInverse {
 /// eigenvalues of E^-1, is below 1 %.
 inline constexpr double coarse_single_rcond = 1e-5;
 
-/// The coarse level of a rows x order matrix Z: arrays in backend memory. Where `product` has rows it is Z^H A.
+/// The coarse level of a rows x order matrix Z: arrays in backend memory.
 template <Scalar T>
 struct CoarseView {
   using C = compute_t<T>;
   CsrView<C, std::int32_t> restriction;  ///< Z^H; its values are null for ones
-  CsrView<C, std::int32_t> product;      ///< Z^H A, or nothing
+  CsrView<C, std::int32_t> product;      ///< Z^H A under adef2, else no rows
+  CsrView<C, std::int32_t> spread;       ///< A Z under adef1, else no rows
   CoarseBasis<T> basis;                  ///< Z
   CoarseInverseView<T> inverse;
   index_t pieces = 1;       ///< of each coarse row, summed up on their own; see CoarseOps::pieces()

@@ -43,6 +43,20 @@ std::optional<BlockBatchView<const compute_t<T>>> tiny(const std::optional<Block
       compute_cast(blocks->data), blocks->slots, blocks->groups, blocks->blocks, blocks->rows, blocks->space};
 }
 
+/// A coarse correction after M^-1, as CG takes it.
+template <Scalar T>
+std::optional<CoarseCorrection<T>> later_correction(const PreconditionerImpl<T>& M) {
+  auto correction = M.coarse_correction();
+  if (correction && correction->coarse.spread.rows > 0) correction.reset();
+  return correction;
+}
+
+template <Scalar T>
+kernels::ResidentCoarseLevel<compute_t<T>, compute_t<single_t<T>>> resident_level(const CoarseView<T>& coarse,
+                                                                                  bool is_hermitian) {
+  return {coarse.restriction, coarse.product, coarse.spread, coarse.basis, coarse.inverse, is_hermitian};
+}
+
 /// How CG's update goes with M.
 template <Scalar T>
 kernels::CgUpdatePolicy cg_update_policy(const PreconditionerImpl<T>* M) {
@@ -50,7 +64,7 @@ kernels::CgUpdatePolicy cg_update_policy(const PreconditionerImpl<T>* M) {
   kernels::CgUpdateCase given{.preconditioned = M != nullptr};
   index_t largest = 0;
   if (M != nullptr) {
-    const auto coarse = M->coarse_correction();
+    const auto coarse = later_correction(*M);
     const auto blocks = (coarse ? coarse->first : *M).blocks();
     given.coarse = coarse.has_value();
     given.known = blocks.has_value();
@@ -161,7 +175,7 @@ void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors
                                 context_.stream());
     case Design::apart: break;
     case Design::coarse_blocks:
-    case Design::coarse_apart: return coarse_update(*M->coarse_correction(), policy.design, v, state);
+    case Design::coarse_apart: return coarse_update(*later_correction(*M), policy.design, v, state);
   }
   kernels::cg_residual(vectors, state, context_.stream());
   M->apply(v.r, v.z);
@@ -208,7 +222,7 @@ bool CudaKrylovOps<T>::fit(const OperatorImpl<T>& A, const PreconditionerImpl<T>
 template <Scalar T>
 std::size_t CudaKrylovOps<T>::cg_message_elements(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
   if (M == nullptr) return 0;
-  const auto coarse = M->coarse_correction();
+  const auto coarse = later_correction(*M);
   const index_t order = coarse ? coarse->coarse.inverse.order : 0;
   if (order > kernels::resident_coarse_order || !fit(A, coarse ? coarse->first : *M)) return 0;
   return kernels::cg_message_elements(A.rows(), order);
@@ -219,15 +233,13 @@ void CudaKrylovOps<T>::cg_iterations(const OperatorImpl<T>& A, const Preconditio
                                      T* messages, int count, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
   const auto& matrix = own_rows(A)->matrix();
-  const auto correction = M->coarse_correction();
+  const auto correction = later_correction(*M);
   if (!correction)
     return kernels::cg_resident(matrix, *tiny(M->full_blocks()), compute_vectors(v), compute_cast(messages), count,
                                 state, context_.reductions(), context_.stream());
-  const CoarseView<T>& coarse = correction->coarse;
-  const kernels::CgCoarseLevel<C, compute_t<single_t<T>>> level{coarse.restriction, coarse.product, coarse.basis,
-                                                                coarse.inverse};
-  kernels::cg_resident(matrix, *tiny(correction->first.full_blocks()), level, compute_vectors(v),
-                       compute_cast(messages), count, state, context_.reductions(), context_.stream());
+  kernels::cg_resident(matrix, *tiny(correction->first.full_blocks()), resident_level(correction->coarse, true),
+                       compute_vectors(v), compute_cast(messages), count, state, context_.reductions(),
+                       context_.stream());
 }
 
 template <Scalar T>
@@ -330,17 +342,26 @@ void CudaKrylovOps<T>::gmres_check(index_t n, const T* u, GmresState* state) {
 template <Scalar T>
 std::size_t CudaKrylovOps<T>::gmres_message_bytes(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
                                                   int restart) {
-  if (!kernels::gmres_can_reside(restart) || !can_reside(A, M)) return 0;
+  if (M == nullptr || !kernels::gmres_can_reside(restart)) return 0;
+  const auto coarse = M->coarse_correction();
+  const index_t order = coarse ? coarse->coarse.inverse.order : 0;
+  if (order > kernels::resident_coarse_order || !fit(A, coarse ? coarse->first : *M)) return 0;
   const DeviceGuard guard(context_.device());
-  return kernels::gmres_message_bytes<C>(A.rows(), restart);
+  return kernels::gmres_message_bytes<C>(A.rows(), restart, order);
 }
 
 template <Scalar T>
 void CudaKrylovOps<T>::gmres_cycles(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, T* basis, int restart,
                                     const T* b, T* x, std::byte* messages, int cycles, GmresState* state) {
   const DeviceGuard guard(context_.device());
-  kernels::gmres_resident(own_rows(A)->matrix(), *tiny(M->full_blocks()), compute_cast(basis), restart, compute_cast(b),
-                          compute_cast(x), messages, cycles, state, context_.stream());
+  const auto& matrix = own_rows(A)->matrix();
+  const auto correction = M->coarse_correction();
+  if (!correction)
+    return kernels::gmres_resident(matrix, *tiny(M->full_blocks()), compute_cast(basis), restart, compute_cast(b),
+                                   compute_cast(x), messages, cycles, state, context_.stream());
+  kernels::gmres_resident(matrix, *tiny(correction->first.full_blocks()), resident_level(correction->coarse, false),
+                          compute_cast(basis), restart, compute_cast(b), compute_cast(x), messages, cycles, state,
+                          context_.stream());
 }
 
 template class CudaKrylovOps<float>;

@@ -50,7 +50,8 @@ template <Scalar T>
 CoarseView<T> CoarseLevel<T>::view() const {
   CoarseView<T> view;
   view.restriction = patterns_.restriction.with(compute_cast(restriction_.data()));
-  if (mode_ == CoarseMode::adef2) view.product = patterns_.product.with(compute_cast(product_.data()));
+  if (mode_ != CoarseMode::additive)
+    (mode_ == CoarseMode::adef2 ? view.product : view.spread) = patterns_.product.with(compute_cast(product_.data()));
   view.basis = z_.view();
   view.inverse =
       block_ ? CoarseInverseView<T>{z_.order, compute_cast(block_->preconditioner().blocks()->data)} : whole_->view();
@@ -74,7 +75,7 @@ void CoarseLevel<T>::apply(const PreconditionerImpl<T>& M, const T* r, T* z, T* 
   const CoarseView<T> coarse = view();
   if (mode_ == CoarseMode::adef1) {  // z = M^-1 (r - A Z c) + Z c
     ops_.solve(coarse, r, nullptr);
-    ops_.subtract_product(patterns_.product.with(compute_cast(product_.data())), coarse.correction, r, scratch);
+    ops_.subtract_product(coarse.spread, coarse.correction, r, scratch);
     M.apply(scratch, z);
   } else {
     M.apply(r, z);
@@ -148,7 +149,7 @@ void TwoLevelImpl<T>::apply(const T* r, T* z) const {
 
 template <Scalar T>
 std::optional<CoarseCorrection<T>> TwoLevelImpl<T>::coarse_correction() const {
-  if (!coarse_ || found_.mode == CoarseMode::adef1) return std::nullopt;
+  if (!coarse_) return std::nullopt;
   return CoarseCorrection<T>{jacobi.preconditioner(), coarse_->view()};
 }
 

@@ -77,6 +77,12 @@ BlockPartition partition(index_t rows, Way way) {
   return BlockPartition::from_offsets(offsets);
 }
 
+template <Scalar T>
+auto resident_level(const detail::CoarseView<T>& coarse, bool is_hermitian) {
+  return kernels::ResidentCoarseLevel<compute_t<T>, compute_t<detail::single_t<T>>>{
+      coarse.restriction, coarse.product, coarse.spread, coarse.basis, coarse.inverse, is_hermitian};
+}
+
 /// The vectors and the state of one recurrence on one backend.
 template <Scalar T>
 class Recurrence {
@@ -164,9 +170,7 @@ class Recurrence {
           shared_bytes);
     };
     if (correction) {
-      const auto& coarse = correction->coarse;
-      run(kernels::CgCoarseLevel<C, compute_t<detail::single_t<T>>>{coarse.restriction, coarse.product, coarse.basis,
-                                                                    coarse.inverse});
+      run(resident_level(correction->coarse, true));
     } else {
       run();
     }

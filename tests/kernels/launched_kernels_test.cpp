@@ -400,21 +400,25 @@ TYPED_TEST(LaunchedKernelsTest, ResidentSolvers) {
     options.max_iterations = 60;
     options.restart = 15;
     CgWorkspace<T> by_cg(A, M, options), with_both_levels(A, joined, options);
-    GmresWorkspace<T> by_gmres(A, M, options);
+    GmresWorkspace<T> by_gmres(A, M, options), gmres_with_both(A, joined, options);
     const auto cg =
         recorded_kernels(this->backend().stream(), [&] { cg_enqueue(by_cg, b.view(), x.view(), status.data()); });
     const auto gmres =
         recorded_kernels(this->backend().stream(), [&] { gmres_enqueue(by_gmres, b.view(), x.view(), status.data()); });
     const auto both = recorded_kernels(this->backend().stream(),
                                        [&] { cg_enqueue(with_both_levels, b.view(), x.view(), status.data()); });
+    const auto gmres_both = recorded_kernels(
+        this->backend().stream(), [&] { gmres_enqueue(gmres_with_both, b.view(), x.view(), status.data()); });
     const bool taken = resident == Resident::automatic;
     EXPECT_EQ(launches_of("cg_resident_kernel", cg), taken ? 1 : 0);
     EXPECT_EQ(launches_of("cg_resident_kernel", both), taken ? 1 : 0);
     EXPECT_EQ(launches_of("gmres_resident_kernel", gmres), taken ? 1 : 0);
+    EXPECT_EQ(launches_of("gmres_resident_kernel", gmres_both), taken ? 1 : 0);
     if (!taken) {
       EXPECT_GE(cg.size(), 60u) << "a launch for each phase of each iteration";
       EXPECT_GE(both.size(), 60u);
       EXPECT_GE(gmres.size(), 60u);
+      EXPECT_GE(gmres_both.size(), 60u);
     }
   }
 }
