@@ -1,4 +1,4 @@
-#include "kernels/krylov/cg_resident.cuh"
+#include "kernels/krylov/cg_resident_kernel.cuh"
 
 namespace blockjacobi::kernels {
 

@@ -1,4 +1,4 @@
-#include "kernels/krylov/gmres_resident.cuh"
+#include "kernels/krylov/gmres_resident_kernel.cuh"
 
 #include <cstddef>
 
