@@ -33,6 +33,18 @@ def test_version_is_that_of_the_library():
                          re.MULTILINE), other
 
 
+def test_a_release_is_dated_everywhere_and_its_abi_is_kept():
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    stated = re.search(rf"^## {re.escape(bj.__version__)} \((.*)\)$", changes, re.MULTILINE)[1]
+    cited = re.search(r"^date-released: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    soname = f"libblockjacobi.so.{bj.__version__.rpartition('.')[0]}"
+    is_kept = (ROOT / ".ci" / "abi" / f"{soname}.abi").exists()
+    if stated == "not released":
+        assert cited is None
+    else:
+        assert cited is not None and cited[1] == stated and is_kept
+
+
 def test_it_is_typed():
     files = {file.name for file in importlib.resources.files(bj).iterdir()}
     if "_core.pyi" not in files:
