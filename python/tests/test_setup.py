@@ -209,9 +209,20 @@ def test_threads_share_a_preconditioner():
     assert not wrong
 
 
-def test_the_gil_is_free_while_it_computes():
+@pytest.mark.parametrize("what", ["construction", "apply", "solve"])
+def test_the_gil_is_free_while_it_computes(what):
     A = elasticity_like(80, 3)
-    blocks = bj.partition.uniform(A.shape[0], 256)
+    blocks, host = bj.partition.uniform(A.shape[0], 256), bj.Backend.host(1)
+    M = bj.BlockJacobi(A, blocks, backend=host)
+    b = random_numbers(A.shape[0], "float64", 1)
+    R = np.asfortranarray(np.broadcast_to(b[:, None], (b.size, 256)))
+    Z = np.empty_like(R)
+    calls = {
+        "construction": lambda: bj.BlockJacobi(A, blocks, backend=host),
+        "apply": lambda: M.apply(R, out=Z),
+        "solve": lambda: bj.solve(A, b, M, method="richardson", relaxation=1e-9, rtol=0.0, max_iterations=2**30,
+                                  max_seconds=0.2, history=False),
+    }
     counted, done = [0], threading.Event()
 
     def count():
@@ -221,11 +232,11 @@ def test_the_gil_is_free_while_it_computes():
     thread = threading.Thread(target=count)
     thread.start()
     before = counted[0]
-    bj.BlockJacobi(A, blocks, backend=bj.Backend.host(1))
+    calls[what]()
     after = counted[0]
     done.set()
     thread.join()
-    # At most one count falls into the Python code around the construction, which takes tens of milliseconds.
+    # At most one count falls into the Python code around the call, which takes tens of milliseconds.
     assert after - before > 5
 
 
