@@ -82,6 +82,9 @@ class LU:
         self.transposed = transposed
         self._backend = backend
 
+    def __repr__(self) -> str:
+        return _described(self)
+
     def solve(self, b: Any, op: Op = "none") -> Any:
         r"""Solve :math:`\mathrm{op}(A) X = B`.
 
@@ -137,6 +140,9 @@ class Cholesky:
         self._by_rows = by_rows
         self._backend = backend
 
+    def __repr__(self) -> str:
+        return _described(self)
+
     def solve(self, b: Any) -> Any:
         """Solve :math:`A X = B`; b and the result are as of :meth:`LU.solve`."""
         x = _right_hand_sides(self.factors, b, "Cholesky.solve")
@@ -165,6 +171,9 @@ class QR:
     def __init__(self, factors: Any, tau: Any):
         self.factors = factors
         self.tau = tau
+
+    def __repr__(self) -> str:
+        return _described(self)
 
     def r(self) -> Any:
         """R, (count, min(m, n), n), with zeros below the diagonal: a new array."""
@@ -212,6 +221,7 @@ def inverse(a: Any, *, out: Any = None, definite: bool = False, lower: bool = Tr
         Which triangle of definite matrices is read.
     """
     backend = _arrays.backend_for(a, backend)
+    _require_dimensions(a, "batched.inverse: a", 3)
     x = _like(a, "batched.inverse: a") if out is None else out
     info = _arrays.empty(a, (a.shape[0],), "int32")
     if definite:
@@ -234,6 +244,7 @@ def pseudo_inverse(a: Any, *, rtol: float = 0.0, out: Any = None, backend: Backe
         In a's order; may be a. A new array if None.
     """
     backend = _arrays.backend_for(a, backend)
+    _require_dimensions(a, "batched.pseudo_inverse: a", 3)
     x = _like(a, "batched.pseudo_inverse: a") if out is None else out
     rank = _arrays.empty(a, (a.shape[0],), "int32")
     _core.pseudo_inverse(backend, a, x, rtol, rank)
@@ -272,10 +283,10 @@ def qr(a: Any, *, overwrite: bool = False, backend: Backend | None = None) -> QR
         Factor in the memory of a, which must stand in column order.
     """
     backend = _arrays.backend_for(a, backend)
+    _require_dimensions(a, "batched.qr: a", 3)
     if overwrite:
         factors = a
     else:
-        _require_dimensions(a, "batched.qr: a", 3)
         factors = _in_columns(a, tuple(a.shape))
         factors[...] = a
     tau = _arrays.empty(a, (a.shape[0], min(a.shape[1:])))
@@ -299,7 +310,15 @@ def solve(a: Any, b: Any, *, definite: bool = False, backend: Backend | None = N
     return Solved(factors.solve(b), factors.info)
 
 
+def _described(factorization: LU | Cholesky | QR) -> str:
+    """Without the info, which would wait for a device."""
+    count, rows, cols = factorization.factors.shape
+    return (f"<blockjacobi.batched.{type(factorization).__name__}: {count} of {rows} x {cols}, "
+            f"{_arrays.dtype_name(factorization.factors)}>")
+
+
 def _require_dimensions(a: Any, what: str, *allowed: int) -> None:
+    _arrays.known_library(a, what)
     if a.ndim not in allowed:
         raise InvalidArgument(f"{what} has {a.ndim} dimensions, must have {' or '.join(map(str, allowed))}")
 
@@ -316,14 +335,12 @@ def _in_columns(like: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:
 
 def _like(a: Any, what: str) -> Any:
     """A new array of a's shape, type and order, without gaps."""
-    _arrays.known_library(a, what)
     _require_dimensions(a, what, 3)
     return _in_columns(a, tuple(a.shape)) if _column_order(a) else _arrays.empty(a, tuple(a.shape))
 
 
 def _writable(a: Any, overwrite: bool, what: str) -> Any:
     if overwrite:
-        _arrays.known_library(a, what)
         _require_dimensions(a, what, 3)
         return a
     copy = _like(a, what)
@@ -333,7 +350,6 @@ def _writable(a: Any, overwrite: bool, what: str) -> Any:
 
 def _right_hand_sides(factors: Any, b: Any, what: str) -> Any:
     """b in column order, a copy that a solve overwrites."""
-    _arrays.known_library(b, f"{what}: b")
     _require_dimensions(b, f"{what}: b", 2, 3)
     if b.dtype != factors.dtype:
         raise InvalidArgument(f"{what}: b is of {_arrays.dtype_name(b)}, must be of {_arrays.dtype_name(factors)}")

@@ -12,6 +12,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
+#include <cstdio>
+
 namespace blockjacobi::python {
 
 namespace {
@@ -104,7 +107,13 @@ void bind_solve(nb::module_& module) {
   nb::class_<SolveProgress>(module, "SolveProgress", "Shown to the progress callback of :func:`solve`.")
       .def_ro("iteration", &SolveProgress::iteration, "Iterations so far.")
       .def_ro("residual", &SolveProgress::residual, "Norm of the recurrence's residual.")
-      .def_ro("target", &SolveProgress::target, "The norm that ends the solve.");
+      .def_ro("target", &SolveProgress::target, "The norm that ends the solve.")
+      .def("__repr__", [](const SolveProgress& self) {
+        std::array<char, 128> text{};
+        std::snprintf(text.data(), text.size(), "<blockjacobi.SolveProgress: iteration %d, residual %.3g, target %.3g>",
+                      static_cast<int>(self.iteration), self.residual, self.target);
+        return std::string(text.data());
+      });
 
   nb::class_<SolveReport>(module, "SolveReport", R"(How a solve ended; ``str()`` gives one line.)")
       .def_prop_ro(

@@ -229,3 +229,15 @@ def test_types():
         batched.inverse([[[1.0]]])
     with pytest.raises(TypeError, match="list"):
         batched.lu(A).solve([1.0])
+    for call in (batched.inverse, batched.pseudo_inverse):
+        with pytest.raises(TypeError, match="a must be an array of NumPy, CuPy or PyTorch"):
+            call([[[1.0]]], out=np.ones((1, 1, 1)))
+    for call in (batched.lu, batched.cholesky, batched.qr):
+        with pytest.raises(TypeError, match="a must be an array of NumPy, CuPy or PyTorch"):
+            call([[[1.0]]], overwrite=True)
+
+
+def test_factorizations_describe_themselves(dtype):
+    a = definite(dtype, 3)
+    for made, name in ((batched.lu(a), "LU"), (batched.cholesky(a), "Cholesky"), (batched.qr(a[:, :, :2]), "QR")):
+        assert repr(made) == f"<blockjacobi.batched.{name}: {COUNT} of 3 x {2 if name == 'QR' else 3}, {dtype}>"

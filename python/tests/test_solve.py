@@ -150,6 +150,11 @@ def test_progress():
     stopped = bj.solve(SYSTEM, RHS, M, progress=lambda p: p.iteration < 7).report
     assert stopped.reason == "user_stop" and 7 <= stopped.iterations <= 8
 
+    described = []
+    bj.solve(SYSTEM, RHS, M, progress=lambda p: described.append((repr(p), p.residual, p.target)))
+    text, residual, target = described[0]
+    assert text == f"<blockjacobi.SolveProgress: iteration 0, residual {residual:.3g}, target {target:.3g}>"
+
     for no in (False, np.False_, 0):
         assert bj.solve(SYSTEM, RHS, M, progress=lambda p, no=no: no).report.reason == "user_stop"
     for yes in (None, True, np.True_, 1):
