@@ -65,6 +65,11 @@ def dtype_name(array: Any) -> str:
     return str(array.dtype).rpartition(".")[2]
 
 
+def is_single(array: Any) -> bool:
+    """Whether its numbers are of single precision, real or complex."""
+    return dtype_name(array) in ("float32", "complex64")
+
+
 def device_of(array: Any) -> int | None:
     """Number of the CUDA device that holds the array; None for host memory."""
     module = library(array)

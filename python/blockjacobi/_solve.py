@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy
+
 from . import _arrays, _core, _matrix
 from ._preconditioner import BlockJacobi
 from ._two_level import TwoLevel
@@ -31,7 +33,7 @@ def solve(
     *,
     method: Literal["cg", "fcg", "minres", "bicgstab", "gmres", "fgmres", "richardson"] = "cg",
     x0: Any = None,
-    rtol: float = 1e-8,
+    rtol: float | None = None,
     atol: float = 0.0,
     relative_to: Literal["rhs", "initial_residual"] = "rhs",
     max_iterations: int = 10000,
@@ -68,7 +70,10 @@ def solve(
         flexible variant (Saad, 1993) for any A, ``"richardson"`` damped.
     x0 : array, optional
         Initial guess, copied; zero if None.
-    rtol, atol : float
+    rtol : float, optional
+        None takes 1e-8, for float32 and complex64 1.2e-6, ten times their machine epsilon. Rounding leaves about
+        :math:`\epsilon \|A\| \|x\| / \|b\|`; a solve that is to go below ends with ``"stagnation"``.
+    atol : float
     relative_to : str
         What rtol is relative to: ``"rhs"``, or ``"initial_residual"`` :math:`\|b - A x_0\|`.
     max_iterations : int
@@ -123,13 +128,14 @@ def solve(
     if x0 is None:
         x[...] = 0
     else:
+        _arrays.known_library(x0, "solve: x0")
         if tuple(x0.shape) != tuple(b.shape) or x0.dtype != b.dtype:
             raise InvalidArgument(f"solve: x0 has the shape {tuple(x0.shape)} and is of {_arrays.dtype_name(x0)}, must "
                                   f"have {tuple(b.shape)} and be of {_arrays.dtype_name(b)}")
         x[...] = x0
-    report = _core.solve(backend, matrix.view(backend), None if M is None else M._held, b, x, method, rtol, atol,
-                         relative_to, max_iterations, restart, basis, resident, relaxation, max_seconds, history,
-                         progress)
+    report = _core.solve(backend, matrix.view(backend), None if M is None else M._held, b, x, method,
+                         _reachable(rtol, matrix), atol, relative_to, max_iterations, restart, basis, resident,
+                         relaxation, max_seconds, history, progress)
     return Solution(x, report)
 
 
@@ -137,7 +143,7 @@ def suggest(
     A: Any,
     *,
     method: Literal["cg", "gmres"] = "cg",
-    rtol: float = 1e-8,
+    rtol: float | None = None,
     restart: int = 30,
     probe_share: float = 0.1,
     coarse: bool = True,
@@ -152,8 +158,8 @@ def suggest(
         As :class:`BlockJacobi` takes it; one in device memory is copied to the host.
     method : str
         The solver: ``"cg"`` or ``"gmres"``.
-    rtol : float
-        To which the system will be solved.
+    rtol : float, optional
+        To which the system will be solved; None as of :func:`solve`.
     restart : int
         Of GMRES.
     probe_share : float
@@ -179,7 +185,8 @@ def suggest(
     if on_host is not A:
         matrix = _matrix.read(on_host)
     host = _arrays.backend_for(matrix.values, None)
-    return _core.suggest(backend, matrix.view(host), method, rtol, restart, probe_share, coarse, matrix.block)
+    return _core.suggest(backend, matrix.view(host), method, _reachable(rtol, matrix), restart, probe_share, coarse,
+                         matrix.block)
 
 
 def preconditioner(
@@ -221,3 +228,10 @@ def preconditioner(
         raise TypeError(f"choice must be a Suggestion or one of its candidates, it is of the type {type(choice)}")
     M = BlockJacobi(A, choice.blocks, singular=singular, backend=backend)
     return M if choice.coarse is None else TwoLevel(A, M, **choice.coarse)
+
+
+def _reachable(rtol: float | None, matrix: _matrix.Matrix) -> float:
+    """For None what the precision of the matrix allows; blockjacobi-solve warns below the same bound."""
+    if rtol is not None:
+        return rtol
+    return 10 * float(numpy.finfo(numpy.float32).eps) if _arrays.is_single(matrix.values) else 1e-8

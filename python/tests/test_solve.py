@@ -141,6 +141,18 @@ def test_options_reach_the_solver():
     assert bj.solve(SYSTEM, RHS, M, method="richardson", relaxation=5.0, max_iterations=50).report.reason != "converged"
 
 
+@pytest.mark.parametrize("kind", ["cg", "gmres"])
+def test_the_default_of_rtol_can_be_reached(kind, dtype):
+    A = (SYSTEM if kind == "cg" else unsymmetric()).astype(dtype)
+    b = A @ random_numbers(A.shape[0], dtype, 9)
+    report = bj.solve(A, b, bj.BlockJacobi(A, 3), method=kind).report
+    expected = 10 * np.finfo(np.float32).eps if dtype in ("float32", "complex64") else 1e-8
+    assert report.converged and report.relative_residual <= expected
+    same = bj.solve(A, b, bj.BlockJacobi(A, 3), method=kind, rtol=expected).report
+    assert same.iterations == report.iterations
+    assert bj.suggest(A, method=kind).best.iterations > 0
+
+
 def test_progress():
     M, seen = bj.BlockJacobi(SYSTEM, 3), []
     report = bj.solve(SYSTEM, RHS, M, progress=lambda p: seen.append((p.iteration, p.residual, p.target))).report
