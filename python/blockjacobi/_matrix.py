@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
 from . import _arrays, _core
 from .errors import InvalidArgument
+
+
+class BlockData(NamedTuple):
+    """How the values of a BSR matrix stand."""
+
+    shape: tuple[int, ...]
+    order: numpy.ndarray
+    """Entry k in CSR is the element order[k]."""
 
 
 class Matrix:
@@ -21,8 +29,8 @@ class Matrix:
         self.columns = _narrowed(columns, cols)
         self.values = values
         self.block: int | None = None
-        self.value_order: numpy.ndarray | None = None
-        """Of BSR: entry k in CSR is the element value_order[k] of its data."""
+        self.block_data: BlockData | None = None
+        """Of BSR alone."""
 
     def view(self, backend: _core.Backend) -> _core.SparseView:
         return _core.SparseView(self.rows, self.cols, self.offsets, self.columns, self.values, backend)
@@ -33,10 +41,14 @@ def is_matrix(A: Any) -> bool:
 
 
 def read(A: Any) -> Matrix:
-    """Raises TypeError for what is no CSR or BSR matrix of a library that is known."""
-    if _is_torch_csr(A):
-        return Matrix(*A.shape, A.crow_indices(), A.col_indices(), A.values())
+    """Raises TypeError for what is no CSR or BSR matrix of a library that is known, InvalidArgument unless it has two
+    dimensions."""
     kind = getattr(A, "format", None)
+    is_torch = _is_torch_csr(A)
+    if (is_torch or kind == "csr") and len(A.shape) != 2:
+        raise InvalidArgument(f"A has the shape {tuple(A.shape)}, must be a matrix, of two dimensions")
+    if is_torch:
+        return Matrix(*A.shape, A.crow_indices(), A.col_indices(), A.values())
     if kind == "csr":
         return Matrix(*A.shape, A.indptr, A.indices, A.data)
     if kind == "bsr":
@@ -61,11 +73,16 @@ def placed_for(blocks: _core.Partition, A: Any, matrix: Matrix) -> Matrix:
     return read(host_copy(A))
 
 
-def values_in_csr_order(values: Any, order: numpy.ndarray | None) -> Any:
-    """New values of a BSR matrix, in the shape of its data or flat, as those of its CSR form: a copy."""
-    if order is None or getattr(values, "size", None) != order.size:
+def values_in_csr_order(values: Any, data: BlockData | None, what: str) -> Any:
+    """New values of a BSR matrix, in the shape of its data, as those of its CSR form: a copy. Flat ones are refused,
+    since nothing tells whether they stand by blocks or by rows."""
+    if data is None:
         return values
-    return numpy.ascontiguousarray(values).reshape(-1)[order]
+    _arrays.known_library(values, what)
+    if tuple(values.shape) != data.shape:
+        raise InvalidArgument(f"{what} has the shape {tuple(values.shape)}, must have that of the BSR matrix's data, "
+                              f"{data.shape}")
+    return values.reshape(-1)[data.order]
 
 
 def _is_torch_csr(A: Any) -> bool:
@@ -89,8 +106,8 @@ def _read_bsr(A: Any) -> Matrix:
     numbers = numpy.arange(A.data.size, dtype=numpy.int64).reshape(A.data.shape)
     # SciPy's own conversion, of the positions: it keeps their order within a row, duplicates and zeros.
     expanded = type(A)((numbers, A.indices, A.indptr), shape=A.shape).tocsr()
-    order = expanded.data
-    matrix = Matrix(*A.shape, expanded.indptr, expanded.indices, values_in_csr_order(A.data, order))
+    data = BlockData(A.data.shape, expanded.data)
+    matrix = Matrix(*A.shape, expanded.indptr, expanded.indices, values_in_csr_order(A.data, data, "A.data"))
     matrix.block = height if height == width else None
-    matrix.value_order = order
+    matrix.block_data = data
     return matrix

@@ -124,7 +124,7 @@ class BlockJacobi(Operator):
         matrix = _matrix.placed_for(chosen, A, matrix)
         self._held = _core.BlockJacobi(backend, matrix.view(backend), chosen, singular, storage, accuracy, l1,
                                        check_pattern, profile)
-        self._value_order = matrix.value_order
+        self._block_data = matrix.block_data
         super().__init__(numpy.dtype(self._held.dtype), (matrix.rows, matrix.cols))
 
     def matvec(self, x: Any) -> Any:
@@ -195,19 +195,20 @@ class BlockJacobi(Operator):
         Raises
         ------
         InvalidArgument
-            For another number of values, another type, another pattern, or with a matrix if the object was made without
-            ``check_pattern``.
+            For another number of values, of BSR another shape than that of its data, another type, another pattern, or
+            with a matrix if the object was made without ``check_pattern``.
         """
         if _matrix.is_matrix(values):
             matrix = _matrix.placed_for(self.partition, values, _matrix.read(values))
             self._held.refresh_matrix(matrix.view(self.backend), check)
         else:
-            self._held.refresh(_matrix.values_in_csr_order(values, self._value_order), check)
+            values = _matrix.values_in_csr_order(values, self._block_data, "BlockJacobi.update: values")
+            self._held.refresh(values, check)
 
     def rebuild(self, values: Any) -> None:
         """As a new construction with these values, without the analysis of the pattern: chooses the formats of
         ``storage="adaptive"`` anew, where :meth:`update` keeps them. Waits; raises as the constructor."""
-        self._held.rebuild(_matrix.values_in_csr_order(values, self._value_order))
+        self._held.rebuild(_matrix.values_in_csr_order(values, self._block_data, "BlockJacobi.rebuild: values"))
 
     def report(self, A: Any = None) -> Report:
         """What the last set-up found. Waits.

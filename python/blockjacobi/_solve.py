@@ -105,6 +105,8 @@ def solve(
 
     Raises
     ------
+    TypeError
+        For a matrix, arrays or an M of a type that is not known.
     InvalidArgument
         For a matrix that is not square, arrays of another length, type, place or that are not contiguous, an option out
         of range, a method that takes one column for several, or an M on another backend.

@@ -51,7 +51,7 @@ class TwoLevel(Operator):
     Raises
     ------
     TypeError
-        For a matrix or blocks of a type that is not known, and for an M that is no :class:`BlockJacobi`.
+        For a matrix, blocks or vectors of a type that is not known, and for an M that is no :class:`BlockJacobi`.
     InvalidArgument
         As :class:`BlockJacobi`; for M and blocks at once; for an M of another number of rows or another type; for
         vectors of another shape, type or place, or with NaN or Inf; for a size out of range.
@@ -88,14 +88,14 @@ class TwoLevel(Operator):
         chosen = partition_of(A, matrix, blocks, backend) if M is None else M.partition
         matrix = _matrix.placed_for(chosen, A, matrix)
         view = matrix.view(backend)
-        if vectors is not None and vectors.ndim == 1:
+        if getattr(vectors, "ndim", None) == 1:
             vectors = vectors[:, None]
         coarse = (vectors, matrix.block or 1, size, relaxed, mode)
         if M is None:
             self._held = _core.TwoLevel(backend, view, chosen, *coarse)
         else:
             self._held = _core.TwoLevel(view, M._held, *coarse)
-        self._value_order = matrix.value_order
+        self._block_data = matrix.block_data
         super().__init__(numpy.dtype(self._held.dtype), (matrix.rows, matrix.cols))
 
     def matvec(self, x: Any) -> Any:
@@ -165,11 +165,12 @@ class TwoLevel(Operator):
         TypeError
             For a matrix.
         InvalidArgument
-            For another number of values or another type.
+            For another number of values, of BSR another shape than that of its data, or another type.
         """
         if _matrix.is_matrix(values):
             raise TypeError("TwoLevel.update takes the values of a matrix of the same pattern: give A.data")
-        self._held.refresh(_matrix.values_in_csr_order(values, self._value_order), check)
+        values = _matrix.values_in_csr_order(values, self._block_data, "TwoLevel.update: values")
+        self._held.refresh(values, check)
 
     def report(self) -> TwoLevelReport:
         """What the last set-up found on the coarse level. Waits."""

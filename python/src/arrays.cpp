@@ -64,12 +64,27 @@ class Name {
   PyObject* name_;
 };
 
+/// Of an array of NumPy says what is wrong with its numbers, of another object that it is none.
+[[noreturn]] void raise_not_exported(nb::handle array, const std::string& what) {
+  const nb::object dtype = attribute(array, "dtype");
+  if (const nb::object native = dtype.is_valid() ? attribute(dtype, "isnative") : dtype; native.is_valid()) {
+    const auto name = nb::cast<std::string>(nb::str(dtype));
+    if (!nb::cast<bool>(native))
+      throw InvalidArgument(what + " is of " + name + ", which is not of this machine's byte order: give " +
+                            "array.astype(array.dtype.newbyteorder(\"=\"))");
+    throw nb::type_error((what + " is of " + name + ", which is no type of numbers that the package takes").c_str());
+  }
+  throw nb::type_error((what + " is no array that NumPy, CuPy or PyTorch would know, but of the type " +
+                        nb::cast<std::string>(nb::str(nb::handle(array.type()))))
+                           .c_str());
+}
+
 /// "<f8" of an array interface.
 nb::dlpack::dtype type_of(const std::string& typestr, const std::string& what) {
   using Code = nb::dlpack::dtype_code;
   const std::size_t size = typestr.size();
   if (size < 3 || (typestr[0] != '<' && typestr[0] != '|' && typestr[0] != '='))
-    throw InvalidArgument(what + " has the type string \"" + typestr + "\", which is not of this machine's byte order");
+    throw InvalidArgument(what + " is of " + typestr + ", which is not of this machine's byte order");
   const char kind = typestr[1];
   const Code code = kind == 'f' ? Code::Float : kind == 'c' ? Code::Complex : kind == 'i' ? Code::Int : Code::UInt;
   const int bytes = std::stoi(typestr.substr(2));
@@ -243,10 +258,7 @@ void ArrayView::read_dlpack(nb::handle array, Access access, const PythonBackend
   if (nb::ndarray<> writable; access == Access::write && nb::try_cast(exported, writable, false))
     exported_ = nb::ndarray<nb::ro>(writable.handle());
   const bool fits = access == Access::read || exported_.is_valid();
-  if (!exported_.is_valid() && !nb::try_cast(exported, exported_, false))
-    throw nb::type_error((what_ + " is no array that NumPy, CuPy or PyTorch would know, but of the type " +
-                          nb::cast<std::string>(nb::str(nb::handle(array.type()))))
-                             .c_str());
+  if (!exported_.is_valid() && !nb::try_cast(exported, exported_, false)) raise_not_exported(array, what_);
   if (!fits) throw InvalidArgument(what_ + " is read-only, and is to be written");
   data_ = const_cast<void*>(static_cast<const void*>(exported_.data()));
   type_ = exported_.dtype();
@@ -273,10 +285,16 @@ void ArrayView::set_extents(int dimensions, const std::int64_t* shape, const std
 
 std::string ArrayView::shape_text() const { return tuple_text(shape_.data(), dimensions_); }
 std::string ArrayView::strides_text() const { return tuple_text(strides_.data(), dimensions_); }
-std::string ArrayView::type_text() const { return text_of(type_); }
 
 void ArrayView::require_type(nb::dlpack::dtype type) const {
   if (type_ != type) throw InvalidArgument(what_ + " is of " + text_of(type_) + ", must be of " + text_of(type));
+}
+
+bool ArrayView::is_of_wide_integers() const {
+  if (type_ == nb::dtype<std::int64_t>()) return true;
+  if (type_ != nb::dtype<std::int32_t>())
+    throw InvalidArgument(what_ + " is of " + text_of(type_) + ", must be of int32 or int64");
+  return false;
 }
 
 void ArrayView::require_dimensions(int dimensions) const {

@@ -50,9 +50,10 @@ class ArrayView {
   std::int64_t stride(int k) const { return strides_[static_cast<std::size_t>(k)]; }
   std::string shape_text() const;
   std::string strides_text() const;
-  std::string type_text() const;
 
   void require_type(nb::dlpack::dtype type) const;
+  /// Whether it is of int64, else of int32. Throws InvalidArgument for any other type.
+  bool is_of_wide_integers() const;
   void require_dimensions(int dimensions) const;
   /// C order without gaps.
   void require_contiguous() const;

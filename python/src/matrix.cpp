@@ -18,8 +18,7 @@ SparseView::SparseView(std::int64_t rows, std::int64_t cols, nb::object offsets,
   const ArrayView offset_view(owners_[0], "the matrix's row offsets", Access::read, backend);
   const ArrayView column_view(owners_[1], "the matrix's columns", Access::read, backend);
   const ArrayView value_view(owners_[2], "the matrix's values", Access::read, backend);
-  wide_ = offset_view.type_text() == "int64";
-  if (!wide_) offset_view.require_type(nb::dtype<std::int32_t>());
+  wide_ = offset_view.is_of_wide_integers();
   column_view.require_type(nb::dtype<index_t>());
   scalar_ = value_view.scalar();
   for (const ArrayView* view : {&offset_view, &column_view, &value_view}) {

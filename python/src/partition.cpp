@@ -81,7 +81,7 @@ std::vector<index_t> row_numbers(nb::handle array, const char* what, const Pytho
   view.require_contiguous();
   view.require_space(backend);
   const auto count = static_cast<std::size_t>(view.shape(0));
-  if (view.type_text() == "int64") {
+  if (view.is_of_wide_integers()) {
     std::vector<index_t> numbers(count);
     const auto* wide = static_cast<const std::int64_t*>(view.data());
     for (std::size_t k = 0; k < count; ++k) {
@@ -92,7 +92,6 @@ std::vector<index_t> row_numbers(nb::handle array, const char* what, const Pytho
     }
     return numbers;
   }
-  view.require_type(nb::dtype<index_t>());
   const auto* first = static_cast<const index_t*>(view.data());
   return {first, first + count};
 }

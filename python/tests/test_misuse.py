@@ -15,6 +15,12 @@ import blockjacobi as bj
 A = random_matrix(12)
 M = bj.BlockJacobi(A, 4)
 R = np.ones(12)
+BIG_ENDIAN = R.astype(">f8")
+BIG_ENDIAN_MATRIX = A.copy()
+BIG_ENDIAN_MATRIX.data = A.data.astype(">f8")
+ONE_DIMENSION = sp.csr_array(R)
+BSR = sp.bsr_array((np.stack(3 * [np.eye(4)]), [0, 1, 2], [0, 1, 2, 3]))
+BSR_M = bj.BlockJacobi(BSR)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +62,15 @@ R = np.ones(12)
         (lambda: bj.BlockJacobi(A, 4, check_pattern=False).update(A), "check_pattern"),
         (lambda: M.report(A.astype("float32")), "the matrix is of float32, must be of float64"),
         (lambda: M.report(random_matrix(13)), "13"),
+        (lambda: bj.BlockJacobi(ONE_DIMENSION), r"A has the shape \(12,\), must be a matrix, of two dimensions"),
+        (lambda: M @ BIG_ENDIAN, r"r is of >f8, which is not of this machine's byte order: give array.astype\("),
+        (lambda: M.apply(R, BIG_ENDIAN.copy()), "out is of >f8, which is not of this machine's byte order"),
+        (lambda: M.update(A.data.astype(">f8")), "values is of >f8, which is not of this machine's byte order"),
+        (lambda: bj.BlockJacobi(BIG_ENDIAN_MATRIX, 4), "the matrix's values is of >f8, which is not of this machine's"),
+        (lambda: BSR_M.update(BSR.data.ravel()), r"BlockJacobi.update: values has the shape \(48,\), must have that of "
+         r"the BSR matrix's data, \(3, 4, 4\)"),
+        (lambda: BSR_M.rebuild(BSR.tocsr().data), r"BlockJacobi.rebuild: values has the shape \(48,\), must have that"),
+        (lambda: bj.TwoLevel(BSR, size=4).update(BSR.data.ravel()), r"TwoLevel.update: values has the shape \(48,\)"),
         (lambda: bj.Backend.host(-1), "-1"),
     ],
 )
@@ -72,10 +87,13 @@ def test_invalid_arguments(call, words):
         (lambda: bj.BlockJacobi(A.toarray(), 4), "CSR or BSR"),
         (lambda: bj.BlockJacobi(A, [4, 8, 12]), "from_offsets"),
         (lambda: bj.BlockJacobi(A, True), "bool"),
-        (lambda: bj.BlockJacobi(A.astype(np.longdouble), 4), "values"),
+        (lambda: bj.BlockJacobi(A.astype(np.longdouble), 4), f"values is of {np.dtype(np.longdouble)}, which is no"),
+        (lambda: M @ R.astype(object), "r is of object, which is no type of numbers that the package takes"),
         (lambda: M.matvec([1.0] * 12), "list"),
         (lambda: M.apply([1.0] * 12, np.empty(12)), "no array"),
         (lambda: M.apply(R, [0.0] * 12), "no array"),
+        (lambda: M.update([1.0] * A.nnz), "values is no array.*list"),
+        (lambda: BSR_M.update([1.0] * BSR.nnz), "values must be an array of NumPy, CuPy or PyTorch.*list"),
     ],
 )
 def test_types_that_are_not_known(call, words):

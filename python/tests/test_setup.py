@@ -123,13 +123,12 @@ def test_update(dtype, kind, labels):
     assert np.abs(M @ r - inverse @ r).max() <= tolerance(dtype) * np.abs(inverse @ r).max()
 
 
-@pytest.mark.parametrize("shaped", [False, True])
-def test_update_of_bsr_takes_its_values(shaped):
+def test_update_of_bsr_takes_its_values():
     A = sp.bsr_array(elasticity_like(5, 3), blocksize=(3, 3))
     M = bj.BlockJacobi(A)
     B = A.copy()
     B.data = A.data * random_numbers(A.data.shape, "float64", 7) + A.data + 4 * np.eye(3)
-    M.update(B.data if shaped else B.data.ravel())
+    M.update(np.asfortranarray(B.data))
     r = random_numbers(75, "float64", 1)
     np.testing.assert_array_equal(M @ r, bj.BlockJacobi(B) @ r)
     M.update(A)

@@ -251,6 +251,8 @@ def test_types():
         bj.solve(SYSTEM, RHS, sp.eye_array(len(RHS)))
     with pytest.raises(TypeError, match="list"):
         bj.solve(SYSTEM, list(RHS))
+    with pytest.raises(TypeError, match="solve: x0 must be an array of NumPy, CuPy or PyTorch.*list"):
+        bj.solve(SYSTEM, RHS, x0=list(RHS))
 
 
 @pytest.mark.parametrize("method", ["cg", "gmres"])
