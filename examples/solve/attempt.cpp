@@ -23,7 +23,7 @@ std::string column_title(index_t column, index_t columns) {
   return columns == 1 ? "" : fmt::format("column {} of {}", column + 1, columns);
 }
 
-void conclude(Attempt& attempt, Solver solver) {
+void conclude(Attempt& attempt, Solver solver, const Options& options) {
   const auto& columns = attempt.columns;
   const auto better = [](const ColumnSolve& a, const ColumnSolve& b) {
     return std::tuple(!a.report.converged(), a.report.iterations) <
@@ -32,7 +32,7 @@ void conclude(Attempt& attempt, Solver solver) {
   attempt.worst = static_cast<std::size_t>(std::max_element(columns.begin(), columns.end(), better) - columns.begin());
   const auto& worst = attempt.worst_column()->report;
   attempt.reason = worst.reason;
-  attempt.message = end_message(worst, solver);
+  attempt.message = end_message(worst, solver, options);
   if (columns.size() == 1) return;
   const auto end = std::count_if(columns.begin(), columns.end(), [](const auto& c) { return c.report.converged(); });
   attempt.message =

@@ -75,7 +75,7 @@ Solved<T> solve_columns(Solver solver, const blockjacobi::SparseMatrix<T>& A, co
 }
 
 /// Reason and message of the attempt, from its columns.
-void conclude(Attempt& attempt, Solver solver);
+void conclude(Attempt& attempt, Solver solver, const Options& options);
 
 /// Takes the time of the set-up from that of the solves; false, with the reason, if nothing is left.
 bool leave_time_for_solves(Attempt& attempt, blockjacobi::SolveOptions& limits);
@@ -98,7 +98,7 @@ std::optional<blockjacobi::DenseMatrix<T>> set_up_and_solve(const Options& optio
     auto solved = solve_columns(solver, blocked.A, as_preconditioner<T>(M), permuted(system.vectors().b, permutation),
                                 permuted(system.vectors().x0, permutation), limits, narration);
     attempt.columns = std::move(solved.columns);
-    conclude(attempt, solver);
+    conclude(attempt, solver, options);
     return permuted(solved.x, permutation.inverse());
   } catch (const blockjacobi::SingularBlock& error) {
     attempt.reason = blockjacobi::StopReason::singular_block;

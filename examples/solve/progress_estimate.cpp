@@ -1,7 +1,10 @@
 #include "progress_estimate.hpp"
 
+#include "slope.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace solve {
 
@@ -35,19 +38,13 @@ std::optional<double> ProgressEstimate::seconds_left() const {
   const auto first = std::find_if(samples_.begin(), samples_.end(), [this](const Sample& sample) {
     return sample.iteration >= 0.5 * (samples_.front().iteration + last_->iteration);
   });
-  const auto count = static_cast<double>(samples_.end() - first);
-  double mean_iteration = 0.0, mean_log = 0.0;
+  std::vector<Point> points;
   std::for_each(first, samples_.end(), [&](const Sample& sample) {
-    mean_iteration += sample.iteration / count;
-    mean_log += sample.log_residual / count;
+    points.push_back({sample.iteration, sample.log_residual});
   });
-  double squares = 0.0, products = 0.0;
-  std::for_each(first, samples_.end(), [&](const Sample& sample) {
-    squares += (sample.iteration - mean_iteration) * (sample.iteration - mean_iteration);
-    products += (sample.iteration - mean_iteration) * (sample.log_residual - mean_log);
-  });
-  if (!(products < 0.0) || !(last_->iteration > first->iteration)) return std::nullopt;
-  const double iterations = std::max(0.0, last_->log_residual - log_target_) * squares / -products;
+  const double rate = slope(points);
+  if (!(rate < 0.0) || !(last_->iteration > first->iteration)) return std::nullopt;
+  const double iterations = std::max(0.0, last_->log_residual - log_target_) / -rate;
   return iterations * (last_->seconds - first->seconds) / (last_->iteration - first->iteration);
 }
 

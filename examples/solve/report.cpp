@@ -1,5 +1,6 @@
 #include "report.hpp"
 
+#include "advice.hpp"
 #include "suggested.hpp"
 
 #include <fmt/format.h>
@@ -11,8 +12,6 @@
 #include <sstream>
 
 namespace solve {
-
-using blockjacobi::StopReason;
 
 namespace {
 
@@ -29,21 +28,6 @@ std::string histogram(std::vector<std::pair<index_t, index_t>> sizes) {
   const std::size_t others = sizes.size() - parts.size();
   return fmt::format("{} row{}{}", fmt::join(parts, ", "), sizes.size() == 1 && sizes[0].first == 1 ? "" : "s",
                      others > 0 ? fmt::format(" and {} other sizes", others) : "");
-}
-
-/// What the user may change after this end.
-const char* advice(StopReason reason, Solver solver) {
-  switch (reason) {
-    case StopReason::max_iterations: return "; raise --max-iterations or try a larger --block-size";
-    case StopReason::indefinite_matrix: return "; this solver needs a positive definite matrix, try --solver gmres";
-    case StopReason::indefinite_preconditioner:
-      return "; the preconditioner is not positive definite, try --solver gmres or another --block-size";
-    case StopReason::breakdown:
-      return is_gmres(solver) ? "; try another --restart or --block-size" : "; try --solver gmres";
-    case StopReason::stagnation: return "; the accuracy that --rtol asks for is out of reach in this --scalar";
-    case StopReason::nan_or_inf: return "; the numbers left the range of this --scalar, the solution is not usable";
-    default: return "";
-  }
 }
 
 std::string how_it_ended(const blockjacobi::SolveReport& report) {
@@ -150,8 +134,8 @@ void warn(const std::string& message) {
   fmt::print(stderr, "{}: warning: {}\n", program_name, message);
 }
 
-std::string end_message(const blockjacobi::SolveReport& report, Solver solver) {
-  return how_it_ended(report) + (report.converged() ? "" : advice(report.reason, solver));
+std::string end_message(const blockjacobi::SolveReport& report, Solver solver, const Options& options) {
+  return how_it_ended(report) + (report.converged() ? "" : advice(report, solver, options));
 }
 
 }  // namespace solve

@@ -23,6 +23,6 @@ void print_end(const Attempt& attempt);
 void warn(const std::string& message);
 
 /// One sentence about how the solve ended, with what to try if it did not converge.
-std::string end_message(const blockjacobi::SolveReport& report, Solver solver);
+std::string end_message(const blockjacobi::SolveReport& report, Solver solver, const Options& options);
 
 }  // namespace solve

@@ -107,6 +107,11 @@ class Compare(SolveTest):
         result = self.solve(path, "--compare", "--solver", "cg")
         self.assert_no_winner(result)
 
+    def test_advice_names_nothing_that_was_tried(self):
+        result = self.solve(self.laplace(30), "--compare", "--max-iterations", 3)
+        self.assert_no_winner(result)
+        self.assertTrue(result.report["message"].endswith("the residual was still falling: raise --max-iterations"))
+
     def assert_no_winner(self, result):
         self.assert_not_converged(result)
         self.assertIsNone(result.report["winner"])

@@ -92,6 +92,32 @@ class Convergence(SolveTest):
         result = self.solve(self.laplace(), "--max-iterations", 3)
         self.assert_not_converged(result)
         self.assertEqual((result.report["reason"], result.report["iterations"]), ("max_iterations", 3))
+        self.assertIn("the residual was still falling: raise --max-iterations", result.out)
+
+    def cyclic_shift(self, n=60):
+        """GMRES that restarts before n iterations does not move."""
+        return self.matrix("c.mtx", [(i, i % n + 1, 1.0) for i in range(1, n + 1)] + [(i, i, 1e-9) for i in range(1, n + 1)], n)
+
+    def test_residual_that_holds_asks_for_no_more_iterations(self):
+        scalar = (self.cyclic_shift(), "--blocks", "uniform", "--block-size", 1, "--solver", "gmres", "--restart", 10)
+        for limit in (("--max-iterations", 300), ("--max-seconds", 0.05, "--max-iterations", 10**9)):
+            result = self.solve(*scalar, *limit)
+            self.assert_not_converged(result)
+            self.assertIn("the residual hardly falls: try a larger --restart, --solver bicgstab, other --blocks", result.out)
+            self.assertIn("--coarse ones", result.out)
+            self.assertNotIn("raise ", result.out)
+        result = self.solve(*scalar, "--max-iterations", 300, "--coarse", "ones")
+        self.assert_not_converged(result)
+        self.assertNotIn("--coarse ones", result.report["message"])
+
+    def test_residual_that_grows_asks_for_another_method(self):
+        for iterations, message in ((100, "the residual grows: try "), (10000, "the residual grew past the range")):
+            result = self.solve(self.laplace(40), "--solver", "richardson", "--relaxation", 3, "--blocks", "uniform",
+                                "--block-size", 1, "--max-iterations", iterations)
+            self.assert_not_converged(result)
+            self.assertIn(message, result.out)
+            self.assertIn("a smaller --relaxation, --solver gmres, other --blocks", result.out)
+            self.assertNotIn("raise ", result.out)
 
     def test_indefinite_matrix_suggests_gmres(self):
         entries = [(i, i, 1.0 if i % 2 else -1.0) for i in range(1, 21)] + [(i + 1, i, 2.0) for i in range(1, 20)]
