@@ -108,6 +108,12 @@ void run_gnuplot(const std::string& text) {
   std::signal(SIGPIPE, before);
 }
 
+bool is_named_png(const std::filesystem::path& path) {
+  std::string extension = path.extension().string();
+  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  return extension == ".png";
+}
+
 /// Whether the last chunk of a PNG file is there: gnuplot does not tell when the disk is full.
 bool is_whole_png(const std::filesystem::path& path) {
   constexpr std::array<char, 8> end{'I', 'E', 'N', 'D', '\xAE', '\x42', '\x60', '\x82'};
@@ -122,6 +128,8 @@ bool is_whole_png(const std::filesystem::path& path) {
 void require_plotter(const std::filesystem::path& path) {
   if (std::ranges::any_of(path.string(), is_control))
     throw UsageError(fmt::format("--plot {}: gnuplot takes no name with a control character", path.string()));
+  if (!is_named_png(path))
+    throw UsageError(fmt::format("--plot {}: the name must end in .png, the only format of pictures", path.string()));
   if (std::system("command -v gnuplot >/dev/null") != 0)
     throw UsageError(
         fmt::format("--plot {}: needs the program gnuplot, which is not in PATH (Debian: gnuplot-nox)", path.string()));

@@ -6,7 +6,8 @@
 
 namespace solve {
 
-/// Throws UsageError where gnuplot, which draws, is not in PATH or does not take the name of the file.
+/// Throws UsageError where gnuplot, which draws, is not in PATH or does not take the name of the file, and where that
+/// does not end in .png.
 void require_plotter(const std::filesystem::path& path);
 
 /// A PNG picture of the residual of the recurrence relative to ||b|| over the iterations, a line for each column, or

@@ -36,7 +36,7 @@ class Reports(SolveTest):
 
     @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
     def test_plot(self):
-        for name in ("residuals.png", "|it's a \"plot\".png"):
+        for name in ("residuals.png", "|it's a \"plot\".png", "LOUD.PNG"):
             with self.subTest(name=name):
                 self.solve(self.laplace(), "--plot", self.path(name))
                 with open(self.path(name), "rb") as file:
@@ -52,12 +52,22 @@ class Reports(SolveTest):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("no residuals to draw", run.stderr)
         self.assertFalse(os.path.exists(self.path("none.png")))
-        for name, message in (("/dev/full", "was not written whole"), (self.path("a\nb.png"), "control character")):
+        os.symlink("/dev/full", self.path("full.png"))
+        for name, message in ((self.path("full.png"), "was not written whole"), (self.path("a\nb.png"), "control character")):
             with self.subTest(name=name):
                 run = subprocess.run([PROGRAM, self.laplace(), "--plot", name], capture_output=True, check=False)
                 self.assertEqual(run.returncode, 2, run.stderr)
                 self.assertIn(message.encode(), run.stderr)
                 self.assertNotIn(b"PNG", run.stdout)
+
+    def test_plot_of_another_format_is_refused_before_the_solve(self):
+        for name in ("p.jpg", "p.svg", "p.png.gz", "png", ".png"):
+            with self.subTest(name=name):
+                run = subprocess.run([PROGRAM, self.laplace(), "--plot", self.path(name)], capture_output=True, text=True,
+                                     check=False)
+                self.assertEqual((run.returncode, run.stdout), (2, ""))
+                self.assertIn(f"--plot {self.path(name)}: the name must end in .png", run.stderr)
+                self.assertFalse(os.path.exists(self.path(name)))
 
     def test_plot_without_gnuplot(self):
         run = subprocess.run([PROGRAM, self.laplace(), "--plot", self.path("residuals.png")], capture_output=True, text=True,
