@@ -80,9 +80,10 @@ bool has_points(const Curve& curve) { return std::ranges::any_of(curve.residuals
 std::string script(const std::filesystem::path& path, const Outcome& outcome, const std::vector<Curve>& curves,
                    double rtol) {
   std::string text = fmt::format(
-      "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) set terminal pngcairo noenhanced size 900,600; else set terminal "
-      "png noenhanced size 900,600\nset output {}\nset title {}\nset logscale y\nset format y '%.0e'\n"
-      "set xlabel 'iteration'\nset ylabel '||r|| / ||b||'\nset grid\n",
+      "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) set terminal pngcairo noenhanced size 1100,600; else set terminal "
+      "png noenhanced size 1100,600\nset output {}\nset title {}\nset logscale y\nset format y '%.0e'\n"
+      "set xlabel 'iteration'\nset ylabel '||r|| / ||b||'\nset grid\n"
+      "set key outside right top Left reverse\n",
       quoted(std::filesystem::absolute(path).string()),
       quoted(
           fmt::format("{}, {}", std::filesystem::path(outcome.matrix).filename().string(), to_string(outcome.solver))));

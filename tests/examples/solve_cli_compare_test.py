@@ -165,7 +165,9 @@ class Compare(SolveTest):
                        capture_output=True, check=False,
                        env=os.environ | {"PATH": self.path("bin") + ":" + os.environ["PATH"]})
         with open(self.path("script"), encoding="ascii") as file:
-            plot = file.read().splitlines()[-1]
+            script = file.read()
+        self.assertIn("\nset key outside ", script)
+        plot = script.splitlines()[-1]
         for name in NAMES:
             dashes = 2 if name.endswith(", ones") else 3 if name.endswith(", relaxed 4") else 1
             self.assertEqual(f"dashtype {dashes} title '{name}'" in plot, not name.startswith("nodes"), plot)
