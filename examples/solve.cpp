@@ -10,6 +10,7 @@
 #include "solve/attempt.hpp"
 #include "solve/blocked_system.hpp"
 #include "solve/compare.hpp"
+#include "solve/counted.hpp"
 #include "solve/input.hpp"
 #include "solve/linear_system.hpp"
 #include "solve/options.hpp"
@@ -98,12 +99,12 @@ void run_scalar(const Options& options, Outcome& outcome) {
 /// What there was no memory for.
 std::string too_large(const Options& options, const Outcome& outcome) {
   const auto& header = outcome.info.header;
-  const std::string entries =
-      outcome.info.nnz > 0 ? fmt::format("{}", outcome.info.nnz) : fmt::format("{} stored", header.entries);
+  const std::string entries = outcome.info.nnz > 0 ? counted(outcome.info.nnz, "entry", "entries")
+                                                   : counted(header.entries, "stored entry", "stored entries");
   const std::string vectors =
       is_gmres(outcome.solver) ? fmt::format(" with restart {}", options.restart) : std::string();
-  return fmt::format("out of memory: {} has {} rows and {} entries; scalar {}, blocks {}, storage {}, {}{}",
-                     outcome.matrix, header.rows, entries, to_char(outcome.scalar), how(options),
+  return fmt::format("out of memory: {} has {} and {}; scalar {}, blocks {}, storage {}, {}{}", outcome.matrix,
+                     counted(header.rows, "row"), entries, to_char(outcome.scalar), how(options),
                      blockjacobi::to_string(options.storage), to_string(outcome.solver), vectors);
 }
 

@@ -1,5 +1,6 @@
 #include "block_file.hpp"
 
+#include "counted.hpp"
 #include "usage_error.hpp"
 
 #include <fmt/format.h>
@@ -69,7 +70,8 @@ class NumberFile {
 
 void require_next(const NumberFile& file, const std::vector<index_t>& pointers, index_t pointer, index_t rows) {
   if (pointers.empty() && pointer != 0) file.fail(fmt::format("the first block pointer is {}, not 0", pointer));
-  if (pointer > rows) file.fail(fmt::format("block pointer {} is past the {} rows of the matrix", pointer, rows));
+  if (pointer > rows)
+    file.fail(fmt::format("block pointer {} is past the {} of the matrix", pointer, counted(rows, "row")));
   if (pointers.empty()) return;
   const index_t before = pointers.back();
   const auto block = pointers.size() - 1;
@@ -90,7 +92,8 @@ blockjacobi::BlockPartition read_block_file(const std::filesystem::path& path, i
   });
   if (pointers.empty()) file.fail("there are no block pointers");
   if (pointers.back() != rows)
-    file.fail(fmt::format("the last block pointer is {}, but the matrix has {} rows", pointers.back(), rows));
+    file.fail(
+        fmt::format("the last block pointer is {}, but the matrix has {}", pointers.back(), counted(rows, "row")));
   return blockjacobi::BlockPartition::from_offsets(std::move(pointers));
 }
 
@@ -100,13 +103,15 @@ std::vector<index_t> read_label_file(const std::filesystem::path& path, index_t 
   const auto limit = static_cast<std::size_t>(rows);
   std::unordered_map<index_t, index_t> uses;
   file.read([&](index_t label) {
-    if (labels.size() == limit) file.fail(fmt::format("there are more labels than the {} rows of the matrix", rows));
+    if (labels.size() == limit)
+      file.fail(fmt::format("there are more labels than the {} of the matrix", counted(rows, "row")));
     if (++uses[label] > blockjacobi::max_block_size)
       file.fail(fmt::format("more than {} rows have the label {}", blockjacobi::max_block_size, label));
     labels.push_back(label);
   });
   if (labels.size() != limit)
-    file.fail(fmt::format("there are {} labels, but the matrix has {} rows", labels.size(), rows));
+    file.fail(
+        fmt::format("the file has {}, but the matrix has {}", counted(labels.size(), "label"), counted(rows, "row")));
   return labels;
 }
 

@@ -1,5 +1,7 @@
 #include "blocked_system.hpp"
 
+#include "counted.hpp"
+
 #include <fmt/format.h>
 
 namespace solve {
@@ -8,14 +10,15 @@ std::string how(const Options& options) {
   switch (options.blocks) {
     case Blocks::automatic:
     case Blocks::suggest: return "suggest";
-    case Blocks::detect: return fmt::format("detect, at most {} rows", options.block_size);
+    case Blocks::detect: return "detect, at most " + counted(options.block_size, "row");
     case Blocks::nodes:
-      if (!options.unknowns) return fmt::format("supervariables, at most {} rows", options.block_size);
-      return fmt::format("nodes, {} rows{}", *options.unknowns, options.unknowns_from_file ? ", as the file says" : "");
-    case Blocks::coupled: return fmt::format("coupled, at most {} rows", options.block_size);
-    case Blocks::clusters: return fmt::format("clusters, at most {} rows", options.block_size);
-    case Blocks::metis: return fmt::format("metis, at most {} rows", options.block_size);
-    case Blocks::uniform: return fmt::format("uniform, {} rows", options.block_size);
+      if (!options.unknowns) return "supervariables, at most " + counted(options.block_size, "row");
+      return fmt::format("nodes, {}{}", counted(*options.unknowns, "row"),
+                         options.unknowns_from_file ? ", as the file says" : "");
+    case Blocks::coupled: return "coupled, at most " + counted(options.block_size, "row");
+    case Blocks::clusters: return "clusters, at most " + counted(options.block_size, "row");
+    case Blocks::metis: return "metis, at most " + counted(options.block_size, "row");
+    case Blocks::uniform: return "uniform, " + counted(options.block_size, "row");
     case Blocks::labels: return fmt::format("labels from {}", options.block_file.string());
     case Blocks::file: break;
   }

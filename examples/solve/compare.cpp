@@ -1,5 +1,6 @@
 #include "compare.hpp"
 
+#include "counted.hpp"
 #include "preconditioner.hpp"
 #include "report.hpp"
 
@@ -104,10 +105,11 @@ void sort_by_time(std::vector<Candidate>& candidates) {
 
 void print_candidate(const Candidate& candidate) {
   const ColumnSolve* worst = candidate.attempt.worst_column();
-  print_labelled("candidate", fmt::format("{}: {}{}", candidate.name, ending(candidate),
-                                          worst ? fmt::format(" after {} iterations, {:.1f} ms",
-                                                              worst->report.iterations, candidate.whole_ms())
-                                                : ""));
+  print_labelled("candidate",
+                 fmt::format("{}: {}{}", candidate.name, ending(candidate),
+                             worst ? fmt::format(" after {}, {:.1f} ms", counted(worst->report.iterations, "iteration"),
+                                                 candidate.whole_ms())
+                                   : ""));
 }
 
 void print_comparison(const Outcome& outcome, const Options& options) {

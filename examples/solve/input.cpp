@@ -1,5 +1,6 @@
 #include "input.hpp"
 
+#include "counted.hpp"
 #include "report.hpp"
 #include "usage_error.hpp"
 
@@ -90,8 +91,8 @@ Outcome look_at_input(Options& options) {
                                  header.rows, header.cols));
   choose_blocks(options, header);
   if (options.unknowns && header.rows % *options.unknowns != 0)
-    throw UsageError(fmt::format("--unknowns {}: {} has {} rows, which are no whole number of nodes", *options.unknowns,
-                                 outcome.matrix, header.rows));
+    throw UsageError(fmt::format("--unknowns {}: {} has {}, no whole number of nodes", *options.unknowns,
+                                 outcome.matrix, counted(header.rows, "row")));
   outcome.scalar = choose_scalar(options, header);
   choose_solver(options, outcome);
   require_memory(options, outcome);

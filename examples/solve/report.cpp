@@ -1,6 +1,7 @@
 #include "report.hpp"
 
 #include "advice.hpp"
+#include "counted.hpp"
 #include "suggested.hpp"
 
 #include <fmt/format.h>
@@ -27,11 +28,11 @@ std::string histogram(std::vector<std::pair<index_t, index_t>> sizes) {
     if (parts.size() < shown) parts.push_back(fmt::format("{} of {}", count, rows));
   const std::size_t others = sizes.size() - parts.size();
   return fmt::format("{} row{}{}", fmt::join(parts, ", "), sizes.size() == 1 && sizes[0].first == 1 ? "" : "s",
-                     others > 0 ? fmt::format(" and {} other sizes", others) : "");
+                     others > 0 ? " and " + counted(others, "other size") : "");
 }
 
 std::string how_it_ended(const blockjacobi::SolveReport& report) {
-  const auto iterations = fmt::format("{} iteration{}", report.iterations, report.iterations == 1 ? "" : "s");
+  const auto iterations = counted(report.iterations, "iteration");
   if (report.converged()) return fmt::format("converged after {}", iterations);
   return fmt::format("not converged: {} after {}", blockjacobi::to_string(report.reason), iterations);
 }
@@ -68,9 +69,10 @@ void print_input(const Outcome& outcome) {
   const auto& [header, nnz, seconds, file_bytes] = outcome.info;
   const bool packed = outcome.matrix.ends_with(".gz");
   print_labelled(
-      "matrix", fmt::format("{}\n{} x {}, {} entries, {} {}, read in {:.3f} s ({:.0f} MB/s{})", outcome.matrix,
-                            header.rows, header.cols, nnz, to_string(header.field), to_string(header.symmetry), seconds,
-                            file_bytes / 1e6 / std::max(seconds, 1e-9), packed ? " of the packed file" : ""));
+      "matrix",
+      fmt::format("{}\n{} x {}, {}, {} {}, read in {:.3f} s ({:.0f} MB/s{})", outcome.matrix, header.rows, header.cols,
+                  counted(nnz, "entry", "entries"), to_string(header.field), to_string(header.symmetry), seconds,
+                  file_bytes / 1e6 / std::max(seconds, 1e-9), packed ? " of the packed file" : ""));
   print_labelled("scalar", fmt::format("{}", to_char(outcome.scalar)));
   const std::string because = outcome.backend_because.empty() ? "" : "\n" + outcome.backend_because;
   print_labelled("backend", outcome.backend + because);
@@ -80,8 +82,8 @@ void print_solver(const Outcome& outcome, const Options& options) {
   std::string name = to_string(outcome.solver);
   if (is_gmres(outcome.solver)) name += fmt::format("({})", options.restart);
   if (outcome.solver == Solver::richardson) name += fmt::format(", relaxation {}", options.relaxation);
-  print_labelled("solver", fmt::format("{} ({}), rtol {}, at most {} iterations", name, outcome.solver_because,
-                                       options.rtol, options.max_iterations));
+  print_labelled("solver", fmt::format("{} ({}), rtol {}, at most {}", name, outcome.solver_because, options.rtol,
+                                       counted(options.max_iterations, "iteration")));
 }
 
 void print_partition(const BlocksInfo& blocks, const Options& options) {
@@ -89,9 +91,9 @@ void print_partition(const BlocksInfo& blocks, const Options& options) {
   if (shows_all) print_labelled("suggest", to_text(*blocks.suggestion));
   if (blocks.suggestion && (!shows_all || !is_recommendation(*blocks.suggestion)))
     print_labelled("suggest", reason(blocks));
-  print_labelled("blocks", fmt::format("{}: {} block{}, {}{} ({:.1f} ms)", blocks.how, blocks.blocks,
-                                       blocks.blocks == 1 ? "" : "s", histogram(blocks.sizes),
-                                       blocks.renumbered ? ", rows renumbered" : "", blocks.milliseconds));
+  print_labelled("blocks", fmt::format("{}: {}, {}{} ({:.1f} ms)", blocks.how, counted(blocks.blocks, "block"),
+                                       histogram(blocks.sizes), blocks.renumbered ? ", rows renumbered" : "",
+                                       blocks.milliseconds));
 }
 
 void print_setup(const Attempt& attempt) {
@@ -101,12 +103,12 @@ void print_setup(const Attempt& attempt) {
     print_labelled("coarse", fmt::format("{} ({:.1f} ms)\n{}", attempt.coarse->how, attempt.coarse->milliseconds,
                                          blockjacobi::to_text(attempt.coarse->report)));
   if (setup.unsuited_blocks > 0)
-    warn(fmt::format(
-        "{} storage loses a row or column of the inverses of {} of {} blocks (first: block {}); take another",
-        blockjacobi::to_string(setup.storage), setup.unsuited_blocks, setup.blocks, setup.first_unsuited));
+    warn(fmt::format("{} storage loses a row or column of the inverses of {} of {} (first: block {}); take another",
+                     blockjacobi::to_string(setup.storage), setup.unsuited_blocks, counted(setup.blocks, "block"),
+                     setup.first_unsuited));
   if (setup.defects.empty()) return;
-  warn(fmt::format("{} of {} blocks could not be inverted and were replaced by {} (first: {}); see the set-up report",
-                   setup.defects.size(), setup.blocks, blockjacobi::to_string(setup.policy),
+  warn(fmt::format("{} of {} could not be inverted: replaced by {} (first: {}); see the set-up report",
+                   setup.defects.size(), counted(setup.blocks, "block"), blockjacobi::to_string(setup.policy),
                    blockjacobi::describe(setup.defects.front())));
 }
 

@@ -1,5 +1,7 @@
 #include "suggested.hpp"
 
+#include "counted.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,10 +19,7 @@ std::ptrdiff_t probes_of(const Suggestion& suggestion) {
   return std::ranges::count_if(suggestion.candidates, &BlockCandidate::probed);
 }
 
-std::string probes_text(const Suggestion& suggestion) {
-  const auto probes = probes_of(suggestion);
-  return fmt::format("{} probe{}", probes, probes == 1 ? "" : "s");
-}
+std::string probes_text(const Suggestion& suggestion) { return counted(probes_of(suggestion), "probe"); }
 
 }  // namespace
 

@@ -105,6 +105,20 @@ class Reports(SolveTest):
                      f"converged after {result.report['iterations']} iterations", "recomputed"):
             self.assertIn(part, result.out)
 
+    def test_one_of_a_thing_is_no_plural(self):
+        one = self.matrix("one.mtx", [(1, 1, 2.0)], 1, symmetry="symmetric")
+        runs = [self.solve(one, *words) for words in (
+            ("--blocks", "uniform", "--block-size", 1, "--max-iterations", 1), ("--blocks", "suggest"), ("--compare",),
+            ("--unknowns", 1, "--coarse", "ones"))]
+        runs.append(self.solve(self.laplace(), "--max-iterations", 1, "--blocks", "detect", "--block-size", 1))
+        self.assertIn("1 x 1, 1 entry, real", runs[0].out)
+        self.assertIn("at most 1 iteration\n", runs[0].out)
+        self.assertIn("uniform, 1 row: 1 block, 1 of 1 row ", runs[0].out)
+        self.assertIn("converged after 1 iteration\n", runs[0].out)
+        self.assertIn("candidate scalar: converged after 1 iteration, ", runs[2].out)
+        for run in runs:
+            self.assertNotRegex(run.out + run.err, r"(?<![\d.])1 (iterations|rows|blocks|entries|columns|probes)\b")
+
     def test_phases_of_the_setup(self):
         result = self.solve(self.laplace(), "--storage", "fp16")
         phases = result.report["blocks"]["setup_phases_ms"]
