@@ -11,9 +11,9 @@ std::string how(const Options& options) {
     case Blocks::automatic:
     case Blocks::suggest: return "suggest";
     case Blocks::detect: return "detect, at most " + counted(options.block_size, "row");
-    case Blocks::nodes:
+    case Blocks::supervariables:
       if (!options.unknowns) return "supervariables, at most " + counted(options.block_size, "row");
-      return fmt::format("nodes, {}{}", counted(*options.unknowns, "row"),
+      return fmt::format("supervariables, {}{}", counted(*options.unknowns, "row"),
                          options.unknowns_from_file ? ", as the file says" : "");
     case Blocks::coupled: return "coupled, at most " + counted(options.block_size, "row");
     case Blocks::clusters: return "clusters, at most " + counted(options.block_size, "row");
@@ -29,9 +29,9 @@ blockjacobi::DetectOptions detect_options(const Options& options) {
   using blockjacobi::Merge;
   return {.max_size = options.block_size,
           .tolerance = options.block_tolerance,
-          .merge = options.blocks == Blocks::coupled ? Merge::coupled
-                   : options.blocks == Blocks::nodes ? Merge::none
-                                                     : Merge::greedy,
+          .merge = options.blocks == Blocks::coupled          ? Merge::coupled
+                   : options.blocks == Blocks::supervariables ? Merge::none
+                                                              : Merge::greedy,
           .coupling = options.coupling};
 }
 

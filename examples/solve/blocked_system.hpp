@@ -40,7 +40,7 @@ blockjacobi::BlockPartition contiguous_blocks(const Options& options, const bloc
   using blockjacobi::BlockPartition;
   if (options.blocks == Blocks::uniform) return BlockPartition::uniform(A.rows(), options.block_size);
   if (options.blocks == Blocks::file) return read_block_file(options.block_file, A.rows());
-  if (options.blocks == Blocks::nodes && A.block_size()) return BlockPartition::uniform(A);
+  if (options.blocks == Blocks::supervariables && A.block_size()) return BlockPartition::uniform(A);
   return BlockPartition::detect(A, detect_options(options));
 }
 

@@ -26,7 +26,7 @@ std::string shell_word(const std::string& word) {
 std::string block_words(const Options& options) {
   switch (options.blocks) {
     case Blocks::uniform: return fmt::format("uniform --block-size {}", options.block_size);
-    case Blocks::nodes: return "nodes";
+    case Blocks::supervariables: return "supervariables";
     case Blocks::clusters: return fmt::format("clusters --block-size {}", options.block_size);
     default: return fmt::format("detect --block-size {}", options.block_size);
   }
@@ -50,7 +50,7 @@ std::string row(const Candidate& candidate) {
     return has_ended ? fmt::format(fmt::runtime(format), value) : std::string("-");
   };
   const ColumnSolve* worst = attempt.worst_column();
-  return fmt::format("{:<24} {:>10} {:>10} {:>10} {:>10} {:>10}   {}\n", candidate.name,
+  return fmt::format("{:<27} {:>10} {:>10} {:>10} {:>10} {:>10}   {}\n", candidate.name,
                      number(attempt.whole_setup_ms(), "{:.1f}"), worst ? fmt::to_string(worst->report.iterations) : "-",
                      number(attempt.solve_ms(), "{:.1f}"), number(candidate.whole_ms(), "{:.1f}"),
                      number(static_cast<double>(attempt.bytes()) * 1e-6, "{:.2f}"), ending(candidate));
@@ -66,9 +66,10 @@ std::vector<std::vector<Candidate>> candidates_of(const Options& options) {
   };
   const bool names_none = options.coarse == Coarse::automatic || options.coarse == Coarse::none;
   std::vector<std::vector<Candidate>> groups;
-  for (const Choice& choice : {Choice{"scalar", Blocks::uniform, 1}, Choice{"nodes", Blocks::nodes, 32},
-                               Choice{"detect 32", Blocks::detect, 32}, Choice{"clusters 32", Blocks::clusters, 32},
-                               Choice{"clusters 256", Blocks::clusters, 256}}) {
+  for (const Choice& choice :
+       {Choice{"scalar", Blocks::uniform, 1}, Choice{"supervariables", Blocks::supervariables, 32},
+        Choice{"detect 32", Blocks::detect, 32}, Choice{"clusters 32", Blocks::clusters, 32},
+        Choice{"clusters 256", Blocks::clusters, 256}}) {
     Candidate alone{choice.name, options, {}, {}, {}};
     alone.options.blocks = choice.blocks;
     alone.options.block_size = choice.block_size;
@@ -113,7 +114,7 @@ void print_candidate(const Candidate& candidate) {
 }
 
 void print_comparison(const Outcome& outcome, const Options& options) {
-  std::string table = fmt::format("{:<24} {:>10} {:>10} {:>10} {:>10} {:>10}   {}\n", "", "set-up ms", "iterations",
+  std::string table = fmt::format("{:<27} {:>10} {:>10} {:>10} {:>10} {:>10}   {}\n", "", "set-up ms", "iterations",
                                   "solve ms", "whole ms", "memory MB", "outcome");
   for (const Candidate& candidate : outcome.candidates) table += row(candidate);
   print_labelled("compare", table);

@@ -16,9 +16,9 @@
 
 namespace solve {
 
-/// What --compare tries: scalar, nodes, detect 32, clusters 32 and 256, one group a choice of blocks, in which the
-/// first has no coarse level and the second the one that the options name, or else vectors of ones; then clusters have
-/// a third with relaxed ones, which cost too much to try them on blocks of rows that are coupled less.
+/// What --compare tries: scalar, supervariables, detect 32, clusters 32 and 256, one group a choice of blocks, in which
+/// the first has no coarse level and the second the one that the options name, or else vectors of ones; then clusters
+/// have a third with relaxed ones, which cost too much to try them on blocks of rows that are coupled less.
 std::vector<std::vector<Candidate>> candidates_of(const Options& options);
 
 /// The words by which the candidate alone is solved.

@@ -50,7 +50,7 @@ void choose_blocks(Options& options, const blockjacobi::MatrixMarketHeader& head
     options.unknowns = header.block_size;
     options.unknowns_from_file = true;
   }
-  if (options.blocks == Blocks::automatic && options.unknowns) options.blocks = Blocks::nodes;
+  if (options.blocks == Blocks::automatic && options.unknowns) options.blocks = Blocks::supervariables;
   if (options.blocks == Blocks::automatic && options.coarse != Coarse::automatic) options.blocks = Blocks::detect;
   if (!suggests(options.blocks) && options.coarse == Coarse::automatic) options.coarse = Coarse::none;
 }

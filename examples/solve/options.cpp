@@ -115,7 +115,7 @@ const Choice<Resident>& residents() {
 /// What --blocks names; a word that is none of these is a file of block pointers.
 Blocks block_source(const std::string& word) {
   static const std::vector<std::pair<std::string, Blocks>> names{
-      {"auto", Blocks::automatic},  {"detect", Blocks::detect},     {"nodes", Blocks::nodes},
+      {"auto", Blocks::automatic},  {"detect", Blocks::detect},     {"supervariables", Blocks::supervariables},
       {"coupled", Blocks::coupled}, {"clusters", Blocks::clusters}, {"metis", Blocks::metis},
       {"suggest", Blocks::suggest}, {"uniform", Blocks::uniform}};
   for (const auto& [name, source] : names)
@@ -140,8 +140,8 @@ index_t block_size(const std::string& word, Blocks blocks) {
   const index_t size = *stated;
   if (blocks == Blocks::file || blocks == Blocks::labels)
     throw UsageError(fmt::format("--block-size {}: the blocks come from a file, which states their sizes", size));
-  if (blocks == Blocks::nodes)
-    throw UsageError(fmt::format("--block-size {}: --blocks nodes takes nodes as they are", size));
+  if (blocks == Blocks::supervariables)
+    throw UsageError(fmt::format("--block-size {}: --blocks supervariables takes them as they are", size));
   if (blocks == Blocks::suggest)
     throw UsageError(fmt::format("--block-size {}: --blocks suggest chooses the sizes itself", size));
   return size;
@@ -265,7 +265,7 @@ Options interpret(const Words& words, bool threads_given, Options options) {
   require_input_file("MATRIX", words.matrix);
   if (options.blocks == Blocks::file) {
     require_input_file("--blocks", words.blocks,
-                       "none of auto, detect, nodes, coupled, clusters, metis, suggest, uniform, and ");
+                       "none of auto, detect, supervariables, coupled, clusters, metis, suggest, uniform, and ");
     options.block_file = words.blocks;
   }
   if (options.blocks == Blocks::labels) {
@@ -300,13 +300,12 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
       ->capture_default_str();
   app.add_option(
          "--blocks", words.blocks,
-         "auto (nodes if --unknowns or the file state their size, detect with --block-size or --coarse, else suggest), "
-         "detect (supervariables, merged as they fit), nodes (of --unknowns rows, else supervariables as they are), "
-         "coupled (supervariables, merged where the values couple them), clusters (strongly coupled rows wherever they "
-         "stand), metis (the same, by METIS), suggest (probes, chooses, "
-         "and shows what was weighed), uniform, a file of 0-based block pointers, or labels:FILE with a number for "
-         "each row, equal in a "
-         "block")
+         "auto (supervariables if --unknowns or the file state their size, detect with --block-size or --coarse, else "
+         "suggest), detect (supervariables, merged as they fit), supervariables (as they are: of --unknowns rows, else "
+         "neighbours with the same pattern), coupled (supervariables, merged where the values couple them), clusters "
+         "(strongly coupled rows wherever they stand), metis (the same, by METIS), suggest (probes, chooses, and shows "
+         "what was weighed), uniform, a file of 0-based block pointers, or labels:FILE with a number for each row, "
+         "equal in a block")
       ->capture_default_str();
   app.add_option(
          "--block-size", words.block_size,
@@ -320,8 +319,9 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
       ->capture_default_str();
   app.add_option(
          "--unknowns", words.unknowns,
-         "rows of a node that stand together: blocks of nodes, clusters that keep them whole, a vector of ones "
-         "for each in the coarse level; auto: as a comment of the file says, % ISTL_STRUCT blocked N N or %%AMGX N N")
+         "rows of a node that stand together: supervariables of that size, clusters that keep them whole, a vector of "
+         "ones for each in the coarse level; auto: as a comment of the file says, % ISTL_STRUCT blocked N N or %%AMGX "
+         "N N")
       ->capture_default_str();
   app.add_option(
          "--coarse", words.coarse,
@@ -364,9 +364,10 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
                  "wall time that the solves may take, with --compare set-up and solves of each candidate; 0: no limit "
                  "(--compare: 60)")
       ->capture_default_str();
-  app.add_flag("--compare", options.compare,
-               "solve with scalar Jacobi, nodes, detect 32, clusters 32 and 256, each without and with a coarse "
-               "level (that of --coarse, or ones, and on clusters relaxed:4), and print a table, the fastest first");
+  app.add_flag(
+      "--compare", options.compare,
+      "solve with scalar Jacobi, supervariables, detect 32, clusters 32 and 256, each without and with a coarse "
+      "level (that of --coarse, or ones, and on clusters relaxed:4), and print a table, the fastest first");
   app.add_option("--json", words.json, "write the whole report to this file");
   app.add_option("--history", words.history, "write iteration,residual to this .csv file");
   app.add_option("--solution", words.solution, "write x to this Matrix Market file, a column for each of --rhs");

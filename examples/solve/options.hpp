@@ -20,8 +20,8 @@ const char* to_string(Solver solver) noexcept;
 /// Whether it restarts.
 inline bool is_gmres(Solver solver) noexcept { return solver == Solver::gmres || solver == Solver::fgmres; }
 
-/// Where the diagonal blocks come from. `automatic`: nodes where their size is known, else as `suggest`.
-enum class Blocks { automatic, detect, nodes, coupled, clusters, metis, suggest, uniform, labels, file };
+/// Where the diagonal blocks come from. `automatic`: supervariables where their size is known, else as `suggest`.
+enum class Blocks { automatic, detect, supervariables, coupled, clusters, metis, suggest, uniform, labels, file };
 
 /// Whether suggest() finds them, once the header of the file is known.
 inline bool suggests(Blocks blocks) noexcept { return blocks == Blocks::automatic || blocks == Blocks::suggest; }

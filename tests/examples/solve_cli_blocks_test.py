@@ -131,13 +131,13 @@ class BlockSources(SolveTest):
             result = self.solve(self.nodes_of_three(comment))
             self.assert_converged(result)
             self.assertEqual(result.report["blocks"]["sizes"], [{"rows": 3, "count": 10}])
-            self.assertIn("blocks    nodes, 3 rows, as the file says: 10 blocks, 10 of 3 rows", result.out)
+            self.assertIn("blocks    supervariables, 3 rows, as the file says: 10 blocks, 10 of 3 rows", result.out)
 
     def test_what_the_user_says_goes_before_the_file(self):
         path = self.nodes_of_three("% ISTL_STRUCT blocked 3 3\n")
         for arguments, rows, how in ((("--blocks", "uniform", "--block-size", 2), 2, "uniform, 2 rows"),
-                                     (("--unknowns", 6), 6, "nodes, 6 rows"),
-                                     (("--blocks", "nodes"), 3, "nodes, 3 rows, as the file says"),
+                                     (("--unknowns", 6), 6, "supervariables, 6 rows"),
+                                     (("--blocks", "supervariables"), 3, "supervariables, 3 rows, as the file says"),
                                      (("--blocks", "detect"), None, "detect, at most 32 rows"),
                                      (("--block-size", 8), None, "detect, at most 8 rows")):
             result = self.solve(path, *arguments)
@@ -195,7 +195,7 @@ class BlockSources(SolveTest):
     def test_blocks_are_suggested_only_where_nothing_is_said(self):
         path = self.laplace()
         for words, how in ((("--coarse", "none"), "detect, at most 32 rows"), (("--coarse", "ones"), "detect, at most 32 rows"),
-                           (("--block-size", 12), "detect, at most 12 rows"), (("--unknowns", 2), "nodes, 2 rows"),
+                           (("--block-size", 12), "detect, at most 12 rows"), (("--unknowns", 2), "supervariables, 2 rows"),
                            (("--block-tolerance", 0.1), "detect, at most 32 rows"),
                            (("--blocks", "detect"), "detect, at most 32 rows")):
             with self.subTest(words=words):

@@ -112,8 +112,8 @@ class CoarseLevel(SolveTest):
         """Of a node, as long as its rows stay neighbours: labels part them."""
         path = self.two_unknowns()
         apart = self.write("apart.txt", "\n".join(str(i % 64) for i in range(512)))
-        for blocks, unknowns, vectors in (("nodes", 2, 2), ("clusters", 2, 2), ("detect", 2, 2), ("nodes", "auto", 1),
-                                          ("labels:" + apart, 2, 1)):
+        for blocks, unknowns, vectors in (("supervariables", 2, 2), ("clusters", 2, 2), ("detect", 2, 2),
+                                          ("supervariables", "auto", 1), ("labels:" + apart, 2, 1)):
             with self.subTest(blocks=blocks, unknowns=unknowns):
                 result = self.solve(path, "--blocks", blocks, "--unknowns", unknowns, "--coarse", "ones")
                 self.assert_converged(result)
@@ -123,7 +123,7 @@ class CoarseLevel(SolveTest):
     def test_nodes(self):
         path = self.two_unknowns()
         for unknowns, rows in (("auto", 2), (2, 2), (4, 4)):
-            result = self.solve(path, "--blocks", "nodes", "--unknowns", unknowns)
+            result = self.solve(path, "--blocks", "supervariables", "--unknowns", unknowns)
             self.assertEqual(result.report["blocks"]["sizes"], [{"rows": rows, "count": 512 // rows}])
         clusters = self.solve(path, "--blocks", "clusters", "--block-size", 9, "--unknowns", 4)
         self.assertTrue(all(size["rows"] % 4 == 0 for size in clusters.report["blocks"]["sizes"]))

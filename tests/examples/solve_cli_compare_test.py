@@ -8,7 +8,7 @@ import unittest
 
 from solve_program import BACKEND, PROGRAM, SolveTest, tridiagonal, write_array
 
-NAMES = [f"{blocks}{coarse}" for blocks in ("scalar", "nodes", "detect 32", "clusters 32", "clusters 256")
+NAMES = [f"{blocks}{coarse}" for blocks in ("scalar", "supervariables", "detect 32", "clusters 32", "clusters 256")
          for coarse in ("", ", ones", ", relaxed 4")
          if blocks.startswith("clusters") or coarse != ", relaxed 4"]
 
@@ -24,8 +24,8 @@ class Compare(SolveTest):
         self.assert_converged(result)
         found = self.candidates(result)
         self.assertEqual(sorted(found), sorted(NAMES))
-        for name in ("nodes", "nodes, ones"):
-            self.assertEqual(found[name]["same_as"], name.replace("nodes", "scalar"))
+        for name in ("supervariables", "supervariables, ones"):
+            self.assertEqual(found[name]["same_as"], name.replace("supervariables", "scalar"))
             self.assertIn(f"the same blocks as {found[name]['same_as']}", result.out)
         for name, candidate in found.items():
             if candidate["same_as"]:
@@ -46,7 +46,7 @@ class Compare(SolveTest):
         ended = [c["same_as"] is None for c in result.report["candidates"]]
         self.assertEqual(ended, sorted(ended, reverse=True), "those without a solve stand behind")
         rows = result.out[result.out.index("compare"):].splitlines()[1:1 + len(NAMES)]
-        self.assertEqual([row[10:34].strip() for row in rows], [c["name"] for c in result.report["candidates"]])
+        self.assertEqual([row[10:37].strip() for row in rows], [c["name"] for c in result.report["candidates"]])
 
     def test_the_order_of_the_trials(self):
         result = self.solve(self.laplace(), "--compare")
@@ -77,14 +77,14 @@ class Compare(SolveTest):
         entries = [(2 * i + k, 2 * j + l, v * (2.0 if k == l else 0.9)) for i, j, v in line for k in (-1, 0) for l in (-1, 0)]
         result = self.solve(self.matrix("two.mtx", entries, 60), "--compare", "--solver", "cg", "--unknowns", 2)
         found = self.candidates(result)
-        self.assertEqual(found["nodes"]["blocks"]["sizes"], [{"rows": 2, "count": 30}])
-        self.assertLess(found["nodes"]["iterations"], found["scalar"]["iterations"])
+        self.assertEqual(found["supervariables"]["blocks"]["sizes"], [{"rows": 2, "count": 30}])
+        self.assertLess(found["supervariables"]["iterations"], found["scalar"]["iterations"])
 
     def test_clusters_of_rows_that_nothing_couples(self):
         """They stay where they are, as those of scalar Jacobi."""
         result = self.solve(self.matrix("d.mtx", [(i, i, float(i)) for i in range(1, 51)], 50), "--compare")
         found = self.candidates(result)
-        self.assertEqual(found["nodes, ones"]["same_as"], "scalar, ones")
+        self.assertEqual(found["supervariables, ones"]["same_as"], "scalar, ones")
         self.assertEqual({found[name]["reason"] for name in NAMES if name.startswith("clusters 32")}, {"converged"})
         self.assertEqual([found["clusters 256" + coarse]["same_as"] for coarse in ("", ", ones", ", relaxed 4")],
                          ["clusters 32", "clusters 32, ones", "clusters 32, relaxed 4"])
@@ -170,7 +170,7 @@ class Compare(SolveTest):
         plot = script.splitlines()[-1]
         for name in NAMES:
             dashes = 2 if name.endswith(", ones") else 3 if name.endswith(", relaxed 4") else 1
-            self.assertEqual(f"dashtype {dashes} title '{name}'" in plot, not name.startswith("nodes"), plot)
+            self.assertEqual(f"dashtype {dashes} title '{name}'" in plot, not name.startswith("supervariables"), plot)
 
     def test_refused(self):
         for arguments in (("--blocks", "detect"), ("--block-size", 8), ("--block-tolerance", 0.1), ("--coupling", 0.1),

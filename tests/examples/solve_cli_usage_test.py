@@ -26,6 +26,7 @@ class BadUsage(SolveTest):
             ("--restart", "0", "0"),
             ("--threads", "0", "0"),
             ("--blocks", "detekt", "'detekt'", "uniform"),
+            ("--blocks", "nodes", "'nodes'", "supervariables"),
             ("--rhs", "zeros", "'zeros'", "ones"),
             ("--x0", "none.mtx", "'none.mtx'"),
             ("--x0", "", "empty"),
@@ -41,7 +42,8 @@ class BadUsage(SolveTest):
     def test_combinations(self):
         blocks = self.write("blocks.txt", "0\n144\n")
         self.assert_refused(self.solve(self.laplace(), "--blocks", blocks, "--block-size", 8), "--block-size 8")
-        self.assert_refused(self.solve(self.laplace(), "--blocks", "nodes", "--block-size", 8), "--block-size 8", "nodes")
+        self.assert_refused(self.solve(self.laplace(), "--blocks", "supervariables", "--block-size", 8), "--block-size 8",
+                            "supervariables")
         self.assert_refused(self.solve(self.laplace(), "--threads", 2, "--backend", "cuda"), "--threads", "cuda")
         for solver in ("cg", "fcg", "minres", "bicgstab", "richardson"):
             self.assert_refused(self.solve(self.laplace(), "--restart", 20, "--solver", solver), "--restart", solver)
