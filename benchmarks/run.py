@@ -146,8 +146,9 @@ def measure(name, arguments):
         subprocess.run([program, lines, *benchmark.runs()[0]], check=True)
         device = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "--id=0"], capture_output=True,
                                 text=True, check=True).stdout.strip()
-        return suggest.main(["--records", str(lines), "--backend", "cuda", "--judge", "time", "--name",
-                             f"suggest-{short_name(device)}", "--output", str(arguments.results)]) == 0
+        passed = suggest.write(lines, f"suggest-{short_name(device)}", device, arguments.results)
+        lines.unlink()
+        return passed
     values = measured(program, benchmark.runs(), arguments.results / f"{name}.part.json")
     faults = records_of.faults(values)
     if faults:

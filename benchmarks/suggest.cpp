@@ -1,14 +1,14 @@
-/// Whole solves of given systems on the GPU with every choice of blocks, beside what suggest() recommends, as records
-/// for run.py suggest, one JSON object a line.
+/// Whole solves of given systems with every choice of blocks and coarse level, beside what suggest() recommends, as
+/// records for run.py suggest, one JSON object a line.
 ///
 ///   suggest OUT.jsonl --matrices FOLDER [--only NAME ...] [--least-rows 1000] [--most-entries N] [--threads 16]
 ///           [--seconds 180] [--solve-seconds 1.5] [--repetitions 3] [--host]
 ///
-/// FOLDER holds NAME.mtx.gz and MANIFEST.tsv (see tables/suggest.py). Files are read and METIS partitions made by
-/// threads of the host, in advance; the GPU solves one system after the other, each choice once for warming up, with
-/// few iterations, and then some times, of which the fastest counts: partition, set-up and solve, from CSR on the
-/// device (on the host for coupled and METIS blocks) to x on the device, b = A x with x random. The file grows with
-/// each system; after --seconds of solves no other is begun.
+/// FOLDER holds NAME.mtx.gz and MANIFEST.tsv (see tables/suggest.py). Files are read by threads of the host, in
+/// advance; the GPU, or with --host all CPU threads, solves one system after the other, each choice once for warming
+/// up, with few iterations, and then some times, of which the fastest counts: blocks (or suggest()), set-up and solve,
+/// from CSR to x in the backend's memory, b = A x with x random. The file grows with each system; after --seconds of
+/// solves no other is begun.
 #include "suggest/manifest.hpp"
 #include "suggest/system.hpp"
 
@@ -36,7 +36,7 @@ struct Options {
   bool host = false;
 };
 
-/// Reads and partitions by threads, all before anything is timed: the host works on set-ups too.
+/// Reads by threads, all before anything is timed: the host works on set-ups too.
 std::vector<std::unique_ptr<PreparedSystem>> prepare_all(const Options& options) {
   const std::vector<ManifestRow> rows =
       read_manifest(options.matrices / "MANIFEST.tsv", options.least_rows, options.most_entries, options.only);
@@ -83,7 +83,7 @@ void run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Solves systems on the GPU with every choice of blocks.", "suggest");
+  CLI::App app("Solves systems with every choice of blocks and coarse level.", "suggest");
   app.add_option("OUT", options.out, "file of JSON objects, one a line")->required();
   app.add_option("--matrices", options.matrices, "folder of NAME.mtx.gz and MANIFEST.tsv")->required();
   app.add_option("--only", options.only, "these systems")->delimiter(',');

@@ -4,13 +4,14 @@
 import contextlib
 import importlib.util
 import io
+import json
 import pathlib
 import sys
 import tempfile
 import unittest
 
 import run
-from tables import plots, records_of, two_level
+from tables import plots, records_of, suggest, two_level
 
 RECORD = {"device": "NVIDIA Fake 1", "driver": "1", "nvcc": 13000, "copy_gbps": 4000.0, "read_gbps": None,
           "sm_clock_mhz": 1000, "date": "2026-01-01"}
@@ -114,6 +115,33 @@ class RunTest(unittest.TestCase):
         text, passed = two_level.report({**RECORD, "records": failed})
         self.assertIn("| uniform 8 | 90 | max_iterations | max_iterations |", text)
         self.assertFalse(passed)
+
+
+class SuggestTest(unittest.TestCase):
+    """Of two systems and one that nothing solves: scalar, a faster choice, and a recommendation."""
+
+    @staticmethod
+    def lines(recommended_ms, solved=True):
+        def line(system, choice, solve_ms, reason="converged"):
+            return json.dumps({"system": system, "rows": 10, "nnz": 30, "solver": "cg", "choice": choice,
+                               "candidate": choice, "reason": reason, "iterations": 7, "choice_ms": 1.0, "setup_ms": 2.0,
+                               "solve_ms": solve_ms})
+        yield from (line("a", "suggest", recommended_ms), line("a", "scalar", 20.0), line("a", "clusters 8", 7.0))
+        yield from (line("b", "suggest", 7.0), line("b", "scalar", 50.0, "max_iterations"), line("b", "clusters 8", 7.0))
+        yield from (line("c", choice, 1.0, "breakdown") for choice in ("suggest", "scalar", "clusters 8"))
+
+    def test_a_recommendation_as_good_as_the_best(self):
+        text, passed = suggest.report(suggest.read(self.lines(7.4)), "here")
+        self.assertTrue(passed)
+        self.assertIn("choice on 2 of 2 systems", text)
+        self.assertIn("| a | 10 | 30 | cg | suggest 7 (10.40 ms) | 1.00 | 1.04 | clusters 8 | 7 (23.00 ms) |", text)
+        self.assertIn("No choice converges on c.", text)
+
+    def test_recommendations_that_are_not(self):
+        text, passed = suggest.report(suggest.read(self.lines(30.0)), "here")
+        self.assertFalse(passed)
+        self.assertIn("choice on 1 of 2 systems", text)
+        self.assertIn("as scalar Jacobi on 1: a (LAND 0)", text)
 
 
 class RecordsTest(unittest.TestCase):
