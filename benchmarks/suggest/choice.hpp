@@ -4,19 +4,21 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bench {
 
 /// Blocks and coarse level, of those that suggest() knows, under its names.
 struct Choice {
-  enum class Blocks { scalar, node, detect, clusters };
+  enum class Blocks { scalar, node, detect, coupled, clusters };
+  static constexpr blockjacobi::index_t largest_node = 8;  ///< as of suggest()
   Blocks blocks = Blocks::scalar;
   blockjacobi::index_t size = 1;
   std::optional<blockjacobi::index_t> relaxed{};  ///< of a coarse level, 0 for ones
 
   std::string name() const {
-    const char* const names[] = {"scalar", "node", "detect ", "clusters "};
+    const char* const names[] = {"scalar", "node", "detect ", "coupled ", "clusters "};
     std::string text = names[static_cast<int>(blocks)];
     if (blocks >= Blocks::detect) text += std::to_string(size);
     if (relaxed) text += *relaxed > 0 ? " + relaxed " + std::to_string(*relaxed) : " + ones";
@@ -30,9 +32,14 @@ struct Choice {
     switch (blocks) {
       case Blocks::scalar: candidate.blocks = blockjacobi::BlockPartition::uniform(A.rows(), 1); break;
       case Blocks::node:
-        candidate.blocks = blockjacobi::BlockPartition::detect(A, {.merge = blockjacobi::Merge::none});
+        candidate.blocks =
+            blockjacobi::BlockPartition::detect(A, {.max_size = largest_node, .merge = blockjacobi::Merge::none});
         break;
       case Blocks::detect: candidate.blocks = blockjacobi::BlockPartition::detect(A, size); break;
+      case Blocks::coupled:
+        candidate.blocks =
+            blockjacobi::BlockPartition::detect(A, {.max_size = size, .merge = blockjacobi::Merge::coupled});
+        break;
       case Blocks::clusters: {
         blockjacobi::PermutedPartition found = blockjacobi::BlockPartition::clusters(A, size);
         candidate.blocks = std::move(found.blocks);
@@ -47,13 +54,15 @@ struct Choice {
   }
 };
 
-inline std::vector<Choice> all_choices() {
+/// All that suggest() may recommend. Coupled blocks are found on the host alone.
+inline std::vector<Choice> all_choices(bool on_host) {
   using enum Choice::Blocks;
+  std::vector<Choice> blocks{{scalar},      {node},         {detect, 8},     {detect, 16},   {detect, 32},
+                             {clusters, 8}, {clusters, 32}, {clusters, 128}, {clusters, 512}};
+  if (on_host) blocks.push_back({coupled, 32});
   std::vector<Choice> choices;
-  for (const Choice& base : {Choice{scalar}, Choice{node}, Choice{detect, 8}, Choice{detect, 16}, Choice{detect, 32},
-                             Choice{clusters, 8}, Choice{clusters, 32}, Choice{clusters, 128}, Choice{clusters, 512}}) {
+  for (const Choice& base : blocks) {
     choices.push_back(base);
-    if (base.blocks == detect || base.size > 128) continue;
     for (const blockjacobi::index_t relaxed : {0, 4}) choices.push_back({base.blocks, base.size, relaxed});
   }
   return choices;

@@ -50,7 +50,7 @@ class System final : public PreparedSystem {
     write(out, "suggest", measure(backend, effort, A, [this](const Matrix& fresh) {
             return suggest(fresh, {.method = method()}).best();
           }));
-    for (const Choice& choice : all_choices())
+    for (const Choice& choice : all_choices(backend.kind() == blockjacobi::BackendKind::host))
       write(out, choice.name(),
             measure(backend, effort, A, [&](const Matrix& fresh) { return choice.of(fresh, method()); }));
   }

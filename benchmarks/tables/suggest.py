@@ -79,6 +79,8 @@ def summary(systems):
 def report(systems, where):
     """(tables as text, whether the targets are met)"""
     solved = [s for s in systems if s.is_solved()]
+    if not solved:
+        return f"# What suggest() recommends: {where}\n\nNo choice converges on any of {len(systems)} systems.\n", False
     left_out = [s.name for s in systems if not s.is_solved()]
     text, passed = summary(solved)
     choices = list(solved[0].of)

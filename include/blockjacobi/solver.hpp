@@ -41,10 +41,11 @@ enum class RelativeTo {
 enum class BasisPrecision { working, single };
 
 /// Whether CG, BiCGSTAB and GMRES may take a whole CUDA device for many iterations in one launch, which is what is
-/// fastest for systems that live in its caches (about 135 000 rows on an H200, blocks of up to 32 rows). Such a launch
-/// starts once every multiprocessor has room for it: it waits behind any long kernel of any stream, and whatever is
-/// launched meanwhile waits for its end. Where the device is shared with other work, `never` has the phases of an
-/// iteration in launches of their own. Other systems, backends and solvers have these in any case.
+/// fastest for systems that live in its caches (about 135 000 rows on an H200, blocks of up to 32 rows, coarse levels
+/// of up to 2048 vectors with CG and GMRES). Such a launch starts once every multiprocessor has room for it: it waits
+/// behind any long kernel of any stream, and whatever is launched meanwhile waits for its end. Where the device is
+/// shared with other work, `never` has the phases of an iteration in launches of their own. Other systems, backends and
+/// solvers have these in any case.
 enum class Resident { automatic, never };
 
 struct SolveOptions {
@@ -130,9 +131,10 @@ class BLOCKJACOBI_EXPORT Preconditioner {
 /// 1e-140 .. 1e140 (or be 0): other systems end with nan_or_inf, scale them first. Ends with indefinite_matrix for p^H
 /// A p < 0, indefinite_preconditioner for r^H M^-1 r < 0, breakdown where one of them is 0. With nan_or_inf x is the
 /// last iterate that was finite. Memory: 4 vectors (3 without M, 8 where the system is taken in one launch, see
-/// Resident, and 12 there with a coarse level). Two runs on one device give the same bits. Throws InvalidArgument for
-/// lengths, spaces, backends or options that do not fit, before any launch, and CudaError for an error that an earlier
-/// CUDA call left to be found by cudaGetLastError(), but for cudaErrorNotReady; either is forgotten then.
+/// Resident; with a coarse level 12 there, and 10 scalars for each vector of it). Two runs on one device give the same
+/// bits. Throws InvalidArgument for lengths, spaces, backends or options that do not fit, before any launch, and
+/// CudaError for an error that an earlier CUDA call left to be found by cudaGetLastError(), but for cudaErrorNotReady;
+/// either is forgotten then.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT SolveReport cg(const LinearOperator<T>& A,
                                                 const std::type_identity_t<Preconditioner<T>>& M,
@@ -219,8 +221,8 @@ template <Scalar T>
 /// a cycle for m = 30. Where the system is taken in one launch (see Resident; m <= 64, basis in the working precision),
 /// that is as many whole cycles as fit into 64 inner iterations, and the stop flag is read as of CG. iterations counts
 /// inner iterations. x changes at the end of a cycle, and not at all where the correction is not finite. Memory: m + 3
-/// vectors (m + 5 in one launch, m + 9 with a coarse level) and m^2 + 5 m scalars, m = min(restart, max_iterations,
-/// rows). Throws also for restart < 1.
+/// vectors (m + 5 in one launch, with a coarse level m + 9, and 10 scalars for each vector of it) and m^2 + 5 m
+/// scalars, m = min(restart, max_iterations, rows). Throws also for restart < 1.
 ///
 /// With BasisPrecision::single and a working precision of double, the basis is stored in single precision (Aliaga,
 /// Anzt, Gruetzmacher, Quintana-Orti and Tomas, 2022), which halves most of the memory and of its traffic. A cycle then

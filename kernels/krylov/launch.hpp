@@ -143,7 +143,7 @@ bool resident_fits(CUstream_st* stream);
 /// `iterations` times cg_product(), cg_update(), cg_direction() in one launch, which ends with the stop. `messages`:
 /// cg_message_elements(), zero before the first launch of a solve. A cooperative launch: it waits until every
 /// multiprocessor has room. A thread block uses as much shared memory as there is, or `shared_bytes` of it, which has
-/// to hold a bit a column and what belongs to its rows but for their entries.
+/// to hold a bit a column, what belongs to its rows but for their entries, and the vectors of a coarse level once.
 template <class C>
 void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse, const CgVectors<C>& v,
                  C* messages, int iterations, detail::CgState<C>* state, const ReductionWorkspace& workspace,

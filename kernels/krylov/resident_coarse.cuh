@@ -41,9 +41,9 @@ struct NoResidentCoarse {
 };
 
 /// The coarse part of an iteration, c = E^-1 (Z^H r - Z^H A y), the last term where there is a product: every thread
-/// block has some coarse rows, whose entries and rows of E^-1 it keeps in shared memory if there is room. It gathers
-/// what r and y have there from the thread blocks of these rows, tells its sums to all, and its elements of c to whom
-/// it concerns.
+/// block has a share of the coarse rows, which may be none, and keeps their entries and rows of E^-1 in shared memory
+/// if there is room. It gathers what r and y have there from the thread blocks of these rows, tells its sums to all,
+/// and its elements of c to whom it concerns.
 template <class C, class S>
 class ResidentCoarse {
   using Arrays = ResidentCoarseArrays<C, S>;

@@ -237,6 +237,7 @@ void CudaKrylovOps<T>::cg_iterations(const OperatorImpl<T>& A, const Preconditio
   if (!correction)
     return kernels::cg_resident(matrix, *tiny(M->full_blocks()), compute_vectors(v), compute_cast(messages), count,
                                 state, context_.reductions(), context_.stream());
+  // CG is for Hermitian A, of which E is Hermitian too; of another A this is the correction with E^-H.
   kernels::cg_resident(matrix, *tiny(correction->first.full_blocks()), resident_level(correction->coarse, true),
                        compute_vectors(v), compute_cast(messages), count, state, context_.reductions(),
                        context_.stream());

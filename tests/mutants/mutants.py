@@ -224,6 +224,12 @@ MUTANTS = (
     Mutant("cuda-resident-coarse-conjugates-no-inverse", "kernels/krylov/resident_coarse.cuh",
            "return a_.is_hermitian ? detail::conj(element) : element;", "return element;",
            "kernels", "CgResidentCoarseTest/3.MatchThePhases", gpu=True),
+    Mutant("cuda-resident-coarse-spreads-nothing", "kernels/krylov/gmres_resident_kernel.cuh",
+           "from[i] -= coarse.spread(row0 + i, round);", "static_cast<void>(coarse.spread(row0 + i, round));",
+           "kernels", "GmresResidentCoarseTest/1.MatchThePhases", gpu=True),
+    Mutant("cuda-resident-coarse-takes-columns-for-rows", "kernels/krylov/resident_coarse.cuh",
+           "a_.is_hermitian ? row * order_ + j : offset_t{j} * order_ + row", "row * order_ + j",
+           "kernels", "GmresResidentCoarseTest/1.MatchThePhases", gpu=True),
     # The PETSc adapter on a device
     Mutant("petsc-application-waits-for-no-other-context", "src/adapters/petsc_stream.hpp",
            "      PetscCall(PetscDeviceContextWaitForContext(context_, current));\n", "",
