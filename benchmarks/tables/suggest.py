@@ -18,8 +18,9 @@ import pathlib
 import subprocess
 import tempfile
 
+from tables import solve_program
+
 NEAR, SHARE, NOT_WORSE = 1.15, 0.9, 1.1
-RESULTS = pathlib.Path(__file__).resolve().parents[1] / "results"
 
 
 class System:
@@ -110,7 +111,7 @@ def main(words):
     parser = argparse.ArgumentParser(prog="run.py suggest-host", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/host"))
-    parser.add_argument("--results", type=pathlib.Path, default=RESULTS)
+    parser.add_argument("--results", type=pathlib.Path, default=solve_program.RESULTS)
     parser.add_argument("--seconds", type=int, default=180)
     options = parser.parse_args(words)
     if not os.environ.get("BLOCKJACOBI_MATRICES"):

@@ -29,7 +29,6 @@ class Cg final : public Recurrence<T> {
         p_(parts.backend, parts.size()),
         q_(parts.backend, parts.size()),
         messages_(parts.backend, !flexible && parts.may_reside() ? parts.ops.cg_message_elements(parts.A, parts.M) : 0),
-        resident_(messages_.size() > 0),
         state_(parts.backend, cg_initial_state<C>(0.0, parts.options.max_iterations)),
         v_{parts.rows(), nullptr, r_.data(), parts.M == nullptr ? r_.data() : z_.data(), p_.data(), q_.data()} {}
 
@@ -53,12 +52,12 @@ class Cg final : public Recurrence<T> {
     parts_.ops.cg_direction(v_, state_.get());
   }
   void iterate_times(int count) override {
-    if (!resident_) return Recurrence<T>::iterate_times(count);
+    if (!is_one_launch()) return Recurrence<T>::iterate_times(count);
     parts_.ops.cg_iterations(parts_.A, parts_.M, v_, messages_.data(), count, state_.get());
   }
   /// No iteration after the stop costs anything.
-  int batch(int usual) const override { return resident_ ? history_capacity : usual; }
-  bool is_one_launch() const override { return resident_; }
+  int batch(int usual) const override { return is_one_launch() ? history_capacity : usual; }
+  bool is_one_launch() const override { return messages_.size() > 0; }
   /// x has taken its step already.
   void resume() override {
     CgVectors<T> v = v_;
@@ -81,7 +80,6 @@ class Cg final : public Recurrence<T> {
   bool flexible_;
   Array<T> r_, z_, p_, q_;
   Array<T> messages_;  ///< between thread blocks that reside
-  bool resident_;      ///< all iterations of a batch in one go
   DeviceState<CgState<C>> state_;
   CgVectors<T> v_;
 };

@@ -112,7 +112,8 @@ ProbeCost CostModel::coarse(const BlockShape& blocks, double m, double k) const 
   const double inversion = m * level.vector + 2.0 * m * m * m / level.flops;
   const double transfers = 2.0 * rows * std::max(1.0, k) * (scalar_bytes + 4.0) + m * m * scalar_bytes;
   return {level.start + nnz * entry + aggregation + relaxation + inversion,
-          level.latency + level.bytes * (product_bytes() + transfers) / bandwidth};
+          (blocks.largest > large ? level.large_latency : level.latency) +
+              level.bytes * (product_bytes() + transfers) / bandwidth};
 }
 
 ProbeCost CostModel::diagonal_probe(const BlockPartition& rows_alone) const {
@@ -147,7 +148,7 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
   model.large_flops = cuda ? cuda_flops : host_large_flops * backend.threads();
   model.large_bytes = cuda ? 1.0 : host_large_bytes;
   model.clusters = {0.0, cluster_entry_seconds, cluster_coupling_seconds, renumber_entry_seconds};
-  model.level = {0.0, ones_entry_seconds, relaxed_entry_seconds, 0.0, 0.0, model.large_flops, 0.0, coarse_bytes};
+  model.level = {0.0, ones_entry_seconds, relaxed_entry_seconds, 0.0, 0.0, model.large_flops, 0.0, 0.0, coarse_bytes};
   if (!cuda) return model;
   model.clusters = {cuda_cluster_latency, cuda_cluster_entry_seconds, 0.0, cuda_renumber_entry_seconds};
   const bool resides = rows <= cuda_resident_rows && model.nnz * (model.scalar_bytes + 4.0) <= cuda_resident_bytes;
@@ -158,6 +159,7 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
                  cuda_coarse_vector_seconds,
                  cuda_coarse_flops,
                  resides ? cuda_resident_coarse_latency : cuda_coarse_latency,
+                 cuda_coarse_latency,
                  cuda_coarse_bytes};
   model.row_latency = device.row;
   model.block_seconds = cuda_block_seconds;

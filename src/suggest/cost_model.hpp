@@ -50,11 +50,11 @@ struct CostModel {
     double latency = 0.0, entry = 0.0, coupling = 0.0, renumbered = 0.0;
   } clusters{};
   /// A coarse level: once, for each entry with ones or, times the square of their number, relaxed vectors, for each
-  /// element of these; for each vector and the rate of the inversion; what an iteration takes more, once and by its
-  /// bytes.
+  /// element of these; for each vector and the rate of the inversion; what an iteration takes more, once, with blocks
+  /// above `large` once, and by its bytes.
   struct {
     double start = 0.0, ones_entry = 0.0, relaxed_entry = 0.0, relaxed_element = 0.0;
-    double vector = 0.0, flops = 1.0, latency = 0.0, bytes = 1.0;
+    double vector = 0.0, flops = 1.0, latency = 0.0, large_latency = 0.0, bytes = 1.0;
   } level{};
 
   /// Of y = A x.

@@ -77,6 +77,10 @@ BlockPartition partition(index_t rows, Way way) {
   return BlockPartition::from_offsets(offsets);
 }
 
+inline TwoLevelOptions coarse(CoarseMode mode, index_t size, index_t relaxed = 0) {
+  return {.mode = mode, .size = size, .relaxed = relaxed};
+}
+
 template <Scalar T>
 auto resident_level(const detail::CoarseView<T>& coarse, bool is_hermitian) {
   return kernels::ResidentCoarseLevel<compute_t<T>, compute_t<detail::single_t<T>>>{

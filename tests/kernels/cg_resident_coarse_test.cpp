@@ -8,14 +8,6 @@ template <class T>
 class CgResidentCoarseTest : public TypedDeviceTest<T> {};
 TYPED_TEST_SUITE(CgResidentCoarseTest, Scalars);
 
-TwoLevelOptions coarse(CoarseMode mode, index_t size, index_t relaxed = 0) {
-  TwoLevelOptions options;
-  options.mode = mode;
-  options.size = size;
-  options.relaxed = relaxed;
-  return options;
-}
-
 /// `inverse`: what E^-1 and its adjoint may differ by, relative to the largest element.
 template <Scalar T>
 void expect_resident_iterations(const System<T>& a, Way way, const TwoLevelOptions& level, double inverse = 0) {

@@ -10,14 +10,6 @@ TYPED_TEST_SUITE(GmresResidentCoarseTest, Scalars);
 
 constexpr CoarseMode modes[] = {CoarseMode::additive, CoarseMode::adef1, CoarseMode::adef2};
 
-TwoLevelOptions coarse(CoarseMode mode, index_t size, index_t relaxed = 0) {
-  TwoLevelOptions options;
-  options.mode = mode;
-  options.size = size;
-  options.relaxed = relaxed;
-  return options;
-}
-
 /// As of CG's.
 template <Scalar T>
 double tolerance(const System<T>& a, int steps) {
