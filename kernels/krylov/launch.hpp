@@ -161,7 +161,7 @@ struct ResidentCoarseLevel {
   bool is_hermitian;  ///< E
 };
 
-/// The same with a coarse level without spread, of order resident_coarse_order at most.
+/// The same with a coarse level without spread, of order resident_coarse_order() at most.
 template <class C, class S>
 void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
                  const ResidentCoarseLevel<C, S>& coarse, const CgVectors<C>& v, C* messages, int iterations,
@@ -293,7 +293,7 @@ void gmres_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView
                     int restart, const C* b, C* x, void* messages, int cycles, detail::GmresState* state,
                     CUstream_st* stream, int shared_bytes = 0);
 
-/// The same with a coarse level of order resident_coarse_order at most.
+/// The same with a coarse level of order resident_coarse_order() at most.
 template <class C, class S>
 void gmres_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
                     const ResidentCoarseLevel<C, S>& coarse, C* basis, int restart, const C* b, C* x, void* messages,

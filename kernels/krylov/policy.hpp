@@ -120,7 +120,10 @@ inline constexpr int resident_static_bytes = 8 << 10;  ///< at most, beside that
 inline constexpr int resident_most_ctas = most_multiprocessors;
 inline constexpr int resident_rows = 1024;
 inline constexpr int resident_entry_bytes = 160 << 10;
-inline constexpr int resident_coarse_order = 2048;  ///< of a coarse level: every thread block takes all its sums
+/// Of a coarse level, of whose elements, of so many bytes, every thread block takes and holds a vector.
+constexpr int resident_coarse_order(std::size_t element_bytes) {
+  return static_cast<int>(std::min<std::size_t>(2048, (16 << 10) / element_bytes));
+}
 /// Iterations of CG in a row with one wait; the next one has two and makes z = M^-1 r again. With 63, bcsstk13 with
 /// blocks of 8 takes 9 % more iterations to 1e-8 than with two waits each, with 31 0.5 %.
 inline constexpr int resident_forecasts = 31;

@@ -81,12 +81,10 @@ class ResidentCoarse {
       }
     values_ = values;
     places_ = places;
-    if (count_ * order_ <= shared.room_for(sizeof(C)) - 2) {
-      C* const inverse = shared.take<C>(count_ * order_);
-      for (int k = warp(); k < count_; k += warps())
-        for (int j = lane(); j < order_; j += 32) inverse[k * order_ + j] = element_of_inverse(k, j);
-      inverse_ = inverse;
-    }
+    if (is_single_)
+      single_ = rows_of(a_.inverse.single, shared);
+    else
+      full_ = rows_of(a_.inverse.full, shared);
     __syncthreads();
   }
 
@@ -108,6 +106,7 @@ class ResidentCoarse {
                    for (int copy = 0; copy < exchange_copies; ++copy)
                      put(a_.sums[copy * order_ + begin_ + k], round, scaled);
                  });
+    if (count_ == 0) return;
     const Message<C>* const sums = a_.sums + static_cast<int>(blockIdx.x) % exchange_copies * order_;
     for (int j = thread(); j < order_; j += threads()) s_[j] = receive(sums[j], round);
     __syncthreads();
@@ -160,11 +159,20 @@ class ResidentCoarse {
   }
   /// Of row k of E^-1. A Hermitian one is read as the column that it is the conjugate of, whose elements stand
   /// together.
-  __device__ C element_of_inverse(int k, int j) const {
+  template <class E>
+  __device__ E element_of_inverse(const E* inverse, int k, int j) const {
     const offset_t row = begin_ + k;
-    const offset_t place = a_.is_hermitian ? row * order_ + j : offset_t{j} * order_ + row;
-    const C element = is_single_ ? detail::convert<C>(a_.inverse.single[place]) : a_.inverse.full[place];
-    return a_.is_hermitian ? detail::conj(element) : element;
+    if (a_.is_hermitian) return detail::conj(inverse[row * order_ + j]);
+    return inverse[offset_t{j} * order_ + row];
+  }
+  /// The rows of E^-1 of the thread block, in shared memory; null without room.
+  template <class E>
+  __device__ const E* rows_of(const E* inverse, SharedRoom& shared) const {
+    if (count_ * order_ > shared.room_for(sizeof(E)) - 2) return nullptr;
+    E* const held = shared.take<E>(count_ * order_);
+    for (int k = warp(); k < count_; k += warps())
+      for (int j = lane(); j < order_; j += 32) held[k * order_ + j] = element_of_inverse(inverse, k, j);
+    return held;
   }
 
   /// finish(k, sum) for each coarse row, in one thread, of what part(k, first, step) returns in the lanes of some
@@ -212,13 +220,19 @@ class ResidentCoarse {
   }
 
   __device__ C part_of_product(int k, int first, int step) const {
+    return is_single_ ? part_of_product(single_, a_.inverse.single, k, first, step)
+                      : part_of_product(full_, a_.inverse.full, k, first, step);
+  }
+  /// `held`: rows_of(inverse).
+  template <class E>
+  __device__ C part_of_product(const E* held, const E* inverse, int k, int first, int step) const {
     C sum{};
-    if (inverse_ != nullptr) {
+    if (held != nullptr) {
 #pragma unroll 4
-      for (int j = first; j < order_; j += step) sum += inverse_[k * order_ + j] * s_[j];
+      for (int j = first; j < order_; j += step) sum += detail::convert<C>(held[k * order_ + j]) * s_[j];
     } else {
 #pragma unroll 4
-      for (int j = first; j < order_; j += step) sum += element_of_inverse(k, j) * s_[j];
+      for (int j = first; j < order_; j += step) sum += detail::convert<C>(element_of_inverse(inverse, k, j)) * s_[j];
     }
     return sum;
   }
@@ -233,7 +247,8 @@ class ResidentCoarse {
   int held_ = 0;  ///< entries in shared memory
   const C* values_ = nullptr;
   const int* places_ = nullptr;
-  const C* inverse_ = nullptr;  ///< rows of E^-1, if there is room
+  const C* full_ = nullptr;    ///< rows of E^-1, if there is room
+  const S* single_ = nullptr;  ///< in its place where it is read in single precision
 };
 
 }  // namespace blockjacobi::kernels

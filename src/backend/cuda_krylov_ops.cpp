@@ -43,14 +43,6 @@ std::optional<BlockBatchView<const compute_t<T>>> tiny(const std::optional<Block
       compute_cast(blocks->data), blocks->slots, blocks->groups, blocks->blocks, blocks->rows, blocks->space};
 }
 
-/// A coarse correction after M^-1, as CG takes it.
-template <Scalar T>
-std::optional<CoarseCorrection<T>> later_correction(const PreconditionerImpl<T>& M) {
-  auto correction = M.coarse_correction();
-  if (correction && correction->coarse.spread.rows > 0) correction.reset();
-  return correction;
-}
-
 template <Scalar T>
 kernels::ResidentCoarseLevel<compute_t<T>, compute_t<single_t<T>>> resident_level(const CoarseView<T>& coarse,
                                                                                   bool is_hermitian) {
@@ -64,7 +56,7 @@ kernels::CgUpdatePolicy cg_update_policy(const PreconditionerImpl<T>* M) {
   kernels::CgUpdateCase given{.preconditioned = M != nullptr};
   index_t largest = 0;
   if (M != nullptr) {
-    const auto coarse = later_correction(*M);
+    const auto coarse = M->coarse_correction();
     const auto blocks = (coarse ? coarse->first : *M).blocks();
     given.coarse = coarse.has_value();
     given.known = blocks.has_value();
@@ -175,7 +167,7 @@ void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors
                                 context_.stream());
     case Design::apart: break;
     case Design::coarse_blocks:
-    case Design::coarse_apart: return coarse_update(*later_correction(*M), policy.design, v, state);
+    case Design::coarse_apart: return coarse_update(*M->coarse_correction(), policy.design, v, state);
   }
   kernels::cg_residual(vectors, state, context_.stream());
   M->apply(v.r, v.z);
@@ -206,26 +198,28 @@ void CudaKrylovOps<T>::cg_direction(const CgVectors<T>& v, CgState<C>* state) {
 
 template <Scalar T>
 bool CudaKrylovOps<T>::can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
-  return M != nullptr && fit(A, *M);
+  return resident_order(A, M) == 0;
 }
 
 template <Scalar T>
-bool CudaKrylovOps<T>::fit(const OperatorImpl<T>& A, const PreconditionerImpl<T>& M) {
-  const DeviceGuard guard(context_.device());
+std::optional<index_t> CudaKrylovOps<T>::resident_order(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
+  if (M == nullptr) return std::nullopt;
+  const auto coarse = M->coarse_correction();
+  const index_t order = coarse ? coarse->coarse.inverse.order : 0;
   const auto* const rows = own_rows(A);
-  const auto inverse = tiny(M.full_blocks());
-  if (rows == nullptr || !inverse || !kernels::can_reside(rows->matrix(), *inverse)) return false;
+  const auto inverse = tiny((coarse ? coarse->first : *M).full_blocks());
+  const DeviceGuard guard(context_.device());
+  if (order > kernels::resident_coarse_order(sizeof(C)) || rows == nullptr || !inverse ||
+      !kernels::can_reside(rows->matrix(), *inverse))
+    return std::nullopt;
   std::call_once(asked_, [this] { resident_fits_ = kernels::resident_fits(context_.stream()); });
-  return resident_fits_;
+  return resident_fits_ ? std::optional(order) : std::nullopt;
 }
 
 template <Scalar T>
 std::size_t CudaKrylovOps<T>::cg_message_elements(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
-  if (M == nullptr) return 0;
-  const auto coarse = later_correction(*M);
-  const index_t order = coarse ? coarse->coarse.inverse.order : 0;
-  if (order > kernels::resident_coarse_order || !fit(A, coarse ? coarse->first : *M)) return 0;
-  return kernels::cg_message_elements(A.rows(), order);
+  const auto order = resident_order(A, M);
+  return order ? kernels::cg_message_elements(A.rows(), *order) : 0;
 }
 
 template <Scalar T>
@@ -233,7 +227,7 @@ void CudaKrylovOps<T>::cg_iterations(const OperatorImpl<T>& A, const Preconditio
                                      T* messages, int count, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
   const auto& matrix = own_rows(A)->matrix();
-  const auto correction = later_correction(*M);
+  const auto correction = M->coarse_correction();
   if (!correction)
     return kernels::cg_resident(matrix, *tiny(M->full_blocks()), compute_vectors(v), compute_cast(messages), count,
                                 state, context_.reductions(), context_.stream());
@@ -343,12 +337,10 @@ void CudaKrylovOps<T>::gmres_check(index_t n, const T* u, GmresState* state) {
 template <Scalar T>
 std::size_t CudaKrylovOps<T>::gmres_message_bytes(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
                                                   int restart) {
-  if (M == nullptr || !kernels::gmres_can_reside(restart)) return 0;
-  const auto coarse = M->coarse_correction();
-  const index_t order = coarse ? coarse->coarse.inverse.order : 0;
-  if (order > kernels::resident_coarse_order || !fit(A, coarse ? coarse->first : *M)) return 0;
+  if (!kernels::gmres_can_reside(restart)) return 0;
+  const auto order = resident_order(A, M);
   const DeviceGuard guard(context_.device());
-  return kernels::gmres_message_bytes<C>(A.rows(), restart, order);
+  return order ? kernels::gmres_message_bytes<C>(A.rows(), restart, *order) : 0;
 }
 
 template <Scalar T>

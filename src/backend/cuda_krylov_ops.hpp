@@ -6,6 +6,7 @@
 #include "kernels/krylov/policy.hpp"
 
 #include <mutex>
+#include <optional>
 
 namespace blockjacobi::detail {
 
@@ -66,8 +67,8 @@ class CudaKrylovOps final : public KrylovOps<T> {
                     std::byte* messages, int cycles, GmresState* state) override;
 
  private:
-  /// Whether the resident kernels take the matrix and these blocks.
-  bool fit(const OperatorImpl<T>& A, const PreconditionerImpl<T>& M);
+  /// If the resident kernels take the matrix and M: the order of M's coarse level, 0 without one.
+  std::optional<index_t> resident_order(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M);
   void coarse_update(const CoarseCorrection<T>& M, kernels::CgUpdateDesign design, const CgVectors<T>& v,
                      CgState<C>* state);
 

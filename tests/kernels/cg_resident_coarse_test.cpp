@@ -102,7 +102,7 @@ TYPED_TEST(CgResidentCoarseTest, EndWithTheStop) {
 TYPED_TEST(CgResidentCoarseTest, LargerCoarseLevelsGoByPhases) {
   const auto level = coarse(CoarseMode::additive, 3600, 4);
   Recurrence<TypeParam> a(Backend::cuda(), laplacian<TypeParam>(120), Way::blocks_of_8, 0.0, 100, {}, level);
-  EXPECT_GT(a.coarse_order(), kernels::resident_coarse_order);
+  EXPECT_GT(a.coarse_order(), kernels::resident_coarse_order(sizeof(TypeParam)));
   EXPECT_FALSE(a.resides());
 }
 

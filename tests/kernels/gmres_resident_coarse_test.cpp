@@ -95,5 +95,13 @@ TYPED_TEST(GmresResidentCoarseTest, EndWithTheStop) {
   }
 }
 
+TYPED_TEST(GmresResidentCoarseTest, LargerCoarseLevelsGoByPhases) {
+  const auto level = coarse(CoarseMode::additive, 3600, 4);
+  const Cycles<TypeParam> a(Backend::cuda(), convection_diffusion<TypeParam>(120), Way::blocks_of_8, 4, 100, 0.0,
+                            level);
+  EXPECT_GT(a.coarse_order(), kernels::resident_coarse_order(sizeof(TypeParam)));
+  EXPECT_FALSE(a.resides());
+}
+
 }  // namespace
 }  // namespace blockjacobi::test
