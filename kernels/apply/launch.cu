@@ -1,20 +1,20 @@
 #include "kernels/apply/launch.cuh"
 #include "kernels/apply/launch.hpp"
 
-#include <array>
+#include <span>
+#include <vector>
 
 namespace blockjacobi::kernels {
 
 template <class C>
 void apply_columns(const BlockBatchView<const C>& inverse, const ApplyColumns<C>& arguments, CUstream_st* stream) {
-  // There is one group of each order.
-  std::array<detail::StoredGroup, max_block_size> groups;
-  std::size_t count = 0;
+  std::vector<detail::StoredGroup> groups;
+  groups.reserve(inverse.groups.size());
   for (const BlockGroup& group : inverse.groups)
-    groups[count++] = {detail::Format::full, group.size,      group.count,
-                       group.first_slot,     group.first_row, group.start * static_cast<offset_t>(sizeof(C))};
+    groups.push_back({detail::Format::full, group.size, group.count, group.first_slot, group.first_row,
+                      group.start * static_cast<offset_t>(sizeof(C))});
   const FullBlocks blocks{reinterpret_cast<const std::byte*>(inverse.data), inverse.slots};
-  apply_format<C, detail::Format::full>(blocks, std::span(groups.data(), count), arguments, stream);
+  apply_format<C, detail::Format::full>(blocks, std::span<const detail::StoredGroup>(groups), arguments, stream);
 }
 
 template <class C>
