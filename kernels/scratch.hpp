@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/shared/macros.hpp"
+#include "core/shared/scratch_view.hpp"
 #include "kernels/device.hpp"
 
 #include <algorithm>
@@ -15,11 +16,7 @@ constexpr offset_t matrices_in_scratch(int multiprocessors, index_t order, offse
   return count < most ? count : most;
 }
 
-template <class C>
-struct ScratchView {
-  C* data;
-  offset_t size;
-};
+using detail::ScratchView;
 
 /// Elements that a thread block has for itself to work on a block of order up to `largest`.
 BLOCKJACOBI_HD constexpr offset_t block_scratch(index_t largest) { return offset_t{largest} * largest; }

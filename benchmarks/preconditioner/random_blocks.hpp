@@ -5,12 +5,12 @@
 #include "backend/storage_ops.hpp"
 #include "batched/accuracy.hpp"
 #include "batched/timer.hpp"
-#include "core/shared/compute_type.hpp"
-#include "precond/apply_tiles.hpp"
+#include "core/compute_views.hpp"
 #include "precond/stored_blocks.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
 
+#include <memory>
 #include <optional>
 
 namespace bench {
@@ -72,7 +72,8 @@ class RandomBlocks {
         slots_(static_cast<std::size_t>(format == Format::full ? layout_.blocks() : 0)),
         stored_slots_(stored_.slots.size()),
         exponents_(stored_.slots.size()),
-        tiles_(backend, tiles_of(backend, format, layout_)) {
+        prepared_(format == Format::full ? blockjacobi::detail::storage_ops<T>(backend).prepare_apply(backend, layout_)
+                                         : nullptr) {
     memory.fill(format);
     if (format == Format::full)
       slots_.fill({layout_.slots().begin(), layout_.slots().end()});
@@ -90,16 +91,18 @@ class RandomBlocks {
 
   /// z = op(X) r for `columns` vectors, column-major.
   void apply(blockjacobi::Op op, int columns) {
-    if (format_ == Format::full && columns == 1 && tiles_.empty())
-      return blockjacobi::detail::block_ops<T>(backend_).apply(full_view(), op, memory_.r().data(), memory_.z().data());
+    using blockjacobi::detail::compute_cast;
+    const blockjacobi::detail::ColumnsView<const C> r{compute_cast(memory_.r().data()), 1, rows(), columns};
+    const blockjacobi::detail::ColumnsView<C> z{compute_cast(memory_.z().data()), 1, rows(), columns};
+    if (format_ == Format::full && columns == 1 && !prepared_)
+      return blockjacobi::detail::block_ops<T>(backend_).apply(full_view(), op, r.data, z.data);
     auto& ops = blockjacobi::detail::storage_ops<T>(backend_);
-    const blockjacobi::detail::ColumnsView<const T> r{memory_.r().data(), 1, rows(), columns};
-    const blockjacobi::detail::ColumnsView<T> z{memory_.z().data(), 1, rows(), columns};
-    if (format_ == Format::full && tiles_.empty()) return ops.apply(full_view(), op, T(1), r, T(0), z);
-    if (format_ == Format::full) return ops.apply_tiled(full_view(), tiles_.view(), op, T(1), r, T(0), z);
+    const C one = blockjacobi::detail::compute_value(T(1));
+    if (prepared_ && prepared_->apply(full_view(), op, one, r, C{}, z)) return;
+    if (format_ == Format::full) return ops.apply(full_view(), op, one, r, C{}, z);
     ops.apply(blockjacobi::detail::StoredBlocksView{memory_.blocks(), stored_slots_.data(), exponents_.data(),
                                                     stored_.groups, nullptr, format_, nullptr, rows()},
-              op, T(1), r, T(0), z);
+              op, one, r, C{}, z);
   }
 
   /// Of a few blocks after apply(): max |z - op(X) r| / (N eps |op(X)| |r|) by elements.
@@ -118,12 +121,6 @@ class RandomBlocks {
  private:
   static constexpr int parts = sizeof(T) / sizeof(blockjacobi::real_t<T>);
 
-  static blockjacobi::detail::ApplyTiles tiles_of(const blockjacobi::Backend& backend, Format format,
-                                                  const blockjacobi::BlockLayout& layout) {
-    if (format != Format::full) return {};
-    return make_apply_tiles(layout, blockjacobi::detail::storage_ops<T>(backend).tile_limits(layout.groups()));
-  }
-
   struct Place {
     std::size_t start;  // bytes
     std::size_t first_row;
@@ -138,8 +135,8 @@ class RandomBlocks {
     return {static_cast<std::size_t>(s.start) * sizeof(T), static_cast<std::size_t>(s.first_row), s.size};
   }
 
-  blockjacobi::BlockBatchView<const T> full_view() {
-    return {reinterpret_cast<const T*>(memory_.blocks()),
+  blockjacobi::BlockBatchView<const C> full_view() {
+    return {reinterpret_cast<const C*>(memory_.blocks()),
             slots_.data(),
             layout_.groups(),
             layout_.blocks(),
@@ -193,7 +190,7 @@ class RandomBlocks {
   Buffer<blockjacobi::BlockSlot> slots_;
   Buffer<blockjacobi::detail::StoredSlot> stored_slots_;
   Buffer<std::int16_t> exponents_;
-  blockjacobi::detail::BackendTiles tiles_;
+  std::unique_ptr<blockjacobi::detail::PreparedApply<T>> prepared_;
 };
 
 }  // namespace bench

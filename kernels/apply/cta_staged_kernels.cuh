@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(staged_apply_threads)
   const int count = static_cast<int>(min(offset_t{group.share}, group.count - first));
   const int rows = count * n;
   const auto block_bytes = static_cast<int>(detail::format_block_bytes(format, n, sizeof(R), parts));
-  const Columns<const C>& from = arguments.r;
-  const Columns<C>& to = arguments.z;
+  const detail::ColumnsView<const C>& from = arguments.r;
+  const detail::ColumnsView<C>& to = arguments.z;
   const unsigned pitch = staging_bytes(static_cast<unsigned>(rows * sizeof(C)));
 
   // The vectors come the same way if their rows follow each other.

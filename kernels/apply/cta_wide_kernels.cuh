@@ -46,7 +46,7 @@ struct WideTile {
 
   /// What column k of R holds for the block.
   __device__ const C* vector(int k) const {
-    const Columns<const C>& from = arguments.r;
+    const detail::ColumnsView<const C>& from = arguments.r;
     return from.data + first_row * from.row_stride + min(column + k, from.count - 1) * from.column_stride;
   }
 
@@ -60,7 +60,7 @@ struct WideTile {
   }
 
   __device__ void store(int row, int k, C sum) const {
-    const Columns<C>& to = arguments.z;
+    const detail::ColumnsView<C>& to = arguments.z;
     if (row >= end || column + k >= to.count) return;
     C& z = to.data[(first_row + row) * to.row_stride + (column + k) * to.column_stride];
     const C product = arguments.alpha * x.scaled(sum);

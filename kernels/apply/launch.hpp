@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/shared/apply_tiles.hpp"
+#include "core/shared/columns_view.hpp"
 #include "core/shared/stored_blocks_view.hpp"
 
 #include <blockjacobi/views.hpp>
@@ -17,23 +18,14 @@ namespace blockjacobi::kernels {
 template <class C>
 void apply_blocks(const BlockBatchView<const C>& inverse, Op op, const C* r, C* z, CUstream_st* stream);
 
-/// Element (i, k) of a block of vectors is data[i row_stride + k column_stride].
-template <class C>
-struct Columns {
-  C* data;
-  offset_t row_stride;
-  offset_t column_stride;
-  index_t count;
-};
-
 /// Z = alpha op(X) R + beta Z; Z is not read if beta is zero.
 template <class C>
 struct ApplyColumns {
   Op op;
   C alpha;
-  Columns<const C> r;
+  detail::ColumnsView<const C> r;
   C beta;
-  Columns<C> z;
+  detail::ColumnsView<C> z;
 };
 template <class C>
 void apply_columns(const BlockBatchView<const C>& inverse, const ApplyColumns<C>& arguments, CUstream_st* stream);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/shared/compute_type.hpp"
 #include "core/shared/position_map.hpp"
 #include "core/shared/singular_rule.hpp"
 
@@ -19,19 +20,21 @@ struct BlockStatusView {
 template <Scalar T>
 class BlockOps {
  public:
+  using C = compute_t<T>;
+
   virtual ~BlockOps() = default;
 
   /// Extracts, equilibrates, inverts and stores every block; fills all of `status`.
-  virtual void setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse, Fallback fallback,
+  virtual void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, Fallback fallback,
                      const BlockStatusView<T>& status) = 0;
 
   /// Pivot growth of every block, by block number; see BlockJacobi::pivot_growth(). What `work` holds is lost;
   /// `pivots` has room for the rows, and `info` for the blocks, of its largest group.
-  virtual void pivot_growth(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, index_t* pivots,
+  virtual void pivot_growth(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, index_t* pivots,
                             int* info, real_t<T>* growth) = 0;
 
   /// z = op(X) r block by block.
-  virtual void apply(const BlockBatchView<const T>& inverse, Op op, const T* r, T* z) = 0;
+  virtual void apply(const BlockBatchView<const C>& inverse, Op op, const C* r, C* z) = 0;
 };
 
 }  // namespace blockjacobi::detail

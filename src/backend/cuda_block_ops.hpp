@@ -18,12 +18,12 @@ class CudaBlockOps final : public BlockOps<T> {
  public:
   explicit CudaBlockOps(CudaContext& context) : context_(context) {}
 
-  void setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse, Fallback fallback,
+  void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, Fallback fallback,
              const BlockStatusView<T>& status) override {
     const DeviceGuard guard(context_.device());
-    const kernels::SetupArguments<C> arguments{compute_cast(values),
+    const kernels::SetupArguments<C> arguments{values,
                                                map,
-                                               compute_cast(inverse.data),
+                                               inverse.data,
                                                inverse.slots,
                                                fallback,
                                                status.info,
@@ -33,10 +33,10 @@ class CudaBlockOps final : public BlockOps<T> {
     kernels::setup_blocks(arguments, inverse.groups, context_.stream());
   }
 
-  void pivot_growth(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, index_t* pivots,
+  void pivot_growth(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, index_t* pivots,
                     int* info, real_t<T>* growth) override {
     const DeviceGuard guard(context_.device());
-    const kernels::GrowthArguments<C> arguments{compute_cast(values), map, compute_cast(work.data), work.slots, growth};
+    const kernels::GrowthArguments<C> arguments{values, map, work.data, work.slots, growth};
     kernels::extract_equilibrated(arguments, work.groups, context_.stream());
     for (const BlockGroup& group : work.groups) {
       const index_t n = group.size;
@@ -47,11 +47,9 @@ class CudaBlockOps final : public BlockOps<T> {
     kernels::growth_of_factors(arguments, work.groups, context_.stream());
   }
 
-  void apply(const BlockBatchView<const T>& inverse, Op op, const T* r, T* z) override {
+  void apply(const BlockBatchView<const C>& inverse, Op op, const C* r, C* z) override {
     const DeviceGuard guard(context_.device());
-    const BlockBatchView<const C> view{
-        compute_cast(inverse.data), inverse.slots, inverse.groups, inverse.blocks, inverse.rows, inverse.space};
-    kernels::apply_blocks(view, op, compute_cast(r), compute_cast(z), context_.stream());
+    kernels::apply_blocks(inverse, op, r, z, context_.stream());
   }
 
  private:

@@ -122,11 +122,8 @@ void CudaColumnsOps<T>::cg_update(const PreconditionerImpl<T>* M, const BundleVe
   const DeviceGuard guard(context_.device());
   const auto vectors = compute_vectors(v);
   if (M == nullptr) return kernels::cg_columns_plain_update(vectors, states, context_.reductions(), context_.stream());
-  if (const auto blocks = M->blocks(); blocks && kernels::are_tiny(blocks->groups)) {
-    const BlockBatchView<const C> inverse{
-        compute_cast(blocks->data), blocks->slots, blocks->groups, blocks->blocks, blocks->rows, blocks->space};
-    return kernels::cg_columns_update(inverse, vectors, states, context_.reductions(), context_.stream());
-  }
+  if (const auto inverse = M->inverse(); inverse && inverse->is_full() && kernels::are_tiny(inverse->full->groups))
+    return kernels::cg_columns_update(*inverse->full, vectors, states, context_.reductions(), context_.stream());
   kernels::cg_columns_residual(vectors, states, context_.stream());
   apply(*M, v.shape, v.r, v.z, v.spare);
   kernels::cg_columns_direction_factor(vectors, states, context_.reductions(), context_.stream());

@@ -35,12 +35,12 @@ const RowsCsr<T>* own_rows(const OperatorImpl<T>& A) {
   return dynamic_cast<const RowsCsr<T>*>(&A);
 }
 
-/// The blocks, if a warp takes each of them.
+/// The blocks in full, if they are there and a warp takes each of them.
 template <Scalar T>
-std::optional<BlockBatchView<const compute_t<T>>> tiny(const std::optional<BlockBatchView<const T>>& blocks) {
-  if (!blocks || !kernels::are_tiny(blocks->groups)) return std::nullopt;
-  return BlockBatchView<const compute_t<T>>{
-      compute_cast(blocks->data), blocks->slots, blocks->groups, blocks->blocks, blocks->rows, blocks->space};
+std::optional<BlockBatchView<const compute_t<T>>> tiny(const PreconditionerImpl<T>& M) {
+  const auto inverse = M.inverse();
+  if (!inverse || !inverse->full || !kernels::are_tiny(inverse->full->groups)) return std::nullopt;
+  return inverse->full;
 }
 
 template <Scalar T>
@@ -57,12 +57,11 @@ kernels::CgUpdatePolicy cg_update_policy(const PreconditionerImpl<T>* M) {
   index_t largest = 0;
   if (M != nullptr) {
     const auto coarse = M->coarse_correction();
-    const auto blocks = (coarse ? coarse->first : *M).blocks();
+    const auto inverse = (coarse ? coarse->first : *M).inverse();
     given.coarse = coarse.has_value();
-    given.known = blocks.has_value();
-    if (blocks && !blocks->groups.empty()) largest = blocks->groups.back().size;
-    if (!coarse && !blocks)
-      if (const auto x = M->stored_blocks()) return kernels::cg_update_policy(scalar, x->groups);
+    given.known = inverse && inverse->is_full();
+    if (given.known && !inverse->full->groups.empty()) largest = inverse->full->groups.back().size;
+    if (!coarse && inverse && !inverse->is_full()) return kernels::cg_update_policy(scalar, inverse->stored->groups);
   }
   return kernels::cg_update_policy(kernels::compiled_device, scalar, largest, given);
 }
@@ -159,11 +158,10 @@ void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors
   const kernels::CgUpdatePolicy policy = cg_update_policy(M);
   switch (policy.design) {
     case Design::plain: return kernels::cg_plain_update(vectors, state, context_.reductions(), context_.stream());
-    case Design::blocks:
-      return kernels::cg_update(*tiny(M->blocks()), vectors, state, context_.reductions(), context_.stream());
+    case Design::blocks: return kernels::cg_update(*tiny(*M), vectors, state, context_.reductions(), context_.stream());
     case Design::pieces:
     case Design::elements:
-      return kernels::cg_update(*M->stored_blocks(), policy.piece, vectors, state, context_.reductions(),
+      return kernels::cg_update(*M->inverse()->stored, policy.piece, vectors, state, context_.reductions(),
                                 context_.stream());
     case Design::apart: break;
     case Design::coarse_blocks:
@@ -179,7 +177,7 @@ void CudaKrylovOps<T>::coarse_update(const CoarseCorrection<T>& M, kernels::CgUp
                                      const CgVectors<T>& v, CgState<C>* state) {
   const auto vectors = compute_vectors(v);
   if (design == kernels::CgUpdateDesign::coarse_blocks) {
-    kernels::cg_residual_and_blocks(*tiny(M.first.blocks()), vectors, state, context_.stream());
+    kernels::cg_residual_and_blocks(*tiny(M.first), vectors, state, context_.stream());
   } else {
     kernels::cg_residual(vectors, state, context_.stream());
     M.first.apply(v.r, v.z);
@@ -207,7 +205,7 @@ std::optional<index_t> CudaKrylovOps<T>::resident_order(const OperatorImpl<T>& A
   const auto coarse = M->coarse_correction();
   const index_t order = coarse ? coarse->coarse.inverse.order : 0;
   const auto* const rows = own_rows(A);
-  const auto inverse = tiny((coarse ? coarse->first : *M).full_blocks());
+  const auto inverse = tiny(coarse ? coarse->first : *M);
   const DeviceGuard guard(context_.device());
   if (order > kernels::resident_coarse_order(sizeof(C)) || rows == nullptr || !inverse ||
       !kernels::can_reside(rows->matrix(), *inverse))
@@ -229,12 +227,11 @@ void CudaKrylovOps<T>::cg_iterations(const OperatorImpl<T>& A, const Preconditio
   const auto& matrix = own_rows(A)->matrix();
   const auto correction = M->coarse_correction();
   if (!correction)
-    return kernels::cg_resident(matrix, *tiny(M->full_blocks()), compute_vectors(v), compute_cast(messages), count,
-                                state, context_.reductions(), context_.stream());
+    return kernels::cg_resident(matrix, *tiny(*M), compute_vectors(v), compute_cast(messages), count, state,
+                                context_.reductions(), context_.stream());
   // CG is for Hermitian A, of which E is Hermitian too; of another A this is the correction with E^-H.
-  kernels::cg_resident(matrix, *tiny(correction->first.full_blocks()), resident_level(correction->coarse, true),
-                       compute_vectors(v), compute_cast(messages), count, state, context_.reductions(),
-                       context_.stream());
+  kernels::cg_resident(matrix, *tiny(correction->first), resident_level(correction->coarse, true), compute_vectors(v),
+                       compute_cast(messages), count, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
@@ -288,8 +285,8 @@ void CudaKrylovOps<T>::bicgstab_iterations(const OperatorImpl<T>& A, const Preco
                                            const BicgstabVectors<T>& v, T* messages, int count,
                                            BicgstabState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::bicgstab_resident(own_rows(A)->matrix(), *tiny(M->full_blocks()), compute_vectors(v), compute_cast(messages),
-                             count, state, context_.reductions(), context_.stream());
+  kernels::bicgstab_resident(own_rows(A)->matrix(), *tiny(*M), compute_vectors(v), compute_cast(messages), count, state,
+                             context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
@@ -350,9 +347,9 @@ void CudaKrylovOps<T>::gmres_cycles(const OperatorImpl<T>& A, const Precondition
   const auto& matrix = own_rows(A)->matrix();
   const auto correction = M->coarse_correction();
   if (!correction)
-    return kernels::gmres_resident(matrix, *tiny(M->full_blocks()), compute_cast(basis), restart, compute_cast(b),
-                                   compute_cast(x), messages, cycles, state, context_.stream());
-  kernels::gmres_resident(matrix, *tiny(correction->first.full_blocks()), resident_level(correction->coarse, false),
+    return kernels::gmres_resident(matrix, *tiny(*M), compute_cast(basis), restart, compute_cast(b), compute_cast(x),
+                                   messages, cycles, state, context_.stream());
+  kernels::gmres_resident(matrix, *tiny(correction->first), resident_level(correction->coarse, false),
                           compute_cast(basis), restart, compute_cast(b), compute_cast(x), messages, cycles, state,
                           context_.stream());
 }

@@ -7,13 +7,15 @@ namespace blockjacobi::detail {
 /// Blocks on CPU threads, one block at a time per thread: the oracle for the kernels.
 template <Scalar T>
 class HostBlockOps final : public BlockOps<T> {
+  using C = compute_t<T>;
+
  public:
   explicit HostBlockOps(int threads) : threads_(threads) {}
-  void setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse, Fallback fallback,
+  void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, Fallback fallback,
              const BlockStatusView<T>& status) override;
-  void pivot_growth(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, index_t* pivots,
+  void pivot_growth(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, index_t* pivots,
                     int* info, real_t<T>* growth) override;
-  void apply(const BlockBatchView<const T>& inverse, Op op, const T* r, T* z) override;
+  void apply(const BlockBatchView<const C>& inverse, Op op, const C* r, C* z) override;
 
  private:
   int threads_;

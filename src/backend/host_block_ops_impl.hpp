@@ -9,6 +9,7 @@
 #include "backend/host_lanes.hpp"
 #include "backend/host_lu.hpp"
 #include "backend/host_product.hpp"
+#include "core/compute_views.hpp"
 
 #include <array>
 #include <limits>
@@ -45,19 +46,19 @@ class BlockSetup {
   static constexpr std::size_t capacity = static_cast<std::size_t>(N > 0 ? N : max_block_size);
 
  public:
-  BlockSetup(T* block, int order) : stored_(block), a_(compute_cast(block)), order_(order) {}
+  BlockSetup(C* block, int order) : a_(block), order_(order) {}
 
   /// Inverts the block in place; `info` and `rcond` as BlockJacobi has them.
-  void run(const T* values, const PositionMapView& map, offset_t slot, Fallback fallback, int& info, R& rcond) {
-    extract_block(compute_cast(values), map, slot, n(), a_);
+  void run(const C* values, const PositionMapView& map, offset_t slot, Fallback fallback, int& info, R& rcond) {
+    extract_block(values, map, slot, n(), a_);
     for (int i = 0; i < n(); ++i) diagonal_[index(i)] = a_[at(i, i)];
     info = first_non_finite();
     rcond = std::numeric_limits<R>::quiet_NaN();
     if (info == 0) {
       equilibrate();
       info = invert_scaled(rcond);
-      if (info != 0 || !scales_serve(compute_cast(values), map, slot)) {
-        extract_block(compute_cast(values), map, slot, n(), a_);
+      if (info != 0 || !scales_serve(values, map, slot)) {
+        extract_block(values, map, slot, n(), a_);
         equilibrate_thoroughly(a_, n(), row_.data(), column_.data());
         scale_elements();
         info = invert_scaled(rcond);
@@ -67,8 +68,8 @@ class BlockSetup {
   }
 
   /// As BlockJacobi has it. The LU factorization takes the place of the block; `pivots`: n elements.
-  R pivot_growth(const T* values, const PositionMapView& map, offset_t slot, index_t* pivots) {
-    extract_block(compute_cast(values), map, slot, n(), a_);
+  R pivot_growth(const C* values, const PositionMapView& map, offset_t slot, index_t* pivots) {
+    extract_block(values, map, slot, n(), a_);
     if (first_non_finite() != 0) return std::numeric_limits<R>::quiet_NaN();
     equilibrate();
     const R before = largest_modulus([](int, int) { return true; });
@@ -189,7 +190,7 @@ class BlockSetup {
     if constexpr (N > 0)
       return gauss_jordan(a_, std::integral_constant<int, N>{}, pivots_.data());
     else
-      return blocked_gauss_jordan(stored_, order_, order_, pivots_.data());
+      return blocked_gauss_jordan(public_cast(a_), order_, order_, pivots_.data());
   }
 
   /// (R A C)^-1 = C^-1 A^-1 R^-1, so element (i, j) takes the scales of column i and row j. False if it overflows.
@@ -209,7 +210,6 @@ class BlockSetup {
     for (int i = 0; i < n(); ++i) a_[at(i, i)] = fallback_diagonal(fallback, diagonal_[index(i)]);
   }
 
-  T* stored_;
   C* a_;
   int order_;
   std::array<C, capacity> diagonal_;
@@ -245,14 +245,16 @@ void multiply(const C* x, int order, const C* r, C* z) {
 /// The blocks of one order, some of which fill the lanes of a vector.
 template <Scalar T, int N>
 class LaneSetup {
+  using C = compute_t<T>;
+
  public:
   static constexpr int lanes = LaneInverse<T, N>::lanes;
 
-  LaneSetup(const BlockBatchView<T>& inverse, Fallback fallback, const BlockStatusView<T>& status)
+  LaneSetup(const BlockBatchView<C>& inverse, Fallback fallback, const BlockStatusView<T>& status)
       : inverse_(inverse), fallback_(fallback), status_(status) {}
 
   /// Inverts the blocks first .. first + count - 1, count <= lanes; returns how many of them have info != 0.
-  int run(const T* values, const PositionMapView& map, offset_t first, int count) {
+  int run(const C* values, const PositionMapView& map, offset_t first, int count) {
     // Lanes without a block of their own take the last one again.
     for (int lane = 0; lane < lanes; ++lane)
       extract_rows<N>(values, map, first + std::min(lane, count - 1), block_.rows(lane));
@@ -260,7 +262,7 @@ class LaneSetup {
     int defects = 0;
     for (int lane = 0; lane < count; ++lane) {
       const BlockSlot& slot = inverse_.slots[first + lane];
-      T* const place = inverse_.data + slot.start;
+      C* const place = inverse_.data + slot.start;
       int& info = status_.info[slot.block];
       if (block_.is_unusual(lane)) {
         BlockSetup<T, N>(place, N).run(values, map, first + lane, fallback_, info, status_.rcond[slot.block]);
@@ -276,13 +278,13 @@ class LaneSetup {
 
  private:
   LaneInverse<T, N> block_;
-  const BlockBatchView<T>& inverse_;
+  const BlockBatchView<C>& inverse_;
   Fallback fallback_;
   const BlockStatusView<T>& status_;
 };
 
 template <Scalar T>
-void HostBlockOps<T>::setup(const T* values, const PositionMapView& map, const BlockBatchView<T>& inverse,
+void HostBlockOps<T>::setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse,
                             Fallback fallback, const BlockStatusView<T>& status) {
   int defects = 0;
   for (const BlockGroup& group : inverse.groups) {
@@ -315,7 +317,7 @@ void HostBlockOps<T>::setup(const T* values, const PositionMapView& map, const B
 }
 
 template <Scalar T>
-void HostBlockOps<T>::pivot_growth(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
+void HostBlockOps<T>::pivot_growth(const C* values, const PositionMapView& map, const BlockBatchView<C>& work,
                                    index_t* pivots, int*, real_t<T>* growth) {
   for (const BlockGroup& group : work.groups) {
 #pragma omp parallel for num_threads(threads_)                                                                       \
@@ -330,11 +332,8 @@ void HostBlockOps<T>::pivot_growth(const T* values, const PositionMapView& map, 
   }
 }
 
-template <Op op, Scalar T>
-void apply_blocks(const BlockBatchView<const T>& inverse, const T* r, T* z, [[maybe_unused]] int threads) {
-  const auto* x = compute_cast(inverse.data);
-  const auto* input = compute_cast(r);
-  auto* output = compute_cast(z);
+template <Op op, class C>
+void apply_blocks(const BlockBatchView<const C>& inverse, const C* r, C* z, [[maybe_unused]] int threads) {
 #pragma omp parallel num_threads(threads) if (inverse.rows > smallest_parallel_rows)
   for (const BlockGroup& group : inverse.groups) {
     const BlockSlot* slots = inverse.slots + group.first_slot;
@@ -342,20 +341,20 @@ void apply_blocks(const BlockBatchView<const T>& inverse, const T* r, T* z, [[ma
       const int n = fixed() > 0 ? fixed() : group.size;
 #pragma omp for schedule(static) nowait
       for (index_t b = 0; b < group.count; ++b) {
-        const auto* block = x + group.start + offset_t{b} * n * n;
+        const C* block = inverse.data + group.start + offset_t{b} * n * n;
         // The table of slots need not be read where the blocks follow each other in the rows too, as most do.
         const index_t row = group.first_row >= 0 ? group.first_row + b * n : slots[b].first_row;
         if constexpr (op == Op::none)
-          multiply<fixed()>(block, n, input + row, output + row);
+          multiply<fixed()>(block, n, r + row, z + row);
         else
-          multiply_transposed<fixed(), op>(block, n, input + row, output + row);
+          multiply_transposed<fixed(), op>(block, n, r + row, z + row);
       }
     });
   }
 }
 
 template <Scalar T>
-void HostBlockOps<T>::apply(const BlockBatchView<const T>& inverse, Op op, const T* r, T* z) {
+void HostBlockOps<T>::apply(const BlockBatchView<const C>& inverse, Op op, const C* r, C* z) {
   if (op == Op::none) return apply_blocks<Op::none>(inverse, r, z, threads_);
   if (op == Op::transpose || !is_complex<T>) return apply_blocks<Op::transpose>(inverse, r, z, threads_);
   if constexpr (is_complex<T>) apply_blocks<Op::conjugate_transpose>(inverse, r, z, threads_);

@@ -343,10 +343,9 @@ void HostColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::update_by_blocks(const BlockBatchView<const T>& inverse, const BundleVectors<T>& v,
+void HostColumnsOps<T>::update_by_blocks(const BlockBatchView<const C>& inverse, const BundleVectors<T>& v,
                                          State* states) {
   using Sum = accumulator_t<C>;
-  const C* const blocks = compute_cast(inverse.data);
   sum_columns<2>(
       v.shape, inverse.blocks, 1, threads_, partials_of<Sum>(v),
       [&](index_t begin, index_t end, index_t b, auto& sums) {
@@ -360,7 +359,7 @@ void HostColumnsOps<T>::update_by_blocks(const BlockBatchView<const T>& inverse,
           const std::size_t at = first + static_cast<std::size_t>(block.first_row) * width;
           const auto order = static_cast<std::size_t>(block.size);
           C *const r = compute_cast(v.r) + at, *const z = compute_cast(v.z) + at;
-          const C *const q = compute_cast(v.q) + at, *const x = blocks + block.start;
+          const C *const q = compute_cast(v.q) + at, *const x = inverse.data + block.start;
           for (std::size_t row = 0; row < order * width; row += width)
             chosen.for_each([=](std::size_t w) { r[row + w] -= alpha[w] * q[row + w]; });
           std::size_t i = 0;
@@ -376,9 +375,10 @@ template <Scalar T>
 void HostColumnsOps<T>::cg_update(const PreconditionerImpl<T>* M, const BundleVectors<T>& v, State* states) {
   using Sum = accumulator_t<C>;
   if (M != nullptr)
-    if (const auto blocks = M->blocks();
-        blocks && (blocks->groups.empty() || blocks->groups.back().size <= largest_tiny_order))
-      return update_by_blocks(*blocks, v, states);
+    if (const auto inverse = M->inverse();
+        inverse && inverse->is_full() &&
+        (inverse->full->groups.empty() || inverse->full->groups.back().size <= largest_tiny_order))
+      return update_by_blocks(*inverse->full, v, states);
   for (index_t b = 0; b < v.shape.count(); ++b) {
     const State* const own = states + b * bundle_width;
     const Chosen chosen(own, v.shape.columns_of(b), [](const State& state) { return runs(state) && steps(state); });

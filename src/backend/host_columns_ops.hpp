@@ -34,7 +34,7 @@ class HostColumnsOps final : public ColumnsOps<T> {
   /// x += alpha p and, if `turns`, p = z + beta p.
   void advance(const BundleVectors<T>& v, const State* states, bool turns);
   /// r -= alpha q, and rr and rho_new of the states: with blocks up to order 32 in one pass over r, q and z.
-  void update_by_blocks(const BlockBatchView<const T>& inverse, const BundleVectors<T>& v, State* states);
+  void update_by_blocks(const BlockBatchView<const C>& inverse, const BundleVectors<T>& v, State* states);
   /// apply_bundles() of A or M for the columns whose state has not stopped (of all without states), column by column
   /// where it has none.
   template <class Operator>

@@ -4,6 +4,7 @@
 #include "backend/host_extract.hpp"
 #include "backend/host_invert.hpp"
 #include "backend/host_pseudo_inverse.hpp"
+#include "core/compute_views.hpp"
 
 #include <array>
 
@@ -17,8 +18,8 @@ class BlockRepair {
 
  public:
   /// `x`: the place of the inverse; `work`: n^2 elements.
-  BlockRepair(const T* values, const PositionMapView& map, offset_t slot, int n, T* x, T* work)
-      : values_(compute_cast(values)), map_(map), slot_(slot), n_(n), stored_(x), x_(compute_cast(x)), work_(work) {}
+  BlockRepair(const C* values, const PositionMapView& map, offset_t slot, int n, C* x, C* work)
+      : values_(values), map_(map), slot_(slot), n_(n), x_(x), work_(work) {}
 
   void run(Repair repair, R rcond) {
     // A block whose rcond suffices is one whose inverse overflows.
@@ -43,7 +44,7 @@ class BlockRepair {
       scale_block();
       for (int i = 0; i < n_; ++i) at(i, i) = shifted_diagonal(at(i, i), shift, row_is_zero_[index(i)]);
       const R norm = infinity_norm();
-      if (blocked_gauss_jordan(stored_, n_) != 0) continue;
+      if (blocked_gauss_jordan(public_cast(x_), n_) != 0) continue;
       if (R(1) / (norm * infinity_norm()) >= singular_threshold<R>(n_)) return undo_scaling();
     }
     return false;
@@ -55,7 +56,7 @@ class BlockRepair {
     const bool hermitian = is_hermitian();
     scale_block();
     const MatrixRef<C> x{x_, n_, n_, n_};
-    PseudoInverse<C>(n_, compute_cast(work_)).run({x_, n_, n_, n_}, singular_threshold<R>(n_), x, n_ - 1);
+    PseudoInverse<C>(n_, work_).run({x_, n_, n_, n_}, singular_threshold<R>(n_), x, n_ - 1);
     const bool all_finite = undo_scaling();
     if (hermitian) make_hermitian();
     return all_finite;
@@ -121,9 +122,8 @@ class BlockRepair {
   const PositionMapView& map_;
   offset_t slot_;
   int n_;
-  T* stored_;
   C* x_;
-  T* work_;
+  C* work_;
   std::array<int, max_block_size> row_, column_;
   std::array<bool, max_block_size> row_is_zero_;
 };

@@ -25,8 +25,8 @@ offset_t HostStorageOps<T>::scratch_size(index_t largest, index_t) const {
 }
 
 /// visit(slot, s, scratch) for the slots of a batch, by as many threads as have scratch; by all if there is none.
-template <Scalar T, class Visit>
-void for_each_slot(const BlockBatchView<T>& work, const Scratch<T>& scratch, [[maybe_unused]] int threads,
+template <class C, class Visit>
+void for_each_slot(const BlockBatchView<C>& work, const ScratchView<C>& scratch, [[maybe_unused]] int threads,
                    Visit visit) {
   for (const BlockGroup& group : work.groups) {
     const offset_t own = scratch.size > 0 ? scratch_of_thread(group.size) : 0;
@@ -40,10 +40,10 @@ void for_each_slot(const BlockBatchView<T>& work, const Scratch<T>& scratch, [[m
 }
 
 template <Scalar T>
-void HostStorageOps<T>::repair(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
-                               Repair repair, const BlockStatusView<T>& status, const Scratch<T>& scratch) {
+void HostStorageOps<T>::repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work,
+                               Repair repair, const BlockStatusView<T>& status, const ScratchView<C>& scratch) {
   if (*status.defects == 0) return;
-  for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, T* own) {
+  for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, C* own) {
     if (status.info[slot.block] <= 0) return;
     BlockRepair<T>(values, map, s, slot.size, work.data + slot.start, own).run(repair, status.rcond[slot.block]);
   });
@@ -64,18 +64,17 @@ double stored_residual(Format format, const C* x, int n, C* scratch) {
 }
 
 template <Scalar T>
-void HostStorageOps<T>::choose_formats(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
-                                       double accuracy, const BlockStatusView<T>& status, const Scratch<T>& scratch,
+void HostStorageOps<T>::choose_formats(const C* values, const PositionMapView& map, const BlockBatchView<C>& work,
+                                       double accuracy, const BlockStatusView<T>& status, const ScratchView<C>& scratch,
                                        Format* formats) {
-  for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, T* own) {
+  for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, C* a) {
     formats[s] = Format::full;
     if (status.info[slot.block] != 0) return;
-    auto* const a = compute_cast(own);
-    extract_block(compute_cast(values), map, s, slot.size, a);
+    extract_block(values, map, s, slot.size, a);
     for (int k = 0; k < narrow_formats; ++k) {
       const Format format = narrow_format(k);
       if (!is_format_of(format, sizeof(real_t<T>))) continue;
-      if (!(stored_residual(format, compute_cast(work.data) + slot.start, slot.size, a) < accuracy)) continue;
+      if (!(stored_residual(format, work.data + slot.start, slot.size, a) < accuracy)) continue;
       formats[s] = format;
       return;
     }
@@ -83,22 +82,21 @@ void HostStorageOps<T>::choose_formats(const T* values, const PositionMapView& m
 }
 
 template <Scalar T>
-void HostStorageOps<T>::store(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
+void HostStorageOps<T>::store(const C* values, const PositionMapView& map, const BlockBatchView<C>& work,
                               const StoredBlocksView& stored, double accuracy, const BlockStatusView<T>& status,
-                              const StorageStatusView& unsuited, const Scratch<T>& scratch) {
-  for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, T* own) {
+                              const StorageStatusView& unsuited, const ScratchView<C>& scratch) {
+  for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, C* a) {
     const offset_t place = stored.place != nullptr ? stored.place[s] : s;
     const Format format = stored.formats != nullptr ? stored.formats[s] : stored.format;
-    const auto* const x = compute_cast(work.data) + slot.start;
-    auto* const a = compute_cast(own);
+    const C* const x = work.data + slot.start;
     bool suits = true;
     if (format == Format::packed) {
-      extract_block(compute_cast(values), map, s, slot.size, a);
+      extract_block(values, map, s, slot.size, a);
       suits = status.info[slot.block] < 0 || is_hermitian(a, slot.size);
     } else if (is_narrow(format)) {
       suits = !loses_a_line(format, x, slot.size);
       if (suits && accuracy > 0 && status.info[slot.block] == 0) {
-        extract_block(compute_cast(values), map, s, slot.size, a);
+        extract_block(values, map, s, slot.size, a);
         suits = stored_residual(format, x, slot.size, a) < accuracy;
       }
     }
@@ -119,18 +117,16 @@ void HostStorageOps<T>::count_defects(const int* info, index_t blocks, int* defe
 }
 
 template <Scalar T>
-void HostStorageOps<T>::append_l1_entries(const T* values, const L1PatternView& pattern, T* extended) {
-  const auto* const from = compute_cast(values);
-  auto* const to = compute_cast(extended);
+void HostStorageOps<T>::append_l1_entries(const C* values, const L1PatternView& pattern, C* extended) {
 #pragma omp parallel for num_threads(threads_) schedule(static) if (pattern.rows > smallest_parallel_apply)
   for (index_t row = 0; row < pattern.rows; ++row) {
-    L1Sum<compute_t<T>> sum;
+    L1Sum<C> sum;
     const offset_t end = pattern.row_offsets[row + 1];
     for (offset_t k = pattern.row_offsets[row]; k < end; ++k) {
-      to[k + row] = from[k];
-      sum.add(from[k], row, pattern.columns[k], pattern.block_begin[row], pattern.block_end[row]);
+      extended[k + row] = values[k];
+      sum.add(values[k], row, pattern.columns[k], pattern.block_begin[row], pattern.block_end[row]);
     }
-    to[end + row] = sum.entry();
+    extended[end + row] = sum.entry();
   }
 }
 
@@ -144,16 +140,11 @@ std::uint64_t HostStorageOps<T>::fingerprint(const CsrView<const void, std::int6
 }
 
 /// Calls apply<op>() for that op; T^T and T^H are the same for real numbers.
-template <Scalar T, class Apply>
+template <class C, class Apply>
 void with_op(Op op, Apply&& apply) {
   if (op == Op::none) return apply.template operator()<Op::none>();
-  if (op == Op::transpose || !is_complex<T>) return apply.template operator()<Op::transpose>();
-  if constexpr (is_complex<T>) apply.template operator()<Op::conjugate_transpose>();
-}
-
-template <class C, class T>
-ColumnsView<C> columns_cast(const ColumnsView<T>& v) {
-  return {compute_cast(v.data), v.row_stride, v.column_stride, v.count};
+  if (op == Op::transpose || parts_of<C> == 1) return apply.template operator()<Op::transpose>();
+  if constexpr (parts_of<C> == 2) apply.template operator()<Op::conjugate_transpose>();
 }
 
 /// z = alpha op(X) r + beta z for the blocks of one group, dealt out to the threads of the team.
@@ -168,24 +159,23 @@ void apply_group(Apply& apply, const Group& group, FormatOf& format_of, Source& 
 }
 
 /// `source(group, b)` is the b-th block of a group.
-template <Scalar T, class Groups, class FormatOf, class Source>
-void apply_host_blocks(const Groups& groups, index_t rows, [[maybe_unused]] int threads, Op op, T alpha,
-                       const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z, FormatOf format_of,
+template <class C, class Groups, class FormatOf, class Source>
+void apply_host_blocks(const Groups& groups, index_t rows, [[maybe_unused]] int threads, Op op, C alpha,
+                       const ColumnsView<const C>& r, C beta, const ColumnsView<C>& z, FormatOf format_of,
                        Source source) {
-  using C = compute_t<T>;
   const offset_t work = offset_t{rows} * r.count;
-  with_op<T>(op, [&]<Op o>() {
+  with_op<C>(op, [&]<Op o>() {
 #pragma omp parallel num_threads(threads) if (work > smallest_parallel_apply)
     {
-      BlockApply<C, o> apply(*compute_cast(&alpha), columns_cast<const C>(r), *compute_cast(&beta), columns_cast<C>(z));
+      BlockApply<C, o> apply(alpha, r, beta, z);
       for (const auto& group : groups) apply_group(apply, group, format_of, source);
     }
   });
 }
 
 template <Scalar T>
-void HostStorageOps<T>::apply(const BlockBatchView<const T>& inverse, Op op, T alpha, const ColumnsView<const T>& r,
-                              T beta, const ColumnsView<T>& z) {
+void HostStorageOps<T>::apply(const BlockBatchView<const C>& inverse, Op op, C alpha, const ColumnsView<const C>& r,
+                              C beta, const ColumnsView<C>& z) {
   apply_host_blocks(
       inverse.groups, inverse.rows, threads_, op, alpha, r, beta, z, [](const BlockGroup&) { return Format::full; },
       [&](const BlockGroup& group, index_t b) {
@@ -195,8 +185,8 @@ void HostStorageOps<T>::apply(const BlockBatchView<const T>& inverse, Op op, T a
 }
 
 template <Scalar T>
-void HostStorageOps<T>::apply(const StoredBlocksView& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
-                              const ColumnsView<T>& z) {
+void HostStorageOps<T>::apply(const StoredBlocksView& inverse, Op op, C alpha, const ColumnsView<const C>& r, C beta,
+                              const ColumnsView<C>& z) {
   apply_host_blocks(
       inverse.groups, inverse.rows, threads_, op, alpha, r, beta, z,
       [](const StoredGroup& group) { return group.format; },

@@ -33,6 +33,14 @@ class OperatorImpl {
   virtual bool capturable() const = 0;
 };
 
+/// Inverted blocks in backend memory.
+template <Scalar T>
+struct InverseView {
+  std::optional<BlockBatchView<const compute_t<T>>> full;  ///< none where only other formats are there
+  std::optional<StoredBlocksView> stored;                  ///< in other formats, by which apply() multiplies then
+  bool is_full() const { return !stored; }
+};
+
 template <Scalar T>
 class PreconditionerImpl;
 
@@ -54,12 +62,8 @@ class PreconditionerImpl {
   /// apply() for all columns at once; false, and nothing is done, where they have to be taken one at a time.
   virtual bool apply_bundles(const Bundles&, const T* /*r*/, T* /*z*/) const { return false; }
   virtual bool capturable() const = 0;
-  /// The blocks, if apply() multiplies by them and does nothing else.
-  virtual std::optional<BlockBatchView<const T>> blocks() const { return std::nullopt; }
-  /// The same of blocks in another storage than the full one.
-  virtual std::optional<StoredBlocksView> stored_blocks() const { return std::nullopt; }
-  /// blocks(), or where they are in another storage the same in full, if that is there beside it.
-  virtual std::optional<BlockBatchView<const T>> full_blocks() const { return blocks(); }
+  /// The inverted blocks, if apply() multiplies by them and does nothing else.
+  virtual std::optional<InverseView<T>> inverse() const { return std::nullopt; }
   /// What apply() does, if it is that.
   virtual std::optional<CoarseCorrection<T>> coarse_correction() const { return std::nullopt; }
   /// How a coarse level takes part, if there is one.

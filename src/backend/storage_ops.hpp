@@ -1,23 +1,18 @@
 #pragma once
 
 #include "backend/block_ops.hpp"
-#include "core/shared/apply_tiles.hpp"
 #include "core/shared/columns_view.hpp"
+#include "core/shared/scratch_view.hpp"
 #include "core/shared/stored_blocks_view.hpp"
 
+#include <blockjacobi/block_batch.hpp>
+
 #include <cstddef>
-#include <optional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 
 namespace blockjacobi::detail {
-
-/// Memory in which single blocks are worked on; `size` elements, at least StorageOps::scratch_size().
-template <Scalar T>
-struct Scratch {
-  T* data = nullptr;
-  offset_t size = 0;
-};
 
 /// What l1 block-Jacobi needs of a matrix: its pattern from base 0, and the columns of the block of each row.
 struct L1PatternView {
@@ -28,11 +23,26 @@ struct L1PatternView {
   index_t rows = 0;
 };
 
+/// What helps StorageOps::apply() of full blocks of one layout, in backend memory.
+template <Scalar T>
+class PreparedApply {
+ public:
+  using C = compute_t<T>;
+
+  virtual ~PreparedApply() = default;
+  /// As StorageOps::apply(); false, and nothing is done, where it does not help.
+  virtual bool apply(const BlockBatchView<const C>& inverse, Op op, C alpha, const ColumnsView<const C>& r, C beta,
+                     const ColumnsView<C>& z) const = 0;
+  virtual std::size_t bytes() const = 0;
+};
+
 /// What happens to inverses after BlockOps::setup, and their application in general. All pointers are in backend
 /// memory, all calls are enqueued. `work` holds blocks as setup left them: all of them, or those of some slots.
 template <Scalar T>
 class StorageOps {
  public:
+  using C = compute_t<T>;
+
   virtual ~StorageOps() = default;
 
   /// Elements of scratch for blocks of order up to `largest`; bounded whatever the number of blocks.
@@ -42,26 +52,26 @@ class StorageOps {
   virtual std::size_t chunk_bytes() const = 0;
 
   /// Replaces the blocks of `work` with info > 0 as `repair` says; see SingularPolicy. info and rcond stay.
-  virtual void repair(const T* values, const PositionMapView& map, const BlockBatchView<T>& work, Repair repair,
-                      const BlockStatusView<T>& status, const Scratch<T>& scratch) = 0;
+  virtual void repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, Repair repair,
+                      const BlockStatusView<T>& status, const ScratchView<C>& scratch) = 0;
 
   /// The cheapest format of each block, by slot, in which ||I - A X||, X as stored, stays below `accuracy` in the
   /// infinity norm. Full for blocks with info != 0.
-  virtual void choose_formats(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
-                              double accuracy, const BlockStatusView<T>& status, const Scratch<T>& scratch,
+  virtual void choose_formats(const C* values, const PositionMapView& map, const BlockBatchView<C>& work,
+                              double accuracy, const BlockStatusView<T>& status, const ScratchView<C>& scratch,
                               Format* formats) = 0;
 
   /// Writes the blocks of `work` to their places. Adds to `unsuited` those that are not Hermitian where they are
   /// packed, those of which a narrow format stores a row or column with non-zeros as zeros alone, and, with
   /// accuracy > 0, those whose ||I - A X|| is not below it.
-  virtual void store(const T* values, const PositionMapView& map, const BlockBatchView<T>& work,
+  virtual void store(const C* values, const PositionMapView& map, const BlockBatchView<C>& work,
                      const StoredBlocksView& stored, double accuracy, const BlockStatusView<T>& status,
-                     const StorageStatusView& unsuited, const Scratch<T>& scratch) = 0;
+                     const StorageStatusView& unsuited, const ScratchView<C>& scratch) = 0;
 
   /// Whether a solver has a better way with such blocks if it finds them in full, whatever their storage.
   virtual bool are_read_in_full(std::span<const BlockGroup>, index_t /*rows*/) const { return false; }
   /// Writes the stored blocks, as apply() has them, to `full`, which has all of them; where are_read_in_full().
-  virtual void widen(const StoredBlocksView&, const BlockBatchView<T>& /*full*/) {
+  virtual void widen(const StoredBlocksView&, const BlockBatchView<C>& /*full*/) {
     throw std::logic_error("StorageOps: blocks that are read in full need a widen()");
   }
 
@@ -69,25 +79,22 @@ class StorageOps {
   virtual void count_defects(const int* info, index_t blocks, int* defects) = 0;
 
   /// The values of the matrix with one more entry at the end of each row: what l1 block-Jacobi adds to its diagonal.
-  virtual void append_l1_entries(const T* values, const L1PatternView& pattern, T* extended) = 0;
+  virtual void append_l1_entries(const C* values, const L1PatternView& pattern, C* extended) = 0;
 
   /// pattern_fingerprint() of a pattern in backend memory; waits.
   virtual std::uint64_t fingerprint(const CsrView<const void, std::int32_t>& pattern) = 0;
   virtual std::uint64_t fingerprint(const CsrView<const void, std::int64_t>& pattern) = 0;
 
   /// Z = alpha op(X) R + beta Z block by block; Z is not read if beta is zero.
-  virtual void apply(const BlockBatchView<const T>& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
-                     const ColumnsView<T>& z) = 0;
-  virtual void apply(const StoredBlocksView& inverse, Op op, T alpha, const ColumnsView<const T>& r, T beta,
-                     const ColumnsView<T>& z) = 0;
+  virtual void apply(const BlockBatchView<const C>& inverse, Op op, C alpha, const ColumnsView<const C>& r, C beta,
+                     const ColumnsView<C>& z) = 0;
+  virtual void apply(const StoredBlocksView& inverse, Op op, C alpha, const ColumnsView<const C>& r, C beta,
+                     const ColumnsView<C>& z) = 0;
 
-  /// Of the tiles that make apply_tiled() of such blocks faster than apply(); none if nothing does.
-  virtual std::optional<TileLimits> tile_limits(std::span<const BlockGroup>) const { return std::nullopt; }
-  /// apply() of blocks that were dealt out to tiles within tile_limits(), which it uses where it can.
-  virtual void apply_tiled(const BlockBatchView<const T>& inverse, const ApplyTilesView&, Op op, T alpha,
-                           const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) {
-    apply(inverse, op, alpha, r, beta, z);
-  }
+  /// What makes such products with full blocks of one layout faster; null if nothing does.
+  virtual std::unique_ptr<PreparedApply<T>> prepare_apply(const Backend&, const BlockLayout&) { return nullptr; }
+  /// PreparedApply::bytes(), before anything is allocated.
+  virtual std::size_t prepared_bytes(const BlockLayout&) const { return 0; }
 };
 
 }  // namespace blockjacobi::detail

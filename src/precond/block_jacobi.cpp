@@ -101,7 +101,7 @@ void require_good_blocks(const detail::BlockJacobiImpl<T>& impl, const BlockJaco
                         "BlockJacobi: " + describe(first) + and_more_blocks(others));
   }
   if (impl.options.storage != Storage::packed) return;
-  const auto unsuited = impl.stored->unsuited();
+  const auto unsuited = impl.inverses.unsuited();
   if (unsuited.count == 0) return;
   throw InvalidArgument(detail::message("BlockJacobi: packed storage needs Hermitian blocks; {}{}",
                                         impl.describe_asymmetry(unsuited.first, values),
@@ -327,10 +327,9 @@ Array<real_t<T>> BlockJacobi<T>::pivot_growth(const T* values, offset_t nnz, Mem
 
 template <Scalar T>
 BlockBatchView<const T> BlockJacobi<T>::inverse() const {
-  if (impl_->stored)
-    throw InvalidArgument(
-        detail::message("BlockJacobi::inverse: the storage is {}, must be full", to_string(impl_->options.storage)));
-  return std::as_const(impl_->inverse).view();
+  if (const auto full = impl_->inverses.full()) return *full;
+  throw InvalidArgument(
+      detail::message("BlockJacobi::inverse: the storage is {}, must be full", to_string(impl_->options.storage)));
 }
 
 template <Scalar T>
@@ -339,7 +338,7 @@ std::vector<T> BlockJacobi<T>::inverse_block(index_t block) const {
   if (block < 0 || block >= partition().blocks())
     throw InvalidArgument(
         detail::message("BlockJacobi::inverse_block: block is {}, there are {}", block, partition().blocks()));
-  return impl.inverse_block(block);
+  return impl.inverses.block(block);
 }
 
 template <Scalar T>

@@ -3,7 +3,6 @@
 #include "backend/host_extract.hpp"
 #include "backend/range.hpp"
 #include "core/message.hpp"
-#include "core/shared/compute_type.hpp"
 #include "core/shared/defect_words.hpp"
 #include "precond/pivot_growth.hpp"
 
@@ -14,24 +13,9 @@ namespace blockjacobi::detail {
 namespace {
 
 template <Scalar T>
-std::optional<StoredBlocks<T>> make_stored(const Backend& backend, const BlockLayout& layout,
-                                           const BlockJacobiOptions& options) {
-  const std::optional<Format> format = format_of<T>(options.storage);
-  if (format == Format::full) return std::nullopt;
-  if (format) return StoredBlocks<T>(backend, layout, *format);
-  return StoredBlocks<T>(backend, layout, options.accuracy);
-}
-
-template <Scalar T>
 std::size_t scratch_size(const Backend& backend, const BlockLayout& layout, const BlockJacobiOptions& options) {
   if (!needs_scratch<T>(options) || layout.blocks() == 0) return 0;
   return static_cast<std::size_t>(storage_ops<T>(backend).scratch_size(layout.groups().back().size, layout.blocks()));
-}
-
-template <Scalar T>
-ApplyTiles make_tiles(const Backend& backend, const BlockLayout& layout, const BlockJacobiOptions& options) {
-  if (format_of<T>(options.storage) != Format::full) return {};
-  return make_apply_tiles(layout, storage_ops<T>(backend).tile_limits(layout.groups()));
 }
 
 template <class T>
@@ -53,10 +37,7 @@ BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartitio
       nnz(analysis.nnz),
       entries(analysis.map.entries - (analysis.l1 ? partition_.rows() : 0)),
       fingerprint(analysis.fingerprint),
-      inverse(backend_,
-              format_of<T>(options_.storage) == Format::full ? std::move(analysis.layout) : BlockLayout({}, sizeof(T))),
-      stored(make_stored<T>(backend_, analysis.layout, options_)),
-      tiles(backend_, make_tiles<T>(backend_, layout(), options_)),
+      inverses(backend_, analysis.layout, format_of<T>(options_.storage), options_.accuracy),
       position_map(std::move(analysis.map)),
       info(backend_, static_cast<std::size_t>(partition_.blocks())),
       rcond(backend_, static_cast<std::size_t>(partition_.blocks())),
@@ -76,7 +57,7 @@ void BlockJacobiImpl<T>::run(double SetupTimes::*phase, Work work) {
 }
 
 template <Scalar T>
-void BlockJacobiImpl<T>::invert(const T* values, const BlockBatchView<T>& batch) {
+void BlockJacobiImpl<T>::invert(const C* values, const BlockBatchView<C>& batch) {
   const std::optional<Repair> repair = repair_of(options.singular);
   const bool identity = options.singular == SingularPolicy::fail || options.singular == SingularPolicy::identity;
   run(&SetupTimes::inversion, [&] {
@@ -89,27 +70,24 @@ void BlockJacobiImpl<T>::invert(const T* values, const BlockBatchView<T>& batch)
 }
 
 template <Scalar T>
-void BlockJacobiImpl<T>::fill(const T* values, bool check) {
+void BlockJacobiImpl<T>::fill(const C* values, bool check) {
   const Range range("set-up");
-  const auto set_up = [&](const BlockBatchView<T>& batch) { invert(values, batch); };
-  if (!stored) return set_up(inverse.view());
-  stored->fill(values, map(), status(), scratch_view(), check, set_up);
-  storage_ops<T>(backend).count_defects(info.data(), partition.blocks(), defects.data());
+  inverses.fill(values, map(), status(), scratch_view(), check,
+                [&](const BlockBatchView<C>& batch) { invert(values, batch); });
 }
 
 template <Scalar T>
 void BlockJacobiImpl<T>::setup(const T* values) {
   if (!is_set_up_) return rebuild(values);
-  fill(options.l1 ? l1.extend(values) : values, true);
+  fill(used(values), true);
 }
 
 template <Scalar T>
 void BlockJacobiImpl<T>::rebuild(const T* values) {
   is_set_up_ = false;
-  const T* const matrix = options.l1 ? l1.extend(values) : values;
-  if (stored && stored->is_adaptive())
-    stored->reallocate(matrix, map(), status(), scratch_view(),
-                       [&](const BlockBatchView<T>& batch) { invert(matrix, batch); });
+  const C* const matrix = used(values);
+  inverses.choose_formats(matrix, map(), status(), scratch_view(),
+                          [&](const BlockBatchView<C>& batch) { invert(matrix, batch); });
   fill(matrix, false);
   is_set_up_ = true;
 }
@@ -129,13 +107,13 @@ void BlockJacobiImpl<T>::measured_rebuild(const T* values) {
     ~Measurement() { is_on = false; }  // also if memory ran out
   } measurement{is_measured_ = true};
   const double all = seconds_of(backend, [&] { rebuild(values); });
-  // Chunk by chunk, storage is what comes between the others.
-  (stored ? times.storage : times.inversion) += std::max(0.0, all - times.inversion - times.repair);
+  // Batch by batch, storage is what comes between the others.
+  (inverses.full() ? times.inversion : times.storage) += std::max(0.0, all - times.inversion - times.repair);
 }
 
 template <Scalar T>
 Array<real_t<T>> BlockJacobiImpl<T>::pivot_growth(const T* values) {
-  return detail::pivot_growth(backend, layout(), map(), options.l1 ? l1.extend(values) : values);
+  return detail::pivot_growth<T>(backend, layout(), map(), used(values));
 }
 
 template <Scalar T>
@@ -149,16 +127,13 @@ bool BlockJacobiImpl<T>::apply_bundles(const Bundles& bundles, const T* r, T* z)
 template <Scalar T>
 void BlockJacobiImpl<T>::apply(Op op, const T* r, T* z) const {
   const Range range("apply");
-  if (!stored && tiles.empty()) return block_ops<T>(backend).apply(inverse.view(), op, r, z);
-  apply(op, T(1), {r, 1, 0, 1}, T(0), {z, 1, 0, 1});
+  inverses.apply(op, compute_cast(r), compute_cast(z));
 }
 
 template <Scalar T>
 void BlockJacobiImpl<T>::apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const {
   const Range range("apply to columns");
-  if (stored) return storage_ops<T>(backend).apply(stored->view(), op, alpha, r, beta, z);
-  if (tiles.empty()) return storage_ops<T>(backend).apply(inverse.view(), op, alpha, r, beta, z);
-  storage_ops<T>(backend).apply_tiled(inverse.view(), tiles.view(), op, alpha, r, beta, z);
+  inverses.apply(op, compute_value(alpha), compute_view(r), compute_value(beta), compute_view(z));
 }
 
 template <Scalar T>
@@ -169,17 +144,10 @@ bool BlockJacobiImpl<T>::failed() const {
 }
 
 template <Scalar T>
-std::vector<T> BlockJacobiImpl<T>::inverse_block(index_t block) const {
-  if (!stored) return inverse.block(block);
-  return stored->block(std::ranges::find(layout().slots(), block, &BlockSlot::block) - layout().slots().begin());
-}
-
-template <Scalar T>
 std::string BlockJacobiImpl<T>::describe_asymmetry(index_t block, const T* values) const {
   const auto slot = std::ranges::find(layout().slots(), block, &BlockSlot::block);
   std::vector<T> host(static_cast<std::size_t>(nnz) + (options.l1 ? static_cast<std::size_t>(rows()) : 0));
-  const T* const used = options.l1 ? l1.extended() : values;
-  backend.impl().copy_to_host(host.data(), used, host.size() * sizeof(T));
+  backend.impl().copy_to_host(host.data(), options.l1 ? l1.extended() : values, host.size() * sizeof(T));
   const auto slots = position_map.slots.to_host();
   const auto narrow = position_map.narrow.to_host();
   const auto wide = position_map.wide.to_host();
@@ -206,20 +174,16 @@ std::string BlockJacobiImpl<T>::describe_asymmetry(index_t block, const T* value
 
 template <Scalar T>
 std::size_t BlockJacobiImpl<T>::bytes() const {
-  return inverse.bytes() + (stored ? stored->bytes() : 0) + tiles.bytes() + position_map.bytes() + info.bytes() +
-         rcond.bytes() + defects.bytes() + l1.bytes() + scratch.bytes();
+  return inverses.bytes() + position_map.bytes() + info.bytes() + rcond.bytes() + defects.bytes() + l1.bytes() +
+         scratch.bytes();
 }
 
 template <Scalar T>
 std::size_t required_bytes(const Backend& backend, const BlockLayout& layout, const BlockJacobiOptions& options,
                            const PositionMapSize& map, offset_t nnz) {
   const auto blocks = static_cast<std::size_t>(layout.blocks());
-  const std::optional<Format> format = format_of<T>(options.storage);
-  const std::size_t inverses = format == Format::full
-                                   ? static_cast<std::size_t>(layout.size()) * sizeof(T) + blocks * sizeof(BlockSlot)
-                                   : StoredBlocks<T>::bytes_bound(backend, layout, format);
-  const std::size_t tiles = BackendTiles::required_bytes(make_tiles<T>(backend, layout, options));
-  return inverses + tiles + (blocks + 1) * sizeof(MapSlot) +
+  return InverseStorage<T>::required_bytes(backend, layout, format_of<T>(options.storage)) +
+         (blocks + 1) * sizeof(MapSlot) +
          static_cast<std::size_t>(map.words) * (map.narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) +
          blocks * (sizeof(int) + sizeof(real_t<T>)) + defect_words(layout.blocks()) * sizeof(int) +
          (options.l1 ? L1Values<T>::required_bytes(layout.rows(), nnz) : 0) +

@@ -3,8 +3,8 @@
 #include "backend/backend_impl.hpp"
 #include "backend/require.hpp"
 #include "precond/analysis.hpp"
-#include "precond/apply_tiles.hpp"
-#include "precond/stored_blocks.hpp"
+#include "precond/inverse_storage.hpp"
+#include "precond/l1_values.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
 
@@ -43,6 +43,8 @@ constexpr bool needs_scratch(const BlockJacobiOptions& options) {
 /// State of a BlockJacobi: the inverses, the position map and the status, in backend memory.
 template <Scalar T>
 class BlockJacobiImpl final : public PreconditionerImpl<T> {
+  using C = compute_t<T>;
+
  public:
   BlockJacobiImpl(const Backend& backend, const BlockPartition& partition, const BlockJacobiOptions& options,
                   Analysis analysis);
@@ -66,21 +68,11 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   void apply(Op op, const T* r, T* z) const;
   void apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const;
   bool capturable() const override { return true; }
-  std::optional<BlockBatchView<const T>> blocks() const override {
-    if (stored) return std::nullopt;
-    return inverse.view();
-  }
-  std::optional<StoredBlocksView> stored_blocks() const override {
-    if (!stored) return std::nullopt;
-    return stored->view();
-  }
-  std::optional<BlockBatchView<const T>> full_blocks() const override { return stored ? stored->full() : blocks(); }
-  /// The inverse of a block as apply has it.
-  std::vector<T> inverse_block(index_t block) const;
+  std::optional<InverseView<T>> inverse() const override { return inverses.view(); }
   /// Element (i, j) and its counterpart, the first that makes a block not Hermitian, from values in backend memory.
   std::string describe_asymmetry(index_t block, const T* values) const;
   std::size_t bytes() const;
-  const BlockLayout& layout() const { return stored ? stored->layout() : inverse.layout(); }
+  const BlockLayout& layout() const { return inverses.layout(); }
   const int* failure() const override { return options.singular == SingularPolicy::fail ? defects.data() : nullptr; }
   /// Waits; whether failure() points to a number that is not 0.
   bool failed() const;
@@ -92,9 +84,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   offset_t nnz;
   offset_t entries;  ///< of the matrix inside blocks
   std::uint64_t fingerprint;
-  BlockBatch<T> inverse;                  ///< without blocks where they are stored otherwise
-  std::optional<StoredBlocks<T>> stored;  ///< in other formats than full
-  BackendTiles tiles;                     ///< of the full ones, if they are applied that way
+  InverseStorage<T> inverses;
   BackendMap position_map;
   Array<int> info;
   Array<real_t<T>> rcond;
@@ -106,10 +96,12 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
  private:
   PositionMapView map() const { return position_map.view(); }
   BlockStatusView<T> status() { return {info.data(), rcond.data(), defects.data()}; }
-  Scratch<T> scratch_view() { return {scratch.data(), static_cast<offset_t>(scratch.size())}; }
+  ScratchView<C> scratch_view() { return {compute_cast(scratch.data()), static_cast<offset_t>(scratch.size())}; }
+  /// The values that the blocks are made of.
+  const C* used(const T* values) { return compute_cast(options.l1 ? l1.extend(values) : values); }
   /// Inverts the blocks of a batch, with what takes the place of singular ones.
-  void invert(const T* values, const BlockBatchView<T>& batch);
-  void fill(const T* values, bool check);
+  void invert(const C* values, const BlockBatchView<C>& batch);
+  void fill(const C* values, bool check);
   /// Runs a part of the set-up; adds its time to that of its phase, and waits for that, in a measured_rebuild().
   template <class Work>
   void run(double SetupTimes::*phase, Work work);

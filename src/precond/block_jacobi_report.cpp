@@ -43,18 +43,9 @@ constexpr Storage storage_of(detail::Format format) {
 template <Scalar T>
 void add_storage(const detail::BlockJacobiImpl<T>& impl, BlockJacobiReport& report) {
   report.storage = impl.options.storage;
-  if (!impl.stored) {
-    if (report.blocks > 0) report.formats.emplace_back(Storage::full, report.blocks);
-    report.inverse_bytes = static_cast<std::size_t>(impl.layout().size()) * sizeof(T);
-    return;
-  }
-  for (const detail::StoredGroup& group : impl.stored->groups()) {
-    const Storage storage = storage_of(group.format);
-    if (report.formats.empty() || report.formats.back().first != storage) report.formats.emplace_back(storage, 0);
-    report.formats.back().second += group.count;
-  }
-  report.inverse_bytes = impl.stored->inverse_bytes();
-  const auto unsuited = impl.stored->unsuited();
+  for (const auto& [format, blocks] : impl.inverses.formats()) report.formats.emplace_back(storage_of(format), blocks);
+  report.inverse_bytes = impl.inverses.element_bytes();
+  const auto unsuited = impl.inverses.unsuited();
   report.unsuited_blocks = unsuited.count;
   report.first_unsuited = unsuited.first;
 }

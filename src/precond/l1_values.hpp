@@ -57,8 +57,9 @@ class L1Values {
   const T* extend(const T* values) {
     const auto rows = static_cast<index_t>(begin_.size());
     storage_ops<T>(values_.backend())
-        .append_l1_entries(values, {row_offsets_.data(), columns_.data(), begin_.data(), end_.data(), rows},
-                           values_.data());
+        .append_l1_entries(compute_cast(values),
+                           {row_offsets_.data(), columns_.data(), begin_.data(), end_.data(), rows},
+                           compute_cast(values_.data()));
     return values_.data();
   }
 

@@ -9,7 +9,7 @@ namespace blockjacobi::detail {
 
 template <Scalar T>
 Array<real_t<T>> pivot_growth(const Backend& backend, const BlockLayout& layout, const PositionMapView& map,
-                              const T* values) {
+                              const compute_t<T>* values) {
   const auto size = [](offset_t n) { return static_cast<std::size_t>(n); };
   const SetupChunks chunks = make_setup_chunks(layout, sizeof(T), storage_ops<T>(backend).chunk_bytes());
   offset_t most_rows = 0, most_blocks = 0;
@@ -24,15 +24,16 @@ Array<real_t<T>> pivot_growth(const Backend& backend, const BlockLayout& layout,
   const Array<int> info(backend, size(most_blocks));
   Array<real_t<T>> growth(backend, size(layout.blocks()));
   for (const auto& groups : chunks.groups) {
-    const BlockBatchView<T> batch{work.data(),     slots.data(),  groups,
-                                  layout.blocks(), layout.rows(), backend.memory_space()};
+    const BlockBatchView<compute_t<T>> batch{compute_cast(work.data()), slots.data(),  groups,
+                                             layout.blocks(),           layout.rows(), backend.memory_space()};
     block_ops<T>(backend).pivot_growth(values, map, batch, pivots.data(), info.data(), growth.data());
   }
   return growth;
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T) \
-  template Array<real_t<T>> pivot_growth<T>(const Backend&, const BlockLayout&, const PositionMapView&, const T*)
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                      \
+  template Array<real_t<T>> pivot_growth<T>(const Backend&, const BlockLayout&, const PositionMapView&, \
+                                            const compute_t<T>*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

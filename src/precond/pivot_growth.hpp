@@ -11,6 +11,6 @@ namespace blockjacobi::detail {
 /// are factored chunk by chunk in memory that is given back. `values` in backend memory.
 template <Scalar T>
 Array<real_t<T>> pivot_growth(const Backend& backend, const BlockLayout& layout, const PositionMapView& map,
-                              const T* values);
+                              const compute_t<T>* values);
 
 }  // namespace blockjacobi::detail

@@ -139,8 +139,9 @@ void StoredBlocks<T>::allocate(const BlockLayout& layout, std::span<const Format
 }
 
 template <Scalar T>
-BlockBatchView<T> StoredBlocks<T>::chunk(const std::vector<BlockGroup>& groups) const {
-  return {work_.data(), setup_slots_.data(), groups, layout_.blocks(), layout_.rows(), backend_.memory_space()};
+auto StoredBlocks<T>::chunk(const std::vector<BlockGroup>& groups) const -> BlockBatchView<C> {
+  return {compute_cast(work_.data()), setup_slots_.data(), groups,
+          layout_.blocks(),           layout_.rows(),      backend_.memory_space()};
 }
 
 template <Scalar T>
@@ -156,7 +157,7 @@ StoredBlocksView StoredBlocks<T>::view() const {
 }
 
 template <Scalar T>
-std::optional<BlockBatchView<const T>> StoredBlocks<T>::full() const {
+auto StoredBlocks<T>::full() const -> std::optional<BlockBatchView<const C>> {
   if (!keeps_full_ || chunks_.empty()) return std::nullopt;
   return chunk(chunks_.front());
 }

@@ -39,6 +39,8 @@ std::size_t inverse_bytes_bound(const BlockLayout& layout, std::optional<Format>
 /// where it finds them, rounded as they are stored.
 template <Scalar T>
 class StoredBlocks {
+  using C = compute_t<T>;
+
  public:
   /// One format for all blocks.
   StoredBlocks(const Backend& backend, const BlockLayout& layout, Format format);
@@ -50,17 +52,17 @@ class StoredBlocks {
   /// Runs set_up(batch) for the chunks and stores the blocks that it leaves. Enqueued. `check`: whether blocks that
   /// miss the accuracy are counted.
   template <class SetUp>
-  void fill(const T* values, const PositionMapView& map, const BlockStatusView<T>& status, const Scratch<T>& scratch,
-            bool check, SetUp set_up);
+  void fill(const C* values, const PositionMapView& map, const BlockStatusView<T>& status,
+            const ScratchView<C>& scratch, bool check, SetUp set_up);
 
   /// Chooses the formats anew and allocates what they take. Waits.
   template <class SetUp>
-  void reallocate(const T* values, const PositionMapView& map, const BlockStatusView<T>& status,
-                  const Scratch<T>& scratch, SetUp set_up);
+  void reallocate(const C* values, const PositionMapView& map, const BlockStatusView<T>& status,
+                  const ScratchView<C>& scratch, SetUp set_up);
 
   StoredBlocksView view() const;
   /// The blocks as the apply has them, if they are there in full.
-  std::optional<BlockBatchView<const T>> full() const;
+  std::optional<BlockBatchView<const C>> full() const;
   std::size_t bytes() const;
   const BlockLayout& layout() const { return layout_; }
   std::size_t inverse_bytes() const { return data_.bytes(); }
@@ -84,7 +86,7 @@ class StoredBlocks {
   static SetupChunks chunks_of(const Backend& backend, const BlockLayout& layout);
   void allocate(const BlockLayout& layout, std::span<const Format> formats);
   StorageStatusView status_view() { return {unsuited_.data(), unsuited_.data() + 1, layout_.blocks()}; }
-  BlockBatchView<T> chunk(const std::vector<BlockGroup>& groups) const;
+  BlockBatchView<C> chunk(const std::vector<BlockGroup>& groups) const;
 
   Backend backend_;
   BlockLayout layout_;
@@ -105,12 +107,12 @@ class StoredBlocks {
 
 template <Scalar T>
 template <class SetUp>
-void StoredBlocks<T>::fill(const T* values, const PositionMapView& map, const BlockStatusView<T>& status,
-                           const Scratch<T>& scratch, bool check, SetUp set_up) {
+void StoredBlocks<T>::fill(const C* values, const PositionMapView& map, const BlockStatusView<T>& status,
+                           const ScratchView<C>& scratch, bool check, SetUp set_up) {
   StorageOps<T>& ops = storage_ops<T>(backend_);
   unsuited_.zero();
   for (const auto& groups : chunks_) {
-    const BlockBatchView<T> work = chunk(groups);
+    const BlockBatchView<C> work = chunk(groups);
     set_up(work);
     ops.store(values, map, work, view(), check ? accuracy_ : 0.0, status, status_view(), scratch);
   }
@@ -119,11 +121,11 @@ void StoredBlocks<T>::fill(const T* values, const PositionMapView& map, const Bl
 
 template <Scalar T>
 template <class SetUp>
-void StoredBlocks<T>::reallocate(const T* values, const PositionMapView& map, const BlockStatusView<T>& status,
-                                 const Scratch<T>& scratch, SetUp set_up) {
+void StoredBlocks<T>::reallocate(const C* values, const PositionMapView& map, const BlockStatusView<T>& status,
+                                 const ScratchView<C>& scratch, SetUp set_up) {
   StorageOps<T>& ops = storage_ops<T>(backend_);
   for (const auto& groups : chunks_) {
-    const BlockBatchView<T> work = chunk(groups);
+    const BlockBatchView<C> work = chunk(groups);
     set_up(work);
     ops.choose_formats(values, map, work, accuracy_, status, scratch, formats_.data());
   }

@@ -54,7 +54,7 @@ CoarseView<T> CoarseLevel<T>::view() const {
     (mode_ == CoarseMode::adef2 ? view.product : view.spread) = patterns_.product.with(compute_cast(product_.data()));
   view.basis = z_.view();
   view.inverse =
-      block_ ? CoarseInverseView<T>{z_.order, compute_cast(block_->preconditioner().blocks()->data)} : whole_->view();
+      block_ ? CoarseInverseView<T>{z_.order, block_->preconditioner().inverse()->full->data} : whole_->view();
   view.pieces = pieces_;
   view.partials = compute_cast(partials_.data());
   view.correction = compute_cast(correction_.data());

@@ -1,11 +1,18 @@
+#include "backend/cuda_apply_tiles.hpp"
 #include "backend/host_convert.hpp"
 #include "backend/storage_ops.hpp"
-#include "precond/apply_tiles.hpp"
+#include "core/compute_views.hpp"
+#include "kernels/apply/launch.hpp"
 #include "precond/stored_blocks.hpp"
 #include "tests/kernels/blocks.hpp"
 
 namespace blockjacobi::test {
 namespace {
+
+using detail::compute_cast;
+using detail::compute_t;
+using detail::compute_value;
+using detail::compute_view;
 
 template <class T>
 class ApplyTest : public TypedDeviceTest<T> {};
@@ -28,7 +35,8 @@ void expect_products(const std::vector<index_t>& sizes, Op op, std::size_t skip 
   shifted.insert(shifted.end(), r.begin(), r.end());
   const Array<T> input(backend, shifted);
   Array<T> output(backend, std::vector<T>(shifted.size(), std::numeric_limits<real_t<T>>::quiet_NaN()));
-  detail::block_ops<T>(backend).apply(std::as_const(batch).view(), op, input.data() + skip, output.data() + skip);
+  detail::block_ops<T>(backend).apply(compute_view(std::as_const(batch).view()), op, compute_cast(input.data()) + skip,
+                                      compute_cast(output.data()) + skip);
   auto z = output.to_host();
   z.erase(z.begin(), z.begin() + static_cast<std::ptrdiff_t>(skip));
 
@@ -131,8 +139,8 @@ class StoredNumbers {
     Array<T> output(backend, r);
     detail::storage_ops<T>(backend).apply(detail::StoredBlocksView{data.data(), slots.data(), exponents.data(),
                                                                    stored_.groups, nullptr, format_, nullptr, rows_},
-                                          op, alpha, detail::ColumnsView<const T>{input.data(), 1, rows_, columns},
-                                          beta, detail::ColumnsView<T>{output.data(), 1, rows_, columns});
+                                          op, compute_value(alpha), {compute_cast(input.data()), 1, rows_, columns},
+                                          compute_value(beta), {compute_cast(output.data()), 1, rows_, columns});
     return output.to_host();
   }
 
@@ -209,11 +217,12 @@ void expect_columns(const BlockPartition& partition, index_t columns) {
   const Array<T> r(backend, random_vector<T>(static_cast<std::size_t>(n * columns), 42));
   Array<T> one_by_one(backend, r.size()), together(backend, r.size());
   for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose}) {
-    const auto view = std::as_const(batch).view();
+    const auto view = compute_view(std::as_const(batch).view());
+    const auto* const from = compute_cast(r.data());
     for (index_t k = 0; k < columns; ++k)
-      detail::block_ops<T>(backend).apply(view, op, r.data() + k * n, one_by_one.data() + k * n);
-    detail::storage_ops<T>(backend).apply(view, op, T(1), {r.data(), 1, n, columns}, T(0),
-                                          {together.data(), 1, n, columns});
+      detail::block_ops<T>(backend).apply(view, op, from + k * n, compute_cast(one_by_one.data()) + k * n);
+    detail::storage_ops<T>(backend).apply(view, op, compute_value(T(1)), {from, 1, n, columns}, compute_value(T(0)),
+                                          {compute_cast(together.data()), 1, n, columns});
     const std::vector<T> found = together.to_host(), expected = one_by_one.to_host();
     for (std::size_t i = 0; i < found.size(); ++i)
       ASSERT_LE(std::abs(found[i] - expected[i]), 4 * 512 * epsilon<T>)
@@ -239,12 +248,16 @@ TYPED_TEST(ApplyTest, NoBlocks) { expect_products<TypeParam>({}); }
 template <Scalar T>
 std::optional<detail::TileLimits> some_tile_limits() {
   const BlockLayout layout(BlockPartition::from_offsets({0, 32, 63, 95, 126}), sizeof(T));
-  return detail::storage_ops<T>(Backend::cuda()).tile_limits(layout.groups());
+  return kernels::tile_limits<compute_t<T>>(layout.groups());
+}
+
+BlockPartition partition_of(const std::vector<index_t>& sizes) {
+  std::vector<index_t> offsets{0};
+  for (const index_t size : sizes) offsets.push_back(offsets.back() + size);
+  return BlockPartition::from_offsets(offsets);
 }
 
 struct TiledCase {
-  Op op = Op::none;
-  index_t columns = 1;
   std::size_t skip_r = 0, skip_z = 0;  ///< elements off the alignment of allocations
   index_t row_stride = 1;              ///< of z
   double alpha = 1, beta = 0;
@@ -254,36 +267,40 @@ struct TiledCase {
 template <Scalar T>
 void expect_tiled(const std::vector<index_t>& sizes, const TiledCase& c,
                   const std::optional<detail::TileLimits>& limits = some_tile_limits<T>()) {
+  using C = compute_t<T>;
   const Backend backend = Backend::cuda();
-  std::vector<index_t> offsets{0};
-  for (const index_t size : sizes) offsets.push_back(offsets.back() + size);
-  BlockBatch<T> batch(backend, BlockPartition::from_offsets(offsets));
+  BlockBatch<T> batch(backend, partition_of(sizes));
   const auto values = random_vector<T>(static_cast<std::size_t>(batch.layout().size()), 51);
   if (!values.empty()) backend.impl().copy_from_host(batch.view().data, values.data(), values.size() * sizeof(T));
-  const detail::BackendTiles tiles(backend, make_apply_tiles(batch.layout(), limits));
-  const auto view = std::as_const(batch).view();
+  const detail::ApplyTiles tiles = make_apply_tiles(batch.layout(), *limits);
+  const Array<detail::StoredSlot> blocks(backend, tiles.blocks);
+  const Array<detail::ApplyTile> dealt(backend, tiles.tiles);
+  const auto view = compute_view(std::as_const(batch).view());
   const T nan = std::numeric_limits<real_t<T>>::quiet_NaN();
 
-  const index_t rows = offsets.back();
+  const index_t rows = batch.layout().rows();
   std::vector<T> r(c.skip_r, nan);
-  for (const T& x : random_vector<T>(static_cast<std::size_t>(rows * c.columns), 52)) r.push_back(x);
+  for (const T& x : random_vector<T>(static_cast<std::size_t>(rows), 52)) r.push_back(x);
   const Array<T> input(backend, r);
-  const auto z_size = c.skip_z + static_cast<std::size_t>(rows * c.columns * c.row_stride) + 1;
+  const auto z_size = c.skip_z + static_cast<std::size_t>(rows * c.row_stride) + 1;
   const std::vector<T> before = c.beta == 0 ? std::vector<T>(z_size, nan) : random_vector<T>(z_size, 53);
-  const detail::ColumnsView<const T> from{input.data() + c.skip_r, 1, rows, c.columns};
+  const detail::ColumnsView<const C> from{compute_cast(input.data()) + c.skip_r};
   const auto product = [&](auto apply) {
     Array<T> output(backend, before);
-    apply(detail::ColumnsView<T>{output.data() + c.skip_z, c.row_stride, offset_t{rows} * c.row_stride, c.columns});
+    apply(kernels::ApplyColumns<C>{Op::none,
+                                   compute_value(T(static_cast<real_t<T>>(c.alpha))),
+                                   from,
+                                   compute_value(T(static_cast<real_t<T>>(c.beta))),
+                                   {compute_cast(output.data()) + c.skip_z, c.row_stride}});
     return output.to_host();
   };
-  const T alpha(static_cast<real_t<T>>(c.alpha)), beta(static_cast<real_t<T>>(c.beta));
-  auto& ops = detail::storage_ops<T>(backend);
-  const auto tiled = [&](const detail::ColumnsView<T>& z) {
-    ops.apply_tiled(view, tiles.view(), c.op, alpha, from, beta, z);
+  const auto tiled = [&](const kernels::ApplyColumns<C>& arguments) {
+    kernels::apply_tiled<C>(view, {blocks.data(), dealt.data(), static_cast<index_t>(dealt.size())}, arguments,
+                            backend.stream());
   };
   const std::vector<T> found = product(tiled);
   const std::vector<T> expected =
-      product([&](const detail::ColumnsView<T>& z) { ops.apply(view, c.op, alpha, from, beta, z); });
+      product([&](const kernels::ApplyColumns<C>& a) { kernels::apply_columns<C>(view, a, backend.stream()); });
   EXPECT_TRUE(same_bits(found, product(tiled)));
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (std::isnan(std::abs(expected[i]))) {
@@ -347,12 +364,22 @@ TYPED_TEST(ApplyTest, TiledWithFactorsAndStride) {
       expect_tiled<TypeParam>(sizes, {.row_stride = stride, .alpha = -1.5, .beta = beta});
 }
 
-/// What tiles are not made for is computed without them.
+/// What the backend makes of a layout for its products; null where nothing helps.
+template <Scalar T>
+std::unique_ptr<detail::PreparedApply<T>> prepared(const BlockPartition& partition) {
+  const Backend backend = Backend::cuda();
+  return detail::storage_ops<T>(backend).prepare_apply(backend, BlockLayout(partition, sizeof(T)));
+}
+
+/// What tiles are not made for is left to the apply without them.
 TYPED_TEST(ApplyTest, TiledTransposedOrTimesColumns) {
   SKIP_WITHOUT_TILES;
-  const std::vector<index_t> sizes = random_orders(32, 150);
-  for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose})
-    for (const index_t columns : {1, 3}) expect_tiled<TypeParam>(sizes, {.op = op, .columns = columns});
+  const auto tiled = prepared<TypeParam>(partition_of(random_orders(32, 150)));
+  ASSERT_NE(tiled, nullptr);
+  EXPECT_FALSE(tiled->apply({}, Op::transpose, {}, {}, {}, {}));
+  EXPECT_FALSE(tiled->apply({}, Op::conjugate_transpose, {}, {}, {}, {}));
+  EXPECT_FALSE(tiled->apply({}, Op::none, {}, {nullptr, 1, 0, 3}, {}, {}));
+  EXPECT_FALSE(tiled->apply({}, Op::none, {}, {nullptr, 2, 0, 1}, {}, {}));
 }
 
 /// More tiles than there are warps, some turns of the ring.
@@ -371,16 +398,12 @@ TYPED_TEST(ApplyTest, TiledInTurns) {
 /// Tiles are for orders in random sequence that make large enough copies.
 TYPED_TEST(ApplyTest, TilesWhereTheyPay) {
   SKIP_WITHOUT_TILES;
-  const auto limits_of = [](const std::vector<index_t>& offsets) {
-    const BlockLayout layout(BlockPartition::from_offsets(offsets), sizeof(TypeParam));
-    return detail::storage_ops<TypeParam>(Backend::cuda()).tile_limits(layout.groups());
-  };
-  EXPECT_FALSE(limits_of({0}));
-  EXPECT_FALSE(limits_of({0, 32}));
-  EXPECT_FALSE(limits_of({0, 32, 64, 96}));       // all alike
-  EXPECT_FALSE(limits_of({0, 32, 64, 95, 126}));  // one order after the other
-  EXPECT_FALSE(limits_of({0, 33, 65, 98, 130}));  // too large
-  EXPECT_FALSE(limits_of({0, 3, 5, 8, 10}));      // too small
+  EXPECT_FALSE(prepared<TypeParam>(BlockPartition::from_offsets({0})));
+  EXPECT_FALSE(prepared<TypeParam>(BlockPartition::from_offsets({0, 32})));
+  EXPECT_FALSE(prepared<TypeParam>(BlockPartition::from_offsets({0, 32, 64, 96})));       // all alike
+  EXPECT_FALSE(prepared<TypeParam>(BlockPartition::from_offsets({0, 32, 64, 95, 126})));  // one order after the other
+  EXPECT_FALSE(prepared<TypeParam>(BlockPartition::from_offsets({0, 33, 65, 98, 130})));  // too large
+  EXPECT_FALSE(prepared<TypeParam>(BlockPartition::from_offsets({0, 3, 5, 8, 10})));      // too small
 }
 #undef SKIP_WITHOUT_TILES
 

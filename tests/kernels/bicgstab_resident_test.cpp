@@ -49,11 +49,10 @@ class Bicgstab {
     exchange.zero();
     messages_.zero();
     const auto a = system_.view();
-    const auto inverse = *blocks_.preconditioner().full_blocks();
+    const auto inverse = *blocks_.preconditioner().inverse()->full;
     const auto at = [&](int k) { return compute_cast(vectors_[static_cast<std::size_t>(k)].data()); };
     kernels::bicgstab_resident<C>(
-        {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space},
-        {compute_cast(inverse.data), inverse.slots, inverse.groups, inverse.blocks, inverse.rows, inverse.space},
+        {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space}, inverse,
         {n_, at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)}, compute_cast(messages_.data()), count,
         state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(), shared_bytes);
     backend_.synchronize();

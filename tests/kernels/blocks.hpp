@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/compute_views.hpp"
 #include "core/shared/defect_words.hpp"
 #include "tests/kernels/support.hpp"
 
@@ -96,16 +97,17 @@ class Blocks {
     const Array<std::uint32_t> device_narrow(backend_, narrow);
     const Array<std::uint64_t> device_wide(backend_, words);
     detail::block_ops<T>(backend_).setup(
-        device_values.data(),
-        {device_slots.data(), wide ? nullptr : device_narrow.data(), device_wide.data(), duplicates}, inverse_.view(),
-        fallback, {info_.data(), rcond_.data(), defects_.data()});
+        detail::compute_cast(device_values.data()),
+        {device_slots.data(), wide ? nullptr : device_narrow.data(), device_wide.data(), duplicates},
+        detail::compute_view(inverse_.view()), fallback, {info_.data(), rcond_.data(), defects_.data()});
     backend_.synchronize();
   }
 
   std::vector<T> apply(const std::vector<T>& r) const {
     const Array<T> input(backend_, r);
     Array<T> output(backend_, std::vector<T>(r.size(), T(7)));
-    detail::block_ops<T>(backend_).apply(inverse_.view(), Op::none, input.data(), output.data());
+    detail::block_ops<T>(backend_).apply(detail::compute_view(inverse_.view()), Op::none,
+                                         detail::compute_cast(input.data()), detail::compute_cast(output.data()));
     return output.to_host();
   }
 

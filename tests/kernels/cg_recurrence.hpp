@@ -163,12 +163,11 @@ class Recurrence {
     exchange.zero();
     const auto a = system_.view();
     const auto correction = preconditioner()->coarse_correction();
-    const auto blocks = *(correction ? correction->first : *preconditioner()).full_blocks();
+    const auto blocks = *(correction ? correction->first : *preconditioner()).inverse()->full;
     const auto v = vectors();
     const auto run = [&](const auto&... level) {
       kernels::cg_resident<C>(
-          {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space},
-          {compute_cast(blocks.data), blocks.slots, blocks.groups, blocks.blocks, blocks.rows, blocks.space}, level...,
+          {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space}, blocks, level...,
           {v.n, compute_cast(v.x), compute_cast(v.r), compute_cast(v.z), compute_cast(v.p), compute_cast(v.q)},
           compute_cast(messages.data()), count, state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(),
           shared_bytes);

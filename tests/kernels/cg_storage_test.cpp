@@ -35,7 +35,7 @@ void expect_update_as_by_apply(const System<T>& a, Way way, Storage storage) {
 template <Scalar T>
 bool are_taken(Way way, Storage storage) {
   Recurrence<T> recurrence(Backend::cuda(), laplacian<T>(12), way, 0.0, 100, in(storage));
-  const auto blocks = recurrence.preconditioner()->stored_blocks();
+  const auto blocks = recurrence.preconditioner()->inverse()->stored;
   return blocks && kernels::cg_update_policy(kernels::scalar_of<detail::compute_t<T>>, blocks->groups).design !=
                        kernels::CgUpdateDesign::apart;
 }

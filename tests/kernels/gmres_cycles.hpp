@@ -59,11 +59,10 @@ class Cycles {
   void cycles_within(int count, int shared_bytes) {
     const auto a = system_.view();
     const auto correction = preconditioner().coarse_correction();
-    const auto blocks = *(correction ? correction->first : preconditioner()).full_blocks();
+    const auto blocks = *(correction ? correction->first : preconditioner()).inverse()->full;
     const auto run = [&](const auto&... coarse) {
       kernels::gmres_resident<C>(
-          {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space},
-          {compute_cast(blocks.data), blocks.slots, blocks.groups, blocks.blocks, blocks.rows, blocks.space}, coarse...,
+          {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space}, blocks, coarse...,
           compute_cast(basis_.data()), restart_, compute_cast(b_.data()), compute_cast(x_.data()), messages_.data(),
           count, state_.data(), backend_.stream(), shared_bytes);
     };

@@ -24,8 +24,8 @@ BlockPartition mixed_orders(index_t rows, index_t largest) {
 }
 
 template <Scalar T>
-std::optional<BlockBatchView<const T>> full_blocks(const BlockJacobi<T>& M) {
-  return M.preconditioner().full_blocks();
+std::optional<BlockBatchView<const detail::compute_t<T>>> full_blocks(const BlockJacobi<T>& M) {
+  return M.preconditioner().inverse()->full;
 }
 
 template <Scalar T>

@@ -1,4 +1,4 @@
-#include "precond/apply_tiles.hpp"
+#include "backend/cuda_apply_tiles.hpp"
 
 #include <gtest/gtest.h>
 
@@ -84,12 +84,6 @@ TEST(ApplyTiles, OfFewBlocks) {
   EXPECT_EQ(tiles_of(BlockPartition::uniform(128, 4), limits).tiles.size(), 1u);
   EXPECT_EQ(tiles_of(BlockPartition::uniform(132, 4), limits).tiles.size(), 2u);
   EXPECT_EQ(tiles_of(BlockPartition::uniform(33, 1), limits).tiles.size(), 2u);
-}
-
-TEST(ApplyTiles, NoneWithoutLimits) {
-  const ApplyTiles none = make_apply_tiles(BlockLayout(random_partition(32, 10), scalar_bytes), std::nullopt);
-  EXPECT_TRUE(none.blocks.empty());
-  EXPECT_TRUE(none.tiles.empty());
 }
 
 }  // namespace
