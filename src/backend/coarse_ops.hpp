@@ -130,10 +130,10 @@ inline constexpr double coarse_single_rcond = 1e-5;
 template <Scalar T>
 struct CoarseView {
   using C = compute_t<T>;
-  CsrView<C, std::int32_t> restriction;  ///< Z^H; its values are null for ones
-  CsrView<C, std::int32_t> product;      ///< Z^H A under adef2, else no rows
-  CsrView<C, std::int32_t> spread;       ///< A Z under adef1, else no rows
-  CoarseBasis<T> basis;                  ///< Z
+  CsrView<C, std::int32_t> restriction;    ///< Z^H; its values are null for ones
+  CsrView<C, std::int32_t> left_product;   ///< Z^H A under adef2, else no rows
+  CsrView<C, std::int32_t> right_product;  ///< A Z under adef1, else no rows
+  CoarseBasis<T> basis;                    ///< Z
   CoarseInverseView<T> inverse;
   index_t pieces = 1;       ///< of each coarse row, summed up on their own; see CoarseOps::pieces()
   C* partials = nullptr;    ///< order x pieces

@@ -162,7 +162,7 @@ class CudaCoarseInverse final : public CoarseInverse<T> {
 
 template <Scalar T>
 void solve_coarse(const CudaContext& context, const CoarseView<T>& coarse, const T* r, const T* y, const int* stop) {
-  kernels::coarse_restrict(coarse.restriction, compute_cast(r), coarse.product, compute_cast(y), coarse.pieces,
+  kernels::coarse_restrict(coarse.restriction, compute_cast(r), coarse.left_product, compute_cast(y), coarse.pieces,
                            coarse.partials, stop, context.stream());
   kernels::coarse_solve(coarse.inverse, coarse.pieces, coarse.partials, coarse.correction, stop, context.stream());
 }

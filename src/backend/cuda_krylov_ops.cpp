@@ -46,7 +46,7 @@ std::optional<BlockBatchView<const compute_t<T>>> tiny(const PreconditionerImpl<
 template <Scalar T>
 kernels::ResidentCoarseLevel<compute_t<T>, compute_t<single_t<T>>> resident_level(const CoarseView<T>& coarse,
                                                                                   bool is_hermitian) {
-  return {coarse.restriction, coarse.product, coarse.spread, coarse.basis, coarse.inverse, is_hermitian};
+  return {coarse.restriction, coarse.left_product, coarse.right_product, coarse.basis, coarse.inverse, is_hermitian};
 }
 
 /// How CG's update goes with M.
@@ -183,7 +183,7 @@ void CudaKrylovOps<T>::coarse_update(const CoarseCorrection<T>& M, kernels::CgUp
     M.first.apply(v.r, v.z);
   }
   const CoarseView<T>& coarse = M.coarse;
-  solve_coarse(context_, coarse, v.r, coarse.product.rows > 0 ? v.z : nullptr, &state->stop);
+  solve_coarse(context_, coarse, v.r, coarse.left_product.rows > 0 ? v.z : nullptr, &state->stop);
   kernels::cg_prolong(coarse.basis, static_cast<const C*>(coarse.correction), vectors, state, context_.reductions(),
                       context_.stream());
 }

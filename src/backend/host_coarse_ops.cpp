@@ -92,7 +92,7 @@ void HostCoarseOps<T>::solve(const CoarseView<T>& coarse, const T* r, const T* y
 #pragma omp parallel for num_threads(threads_) schedule(dynamic, 8) if (coarse.restriction.nnz > few_entries)
   for (index_t c = 0; c < coarse.restriction.rows; ++c) {
     s[c] = row_product(coarse.restriction, c, compute_cast(r));
-    if (y != nullptr) s[c] -= row_product(coarse.product, c, compute_cast(y));
+    if (y != nullptr) s[c] -= row_product(coarse.left_product, c, compute_cast(y));
   }
   const CoarseInverseView<T>& inverse = coarse.inverse;
   if (inverse.single != nullptr && *inverse.is_single != 0)

@@ -44,8 +44,8 @@ struct InverseView {
 template <Scalar T>
 class PreconditionerImpl;
 
-/// z = y + Z E^-1 (Z^H r - (Z^H A) y) for y = M^-1 r, without the last term where coarse.product has no rows; where
-/// coarse.spread has rows z = M^-1 (r - (A Z) c) + Z c for c = E^-1 Z^H r.
+/// z = y + Z E^-1 (Z^H r - (Z^H A) y) for y = M^-1 r, without the last term where coarse.left_product has no rows;
+/// where coarse.right_product has rows z = M^-1 (r - (A Z) c) + Z c for c = E^-1 Z^H r.
 template <Scalar T>
 struct CoarseCorrection {
   const PreconditionerImpl<T>& first;  ///< M

@@ -51,7 +51,8 @@ CoarseView<T> CoarseLevel<T>::view() const {
   CoarseView<T> view;
   view.restriction = patterns_.restriction.with(compute_cast(restriction_.data()));
   if (mode_ != CoarseMode::additive)
-    (mode_ == CoarseMode::adef2 ? view.product : view.spread) = patterns_.product.with(compute_cast(product_.data()));
+    (mode_ == CoarseMode::adef2 ? view.left_product : view.right_product) =
+        patterns_.product.with(compute_cast(product_.data()));
   view.basis = z_.view();
   view.inverse =
       block_ ? CoarseInverseView<T>{z_.order, block_->preconditioner().inverse()->full->data} : whole_->view();
@@ -75,7 +76,7 @@ void CoarseLevel<T>::apply(const PreconditionerImpl<T>& M, const T* r, T* z, T* 
   const CoarseView<T> coarse = view();
   if (mode_ == CoarseMode::adef1) {  // z = M^-1 (r - A Z c) + Z c
     ops_.solve(coarse, r, nullptr);
-    ops_.subtract_product(coarse.spread, coarse.correction, r, scratch);
+    ops_.subtract_product(coarse.right_product, coarse.correction, r, scratch);
     M.apply(scratch, z);
   } else {
     M.apply(r, z);

@@ -84,7 +84,7 @@ inline TwoLevelOptions coarse(CoarseMode mode, index_t size, index_t relaxed = 0
 template <Scalar T>
 auto resident_level(const detail::CoarseView<T>& coarse, bool is_hermitian) {
   return kernels::ResidentCoarseLevel<compute_t<T>, compute_t<detail::single_t<T>>>{
-      coarse.restriction, coarse.product, coarse.spread, coarse.basis, coarse.inverse, is_hermitian};
+      coarse.restriction, coarse.left_product, coarse.right_product, coarse.basis, coarse.inverse, is_hermitian};
 }
 
 /// The vectors and the state of one recurrence on one backend.
