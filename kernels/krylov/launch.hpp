@@ -4,6 +4,7 @@
 #include "core/shared/cg_recurrence.hpp"
 #include "core/shared/coarse_basis.hpp"
 #include "core/shared/gmres_recurrence.hpp"
+#include "core/shared/krylov_vectors.hpp"
 #include "core/shared/richardson_recurrence.hpp"
 #include "core/shared/stored_blocks_view.hpp"
 #include "core/shared/vector_pass.hpp"
@@ -18,6 +19,9 @@ struct CUstream_st;
 
 // Conventions of launchers: kernels/launch.hpp.
 namespace blockjacobi::kernels {
+
+using detail::BicgstabVectors;
+using detail::CgVectors;
 
 /// Scratch of the reductions. The tickets are zero before the first use and after each. Work that shares the scratch
 /// must run in stream order.
@@ -73,16 +77,6 @@ void pass(const detail::VectorPass<C>& pass, detail::ScalarStep step, detail::So
           const ReductionWorkspace& workspace, CUstream_st* stream);
 
 // Conjugate gradients. Masked by state->stop.
-
-template <class C>
-struct CgVectors {
-  index_t n;
-  C* x;
-  C* r;
-  C* z;  ///< r without a preconditioner
-  C* p;
-  C* q;
-};
 
 /// q = A p, pq = p^H q, cg_step_length; the matrix has fewer than csr_entries_limit entries.
 template <class C>
@@ -195,19 +189,6 @@ void fcg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, cons
                           CUstream_st* stream);
 
 // BiCGSTAB. Masked by state->stop.
-
-template <class C>
-struct BicgstabVectors {
-  index_t n;
-  C* x;
-  C* r;
-  C* shadow;
-  C* p;
-  C* v;
-  C* t;
-  C* y;  ///< p without a preconditioner
-  C* z;  ///< r without a preconditioner
-};
 
 /// p = r + beta (p - omega v).
 template <class C>

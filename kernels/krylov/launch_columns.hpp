@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/shared/bundles.hpp"
 #include "core/shared/cg_recurrence.hpp"
+#include "core/shared/krylov_vectors.hpp"
 
 #include <blockjacobi/views.hpp>
 
@@ -9,6 +9,8 @@ struct CUstream_st;
 
 // Conventions of launchers: kernels/launch.hpp. Layout and states of several columns: src/backend/columns_ops.hpp.
 namespace blockjacobi::kernels {
+
+using detail::BundleVectors;
 
 struct ReductionWorkspace;
 
@@ -43,17 +45,6 @@ void bundles_norms(const detail::Bundles& shape, const C* x, double* norms, cons
                    CUstream_st* stream);
 
 // Conjugate gradients. A column is masked by its state->stop.
-
-template <class C>
-struct BundleVectors {
-  detail::Bundles shape;
-  C* x;
-  C* r;
-  C* z;  ///< r without a preconditioner
-  C* p;
-  C* next_p;
-  C* q;
-};
 
 /// The sums over B and R, begin_solve, and x = 0 if b = 0. `failure` may be null.
 template <class C>

@@ -148,6 +148,8 @@ void require_coarse_elements(offset_t count);
 template <Scalar T>
 class CoarseOps {
  public:
+  using C = compute_t<T>;
+
   virtual ~CoarseOps() = default;
 
   /// At most `count` aggregates, near to that number and of similar size, by the matching of BlockPartition::clusters
@@ -164,21 +166,20 @@ class CoarseOps {
   virtual CoarsePatterns patterns(const Backend& backend, CoarseSide side, const AnyCsrView<T>& matrix,
                                   const CoarseSpace<T>& z) = 0;
   /// The values of the restriction of a Z that has values; enqueued.
-  virtual void fill_restriction(const CoarsePattern& restriction, const CoarseBasis<T>& z, T* values) = 0;
+  virtual void fill_restriction(const CoarsePattern& restriction, const CoarseBasis<T>& z, C* values) = 0;
   /// The product with Z and E, for these values of A; enqueued.
-  virtual void multiply(const CoarsePatterns& patterns, const CoarseBasis<T>& z, const T* values, T* product, T* e) = 0;
+  virtual void multiply(const CoarsePatterns& patterns, const CoarseBasis<T>& z, const C* values, C* product, C* e) = 0;
 
   virtual std::unique_ptr<CoarseInverse<T>> make_inverse(index_t order, CoarseMatrixKind kind) = 0;
   /// Into how many pieces the sums over `entries` of all coarse rows are divided, each.
   virtual index_t pieces(index_t order, offset_t entries) const = 0;
 
   /// coarse.correction = E^-1 (Z^H r - (Z^H A) y), or E^-1 Z^H r where y is null.
-  virtual void solve(const CoarseView<T>& coarse, const T* r, const T* y) = 0;
+  virtual void solve(const CoarseView<T>& coarse, const C* r, const C* y) = 0;
   /// z = in + Z coarse.correction, in being zero if null; z may be in.
-  virtual void prolong(const CoarseView<T>& coarse, const T* in, T* z) = 0;
+  virtual void prolong(const CoarseView<T>& coarse, const C* in, C* z) = 0;
   /// out = in - matrix c; out may be in.
-  virtual void subtract_product(const CsrView<compute_t<T>, std::int32_t>& matrix, const compute_t<T>* c, const T* in,
-                                T* out) = 0;
+  virtual void subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const C* in, C* out) = 0;
 };
 
 }  // namespace blockjacobi::detail

@@ -3,21 +3,9 @@
 #include "backend/operator_impl.hpp"
 #include "core/shared/cg_recurrence.hpp"
 #include "core/shared/compute_type.hpp"
+#include "core/shared/krylov_vectors.hpp"
 
 namespace blockjacobi::detail {
-
-/// Vectors of CG for several columns, each an array of shape.elements(). Without a preconditioner z is r.
-template <Scalar T>
-struct BundleVectors {
-  Bundles shape;
-  T* x = nullptr;
-  T* r = nullptr;
-  T* z = nullptr;
-  T* p = nullptr;
-  T* next_p = nullptr;  ///< where the next direction goes; p itself unless ColumnsOps::cg_needs_next_direction()
-  T* q = nullptr;
-  T* spare = nullptr;  ///< ColumnsOps::spare_size() elements
-};
 
 /// The phases of solvers for several columns. Each column has a state of its own in backend memory, one behind the
 /// other, as many as shape.padded_columns(); a phase changes nothing of a column whose state has stopped. Every call is
@@ -25,7 +13,8 @@ struct BundleVectors {
 template <Scalar T>
 class ColumnsOps {
  public:
-  using State = CgState<compute_t<T>>;
+  using C = compute_t<T>;
+  using State = CgState<C>;
 
   virtual ~ColumnsOps() = default;
 
@@ -33,21 +22,21 @@ class ColumnsOps {
   virtual std::size_t spare_size(const Bundles& shape) const { return 2 * static_cast<std::size_t>(shape.n); }
 
   /// Columns `first` .. first + from.count - 1 of the bundles.
-  virtual void to_bundles(const Bundles& shape, const ColumnsView<const T>& from, index_t first, T* to) = 0;
-  virtual void from_bundles(const Bundles& shape, const T* from, index_t first, const ColumnsView<T>& to) = 0;
+  virtual void to_bundles(const Bundles& shape, const ColumnsView<const C>& from, index_t first, C* to) = 0;
+  virtual void from_bundles(const Bundles& shape, const C* from, index_t first, const ColumnsView<C>& to) = 0;
 
   /// Y = A X.
-  virtual void product(const OperatorImpl<T>& A, const Bundles& shape, const T* x, T* y, T* spare) = 0;
+  virtual void product(const OperatorImpl<T>& A, const Bundles& shape, const C* x, C* y, C* spare) = 0;
   /// Z = M^-1 R.
-  virtual void precondition(const PreconditionerImpl<T>& M, const Bundles& shape, const T* r, T* z, T* spare) = 0;
+  virtual void precondition(const PreconditionerImpl<T>& M, const Bundles& shape, const C* r, C* z, C* spare) = 0;
   /// R = B - A X, as KrylovOps::residual().
-  virtual void residual(const OperatorImpl<T>& A, const Bundles& shape, const ColumnsView<const T>& b, const T* x, T* r,
-                        T* spare) = 0;
+  virtual void residual(const OperatorImpl<T>& A, const Bundles& shape, const ColumnsView<const C>& b, const C* x, C* r,
+                        C* spare) = 0;
   /// norms[c] = ||x_c||; padded_columns() of them.
-  virtual void norms(const Bundles& shape, const T* x, double* norms) = 0;
+  virtual void norms(const Bundles& shape, const C* x, double* norms) = 0;
 
   /// KrylovOps::begin_solve() for each column.
-  virtual void begin_solve(const Bundles& shape, const ColumnsView<const T>& b, const T* r, T* x,
+  virtual void begin_solve(const Bundles& shape, const ColumnsView<const C>& b, const C* r, C* x,
                            const StoppingRule& rule, const int* failure, State* states) = 0;
   /// history_size = 0 in all states.
   virtual void forget_histories(const Bundles& shape, State* states) = 0;
@@ -56,11 +45,11 @@ class ColumnsOps {
   virtual bool cg_needs_next_direction(const OperatorImpl<T>&) const { return false; }
   /// x += alpha p, next_p = z + beta p, q = A next_p, pq = next_p^H q, cg_step_length. The step of x is also taken by a
   /// column that has stopped, once.
-  virtual void cg_product(const OperatorImpl<T>& A, const BundleVectors<T>& v, State* states) = 0;
+  virtual void cg_product(const OperatorImpl<T>& A, const BundleVectors<C>& v, C* spare, State* states) = 0;
   /// r -= alpha q, z = M^-1 r, rr = ||r||^2, rho_new = r^H z, cg_direction_factor. M may be null.
-  virtual void cg_update(const PreconditionerImpl<T>* M, const BundleVectors<T>& v, State* states) = 0;
+  virtual void cg_update(const PreconditionerImpl<T>* M, const BundleVectors<C>& v, C* spare, State* states) = 0;
   /// x += alpha p, the step that the next cg_product() would take; alpha stays.
-  virtual void cg_settle(const BundleVectors<T>& v, const State* states) = 0;
+  virtual void cg_settle(const BundleVectors<C>& v, const State* states) = 0;
 };
 
 }  // namespace blockjacobi::detail

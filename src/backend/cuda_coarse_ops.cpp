@@ -161,9 +161,10 @@ class CudaCoarseInverse final : public CoarseInverse<T> {
 }  // namespace
 
 template <Scalar T>
-void solve_coarse(const CudaContext& context, const CoarseView<T>& coarse, const T* r, const T* y, const int* stop) {
-  kernels::coarse_restrict(coarse.restriction, compute_cast(r), coarse.left_product, compute_cast(y), coarse.pieces,
-                           coarse.partials, stop, context.stream());
+void solve_coarse(const CudaContext& context, const CoarseView<T>& coarse, const compute_t<T>* r, const compute_t<T>* y,
+                  const int* stop) {
+  kernels::coarse_restrict(coarse.restriction, r, coarse.left_product, y, coarse.pieces, coarse.partials, stop,
+                           context.stream());
   kernels::coarse_solve(coarse.inverse, coarse.pieces, coarse.partials, coarse.correction, stop, context.stream());
 }
 
@@ -178,26 +179,26 @@ index_t CudaCoarseOps<T>::pieces(index_t order, offset_t entries) const {
 }
 
 template <Scalar T>
-void CudaCoarseOps<T>::solve(const CoarseView<T>& coarse, const T* r, const T* y) {
+void CudaCoarseOps<T>::solve(const CoarseView<T>& coarse, const C* r, const C* y) {
   const DeviceGuard guard(context_.device());
   solve_coarse(context_, coarse, r, y, nullptr);
 }
 
 template <Scalar T>
-void CudaCoarseOps<T>::prolong(const CoarseView<T>& coarse, const T* in, T* z) {
+void CudaCoarseOps<T>::prolong(const CoarseView<T>& coarse, const C* in, C* z) {
   const DeviceGuard guard(context_.device());
-  kernels::coarse_prolong(coarse.basis, static_cast<const C*>(coarse.correction), compute_cast(in), compute_cast(z),
-                          context_.stream());
+  kernels::coarse_prolong(coarse.basis, static_cast<const C*>(coarse.correction), in, z, context_.stream());
 }
 
 template <Scalar T>
-void CudaCoarseOps<T>::subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const T* in, T* out) {
+void CudaCoarseOps<T>::subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const C* in, C* out) {
   const DeviceGuard guard(context_.device());
-  kernels::coarse_subtract_product(matrix, c, compute_cast(in), compute_cast(out), context_.stream());
+  kernels::coarse_subtract_product(matrix, c, in, out, context_.stream());
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T) \
-  template void solve_coarse(const CudaContext&, const CoarseView<T>&, const T*, const T*, const int*)
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                               \
+  template void solve_coarse(const CudaContext&, const CoarseView<T>&, const compute_t<T>*, const compute_t<T>*, \
+                             const int*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

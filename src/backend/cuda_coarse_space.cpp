@@ -301,18 +301,18 @@ CoarsePatterns CudaCoarseOps<T>::patterns(const Backend& backend, CoarseSide sid
 }
 
 template <Scalar T>
-void CudaCoarseOps<T>::fill_restriction(const CoarsePattern& restriction, const CoarseBasis<T>& z, T* values) {
+void CudaCoarseOps<T>::fill_restriction(const CoarsePattern& restriction, const CoarseBasis<T>& z, C* values) {
   const DeviceGuard guard(context_.device());
-  kernels::coarse_restriction(restriction.with<const C>(nullptr), z, compute_cast(values), context_.stream());
+  kernels::coarse_restriction(restriction.with<const C>(nullptr), z, values, context_.stream());
 }
 
 template <Scalar T>
-void CudaCoarseOps<T>::multiply(const CoarsePatterns& patterns, const CoarseBasis<T>& z, const T* values, T* product,
-                                T* e) {
+void CudaCoarseOps<T>::multiply(const CoarsePatterns& patterns, const CoarseBasis<T>& z, const C* values, C* product,
+                                C* e) {
   const DeviceGuard guard(context_.device());
   const CoarseSums sums = patterns.sums.view(patterns.side);
-  kernels::coarse_product(sums, z, compute_cast(values), compute_cast(product), context_.stream());
-  kernels::coarse_galerkin(sums, z, static_cast<const C*>(compute_cast(product)), compute_cast(e), context_.stream());
+  kernels::coarse_product(sums, z, values, product, context_.stream());
+  kernels::coarse_galerkin(sums, z, static_cast<const C*>(product), e, context_.stream());
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                                    \
@@ -322,8 +322,8 @@ void CudaCoarseOps<T>::multiply(const CoarsePatterns& patterns, const CoarseBasi
   template CoarseSpace<T> CudaCoarseOps<T>::orthonormal(const Backend&, const Aggregates&, const Array<T>&, index_t); \
   template CoarsePatterns CudaCoarseOps<T>::patterns(const Backend&, CoarseSide, const AnyCsrView<T>&,                \
                                                      const CoarseSpace<T>&);                                          \
-  template void CudaCoarseOps<T>::fill_restriction(const CoarsePattern&, const CoarseBasis<T>&, T*);                  \
-  template void CudaCoarseOps<T>::multiply(const CoarsePatterns&, const CoarseBasis<T>&, const T*, T*, T*)
+  template void CudaCoarseOps<T>::fill_restriction(const CoarsePattern&, const CoarseBasis<T>&, C*);                  \
+  template void CudaCoarseOps<T>::multiply(const CoarsePatterns&, const CoarseBasis<T>&, const C*, C*, C*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

@@ -8,18 +8,6 @@ namespace blockjacobi::detail {
 
 namespace {
 
-template <class T>
-auto compute_view(const ColumnsView<T>& v) {
-  auto* const data = compute_cast(v.data);
-  return ColumnsView<std::remove_pointer_t<decltype(data)>>{data, v.row_stride, v.column_stride, v.count};
-}
-
-template <Scalar T>
-kernels::BundleVectors<compute_t<T>> compute_vectors(const BundleVectors<T>& v) {
-  return {v.shape,           compute_cast(v.x),      compute_cast(v.r), compute_cast(v.z),
-          compute_cast(v.p), compute_cast(v.next_p), compute_cast(v.q)};
-}
-
 /// The matrix, if it has kernels for several columns.
 template <Scalar T>
 const CsrView<compute_t<T>, std::int32_t>* matrix_of(const OperatorImpl<T>& A) {
@@ -36,20 +24,20 @@ bool turns_in_product(const CsrView<C, std::int32_t>& m) {
 }  // namespace
 
 template <Scalar T>
-void CudaColumnsOps<T>::to_bundles(const Bundles& shape, const ColumnsView<const T>& from, index_t first, T* to) {
+void CudaColumnsOps<T>::to_bundles(const Bundles& shape, const ColumnsView<const C>& from, index_t first, C* to) {
   const DeviceGuard guard(context_.device());
-  kernels::to_bundles(shape, compute_view(from), first, compute_cast(to), context_.stream());
+  kernels::to_bundles(shape, from, first, to, context_.stream());
 }
 
 template <Scalar T>
-void CudaColumnsOps<T>::from_bundles(const Bundles& shape, const T* from, index_t first, const ColumnsView<T>& to) {
+void CudaColumnsOps<T>::from_bundles(const Bundles& shape, const C* from, index_t first, const ColumnsView<C>& to) {
   const DeviceGuard guard(context_.device());
-  kernels::from_bundles(shape, compute_cast(from), first, compute_view(to), context_.stream());
+  kernels::from_bundles(shape, from, first, to, context_.stream());
 }
 
 template <Scalar T>
 template <class Operator>
-void CudaColumnsOps<T>::apply(const Operator& A, const Bundles& shape, const T* x, T* y, T* spare) {
+void CudaColumnsOps<T>::apply(const Operator& A, const Bundles& shape, const C* x, C* y, C* spare) {
   if (A.apply_bundles(shape, x, y)) return;
   for (index_t c = 0; c < shape.columns; ++c) {
     from_bundles(shape, x, c, {spare});
@@ -59,36 +47,35 @@ void CudaColumnsOps<T>::apply(const Operator& A, const Bundles& shape, const T* 
 }
 
 template <Scalar T>
-void CudaColumnsOps<T>::product(const OperatorImpl<T>& A, const Bundles& shape, const T* x, T* y, T* spare) {
+void CudaColumnsOps<T>::product(const OperatorImpl<T>& A, const Bundles& shape, const C* x, C* y, C* spare) {
   apply(A, shape, x, y, spare);
 }
 
 template <Scalar T>
-void CudaColumnsOps<T>::precondition(const PreconditionerImpl<T>& M, const Bundles& shape, const T* r, T* z, T* spare) {
+void CudaColumnsOps<T>::precondition(const PreconditionerImpl<T>& M, const Bundles& shape, const C* r, C* z, C* spare) {
   apply(M, shape, r, z, spare);
 }
 
 template <Scalar T>
-void CudaColumnsOps<T>::residual(const OperatorImpl<T>& A, const Bundles& shape, const ColumnsView<const T>& b,
-                                 const T* x, T* r, T* spare) {
+void CudaColumnsOps<T>::residual(const OperatorImpl<T>& A, const Bundles& shape, const ColumnsView<const C>& b,
+                                 const C* x, C* r, C* spare) {
   if (A.residual_bundles(shape, b, x, r)) return;
   apply(A, shape, x, r, spare);
   const DeviceGuard guard(context_.device());
-  kernels::bundles_subtract_from(shape, compute_view(b), compute_cast(r), context_.stream());
+  kernels::bundles_subtract_from(shape, b, r, context_.stream());
 }
 
 template <Scalar T>
-void CudaColumnsOps<T>::norms(const Bundles& shape, const T* x, double* norms) {
+void CudaColumnsOps<T>::norms(const Bundles& shape, const C* x, double* norms) {
   const DeviceGuard guard(context_.device());
-  kernels::bundles_norms(shape, compute_cast(x), norms, context_.reductions(), context_.stream());
+  kernels::bundles_norms(shape, x, norms, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaColumnsOps<T>::begin_solve(const Bundles& shape, const ColumnsView<const T>& b, const T* r, T* x,
+void CudaColumnsOps<T>::begin_solve(const Bundles& shape, const ColumnsView<const C>& b, const C* r, C* x,
                                     const StoppingRule& rule, const int* failure, State* states) {
   const DeviceGuard guard(context_.device());
-  kernels::cg_columns_begin(shape, compute_view(b), compute_cast(r), compute_cast(x), rule, failure, states,
-                            context_.reductions(), context_.stream());
+  kernels::cg_columns_begin(shape, b, r, x, rule, failure, states, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
@@ -104,35 +91,33 @@ bool CudaColumnsOps<T>::cg_needs_next_direction(const OperatorImpl<T>& A) const 
 }
 
 template <Scalar T>
-void CudaColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors<T>& v, State* states) {
+void CudaColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors<C>& v, C* spare, State* states) {
   const DeviceGuard guard(context_.device());
-  const auto vectors = compute_vectors(v);
   const auto* const matrix = matrix_of(A);
   if (matrix != nullptr && turns_in_product(*matrix))
-    return kernels::cg_columns_turn_and_product(*matrix, vectors, states, context_.reductions(), context_.stream());
-  kernels::cg_columns_direction(vectors, true, states, context_.stream());
+    return kernels::cg_columns_turn_and_product(*matrix, v, states, context_.reductions(), context_.stream());
+  kernels::cg_columns_direction(v, true, states, context_.stream());
   if (matrix != nullptr)
-    return kernels::cg_columns_product(*matrix, vectors, states, context_.reductions(), context_.stream());
-  apply(A, v.shape, v.p, v.q, v.spare);
-  kernels::cg_columns_step_length(vectors, states, context_.reductions(), context_.stream());
+    return kernels::cg_columns_product(*matrix, v, states, context_.reductions(), context_.stream());
+  apply(A, v.shape, v.p, v.q, spare);
+  kernels::cg_columns_step_length(v, states, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaColumnsOps<T>::cg_update(const PreconditionerImpl<T>* M, const BundleVectors<T>& v, State* states) {
+void CudaColumnsOps<T>::cg_update(const PreconditionerImpl<T>* M, const BundleVectors<C>& v, C* spare, State* states) {
   const DeviceGuard guard(context_.device());
-  const auto vectors = compute_vectors(v);
-  if (M == nullptr) return kernels::cg_columns_plain_update(vectors, states, context_.reductions(), context_.stream());
+  if (M == nullptr) return kernels::cg_columns_plain_update(v, states, context_.reductions(), context_.stream());
   if (const auto inverse = M->inverse(); inverse && inverse->is_full() && kernels::are_tiny(inverse->full->groups))
-    return kernels::cg_columns_update(*inverse->full, vectors, states, context_.reductions(), context_.stream());
-  kernels::cg_columns_residual(vectors, states, context_.stream());
-  apply(*M, v.shape, v.r, v.z, v.spare);
-  kernels::cg_columns_direction_factor(vectors, states, context_.reductions(), context_.stream());
+    return kernels::cg_columns_update(*inverse->full, v, states, context_.reductions(), context_.stream());
+  kernels::cg_columns_residual(v, states, context_.stream());
+  apply(*M, v.shape, v.r, v.z, spare);
+  kernels::cg_columns_direction_factor(v, states, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaColumnsOps<T>::cg_settle(const BundleVectors<T>& v, const State* states) {
+void CudaColumnsOps<T>::cg_settle(const BundleVectors<C>& v, const State* states) {
   const DeviceGuard guard(context_.device());
-  kernels::cg_columns_direction(compute_vectors(v), false, states, context_.stream());
+  kernels::cg_columns_direction(v, false, states, context_.stream());
 }
 
 template class CudaColumnsOps<float>;

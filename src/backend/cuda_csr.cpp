@@ -56,6 +56,8 @@ VectorDescriptor describe(index_t size, void* data) {
 /// Offsets and columns of 32 bits.
 template <Scalar T>
 class CusparseCsr final : public OperatorImpl<T> {
+  using C = compute_t<T>;
+
  public:
   /// `offsets` holds the offsets of the matrix if they do not belong to the user.
   CusparseCsr(CudaContext& context, const CsrView<T, std::int32_t>& matrix, CudaMemory offsets)
@@ -82,7 +84,7 @@ class CusparseCsr final : public OperatorImpl<T> {
   index_t rows() const override { return rows_; }
   bool capturable() const override { return true; }
 
-  void apply(const T* x, T* y) const override {
+  void apply(const C* x, C* y) const override {
     const DeviceGuard guard(context_.device());
     check(cusparseDnVecSetValues(x_.get(), writable(x)), "cusparseDnVecSetValues");
     check(cusparseDnVecSetValues(y_.get(), y), "cusparseDnVecSetValues");
@@ -110,6 +112,8 @@ class CusparseCsr final : public OperatorImpl<T> {
 /// Any number of entries, by our own kernel.
 template <Scalar T, Offset O>
 class KernelCsr final : public OperatorImpl<T> {
+  using C = compute_t<T>;
+
  public:
   KernelCsr(CudaContext& context, const CsrView<T, O>& m)
       : context_(context), matrix_{m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values),
@@ -117,25 +121,27 @@ class KernelCsr final : public OperatorImpl<T> {
 
   index_t rows() const override { return matrix_.rows; }
   bool capturable() const override { return true; }
-  void apply(const T* x, T* y) const override {
+  void apply(const C* x, C* y) const override {
     const DeviceGuard guard(context_.device());
-    kernels::csr_product(matrix_, compute_cast(x), compute_cast(y), context_.stream());
+    kernels::csr_product(matrix_, x, y, context_.stream());
   }
 
  private:
   CudaContext& context_;
-  CsrView<compute_t<T>, O> matrix_;
+  CsrView<C, O> matrix_;
 };
 
 /// No entries: y = 0.
 template <Scalar T>
 class EmptyCsr final : public OperatorImpl<T> {
+  using C = compute_t<T>;
+
  public:
   EmptyCsr(CudaContext& context, index_t rows) : context_(context), rows_(rows) {}
 
   index_t rows() const override { return rows_; }
   bool capturable() const override { return true; }
-  void apply(const T*, T* y) const override { context_.zero(y, static_cast<std::size_t>(rows_) * sizeof(T)); }
+  void apply(const C*, C* y) const override { context_.zero(y, static_cast<std::size_t>(rows_) * sizeof(T)); }
 
  private:
   CudaContext& context_;

@@ -14,33 +14,34 @@ namespace blockjacobi::detail {
 /// y = A x by our own kernels, for rows of similar length. Solvers may take matrix() for products with more in them.
 template <Scalar T>
 class RowsCsr final : public OperatorImpl<T> {
+  using C = compute_t<T>;
+
  public:
   /// `offsets` holds the offsets of the matrix if they do not belong to the user.
-  RowsCsr(CudaContext& context, const CsrView<compute_t<T>, std::int32_t>& matrix, CudaMemory offsets)
+  RowsCsr(CudaContext& context, const CsrView<C, std::int32_t>& matrix, CudaMemory offsets)
       : context_(context), matrix_(matrix), offsets_(std::move(offsets)) {}
 
   index_t rows() const override { return matrix_.rows; }
   bool capturable() const override { return true; }
-  void apply(const T* x, T* y) const override {
+  void apply(const C* x, C* y) const override {
     const DeviceGuard guard(context_.device());
-    kernels::csr_rows_product(matrix_, compute_cast(x), compute_cast(y), context_.stream());
+    kernels::csr_rows_product(matrix_, x, y, context_.stream());
   }
-  bool apply_bundles(const Bundles& bundles, const T* x, T* y) const override {
+  bool apply_bundles(const Bundles& bundles, const C* x, C* y) const override {
     const DeviceGuard guard(context_.device());
-    kernels::bundles_product(matrix_, bundles, compute_cast(x), compute_cast(y), context_.stream());
+    kernels::bundles_product(matrix_, bundles, x, y, context_.stream());
     return true;
   }
-  bool residual_bundles(const Bundles& bundles, const ColumnsView<const T>& b, const T* x, T* r) const override {
+  bool residual_bundles(const Bundles& bundles, const ColumnsView<const C>& b, const C* x, C* r) const override {
     const DeviceGuard guard(context_.device());
-    const ColumnsView<const compute_t<T>> right{compute_cast(b.data), b.row_stride, b.column_stride, b.count};
-    kernels::bundles_residual(matrix_, bundles, right, compute_cast(x), compute_cast(r), context_.stream());
+    kernels::bundles_residual(matrix_, bundles, b, x, r, context_.stream());
     return true;
   }
-  const CsrView<compute_t<T>, std::int32_t>& matrix() const { return matrix_; }
+  const CsrView<C, std::int32_t>& matrix() const { return matrix_; }
 
  private:
   CudaContext& context_;
-  CsrView<compute_t<T>, std::int32_t> matrix_;
+  CsrView<C, std::int32_t> matrix_;
   CudaMemory offsets_;
 };
 

@@ -11,24 +11,6 @@ namespace blockjacobi::detail {
 
 namespace {
 
-template <Scalar T>
-kernels::CgVectors<compute_t<T>> compute_vectors(const CgVectors<T>& v) {
-  return {v.n, compute_cast(v.x), compute_cast(v.r), compute_cast(v.z), compute_cast(v.p), compute_cast(v.q)};
-}
-
-template <Scalar T>
-kernels::BicgstabVectors<compute_t<T>> compute_vectors(const BicgstabVectors<T>& v) {
-  return {v.n,
-          compute_cast(v.x),
-          compute_cast(v.r),
-          compute_cast(v.shadow),
-          compute_cast(v.p),
-          compute_cast(v.v),
-          compute_cast(v.t),
-          compute_cast(v.y),
-          compute_cast(v.z)};
-}
-
 /// The matrix, if its products are those of our own kernels.
 template <Scalar T>
 const RowsCsr<T>* own_rows(const OperatorImpl<T>& A) {
@@ -72,10 +54,9 @@ void with_basis(const GmresVectors<T>& v, F&& f) {
   using C = compute_t<T>;
   using B = compute_t<single_t<T>>;
   if constexpr (!std::is_same_v<C, B>) {
-    if (v.low_basis != nullptr)
-      return f(kernels::KrylovBasis<C, B>{v.n, compute_cast(v.low_basis), compute_cast(v.w), compute_cast(v.v)});
+    if (v.low_basis != nullptr) return f(kernels::KrylovBasis<C, B>{v.n, v.low_basis, v.w, v.v});
   }
-  f(kernels::KrylovBasis<C, C>{v.n, compute_cast(v.basis)});
+  f(kernels::KrylovBasis<C, C>{v.n, v.basis});
 }
 
 }  // namespace
@@ -90,10 +71,9 @@ std::unique_ptr<OperatorImpl<T>> CudaKrylovOps<T>::make_csr(const CsrView<T, std
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::bsr_product(const BsrView<T>& m, const T* x, T* y) {
+void CudaKrylovOps<T>::bsr_product(const BsrView<C>& matrix, const C* x, C* y) {
   const DeviceGuard guard(context_.device());
-  const BsrView<C> matrix{m.block_rows, m.block, m.row_offsets, m.columns, compute_cast(m.elements)};
-  kernels::bsr_product(matrix, compute_cast(x), compute_cast(y), context_.stream());
+  kernels::bsr_product(matrix, x, y, context_.stream());
 }
 
 template <Scalar T>
@@ -103,36 +83,35 @@ void CudaKrylovOps<T>::bsr_fill(const BsrSources& sources, const T* values, T* e
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) {
+void CudaKrylovOps<T>::residual(const OperatorImpl<T>& A, const C* b, const C* x, C* r) {
   const DeviceGuard guard(context_.device());
   A.apply(x, r);
-  kernels::subtract_from(A.rows(), compute_cast(b), compute_cast(r), context_.stream());
+  kernels::subtract_from(A.rows(), b, r, context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::norm(index_t n, const T* x, double* norm) {
+void CudaKrylovOps<T>::norm(index_t n, const C* x, double* norm) {
   const DeviceGuard guard(context_.device());
-  kernels::norm(n, compute_cast(x), norm, context_.reductions(), context_.stream());
+  kernels::norm(n, x, norm, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::add(index_t n, const T* u, T* x, const int* condition) {
+void CudaKrylovOps<T>::add(index_t n, const C* u, C* x, const int* condition) {
   const DeviceGuard guard(context_.device());
-  kernels::add(n, compute_cast(u), compute_cast(x), condition, context_.stream());
+  kernels::add(n, u, x, condition, context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::begin_solve(index_t n, const T* b, const T* r, T* x, const StoppingRule& rule,
+void CudaKrylovOps<T>::begin_solve(index_t n, const C* b, const C* r, C* x, const StoppingRule& rule,
                                    const int* failure, SolveControl* control) {
   const DeviceGuard guard(context_.device());
-  kernels::begin_solve(n, compute_cast(b), compute_cast(r), compute_cast(x), rule, failure, control,
-                       context_.reductions(), context_.stream());
+  kernels::begin_solve(n, b, r, x, rule, failure, control, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::end_solve(index_t n, const T* r, const SolveControl* control, SolveStatus* status) {
+void CudaKrylovOps<T>::end_solve(index_t n, const C* r, const SolveControl* control, SolveStatus* status) {
   const DeviceGuard guard(context_.device());
-  kernels::end_solve(n, compute_cast(r), control, status, context_.reductions(), context_.stream());
+  kernels::end_solve(n, r, control, status, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
@@ -142,56 +121,54 @@ void CudaKrylovOps<T>::pass(const VectorPass<C>& pass, ScalarStep step, SolveCon
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) {
+void CudaKrylovOps<T>::cg_product(const OperatorImpl<T>& A, const CgVectors<C>& v, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
   if (const auto* rows = own_rows(A))
-    return kernels::cg_product(rows->matrix(), compute_vectors(v), state, context_.reductions(), context_.stream());
+    return kernels::cg_product(rows->matrix(), v, state, context_.reductions(), context_.stream());
   A.apply(v.p, v.q);
-  kernels::cg_step_length(compute_vectors(v), state, context_.reductions(), context_.stream());
+  kernels::cg_step_length(v, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) {
+void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors<C>& v, CgState<C>* state) {
   using Design = kernels::CgUpdateDesign;
   const DeviceGuard guard(context_.device());
-  const auto vectors = compute_vectors(v);
   const kernels::CgUpdatePolicy policy = cg_update_policy(M);
   switch (policy.design) {
-    case Design::plain: return kernels::cg_plain_update(vectors, state, context_.reductions(), context_.stream());
-    case Design::blocks: return kernels::cg_update(*tiny(*M), vectors, state, context_.reductions(), context_.stream());
+    case Design::plain: return kernels::cg_plain_update(v, state, context_.reductions(), context_.stream());
+    case Design::blocks: return kernels::cg_update(*tiny(*M), v, state, context_.reductions(), context_.stream());
     case Design::pieces:
     case Design::elements:
-      return kernels::cg_update(*M->inverse()->stored, policy.piece, vectors, state, context_.reductions(),
+      return kernels::cg_update(*M->inverse()->stored, policy.piece, v, state, context_.reductions(),
                                 context_.stream());
     case Design::apart: break;
     case Design::coarse_blocks:
     case Design::coarse_apart: return coarse_update(*M->coarse_correction(), policy.design, v, state);
   }
-  kernels::cg_residual(vectors, state, context_.stream());
+  kernels::cg_residual(v, state, context_.stream());
   M->apply(v.r, v.z);
-  kernels::cg_direction_factor(vectors, state, context_.reductions(), context_.stream());
+  kernels::cg_direction_factor(v, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
 void CudaKrylovOps<T>::coarse_update(const CoarseCorrection<T>& M, kernels::CgUpdateDesign design,
-                                     const CgVectors<T>& v, CgState<C>* state) {
-  const auto vectors = compute_vectors(v);
+                                     const CgVectors<C>& v, CgState<C>* state) {
   if (design == kernels::CgUpdateDesign::coarse_blocks) {
-    kernels::cg_residual_and_blocks(*tiny(M.first), vectors, state, context_.stream());
+    kernels::cg_residual_and_blocks(*tiny(M.first), v, state, context_.stream());
   } else {
-    kernels::cg_residual(vectors, state, context_.stream());
+    kernels::cg_residual(v, state, context_.stream());
     M.first.apply(v.r, v.z);
   }
   const CoarseView<T>& coarse = M.coarse;
   solve_coarse(context_, coarse, v.r, coarse.left_product.rows > 0 ? v.z : nullptr, &state->stop);
-  kernels::cg_prolong(coarse.basis, static_cast<const C*>(coarse.correction), vectors, state, context_.reductions(),
+  kernels::cg_prolong(coarse.basis, static_cast<const C*>(coarse.correction), v, state, context_.reductions(),
                       context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::cg_direction(const CgVectors<T>& v, CgState<C>* state) {
+void CudaKrylovOps<T>::cg_direction(const CgVectors<C>& v, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::cg_direction(compute_vectors(v), state, context_.stream());
+  kernels::cg_direction(v, state, context_.stream());
 }
 
 template <Scalar T>
@@ -221,84 +198,83 @@ std::size_t CudaKrylovOps<T>::cg_message_elements(const OperatorImpl<T>& A, cons
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::cg_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const CgVectors<T>& v,
-                                     T* messages, int count, CgState<C>* state) {
+void CudaKrylovOps<T>::cg_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const CgVectors<C>& v,
+                                     C* messages, int count, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
   const auto& matrix = own_rows(A)->matrix();
   const auto correction = M->coarse_correction();
   if (!correction)
-    return kernels::cg_resident(matrix, *tiny(*M), compute_vectors(v), compute_cast(messages), count, state,
-                                context_.reductions(), context_.stream());
+    return kernels::cg_resident(matrix, *tiny(*M), v, messages, count, state, context_.reductions(), context_.stream());
   // CG is for Hermitian A, of which E is Hermitian too; of another A this is the correction with E^-H.
-  kernels::cg_resident(matrix, *tiny(correction->first), resident_level(correction->coarse, true), compute_vectors(v),
-                       compute_cast(messages), count, state, context_.reductions(), context_.stream());
+  kernels::cg_resident(matrix, *tiny(correction->first), resident_level(correction->coarse, true), v, messages, count,
+                       state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) {
+void CudaKrylovOps<T>::fcg_product(const OperatorImpl<T>& A, const CgVectors<C>& v, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
   A.apply(v.p, v.q);
-  kernels::fcg_step_length(compute_vectors(v), state, context_.reductions(), context_.stream());
+  kernels::fcg_step_length(v, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) {
+void CudaKrylovOps<T>::fcg_update(const PreconditionerImpl<T>* M, const CgVectors<C>& v, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::cg_residual(compute_vectors(v), state, context_.stream());
+  kernels::cg_residual(v, state, context_.stream());
   if (M != nullptr) M->apply(v.r, v.z);
-  kernels::fcg_direction_factor(compute_vectors(v), state, context_.reductions(), context_.stream());
+  kernels::fcg_direction_factor(v, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::bicgstab_direction(const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+void CudaKrylovOps<T>::bicgstab_direction(const BicgstabVectors<C>& v, BicgstabState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::bicgstab_direction(compute_vectors(v), state, context_.stream());
+  kernels::bicgstab_direction(v, state, context_.stream());
 }
 
 template <Scalar T>
 void CudaKrylovOps<T>::bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
-                                      const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+                                      const BicgstabVectors<C>& v, BicgstabState<C>* state) {
   const DeviceGuard guard(context_.device());
   if (M != nullptr) M->apply(v.p, v.y);
   A.apply(v.y, v.v);
-  kernels::bicgstab_first_step(compute_vectors(v), state, context_.reductions(), context_.stream());
+  kernels::bicgstab_first_step(v, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
 void CudaKrylovOps<T>::bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
-                                       const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+                                       const BicgstabVectors<C>& v, BicgstabState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::bicgstab_half(compute_vectors(v), state, context_.stream());
+  kernels::bicgstab_half(v, state, context_.stream());
   if (M != nullptr) M->apply(v.r, v.z);
   A.apply(v.z, v.t);
-  kernels::bicgstab_second_step(compute_vectors(v), state, context_.reductions(), context_.stream());
+  kernels::bicgstab_second_step(v, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+void CudaKrylovOps<T>::bicgstab_update(const BicgstabVectors<C>& v, BicgstabState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::bicgstab_update(compute_vectors(v), state, context_.reductions(), context_.stream());
+  kernels::bicgstab_update(v, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
 void CudaKrylovOps<T>::bicgstab_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
-                                           const BicgstabVectors<T>& v, T* messages, int count,
+                                           const BicgstabVectors<C>& v, C* messages, int count,
                                            BicgstabState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::bicgstab_resident(own_rows(A)->matrix(), *tiny(*M), compute_vectors(v), compute_cast(messages), count, state,
-                             context_.reductions(), context_.stream());
+  kernels::bicgstab_resident(own_rows(A)->matrix(), *tiny(*M), v, messages, count, state, context_.reductions(),
+                             context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::richardson_check(index_t n, const T* r, RichardsonState* state) {
+void CudaKrylovOps<T>::richardson_check(index_t n, const C* r, RichardsonState* state) {
   const DeviceGuard guard(context_.device());
-  kernels::richardson_check(n, compute_cast(r), state, context_.reductions(), context_.stream());
+  kernels::richardson_check(n, r, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::richardson_step(index_t n, const T* z, T* x, RichardsonState* state) {
+void CudaKrylovOps<T>::richardson_step(index_t n, const C* z, C* x, RichardsonState* state) {
   const DeviceGuard guard(context_.device());
-  kernels::richardson_step(n, compute_cast(z), compute_cast(x), state, context_.stream());
+  kernels::richardson_step(n, z, x, state, context_.stream());
 }
 
 template <Scalar T>
@@ -321,14 +297,13 @@ void CudaKrylovOps<T>::gmres_orthogonalize(const GmresVectors<T>& v, const Gmres
 template <Scalar T>
 void CudaKrylovOps<T>::gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
   const DeviceGuard guard(context_.device());
-  with_basis(
-      v, [&](const auto& basis) { kernels::gmres_combine(basis, small, state, compute_cast(v.u), context_.stream()); });
+  with_basis(v, [&](const auto& basis) { kernels::gmres_combine(basis, small, state, v.u, context_.stream()); });
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::gmres_check(index_t n, const T* u, GmresState* state) {
+void CudaKrylovOps<T>::gmres_check(index_t n, const C* u, GmresState* state) {
   const DeviceGuard guard(context_.device());
-  kernels::gmres_check(n, compute_cast(u), state, context_.reductions(), context_.stream());
+  kernels::gmres_check(n, u, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
@@ -341,17 +316,15 @@ std::size_t CudaKrylovOps<T>::gmres_message_bytes(const OperatorImpl<T>& A, cons
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::gmres_cycles(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, T* basis, int restart,
-                                    const T* b, T* x, std::byte* messages, int cycles, GmresState* state) {
+void CudaKrylovOps<T>::gmres_cycles(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, C* basis, int restart,
+                                    const C* b, C* x, std::byte* messages, int cycles, GmresState* state) {
   const DeviceGuard guard(context_.device());
   const auto& matrix = own_rows(A)->matrix();
   const auto correction = M->coarse_correction();
   if (!correction)
-    return kernels::gmres_resident(matrix, *tiny(*M), compute_cast(basis), restart, compute_cast(b), compute_cast(x),
-                                   messages, cycles, state, context_.stream());
-  kernels::gmres_resident(matrix, *tiny(correction->first), resident_level(correction->coarse, false),
-                          compute_cast(basis), restart, compute_cast(b), compute_cast(x), messages, cycles, state,
-                          context_.stream());
+    return kernels::gmres_resident(matrix, *tiny(*M), basis, restart, b, x, messages, cycles, state, context_.stream());
+  kernels::gmres_resident(matrix, *tiny(correction->first), resident_level(correction->coarse, false), basis, restart,
+                          b, x, messages, cycles, state, context_.stream());
 }
 
 template class CudaKrylovOps<float>;

@@ -52,26 +52,24 @@ void require_coarse_elements(offset_t count) {
 }
 
 template <Scalar T>
-void HostCoarseOps<T>::fill_restriction(const CoarsePattern& restriction, const CoarseBasis<T>& z, T* values) {
+void HostCoarseOps<T>::fill_restriction(const CoarsePattern& restriction, const CoarseBasis<T>& z, C* values) {
   const auto rows = restriction.with<const C>(nullptr);
-  C* const out = compute_cast(values);
 #pragma omp parallel for num_threads(threads_) schedule(dynamic, 8) if (rows.nnz > few_entries)
   for (index_t g = 0; g < z.groups; ++g)
     for (index_t v = 0; v < z.columns(g); ++v) {
       const index_t c = z.first_column(g) + v;
       for (std::int32_t k = rows.row_offsets[c]; k < rows.row_offsets[c + 1]; ++k)
-        out[k] = conj(z.value(rows.columns[k], v));
+        values[k] = conj(z.value(rows.columns[k], v));
     }
 }
 
 template <Scalar T>
-void HostCoarseOps<T>::multiply(const CoarsePatterns& patterns, const CoarseBasis<T>& z, const T* values, T* product,
-                                T* e) {
+void HostCoarseOps<T>::multiply(const CoarsePatterns& patterns, const CoarseBasis<T>& z, const C* values, C* product,
+                                C* e) {
   const CoarseSums sums = patterns.sums.view(patterns.side);
-  C* const with_z = compute_cast(product);
   for_rows(sums.segments, threads_, [&](index_t s) {
     for (index_t v = 0; v < z.columns(sums.group[s]); ++v)
-      with_z[place_in_product(sums, s, v)] = product_element(sums, z, s, v, compute_cast(values));
+      product[place_in_product(sums, s, v)] = product_element(sums, z, s, v, values);
   });
 #pragma omp parallel for num_threads(threads_) schedule(dynamic, 8) if (sums.segments > few_entries)
   for (index_t p = 0; p < sums.pairs; ++p) {
@@ -80,19 +78,19 @@ void HostCoarseOps<T>::multiply(const CoarsePatterns& patterns, const CoarseBasi
       for (index_t u = 0; u < z.columns(sums.pair_column[p]); ++u) {
         C sum{};
         for (std::int32_t q = sums.pair_begin[p]; q < sums.pair_begin[p + 1]; ++q)
-          sum += galerkin_term(sums, z, sums.segment[q], v, u, static_cast<const C*>(with_z));
-        compute_cast(e)[sums.pair_place[p] + offset_t{v} * sums.pair_stride[row] + u] = sum;
+          sum += galerkin_term(sums, z, sums.segment[q], v, u, static_cast<const C*>(product));
+        e[sums.pair_place[p] + offset_t{v} * sums.pair_stride[row] + u] = sum;
       }
   }
 }
 
 template <Scalar T>
-void HostCoarseOps<T>::solve(const CoarseView<T>& coarse, const T* r, const T* y) {
+void HostCoarseOps<T>::solve(const CoarseView<T>& coarse, const C* r, const C* y) {
   C* const s = coarse.partials;
 #pragma omp parallel for num_threads(threads_) schedule(dynamic, 8) if (coarse.restriction.nnz > few_entries)
   for (index_t c = 0; c < coarse.restriction.rows; ++c) {
-    s[c] = row_product(coarse.restriction, c, compute_cast(r));
-    if (y != nullptr) s[c] -= row_product(coarse.left_product, c, compute_cast(y));
+    s[c] = row_product(coarse.restriction, c, r);
+    if (y != nullptr) s[c] -= row_product(coarse.left_product, c, y);
   }
   const CoarseInverseView<T>& inverse = coarse.inverse;
   if (inverse.single != nullptr && *inverse.is_single != 0)
@@ -102,19 +100,16 @@ void HostCoarseOps<T>::solve(const CoarseView<T>& coarse, const T* r, const T* y
 }
 
 template <Scalar T>
-void HostCoarseOps<T>::prolong(const CoarseView<T>& coarse, const T* in, T* z) {
-  const C* const begin = compute_cast(in);
-  C* const end = compute_cast(z);
+void HostCoarseOps<T>::prolong(const CoarseView<T>& coarse, const C* in, C* z) {
   for_rows(coarse.basis.rows, threads_, [&](index_t i) {
     const C sum = prolonged(coarse.basis, i, static_cast<const C*>(coarse.correction));
-    end[i] = begin != nullptr ? begin[i] + sum : sum;
+    z[i] = in != nullptr ? in[i] + sum : sum;
   });
 }
 
 template <Scalar T>
-void HostCoarseOps<T>::subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const T* in, T* out) {
-  for_rows(matrix.rows, threads_,
-           [&](index_t i) { compute_cast(out)[i] = compute_cast(in)[i] - row_product(matrix, i, c); });
+void HostCoarseOps<T>::subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const C* in, C* out) {
+  for_rows(matrix.rows, threads_, [&](index_t i) { out[i] = in[i] - row_product(matrix, i, c); });
 }
 
 template class HostCoarseOps<float>;

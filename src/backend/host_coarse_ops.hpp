@@ -19,13 +19,13 @@ class HostCoarseOps final : public CoarseOps<T> {
                              index_t count) override;
   CoarsePatterns patterns(const Backend& backend, CoarseSide side, const AnyCsrView<T>& matrix,
                           const CoarseSpace<T>& z) override;
-  void fill_restriction(const CoarsePattern& restriction, const CoarseBasis<T>& z, T* values) override;
-  void multiply(const CoarsePatterns& patterns, const CoarseBasis<T>& z, const T* values, T* product, T* e) override;
+  void fill_restriction(const CoarsePattern& restriction, const CoarseBasis<T>& z, C* values) override;
+  void multiply(const CoarsePatterns& patterns, const CoarseBasis<T>& z, const C* values, C* product, C* e) override;
   std::unique_ptr<CoarseInverse<T>> make_inverse(index_t order, CoarseMatrixKind kind) override;
   index_t pieces(index_t, offset_t) const override { return 1; }
-  void solve(const CoarseView<T>& coarse, const T* r, const T* y) override;
-  void prolong(const CoarseView<T>& coarse, const T* in, T* z) override;
-  void subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const T* in, T* out) override;
+  void solve(const CoarseView<T>& coarse, const C* r, const C* y) override;
+  void prolong(const CoarseView<T>& coarse, const C* in, C* z) override;
+  void subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const C* in, C* out) override;
 
  private:
   int threads_;

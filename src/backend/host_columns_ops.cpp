@@ -117,9 +117,9 @@ std::array<double, width> squared_norms(index_t n, int threads, const C* x) {
 }
 
 /// Behind the two vectors of one column.
-template <class A, Scalar T>
-A* partials_of(const BundleVectors<T>& v) {
-  return reinterpret_cast<A*>(v.spare + 2 * static_cast<std::size_t>(v.shape.n));
+template <class A, class C>
+A* partials_of(const Bundles& shape, C* spare) {
+  return reinterpret_cast<A*>(spare + 2 * static_cast<std::size_t>(shape.n));
 }
 
 /// r^H z and ||r||^2 of a row of a bundle.
@@ -170,7 +170,7 @@ std::size_t HostColumnsOps<T>::spare_size(const Bundles& shape) const {
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::to_bundles(const Bundles& shape, const ColumnsView<const T>& from, index_t first, T* to) {
+void HostColumnsOps<T>::to_bundles(const Bundles& shape, const ColumnsView<const C>& from, index_t first, C* to) {
   for_rows(shape.n, threads_, [=, &shape](index_t i) {
     for (index_t c = 0; c < from.count; ++c)
       to[shape.first(first + c) + static_cast<offset_t>(i) * bundle_width] =
@@ -179,7 +179,7 @@ void HostColumnsOps<T>::to_bundles(const Bundles& shape, const ColumnsView<const
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::from_bundles(const Bundles& shape, const T* from, index_t first, const ColumnsView<T>& to) {
+void HostColumnsOps<T>::from_bundles(const Bundles& shape, const C* from, index_t first, const ColumnsView<C>& to) {
   for_rows(shape.n, threads_, [=, &shape](index_t i) {
     for (index_t c = 0; c < to.count; ++c)
       to.data[i * to.row_stride + c * to.column_stride] =
@@ -189,7 +189,7 @@ void HostColumnsOps<T>::from_bundles(const Bundles& shape, const T* from, index_
 
 template <Scalar T>
 template <class Operator>
-void HostColumnsOps<T>::apply(const Operator& A, const Bundles& shape, const T* x, T* y, T* spare,
+void HostColumnsOps<T>::apply(const Operator& A, const Bundles& shape, const C* x, C* y, C* spare,
                               const State* states) {
   const auto is_wanted = [states](index_t c) { return states == nullptr || runs(states[c]); };
   bool all = true, any = false;
@@ -214,46 +214,46 @@ void HostColumnsOps<T>::apply(const Operator& A, const Bundles& shape, const T* 
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::product(const OperatorImpl<T>& A, const Bundles& shape, const T* x, T* y, T* spare) {
+void HostColumnsOps<T>::product(const OperatorImpl<T>& A, const Bundles& shape, const C* x, C* y, C* spare) {
   apply(A, shape, x, y, spare, nullptr);
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::precondition(const PreconditionerImpl<T>& M, const Bundles& shape, const T* r, T* z, T* spare) {
+void HostColumnsOps<T>::precondition(const PreconditionerImpl<T>& M, const Bundles& shape, const C* r, C* z, C* spare) {
   apply(M, shape, r, z, spare, nullptr);
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::residual(const OperatorImpl<T>& A, const Bundles& shape, const ColumnsView<const T>& b,
-                                 const T* x, T* r, T* spare) {
+void HostColumnsOps<T>::residual(const OperatorImpl<T>& A, const Bundles& shape, const ColumnsView<const C>& b,
+                                 const C* x, C* r, C* spare) {
   if (A.residual_bundles(shape, b, x, r)) return;
-  T* const right = spare;
-  T* const left = spare + shape.n;
+  C* const right = spare;
+  C* const left = spare + shape.n;
   for (index_t c = 0; c < shape.columns; ++c) {
     from_bundles(shape, x, c, {left});
     A.apply(left, right);
-    const T* const own = b.data + c * b.column_stride;
+    const C* const own = b.data + c * b.column_stride;
     for_rows(shape.n, threads_, [=, stride = b.row_stride](index_t i) { right[i] = own[i * stride] - right[i]; });
     to_bundles(shape, {right}, c, r);
   }
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::norms(const Bundles& shape, const T* x, double* norms) {
+void HostColumnsOps<T>::norms(const Bundles& shape, const C* x, double* norms) {
   for (index_t b = 0; b < shape.count(); ++b) {
-    const auto sums = squared_norms(shape.n, threads_, compute_cast(x + shape.first(b * bundle_width)));
+    const auto sums = squared_norms(shape.n, threads_, x + shape.first(b * bundle_width));
     for (std::size_t w = 0; w < width; ++w) norms[static_cast<std::size_t>(b) * width + w] = std::sqrt(sums[w]);
   }
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::begin_solve(const Bundles& shape, const ColumnsView<const T>& b, const T* r, T* x,
+void HostColumnsOps<T>::begin_solve(const Bundles& shape, const ColumnsView<const C>& b, const C* r, C* x,
                                     const StoppingRule& rule, const int* failure, State* states) {
   for (index_t bundle = 0; bundle < shape.count(); ++bundle) {
     const index_t begin = bundle * bundle_width;
-    const auto r2 = squared_norms(shape.n, threads_, compute_cast(r + shape.first(begin)));
+    const auto r2 = squared_norms(shape.n, threads_, r + shape.first(begin));
     for (index_t c = begin; c < begin + shape.columns_of(bundle); ++c) {
-      const C* const own = compute_cast(b.data + c * b.column_stride);
+      const C* const own = b.data + c * b.column_stride;
       const auto sums = sum_rows<double, 2>(
           shape.n, threads_, [=, stride = b.row_stride](index_t first, index_t end, std::array<double, 2>& p) {
             for (index_t i = first; i < end; ++i) {
@@ -265,8 +265,8 @@ void HostColumnsOps<T>::begin_solve(const Bundles& shape, const ColumnsView<cons
       detail::begin_solve(states[c], rule, {sums[0], r2[static_cast<std::size_t>(c - begin)], sums[1]},
                           failure != nullptr && *failure != 0);
       if (states[c].zero_rhs == 0) continue;
-      T* const column = x + shape.first(c);
-      for (index_t i = 0; i < shape.n; ++i) column[static_cast<offset_t>(i) * bundle_width] = T(0);
+      C* const column = x + shape.first(c);
+      for (index_t i = 0; i < shape.n; ++i) column[static_cast<offset_t>(i) * bundle_width] = C{};
     }
   }
 }
@@ -277,15 +277,15 @@ void HostColumnsOps<T>::forget_histories(const Bundles& shape, State* states) {
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::advance(const BundleVectors<T>& v, const State* states, bool turns) {
+void HostColumnsOps<T>::advance(const BundleVectors<C>& v, const State* states, bool turns) {
   for (index_t b = 0; b < v.shape.count(); ++b) {
     const State* const own = states + b * bundle_width;
     const Chosen stepping(own, v.shape.columns_of(b), steps<C>);
     const Chosen turning(own, v.shape.columns_of(b), [turns](const State& state) { return turns && runs(state); });
     if (stepping.empty() && turning.empty()) continue;
     const offset_t at = v.shape.first(b * bundle_width);
-    C *const x = compute_cast(v.x + at), *const p = compute_cast(v.p + at);
-    const C* const z = compute_cast(v.z + at);
+    C *const x = v.x + at, *const p = v.p + at;
+    const C* const z = v.z + at;
     const auto alpha = numbers_of(own, &State::alpha), beta = numbers_of(own, &State::beta);
     for_bundle_rows(v.shape.n, threads_, [=](std::size_t row) {
       stepping.for_each([=](std::size_t w) { x[row + w] += alpha[w] * p[row + w]; });
@@ -297,17 +297,17 @@ void HostColumnsOps<T>::advance(const BundleVectors<T>& v, const State* states, 
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::cg_settle(const BundleVectors<T>& v, const State* states) {
+void HostColumnsOps<T>::cg_settle(const BundleVectors<C>& v, const State* states) {
   advance(v, states, false);
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors<T>& v, State* states) {
+void HostColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors<C>& v, C* spare, State* states) {
   using Sum = accumulator_t<C>;
   advance(v, states, true);
-  const C* const p = compute_cast(v.p);
-  C* const q = compute_cast(v.q);
-  Sum* const partials = partials_of<Sum>(v);
+  const C* const p = v.p;
+  C* const q = v.q;
+  Sum* const partials = partials_of<Sum>(v.shape, spare);
   const auto take = [states](std::size_t column, const std::array<Sum, 1>& pq) {
     states[column].pq = pq[0];
     cg_step_length(states[column]);
@@ -333,7 +333,7 @@ void HostColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors
   };
   if (const auto* const narrow_rows = dynamic_cast<const HostCsr<T, std::int32_t>*>(&A)) return multiply(*narrow_rows);
   if (const auto* const wide_rows = dynamic_cast<const HostCsr<T, std::int64_t>*>(&A)) return multiply(*wide_rows);
-  apply(A, v.shape, v.p, v.q, v.spare, states);
+  apply(A, v.shape, v.p, v.q, spare, states);
   sum_rows_of_columns<1>(
       v.shape, threads_, partials,
       [=](std::size_t row, auto& sums) {
@@ -343,11 +343,11 @@ void HostColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::update_by_blocks(const BlockBatchView<const C>& inverse, const BundleVectors<T>& v,
+void HostColumnsOps<T>::update_by_blocks(const BlockBatchView<const C>& inverse, const BundleVectors<C>& v, C* spare,
                                          State* states) {
   using Sum = accumulator_t<C>;
   sum_columns<2>(
-      v.shape, inverse.blocks, 1, threads_, partials_of<Sum>(v),
+      v.shape, inverse.blocks, 1, threads_, partials_of<Sum>(v.shape, spare),
       [&](index_t begin, index_t end, index_t b, auto& sums) {
         const State* const own = states + b * bundle_width;
         if (Chosen(own, v.shape.columns_of(b), runs<C>).empty()) return;
@@ -358,8 +358,8 @@ void HostColumnsOps<T>::update_by_blocks(const BlockBatchView<const C>& inverse,
           const BlockSlot& block = inverse.slots[slot];
           const std::size_t at = first + static_cast<std::size_t>(block.first_row) * width;
           const auto order = static_cast<std::size_t>(block.size);
-          C *const r = compute_cast(v.r) + at, *const z = compute_cast(v.z) + at;
-          const C *const q = compute_cast(v.q) + at, *const x = inverse.data + block.start;
+          C *const r = v.r + at, *const z = v.z + at;
+          const C *const q = v.q + at, *const x = inverse.data + block.start;
           for (std::size_t row = 0; row < order * width; row += width)
             chosen.for_each([=](std::size_t w) { r[row + w] -= alpha[w] * q[row + w]; });
           std::size_t i = 0;
@@ -372,29 +372,29 @@ void HostColumnsOps<T>::update_by_blocks(const BlockBatchView<const C>& inverse,
 }
 
 template <Scalar T>
-void HostColumnsOps<T>::cg_update(const PreconditionerImpl<T>* M, const BundleVectors<T>& v, State* states) {
+void HostColumnsOps<T>::cg_update(const PreconditionerImpl<T>* M, const BundleVectors<C>& v, C* spare, State* states) {
   using Sum = accumulator_t<C>;
   if (M != nullptr)
     if (const auto inverse = M->inverse();
         inverse && inverse->is_full() &&
         (inverse->full->groups.empty() || inverse->full->groups.back().size <= largest_tiny_order))
-      return update_by_blocks(*inverse->full, v, states);
+      return update_by_blocks(*inverse->full, v, spare, states);
   for (index_t b = 0; b < v.shape.count(); ++b) {
     const State* const own = states + b * bundle_width;
     const Chosen chosen(own, v.shape.columns_of(b), [](const State& state) { return runs(state) && steps(state); });
     if (chosen.empty()) continue;
     const offset_t at = v.shape.first(b * bundle_width);
-    C* const r = compute_cast(v.r + at);
-    const C* const q = compute_cast(v.q + at);
+    C* const r = v.r + at;
+    const C* const q = v.q + at;
     const auto alpha = numbers_of(own, &State::alpha);
     for_bundle_rows(v.shape.n, threads_, [=](std::size_t row) {
       chosen.for_each([=](std::size_t w) { r[row + w] -= alpha[w] * q[row + w]; });
     });
   }
-  if (M != nullptr) apply(*M, v.shape, v.r, v.z, v.spare, states);
-  const C *const r = compute_cast(v.r), *const z = compute_cast(v.z);
+  if (M != nullptr) apply(*M, v.shape, v.r, v.z, spare, states);
+  const C *const r = v.r, *const z = v.z;
   sum_rows_of_columns<2>(
-      v.shape, threads_, partials_of<Sum>(v),
+      v.shape, threads_, partials_of<Sum>(v.shape, spare),
       [=](std::size_t row, auto& sums) { add_update_terms(r + row, z + row, sums); }, end_update(states));
 }
 

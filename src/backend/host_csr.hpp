@@ -21,28 +21,24 @@ class HostCsr final : public OperatorImpl<T> {
   index_t rows() const override { return matrix_.rows; }
   bool capturable() const override { return true; }
 
-  void apply(const T* x, T* y_) const override {
-    C* const y = compute_cast(y_);
+  void apply(const C* x, C* y) const override {
     for_row_sums(
         x, [](C a) { return a; }, [y](index_t i, C sum) { y[i] = sum; });
   }
 
-  bool apply_bundles(const Bundles& bundles, const T* x, T* y_) const override {
-    C* const y = compute_cast(y_);
+  bool apply_bundles(const Bundles& bundles, const C* x, C* y) const override {
     for_all_bundles(
         bundles, x, [](C a) { return a; },
         [y](index_t, index_t, offset_t at, const auto& sums) { std::copy(sums.begin(), sums.end(), y + at); });
     return true;
   }
 
-  bool residual_bundles(const Bundles& bundles, const ColumnsView<const T>& b, const T* x, T* r_) const override {
-    C* const r = compute_cast(r_);
+  bool residual_bundles(const Bundles& bundles, const ColumnsView<const C>& b, const C* x, C* r) const override {
     for_all_bundles(
         bundles, x, [](C a) { return widen(a); },
         [&bundles, &b, r](index_t bundle, index_t i, offset_t at, const auto& sums) {
           const index_t count = bundles.columns_of(bundle);
-          const C* const own =
-              compute_cast(b.data) + i * b.row_stride + bundle * offset_t{bundle_width} * b.column_stride;
+          const C* const own = b.data + i * b.row_stride + bundle * offset_t{bundle_width} * b.column_stride;
           for (index_t w = 0; w < count; ++w)
             r[at + w] = narrow<C>(widen(own[w * b.column_stride]) - sums[static_cast<std::size_t>(w)]);
         });
@@ -52,9 +48,9 @@ class HostCsr final : public OperatorImpl<T> {
   /// take(i, place of row i, sums of to(a_ij) to(x_j) for its columns) for the rows begin .. end - 1 of the bundle
   /// whose first element is `first`, on one thread.
   template <class To, class Take>
-  void for_bundle_rows(index_t begin, index_t end, offset_t first, const T* x_, To to, Take take) const {
+  void for_bundle_rows(index_t begin, index_t end, offset_t first, const C* x, To to, Take take) const {
     constexpr auto width = static_cast<std::size_t>(bundle_width);
-    const C* const x = compute_cast(x_) + first;
+    const C* const bundle = x + first;
     const O base = static_cast<O>(matrix_.base);
     const O* const offsets = matrix_.row_offsets;
     const index_t* const columns = matrix_.columns;
@@ -63,16 +59,14 @@ class HostCsr final : public OperatorImpl<T> {
       std::array<decltype(to(C{})), width> sums{};
       for (O k = offsets[i] - base; k < offsets[i + 1] - base; ++k) {
         const auto value = to(values[k]);
-        const C* const row = x + (columns[k] - static_cast<index_t>(base)) * offset_t{bundle_width};
+        const C* const row = bundle + (columns[k] - static_cast<index_t>(base)) * offset_t{bundle_width};
         for (std::size_t w = 0; w < width; ++w) sums[w] += value * to(row[w]);
       }
       take(i, first + i * offset_t{bundle_width}, sums);
     }
   }
 
-  bool residual(const T* b_, const T* x, T* r_) const override {
-    const C* const b = compute_cast(b_);
-    C* const r = compute_cast(r_);
+  bool residual(const C* b, const C* x, C* r) const override {
     for_row_sums(
         x, [](C a) { return widen(a); },
         [b, r](index_t i, accumulator_t<C> sum) { r[i] = narrow<C>(widen(b[i]) - sum); });
@@ -82,17 +76,17 @@ class HostCsr final : public OperatorImpl<T> {
  private:
   /// take(i, sum of to(a_ij) to(x_j) over the entries of row i).
   template <class To, class Take>
-  void for_row_sums(const T* x, To to, Take take) const {
+  void for_row_sums(const C* x, To to, Take take) const {
     if (matrix_.base == IndexBase::zero)
-      sum_rows<0>(compute_cast(x), to, take);
+      sum_rows<0>(x, to, take);
     else
-      sum_rows<1>(compute_cast(x), to, take);
+      sum_rows<1>(x, to, take);
   }
 
   /// take(bundle, i, place of row i, its sums) for every row and bundle; entries serve all bundles while they are in a
   /// cache.
   template <class To, class Take>
-  void for_all_bundles(const Bundles& bundles, const T* x, To to, Take take) const {
+  void for_all_bundles(const Bundles& bundles, const C* x, To to, Take take) const {
     constexpr index_t strip = 64;
 #pragma omp parallel for num_threads(threads_) schedule(static) if (matrix_.nnz > 1024)
     for (index_t begin = 0; begin < matrix_.rows; begin += strip) {

@@ -146,7 +146,7 @@ void assign_sums(const VectorPass<C>& pass, index_t begin, index_t end) {
 
 /// M^-1 v, which is v without a preconditioner.
 template <Scalar T>
-const T* preconditioned(const PreconditionerImpl<T>* M, const T* v, T* z) {
+const compute_t<T>* preconditioned(const PreconditionerImpl<T>* M, const compute_t<T>* v, compute_t<T>* z) {
   if (M == nullptr) return v;
   M->apply(v, z);
   return z;
@@ -164,13 +164,10 @@ std::unique_ptr<OperatorImpl<T>> HostKrylovOps<T>::make_csr(const CsrView<T, std
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::bsr_product(const BsrView<T>& m, const T* x_, T* y_) {
-  const C* x = compute_cast(x_);
-  C* y = compute_cast(y_);
-  const BsrView<C> matrix{m.block_rows, m.block, m.row_offsets, m.columns, compute_cast(m.elements)};
+void HostKrylovOps<T>::bsr_product(const BsrView<C>& matrix, const C* x, C* y) {
   const auto to = [](C a) { return a; };
   const auto take = [y](offset_t i, C sum) { y[i] = sum; };
-  switch (m.block) {
+  switch (matrix.block) {
     case 2: return sum_block_rows<2>(matrix, threads_, x, to, take);
     case 3: return sum_block_rows<3>(matrix, threads_, x, to, take);
     case 4: return sum_block_rows<4>(matrix, threads_, x, to, take);
@@ -181,12 +178,9 @@ void HostKrylovOps<T>::bsr_product(const BsrView<T>& m, const T* x_, T* y_) {
 }
 
 template <Scalar T>
-bool HostKrylovOps<T>::bsr_residual(const BsrView<T>& m, const T* b_, const T* x, T* r_) {
-  const C* b = compute_cast(b_);
-  C* r = compute_cast(r_);
-  const BsrView<C> matrix{m.block_rows, m.block, m.row_offsets, m.columns, compute_cast(m.elements)};
+bool HostKrylovOps<T>::bsr_residual(const BsrView<C>& matrix, const C* b, const C* x, C* r) {
   sum_block_rows<0>(
-      matrix, threads_, compute_cast(x), [](C a) { return widen(a); },
+      matrix, threads_, x, [](C a) { return widen(a); },
       [b, r](offset_t i, accumulator_t<C> sum) { r[i] = narrow<C>(widen(b[i]) - sum); });
   return true;
 }
@@ -204,44 +198,39 @@ void HostKrylovOps<T>::bsr_fill(const BsrSources& sources, const T* values_, T* 
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::residual(const OperatorImpl<T>& A, const T* b_, const T* x, T* r_) {
-  if (A.residual(b_, x, r_)) return;
-  A.apply(x, r_);
-  const C* b = compute_cast(b_);
-  C* r = compute_cast(r_);
+void HostKrylovOps<T>::residual(const OperatorImpl<T>& A, const C* b, const C* x, C* r) {
+  if (A.residual(b, x, r)) return;
+  A.apply(x, r);
   for_rows(A.rows(), threads_, [=](index_t i) { r[i] = b[i] - r[i]; });
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::norm(index_t n, const T* x, double* norm) {
-  *norm = std::sqrt(squared_norm(n, threads_, compute_cast(x)));
+void HostKrylovOps<T>::norm(index_t n, const C* x, double* norm) {
+  *norm = std::sqrt(squared_norm(n, threads_, x));
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::add(index_t n, const T* u_, T* x_, const int* condition) {
+void HostKrylovOps<T>::add(index_t n, const C* u, C* x, const int* condition) {
   if (condition != nullptr && *condition == 0) return;
-  const C* u = compute_cast(u_);
-  C* x = compute_cast(x_);
   for_rows(n, threads_, [=](index_t i) { x[i] += u[i]; });
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::begin_solve(index_t n, const T* b_, const T* r, T* x, const StoppingRule& rule,
+void HostKrylovOps<T>::begin_solve(index_t n, const C* b, const C* r, C* x, const StoppingRule& rule,
                                    const int* failure, SolveControl* control) {
-  const C* b = compute_cast(b_);
   const double nonzeros = sum_rows<double, 1>(n, threads_, [=](index_t begin, index_t end, std::array<double, 1>& p) {
     double count = 0.0;
     for (index_t i = begin; i < end; ++i) count += is_zero(b[i]) ? 0.0 : 1.0;
     p[0] += count;
   })[0];
-  const StartSums sums{squared_norm(n, threads_, b), squared_norm(n, threads_, compute_cast(r)), nonzeros};
+  const StartSums sums{squared_norm(n, threads_, b), squared_norm(n, threads_, r), nonzeros};
   detail::begin_solve(*control, rule, sums, failure != nullptr && *failure != 0);
-  if (control->zero_rhs != 0) std::fill_n(x, n, T(0));
+  if (control->zero_rhs != 0) std::fill_n(x, n, C{});
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::end_solve(index_t n, const T* r, const SolveControl* control, SolveStatus* status) {
-  *status = detail::end_solve(*control, std::sqrt(squared_norm(n, threads_, compute_cast(r))));
+void HostKrylovOps<T>::end_solve(index_t n, const C* r, const SolveControl* control, SolveStatus* status) {
+  *status = detail::end_solve(*control, std::sqrt(squared_norm(n, threads_, r)));
 }
 
 template <Scalar T>
@@ -260,42 +249,42 @@ void HostKrylovOps<T>::pass(const VectorPass<C>& pass, ScalarStep step, SolveCon
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) {
+void HostKrylovOps<T>::cg_product(const OperatorImpl<T>& A, const CgVectors<C>& v, CgState<C>* state) {
   if (state->stop != 0) return cg_step_length(*state);
   A.apply(v.p, v.q);
-  state->pq = dot(v.n, threads_, compute_cast(v.p), compute_cast(v.q));
+  state->pq = dot(v.n, threads_, v.p, v.q);
   cg_step_length(*state);
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) {
+void HostKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors<C>& v, CgState<C>* state) {
   if (state->stop != 0) return;
-  C* r = compute_cast(v.r);
-  const C* q = compute_cast(v.q);
+  C* r = v.r;
+  const C* q = v.q;
   const C alpha = state->alpha;
   for_rows(v.n, threads_, [=](index_t i) { r[i] -= alpha * q[i]; });
   if (M != nullptr) M->apply(v.r, v.z);
   state->rr = squared_norm(v.n, threads_, r);
-  state->rho_new = dot(v.n, threads_, r, compute_cast(v.z));
+  state->rho_new = dot(v.n, threads_, r, v.z);
   cg_direction_factor(*state);
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::cg_direction(const CgVectors<T>& v, CgState<C>* state) {
-  C* x = compute_cast(v.x);
-  C* p = compute_cast(v.p);
+void HostKrylovOps<T>::cg_direction(const CgVectors<C>& v, CgState<C>* state) {
+  C* x = v.x;
+  C* p = v.p;
   const C alpha = state->alpha, beta = state->beta;
   if (x != nullptr && !is_zero(alpha)) for_rows(v.n, threads_, [=](index_t i) { x[i] += alpha * p[i]; });
   if (state->stop != 0) return;
-  const C* z = compute_cast(v.z);
+  const C* z = v.z;
   for_rows(v.n, threads_, [=](index_t i) { p[i] = z[i] + beta * p[i]; });
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) {
+void HostKrylovOps<T>::fcg_product(const OperatorImpl<T>& A, const CgVectors<C>& v, CgState<C>* state) {
   if (state->stop != 0) return fcg_step_length(*state);
   A.apply(v.p, v.q);
-  const C *p = compute_cast(v.p), *q = compute_cast(v.q), *r = compute_cast(v.r);
+  const C *p = v.p, *q = v.q, *r = v.r;
   const auto sums = sum_terms<C, 2>(v.n, threads_, [=](index_t i, auto& s) {
     s[0] += dot_term(p[i], q[i]);
     s[1] += dot_term(p[i], r[i]);
@@ -306,13 +295,13 @@ void HostKrylovOps<T>::fcg_product(const OperatorImpl<T>& A, const CgVectors<T>&
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) {
+void HostKrylovOps<T>::fcg_update(const PreconditionerImpl<T>* M, const CgVectors<C>& v, CgState<C>* state) {
   if (state->stop != 0) return;
-  C* r = compute_cast(v.r);
-  const C* q = compute_cast(v.q);
+  C* r = v.r;
+  const C* q = v.q;
   const C alpha = state->alpha;
   for_rows(v.n, threads_, [=](index_t i) { r[i] -= alpha * q[i]; });
-  const C* z = compute_cast(preconditioned<T>(M, v.r, v.z));
+  const C* z = preconditioned<T>(M, v.r, v.z);
   const auto sums = sum_terms<C, 2>(v.n, threads_, [=](index_t i, auto& s) {
     s[0] += dot_term(r[i], z[i]);
     s[1] += dot_term(q[i], z[i]);
@@ -324,29 +313,29 @@ void HostKrylovOps<T>::fcg_update(const PreconditionerImpl<T>* M, const CgVector
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::bicgstab_direction(const BicgstabVectors<T>& vectors, BicgstabState<C>* state) {
+void HostKrylovOps<T>::bicgstab_direction(const BicgstabVectors<C>& vectors, BicgstabState<C>* state) {
   if (state->stop != 0) return;
-  C* p = compute_cast(vectors.p);
-  const C *r = compute_cast(vectors.r), *v = compute_cast(vectors.v);
+  C* p = vectors.p;
+  const C *r = vectors.r, *v = vectors.v;
   const C beta = state->beta, omega = state->omega;
   for_rows(vectors.n, threads_, [=](index_t i) { p[i] = r[i] + beta * (p[i] - omega * v[i]); });
 }
 
 template <Scalar T>
 void HostKrylovOps<T>::bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
-                                      const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+                                      const BicgstabVectors<C>& v, BicgstabState<C>* state) {
   if (state->stop != 0) return;
   A.apply(preconditioned<T>(M, v.p, v.y), v.v);
-  state->rv = dot(v.n, threads_, compute_cast(v.shadow), compute_cast(v.v));
+  state->rv = dot(v.n, threads_, v.shadow, v.v);
   bicgstab_first_step(*state);
 }
 
 template <Scalar T>
 void HostKrylovOps<T>::bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
-                                       const BicgstabVectors<T>& vectors, BicgstabState<C>* state) {
+                                       const BicgstabVectors<C>& vectors, BicgstabState<C>* state) {
   if (state->stop != 0) return;
-  C* s = compute_cast(vectors.r);
-  const C *v = compute_cast(vectors.v), *t = compute_cast(vectors.t);
+  C* s = vectors.r;
+  const C *v = vectors.v, *t = vectors.t;
   const C alpha = state->alpha;
   for_rows(vectors.n, threads_, [=](index_t i) { s[i] -= alpha * v[i]; });
   A.apply(preconditioned<T>(M, vectors.r, vectors.z), vectors.t);
@@ -357,10 +346,10 @@ void HostKrylovOps<T>::bicgstab_second(const OperatorImpl<T>& A, const Precondit
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<C>* state) {
+void HostKrylovOps<T>::bicgstab_update(const BicgstabVectors<C>& v, BicgstabState<C>* state) {
   if (state->stop != 0) return;
-  C *x = compute_cast(v.x), *r = compute_cast(v.r);
-  const C *y = compute_cast(v.y), *z = compute_cast(v.z), *t = compute_cast(v.t);
+  C *x = v.x, *r = v.r;
+  const C *y = v.y, *z = v.z, *t = v.t;
   const C alpha = state->alpha, omega = state->omega;
   if (is_zero(omega))
     for_rows(v.n, threads_, [=](index_t i) { x[i] += alpha * y[i]; });
@@ -370,33 +359,31 @@ void HostKrylovOps<T>::bicgstab_update(const BicgstabVectors<T>& v, BicgstabStat
       r[i] -= omega * t[i];
     });
   state->rr = squared_norm(v.n, threads_, r);
-  state->rho_new = dot(v.n, threads_, compute_cast(v.shadow), compute_cast(v.r));
+  state->rho_new = dot(v.n, threads_, v.shadow, v.r);
   bicgstab_direction_factor(*state);
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::richardson_check(index_t n, const T* r, RichardsonState* state) {
+void HostKrylovOps<T>::richardson_check(index_t n, const C* r, RichardsonState* state) {
   if (state->stop != 0) return;
-  state->rr = squared_norm(n, threads_, compute_cast(r));
+  state->rr = squared_norm(n, threads_, r);
   richardson_outcome(*state);
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::richardson_step(index_t n, const T* z_, T* x_, RichardsonState* state) {
+void HostKrylovOps<T>::richardson_step(index_t n, const C* z, C* x, RichardsonState* state) {
   if (state->stop != 0) return;
-  C* x = compute_cast(x_);
-  const C* z = compute_cast(z_);
   const auto relaxation = static_cast<real_t<T>>(state->relaxation);
   for_rows(n, threads_, [=](index_t i) { x[i] += relaxation * z[i]; });
 }
 
 template <Scalar T>
 void HostKrylovOps<T>::gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
-  C* r = compute_cast(v.low_basis != nullptr ? v.w : v.basis);
+  C* r = v.low_basis != nullptr ? v.w : v.basis;
   gmres_begin_cycle(*state, small, std::sqrt(squared_norm(v.n, threads_, r)));
   if (state->cycle_stop != 0) return;
   if (v.low_basis != nullptr)
-    normalize(v.n, threads_, state->scale, r, compute_cast(v.low_basis), compute_cast(v.v));
+    normalize(v.n, threads_, state->scale, r, v.low_basis, v.v);
   else
     normalize<C, C>(v.n, threads_, state->scale, r, r, nullptr);
 }
@@ -405,10 +392,8 @@ template <Scalar T>
 void HostKrylovOps<T>::gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j,
                                            GmresState* state) {
   if (gmres_is_idle(*state)) return;
-  if (v.low_basis != nullptr)
-    return orthogonalize(v.n, threads_, compute_cast(v.low_basis), compute_cast(v.w), compute_cast(v.v), small, j,
-                         state);
-  C* basis = compute_cast(v.basis);
+  if (v.low_basis != nullptr) return orthogonalize(v.n, threads_, v.low_basis, v.w, v.v, small, j, state);
+  C* basis = v.basis;
   orthogonalize<C, C>(v.n, threads_, basis, basis + static_cast<offset_t>(j + 1) * v.n, nullptr, small, j, state);
 }
 
@@ -416,17 +401,17 @@ template <Scalar T>
 void HostKrylovOps<T>::gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
   gmres_solve_triangular(*state, small);
   const auto add_columns = [&](const auto* basis) {
-    combine(v.n, threads_, basis, state->columns, small.y, real_t<T>(1), false, compute_cast(v.u));
+    combine(v.n, threads_, basis, state->columns, small.y, real_t<T>(1), false, v.u);
   };
   if (v.low_basis != nullptr)
-    add_columns(compute_cast(v.low_basis));
+    add_columns(v.low_basis);
   else
-    add_columns(compute_cast(v.basis));
+    add_columns(v.basis);
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::gmres_check(index_t n, const T* u, GmresState* state) {
-  gmres_check_correction(*state, squared_norm(n, threads_, compute_cast(u)));
+void HostKrylovOps<T>::gmres_check(index_t n, const C* u, GmresState* state) {
+  gmres_check_correction(*state, squared_norm(n, threads_, u));
 }
 
 template class HostKrylovOps<float>;

@@ -18,40 +18,40 @@ class HostKrylovOps final : public KrylovOps<T> {
 
   std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int32_t>& matrix) override;
   std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int64_t>& matrix) override;
-  void bsr_product(const BsrView<T>& matrix, const T* x, T* y) override;
-  bool bsr_residual(const BsrView<T>& matrix, const T* b, const T* x, T* r) override;
+  void bsr_product(const BsrView<C>& matrix, const C* x, C* y) override;
+  bool bsr_residual(const BsrView<C>& matrix, const C* b, const C* x, C* r) override;
   void bsr_fill(const BsrSources& sources, const T* values, T* elements) override;
   int batch() const override { return 1; }
 
   const SolveControl* visible(const SolveControl* state) const override { return state; }
-  void residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) override;
-  void norm(index_t n, const T* x, double* norm) override;
-  void add(index_t n, const T* u, T* x, const int* condition) override;
-  void begin_solve(index_t n, const T* b, const T* r, T* x, const StoppingRule& rule, const int* failure,
+  void residual(const OperatorImpl<T>& A, const C* b, const C* x, C* r) override;
+  void norm(index_t n, const C* x, double* norm) override;
+  void add(index_t n, const C* u, C* x, const int* condition) override;
+  void begin_solve(index_t n, const C* b, const C* r, C* x, const StoppingRule& rule, const int* failure,
                    SolveControl* control) override;
-  void end_solve(index_t n, const T* r, const SolveControl* control, SolveStatus* status) override;
+  void end_solve(index_t n, const C* r, const SolveControl* control, SolveStatus* status) override;
   void pass(const VectorPass<C>& pass, ScalarStep step, SolveControl* state) override;
 
-  void cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) override;
-  void cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) override;
-  void cg_direction(const CgVectors<T>& v, CgState<C>* state) override;
-  void fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<C>* state) override;
-  void fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<C>* state) override;
+  void cg_product(const OperatorImpl<T>& A, const CgVectors<C>& v, CgState<C>* state) override;
+  void cg_update(const PreconditionerImpl<T>* M, const CgVectors<C>& v, CgState<C>* state) override;
+  void cg_direction(const CgVectors<C>& v, CgState<C>* state) override;
+  void fcg_product(const OperatorImpl<T>& A, const CgVectors<C>& v, CgState<C>* state) override;
+  void fcg_update(const PreconditionerImpl<T>* M, const CgVectors<C>& v, CgState<C>* state) override;
 
-  void bicgstab_direction(const BicgstabVectors<T>& v, BicgstabState<C>* state) override;
-  void bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<T>& v,
+  void bicgstab_direction(const BicgstabVectors<C>& v, BicgstabState<C>* state) override;
+  void bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
                       BicgstabState<C>* state) override;
-  void bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<T>& v,
+  void bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
                        BicgstabState<C>* state) override;
-  void bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<C>* state) override;
+  void bicgstab_update(const BicgstabVectors<C>& v, BicgstabState<C>* state) override;
 
-  void richardson_check(index_t n, const T* r, RichardsonState* state) override;
-  void richardson_step(index_t n, const T* z, T* x, RichardsonState* state) override;
+  void richardson_check(index_t n, const C* r, RichardsonState* state) override;
+  void richardson_step(index_t n, const C* z, C* x, RichardsonState* state) override;
 
   void gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
   void gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j, GmresState* state) override;
   void gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
-  void gmres_check(index_t n, const T* u, GmresState* state) override;
+  void gmres_check(index_t n, const C* u, GmresState* state) override;
 
  private:
   int threads_;

@@ -7,6 +7,7 @@
 #include "core/shared/cg_recurrence.hpp"
 #include "core/shared/compute_type.hpp"
 #include "core/shared/gmres_recurrence.hpp"
+#include "core/shared/krylov_vectors.hpp"
 #include "core/shared/richardson_recurrence.hpp"
 #include "core/shared/vector_pass.hpp"
 
@@ -17,42 +18,19 @@
 
 namespace blockjacobi::detail {
 
-/// n-vectors of CG. Without a preconditioner z is r.
-template <Scalar T>
-struct CgVectors {
-  index_t n = 0;
-  T* x = nullptr;
-  T* r = nullptr;
-  T* z = nullptr;
-  T* p = nullptr;
-  T* q = nullptr;
-};
-
-/// n-vectors of BiCGSTAB. Without a preconditioner y is p and z is r.
-template <Scalar T>
-struct BicgstabVectors {
-  index_t n = 0;
-  T* x = nullptr;
-  T* r = nullptr;       ///< r, and s between the steps
-  T* shadow = nullptr;  ///< r~, constant
-  T* p = nullptr;
-  T* v = nullptr;  ///< A y
-  T* t = nullptr;  ///< A z
-  T* y = nullptr;  ///< M^-1 p
-  T* z = nullptr;  ///< M^-1 s
-};
-
 /// n-vectors of GMRES: basis is n x (m + 1), column-major with leading dimension n; its column 0 takes the residual.
 /// With a basis in single precision `low_basis` takes its place, w holds the vector to be made the next column and v
 /// receives that column as it was rounded.
 template <Scalar T>
 struct GmresVectors {
+  using C = compute_t<T>;
+
   index_t n = 0;
-  T* basis = nullptr;
-  T* u = nullptr;  ///< V y
-  single_t<T>* low_basis = nullptr;
-  T* w = nullptr;
-  T* v = nullptr;
+  C* basis = nullptr;
+  C* u = nullptr;  ///< V y
+  compute_t<single_t<T>>* low_basis = nullptr;
+  C* w = nullptr;
+  C* v = nullptr;
 };
 
 /// The phases of the solvers. Scalars live in states in backend memory; every call is enqueued, allocates nothing, and
@@ -62,6 +40,8 @@ struct GmresVectors {
 template <Scalar T>
 class KrylovOps {
  public:
+  using C = compute_t<T>;
+
   virtual ~KrylovOps() = default;
 
   /// The phases for several columns at once.
@@ -72,9 +52,9 @@ class KrylovOps {
   virtual std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int64_t>& matrix) = 0;
 
   /// y = A x in block rows.
-  virtual void bsr_product(const BsrView<T>& matrix, const T* x, T* y) = 0;
+  virtual void bsr_product(const BsrView<C>& matrix, const C* x, C* y) = 0;
   /// OperatorImpl::residual() in block rows.
-  virtual bool bsr_residual(const BsrView<T>&, const T* /*b*/, const T* /*x*/, T* /*r*/) { return false; }
+  virtual bool bsr_residual(const BsrView<C>&, const C* /*b*/, const C* /*x*/, C* /*r*/) { return false; }
   /// elements[e] = sum of values[k] over the chain of sources of element e.
   virtual void bsr_fill(const BsrSources& sources, const T* values, T* elements) = 0;
 
@@ -86,79 +66,78 @@ class KrylovOps {
   virtual const SolveControl* visible(const SolveControl*) const { return nullptr; }
 
   /// r = b - A x, by OperatorImpl::residual() where A has one.
-  virtual void residual(const OperatorImpl<T>& A, const T* b, const T* x, T* r) = 0;
+  virtual void residual(const OperatorImpl<T>& A, const C* b, const C* x, C* r) = 0;
   /// *norm = ||x||, in backend memory.
-  virtual void norm(index_t n, const T* x, double* norm) = 0;
+  virtual void norm(index_t n, const C* x, double* norm) = 0;
   /// x += u, unless `condition`, in backend memory, points to 0; it may be null.
-  virtual void add(index_t n, const T* u, T* x, const int* condition) = 0;
+  virtual void add(index_t n, const C* u, C* x, const int* condition) = 0;
   /// The sums over b and r = b - A x, detail::begin_solve() on the control, and x = 0 if b = 0. `failure` as in
   /// PreconditionerImpl.
-  virtual void begin_solve(index_t n, const T* b, const T* r, T* x, const StoppingRule& rule, const int* failure,
+  virtual void begin_solve(index_t n, const C* b, const C* r, C* x, const StoppingRule& rule, const int* failure,
                            SolveControl* control) = 0;
   /// *status = detail::end_solve() for r = b - A x.
-  virtual void end_solve(index_t n, const T* r, const SolveControl* control, SolveStatus* status) = 0;
+  virtual void end_solve(index_t n, const C* r, const SolveControl* control, SolveStatus* status) = 0;
 
   /// The sums, the dots, and the step with them; without a step there are no dots.
-  virtual void pass(const VectorPass<compute_t<T>>& pass, ScalarStep step, SolveControl* state) = 0;
+  virtual void pass(const VectorPass<C>& pass, ScalarStep step, SolveControl* state) = 0;
 
   /// q = A p, pq = p^H q, cg_step_length.
-  virtual void cg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
+  virtual void cg_product(const OperatorImpl<T>& A, const CgVectors<C>& v, CgState<C>* state) = 0;
   /// r -= alpha q, z = M^-1 r, rr = ||r||^2, rho_new = r^H z, cg_direction_factor. M may be null.
-  virtual void cg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
+  virtual void cg_update(const PreconditionerImpl<T>* M, const CgVectors<C>& v, CgState<C>* state) = 0;
   /// x += alpha p unless x is null, also in the iteration that stops; p = z + beta p.
-  virtual void cg_direction(const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
+  virtual void cg_direction(const CgVectors<C>& v, CgState<C>* state) = 0;
 
   /// Elements that cg_iterations() needs for messages; 0 unless it has a better way for this system than the phases.
   virtual std::size_t cg_message_elements(const OperatorImpl<T>&, const PreconditionerImpl<T>*) { return 0; }
   /// `count` times cg_product(), cg_update(), cg_direction(). `messages`: zero before the first call of a solve.
-  virtual void cg_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const CgVectors<T>&, T* /*messages*/,
-                             int /*count*/, CgState<compute_t<T>>*) {}
+  virtual void cg_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const CgVectors<C>&, C* /*messages*/,
+                             int /*count*/, CgState<C>*) {}
 
   /// q = A p, pq = p^H q, pr = p^H r, fcg_step_length. cg_direction serves the flexible variant, too.
-  virtual void fcg_product(const OperatorImpl<T>& A, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
+  virtual void fcg_product(const OperatorImpl<T>& A, const CgVectors<C>& v, CgState<C>* state) = 0;
   /// r -= alpha q, z = M^-1 r, rr = ||r||^2, rho_new = r^H z, qz = q^H z, fcg_direction_factor.
-  virtual void fcg_update(const PreconditionerImpl<T>* M, const CgVectors<T>& v, CgState<compute_t<T>>* state) = 0;
+  virtual void fcg_update(const PreconditionerImpl<T>* M, const CgVectors<C>& v, CgState<C>* state) = 0;
 
   /// p = r + beta (p - omega v).
-  virtual void bicgstab_direction(const BicgstabVectors<T>& v, BicgstabState<compute_t<T>>* state) = 0;
+  virtual void bicgstab_direction(const BicgstabVectors<C>& v, BicgstabState<C>* state) = 0;
   /// y = M^-1 p, v = A y, rv = r~^H v, bicgstab_first_step.
-  virtual void bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<T>& v,
-                              BicgstabState<compute_t<T>>* state) = 0;
+  virtual void bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
+                              BicgstabState<C>* state) = 0;
   /// r -= alpha v, which is s; z = M^-1 s, t = A z, ts = t^H s, tt = ||t||^2, ss = ||s||^2, bicgstab_second_step.
-  virtual void bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<T>& v,
-                               BicgstabState<compute_t<T>>* state) = 0;
+  virtual void bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
+                               BicgstabState<C>* state) = 0;
   /// x += alpha y + omega z, r = s - omega t, rr = ||r||^2, rho_new = r~^H r, bicgstab_direction_factor. Where omega is
   /// zero, z and t are not read.
-  virtual void bicgstab_update(const BicgstabVectors<T>& v, BicgstabState<compute_t<T>>* state) = 0;
+  virtual void bicgstab_update(const BicgstabVectors<C>& v, BicgstabState<C>* state) = 0;
   /// Whether bicgstab_iterations() has a better way for this system than the phases.
   virtual bool can_reside(const OperatorImpl<T>&, const PreconditionerImpl<T>*) { return false; }
   /// `count` times the four, as cg_iterations(). `messages`: 4 n elements.
-  virtual void bicgstab_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const BicgstabVectors<T>&,
-                                   T* /*messages*/, int /*count*/, BicgstabState<compute_t<T>>*) {}
+  virtual void bicgstab_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const BicgstabVectors<C>&,
+                                   C* /*messages*/, int /*count*/, BicgstabState<C>*) {}
 
   /// rr = ||r||^2, r = b - A x, richardson_outcome.
-  virtual void richardson_check(index_t n, const T* r, RichardsonState* state) = 0;
+  virtual void richardson_check(index_t n, const C* r, RichardsonState* state) = 0;
   /// x += relaxation z.
-  virtual void richardson_step(index_t n, const T* z, T* x, RichardsonState* state) = 0;
+  virtual void richardson_step(index_t n, const C* z, C* x, RichardsonState* state) = 0;
 
   /// beta = ||v_0||, gmres_begin_cycle, v_0 /= beta. On entry column 0 (or w) holds b - A x.
-  virtual void gmres_begin(const GmresVectors<T>& v, const GmresSmall<compute_t<T>>& small, GmresState* state) = 0;
+  virtual void gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) = 0;
   /// Orthogonalizes column j + 1 (or w), which holds A M^-1 v_j, against columns 0..j by classical Gram-Schmidt, twice;
   /// gmres_rotate; normalizes the column.
-  virtual void gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<compute_t<T>>& small, int j,
-                                   GmresState* state) = 0;
+  virtual void gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j, GmresState* state) = 0;
   /// y = R^-1 g, u = V y; runs also after cycle_stop.
-  virtual void gmres_combine(const GmresVectors<T>& v, const GmresSmall<compute_t<T>>& small, GmresState* state) = 0;
+  virtual void gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) = 0;
   /// ||u||^2, gmres_check_correction; runs also after cycle_stop.
-  virtual void gmres_check(index_t n, const T* u, GmresState* state) = 0;
+  virtual void gmres_check(index_t n, const C* u, GmresState* state) = 0;
   /// Bytes that gmres_cycles() needs for messages; 0 unless it has a better way for this system than the phases.
   virtual std::size_t gmres_message_bytes(const OperatorImpl<T>&, const PreconditionerImpl<T>*, int /*restart*/) {
     return 0;
   }
   /// `cycles` times all steps of a cycle, x += M^-1 V y, and gmres_begin() of b - A x, from a first column as
   /// gmres_begin() leaves it. `messages`: zero before the first call of a solve.
-  virtual void gmres_cycles(const OperatorImpl<T>&, const PreconditionerImpl<T>*, T* /*basis*/, int /*restart*/,
-                            const T* /*b*/, T* /*x*/, std::byte* /*messages*/, int /*cycles*/, GmresState*) {}
+  virtual void gmres_cycles(const OperatorImpl<T>&, const PreconditionerImpl<T>*, C* /*basis*/, int /*restart*/,
+                            const C* /*b*/, C* /*x*/, std::byte* /*messages*/, int /*cycles*/, GmresState*) {}
 };
 
 }  // namespace blockjacobi::detail

@@ -16,17 +16,19 @@ namespace blockjacobi::detail {
 template <Scalar T>
 class OperatorImpl {
  public:
+  using C = compute_t<T>;
+
   virtual ~OperatorImpl() = default;
   virtual index_t rows() const = 0;
   /// Enqueued; x and y do not overlap.
-  virtual void apply(const T* x, T* y) const = 0;
+  virtual void apply(const C* x, C* y) const = 0;
   /// r = b - A x with products and sums in double, whatever T is, rounded at the end; false, and nothing is done, where
   /// A is known as a product alone. Enqueued; r overlaps neither b nor x.
-  virtual bool residual(const T* /*b*/, const T* /*x*/, T* /*r*/) const { return false; }
+  virtual bool residual(const C* /*b*/, const C* /*x*/, C* /*r*/) const { return false; }
   /// apply() for all columns at once; false, and nothing is done, where they have to be taken one at a time.
-  virtual bool apply_bundles(const Bundles&, const T* /*x*/, T* /*y*/) const { return false; }
+  virtual bool apply_bundles(const Bundles&, const C* /*x*/, C* /*y*/) const { return false; }
   /// R = B - A X for all columns at once, as residual() on a host and as apply() on CUDA; else false.
-  virtual bool residual_bundles(const Bundles&, const ColumnsView<const T>& /*b*/, const T* /*x*/, T* /*r*/) const {
+  virtual bool residual_bundles(const Bundles&, const ColumnsView<const C>& /*b*/, const C* /*x*/, C* /*r*/) const {
     return false;
   }
   /// apply() may be recorded in a graph and replayed.
@@ -56,11 +58,13 @@ struct CoarseCorrection {
 template <Scalar T>
 class PreconditionerImpl {
  public:
+  using C = compute_t<T>;
+
   virtual ~PreconditionerImpl() = default;
   virtual index_t rows() const = 0;
-  virtual void apply(const T* r, T* z) const = 0;
+  virtual void apply(const C* r, C* z) const = 0;
   /// apply() for all columns at once; false, and nothing is done, where they have to be taken one at a time.
-  virtual bool apply_bundles(const Bundles&, const T* /*r*/, T* /*z*/) const { return false; }
+  virtual bool apply_bundles(const Bundles&, const C* /*r*/, C* /*z*/) const { return false; }
   virtual bool capturable() const = 0;
   /// The inverted blocks, if apply() multiplies by them and does nothing else.
   virtual std::optional<InverseView<T>> inverse() const { return std::nullopt; }
@@ -70,7 +74,7 @@ class PreconditionerImpl {
   virtual std::optional<CoarseMode> coarse_mode() const { return std::nullopt; }
   /// u = what a solver adds to x wherever it forms r = b - A x anew, and true; or false, and nothing is done. Enqueued;
   /// u may be r.
-  virtual bool correct_start(const T* /*r*/, T* /*u*/) const { return false; }
+  virtual bool correct_start(const C* /*r*/, C* /*u*/) const { return false; }
   /// A number in backend memory, if there is one: not 0 when a solve must end with singular_block.
   virtual const int* failure() const { return nullptr; }
 };

@@ -37,5 +37,9 @@ template <class R>
 std::complex<R>* public_cast(Complex<R>* p) {
   return reinterpret_cast<std::complex<R>*>(p);
 }
+template <class R>
+const std::complex<R>* public_cast(const Complex<R>* p) {
+  return reinterpret_cast<const std::complex<R>*>(p);
+}
 
 }  // namespace blockjacobi::detail

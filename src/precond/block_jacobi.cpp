@@ -268,13 +268,15 @@ void BlockJacobi<T>::require_vectors(const VectorView<const T>& r, const VectorV
 template <Scalar T>
 void BlockJacobi<T>::apply(VectorView<const T> r, VectorView<T> z, Op op) const {
   require_vectors(r, z, op);
-  set_up("BlockJacobi::apply").apply(op, r.data, z.data);
+  set_up("BlockJacobi::apply").apply(op, detail::compute_cast(r.data), detail::compute_cast(z.data));
 }
 
 template <Scalar T>
 void BlockJacobi<T>::apply(T alpha, VectorView<const T> r, T beta, VectorView<T> z, Op op) const {
   require_vectors(r, z, op);
-  set_up("BlockJacobi::apply").apply(op, alpha, {r.data, 1, 0, 1}, beta, {z.data, 1, 0, 1});
+  set_up("BlockJacobi::apply")
+      .apply(op, detail::compute_value(alpha), {detail::compute_cast(r.data)}, detail::compute_value(beta),
+             {detail::compute_cast(z.data)});
 }
 
 template <Scalar T>
@@ -291,7 +293,9 @@ void BlockJacobi<T>::apply(T alpha, MultiVectorView<const T> R, T beta, MultiVec
     throw InvalidArgument(detail::message("BlockJacobi::apply: R has {} columns, Z {}", R.cols, Z.cols));
   detail::require_disjoint("BlockJacobi::apply", R, Z);
   const auto& impl = set_up("BlockJacobi::apply");
-  if (R.cols > 0 && R.rows > 0) impl.apply(op, alpha, columns_of(R), beta, columns_of(Z));
+  if (R.cols > 0 && R.rows > 0)
+    impl.apply(op, detail::compute_value(alpha), compute_view(columns_of(R)), detail::compute_value(beta),
+               compute_view(columns_of(Z)));
 }
 
 template <Scalar T>

@@ -117,23 +117,24 @@ Array<real_t<T>> BlockJacobiImpl<T>::pivot_growth(const T* values) {
 }
 
 template <Scalar T>
-bool BlockJacobiImpl<T>::apply_bundles(const Bundles& bundles, const T* r, T* z) const {
+bool BlockJacobiImpl<T>::apply_bundles(const Bundles& bundles, const C* r, C* z) const {
   require_set_up("BlockJacobi as a preconditioner");
   if (bundles.n == 0) return true;
-  for (index_t b = 0; b < bundles.count(); ++b) apply(Op::none, T(1), bundles.view(r, b), T(0), bundles.view(z, b));
+  for (index_t b = 0; b < bundles.count(); ++b)
+    apply(Op::none, from_real<C>(real_t<T>(1)), bundles.view(r, b), C{}, bundles.view(z, b));
   return true;
 }
 
 template <Scalar T>
-void BlockJacobiImpl<T>::apply(Op op, const T* r, T* z) const {
+void BlockJacobiImpl<T>::apply(Op op, const C* r, C* z) const {
   const Range range("apply");
-  inverses.apply(op, compute_cast(r), compute_cast(z));
+  inverses.apply(op, r, z);
 }
 
 template <Scalar T>
-void BlockJacobiImpl<T>::apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const {
+void BlockJacobiImpl<T>::apply(Op op, C alpha, const ColumnsView<const C>& r, C beta, const ColumnsView<C>& z) const {
   const Range range("apply to columns");
-  inverses.apply(op, compute_value(alpha), compute_view(r), compute_value(beta), compute_view(z));
+  inverses.apply(op, alpha, r, beta, z);
 }
 
 template <Scalar T>

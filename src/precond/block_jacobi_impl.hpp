@@ -60,13 +60,13 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   Array<real_t<T>> pivot_growth(const T* values);
 
   index_t rows() const override { return partition.rows(); }
-  void apply(const T* r, T* z) const override {
+  void apply(const C* r, C* z) const override {
     require_set_up("BlockJacobi as a preconditioner");
     apply(Op::none, r, z);
   }
-  bool apply_bundles(const Bundles& bundles, const T* r, T* z) const override;
-  void apply(Op op, const T* r, T* z) const;
-  void apply(Op op, T alpha, const ColumnsView<const T>& r, T beta, const ColumnsView<T>& z) const;
+  bool apply_bundles(const Bundles& bundles, const C* r, C* z) const override;
+  void apply(Op op, const C* r, C* z) const;
+  void apply(Op op, C alpha, const ColumnsView<const C>& r, C beta, const ColumnsView<C>& z) const;
   bool capturable() const override { return true; }
   std::optional<InverseView<T>> inverse() const override { return inverses.view(); }
   /// Element (i, j) and its counterpart, the first that makes a block not Hermitian, from values in backend memory.

@@ -1,5 +1,6 @@
 #include "backend/range.hpp"
 #include "backend/require.hpp"
+#include "core/compute_views.hpp"
 #include "core/message.hpp"
 #include "precond/relaxed_vectors.hpp"
 #include "precond/two_level_impl.hpp"
@@ -37,33 +38,32 @@ CoarseLevel<T>::CoarseLevel(const SparseMatrix<T>& matrix, CoarseMode mode, Coar
 }
 
 template <Scalar T>
-void CoarseLevel<T>::refresh(const T* values) {
+void CoarseLevel<T>::refresh(const C* values) {
   const Range range("coarse set-up");
   ops_.multiply(patterns_, z_.view(), values, product_.data(), e_.data());
   if (block_)
-    block_->refresh(e_.data(), static_cast<offset_t>(e_.size()), e_.backend().memory_space());
+    block_->refresh(public_cast(e_.data()), static_cast<offset_t>(e_.size()), e_.backend().memory_space());
   else
-    whole_->refresh(patterns_.e.with(compute_cast(e_.data())));
+    whole_->refresh(patterns_.e.with(e_.data()));
 }
 
 template <Scalar T>
 CoarseView<T> CoarseLevel<T>::view() const {
   CoarseView<T> view;
-  view.restriction = patterns_.restriction.with(compute_cast(restriction_.data()));
+  view.restriction = patterns_.restriction.with(restriction_.data());
   if (mode_ != CoarseMode::additive)
-    (mode_ == CoarseMode::adef2 ? view.left_product : view.right_product) =
-        patterns_.product.with(compute_cast(product_.data()));
+    (mode_ == CoarseMode::adef2 ? view.left_product : view.right_product) = patterns_.product.with(product_.data());
   view.basis = z_.view();
   view.inverse =
       block_ ? CoarseInverseView<T>{z_.order, block_->preconditioner().inverse()->full->data} : whole_->view();
   view.pieces = pieces_;
-  view.partials = compute_cast(partials_.data());
-  view.correction = compute_cast(correction_.data());
+  view.partials = partials_.data();
+  view.correction = correction_.data();
   return view;
 }
 
 template <Scalar T>
-void CoarseLevel<T>::correct(const T* r, T* u) const {
+void CoarseLevel<T>::correct(const C* r, C* u) const {
   const Range range("coarse correction");
   const CoarseView<T> coarse = view();
   ops_.solve(coarse, r, nullptr);
@@ -71,7 +71,7 @@ void CoarseLevel<T>::correct(const T* r, T* u) const {
 }
 
 template <Scalar T>
-void CoarseLevel<T>::apply(const PreconditionerImpl<T>& M, const T* r, T* z, T* scratch) const {
+void CoarseLevel<T>::apply(const PreconditionerImpl<T>& M, const C* r, C* z, C* scratch) const {
   const Range range("two-level apply");
   const CoarseView<T> coarse = view();
   if (mode_ == CoarseMode::adef1) {  // z = M^-1 (r - A Z c) + Z c
@@ -110,7 +110,7 @@ TwoLevelImpl<T>::TwoLevelImpl(const SparseMatrix<T>& matrix, BlockJacobi<T> bloc
     const bool may_be_definite = z.order > max_block_size && mode == CoarseMode::adef2 && matrix.is_hermitian();
     coarse_.emplace(matrix, mode, std::move(z),
                     may_be_definite ? CoarseMatrixKind::definite : CoarseMatrixKind::general);
-    coarse_->refresh(matrix.values());
+    coarse_->refresh(compute_cast(matrix.values()));
   }
   found_.mode = mode;
   found_.rows = matrix.rows();
@@ -123,24 +123,24 @@ TwoLevelImpl<T>::TwoLevelImpl(const SparseMatrix<T>& matrix, BlockJacobi<T> bloc
 template <Scalar T>
 void TwoLevelImpl<T>::refresh() {
   jacobi.refresh(matrix_.values(), matrix_.nnz(), backend.memory_space());
-  if (coarse_) coarse_->refresh(matrix_.values());
+  if (coarse_) coarse_->refresh(compute_cast(matrix_.values()));
 }
 
 template <Scalar T>
-void TwoLevelImpl<T>::correct(const T* r, T* u) const {
+void TwoLevelImpl<T>::correct(const C* r, C* u) const {
   if (coarse_) return coarse_->correct(r, u);
   backend.impl().zero(u, scratch_.bytes());
 }
 
 template <Scalar T>
-bool TwoLevelImpl<T>::correct_start(const T* r, T* u) const {
+bool TwoLevelImpl<T>::correct_start(const C* r, C* u) const {
   if (!coarse_ || found_.mode != CoarseMode::adef2) return false;
   coarse_->correct(r, u);
   return true;
 }
 
 template <Scalar T>
-void TwoLevelImpl<T>::apply(const T* r, T* z) const {
+void TwoLevelImpl<T>::apply(const C* r, C* z) const {
   const PreconditionerImpl<T>& M = jacobi.preconditioner();
   if (coarse_)
     coarse_->apply(M, r, z, scratch_.data());
@@ -328,13 +328,13 @@ void require_vectors(const char* function, const detail::TwoLevelImpl<T>& impl, 
 template <Scalar T>
 void TwoLevel<T>::apply(VectorView<const T> r, VectorView<T> z) const {
   require_vectors("TwoLevel::apply", *impl_, r, z, "z");
-  impl_->apply(r.data, z.data);
+  impl_->apply(detail::compute_cast(r.data), detail::compute_cast(z.data));
 }
 
 template <Scalar T>
 void TwoLevel<T>::correct(VectorView<const T> r, VectorView<T> u) const {
   require_vectors("TwoLevel::correct", *impl_, r, u, "u");
-  impl_->correct(r.data, u.data);
+  impl_->correct(detail::compute_cast(r.data), detail::compute_cast(u.data));
 }
 
 template <Scalar T>

@@ -33,10 +33,10 @@ class Bicgstab final : public detail::Recurrence<T> {
                 plain ? r_.data() : z_.data()};
   }
 
-  void set_x(T* x) override { vectors_.x = x; }
+  void set_x(C* x) override { vectors_.x = x; }
   void clear() override {
     state_.clear();
-    for (Array<T>* vector : {&p_, &v_, &t_, &y_, &z_, &messages_}) vector->zero();
+    for (Array<C>* vector : {&p_, &v_, &t_, &y_, &z_, &messages_}) vector->zero();
   }
   void start() override {
     parts_.backend.impl().copy(shadow_.data(), r_.data(), r_.bytes());
@@ -57,16 +57,16 @@ class Bicgstab final : public detail::Recurrence<T> {
   bool is_one_launch() const override { return resident_; }
   void resume() override {}
   detail::SolveControl* control() const override { return state_.get(); }
-  T* r() const override { return r_.data(); }
-  T* scratch() const override { return t_.data(); }
+  C* r() const override { return r_.data(); }
+  C* scratch() const override { return t_.data(); }
 
  private:
   const detail::SolverParts<T>& parts_;
   bool resident_;  ///< all iterations of a batch in one go
-  Array<T> r_, shadow_, p_, v_, t_, y_, z_;
-  Array<T> messages_;  ///< between thread blocks that reside
+  Array<C> r_, shadow_, p_, v_, t_, y_, z_;
+  Array<C> messages_;  ///< between thread blocks that reside
   detail::DeviceState<detail::BicgstabState<C>> state_;
-  detail::BicgstabVectors<T> vectors_;
+  detail::BicgstabVectors<C> vectors_;
 };
 
 }  // namespace

@@ -49,6 +49,8 @@ index_t uniform_size(const BlockPartition& partition, index_t rows) {
 /// The arrays of a BsrMatrix in backend memory.
 template <Scalar T>
 class BsrMatrixImpl final : public OperatorImpl<T> {
+  using C = compute_t<T>;
+
  public:
   BsrMatrixImpl(const Backend& backend_, index_t rows_, offset_t nnz_, const BlockPattern& pattern)
       : backend(backend_),
@@ -63,8 +65,8 @@ class BsrMatrixImpl final : public OperatorImpl<T> {
 
   index_t rows() const override { return size_; }
   bool capturable() const override { return true; }
-  void apply(const T* x, T* y) const override { krylov_ops<T>(backend).bsr_product(view(), x, y); }
-  bool residual(const T* b, const T* x, T* r) const override {
+  void apply(const C* x, C* y) const override { krylov_ops<T>(backend).bsr_product(view(), x, y); }
+  bool residual(const C* b, const C* x, C* r) const override {
     return krylov_ops<T>(backend).bsr_residual(view(), b, x, r);
   }
   void fill(const T* values) {
@@ -82,7 +84,9 @@ class BsrMatrixImpl final : public OperatorImpl<T> {
   Array<T> elements;
 
  private:
-  BsrView<T> view() const { return {size_ / block, block, row_offsets.data(), columns.data(), elements.data()}; }
+  BsrView<C> view() const {
+    return {size_ / block, block, row_offsets.data(), columns.data(), compute_cast(elements.data())};
+  }
   index_t size_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/operator_impl.hpp"
+#include "core/compute_views.hpp"
 
 #include <blockjacobi/linear_operator.hpp>
 
@@ -14,8 +15,8 @@ class Callback final : public Base {
       : space_(space), rows_(rows), function_(std::move(function)), capture_(capture) {}
   index_t rows() const override { return rows_; }
   bool capturable() const override { return capture_ == Capture::yes; }
-  void apply(const T* x, T* y) const override {
-    function_(VectorView<const T>(x, rows_, space_), VectorView<T>(y, rows_, space_));
+  void apply(const compute_t<T>* x, compute_t<T>* y) const override {
+    function_(VectorView<const T>(public_cast(x), rows_, space_), VectorView<T>(public_cast(y), rows_, space_));
   }
 
  private:

@@ -32,7 +32,7 @@ class Cg final : public Recurrence<T> {
         state_(parts.backend, cg_initial_state<C>(0.0, parts.options.max_iterations)),
         v_{parts.rows(), nullptr, r_.data(), parts.M == nullptr ? r_.data() : z_.data(), p_.data(), q_.data()} {}
 
-  void set_x(T* x) override { v_.x = x; }
+  void set_x(C* x) override { v_.x = x; }
   void clear() override {
     state_.clear();
     p_.zero();
@@ -60,13 +60,13 @@ class Cg final : public Recurrence<T> {
   bool is_one_launch() const override { return messages_.size() > 0; }
   /// x has taken its step already.
   void resume() override {
-    CgVectors<T> v = v_;
+    CgVectors<C> v = v_;
     v.x = nullptr;
     parts_.ops.cg_direction(v, state_.get());
   }
   SolveControl* control() const override { return state_.get(); }
-  T* r() const override { return r_.data(); }
-  T* scratch() const override { return q_.data(); }
+  C* r() const override { return r_.data(); }
+  C* scratch() const override { return q_.data(); }
 
  private:
   void update() {
@@ -78,10 +78,10 @@ class Cg final : public Recurrence<T> {
 
   const SolverParts<T>& parts_;
   bool flexible_;
-  Array<T> r_, z_, p_, q_;
-  Array<T> messages_;  ///< between thread blocks that reside
+  Array<C> r_, z_, p_, q_;
+  Array<C> messages_;  ///< between thread blocks that reside
   DeviceState<CgState<C>> state_;
-  CgVectors<T> v_;
+  CgVectors<C> v_;
 };
 
 template <Scalar T>
@@ -89,7 +89,7 @@ class EnqueuedCg final : public Enqueued<T> {
  public:
   EnqueuedCg(const LinearOperator<T>& A, const Preconditioner<T>& M, const SolveOptions& options)
       : Enqueued<T>("CgWorkspace", A, checked("CgWorkspace", M), options), solver_(this->parts_, false) {}
-  void enqueue(const T* b, T* x, SolveStatus* status) {
+  void enqueue(const compute_t<T>* b, compute_t<T>* x, SolveStatus* status) {
     const Range range("enqueued solve");
     const typename Enqueued<T>::OwnScratch scratch(*this);
     enqueue_recurrence(this->parts_, solver_, b, x, status);
@@ -144,7 +144,7 @@ void cg_enqueue(CgWorkspace<T>& workspace, std::type_identity_t<VectorView<const
                 std::type_identity_t<VectorView<T>> x, SolveStatus* status) {
   workspace.impl().require_vectors({"cg_enqueue", "cg_enqueue: b", "cg_enqueue: x", "cg_enqueue: status"}, b, x,
                                    status);
-  workspace.impl().enqueue(b.data, x.data, status);
+  workspace.impl().enqueue(detail::compute_cast(b.data), detail::compute_cast(x.data), status);
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                                 \

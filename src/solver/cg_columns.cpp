@@ -35,7 +35,7 @@ class CgColumns {
         v_{shape_,    x_.data(),
            r_.data(), parts.M == nullptr ? r_.data() : z_.data(),
            p_.data(), next_p_.size() > 0 ? next_p_.data() : p_.data(),
-           q_.data(), spare_.data()},
+           q_.data()},
         targets_(padded()),
         restart_residuals_(padded()),
         snapshots_(parts.backend.impl().snapshots(states_.data(), states_.bytes())) {}
@@ -72,8 +72,8 @@ class CgColumns {
   double& restart_residual(index_t c) { return restart_residuals_[static_cast<std::size_t>(c)]; }
 
   /// Zeros, so that places of no column are finite.
-  Array<T> vector(bool wanted = true) const {
-    Array<T> v(parts_.backend, wanted ? static_cast<std::size_t>(shape_.elements()) : 0);
+  Array<C> vector(bool wanted = true) const {
+    Array<C> v(parts_.backend, wanted ? static_cast<std::size_t>(shape_.elements()) : 0);
     v.zero();
     return v;
   }
@@ -92,13 +92,13 @@ class CgColumns {
     int count = parts_.ops.batch();
     if (v_.next_p != v_.p) count += count % 2;
     for (int i = 0; i < count; ++i) {
-      ops_.cg_product(parts_.A, v_, states_.data());
-      ops_.cg_update(parts_.M, v_, states_.data());
+      ops_.cg_product(parts_.A, v_, spare_.data(), states_.data());
+      ops_.cg_update(parts_.M, v_, spare_.data(), states_.data());
       std::swap(v_.p, v_.next_p);
     }
   }
 
-  void residuals(T* r) { ops_.residual(parts_.A, shape_, session_.b(), v_.x, r, v_.spare); }
+  void residuals(C* r) { ops_.residual(parts_.A, shape_, session_.b(), v_.x, r, spare_.data()); }
   std::vector<double> true_residuals() {
     residuals(v_.q);
     ops_.norms(shape_, v_.q, norms_.data());
@@ -124,22 +124,22 @@ class CgColumns {
     }
     if (running.empty()) return false;
     correct_start(running);
-    ops_.cg_update(parts_.M, v_, states_.data());
+    ops_.cg_update(parts_.M, v_, spare_.data(), states_.data());
     return true;
   }
 
   void read() { found_ = states_.to_host(); }
   void write() { states_.copy_from_host(found_.data()); }
 
-  void copy_column(index_t c, const T* from, T* to) {
-    ops_.from_bundles(shape_, from, c, {v_.spare});
-    ops_.to_bundles(shape_, {v_.spare}, c, to);
+  void copy_column(index_t c, const C* from, C* to) {
+    ops_.from_bundles(shape_, from, c, {spare_.data()});
+    ops_.to_bundles(shape_, {spare_.data()}, c, to);
   }
 
   /// Brings x of these columns, and r with it, to where the preconditioner wants a recurrence to begin.
   void correct_start(const std::vector<index_t>& columns) {
-    T* const u = v_.spare;
-    T* const x = v_.spare + shape_.n;
+    C* const u = spare_.data();
+    C* const x = spare_.data() + shape_.n;
     for (const index_t c : columns) {
       ops_.from_bundles(shape_, v_.r, c, {u});
       if (parts_.M == nullptr || !parts_.M->correct_start(u, u)) return;
@@ -224,7 +224,7 @@ class CgColumns {
     }
     write();
     correct_start(columns);
-    ops_.cg_update(parts_.M, v_, states_.data());
+    ops_.cg_update(parts_.M, v_, spare_.data(), states_.data());
     read();
   }
 
@@ -238,11 +238,11 @@ class CgColumns {
   const SolverParts<T>& parts_;
   ColumnsOps<T>& ops_;
   Bundles shape_;
-  Array<T> x_, r_, z_, p_, next_p_, q_, spare_;
+  Array<C> x_, r_, z_, p_, next_p_, q_, spare_;
   Array<double> norms_;
   std::vector<State> found_;  ///< as they were at the last look
   Array<State> states_;
-  BundleVectors<T> v_;
+  BundleVectors<C> v_;
   std::vector<double> targets_;            ///< of the recurrences
   std::vector<double> restart_residuals_;  ///< from which they began
   std::unique_ptr<Snapshots> snapshots_;

@@ -1,6 +1,7 @@
 #include "solver/columns_session.hpp"
 
 #include "backend/require.hpp"
+#include "core/compute_views.hpp"
 #include "core/message.hpp"
 
 namespace blockjacobi::detail {
@@ -56,8 +57,8 @@ ColumnsSession<T>::ColumnsSession(const LinearOperator<T>& A, const MultiVectorV
       user_x_(X),
       staged_b_(stage(backend_, B)),
       staged_x_(stage(backend_, X)),
-      b_(view_of(staged_b_, B)),
-      x_(view_of(staged_x_, X)),
+      b_(compute_view(view_of(staged_b_, B))),
+      x_(compute_view(view_of(staged_x_, X))),
       start_(std::chrono::steady_clock::now()),
       reports_(index(B.cols)),
       goals_(index(B.cols)),

@@ -21,14 +21,16 @@ void require_columns(const char* solver, const LinearOperator<T>& A, const Preco
 /// to the backend and X back, keeps a report of each column, and watches the clock and the callback.
 template <Scalar T>
 class ColumnsSession {
+  using C = compute_t<T>;
+
  public:
   ColumnsSession(const LinearOperator<T>& A, const MultiVectorView<const T>& B, const MultiVectorView<T>& X,
                  const SolveOptions& options);
 
   const Bundles& shape() const { return shape_; }
   /// In backend memory.
-  const ColumnsView<const T>& b() const { return b_; }
-  const ColumnsView<T>& x() const { return x_; }
+  const ColumnsView<const C>& b() const { return b_; }
+  const ColumnsView<C>& x() const { return x_; }
 
   /// How the solve of column c stands as begin_solve() left it.
   void begin(index_t c, const SolveControl& found);
@@ -59,8 +61,8 @@ class ColumnsSession {
   SolveOptions options_;
   MultiVectorView<T> user_x_;
   std::optional<Array<T>> staged_b_, staged_x_;
-  ColumnsView<const T> b_;
-  ColumnsView<T> x_;
+  ColumnsView<const C> b_;
+  ColumnsView<C> x_;
   std::chrono::steady_clock::time_point start_;
   std::vector<SolveReport> reports_;
   std::vector<double> goals_;

@@ -29,7 +29,7 @@ class GmresCycle {
         small_(parts.backend, gmres_small_size(count())),
         cosines_(parts.backend, count()),
         state_(parts.backend, gmres_initial_state(0.0, parts.options.max_iterations, low_ ? gmres_low_reduction : 0.0)),
-        arrays_(gmres_divide(compute_cast(small_.data()), cosines_.data(), restart_)) {
+        arrays_(gmres_divide(small_.data(), cosines_.data(), restart_)) {
     vectors_.n = parts.rows();
     vectors_.basis = basis_.data();
     vectors_.u = u_.data();
@@ -49,14 +49,14 @@ class GmresCycle {
   }
 
   /// Where begin() expects b - A x.
-  T* first() const { return low_ ? vectors_.w : column(0); }
+  C* first() const { return low_ ? vectors_.w : column(0); }
   /// A vector that is free between the cycles.
-  T* scratch() const { return u_.data(); }
+  C* scratch() const { return u_.data(); }
 
   void begin() { parts_.ops.gmres_begin(vectors_, arrays_, state_.get()); }
 
   /// Whole cycles in one go, each to the beginning of the next.
-  void run(int cycles, const T* b, T* x) {
+  void run(int cycles, const C* b, C* x) {
     parts_.ops.gmres_cycles(parts_.A, parts_.M, basis_.data(), restart_, b, x, messages_.data(), cycles, state_.get());
   }
 
@@ -66,7 +66,7 @@ class GmresCycle {
   /// Inner iteration j.
   void step(int j) {
     if (seen() != nullptr && gmres_is_idle(*seen())) return;
-    const T* v = low_ ? vectors_.v : column(j);
+    const C* v = low_ ? vectors_.v : column(j);
     if (parts_.M != nullptr) {
       parts_.M->apply(v, preconditioned(j));
       v = preconditioned(j);
@@ -76,12 +76,12 @@ class GmresCycle {
   }
 
   /// x += M^-1 V y, unless that is not finite.
-  void correct(T* x) {
+  void correct(C* x) {
     if (seen() != nullptr && seen()->columns == 0) return;
     GmresVectors<T> directions = vectors_;
     if (flexible_) directions.basis = preconditioned_.data();
     parts_.ops.gmres_combine(directions, arrays_, state_.get());
-    const T* correction = u_.data();
+    const C* correction = u_.data();
     if (parts_.M != nullptr && !flexible_) {
       parts_.M->apply(u_.data(), preconditioned_.data());
       correction = preconditioned_.data();
@@ -98,9 +98,9 @@ class GmresCycle {
 
   const GmresState* seen() const { return static_cast<const GmresState*>(parts_.ops.visible(state_.get())); }
   std::size_t count() const { return static_cast<std::size_t>(restart_); }
-  T* column(int j) const { return basis_.data() + static_cast<std::size_t>(j) * parts_.size(); }
+  C* column(int j) const { return basis_.data() + static_cast<std::size_t>(j) * parts_.size(); }
   /// M^-1 v_j.
-  T* preconditioned(int j) const {
+  C* preconditioned(int j) const {
     return preconditioned_.data() + (flexible_ ? static_cast<std::size_t>(j) * parts_.size() : 0);
   }
 
@@ -109,9 +109,9 @@ class GmresCycle {
   bool low_;
   int restart_;
   Array<std::byte> messages_;  ///< between thread blocks that reside
-  Array<T> basis_;
-  Array<single_t<T>> low_basis_;
-  Array<T> preconditioned_, u_, v_, small_;
+  Array<C> basis_;
+  Array<compute_t<single_t<T>>> low_basis_;
+  Array<C> preconditioned_, u_, v_, small_;
   Array<double> cosines_;
   DeviceState<GmresState> state_;
   GmresSmall<C> arrays_;
@@ -124,7 +124,7 @@ class EnqueuedGmres final : public Enqueued<T> {
   EnqueuedGmres(const LinearOperator<T>& A, const Preconditioner<T>& M, const SolveOptions& options)
       : Enqueued<T>("GmresWorkspace", A, M, options), cycle_(this->parts_, false) {}
 
-  void enqueue(const T* b, T* x, SolveStatus* status) {
+  void enqueue(const compute_t<T>* b, compute_t<T>* x, SolveStatus* status) {
     const Range range("enqueued solve");
     const typename Enqueued<T>::OwnScratch scratch(*this);
     auto& [backend, ops, A, M, options] = this->parts_;
@@ -337,7 +337,7 @@ void gmres_enqueue(GmresWorkspace<T>& workspace, std::type_identity_t<VectorView
                    std::type_identity_t<VectorView<T>> x, SolveStatus* status) {
   workspace.impl().require_vectors({"gmres_enqueue", "gmres_enqueue: b", "gmres_enqueue: x", "gmres_enqueue: status"},
                                    b, x, status);
-  workspace.impl().enqueue(b.data, x.data, status);
+  workspace.impl().enqueue(detail::compute_cast(b.data), detail::compute_cast(x.data), status);
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                                    \

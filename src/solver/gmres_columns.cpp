@@ -57,33 +57,33 @@ class GmresColumns {
   std::size_t count() const { return static_cast<std::size_t>(shape_.columns); }
   std::size_t m() const { return static_cast<std::size_t>(restart_); }
 
-  Array<T> bundles(bool wanted = true) const {
-    Array<T> v(parts_.backend, wanted ? static_cast<std::size_t>(shape_.elements()) : 0);
+  Array<C> bundles(bool wanted = true) const {
+    Array<C> v(parts_.backend, wanted ? static_cast<std::size_t>(shape_.elements()) : 0);
     v.zero();
     return v;
   }
   /// A place for the columns one behind the other, unless each of them is contiguous where it is.
   template <class U>
-  Array<T> contiguous(const ColumnsView<U>& columns) const {
-    return Array<T>(parts_.backend, columns.row_stride == 1 ? 0 : count() * n_);
+  Array<C> contiguous(const ColumnsView<U>& columns) const {
+    return Array<C>(parts_.backend, columns.row_stride == 1 ? 0 : count() * n_);
   }
-  ColumnsView<const T> b() const {
+  ColumnsView<const C> b() const {
     if (own_b_.size() == 0) return session_.b();
     return {own_b_.data(), 1, shape_.n, shape_.columns};
   }
-  ColumnsView<T> x() const {
+  ColumnsView<C> x() const {
     if (own_x_.size() == 0) return session_.x();
     return {own_x_.data(), 1, shape_.n, shape_.columns};
   }
-  T* column(const ColumnsView<T>& v, index_t c) const { return v.data + c * v.column_stride; }
+  C* column(const ColumnsView<C>& v, index_t c) const { return v.data + c * v.column_stride; }
 
   /// Column j of all bases.
-  ColumnsView<T> basis(int j) const {
+  ColumnsView<C> basis(int j) const {
     return {basis_.data() + static_cast<std::size_t>(j) * n_, 1, static_cast<offset_t>((m() + 1) * n_), shape_.columns};
   }
-  ColumnsView<T> side_by_side(const Array<T>& v) const { return {v.data(), 1, shape_.n, shape_.columns}; }
+  ColumnsView<C> side_by_side(const Array<C>& v) const { return {v.data(), 1, shape_.n, shape_.columns}; }
   /// Where b - A x is expected at the beginning of the cycles.
-  ColumnsView<T> first() const { return low_ ? side_by_side(u_) : basis(0); }
+  ColumnsView<C> first() const { return low_ ? side_by_side(u_) : basis(0); }
 
   GmresVectors<T> vectors(index_t c) const {
     const auto k = static_cast<std::size_t>(c);
@@ -100,14 +100,14 @@ class GmresColumns {
     return v;
   }
   GmresSmall<C> small(index_t c) const {
-    C* const h = compute_cast(small_.data()) + static_cast<std::size_t>(c) * gmres_small_size(m());
+    C* const h = small_.data() + static_cast<std::size_t>(c) * gmres_small_size(m());
     return gmres_divide(h, cosines_.data() + static_cast<std::size_t>(c) * m(), restart_);
   }
   GmresState* state(index_t c) const { return states_.data() + c; }
   /// The state, if it can be seen without waiting.
   const GmresState* seen(index_t c) const { return static_cast<const GmresState*>(parts_.ops.visible(state(c))); }
 
-  void to_bundles(const ColumnsView<T>& from, const Array<T>& to) {
+  void to_bundles(const ColumnsView<C>& from, const Array<C>& to) {
     ops_.to_bundles(shape_, {from.data, from.row_stride, from.column_stride, from.count}, 0, to.data());
   }
   void residuals() {
@@ -142,7 +142,7 @@ class GmresColumns {
   void step(int j) {
     if (are_idle()) return;
     to_bundles(low_ ? side_by_side(v_) : basis(j), in_);
-    const T* directions = in_.data();
+    const C* directions = in_.data();
     if (parts_.M != nullptr) {
       ops_.precondition(*parts_.M, shape_, in_.data(), preconditioned_.data(), spare_.data());
       directions = preconditioned_.data();
@@ -167,7 +167,7 @@ class GmresColumns {
       ops_.from_bundles(shape_, preconditioned_.data(), 0, side_by_side(u_));
     }
     for (index_t c = 0; c < shape_.columns; ++c) {
-      const T* const u = column(side_by_side(u_), c);
+      const C* const u = column(side_by_side(u_), c);
       parts_.ops.gmres_check(shape_.n, u, state(c));
       parts_.ops.add(shape_.n, u, column(x(), c), &state(c)->columns);
     }
@@ -249,13 +249,13 @@ class GmresColumns {
   std::size_t n_;
   bool low_;
   int restart_;
-  Array<T> own_b_, own_x_;
-  Array<T> basis_;
-  Array<single_t<T>> low_basis_;
-  Array<T> u_, v_;
-  Array<T> in_, preconditioned_, out_, spare_;
+  Array<C> own_b_, own_x_;
+  Array<C> basis_;
+  Array<compute_t<single_t<T>>> low_basis_;
+  Array<C> u_, v_;
+  Array<C> in_, preconditioned_, out_, spare_;
   Array<double> norms_;
-  Array<T> small_;
+  Array<C> small_;
   Array<double> cosines_;
   std::vector<GmresState> found_;  ///< as they were at the last look
   Array<GmresState> states_;

@@ -72,7 +72,7 @@ void LinearOperator<T>::apply(VectorView<const T> x, VectorView<T> y) const {
   detail::require_space("LinearOperator::apply: x", x, backend_);
   detail::require_space("LinearOperator::apply: y", y, backend_);
   detail::require_disjoint("LinearOperator::apply", x, y);
-  impl_->apply(x.data, y.data);
+  impl_->apply(detail::compute_cast(x.data), detail::compute_cast(y.data));
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                                \

@@ -24,19 +24,19 @@ class Minres final : public detail::Recurrence<T> {
         z_(parts.backend, parts.size_if_preconditioned()),
         state_(parts.backend, detail::minres_initial_state<C>(parts.options.max_iterations)) {}
 
-  void set_x(T* x) override { x_ = detail::compute_cast(x); }
+  void set_x(C* x) override { x_ = x; }
   void clear() override {
     state_.clear();
-    for (Array<T>* vector : {&old_v_, &w_, &old_w_}) vector->zero();
+    for (Array<C>* vector : {&old_v_, &w_, &old_w_}) vector->zero();
   }
   void start() override {
     parts_.backend.impl().copy(v_.data(), r_.data(), r_.bytes());
     precondition();
-    pass({rows(), {}, {{at(r_), at(r_)}, {at(v_), z()}}}, Step::minres_begin);
+    pass({rows(), {}, {{r_.data(), r_.data()}, {v_.data(), z()}}}, Step::minres_begin);
   }
   void iterate() override {
     const detail::MinresState<C>* s = state_.get();
-    C *v = at(v_), *old_v = at(old_v_), *w = at(w_), *old_w = at(old_w_), *q = at(q_), *r = at(r_);
+    C *v = v_.data(), *old_v = old_v_.data(), *w = w_.data(), *old_w = old_w_.data(), *q = q_.data(), *r = r_.data();
 
     parts_.A.apply(parts_.M == nullptr ? v_.data() : z_.data(), q_.data());
     pass({rows(), {}, {{z(), q}}}, Step::minres_lanczos);
@@ -56,13 +56,12 @@ class Minres final : public detail::Recurrence<T> {
   }
   void resume() override {}
   detail::SolveControl* control() const override { return state_.get(); }
-  T* r() const override { return r_.data(); }
-  T* scratch() const override { return q_.data(); }
+  C* r() const override { return r_.data(); }
+  C* scratch() const override { return q_.data(); }
 
  private:
   index_t rows() const { return parts_.rows(); }
-  static C* at(const Array<T>& vector) { return detail::compute_cast(vector.data()); }
-  const C* z() const { return parts_.M == nullptr ? at(v_) : at(z_); }
+  const C* z() const { return parts_.M == nullptr ? v_.data() : z_.data(); }
   void precondition() {
     if (parts_.M != nullptr) parts_.M->apply(v_.data(), z_.data());
   }
@@ -70,7 +69,7 @@ class Minres final : public detail::Recurrence<T> {
 
   const detail::SolverParts<T>& parts_;
   C* x_ = nullptr;
-  Array<T> r_, v_, old_v_, w_, old_w_, q_, z_;
+  Array<C> r_, v_, old_v_, w_, old_w_, q_, z_;
   detail::DeviceState<detail::MinresState<C>> state_;
 };
 

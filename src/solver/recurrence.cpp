@@ -13,11 +13,10 @@ namespace {
 /// Brings x, and r = b - A x with it, to where the preconditioner wants a recurrence to begin. No x moves after a stop.
 template <Scalar T>
 void correct_start(const Backend& backend, KrylovOps<T>& ops, const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
-                   Recurrence<T>& solver, const T* b, T* x) {
-  T* const u = solver.scratch();
+                   Recurrence<T>& solver, const compute_t<T>* b, compute_t<T>* x) {
+  compute_t<T>* const u = solver.scratch();
   if (M == nullptr || !M->correct_start(solver.r(), u)) return;
-  ops.pass({A.rows(), {{compute_cast(x), {{compute_cast(x)}, {compute_cast(u)}}}}, {}}, ScalarStep::none,
-           solver.control());
+  ops.pass({A.rows(), {{x, {{x}, {u}}}}, {}}, ScalarStep::none, solver.control());
   backend.impl().zero(u, static_cast<std::size_t>(A.rows()) * sizeof(T));  // phases may take multiples of it by 0
   ops.residual(A, b, x, solver.r());
 }
@@ -188,7 +187,8 @@ SolveReport run_recurrence(SolveSession<T>& session, Recurrence<T>& solver) {
 }
 
 template <Scalar T>
-void enqueue_recurrence(const SolverParts<T>& parts, Recurrence<T>& solver, const T* b, T* x, SolveStatus* status) {
+void enqueue_recurrence(const SolverParts<T>& parts, Recurrence<T>& solver, const compute_t<T>* b, compute_t<T>* x,
+                        SolveStatus* status) {
   const index_t n = parts.rows();
   solver.set_x(x);
   solver.clear();
@@ -205,9 +205,10 @@ void enqueue_recurrence(const SolverParts<T>& parts, Recurrence<T>& solver, cons
   parts.ops.end_solve(n, solver.scratch(), solver.control(), status);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                       \
-  template SolveReport run_recurrence(SolveSession<T>&, Recurrence<T>&); \
-  template void enqueue_recurrence(const SolverParts<T>&, Recurrence<T>&, const T*, T*, SolveStatus*)
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                            \
+  template SolveReport run_recurrence(SolveSession<T>&, Recurrence<T>&);                                      \
+  template void enqueue_recurrence(const SolverParts<T>&, Recurrence<T>&, const compute_t<T>*, compute_t<T>*, \
+                                   SolveStatus*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

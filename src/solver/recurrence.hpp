@@ -9,10 +9,12 @@ namespace blockjacobi::detail {
 template <Scalar T>
 class Recurrence {
  public:
+  using C = compute_t<T>;
+
   virtual ~Recurrence() = default;
 
   /// Where the solution is, from now on.
-  virtual void set_x(T* x) = 0;
+  virtual void set_x(C* x) = 0;
   /// The state as it is before the first phase.
   virtual void clear() = 0;
   /// The phases before the first iteration, once r() holds b - A x.
@@ -31,9 +33,9 @@ class Recurrence {
 
   /// The beginning of the state, in backend memory.
   virtual SolveControl* control() const = 0;
-  virtual T* r() const = 0;
+  virtual C* r() const = 0;
   /// A vector that is free between iterations.
-  virtual T* scratch() const = 0;
+  virtual C* scratch() const = 0;
 };
 
 /// What a solver computes with.
@@ -77,6 +79,7 @@ SolveReport run_recurrence(SolveSession<T>& session, Recurrence<T>& solver);
 
 /// A whole solve of at most options.max_iterations iterations, enqueued without a look at the outcome.
 template <Scalar T>
-void enqueue_recurrence(const SolverParts<T>& parts, Recurrence<T>& solver, const T* b, T* x, SolveStatus* status);
+void enqueue_recurrence(const SolverParts<T>& parts, Recurrence<T>& solver, const compute_t<T>* b, compute_t<T>* x,
+                        SolveStatus* status);
 
 }  // namespace blockjacobi::detail

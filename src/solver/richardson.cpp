@@ -9,8 +9,10 @@ namespace {
 
 template <Scalar T>
 class Richardson final : public detail::Recurrence<T> {
+  using C = detail::compute_t<T>;
+
  public:
-  Richardson(const detail::SolverParts<T>& parts, const T* b)
+  Richardson(const detail::SolverParts<T>& parts, const C* b)
       : parts_(parts),
         b_(b),
         r_(parts.backend, parts.size()),
@@ -18,11 +20,11 @@ class Richardson final : public detail::Recurrence<T> {
         state_(parts.backend,
                detail::richardson_initial_state(0.0, parts.options.max_iterations, parts.options.relaxation)) {}
 
-  void set_x(T* x) override { x_ = x; }
+  void set_x(C* x) override { x_ = x; }
   void clear() override { state_.clear(); }
   void start() override { parts_.ops.richardson_check(parts_.rows(), r_.data(), state_.get()); }
   void iterate() override {
-    const T* z = r_.data();
+    const C* z = r_.data();
     if (parts_.M != nullptr) {
       parts_.M->apply(r_.data(), z_.data());
       z = z_.data();
@@ -33,14 +35,14 @@ class Richardson final : public detail::Recurrence<T> {
   }
   void resume() override {}
   detail::SolveControl* control() const override { return state_.get(); }
-  T* r() const override { return r_.data(); }
-  T* scratch() const override { return r_.data(); }
+  C* r() const override { return r_.data(); }
+  C* scratch() const override { return r_.data(); }
 
  private:
   const detail::SolverParts<T>& parts_;
-  const T* b_;
-  T* x_ = nullptr;
-  Array<T> r_, z_;
+  const C* b_;
+  C* x_ = nullptr;
+  Array<C> r_, z_;
   detail::DeviceState<detail::RichardsonState> state_;
 };
 

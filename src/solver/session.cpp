@@ -77,8 +77,8 @@ SolveSession<T>::SolveSession(const char* solver, const LinearOperator<T>& A, co
       user_x_(x),
       staged_b_(stage(backend_, b)),
       staged_x_(stage(backend_, x)),
-      b_(staged_b_ ? staged_b_->data() : b.data),
-      x_(staged_x_ ? staged_x_->data() : x.data),
+      b_(compute_cast(staged_b_ ? staged_b_->data() : b.data)),
+      x_(compute_cast(staged_x_ ? staged_x_->data() : x.data)),
       norm_(backend_, 1),
       start_(std::chrono::steady_clock::now()) {}
 
@@ -88,14 +88,14 @@ double SolveSession<T>::elapsed() const {
 }
 
 template <Scalar T>
-double SolveSession<T>::true_residual(T* r) {
+double SolveSession<T>::true_residual(C* r) {
   ops_.residual(A_, b_, x_, r);
   ops_.norm(rows_, r, norm_.data());
   return norm_.to_host()[0];
 }
 
 template <Scalar T>
-void SolveSession<T>::begin(T* r, SolveControl* control) {
+void SolveSession<T>::begin(C* r, SolveControl* control) {
   ops_.residual(A_, b_, x_, r);
   ops_.begin_solve(rows_, b_, r, x_, stopping_rule(options_), M_ != nullptr ? M_->failure() : nullptr, control);
 }
@@ -133,7 +133,7 @@ bool SolveSession<T>::look(const double* history, int count, index_t iteration) 
 }
 
 template <Scalar T>
-SolveReport SolveSession<T>::finish(StopReason reason, T* scratch, std::optional<double> known) {
+SolveReport SolveSession<T>::finish(StopReason reason, C* scratch, std::optional<double> known) {
   report_.true_residual = known ? *known : true_residual(scratch);
   report_.reason = final_reason(reason, report_.true_residual, target_);
   if (staged_x_) backend_.impl().copy_to_host(user_x_.data, x_, static_cast<std::size_t>(rows_) * sizeof(T));

@@ -33,6 +33,8 @@ inline StoppingRule stopping_rule(const SolveOptions& o, double margin = 1.0) {
 /// finds the target, collects the history, watches the clock and the callback, and recomputes the residual.
 template <Scalar T>
 class SolveSession {
+  using C = compute_t<T>;
+
  public:
   /// Throws InvalidArgument, naming `solver`, before anything is enqueued.
   SolveSession(const char* solver, const LinearOperator<T>& A, const Preconditioner<T>& M, VectorView<const T> b,
@@ -40,7 +42,7 @@ class SolveSession {
 
   /// Norms and target in the control, with r = b - A x0: enqueued. A solve that ends before its first iteration (b = 0,
   /// singular blocks, ||b|| not finite) has its stop then.
-  void begin(T* r, SolveControl* control);
+  void begin(C* r, SolveControl* control);
 
   /// Takes what begin() found out of a copy of the control, made after the phases that come first. False if none of
   /// them ran since the solve had ended; the reason is set then.
@@ -54,10 +56,10 @@ class SolveSession {
   bool look(const double* history, int count, index_t iteration);
 
   /// ||b - A x||, recomputed; `r` receives b - A x.
-  double true_residual(T* r);
+  double true_residual(C* r);
 
   /// Recomputes ||b - A x|| in `scratch` unless it is known, decides the reason and returns x to the user.
-  SolveReport finish(StopReason reason, T* scratch, std::optional<double> known = std::nullopt);
+  SolveReport finish(StopReason reason, C* scratch, std::optional<double> known = std::nullopt);
 
   const Backend& backend() const { return backend_; }
   KrylovOps<T>& ops() { return ops_; }
@@ -65,8 +67,8 @@ class SolveSession {
   const OperatorImpl<T>& A() const { return A_; }
   const PreconditionerImpl<T>* M() const { return M_; }
   bool capturable() const { return A_.capturable() && (M_ == nullptr || M_->capturable()); }
-  const T* b() const { return b_; }
-  T* x() const { return x_; }
+  const C* b() const { return b_; }
+  C* x() const { return x_; }
   double target() const { return target_; }
   const SolveOptions& options() const { return options_; }
   SolveReport& report() { return report_; }
@@ -82,8 +84,8 @@ class SolveSession {
   SolveOptions options_;
   VectorView<T> user_x_;
   std::optional<Array<T>> staged_b_, staged_x_;
-  const T* b_;
-  T* x_;
+  const C* b_;
+  C* x_;
   Array<double> norm_;
   double target_ = 0.0;
   std::chrono::steady_clock::time_point start_;

@@ -27,7 +27,7 @@ class Bicgstab {
         state_(backend, std::vector<State>{detail::bicgstab_initial_state<C>(0.0, max_iterations)}) {
     for (int k = 0; k < 8; ++k) vectors_.emplace_back(backend, random_vector<T>(size(), 41));
     for (Array<T>* vector : {&p(), &v(), &messages_}) vector->zero();
-    ops().residual(*product_, b_.data(), x().data(), r().data());
+    ops().residual(*product_, data_of(b_), data_of(x()), data_of(r()));
     backend_.impl().copy(shadow().data(), r().data(), r().bytes());
     ops().bicgstab_update(all(), state_.data());
   }
@@ -41,7 +41,7 @@ class Bicgstab {
   bool resides() { return ops().can_reside(*product_, &blocks_.preconditioner()); }
   /// Several iterations in one launch.
   void iterations(int count) {
-    ops().bicgstab_iterations(*product_, &blocks_.preconditioner(), all(), messages_.data(), count, state_.data());
+    ops().bicgstab_iterations(*product_, &blocks_.preconditioner(), all(), data_of(messages_), count, state_.data());
   }
   /// The same in thread blocks with so much shared memory.
   void iterations_within(int count, int shared_bytes) {
@@ -50,11 +50,9 @@ class Bicgstab {
     messages_.zero();
     const auto a = system_.view();
     const auto inverse = *blocks_.preconditioner().inverse()->full;
-    const auto at = [&](int k) { return compute_cast(vectors_[static_cast<std::size_t>(k)].data()); };
     kernels::bicgstab_resident<C>(
-        {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space}, inverse,
-        {n_, at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)}, compute_cast(messages_.data()), count,
-        state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(), shared_bytes);
+        {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space}, inverse, all(),
+        data_of(messages_), count, state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(), shared_bytes);
     backend_.synchronize();
   }
 
@@ -68,8 +66,8 @@ class Bicgstab {
   Array<T>& shadow() { return vectors_[2]; }
   std::size_t size() const { return static_cast<std::size_t>(n_); }
   detail::KrylovOps<T>& ops() { return detail::krylov_ops<T>(backend_); }
-  detail::BicgstabVectors<T> all() {
-    const auto at = [&](int k) { return vectors_[static_cast<std::size_t>(k)].data(); };
+  detail::BicgstabVectors<C> all() {
+    const auto at = [&](int k) { return data_of(vectors_[static_cast<std::size_t>(k)]); };
     return {n_, at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)};
   }
 

@@ -25,7 +25,7 @@ class Scaling final : public detail::PreconditionerImpl<T> {
   Scaling(const Backend& backend, index_t n)
       : system_(on<std::int32_t>(backend, diagonal(n))), product_(make(backend)) {}
   index_t rows() const override { return product_->rows(); }
-  void apply(const T* r, T* z) const override { product_->apply(r, z); }
+  void apply(const compute_t<T>* r, compute_t<T>* z) const override { product_->apply(r, z); }
   bool capturable() const override { return true; }
 
  private:
@@ -50,7 +50,7 @@ class ApplyOnly final : public detail::PreconditionerImpl<T> {
  public:
   explicit ApplyOnly(const detail::PreconditionerImpl<T>& blocks) : blocks_(blocks) {}
   index_t rows() const override { return blocks_.rows(); }
-  void apply(const T* r, T* z) const override { blocks_.apply(r, z); }
+  void apply(const compute_t<T>* r, compute_t<T>* z) const override { blocks_.apply(r, z); }
   bool capturable() const override { return true; }
 
  private:
@@ -111,12 +111,12 @@ class Recurrence {
       blocks_.emplace(backend, system_.view(), partition<T>(n_, way), options);
     p_.zero();
     q_.zero();
-    ops().residual(*product_, b_.data(), x_.data(), r_.data());
+    ops().residual(*product_, data_of(b_), data_of(x_), data_of(r_));
     if (level) {
       two_level_.emplace(SparseMatrix<T>(backend, system_.view()), std::move(*blocks_), *level);
-      if (preconditioner()->correct_start(r_.data(), z_.data())) {
-        ops().add(n_, z_.data(), x_.data(), nullptr);
-        ops().residual(*product_, b_.data(), x_.data(), r_.data());
+      if (preconditioner()->correct_start(data_of(r_), data_of(z_))) {
+        ops().add(n_, data_of(z_), data_of(x_), nullptr);
+        ops().residual(*product_, data_of(b_), data_of(x_), data_of(r_));
       }
     }
     update();
@@ -124,8 +124,9 @@ class Recurrence {
   }
 
   detail::KrylovOps<T>& ops() { return detail::krylov_ops<T>(backend_); }
-  CgVectors<T> vectors() {
-    return {n_, x_.data(), r_.data(), preconditioner() != nullptr ? z_.data() : r_.data(), p_.data(), q_.data()};
+  CgVectors<compute_t<T>> vectors() {
+    return {n_,          data_of(x_), data_of(r_), preconditioner() != nullptr ? data_of(z_) : data_of(r_),
+            data_of(p_), data_of(q_)};
   }
   const detail::PreconditionerImpl<T>* preconditioner() const {
     if (apply_only_) return &*apply_only_;
@@ -151,7 +152,7 @@ class Recurrence {
     if (!resides()) return;
     Array<T> messages(backend_, message_elements());
     messages.zero();
-    ops().cg_iterations(*product_, preconditioner(), vectors(), messages.data(), count, state_.data());
+    ops().cg_iterations(*product_, preconditioner(), vectors(), data_of(messages), count, state_.data());
   }
 
   /// The same in thread blocks with so much shared memory; returns how often they waited for sums.
@@ -164,12 +165,10 @@ class Recurrence {
     const auto a = system_.view();
     const auto correction = preconditioner()->coarse_correction();
     const auto blocks = *(correction ? correction->first : *preconditioner()).inverse()->full;
-    const auto v = vectors();
     const auto run = [&](const auto&... level) {
       kernels::cg_resident<C>(
           {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space}, blocks, level...,
-          {v.n, compute_cast(v.x), compute_cast(v.r), compute_cast(v.z), compute_cast(v.p), compute_cast(v.q)},
-          compute_cast(messages.data()), count, state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(),
+          vectors(), data_of(messages), count, state_.data(), {nullptr, nullptr, exchange.data()}, backend_.stream(),
           shared_bytes);
     };
     if (correction) {

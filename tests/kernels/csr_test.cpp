@@ -62,13 +62,12 @@ void expect_csr(const System<T>& a, IndexBase base) {
 
   const std::vector<T> garbage(x.size(), std::numeric_limits<real_t<T>>::quiet_NaN());
   Array<T> first(backend, garbage), second(backend, garbage), own(backend, garbage);
-  op->apply(input.data(), first.data());
-  op->apply(input.data(), second.data());
+  op->apply(data_of(input), data_of(first));
+  op->apply(data_of(input), data_of(second));
   const CsrView<T, O> v = device.view();
   const CsrView<detail::compute_t<T>, O> view{
       v.rows, v.cols, v.nnz, v.row_offsets, v.columns, detail::compute_cast(v.values), v.base, v.space};
-  const T* input_data = input.data();
-  kernels::csr_product(view, detail::compute_cast(input_data), detail::compute_cast(own.data()), backend.stream());
+  kernels::csr_product(view, data_of(input), data_of(own), backend.stream());
   const auto y = first.to_host();
   expect_product(a, x, y);
   EXPECT_TRUE(same_bits(y, second.to_host()));

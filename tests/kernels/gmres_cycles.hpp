@@ -39,21 +39,21 @@ class Cycles {
   /// By the phases.
   void cycle() {
     for (int j = 0; j < restart_; ++j) {
-      preconditioner().apply(column(j), z_.data());
-      product_->apply(z_.data(), column(j + 1));
+      preconditioner().apply(column(j), data_of(z_));
+      product_->apply(data_of(z_), column(j + 1));
       ops().gmres_orthogonalize(vectors(), small(), j, state_.data());
     }
     ops().gmres_combine(vectors(), small(), state_.data());
-    preconditioner().apply(u_.data(), z_.data());
-    ops().gmres_check(n_, z_.data(), state_.data());
-    ops().add(n_, z_.data(), x_.data(), &state_.data()->columns);
+    preconditioner().apply(data_of(u_), data_of(z_));
+    ops().gmres_check(n_, data_of(z_), state_.data());
+    ops().add(n_, data_of(z_), data_of(x_), &state_.data()->columns);
     begin();
   }
   bool resides() const { return messages_.size() > 0; }
   /// Several cycles in one launch.
   void cycles(int count) {
-    ops().gmres_cycles(*product_, &preconditioner(), basis_.data(), restart_, b_.data(), x_.data(), messages_.data(),
-                       count, state_.data());
+    ops().gmres_cycles(*product_, &preconditioner(), data_of(basis_), restart_, data_of(b_), data_of(x_),
+                       messages_.data(), count, state_.data());
   }
   /// The same in thread blocks with so much shared memory.
   void cycles_within(int count, int shared_bytes) {
@@ -63,8 +63,8 @@ class Cycles {
     const auto run = [&](const auto&... coarse) {
       kernels::gmres_resident<C>(
           {a.rows, a.cols, a.nnz, a.row_offsets, a.columns, compute_cast(a.values), a.base, a.space}, blocks, coarse...,
-          compute_cast(basis_.data()), restart_, compute_cast(b_.data()), compute_cast(x_.data()), messages_.data(),
-          count, state_.data(), backend_.stream(), shared_bytes);
+          data_of(basis_), restart_, data_of(b_), data_of(x_), messages_.data(), count, state_.data(),
+          backend_.stream(), shared_bytes);
     };
     if (correction)
       run(resident_level(correction->coarse, false));
@@ -95,14 +95,14 @@ class Cycles {
   /// ||b - A x||.
   double residual() {
     Array<double> norm(backend_, 1);
-    ops().residual(*product_, b_.data(), x_.data(), u_.data());
-    ops().norm(n_, u_.data(), norm.data());
+    ops().residual(*product_, data_of(b_), data_of(x_), data_of(u_));
+    ops().norm(n_, data_of(u_), norm.data());
     return norm.to_host()[0];
   }
 
  private:
   void begin() {
-    ops().residual(*product_, b_.data(), x_.data(), column(0));
+    ops().residual(*product_, data_of(b_), data_of(x_), column(0));
     ops().gmres_begin(vectors(), small(), state_.data());
   }
   const detail::PreconditionerImpl<T>& preconditioner() const {
@@ -111,10 +111,10 @@ class Cycles {
   detail::KrylovOps<T>& ops() { return detail::krylov_ops<T>(backend_); }
   std::size_t size() const { return static_cast<std::size_t>(n_); }
   std::size_t m() const { return static_cast<std::size_t>(restart_); }
-  T* column(int j) { return basis_.data() + static_cast<std::size_t>(j) * size(); }
-  detail::GmresVectors<T> vectors() { return {n_, basis_.data(), u_.data(), nullptr}; }
+  C* column(int j) { return data_of(basis_) + static_cast<std::size_t>(j) * size(); }
+  detail::GmresVectors<T> vectors() { return {n_, data_of(basis_), data_of(u_), nullptr}; }
   detail::GmresSmall<C> small() {
-    C* const h = compute_cast(small_.data());
+    C* const h = data_of(small_);
     C* const h2 = h + (m() + 1) * m();
     C* const sn = h2 + m() + 1;
     C* const g = sn + m() + 1;

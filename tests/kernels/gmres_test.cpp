@@ -38,10 +38,10 @@ class Cycle {
   }
 
   detail::KrylovOps<T>& ops() { return detail::krylov_ops<T>(backend_); }
-  T* column(int j) { return basis_.data() + static_cast<std::size_t>(j) * size(); }
+  C* column(int j) { return data_of(basis_) + static_cast<std::size_t>(j) * size(); }
 
   void begin() {
-    ops().residual(*product_, b_.data(), x_.data(), column(0));
+    ops().residual(*product_, data_of(b_), data_of(x_), column(0));
     ops().gmres_begin(vectors(), small(), state_.data());
   }
   void step(int j) {
@@ -75,20 +75,18 @@ class Cycle {
   double corrected_residual() {
     Array<T> x(backend_, x_.to_host()), r(backend_, size());
     Array<double> norm(backend_, 1);
-    ops().add(n_, u_.data(), x.data(), nullptr);
-    ops().residual(*product_, b_.data(), x.data(), r.data());
-    ops().norm(n_, r.data(), norm.data());
+    ops().add(n_, data_of(u_), data_of(x), nullptr);
+    ops().residual(*product_, data_of(b_), data_of(x), data_of(r));
+    ops().norm(n_, data_of(r), norm.data());
     return norm.to_host()[0];
   }
 
  private:
   std::size_t size() const { return static_cast<std::size_t>(n_); }
   std::size_t m() const { return static_cast<std::size_t>(restart_); }
-  detail::GmresVectors<T> vectors() { return {n_, basis_.data(), u_.data(), nullptr}; }
+  detail::GmresVectors<T> vectors() { return {n_, data_of(basis_), data_of(u_), nullptr}; }
   detail::GmresSmall<C> small() {
-    return {
-        detail::compute_cast(h_.data()), detail::compute_cast(h2_.data()), cs_.data(), detail::compute_cast(sn_.data()),
-        detail::compute_cast(g_.data()), detail::compute_cast(y_.data()),  restart_};
+    return {data_of(h_), data_of(h2_), cs_.data(), data_of(sn_), data_of(g_), data_of(y_), restart_};
   }
 
   Backend backend_;

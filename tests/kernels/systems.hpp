@@ -5,6 +5,12 @@
 
 namespace blockjacobi::test {
 
+/// As the verbs of the seam take it.
+template <Scalar T>
+detail::compute_t<T>* data_of(const Array<T>& vector) {
+  return detail::compute_cast(vector.data());
+}
+
 /// Square CSR matrix on the host, base 0.
 template <Scalar T>
 struct System {

@@ -16,15 +16,15 @@ void expect_vector_operations(std::size_t n) {
   Array<T> device_x(backend, x);
   const Array<T> device_u(backend, u);
   Array<double> norm(backend, std::vector<double>{-1.0});
-  ops.norm(static_cast<index_t>(n), device_x.data(), norm.data());
+  ops.norm(static_cast<index_t>(n), data_of(device_x), norm.data());
   double sum = 0.0;
   for (const T value : x) sum += std::norm(std::complex<double>(value));
   EXPECT_NEAR(norm.to_host()[0], std::sqrt(sum), 1e-12 * std::sqrt(sum));
 
   const Array<int> no(backend, std::vector<int>{0}), yes(backend, std::vector<int>{3});
-  ops.add(static_cast<index_t>(n), device_u.data(), device_x.data(), no.data());
+  ops.add(static_cast<index_t>(n), data_of(device_u), data_of(device_x), no.data());
   EXPECT_TRUE(same_bits(device_x.to_host(), x));
-  ops.add(static_cast<index_t>(n), device_u.data(), device_x.data(), yes.data());
+  ops.add(static_cast<index_t>(n), data_of(device_u), data_of(device_x), yes.data());
   std::vector<T> expected(n);
   for (std::size_t i = 0; i < n; ++i) expected[i] = x[i] + u[i];
   EXPECT_TRUE(same_bits(device_x.to_host(), expected));
@@ -46,7 +46,7 @@ TYPED_TEST(VectorTest, Residual) {
     const Array<T> device_b(where, b), device_x(where, x);
     Array<T> r(where, n);
     auto& ops = detail::krylov_ops<T>(where);
-    ops.residual(*ops.make_csr(system.view()), device_b.data(), device_x.data(), r.data());
+    ops.residual(*ops.make_csr(system.view()), data_of(device_b), data_of(device_x), data_of(r));
     return r.to_host();
   };
   EXPECT_LE(relative_difference(residual_on(backend), residual_on(Backend::host())), 100 * epsilon<T>);

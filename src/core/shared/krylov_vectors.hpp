@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/shared/bundles.hpp"
+
+namespace blockjacobi::detail {
+
+/// n-vectors of CG. Without a preconditioner z is r.
+template <class C>
+struct CgVectors {
+  index_t n = 0;
+  C* x = nullptr;
+  C* r = nullptr;
+  C* z = nullptr;
+  C* p = nullptr;
+  C* q = nullptr;
+};
+
+/// n-vectors of BiCGSTAB. Without a preconditioner y is p and z is r.
+template <class C>
+struct BicgstabVectors {
+  index_t n = 0;
+  C* x = nullptr;
+  C* r = nullptr;       ///< r, and s between the steps
+  C* shadow = nullptr;  ///< r~, constant
+  C* p = nullptr;
+  C* v = nullptr;  ///< A y
+  C* t = nullptr;  ///< A z
+  C* y = nullptr;  ///< M^-1 p
+  C* z = nullptr;  ///< M^-1 s
+};
+
+/// Vectors of CG for several columns, each an array of shape.elements(). Without a preconditioner z is r.
+template <class C>
+struct BundleVectors {
+  Bundles shape;
+  C* x = nullptr;
+  C* r = nullptr;
+  C* z = nullptr;
+  C* p = nullptr;
+  C* next_p = nullptr;  ///< where the next direction goes; p itself unless ColumnsOps::cg_needs_next_direction()
+  C* q = nullptr;
+};
+
+}  // namespace blockjacobi::detail
