@@ -121,8 +121,8 @@ class Apply {
     const auto tiles = [](index_t count, int blocks) { return static_cast<unsigned>((count - 1) / blocks + 1); };
     for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {
       const auto kernel = apply_staged_kernel<C, format, K, Blocks>;
-      // why not `shared`: a launch recorded in a graph must not lose its right to a later, smaller one. What every kernel
-      // may take beside its static shared memory is not asked for, which would be a tenth of a launch.
+      // why not `shared`: a launch recorded in a graph must not lose its right to a later, smaller one. What every
+      // kernel may take beside its static shared memory is not asked for, which would be a tenth of a launch.
       if (shared > 40 << 10) allow_shared_memory(kernel, staged_apply_most_shared);
       kernel<<<plan.ctas, staged_apply_threads, shared, stream_>>>(plan, blocks_, arguments_);
       check_launch("apply_staged_kernel");
