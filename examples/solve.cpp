@@ -102,10 +102,10 @@ std::string too_large(const Options& options, const Outcome& outcome) {
   const std::string entries = outcome.info.nnz > 0 ? counted(outcome.info.nnz, "entry", "entries")
                                                    : counted(header.entries, "stored entry", "stored entries");
   const std::string vectors =
-      is_gmres(outcome.solver) ? fmt::format(" with restart {}", options.restart) : std::string();
+      traits(outcome.solver).restarts ? fmt::format(" with restart {}", options.restart) : std::string();
   return fmt::format("out of memory: {} has {} and {}; scalar {}, blocks {}, storage {}, {}{}", outcome.matrix,
                      counted(header.rows, "row"), entries, to_char(outcome.scalar), how(options),
-                     blockjacobi::to_string(options.storage), to_string(outcome.solver), vectors);
+                     blockjacobi::to_string(options.storage), traits(outcome.solver).name, vectors);
 }
 
 void run(const Options& options, Outcome& outcome) {

@@ -18,8 +18,8 @@ namespace {
 std::string other_ways(Solver solver, const Options& options) {
   std::vector<std::string_view> ways;
   if (solver == Solver::richardson) ways.push_back("a smaller --relaxation");
-  if (is_gmres(solver)) ways.push_back("a larger --restart");
-  ways.push_back(is_gmres(solver) ? "--solver bicgstab" : "--solver gmres");
+  if (traits(solver).restarts) ways.push_back("a larger --restart");
+  ways.push_back(traits(solver).restarts ? "--solver bicgstab" : "--solver gmres");
   if (options.compare) return fmt::format("{}", fmt::join(ways, " or "));
   ways.push_back(options.coarse == Coarse::none ? "other --blocks or --coarse ones (--compare tries them)"
                                                 : "other --blocks (--compare tries them)");
@@ -48,7 +48,7 @@ std::string advice(const blockjacobi::SolveReport& report, Solver solver, const 
     case StopReason::indefinite_preconditioner:
       return "; the preconditioner is not positive definite, try --solver gmres or another --block-size";
     case StopReason::breakdown:
-      return is_gmres(solver) ? "; try another --restart or --block-size" : "; try --solver gmres";
+      return traits(solver).restarts ? "; try another --restart or --block-size" : "; try --solver gmres";
     case StopReason::stagnation: return "; the accuracy that --rtol asks for is out of reach in this --scalar";
     case StopReason::nan_or_inf:
       if (trend == Trend::grows)

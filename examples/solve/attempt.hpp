@@ -5,6 +5,7 @@
 #include "preconditioner.hpp"
 #include "progress.hpp"
 #include "report.hpp"
+#include "solvers.hpp"
 #include "stopwatch.hpp"
 #include "system.hpp"
 
@@ -19,20 +20,6 @@
 #include <vector>
 
 namespace solve {
-
-template <Scalar T>
-auto solver_function(Solver solver) {
-  switch (solver) {
-    case Solver::cg: return &blockjacobi::cg<T>;
-    case Solver::fcg: return &blockjacobi::fcg<T>;
-    case Solver::minres: return &blockjacobi::minres<T>;
-    case Solver::bicgstab: return &blockjacobi::bicgstab<T>;
-    case Solver::gmres: break;
-    case Solver::fgmres: return &blockjacobi::fgmres<T>;
-    case Solver::richardson: return &blockjacobi::richardson<T>;
-  }
-  return &blockjacobi::gmres<T>;
-}
 
 blockjacobi::SolveOptions solve_options(const Options& options);
 

@@ -57,7 +57,7 @@ void choose_blocks(Options& options, const blockjacobi::MatrixMarketHeader& head
 
 /// The number of vectors that the solver holds at least, with b and x.
 double vectors_of(const Options& options, Solver solver, double rows) {
-  if (!is_gmres(solver)) return 4.0;
+  if (!traits(solver).restarts) return 4.0;
   const double basis =
       std::min({static_cast<double>(options.restart), static_cast<double>(options.max_iterations), rows});
   return (solver == Solver::fgmres ? 2.0 : 1.0) * basis + 3.0;

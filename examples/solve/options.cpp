@@ -61,17 +61,16 @@ Value choose(const Choice<Value>& choice, const std::string& word) {
   throw UsageError(fmt::format("{}: there is no value '{}'; allowed: {}", choice.option, word, fmt::join(names, ", ")));
 }
 
-const Choice<std::optional<Solver>>& solvers() {
-  static const Choice<std::optional<Solver>> choice{"--solver",
-                                                    {{"auto", {}},
-                                                     {"cg", Solver::cg},
-                                                     {"fcg", Solver::fcg},
-                                                     {"minres", Solver::minres},
-                                                     {"bicgstab", Solver::bicgstab},
-                                                     {"gmres", Solver::gmres},
-                                                     {"fgmres", Solver::fgmres},
-                                                     {"richardson", Solver::richardson}}};
+Choice<std::optional<Solver>> solver_choice() {
+  Choice<std::optional<Solver>> choice{"--solver", {{"auto", {}}}};
+  for (const SolverTraits& one : solvers) choice.available.emplace_back(one.name, one.solver);
   return choice;
+}
+
+std::string solver_help() {
+  std::string names;
+  for (const SolverTraits& one : solvers) names += fmt::format("{}{}{}", names.empty() ? "" : ", ", one.name, one.note);
+  return "auto: cg if the file says symmetric (real) or hermitian, else gmres; " + names;
 }
 
 const Choice<std::optional<BackendKind>>& backends() {
@@ -242,7 +241,7 @@ std::vector<std::string> lasting_words(const CLI::App& app) {
 /// Gives the words their meaning; the numbers are in `options` already.
 Options interpret(const Words& words, bool threads_given, Options options) {
   options.matrix = words.matrix;
-  options.solver = choose(solvers(), words.solver);
+  options.solver = choose(solver_choice(), words.solver);
   options.backend = choose(backends(), words.backend);
   options.scalar = choose(scalars(), words.scalar);
   options.singular = choose(singular_policies(), words.singular);
@@ -294,10 +293,7 @@ Options interpret(const Words& words, bool threads_given, Options options) {
 
 void describe_options(CLI::App& app, Words& words, Options& options) {
   app.add_option("MATRIX", words.matrix, "Matrix Market file, .mtx or .mtx.gz")->required();
-  app.add_option("--solver", words.solver,
-                 "auto: cg if the file says symmetric (real) or hermitian, else gmres; cg, fcg (flexible), minres, "
-                 "bicgstab, gmres, fgmres (flexible), richardson")
-      ->capture_default_str();
+  app.add_option("--solver", words.solver, solver_help())->capture_default_str();
   app.add_option(
          "--blocks", words.blocks,
          "auto (supervariables if --unknowns or the file state their size, detect with --block-size or --coarse, else "
@@ -376,19 +372,6 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
 }
 
 }  // namespace
-
-const char* to_string(Solver solver) noexcept {
-  switch (solver) {
-    case Solver::cg: return "cg";
-    case Solver::fcg: return "fcg";
-    case Solver::minres: return "minres";
-    case Solver::bicgstab: return "bicgstab";
-    case Solver::gmres: return "gmres";
-    case Solver::fgmres: return "fgmres";
-    case Solver::richardson: return "richardson";
-  }
-  return "?";
-}
 
 std::optional<Options> parse_options(int argc, char** argv) {
   CLI::App app("Solves a sparse linear system with a block-Jacobi preconditioned Krylov method.", program_name);

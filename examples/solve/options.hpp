@@ -1,5 +1,7 @@
 #pragma once
 
+#include "solvers.hpp"
+
 #include <blockjacobi/blockjacobi.hpp>
 
 #include <filesystem>
@@ -12,13 +14,6 @@ namespace solve {
 using blockjacobi::index_t;
 
 inline constexpr const char* program_name = "blockjacobi-solve";
-
-enum class Solver { cg, fcg, minres, bicgstab, gmres, fgmres, richardson };
-
-const char* to_string(Solver solver) noexcept;
-
-/// Whether it restarts.
-inline bool is_gmres(Solver solver) noexcept { return solver == Solver::gmres || solver == Solver::fgmres; }
 
 /// Where the diagonal blocks come from. `automatic`: supervariables where their size is known, else as `suggest`.
 enum class Blocks { automatic, detect, supervariables, coupled, clusters, metis, suggest, uniform, labels, file };

@@ -85,8 +85,8 @@ std::string script(const std::filesystem::path& path, const Outcome& outcome, co
       "set xlabel 'iteration'\nset ylabel '||r|| / ||b||'\nset grid\n"
       "set key outside right top Left reverse\n",
       quoted(std::filesystem::absolute(path).string()),
-      quoted(
-          fmt::format("{}, {}", std::filesystem::path(outcome.matrix).filename().string(), to_string(outcome.solver))));
+      quoted(fmt::format("{}, {}", std::filesystem::path(outcome.matrix).filename().string(),
+                         traits(outcome.solver).name)));
   std::string lines;
   for (std::size_t k = 0; k < curves.size(); ++k) {
     text += fmt::format("$residuals{} << end\n", k);

@@ -15,18 +15,4 @@ std::string coarse_name(const Options& options) {
   return fmt::format("vectors from {}", options.coarse_file.string());
 }
 
-blockjacobi::CoarseMode coarse_mode(Solver solver) {
-  using blockjacobi::CoarseMode;
-  switch (solver) {
-    case Solver::cg:
-    case Solver::fcg:
-    case Solver::richardson: return CoarseMode::adef2;
-    case Solver::gmres:
-    case Solver::fgmres:
-    case Solver::bicgstab: return CoarseMode::adef1;
-    case Solver::minres: break;
-  }
-  return CoarseMode::additive;
-}
-
 }  // namespace solve

@@ -26,9 +26,6 @@ blockjacobi::Preconditioner<T> as_preconditioner(const AnyPreconditioner<T>& M) 
 /// "ones", "relaxed 4", "vectors from FILE"
 std::string coarse_name(const Options& options);
 
-/// The one that two_level.hpp has for the solver.
-blockjacobi::CoarseMode coarse_mode(Solver solver);
-
 /// The columns in another order of their elements.
 template <Scalar T>
 blockjacobi::DenseMatrix<T> permuted(const blockjacobi::DenseMatrix<T>& vectors,
@@ -46,7 +43,7 @@ template <Scalar T>
 blockjacobi::TwoLevel<T> with_coarse_level(const Options& options, Solver solver, const BlockedSystem<T>& blocked,
                                            const blockjacobi::DenseMatrix<T>& vectors,
                                            blockjacobi::BlockJacobi<T> blocks) {
-  const blockjacobi::TwoLevelOptions two_level{.mode = coarse_mode(solver),
+  const blockjacobi::TwoLevelOptions two_level{.mode = traits(solver).coarse_mode,
                                                .size = options.coarse_size,
                                                .relaxed = options.coarse == Coarse::relaxed ? options.relaxed : 0};
   if (options.coarse != Coarse::vectors) return {blocked.A, std::move(blocks), two_level};

@@ -79,8 +79,8 @@ void print_input(const Outcome& outcome) {
 }
 
 void print_solver(const Outcome& outcome, const Options& options) {
-  std::string name = to_string(outcome.solver);
-  if (is_gmres(outcome.solver)) name += fmt::format("({})", options.restart);
+  std::string name = traits(outcome.solver).name;
+  if (traits(outcome.solver).restarts) name += fmt::format("({})", options.restart);
   if (outcome.solver == Solver::richardson) name += fmt::format(", relaxation {}", options.relaxation);
   print_labelled("solver", fmt::format("{} ({}), rtol {}, at most {}", name, outcome.solver_because, options.rtol,
                                        counted(options.max_iterations, "iteration")));

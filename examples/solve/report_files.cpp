@@ -139,7 +139,7 @@ void write_json(const std::filesystem::path& path, const Outcome& outcome) {
                     {"scalar", std::string(1, to_char(outcome.scalar))},
                     {"backend", outcome.backend},
                     {"backend_because", outcome.backend_because},
-                    {"solver", to_string(outcome.solver)}};
+                    {"solver", traits(outcome.solver).name}};
   put_attempt(json, outcome.attempt);
   if (!outcome.candidates.empty()) {
     const Candidate& best = outcome.candidates.front();
