@@ -8,9 +8,9 @@
 namespace blockjacobi::detail {
 
 /// `captured` of BlockCandidate for every partition, in one pass over a canonical matrix on the host. The same bits for
-/// any number of threads.
+/// any number of threads. `strongest` becomes the part of the weight that the strongest coupling of each row holds.
 template <Scalar T, Offset O>
 std::vector<double> captured_weights(const CsrView<T, O>& matrix, const std::vector<const BlockPartition*>& partitions,
-                                     int threads);
+                                     int threads, double* strongest = nullptr);
 
 }  // namespace blockjacobi::detail
