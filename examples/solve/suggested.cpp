@@ -51,7 +51,7 @@ std::string reason(const BlocksInfo& blocks) {
   const BlockCandidate& best = suggestion.best();
   const BlockCandidate& scalar = suggestion.candidates.front();
   if (!suggestion.blocks_pay())
-    return fmt::format("scalar: predicted to take {:.2f} ms, of which no other choice saves a tenth, {}; {}",
+    return fmt::format("scalar: predicted to take {:.2f} ms, of which no other choice saves a twentieth, {}; {}",
                        1e3 * best.seconds, probes, more);
   const std::string against =
       std::isfinite(scalar.seconds) ? fmt::format("scalar {:.2f} ms", 1e3 * scalar.seconds) : "scalar comes to nothing";

@@ -31,8 +31,8 @@ struct SuggestOptions {
 
 /// One way to choose the blocks, and what it is predicted to cost.
 struct BlockCandidate {
-  /// "scalar", "node", "detect 8", "detect 16", "detect 32", on the host also "coupled 32"; where they are predicted to
-  /// pay "clusters 8", "clusters 32", "clusters 128", "clusters 512"; one of these with " + ones" or " + relaxed 4".
+  /// "scalar", "node", "detect 8", "detect 16", "detect 32", on the host perhaps "coupled 32"; where they are predicted
+  /// to pay "clusters 8", "clusters 32", "clusters 128", "clusters 512"; one of these with " + ones" or " + relaxed 4".
   std::string name;
   /// Of the rows in the numbering of `permutation`, which is the identity where rows stay. A SuggestedSystem takes care
   /// of it.
@@ -42,8 +42,9 @@ struct BlockCandidate {
   /// Sum of min(1, |a_ij| / sqrt(s_i s_j)) over the entries inside the blocks / over all, without the diagonal, s_i as
   /// in BlockPartition::metis; 1 if there are none.
   double captured = 0.0;
-  std::size_t bytes = 0;           ///< of the inverses
-  double setup_seconds = 0.0;      ///< predicted: partition, extraction, inversion, start of the solver
+  std::size_t bytes = 0;  ///< of the inverses
+  /// Predicted: extraction, inversion, start of the solver. The blocks are there, however long it took to find them.
+  double setup_seconds = 0.0;
   double iteration_seconds = 0.0;  ///< predicted: bytes of an iteration / bandwidth + latency
   bool probed = false;
   /// A probe of these blocks, under this name or another, broke down or had a singular block: recommended only if all
@@ -75,41 +76,40 @@ struct Suggestion {
 /// for what the host does. SuggestedSystem makes the preconditioner of a candidate.
 ///
 /// Cost of an iteration, in words of the scalar (s bytes): the product nnz (1 + 4/s) + 8 (n + 1) / s + 2 n, the
-/// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres); a coarse level of m vectors
-/// adds another product, Z and Z^H, and m^2. Cost of the set-up: the matrix and the inverses once, 2 N^3 operations a
-/// block, the partition and the coarse level. On CUDA small systems take their time whatever is computed: an iteration
-/// more for each row of the largest block (51 ns, gmres 23) and for blocks above 32, besides the start of set-up and
-/// solver. The numbers are those of src/suggest/cost_model.cpp.
+/// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres; on the host 2.5); a coarse
+/// level of m vectors adds another product, Z and Z^H, and m^2. On the host the N^2 of inverses count half, and those
+/// of blocks above 32 rows that leave the cache of a core twice. Cost of the set-up: the matrix and the inverses once,
+/// 2 N^3 operations a block, and the coarse level. On CUDA small systems take their time whatever is computed: an
+/// iteration more for each row of the largest block (51 ns, gmres 23) and for blocks above 32, besides the start of
+/// set-up and solver. The numbers are those of src/suggest/cost_model.cpp.
 ///
 /// Candidates: scalar Jacobi; nodes, of the block size that is stated with the matrix or the unmerged supervariables;
-/// detected blocks, on the host also coupled ones. Clusters renumber the system and take several passes over the
-/// matrix, so they are found only where they are predicted to be the fastest with their partition, as if they captured
-/// 0.45 (8 rows), 0.65 (32), 0.8 (128), 0.9 (512) of the weight, or by what those found before capture.
+/// detected blocks; on the host coupled ones, where finding them takes at most a hundredth of what a solve is predicted
+/// to take. What takes more work is made only where it is predicted to be the fastest of all, that work included:
+/// clusters, which renumber the system and take several passes over the matrix, and coarse levels of ones and of four
+/// relaxed vectors an aggregate, on any of these blocks. Before they are found, clusters of up to 8 rows are presumed
+/// to leave u^2 of the weight outside, u being what the strongest coupling of each row leaves, and with four times as
+/// many rows half of that; those that were found scale what others are presumed to leave.
 ///
-/// Iterations: scalar Jacobi is presumed to take 170 with cg, and 500 with gmres, which on many systems does not
-/// converge with it at all; another candidate takes f = (1 - captured)^0.6 (cg) or (1 - captured)^0.85 (gmres) times
-/// those of scalar Jacobi, as on 61 systems in the median. Then candidates are probed by the solver itself with b = A
-/// x, x random: scalar Jacobi, on the host whatever the backend is, where its diagonal needs no set-up and nothing is
-/// transferred; the blocks that are then predicted to be the fastest; and on these, if there is room for the set-up, a
-/// coarse level of ones and one of four relaxed vectors an aggregate. Each runs for a hundredth of the iterations that
-/// it predicts, for one at least. A probe of k iterations that reached rtol^t predicts p = k / t * S^(1 - t) of them, S
-/// being how much faster a solve starts than it goes on: 18 with blocks of rows that stay, 14 with clusters, 10 with a
-/// coarse level of ones, 5 of relaxed vectors (benchmarks/results/experience-host.md, which also says how far off that
-/// is). The blocks are predicted to take sqrt(p f q), q being the p of scalar Jacobi; with a coarse level as many times
-/// fewer as its probe predicts fewer than theirs. The fastest of those that were probed is recommended if it takes at
-/// most 0.9 of the time of scalar Jacobi, else that; a coarse level that was not probed never is. Where there were not
-/// two, or all broke down, it is of those that are at most 5 % slower than the fastest of all the one that captures
-/// most.
+/// Iterations: scalar Jacobi is presumed to take 100 with cg and 300 with gmres, above 30 000 rows (n / 30 000)^(1/3)
+/// times that; another candidate (1 - captured)^0.7 times those of scalar Jacobi; a coarse level 0.7 times those of its
+/// blocks, with cg and relaxed vectors half. Then candidates are probed by the solver itself with b = A x, x random:
+/// first scalar Jacobi, on the host whatever the backend is, where its diagonal needs no set-up and nothing is
+/// transferred; then again and again the one that is predicted to be the fastest, until that is one that was probed. A
+/// probe runs for a hundredth of the iterations that it predicts, with gmres for half of the restart at most. One of k
+/// iterations that reached rtol^t predicts (k / t)^t p^(1 - t) of them, p being those that were predicted before, but
+/// no fewer than k / t, since a solve goes on no faster than it starts; infinitely many if 8 iterations gained nothing.
+/// Where a probe of blocks predicts fewer iterations than the weight that they capture did, so it does for the others.
+/// The fastest is recommended, probed or not, if it takes at most 0.95 of the time of scalar Jacobi, else that.
 ///
 /// What the probes cost: before each the cost model says what checks, transfer, set-up, and products outside of the
-/// iterations will take, and the probe gets as many iterations as then fit into probe_share (without a coarse level 0.3
-/// of it) of the shortest time to solution that is predicted at that moment, less what those before cost. If not even
-/// one fits, that probe is left out (where it is the first, all are), and what is known so far decides. Hence
-/// probe_cost <= probe_budget, and the probes never take more than probe_share of what the longer of two solves is
-/// predicted to take: one with the presumed iterations and one with those that the first probe predicts. What it cannot
-/// promise is that a system which converges in far fewer pays no more than its share: the first probe has to find that
-/// out, by at least one iteration. probe_seconds is the time it took. What comes beside the probes (the partitions, and
-/// captured in a pass over the matrix) is not in it.
+/// iterations will take, and the probe gets as many iterations as then fit into probe_share (for scalar Jacobi half of
+/// it) of the shortest time to solution that is predicted at that moment, less what those before cost. If not even one
+/// fits, that probe is left out, and what is known so far decides. Hence probe_cost <= probe_budget, and
+/// the probes never take more than probe_share of the longest solve that was predicted. What it cannot promise is that
+/// a system which converges in far fewer iterations than presumed pays no more than its share: the first probe has to
+/// find that out, by at least one iteration. probe_seconds is the time it took. What comes beside the probes (the
+/// partitions, and captured in a pass over the matrix) is not in it.
 ///
 /// METIS is no candidate: on most systems the partition alone takes longer than a whole solve; it pays where many
 /// solves with one pattern follow. Coupled blocks, whose partition is made by the host, are none on CUDA for the same

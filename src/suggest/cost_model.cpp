@@ -8,10 +8,16 @@ namespace blockjacobi::detail {
 
 namespace {
 
-// Host, estimates: what a core gets from memory and cache and how many cores it takes to get all there is, the start of
-// the parallel regions of an iteration, and a core's rate in the inversion.
-constexpr double host_bandwidth = 20e9, host_latency = 5e-6, host_flops = 3e9;
+// Host, measured on one core over the systems of benchmarks/results/suggest-host.md: what a core gets from memory and
+// cache and how many cores it takes to get all there is, the start of the parallel regions of an iteration, and a
+// core's rate in the inversion. A set-up checks the pattern and sorts out its blocks: once, for each row, and for each
+// entry.
+constexpr double host_bandwidth = 20e9, host_latency = 5e-6, host_flops = 7e9;
 constexpr int host_bandwidth_threads = 3;
+constexpr double host_setup_latency = 30e-6, host_setup_row_seconds = 25e-9, host_setup_entry_seconds = 3.5e-9;
+constexpr double host_coupled_entry_seconds = 8e-9;
+// Words of an iteration of GMRES, a row and vector of the basis.
+constexpr double host_basis_words = 2.5, cuda_basis_words = 1.5;
 // What the first probe does on the host before it iterates, a random vector and the checks of the matrix: once, for
 // each row, and for each entry.
 constexpr double host_probe_latency = 40e-6, host_probe_row_seconds = 20e-9, host_probe_entry_seconds = 1.2e-9;
@@ -27,19 +33,17 @@ struct IterationLatency {
 constexpr IterationLatency cuda_cg{9.5e-6, 51e-9, 12.3e-6}, cuda_gmres{25e-6, 23e-9, 3.2e-6};
 constexpr double cuda_setup_latency = 0.12e-3, cuda_cg_start = 0.2e-3, cuda_gmres_start = 0.85e-3;
 constexpr double cuda_block_seconds = 10e-9, cuda_large_setup_latency = 0.2e-3, cuda_large_entry_seconds = 2.3e-9;
-constexpr double cuda_partition_latency = 0.08e-3, cuda_entry_seconds = 0.1e-9;
 constexpr double cuda_transfer_latency = 50e-6, cuda_transfer_seconds = 0.08e-9;
 
-// Large blocks on the host: a core's rate in their inversion, and what a byte of their inverses, which leave the cache,
-// takes of the time of another. Measured, as what follows, on
-// systems of FEniCSx (docs/choose.md).
-constexpr double host_large_flops = 12e9, host_large_bytes = 2.5;
+// On the host a byte of the inverses, which are read in a row, takes half the time of another; where blocks are large
+// and leave the cache of a core, twice that time. And a core's rate in the inversion of large blocks.
+constexpr double host_large_flops = 20e9, host_block_bytes = 0.5, host_large_bytes = 2.0, host_cache = 2e6;
 // Clusters: for each entry and for each coupling between nodes on a core; and for each entry of the renumbered matrix.
 constexpr double cluster_entry_seconds = 31e-9, cluster_coupling_seconds = 150e-9, renumber_entry_seconds = 12e-9;
 // A coarse level: for each entry with ones and, times the square of their number, with relaxed vectors; the iterations
 // that these take; what the bytes of an iteration take more than others.
-constexpr double ones_entry_seconds = 80e-9, relaxed_entry_seconds = 45e-9, relaxing_iterations = 15.0;
-constexpr double coarse_bytes = 1.5;
+constexpr double ones_entry_seconds = 55e-9, relaxed_entry_seconds = 6.5e-9, relaxing_iterations = 15.0;
+constexpr double coarse_bytes = 0.65;
 // On CUDA, by the 7-point stencil on 64^3 and 128^3 points on an H100: clusters once and for each entry, and the
 // renumbered matrix; the set-up of a coarse level once, for each entry, and for each element of relaxed vectors, which
 // go by way of the host; its matrix for each vector and the rate of its inversion; an iteration.
@@ -82,27 +86,22 @@ double CostModel::product_bytes() const {
 
 double CostModel::iteration_seconds(const BlockShape& blocks) const {
   const bool is_large = blocks.largest > large;
-  const double application = ((is_large ? large_bytes : 1.0) * blocks.squares + 2.0 * rows) * scalar_bytes;
+  const bool leaves_cache = is_large && blocks.squares * scalar_bytes > cache * host_threads;
+  const double application = ((leaves_cache ? large_bytes : block_bytes) * blocks.squares + 2.0 * rows) * scalar_bytes;
   const double start = latency + (is_large ? large_latency : row_latency * blocks.largest);
   return start + (product_bytes() + application + vector_words * rows * scalar_bytes) / bandwidth;
 }
 
-double CostModel::partition_seconds(double passes) const {
-  return passes > 0.0 ? partition_latency + passes * nnz * entry_seconds : 0.0;
-}
-
 double CostModel::cluster_seconds(double couplings) const {
-  return clusters.latency + (nnz * clusters.entry + couplings * clusters.coupling) / host_threads +
-         nnz * clusters.renumbered;
+  return clusters.latency + (nnz * clusters.entry + couplings * clusters.coupling) / host_threads;
 }
 
-double CostModel::setup_seconds(const BlockShape& blocks, double partition) const {
+double CostModel::setup_seconds(const BlockShape& blocks) const {
   const bool is_large = blocks.largest > large;
   const double bytes = nnz * (scalar_bytes + 4.0) + blocks.squares * scalar_bytes;
-  const double analysis =
-      block_seconds * blocks.blocks + (is_large ? large_setup_latency + nnz * large_entry_seconds : 0.0);
-  return setup_latency + analysis + bytes / bandwidth + 2.0 * blocks.cubes / (is_large ? large_flops : flops) +
-         partition;
+  const double analysis = block_seconds * blocks.blocks + (rows * setup_row + nnz * setup_entry) / host_threads +
+                          (is_large ? large_setup_latency + nnz * large_entry_seconds : 0.0);
+  return setup_latency + analysis + bytes / bandwidth + 2.0 * blocks.cubes / (is_large ? large_flops : flops);
 }
 
 ProbeCost CostModel::coarse(const BlockShape& blocks, double m, double k) const {
@@ -117,12 +116,13 @@ ProbeCost CostModel::coarse(const BlockShape& blocks, double m, double k) const 
 }
 
 ProbeCost CostModel::diagonal_probe(const BlockPartition& rows_alone) const {
-  const double iteration = iteration_seconds(rows_alone);
+  const double iteration = probed_seconds(iteration_seconds(rows_alone));
   const double checks = host_probe_latency + rows * host_probe_row_seconds + nnz * host_probe_entry_seconds;
   return {checks + 3.0 * iteration, iteration};
 }
 
 ProbeCost CostModel::probe(double setup, double iteration) const {
+  iteration = probed_seconds(iteration);
   const double matrix_bytes = nnz * (scalar_bytes + 4.0) + 8.0 * (rows + 1.0);
   return {transfer_latency + matrix_bytes * transfer_seconds + setup + 2.0 * iteration, iteration};
 }
@@ -134,19 +134,27 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
   model.rows = rows;
   model.nnz = static_cast<double>(nnz);
   model.scalar_bytes = static_cast<double>(scalar_bytes);
-  model.vector_words = options.method == Method::cg ? 8.0 : 1.5 * (options.restart + 1.0) + 6.0;
   const bool cg = options.method == Method::cg;
+  const double basis = (cuda ? cuda_basis_words : host_basis_words) * (options.restart + 1.0);
+  model.vector_words = cg ? 8.0 : basis + 6.0;
+  model.spared_words = cg ? 0.0 : (1.0 - probed_part) * basis;
   const double host = host_bandwidth * std::min(backend.threads(), host_bandwidth_threads);
   model.bandwidth = options.bandwidth > 0.0 ? options.bandwidth : cuda ? cuda_bandwidth : host;
   const IterationLatency device = cg ? cuda_cg : cuda_gmres;
   model.latency = options.latency > 0.0 ? options.latency : cuda ? device.all : host_latency;
-  model.setup_latency = cuda ? cuda_setup_latency + (cg ? cuda_cg_start : cuda_gmres_start) : model.latency;
+  model.setup_latency = cuda ? cuda_setup_latency + (cg ? cuda_cg_start : cuda_gmres_start) : host_setup_latency;
   model.flops = cuda ? cuda_flops : host_flops * backend.threads();
-  model.entry_seconds = cuda ? cuda_entry_seconds : (model.scalar_bytes + 4.0) / model.bandwidth;
   model.host_threads = cuda ? 1.0 : std::min(backend.threads(), host_bandwidth_threads);
   model.large = detail::largest_tiny_order;
   model.large_flops = cuda ? cuda_flops : host_large_flops * backend.threads();
-  model.large_bytes = cuda ? 1.0 : host_large_bytes;
+  if (!cuda) {
+    model.setup_row = host_setup_row_seconds;
+    model.setup_entry = host_setup_entry_seconds;
+    model.coupled_entry = host_coupled_entry_seconds;
+    model.block_bytes = host_block_bytes;
+    model.large_bytes = host_large_bytes;
+    model.cache = host_cache;
+  }
   model.clusters = {0.0, cluster_entry_seconds, cluster_coupling_seconds, renumber_entry_seconds};
   model.level = {0.0, ones_entry_seconds, relaxed_entry_seconds, 0.0, 0.0, model.large_flops, 0.0, 0.0, coarse_bytes};
   if (!cuda) return model;
@@ -163,7 +171,6 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
                  cuda_coarse_bytes};
   model.row_latency = device.row;
   model.block_seconds = cuda_block_seconds;
-  model.partition_latency = cuda_partition_latency;
   model.transfer_latency = cuda_transfer_latency;
   model.transfer_seconds = cuda_transfer_seconds;
   model.large_latency = device.large;

@@ -6,6 +6,9 @@
 
 namespace blockjacobi::detail {
 
+/// Of the restart, the iterations of GMRES that a probe runs at most.
+constexpr double probed_part = 0.5;
+
 /// What a probe is expected to take, in seconds.
 struct ProbeCost {
   double start = 0.0;
@@ -29,22 +32,22 @@ struct CostModel {
   double nnz = 0.0;
   double scalar_bytes = 8.0;
   double vector_words = 0.0;  ///< a row and iteration, beside product and application
+  double spared_words = 0.0;  ///< of these, what the first iterations of GMRES do without
   double bandwidth = 1.0;
   double latency = 0.0;      ///< of an iteration
   double row_latency = 0.0;  ///< what it takes more for each row of the largest block
   double flops = 1.0;        ///< a second, of the inversion
-  /// Set-up and the start of the solver: once, and for each block.
-  double setup_latency = 0.0, block_seconds = 0.0;
-  /// Partition: once, and for each entry in each of its passes.
-  double partition_latency = 0.0, entry_seconds = 0.0;
+  /// Set-up and the start of the solver: once, and for each block; on the host for each row and entry.
+  double setup_latency = 0.0, block_seconds = 0.0, setup_row = 0.0, setup_entry = 0.0;
+  double coupled_entry = 0.0;  ///< coupled blocks, for each entry
   /// The matrix from the host to where the probe is: once, and for each byte.
   double transfer_latency = 0.0, transfer_seconds = 0.0;
   /// If a block is larger than that: what an iteration takes more, and the set-up, once and for each entry; the rate of
-  /// the inversion, and bytes that take the time of one byte of an inverse.
+  /// the inversion. Bytes that take the time of one byte of an inverse, and of one of large blocks that leave a cache.
   index_t large = max_block_size;
   double large_latency = 0.0, large_setup_latency = 0.0, large_entry_seconds = 0.0;
-  double large_flops = 1.0, large_bytes = 1.0;
-  double host_threads = 1.0;  ///< that find clusters, if the host does
+  double large_flops = 1.0, block_bytes = 1.0, large_bytes = 1.0, cache = 0.0;
+  double host_threads = 1.0;  ///< that find clusters and set up, if the host does
   /// Clusters: once, for each entry, for each coupling between nodes, and for each entry of the renumbered matrix.
   struct {
     double latency = 0.0, entry = 0.0, coupling = 0.0, renumbered = 0.0;
@@ -60,12 +63,13 @@ struct CostModel {
   /// Of y = A x.
   double product_bytes() const;
   double iteration_seconds(const BlockShape& blocks) const;
-  /// `partition` of them for the partition.
-  double setup_seconds(const BlockShape& blocks, double partition) const;
-  /// A partition that takes `passes` over the matrix.
-  double partition_seconds(double passes) const;
-  /// Clusters of nodes with so many couplings, and the renumbered matrix.
+  /// Without the partition.
+  double setup_seconds(const BlockShape& blocks) const;
+  double coupled_seconds() const { return nnz * coupled_entry / host_threads; }
+  /// Clusters of nodes with so many couplings.
   double cluster_seconds(double couplings) const;
+  /// The matrix in another numbering.
+  double renumber_seconds() const { return nnz * clusters.renumbered; }
   /// A coarse level of m vectors, k of them relaxed an aggregate (0: ones), on so many blocks: its set-up, and what an
   /// iteration takes more.
   ProbeCost coarse(const BlockShape& blocks, double m, double k) const;
@@ -73,6 +77,8 @@ struct CostModel {
   double couplings(double groups) const { return nnz * (groups / rows) * (groups / rows); }
   /// Scalar Jacobi without a set-up: checks, the right-hand side, the residual before and after.
   ProbeCost diagonal_probe(const BlockPartition& rows_alone) const;
+  /// An iteration of a probe, where one of a solve takes so long.
+  double probed_seconds(double iteration) const { return iteration - spared_words * rows * scalar_bytes / bandwidth; }
   /// The matrix brought to the device, so many seconds of set-up, the residual before and after.
   ProbeCost probe(double setup_seconds, double iteration_seconds) const;
 };

@@ -13,23 +13,12 @@ namespace blockjacobi::detail {
 
 namespace {
 
-// How much faster a solve starts than it goes on (benchmarks/results/experience-host.md): what is left then are the
-// smooth errors, of which clusters take more than blocks of neighbours do, and a coarse level most.
-constexpr double slowdown_with_blocks = 18.0, slowdown_with_clusters = 14.0, slowdown_with_ones = 10.0,
-                 slowdown_with_relaxed = 5.0;
-/// Iterations of a probe over those that it predicts. With half as many the predictions of two choices are further from
-/// what comes, with twice as many they are no nearer.
+/// Iterations of a probe over those that it predicts; with twice as many the predictions are no nearer.
 constexpr double probe_length = 0.01;
 /// Less than that is no reduction.
 constexpr double no_gain = 0.999;
 /// Fewer iterations that gained nothing may be those of CG whose residual grows at first.
 constexpr index_t enough_to_give_up = 8;
-
-/// Part of the way to rtol, on a logarithmic scale, in [0, 1]; 0 if nothing was gained.
-double depth(double reduction, double rtol) {
-  if (!(reduction < no_gain)) return 0.0;
-  return reduction > rtol ? std::log(reduction) / std::log(rtol) : 1.0;
-}
 
 bool is_failure(StopReason reason) {
   return reason == StopReason::indefinite_matrix || reason == StopReason::indefinite_preconditioner ||
@@ -38,17 +27,18 @@ bool is_failure(StopReason reason) {
 
 }  // namespace
 
-double predicted_iterations(index_t iterations, double reduction, double rtol, double slowdown) {
-  const double t = depth(reduction, rtol);
-  return t > 0.0 ? iterations / t * std::pow(slowdown, 1.0 - t) : std::numeric_limits<double>::infinity();
+double depth_of(double reduction, double rtol) {
+  if (!(reduction < no_gain)) return 0.0;
+  return reduction > rtol ? std::log(reduction) / std::log(rtol) : 1.0;
+}
+
+double predicted_iterations(index_t iterations, double depth, double presumed) {
+  if (depth <= 0.0) return iterations < enough_to_give_up ? presumed : std::numeric_limits<double>::infinity();
+  const double pace = iterations / depth;
+  return std::max(pace, std::pow(pace, depth) * std::pow(presumed, 1.0 - depth));
 }
 
 namespace {
-
-double slowdown_with(const BlockCandidate& c) {
-  if (c.coarse) return c.coarse->relaxed > 0 ? slowdown_with_relaxed : slowdown_with_ones;
-  return c.permutation.is_identity() ? slowdown_with_blocks : slowdown_with_clusters;
-}
 
 /// z = D^-1 r, as scalar Jacobi with SingularPolicy::scalar_jacobi.
 template <Scalar T>
@@ -74,7 +64,7 @@ Preconditioner<T> diagonal(const SparseMatrix<T>& A) {
 
 template <Scalar T>
 ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const std::vector<T>& b,
-                const SuggestOptions& options, index_t most_iterations, double slowdown) {
+                const SuggestOptions& options, index_t most_iterations, double presumed) {
   std::vector<T> x(b.size());
   const VectorView<const T> b_view{b.data(), A.rows(), MemorySpace::host};
   const VectorView<T> x_view{x.data(), A.rows(), MemorySpace::host};
@@ -86,17 +76,15 @@ ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const st
   solve.progress = [&](const SolveProgress& p) {
     result.iterations = p.iteration;
     result.reduction = std::min(result.reduction, p.residual * options.rtol / p.target);
-    const double predicted = predicted_iterations(p.iteration, result.reduction, options.rtol, slowdown);
-    return p.iteration < 1 || p.iteration < probe_length * predicted;
+    const double depth = depth_of(result.reduction, options.rtol);
+    return depth <= 0.0 || p.iteration < probe_length * predicted_iterations(p.iteration, depth, presumed);
   };
   const SolveReport report =
       options.method == Method::cg ? cg(A, M, b_view, x_view, solve) : gmres(A, M, b_view, x_view, solve);
   result.failed = is_failure(report.reason);
   result.iterations = report.iterations;
   if (report.converged()) result.reduction = std::min(result.reduction, report.relative_residual());
-  result.says_nothing = !result.failed && !(result.reduction < no_gain) && result.iterations < enough_to_give_up;
-  result.predicted = result.failed ? std::numeric_limits<double>::infinity()
-                                   : predicted_iterations(result.iterations, result.reduction, options.rtol, slowdown);
+  result.depth = depth_of(result.reduction, options.rtol);
   return result;
 }
 
@@ -104,26 +92,27 @@ ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const st
 
 template <Scalar T>
 ProbeResult probe_diagonal(const SparseMatrix<T>& A, const std::vector<T>& b, const SuggestOptions& options,
-                           index_t most_iterations) {
-  return run(LinearOperator<T>(A), diagonal(A), b, options, most_iterations, slowdown_with_blocks);
+                           index_t most_iterations, double presumed) {
+  return run(LinearOperator<T>(A), diagonal(A), b, options, most_iterations, presumed);
 }
 
 template <Scalar T>
 ProbeResult probe_candidate(const SparseMatrix<T>& A, const BlockCandidate& candidate, const std::vector<T>& b,
-                            const SuggestOptions& options, index_t most_iterations) {
+                            const SuggestOptions& options, index_t most_iterations, double presumed) {
   try {
     const SuggestedSystem<T> system(A, candidate, {.singular = options.singular, .check_pattern = false});
     return run(LinearOperator<T>(system.matrix()), system.preconditioner(), system.permutation().to_permuted(b),
-               options, most_iterations, slowdown_with(candidate));
+               options, most_iterations, presumed);
   } catch (const SingularBlock&) {  // with SingularPolicy::fail
-    return {.failed = true, .predicted = std::numeric_limits<double>::infinity()};
+    return {.failed = true};
   }
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                                    \
-  template ProbeResult probe_diagonal(const SparseMatrix<T>&, const std::vector<T>&, const SuggestOptions&, index_t); \
-  template ProbeResult probe_candidate(const SparseMatrix<T>&, const BlockCandidate&, const std::vector<T>&,          \
-                                       const SuggestOptions&, index_t)
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                                   \
+  template ProbeResult probe_diagonal(const SparseMatrix<T>&, const std::vector<T>&, const SuggestOptions&, index_t, \
+                                      double);                                                                       \
+  template ProbeResult probe_candidate(const SparseMatrix<T>&, const BlockCandidate&, const std::vector<T>&,         \
+                                       const SuggestOptions&, index_t, double)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

@@ -10,25 +10,27 @@ namespace blockjacobi::detail {
 /// What a few iterations tell about a whole solve.
 struct ProbeResult {
   bool failed = false;
-  bool says_nothing = false;  ///< too few iterations to tell a slow start from none
   index_t iterations = 0;
   double reduction = 1.0;  ///< smallest ||r|| / ||b||
-  double predicted = 0.0;  ///< iterations to rtol
+  double depth = 0.0;      ///< part of the way to rtol, on a logarithmic scale; 0 if nothing was gained
 };
 
-/// p of suggest() after `iterations` that reduced ||r|| / ||b|| to `reduction`, of a solve that is at first `slowdown`
-/// times as fast as it goes on; infinity if nothing was gained.
-double predicted_iterations(index_t iterations, double reduction, double rtol, double slowdown);
+/// t of suggest(): in [0, 1], 0 if nothing was gained.
+double depth_of(double reduction, double rtol);
+
+/// Of a solve that was presumed to take so many, after k of them came as far as t: k / t, and no fewer than
+/// (k / t)^t presumed^(1 - t). Where nothing was gained that is infinity, after a few iterations the presumed ones.
+double predicted_iterations(index_t iterations, double depth, double presumed);
 
 /// Solves A x = b with scalar Jacobi for at most so many iterations, and for a hundredth of those that it predicts, but
 /// for one at least. A is on the host: the diagonal needs no set-up there.
 template <Scalar T>
 ProbeResult probe_diagonal(const SparseMatrix<T>& A, const std::vector<T>& b, const SuggestOptions& options,
-                           index_t most_iterations);
+                           index_t most_iterations, double presumed);
 
 /// The same with the preconditioner of a candidate, on the backend of the matrix.
 template <Scalar T>
 ProbeResult probe_candidate(const SparseMatrix<T>& A, const BlockCandidate& candidate, const std::vector<T>& b,
-                            const SuggestOptions& options, index_t most_iterations);
+                            const SuggestOptions& options, index_t most_iterations, double presumed);
 
 }  // namespace blockjacobi::detail

@@ -3,6 +3,7 @@
 #include "backend/require.hpp"
 #include "core/message.hpp"
 #include "core/random_vector.hpp"
+#include "partition/agglomerate.hpp"
 #include "precond/two_level_impl.hpp"
 #include "suggest/captured.hpp"
 #include "suggest/cost_model.hpp"
@@ -15,38 +16,40 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace blockjacobi {
 
 namespace {
 
-/// What a solver is presumed to need, before anything is probed.
+/// What a solver is presumed to need, on the systems of benchmarks/results/suggest-host.md.
 struct Presumed {
-  double iterations;  ///< of scalar Jacobi
-  /// Iterations with blocks over those of scalar Jacobi are this power of the weight that the blocks leave outside.
-  double power;
+  double iterations;               ///< of scalar Jacobi
+  double with_ones, with_relaxed;  ///< iterations with a coarse level over those of the blocks alone
 };
-/// Iterations: geometric means over the systems of benchmarks/results/suggest-host.md, and with GMRES more, since on
-/// many of benchmarks/results/experience-host.md it does not converge with scalar Jacobi; the powers are from there.
-constexpr Presumed presumed_of_cg{170.0, 0.6}, presumed_of_gmres{500.0, 0.85};
-/// Of probe_share, what the probes without a coarse level may take: they say little more than the weight that is
-/// captured, while a coarse level shows in a probe only, and pays where a solve is long.
-constexpr double share_of_blocks = 0.3;
+constexpr Presumed presumed_of_cg{100.0, 0.7, 0.5}, presumed_of_gmres{300.0, 0.7, 0.7};
+/// Iterations with blocks over those of scalar Jacobi are this power of the weight that the blocks leave outside.
+constexpr double power = 0.7;
+/// With more rows iterations grow as the number of points along an edge of a mesh.
+constexpr double rows_of_presumed = 30e3;
+/// Of probe_share, what scalar Jacobi may take, so that the fastest blocks can be probed as well.
+constexpr double share_of_scalar = 0.5;
 /// A candidate that gained nothing in so many iterations of a probe gains nothing.
 constexpr double most_iterations = 300.0;
-/// Predictions closer than that are the same.
-constexpr double nearly = 1.05;
 /// Of the time of scalar Jacobi: what takes more is not worth it.
-constexpr double worth_it = 0.9;
-/// What clusters of up to so many rows leave outside of the weight, before they are found.
-constexpr std::pair<index_t, double> left_by_clusters[] = {{8, 0.55}, {32, 0.35}, {128, 0.2}, {512, 0.1}};
+constexpr double worth_it = 0.95;
+/// What clusters of up to so many rows leave outside of the weight, before they are found, over the square of what the
+/// strongest coupling of each row leaves.
+constexpr std::pair<index_t, double> left_by_clusters[] = {{8, 1.0}, {32, 0.5}, {128, 0.25}, {512, 0.125}};
+/// Blocks that leave less are as good as those that leave so much.
+constexpr double least_left = 1e-3;
 /// Blocks that capture less are those of scalar Jacobi under another name.
 constexpr double captures_something = 0.02;
 /// Rows of a supervariable that clusters keep whole.
 constexpr index_t largest_node = 8;
 constexpr index_t relaxed_vectors = 4;
-/// Over the matrix, that coupling takes; measured on the systems of FEniCSx.
-constexpr double coupled_passes = 11.0;
+/// Of a solve, what blocks may take to be found whatever they are worth.
+constexpr double worth_a_try = 0.01;
 
 template <class Matrix>
 void require_arguments(const Matrix& matrix, const SuggestOptions& o) {
@@ -87,30 +90,21 @@ class Study {
         presumed_(options.method == Method::cg ? presumed_of_cg : presumed_of_gmres),
         cost_(detail::cost_model(matrix.backend(), matrix.rows(), matrix.nnz(), sizeof(T), options)),
         host_cost_(is_on_host() ? cost_ : host_cost_of(options)) {
-    const index_t n = matrix.rows();
-    add("scalar", BlockPartition::uniform(n, 1), 0.0);
+    add("scalar", BlockPartition::uniform(matrix.rows(), 1));
     nodes_ = matrix.block_size() ? BlockPartition::uniform(matrix)
                                  : BlockPartition::detect(matrix, {.max_size = largest_node, .merge = Merge::none});
-    add("node", nodes_, cost_.partition_seconds(matrix.block_size() ? 0.0 : 1.0));
-    for (const index_t size : {8, 16, 32})
-      add(detail::message("detect {}", size), BlockPartition::detect(matrix, size), cost_.partition_seconds(1.0));
-    if (is_on_host())
-      add("coupled 32", BlockPartition::detect(matrix, DetectOptions{.merge = Merge::coupled}),
-          cost_.partition_seconds(coupled_passes));
+    add("node", nodes_);
+    for (const index_t size : {8, 16, 32}) add(detail::message("detect {}", size), detected(size));
     weigh();
   }
 
   Suggestion run() && {
-    predict_unprobed();
+    predict();
     const bool probes = options_.probe_share > 0.0 && matrix_.nnz() > 0;
     if (probes) probe_scalar();
-    if (options_.renumber && matrix_.nnz() > 0) add_clusters();
-    if (probes && scalar().probed) {
-      rival_ = rival();
-      if (rival_ != 0) probe_here(rival_);
-      if (options_.coarse)
-        for (const index_t relaxed : {0, relaxed_vectors}) add_coarse(relaxed);
-    }
+    if (is_on_host() && cost_.coupled_seconds() <= worth_a_try * candidates()[fastest()].seconds) add_coupled();
+    bool more = true;
+    while (more) more = (scalar().probed && probe_fastest()) || add_idea();
     recommend();
     return std::move(suggestion_);
   }
@@ -120,75 +114,151 @@ class Study {
   std::vector<BlockCandidate>& candidates() { return suggestion_.candidates; }
   BlockCandidate& scalar() { return candidates().front(); }
 
-  void add(std::string name, BlockPartition blocks, double partition_seconds, Permutation permutation = {}) {
+  /// Detected blocks of at most so many rows: the nodes merged, where no longer ones had to be cut.
+  BlockPartition detected(index_t size) const {
+    if (matrix_.block_size() || nodes_.rows() == 0 || nodes_.largest_block() == largest_node)
+      return BlockPartition::detect(matrix_, size);
+    return BlockPartition::from_offsets(detail::merge_greedily(nodes_.offsets(), size));
+  }
+
+  void add(std::string name, BlockPartition blocks, Permutation permutation = {}) {
     const detail::BlockShape shape(blocks);
     BlockCandidate c;
     c.name = std::move(name);
     c.bytes = static_cast<std::size_t>(shape.squares) * sizeof(T);
-    c.setup_seconds = cost_.setup_seconds(shape, partition_seconds);
+    c.setup_seconds = cost_.setup_seconds(shape) + (permutation.size() > 0 ? cost_.renumber_seconds() : 0.0);
     c.iteration_seconds = cost_.iteration_seconds(shape);
     c.blocks = std::move(blocks);
     c.permutation = permutation.size() > 0 ? std::move(permutation) : Permutation::identity(matrix_.rows());
+    c.failed = std::ranges::any_of(candidates(), [&c](const BlockCandidate& o) { return o.failed && is_same(o, c); });
+    base_.push_back(candidates().size());
     candidates().push_back(std::move(c));
-    spent_seconds_.push_back(partition_seconds);
   }
 
   void weigh() {
     std::vector<const BlockPartition*> partitions;
     for (const BlockCandidate& c : candidates()) partitions.push_back(&c.blocks);
+    double strongest = 0.0;
     const auto weights = [&](const auto& host) {
-      return detail::captured_weights(host, partitions, host_.backend().threads());
+      return detail::captured_weights(host, partitions, host_.backend().threads(), &strongest);
     };
     const std::vector<double> captured = std::visit(weights, host_.view());
     for (std::size_t i = 0; i < captured.size(); ++i) candidates()[i].captured = captured[i];
+    left_by_strongest_ = 1.0 - strongest;
   }
 
-  /// Clusters where they would be the fastest with what they are presumed to capture, partition included; presumed
-  /// from those that were found before.
-  void add_clusters() {
-    double more = 1.0;
-    for (const auto& [size, left] : left_by_clusters)
-      if (add_clusters_of(size, std::min(1.0, more * left))) more = (1.0 - candidates().back().captured) / left;
-  }
+  /// A candidate that takes work to be made: clusters, or a coarse level on blocks that are there.
+  struct Idea {
+    double seconds = std::numeric_limits<double>::infinity();  ///< that a solve is predicted to take
+    index_t clusters = 0;                                      ///< of at most so many rows, 0 for blocks that are there
+    double left = 0.0;                                         ///< that the clusters are presumed to leave outside
+    std::size_t base = 0;                                      ///< else the candidate with these
+    index_t relaxed = 0;
+  };
 
-  /// False if they are not worth it, with so much of the weight left outside.
-  bool add_clusters_of(index_t size, double left) {
-    if (size < nodes_.largest_block() || matrix_.rows() <= size) return false;
-    const auto shape = detail::BlockShape::of_clusters(matrix_.rows(), size);
-    const double partition = cost_.cluster_seconds(cost_.couplings(nodes_.blocks()));
-    const double seconds =
-        cost_.setup_seconds(shape, partition) + reference_ * fewer(left) * cost_.iteration_seconds(shape);
-    if (!(seconds < candidates()[fastest()].seconds)) return false;
-    PermutedPartition found = BlockPartition::clusters(matrix_, size);
-    const auto renumber = [&](const auto& view) { return PermutedMatrix<T>(view, found.permutation); };
-    const PermutedMatrix<T> renumbered = std::visit(renumber, host_.view());
-    const double captured = detail::captured_weights(renumbered.view(), {&found.blocks}, host_.backend().threads())[0];
-    add(detail::message("clusters {}", size), std::move(found.blocks), partition, std::move(found.permutation));
-    candidates().back().captured = captured;
-    predict_unprobed();
+  /// Makes the candidate of all that are not made yet that would be the fastest, if it would be faster than those that
+  /// are.
+  bool add_idea() {
+    if (matrix_.nnz() == 0) return false;
+    Idea best;
+    if (options_.renumber)
+      for (const auto& [size, left] : left_by_clusters) consider_clusters(size, left, best);
+    if (options_.coarse)
+      for (std::size_t i = 0; i < candidates().size(); ++i)
+        for (const index_t relaxed : {0, relaxed_vectors})
+          if (base_[i] == i && !has_coarse(i, relaxed)) consider_coarse(i, relaxed, best);
+    const BlockCandidate& fastest_now = candidates()[fastest()];
+    if (!(best.seconds < fastest_now.seconds)) return false;
+    if (best.clusters > 0)
+      add_clusters(best.clusters, best.left);
+    else
+      add_coarse(best.base, best.relaxed);
+    predict();
     return true;
   }
 
-  /// On the fastest blocks, if there is room for a probe, since only that tells what a coarse level saves.
-  void add_coarse(index_t relaxed) {
-    if (!candidates()[rival_].probed || !std::isfinite(rival_prediction_)) return;
-    const BlockCandidate& base = candidates()[rival_];
-    const detail::ProbeCost more =
-        cost_.coarse(base.blocks, detail::default_coarse_size(matrix_.backend(), matrix_.nnz()), relaxed);
-    BlockCandidate c;
-    c.name = base.name + (relaxed > 0 ? detail::message(" + relaxed {}", relaxed) : " + ones");
-    c.blocks = base.blocks;
-    c.permutation = base.permutation;
-    c.captured = base.captured;
-    c.bytes = base.bytes;
+  void consider_clusters(index_t size, double left, Idea& best) {
+    if (size < nodes_.largest_block() || matrix_.rows() <= size || is_found(size)) return;
+    left = std::min(1.0, left * left_by_strongest_ * left_by_strongest_ * more_left_);
+    const auto shape = detail::BlockShape::of_clusters(matrix_.rows(), size);
+    const double setup =
+        cost_.cluster_seconds(cost_.couplings(nodes_.blocks())) + cost_.renumber_seconds() + cost_.setup_seconds(shape);
+    const double iteration = cost_.iteration_seconds(shape), iterations = reference_ * expected_part(left);
+    const auto consider = [&](double more_setup, double more_iteration, double fewer_iterations) {
+      const double seconds =
+          setup + more_setup + std::max(1.0, iterations * fewer_iterations) * (iteration + more_iteration);
+      if (seconds < best.seconds) best = {seconds, size, left, 0, 0};
+    };
+    consider(0.0, 0.0, 1.0);
+    if (!options_.coarse) return;
+    for (const index_t relaxed : {0, relaxed_vectors}) {
+      const detail::ProbeCost more = cost_.coarse(shape, coarse_size(), relaxed);
+      consider(more.start, more.iteration, fewer_with(relaxed));
+    }
+  }
+
+  void consider_coarse(std::size_t base, index_t relaxed, Idea& best) {
+    const BlockCandidate& c = candidates()[base];
+    const detail::ProbeCost more = cost_.coarse(c.blocks, coarse_size(), relaxed);
+    const double seconds = c.setup_seconds + more.start +
+                           std::max(1.0, c.iterations * fewer_with(relaxed)) * (c.iteration_seconds + more.iteration);
+    if (seconds < best.seconds) best = {seconds, 0, 0.0, base, relaxed};
+  }
+
+  double coarse_size() const { return detail::default_coarse_size(matrix_.backend(), matrix_.nnz()); }
+  bool is_found(index_t size) const {
+    return std::ranges::find(suggestion_.candidates, detail::message("clusters {}", size), &BlockCandidate::name) !=
+           suggestion_.candidates.end();
+  }
+  bool has_coarse(std::size_t base, index_t relaxed) const {
+    for (std::size_t i = 0; i < base_.size(); ++i)
+      if (base_[i] == base && suggestion_.candidates[i].coarse && suggestion_.candidates[i].coarse->relaxed == relaxed)
+        return true;
+    return false;
+  }
+
+  void add_coupled() {
+    add("coupled 32", BlockPartition::detect(matrix_, DetectOptions{.merge = Merge::coupled}));
+    candidates().back().captured = captured_by(host_, candidates().back().blocks);
+    predict();
+  }
+
+  /// The part of the weight of a matrix that the blocks hold.
+  template <class Matrix>
+  double captured_by(const Matrix& matrix, const BlockPartition& blocks) const {
+    const auto weight = [&](const auto& view) {
+      return detail::captured_weights(view, {&blocks}, host_.backend().threads())[0];
+    };
+    if constexpr (std::is_same_v<Matrix, SparseMatrix<T>>)
+      return std::visit(weight, matrix.view());
+    else
+      return weight(matrix.view());
+  }
+
+  void add_clusters(index_t size, double presumed_left) {
+    PermutedPartition found = BlockPartition::clusters(matrix_, size);
+    const auto renumber = [&](const auto& view) { return PermutedMatrix<T>(view, found.permutation); };
+    const PermutedMatrix<T> renumbered = std::visit(renumber, host_.view());
+    const double captured = captured_by(renumbered, found.blocks);
+    add(detail::message("clusters {}", size), std::move(found.blocks), std::move(found.permutation));
+    candidates().back().captured = captured;
+    // why: where these leave more than was presumed, others will
+    more_left_ *= (1.0 - captured) / std::max(presumed_left, least_left);
+  }
+
+  void add_coarse(std::size_t base, index_t relaxed) {
+    BlockCandidate c = candidates()[base];
+    const detail::ProbeCost more = cost_.coarse(c.blocks, coarse_size(), relaxed);
+    c.name += relaxed > 0 ? detail::message(" + relaxed {}", relaxed) : " + ones";
     c.coarse = TwoLevelOptions{.mode = options_.method == Method::cg ? CoarseMode::adef2 : CoarseMode::adef1,
                                .relaxed = relaxed};
-    c.setup_seconds = base.setup_seconds + more.start;
-    c.iteration_seconds = base.iteration_seconds + more.iteration;
-    if (room(cost_.probe(c.setup_seconds - spent_seconds_[rival_], c.iteration_seconds), 1.0) < 1.0) return;
-    spent_seconds_.push_back(spent_seconds_[rival_]);
+    c.setup_seconds += more.start;
+    c.iteration_seconds += more.iteration;
+    c.probed = c.failed = false;
+    c.probe_iterations = 0;
+    c.probe_reduction = 1.0;
+    base_.push_back(base);
     candidates().push_back(std::move(c));
-    probe_here(candidates().size() - 1);
   }
 
   /// What the user says of bandwidth and latency is said of the device.
@@ -198,72 +268,58 @@ class Study {
   }
 
   void probe_scalar() {
-    probe(0, host_cost_.diagonal_probe(scalar().blocks), [&](index_t most) {
+    probe(0, share_of_scalar, host_cost_.diagonal_probe(scalar().blocks), [&](index_t most) {
       b_ = random_right_hand_side(LinearOperator<T>(host_));
-      return detail::probe_diagonal(host_, b_, options_, most);
+      return detail::probe_diagonal(host_, b_, options_, most, presumed_iterations());
     });
   }
 
-  void probe_here(std::size_t i) {
+  /// False if there is nothing to probe, or no room.
+  bool probe_fastest() {
+    const std::size_t i = fastest();
     const BlockCandidate& c = candidates()[i];
-    probe(i, cost_.probe(c.setup_seconds - spent_seconds_[i], c.iteration_seconds),
-          [&](index_t most) { return detail::probe_candidate(matrix_, c, b_, options_, most); });
+    if (c.probed || c.failed || is_scalar(c)) return false;
+    return probe(i, 1.0, cost_.probe(c.setup_seconds, c.iteration_seconds),
+                 [&](index_t most) { return detail::probe_candidate(matrix_, c, b_, options_, most, c.iterations); });
   }
 
-  double budget() { return options_.probe_share * candidates()[fastest()].seconds; }
-  /// Iterations that there is room for in so much of the budget.
-  double room(const detail::ProbeCost& cost, double share) {
-    return (share * budget() - suggestion_.probe_cost - cost.start) / cost.iteration;
-  }
-
-  /// Runs as many iterations as the budget has room for, or none.
+  /// Runs as many iterations as so much of the budget has room for, or none; false if none.
   template <class Run>
-  void probe(std::size_t i, const detail::ProbeCost& cost, const Run& run) {
+  bool probe(std::size_t i, double share, const detail::ProbeCost& cost, const Run& run) {
     BlockCandidate& c = candidates()[i];
-    if (c.coarse) set_iterations(c, std::numeric_limits<double>::infinity());
-    const double budget_now = budget(), room_now = room(cost, c.coarse ? 1.0 : share_of_blocks);
-    if (!(room_now >= 1.0)) return;
+    const double budget = options_.probe_share * candidates()[fastest()].seconds;
+    const double room = (share * budget - suggestion_.probe_cost - cost.start) / cost.iteration;
+    if (!(room >= 1.0)) return false;
     const auto start = std::chrono::steady_clock::now();
-    const detail::ProbeResult result = run(static_cast<index_t>(std::min(room_now, most_iterations)));
+    const detail::ProbeResult result = run(static_cast<index_t>(std::min(room, most_probed())));
     suggestion_.probe_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     c.probed = true;
     // Other candidates may be the same under another name.
     for (BlockCandidate& same : candidates()) same.failed = same.failed || (result.failed && is_same(same, c));
     c.probe_iterations = result.iterations;
     c.probe_reduction = result.reduction;
-    if (i == rival_) rival_prediction_ = result.predicted;
-    if (c.coarse) {
-      // why: by how much the two probes differ says more than either of them
-      const double fewer = result.predicted / rival_prediction_;
-      set_iterations(
-          c, result.says_nothing ? std::numeric_limits<double>::infinity() : candidates()[rival_].iterations * fewer);
-    } else {
-      set_iterations(c, expected(c));
-      if (!result.says_nothing) learn(c, result.predicted);
-    }
+    learn(i, result.depth);
     suggestion_.probe_cost += cost.start + result.iterations * cost.iteration;
-    suggestion_.probe_budget = budget_now;
-    predict_unprobed();
+    suggestion_.probe_budget = budget;
+    predict();
+    return true;
   }
+
+  /// What the cost of a probe stands for: GMRES has few vectors to work with at first.
+  double most_probed() const {
+    return options_.method == Method::cg ? most_iterations : std::max(1.0, detail::probed_part * options_.restart);
+  }
+
+  static bool is_scalar(const BlockCandidate& c) { return !c.coarse && c.captured < captures_something; }
 
   static bool is_same(const BlockCandidate& a, const BlockCandidate& b) {
     const auto relaxed = [](const BlockCandidate& c) { return c.coarse ? c.coarse->relaxed : -1; };
     return relaxed(a) == relaxed(b) && a.blocks == b.blocks && a.permutation == b.permutation;
   }
 
-  std::size_t fastest() {
-    const auto begin = candidates().begin();
-    return static_cast<std::size_t>(std::min_element(begin, candidates().end(), is_better) - begin);
-  }
-
-  /// The fastest blocks that are not those of scalar Jacobi; 0 if there are none.
-  std::size_t rival() {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < candidates().size(); ++i)
-      if (candidates()[i].captured >= captures_something &&
-          (best == 0 || is_better(candidates()[i], candidates()[best])))
-        best = i;
-    return best;
+  std::size_t fastest() const {
+    const auto begin = suggestion_.candidates.begin();
+    return static_cast<std::size_t>(std::min_element(begin, suggestion_.candidates.end(), is_better) - begin);
   }
 
   /// One that gained nothing is predicted to take for ever as well, but did not break down.
@@ -271,56 +327,48 @@ class Study {
     return a.failed != b.failed ? b.failed : a.seconds < b.seconds;
   }
 
-  /// Part of the iterations of blocks that capture nothing, with so much of the weight left outside.
-  double fewer(double left) const { return std::pow(left, presumed_.power); }
-  /// Iterations by what it captures.
-  double expected(const BlockCandidate& c) const { return reference_ * fewer(1.0 - c.captured); }
+  /// Of scalar Jacobi, before it is probed.
+  double presumed_iterations() const {
+    return presumed_.iterations * std::cbrt(std::max(1.0, matrix_.rows() / rows_of_presumed));
+  }
+  double fewer_with(index_t relaxed) const { return relaxed > 0 ? presumed_.with_relaxed : presumed_.with_ones; }
+  /// Of the iterations of blocks that capture nothing, those of blocks that leave so much of the weight outside.
+  static double expected_part(double left) { return std::pow(std::max(left, least_left), power); }
 
-  /// From the iterations that a probe of c predicts.
-  void learn(BlockCandidate& c, double iterations) {
-    const double part = fewer(std::max(1e-3, 1.0 - c.captured));
-    const bool two_views = reference_is_probed_ && std::isfinite(iterations);
-    if (two_views) iterations = std::sqrt(iterations * reference_ * part);
-    set_iterations(c, iterations);
-    if (reference_is_probed_ || !std::isfinite(iterations)) return;
-    reference_ = iterations / part;
-    reference_is_probed_ = true;
+  /// The iterations of all that were not probed, by what is known now; a coarse level comes after its blocks.
+  void predict() {
+    for (std::size_t i = 0; i < candidates().size(); ++i) {
+      const BlockCandidate& c = candidates()[i];
+      if (c.failed)
+        set_iterations(i, std::numeric_limits<double>::infinity());
+      else if (!c.probed && c.coarse)
+        set_iterations(i, candidates()[base_[i]].iterations * fewer_with(c.coarse->relaxed));
+      else if (!c.probed)
+        set_iterations(
+            i, (is_scalar(c) && scalar().probed ? scalar().iterations : reference_) * expected_part(1.0 - c.captured));
+    }
   }
 
-  void predict_unprobed() {
-    for (BlockCandidate& c : candidates())
-      if (!c.probed) set_iterations(c, c.failed ? std::numeric_limits<double>::infinity() : expected(c));
-  }
-
-  static void set_iterations(BlockCandidate& c, double iterations) {
+  void set_iterations(std::size_t i, double iterations) {
+    BlockCandidate& c = candidates()[i];
     c.iterations = std::max(1.0, iterations);
     c.seconds = c.setup_seconds + c.iterations * c.iteration_seconds;
   }
 
-  /// The fastest of those that were probed; if there were not two, or if none of them can be, of those that are nearly
-  /// as fast as the fastest of all the one that captures most, which is the least likely not to converge.
+  /// From a probe that came so far.
+  void learn(std::size_t i, double depth) {
+    const BlockCandidate& c = candidates()[i];
+    set_iterations(i, detail::predicted_iterations(c.probe_iterations, depth, c.iterations));
+    if (c.failed || c.coarse || !std::isfinite(c.iterations)) return;
+    // why: blocks with which nothing converges say nothing about others
+    const double reference = c.iterations / expected_part(1.0 - c.captured);
+    reference_ = i == 0 ? reference : std::min(reference_, reference);
+  }
+
   void recommend() {
-    std::size_t best = 0;
-    int probed = 0;
-    bool all_failed = true;
-    for (std::size_t i = 0; i < candidates().size(); ++i) {
-      const BlockCandidate& c = candidates()[i];
-      if (!c.probed) continue;
-      ++probed;
-      all_failed = all_failed && c.failed;
-      if (is_better(c, candidates()[best])) best = i;
-    }
-    // why: what a few iterations promise is not safe enough to leave scalar Jacobi for little
-    if (!scalar().failed && candidates()[best].seconds > worth_it * scalar().seconds) best = 0;
-    if (probed > 1 && !all_failed) {
-      suggestion_.recommended = best;
-      return;
-    }
     suggestion_.recommended = fastest();
-    const double limit = nearly * suggestion_.best().seconds;
-    for (std::size_t i = 0; i < candidates().size(); ++i)
-      if (candidates()[i].seconds <= limit && candidates()[i].captured > suggestion_.best().captured)
-        suggestion_.recommended = i;
+    // why: what is only predicted is not safe enough to leave scalar Jacobi for little
+    if (!scalar().failed && suggestion_.best().seconds > worth_it * scalar().seconds) suggestion_.recommended = 0;
   }
 
   SparseMatrix<T> matrix_, host_;
@@ -328,14 +376,13 @@ class Study {
   Presumed presumed_;
   detail::CostModel cost_, host_cost_;
   Suggestion suggestion_;
-  std::vector<double> spent_seconds_;  ///< of each candidate for its partition
-  BlockPartition nodes_;               ///< that clusters keep whole
+  std::vector<std::size_t> base_;  ///< of each candidate the one with the same blocks and no coarse level
+  BlockPartition nodes_;           ///< that clusters keep whole
   std::vector<T> b_;
-  std::size_t rival_ = 0;
-  double rival_prediction_ = std::numeric_limits<double>::infinity();  ///< by its probe alone
+  double left_by_strongest_ = 0.0;  ///< part of the weight that is not in the strongest coupling of a row
+  double more_left_ = 1.0;          ///< by clusters that were found, over what was presumed
   /// Iterations of blocks that capture nothing.
-  double reference_ = presumed_.iterations;
-  bool reference_is_probed_ = false;
+  double reference_ = presumed_iterations();
 };
 
 }  // namespace

@@ -33,29 +33,58 @@ TEST(CostModel, CountsTheBytesOfAnIteration) {
   const SuggestOptions options{.bandwidth = 1e9, .latency = 1e-3};
   const auto model = detail::cost_model(Backend::host(2), 100, 500, 8, options);
   const auto blocks = BlockPartition::uniform(100, 10);
+  // Inverses are read at twice the rate; the set-up on two threads: 30 us, 25 ns a row, 3.5 ns an entry.
   EXPECT_DOUBLE_EQ(model.iteration_seconds(blocks),
-                   1e-3 + (12 * 500 + 8 * 101 + 16 * 100 + 8 * 1000 + 16 * 100 + 64 * 100) / 1e9);
-  EXPECT_DOUBLE_EQ(model.setup_seconds(blocks, model.partition_seconds(1.0)),
-                   1e-3 + (2 * 12 * 500 + 8 * 1000) / 1e9 + 2.0 * 10 * 1000 / (2 * 3e9));
+                   1e-3 + (12 * 500 + 8 * 101 + 16 * 100 + 0.5 * 8 * 1000 + 16 * 100 + 64 * 100) / 1e9);
+  EXPECT_DOUBLE_EQ(model.setup_seconds(blocks), 30e-6 + (25e-9 * 100 + 3.5e-9 * 500) / 2.0 +
+                                                    (12 * 500 + 8 * 1000) / 1e9 + 2.0 * 10 * 1000 / (2 * 7e9));
   auto gmres = options;
   gmres.method = Method::gmres;
   gmres.restart = 9;
   const auto longer = detail::cost_model(Backend::host(2), 100, 500, 8, gmres);
-  EXPECT_NEAR(longer.iteration_seconds(blocks) - model.iteration_seconds(blocks), (21.0 - 8.0) * 8 * 100 / 1e9, 1e-15);
+  EXPECT_NEAR(longer.iteration_seconds(blocks) - model.iteration_seconds(blocks), (31.0 - 8.0) * 8 * 100 / 1e9, 1e-15);
+  // The first iterations have half of the basis at most.
+  EXPECT_NEAR(longer.probe(0.0, 1.0).iteration, 1.0 - 0.5 * 2.5 * 10 * 8 * 100 / 1e9, 1e-15);
+  EXPECT_EQ(model.probe(0.0, 1.0).iteration, 1.0);
 }
 
-TEST(PredictedIterations, ExtrapolateTheReduction) {
-  EXPECT_DOUBLE_EQ(detail::predicted_iterations(5, 1e-4, 1e-8, 16.0), 10.0 * 4.0);
-  EXPECT_DOUBLE_EQ(detail::predicted_iterations(5, 1e-4, 1e-8, 4.0), 10.0 * 2.0);
-  EXPECT_DOUBLE_EQ(detail::predicted_iterations(7, 1e-8, 1e-8, 16.0), 7.0);
-  EXPECT_DOUBLE_EQ(detail::predicted_iterations(7, 1e-9, 1e-8, 16.0), 7.0);
-  EXPECT_TRUE(std::isinf(detail::predicted_iterations(50, 1.0, 1e-8, 16.0)));
+TEST(CostModel, LargeBlocksThatLeaveTheCacheTakeLonger) {
+  const auto model = detail::cost_model(Backend::host(1), 10000, 50000, 8, {.bandwidth = 1e9, .latency = 1e-3});
+  const auto bytes_of = [&](index_t size) {
+    const detail::BlockShape shape(BlockPartition::uniform(10000, size));
+    return 1e9 * (model.iteration_seconds(shape) - model.iteration_seconds(detail::BlockShape())) /
+           (8.0 * shape.squares);
+  };
+  EXPECT_NEAR(bytes_of(25), 0.5, 1e-9);
+  EXPECT_NEAR(bytes_of(100), 2.0, 1e-9);
+  const auto small = detail::cost_model(Backend::host(1), 1000, 5000, 8, {.bandwidth = 1e9, .latency = 1e-3});
+  const detail::BlockShape shape(BlockPartition::uniform(1000, 100));
+  EXPECT_NEAR(
+      1e9 * (small.iteration_seconds(shape) - small.iteration_seconds(detail::BlockShape())) / (8.0 * shape.squares),
+      0.5, 1e-9);
+}
+
+TEST(PredictedIterations, AreBetweenThePresumedOnesAndThePace) {
+  EXPECT_DOUBLE_EQ(detail::depth_of(1e-4, 1e-8), 0.5);
+  EXPECT_EQ(detail::depth_of(1e-9, 1e-8), 1.0);
+  EXPECT_EQ(detail::depth_of(1.0, 1e-8), 0.0);
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(5, 0.5, 1000.0), 100.0);
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(7, 1.0, 1000.0), 7.0);
+}
+
+TEST(PredictedIterations, AreNoFewerThanAtThePaceOfTheStart) {
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(50, 0.5, 25.0), 100.0);
+}
+
+TEST(PredictedIterations, AreThePresumedOnesWhereAFewGainedNothing) {
+  EXPECT_EQ(detail::predicted_iterations(7, 0.0, 80.0), 80.0);
+  EXPECT_TRUE(std::isinf(detail::predicted_iterations(8, 0.0, 80.0)));
 }
 
 TEST(Suggest, ReportsEveryCandidate) {
   const auto a = banded(600, -1.0, -1.0, 25);
   const Suggestion s = suggest(Backend::host(), a, {.probe_share = 1.0});
-  ASSERT_GE(s.candidates.size(), 6U);
+  ASSERT_GE(s.candidates.size(), 5U);
   EXPECT_EQ(s.candidates[0].name, "scalar");
   EXPECT_EQ(s.candidates[0].captured, 0.0);
   EXPECT_EQ(s.candidates[0].bytes, 600 * sizeof(double));
@@ -96,8 +125,7 @@ TEST(Suggest, BlocksPayWhereTheyHoldTheCouplings) {
   for (const Method method : {Method::cg, Method::gmres}) {
     const Suggestion s = suggest(Backend::host(), a, {.method = method});
     EXPECT_TRUE(s.blocks_pay()) << to_text(s);
-    EXPECT_EQ(s.best().name, "coupled 32") << to_text(s);
-    EXPECT_EQ(s.best().blocks, BlockPartition::uniform(n, 10));
+    EXPECT_GT(s.best().captured, 0.9) << to_text(s);
   }
 }
 
@@ -125,8 +153,10 @@ TEST(Suggest, AFailedProbeIsNotRecommendedWhereTheOtherGainedNothing) {
       for (int k = 0; k < 5; ++k) entries.push_back({i, k == 0 ? i : random.index(n), random.scalar<double>()});
     const Suggestion s =
         suggest(Backend::host(1), CsrMatrix<double>::from_triplets(n, n, entries), {.probe_share = 1.0});
+    const auto all = std::ranges::count_if(s.candidates, &BlockCandidate::failed);
+    if (all == std::ssize(s.candidates)) continue;
     EXPECT_FALSE(s.best().failed) << "seed " << seed << "\n" << to_text(s);
-    failed += s.candidates.front().failed != s.candidates.back().failed;
+    failed += all > 0;
   }
   EXPECT_GT(failed, 0) << "no probe failed alone";
 }
@@ -174,10 +204,9 @@ TEST(Suggest, AProbeOfBlocksThatMustNotBeSingularFails) {
   candidate.blocks = BlockPartition::uniform(2, 2);
   candidate.permutation = Permutation::identity(2);
   const std::vector<double> b(2, 1.0);
-  EXPECT_FALSE(detail::probe_candidate(a, candidate, b, {}, 1).failed);
-  const auto probe = detail::probe_candidate(a, candidate, b, {.singular = SingularPolicy::fail}, 1);
+  EXPECT_FALSE(detail::probe_candidate(a, candidate, b, {}, 1, 1.0).failed);
+  const auto probe = detail::probe_candidate(a, candidate, b, {.singular = SingularPolicy::fail}, 1, 1.0);
   EXPECT_TRUE(probe.failed);
-  EXPECT_TRUE(std::isinf(probe.predicted));
 }
 
 TEST(Suggest, WithoutAProbeTheModelDecides) {
@@ -256,9 +285,8 @@ TEST(Suggest, OnADeviceThereAreNoCoupledBlocks) {
 }
 
 /// A chain, numbered at random: no neighbours share a block.
-TEST(Suggest, ClustersAndACoarseLevelPayWhereTheSolveIsLong) {
-  constexpr index_t n = 10000;
-  const auto number = [](index_t i) { return static_cast<index_t>(std::int64_t{i} * 3677 % n); };
+SparseMatrix<double> scattered_chain(index_t n, const Backend& backend = Backend::host(1)) {
+  const auto number = [n](index_t i) { return static_cast<index_t>(std::int64_t{i} * 3677 % n); };
   std::vector<Triplet<double>> entries;
   for (index_t i = 0; i < n; ++i) {
     entries.push_back({number(i), number(i), 2.0 + 1e-6});
@@ -266,25 +294,82 @@ TEST(Suggest, ClustersAndACoarseLevelPayWhereTheSolveIsLong) {
     entries.push_back({number(i), number(i + 1), -1.0});
     entries.push_back({number(i + 1), number(i), -1.0});
   }
-  const SparseMatrix<double> a(Backend::host(1), CsrMatrix<double>::from_triplets(n, n, entries));
+  return {backend, CsrMatrix<double>::from_triplets(n, n, entries)};
+}
+
+TEST(Suggest, ClustersPayWhereTheSolveIsLong) {
+  const SparseMatrix<double> a = scattered_chain(10000);
   const Suggestion s = suggest(a, {.method = Method::gmres, .probe_share = 1.0});
   const auto has = [&s](const std::string& name) {
     return std::ranges::any_of(s.candidates, [&](const BlockCandidate& c) { return c.name.starts_with(name); });
   };
-  EXPECT_TRUE(has("clusters 8")) << to_text(s);
+  EXPECT_TRUE(has("clusters")) << to_text(s);
   EXPECT_FALSE(s.best().permutation.is_identity()) << to_text(s);
-  int coarse = 0;
-  for (const BlockCandidate& c : s.candidates) {
-    EXPECT_TRUE(!c.coarse || c.probed) << c.name;
-    coarse += c.coarse.has_value();
-  }
-  EXPECT_GE(coarse, 1) << to_text(s);
   EXPECT_NE(to_json(s).find("\"renumbered\": true"), std::string::npos);
   for (const BlockCandidate& c : suggest(a, {.method = Method::gmres, .probe_share = 1.0, .coarse = false}).candidates)
     EXPECT_FALSE(c.coarse) << c.name;
   for (const BlockCandidate& c :
        suggest(a, {.method = Method::gmres, .probe_share = 1.0, .renumber = false}).candidates)
     EXPECT_TRUE(c.permutation.is_identity()) << c.name;
+}
+
+TEST(Suggest, ACoarseLevelThatIsPredictedToPayIsRecommendedWithoutAProbe) {
+  const SuggestOptions options{.method = Method::gmres, .probe_share = 0.0, .renumber = false};
+  const SparseMatrix<double> a = scattered_chain(2000);
+  const Suggestion s = suggest(a, options);
+  EXPECT_TRUE(s.best().coarse) << to_text(s);
+  EXPECT_FALSE(s.best().probed);
+  auto without = options;
+  without.coarse = false;
+  for (const BlockCandidate& c : suggest(a, without).candidates) EXPECT_FALSE(c.coarse) << c.name;
+}
+
+TEST(Suggest, WhatTakesWorkIsMadeOnlyWhereItIsPredictedToBeTheFastest) {
+  // Few iterations, and none that are saved.
+  const Suggestion s = suggest(Backend::host(1), banded(3000, -1e-6, 0.0, 2));
+  for (const BlockCandidate& c : s.candidates) EXPECT_TRUE(c.permutation.is_identity() && !c.coarse) << c.name;
+}
+
+TEST(Suggest, IterationsArePresumedToGrowWithTheEdgeOfAMesh) {
+  const auto presumed = [](index_t n, Method method) {
+    const SuggestOptions options{.method = method, .probe_share = 0.0, .renumber = false, .coarse = false};
+    return suggest(Backend::host(1), banded(n, -1.0, 0.0, 2), options).candidates.front().iterations;
+  };
+  EXPECT_EQ(presumed(1000, Method::cg), 100.0);
+  EXPECT_EQ(presumed(30000, Method::cg), 100.0);
+  EXPECT_NEAR(presumed(240000, Method::cg), 200.0, 1e-9);
+  EXPECT_EQ(presumed(1000, Method::gmres), 300.0);
+}
+
+TEST(Suggest, IterationsFollowTheWeightThatIsLeftOutside) {
+  const Suggestion s = suggest(Backend::host(1), banded(3000, -1.0, -0.2, 25), {.probe_share = 0.0});
+  for (const BlockCandidate& c : s.candidates)
+    EXPECT_NEAR(c.iterations,
+                (c.coarse ? c.coarse->relaxed > 0 ? 50.0 : 70.0 : 100.0) * std::pow(1.0 - c.captured, 0.7), 1e-9)
+        << c.name;
+}
+
+TEST(Suggest, CoupledBlocksAreFoundWhereASolveIsLong) {
+  const auto has_coupled = [](Method method, double value) {
+    const Suggestion s = suggest(Backend::host(1), banded(3000, 0.0, value, 900), {.method = method});
+    return std::ranges::find(s.candidates, "coupled 32", &BlockCandidate::name) != s.candidates.end();
+  };
+  EXPECT_FALSE(has_coupled(Method::cg, -1.0));
+  EXPECT_TRUE(has_coupled(Method::gmres, -1.0));
+}
+
+TEST(Suggest, DetectedBlocksAreThoseOfThePartition) {
+  for (const index_t node : {1, 3, 8, 11}) {
+    std::vector<Triplet<double>> entries;
+    constexpr index_t n = 330;
+    for (index_t i = 0; i < n; ++i)
+      for (index_t j = i / node * node; j < std::min(n, (i / node + 1) * node); ++j)
+        entries.push_back({i, j, i == j ? 20.0 : -1.0});
+    const SparseMatrix<double> a(Backend::host(1), CsrMatrix<double>::from_triplets(n, n, entries));
+    const Suggestion s = suggest(a);
+    for (const auto& [index, size] : {std::pair{2, 8}, {3, 16}, {4, 32}})
+      EXPECT_EQ(s.candidates[static_cast<std::size_t>(index)].blocks, BlockPartition::detect(a, size)) << node;
+  }
 }
 
 TEST(Suggest, NodesAreThoseOfTheStatedBlockSize) {
@@ -302,6 +387,19 @@ TEST(CapturedWeights, CountCouplingsInsideTheBlocks) {
              none = BlockPartition::uniform(3, 1);
   const auto captured = detail::captured_weights(a.view(), {&pair, &all, &none}, 1);
   EXPECT_EQ(captured, (std::vector<double>{1.0 / 3.0, 1.0, 0.0}));
+}
+
+TEST(CapturedWeights, KnowTheStrongestCouplingOfEachRow) {
+  // Weights of the rows: 1 and 0.5, 1, 0.5, none.
+  const auto a = CsrMatrix<double>::from_triplets(
+      4, 4,
+      std::vector<Triplet<double>>{
+          {0, 0, 4.0}, {0, 1, 9.0}, {0, 2, -2.0}, {1, 0, 9.0}, {1, 1, 4.0}, {2, 0, -2.0}, {2, 2, 4.0}, {3, 3, 1.0}});
+  double strongest = 0.0;
+  detail::captured_weights(a.view(), {}, 1, &strongest);
+  EXPECT_DOUBLE_EQ(strongest, 2.5 / 3.0);
+  detail::captured_weights(banded(5, 0.0, 0.0, 2).view(), {}, 1, &strongest);
+  EXPECT_EQ(strongest, 1.0);
 }
 
 TEST(CapturedWeights, DoNotDependOnTheThreads) {
