@@ -1,10 +1,11 @@
 /// Whole solves of given systems with every choice of blocks and coarse level, beside what suggest() recommends, as
 /// records for run.py suggest, one JSON object a line.
 ///
-///   suggest OUT.jsonl --matrices FOLDER [--only NAME ...] [--least-rows 1000] [--most-entries N] [--threads 16]
+///   suggest OUT.jsonl --matrices FOLDER[:FOLDER ...] [--only NAME ...] [--least-rows 1000] [--most-entries N]
+///   [--threads 16]
 ///           [--seconds 180] [--solve-seconds 1.5] [--repetitions 3] [--host]
 ///
-/// FOLDER holds NAME.mtx.gz and MANIFEST.tsv (see tables/suggest.py). Files are read by threads of the host, in
+/// A FOLDER holds NAME.mtx.gz and MANIFEST.tsv (see tables/suggest.py). Files are read by threads of the host, in
 /// advance; the GPU, or with --host all CPU threads, solves one system after the other, each choice once for warming
 /// up, with few iterations, and then some times, of which the fastest counts: blocks (or suggest()), set-up and solve,
 /// from CSR to x in the backend's memory, b = A x with x random. The file grows with each system; after --seconds of
@@ -27,7 +28,8 @@ namespace {
 using namespace bench;
 
 struct Options {
-  std::filesystem::path out, matrices;
+  std::filesystem::path out;
+  std::vector<std::filesystem::path> matrices;
   std::vector<std::string> only;
   long least_rows = 1000, most_entries = 1'000'000'000;
   int threads = 16;
@@ -39,7 +41,7 @@ struct Options {
 /// Reads by threads, all before anything is timed: the host works on set-ups too.
 std::vector<std::unique_ptr<PreparedSystem>> prepare_all(const Options& options) {
   const std::vector<ManifestRow> rows =
-      read_manifest(options.matrices / "MANIFEST.tsv", options.least_rows, options.most_entries, options.only);
+      read_manifests(options.matrices, options.least_rows, options.most_entries, options.only);
   std::vector<std::unique_ptr<PreparedSystem>> systems(rows.size());
   std::atomic<std::size_t> next{0};
   std::vector<std::future<void>> threads;
@@ -48,7 +50,7 @@ std::vector<std::unique_ptr<PreparedSystem>> prepare_all(const Options& options)
       // From the back, where the largest are.
       for (std::size_t i = next++; i < rows.size(); i = next++) {
         const std::size_t k = rows.size() - 1 - i;
-        systems[k] = prepare(options.matrices, rows[k]);
+        systems[k] = prepare(rows[k]);
       }
     }));
   for (auto& thread : threads) thread.get();
@@ -85,7 +87,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Solves systems with every choice of blocks and coarse level.", "suggest");
   app.add_option("OUT", options.out, "file of JSON objects, one a line")->required();
-  app.add_option("--matrices", options.matrices, "folder of NAME.mtx.gz and MANIFEST.tsv")->required();
+  app.add_option("--matrices", options.matrices, "folders of NAME.mtx.gz and MANIFEST.tsv")->delimiter(':')->required();
   app.add_option("--only", options.only, "these systems")->delimiter(',');
   app.add_option("--least-rows", options.least_rows, "of a system")->capture_default_str();
   app.add_option("--most-entries", options.most_entries, "of a system")->capture_default_str();

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <memory>
 #include <ostream>
 #include <random>
@@ -36,7 +37,6 @@ class PreparedSystem {
 template <class T>
 class System final : public PreparedSystem {
   using Json = nlohmann::ordered_json;
-  using Clock = std::chrono::steady_clock;
   using Matrix = blockjacobi::SparseMatrix<T>;
 
  public:
@@ -47,17 +47,24 @@ class System final : public PreparedSystem {
 
   void solve_all(const blockjacobi::Backend& backend, const Effort& effort, std::ostream& out) const override {
     const Matrix A(backend, matrix_);
-    write(out, "suggest", measure(backend, effort, A, [this](const Matrix& fresh) {
-            return suggest(fresh, {.method = method()}).best();
-          }));
+    blockjacobi::Suggestion suggestion;
+    Json asked = measure(backend, effort, A, [&](const Matrix& fresh) {
+      suggestion = suggest(fresh, {.method = method()});
+      return suggestion.best();
+    });
+    asked["suggestion"] = Json::parse(to_json(suggestion));  // what its cost model and probes said
+    write(out, "suggest", asked);
     for (const Choice& choice : all_choices(backend.kind() == blockjacobi::BackendKind::host))
       write(out, choice.name(),
             measure(backend, effort, A, [&](const Matrix& fresh) { return choice.of(fresh, method()); }));
   }
 
  private:
-  static double ms_since(Clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  /// On one thread of the host the time of the processor, which other programs do not lengthen.
+  static double ms_now(const blockjacobi::Backend& backend) {
+    if (backend.kind() == blockjacobi::BackendKind::host && backend.threads() == 1)
+      return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
   static std::vector<T> random_right_hand_side(const blockjacobi::CsrMatrix<T>& A) {
@@ -96,19 +103,19 @@ class System final : public PreparedSystem {
     blockjacobi::Array<T> x(backend, b.size());
     x.zero();
     backend.synchronize();
-    auto start = Clock::now();
+    double start = ms_now(backend);
     // why: made anew, as every solve pays for the check of its pattern and the preparation of its product
     const auto fresh = Matrix::adopt(backend, narrow_view(matrix));
     const blockjacobi::BlockCandidate candidate = choose(fresh);
     backend.synchronize();
-    result.choice_ms = ms_since(start);
-    start = Clock::now();
+    result.choice_ms = ms_now(backend) - start;
+    start = ms_now(backend);
     const blockjacobi::SuggestedSystem<T> system(fresh, candidate);
     backend.synchronize();
-    result.setup_ms = ms_since(start);
-    start = Clock::now();
+    result.setup_ms = ms_now(backend) - start;
+    start = ms_now(backend);
     result.report = system.solve(method(), b.view(), x.view(), options);
-    result.solve_ms = ms_since(start);
+    result.solve_ms = ms_now(backend) - start;
     result.candidate = candidate.name;
     return result;
   }
@@ -124,10 +131,10 @@ class System final : public PreparedSystem {
       (void)solve(matrix, b, options, choose);
       options.max_iterations = 5000;
       options.max_seconds = effort.solve_seconds;
-      const auto start = Clock::now();
+      const double start = ms_now(backend);
       Solve best = solve(matrix, b, options, choose);
       const int repetitions = best.report.converged() ? effort.repetitions : 1;
-      for (int i = 1; i < repetitions && ms_since(start) < 1e3 * effort.enough_seconds; ++i) {
+      for (int i = 1; i < repetitions && ms_now(backend) - start < 1e3 * effort.enough_seconds; ++i) {
         Solve other = solve(matrix, b, options, choose);
         if (other.all_ms() < best.all_ms()) best = std::move(other);
       }
@@ -158,8 +165,8 @@ class System final : public PreparedSystem {
   std::vector<T> b_;
 };
 
-inline std::unique_ptr<PreparedSystem> prepare(const std::filesystem::path& folder, const ManifestRow& row) {
-  const std::filesystem::path path = folder / (row.name + ".mtx.gz");
+inline std::unique_ptr<PreparedSystem> prepare(const ManifestRow& row) {
+  const std::filesystem::path path = row.folder / (row.name + ".mtx.gz");
   if (blockjacobi::read_matrix_market_header(path).field == blockjacobi::MatrixMarketField::complex)
     return std::make_unique<System<std::complex<double>>>(row,
                                                           blockjacobi::read_matrix_market<std::complex<double>>(path));

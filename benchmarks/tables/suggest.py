@@ -5,9 +5,10 @@ Times are milliseconds of all that a user waits for: suggest() or the partition,
 1e-8 from a random solution, at most 5000 iterations and 1.5 seconds. On 90 % of the systems the recommendation has to
 take at most 1.15 times as long as the best choice, on all of them at most 1.1 times as long as scalar Jacobi.
 
-usage: run.py suggest-host [--build DIR] [--results DIR] [--seconds N]: the same on the CPU threads of this machine;
-BLOCKJACOBI_MATRICES names the folder of NAME.mtx.gz and MANIFEST.tsv (columns name, n, nnz_expanded, posdef: `yes` and
-`no(PSD)` are solved with cg, all others with gmres(30)).
+usage: run.py suggest-host [--build DIR] [--results DIR] [--seconds N]: the same on the CPU threads of this machine, or
+on OMP_NUM_THREADS of them; with one, the time is that of the processor;
+BLOCKJACOBI_MATRICES names the folders, separated by colons, of NAME.mtx.gz and MANIFEST.tsv (columns name, n, nnz or
+nnz_expanded, posdef: `yes` and `no(PSD)` are solved with cg, all others with gmres(30)).
 """
 
 import argparse
@@ -116,8 +117,9 @@ def main(words):
     options = parser.parse_args(words)
     if not os.environ.get("BLOCKJACOBI_MATRICES"):
         parser.error("BLOCKJACOBI_MATRICES does not name the folder of matrices")
+    threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count()))
     with tempfile.TemporaryDirectory() as folder:
         records = pathlib.Path(folder) / "suggest.jsonl"
         subprocess.run([options.build / "benchmarks" / "suggest", records, "--host", "--matrices",
                         os.environ["BLOCKJACOBI_MATRICES"], "--seconds", str(options.seconds)], check=True)
-        return 0 if write(records, "suggest-host", f"{os.cpu_count()} CPU threads", options.results) else 1
+        return 0 if write(records, "suggest-host", f"{threads} CPU thread{'s' if threads > 1 else ''}", options.results) else 1
