@@ -15,11 +15,10 @@ Tables of the host, which say what they take with --help:
   run.py solve-host ...                  whole solves on the host
   run.py storage ...                     CG with every storage of the inverses
   run.py suggest-host ...                every choice of blocks beside what suggest() recommends
-  run.py experience --reports FOLDER ... what suggest() knows of solves from experience
   run.py convergence ...                 residuals of CG with six choices of blocks
   run.py accuracy-host ...               residuals of inverses, next to LAPACK's
 
-BLOCKJACOBI_MATRICES names the folder of NAME.mtx.gz, and of MANIFEST.tsv for suggest.
+BLOCKJACOBI_MATRICES names the folder of NAME.mtx.gz; for suggest folders, separated by colons, with MANIFEST.tsv.
 """
 
 import argparse
@@ -38,7 +37,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / ".ci")]
 
 import sources_sha256  # noqa: E402
-from tables import ablation, accuracy, batched, convergence, experience, host_solves, iterations, plots, preconditioner, records_of, solve, storage, suggest, two_level  # noqa: E402
+from tables import ablation, accuracy, batched, convergence, host_solves, iterations, plots, preconditioner, records_of, solve, storage, suggest, two_level  # noqa: E402
 
 TINY = ["--orders", "1-32", "--complex-orders", "4,8,16,24,32"]
 LARGE = ["--orders", "33,40,48,64,77,96,128,160,190,256,333,512", "--complex-orders", "64,128,190"]
@@ -68,6 +67,14 @@ def files(names):
     return [f"{folder}/{name}.mtx.gz" for name in names]
 
 
+def folders():
+    """Those that BLOCKJACOBI_MATRICES names, separated by colons."""
+    names = os.environ.get("BLOCKJACOBI_MATRICES", "")
+    if not all(pathlib.Path(name).is_dir() for name in names.split(":")) or not names:
+        raise SystemExit("run.py: BLOCKJACOBI_MATRICES names no folders, which this benchmark needs")
+    return names
+
+
 BENCHMARKS = {
     "batched": Benchmark("LU, inverse, Cholesky, QR and SPD inverse up to order 32, with cuBLAS and cuSOLVER", "batched", lambda: [
         ["--operations", "lu,inverse,cholesky,qr,spd_inverse", *TINY, "--peer-orders", "1-4,8,12,16,20,24,28,32"]]),
@@ -91,11 +98,10 @@ BENCHMARKS = {
                                       lambda: [[]], ablation.report, None),
     "energy": Benchmark("energy of factorizations and inversions", "energy", lambda: [[]], plot=plots.energy),
     "suggest": Benchmark("every choice of blocks beside what suggest() recommends (results/suggest-<gpu>)", "suggest",
-                         lambda: [["--matrices", str(pathlib.Path(files([""])[0]).parent)]], None, None),
+                         lambda: [["--matrices", folders()]], None, None),
 }
 COMMANDS = {"iterations": iterations.main, "solve-host": host_solves.main, "storage": storage.main,
-            "suggest-host": suggest.main, "experience": experience.main, "convergence": convergence.main,
-            "accuracy-host": accuracy.main}
+            "suggest-host": suggest.main, "convergence": convergence.main, "accuracy-host": accuracy.main}
 
 
 def build(folder, programs):
