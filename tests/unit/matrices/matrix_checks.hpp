@@ -4,7 +4,7 @@
 #include <blockjacobi/error.hpp>
 
 #include <gtest/gtest.h>
-#include <Eigen/Dense>
+#include <Eigen/Core>
 
 #include <algorithm>
 #include <complex>
@@ -25,6 +25,19 @@ using Wide = std::conditional_t<blockjacobi::is_complex<T>, std::complex<double>
 
 template <Scalar T>
 using Dense = Eigen::Matrix<Wide<T>, Eigen::Dynamic, Eigen::Dynamic>;
+
+// What Eigen makes of these takes long to compile, so it is compiled once.
+/// Smallest over largest singular value.
+double smallest_over_largest(const Eigen::MatrixXd& d);
+double smallest_over_largest(const Eigen::MatrixXcd& d);
+/// Cholesky's algorithm runs through.
+bool has_cholesky(const Eigen::MatrixXd& d);
+bool has_cholesky(const Eigen::MatrixXcd& d);
+/// By LU with full pivoting.
+Eigen::Index rank_of(const Eigen::MatrixXd& d);
+Eigen::Index rank_of(const Eigen::MatrixXcd& d);
+/// Of a symmetric matrix, the smallest first.
+Eigen::VectorXd eigenvalues_of(const Eigen::MatrixXd& symmetric);
 
 /// f(row, col, value) for every stored entry.
 template <Scalar T, class F>
@@ -69,14 +82,12 @@ bool is_symmetric(const CsrMatrix<T>& matrix) {
 /// Hermitian, and Cholesky's algorithm runs through.
 template <Scalar T>
 bool is_positive_definite(const CsrMatrix<T>& matrix) {
-  return is_hermitian(matrix) && Dense<T>(dense(matrix)).llt().info() == Eigen::Success;
+  return is_hermitian(matrix) && has_cholesky(dense(matrix));
 }
 
-/// Smallest over largest singular value.
 template <Scalar T>
 double reciprocal_condition(const Dense<T>& d) {
-  const auto values = d.jacobiSvd().singularValues().eval();
-  return values(values.size() - 1) / values(0);
+  return smallest_over_largest(d);
 }
 
 /// Scaled by rows, then columns, to largest entries of 1: units do not count as ill-conditioning.
