@@ -1,6 +1,8 @@
 // Host arrays of the library, which are all that is allocated with an alignment, end where memory ends: a program that
 // reads or writes behind one stops. AddressSanitizer does not see what the vectorizer of the compiler reads too much.
 
+#include "support/sanitized.hpp"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,7 +10,7 @@
 #include <cstdint>
 #include <new>
 
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(BLOCKJACOBI_TEST_ADDRESS_SANITIZER)
 
 namespace {
 

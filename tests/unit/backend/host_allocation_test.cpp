@@ -2,6 +2,7 @@
 
 #include "support/dense.hpp"
 #include "support/messages.hpp"
+#include "support/sanitized.hpp"
 #include "unit/backend/run_batched.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 #include <vector>
 
 // Counting needs glibc's second name for malloc, and the sanitizers bring a malloc of their own.
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__GLIBC__) && !defined(BLOCKJACOBI_TEST_ADDRESS_SANITIZER)
 
 namespace {
 thread_local long allocations = 0;

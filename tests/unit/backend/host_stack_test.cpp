@@ -1,3 +1,4 @@
+#include "support/sanitized.hpp"
 #include "unit/backend/run_batched.hpp"
 
 #include <gtest/gtest.h>
@@ -7,7 +8,7 @@
 #include <cstring>
 
 // The sanitizers put gaps between variables.
-#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__linux__) && !defined(BLOCKJACOBI_TEST_ADDRESS_SANITIZER)
 
 #include <pthread.h>
 
