@@ -379,17 +379,18 @@ PetscErrorCode set_from_options(PC pc, OptionItems items) {
 
 /// What all ranks together have found.
 struct Totals {
-  PetscInt64 sums[5];  ///< rows, blocks, bytes, singular, non-finite
+  PetscInt64 sums[6];  ///< rows, blocks, bytes, singular, non-finite, unsuited to packed storage
   PetscInt64 most[1];  ///< largest block
   double least[1];     ///< reciprocal condition
 };
 
 PetscErrorCode total(PC pc, const BlockJacobiReport& r, Totals* totals) {
-  const Totals own{{r.rows, r.blocks, static_cast<PetscInt64>(r.bytes), r.singular_blocks, r.non_finite_blocks},
-                   {r.sizes.empty() ? 0 : r.sizes.back().first},
-                   {r.min_rcond}};
+  const Totals own{
+      {r.rows, r.blocks, static_cast<PetscInt64>(r.bytes), r.singular_blocks, r.non_finite_blocks, r.unsuited_blocks},
+      {r.sizes.empty() ? 0 : r.sizes.back().first},
+      {r.min_rcond}};
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(own.sums, totals->sums, 5, MPIU_INT64, MPI_SUM, comm_of(pc)));
+  PetscCallMPI(MPI_Allreduce(own.sums, totals->sums, 6, MPIU_INT64, MPI_SUM, comm_of(pc)));
   PetscCallMPI(MPI_Allreduce(own.most, totals->most, 1, MPIU_INT64, MPI_MAX, comm_of(pc)));
   PetscCallMPI(MPI_Allreduce(own.least, totals->least, 1, MPI_DOUBLE, MPI_MIN, comm_of(pc)));
   PetscFunctionReturn(success);
@@ -417,7 +418,11 @@ PetscErrorCode view_report(PC pc, PetscViewer viewer) {
                                    t.sums[3], t.sums[4], t.least[0]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  pattern analyses %" PetscInt_FMT ", numeric set-ups %" PetscInt_FMT "\n",
                                    state.analyses, state.setups));
-  if (ranks > 1 && format != PETSC_VIEWER_ASCII_INFO_DETAIL && t.sums[3] + t.sums[4] == 0) PetscFunctionReturn(success);
+  if (t.sums[5] > 0)
+    PetscCall(PetscViewerASCIIPrintf(
+        viewer, "  %" PetscInt64_FMT " blocks not Hermitian, as packed storage needs them\n", t.sums[5]));
+  if (ranks > 1 && format != PETSC_VIEWER_ASCII_INFO_DETAIL && t.sums[3] + t.sums[4] + t.sums[5] == 0)
+    PetscFunctionReturn(success);
   PetscCall(PetscViewerASCIIPushSynchronized(viewer));
   PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "  [%d] %s%s", rank, to_text(report).c_str(),
                                                coarse ? ("      " + to_text(*coarse)).c_str() : ""));

@@ -24,8 +24,11 @@ class LocalMatrix {
   /// before; becomes false where the view may not.
   PetscErrorCode take(Mat matrix, bool to_host, bool* same_pattern) {
     Mat local = nullptr;
-    PetscBool is_aij = PETSC_FALSE;
+    PetscBool is_aij = PETSC_FALSE, is_assembled = PETSC_FALSE;
     PetscFunctionBegin;
+    PetscCall(MatAssembled(matrix, &is_assembled));
+    PetscCheck(is_assembled, PetscObjectComm(reinterpret_cast<PetscObject>(matrix)), PETSC_ERR_ARG_WRONGSTATE,
+               "blockjacobi: the matrix is not assembled");
     PetscCall(MatGetDiagonalBlock(matrix, &local));
     PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(local), MATSEQAIJ, &is_aij));
     if (!is_aij) {

@@ -148,6 +148,20 @@ TEST(PetscAdapter, AnErrorInSetUpComesBackUntilItsCauseIsGone) {
   EXPECT_EQ(applied(pc, A), halves);
 }
 
+/// Packed storage has half of a block; the view says of which blocks that is not enough, on any number of ranks.
+TEST(PetscAdapter, BlocksThatPackedStorageCannotHold) {
+  const System system = family(matrices::BlockFamily::random, {4}, 16);
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const OwnedKsp ksp = solver_of(A, std::string(ours) + "-pc_blockjacobi_storage packed");
+  EXPECT_EQ(solve(ksp).reason, KSP_DIVERGED_PC_FAILED);
+  PCFailedReason failed;
+  must(PCGetFailedReason(preconditioner_of(ksp), &failed));
+  EXPECT_EQ(failed, PC_FACTOR_OTHER);
+  const std::string text = viewed(preconditioner_of(ksp));
+  EXPECT_TRUE(contains(text, "16 blocks not Hermitian, as packed storage needs them")) << text;
+  EXPECT_TRUE(contains(text, "(first: block 0)")) << text;
+}
+
 TEST(PetscAdapter, WhatCannotBeDoneIsAnErrorOfPetsc) {
   const Quiet quiet;
   // A matrix without a diagonal part to speak of.
@@ -156,6 +170,12 @@ TEST(PetscAdapter, WhatCannotBeDoneIsAnErrorOfPetsc) {
   must(MatSetUp(shell));
   const OwnedKsp of_shell = solver_of(shell, ours);
   EXPECT_NE(KSPSetUp(of_shell), 0);
+
+  // A matrix that nobody assembled: what its arrays hold is anything.
+  OwnedMat bare;
+  must(MatCreateAIJ(PETSC_COMM_WORLD, 4, 4, PETSC_DETERMINE, PETSC_DETERMINE, 1, nullptr, 0, nullptr, bare.address()));
+  const OwnedKsp of_bare = solver_of(bare, ours);
+  EXPECT_EQ(KSPSetUp(of_bare), PETSC_ERR_ARG_WRONGSTATE);
 
   // Blocks of more rows than there may be.
   const System system = family(matrices::BlockFamily::spd, {300}, 4);

@@ -106,5 +106,30 @@ TEST(PetscAdapter, ViewShowsOptionsAndReport) {
   EXPECT_EQ(contains(after, "blocks x order: 16 x 4"), ranks() == 1) << after;
 }
 
+TEST(PetscAdapter, StorageAndThreadsAreThoseThatWereAskedFor) {
+  const System system = family(matrices::BlockFamily::spd, {4}, 16);
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const auto view_with = [&](const std::string& options) {
+    const OwnedKsp ksp = solver_of(A, std::string(ours) + options);
+    must(KSPSetUp(ksp));
+    return viewed(preconditioner_of(ksp));
+  };
+  for (const std::string storage : {"packed", "fp32", "bf16", "fp16"}) {
+    const std::string text = view_with("-pc_blockjacobi_storage " + storage);
+    EXPECT_TRUE(contains(text, "storage: " + storage + ", backend")) << text;
+    if (ranks() == 1) {
+      EXPECT_TRUE(contains(text, "storage " + storage + ": 16 " + storage)) << text;
+    }
+  }
+  if (ranks() == 1 && sizeof(PetscReal) == 8) {
+    const std::string adaptive = "-pc_blockjacobi_storage adaptive -pc_blockjacobi_accuracy ";
+    EXPECT_TRUE(contains(view_with(adaptive + "1e-14"), "storage adaptive: 16 full"));
+    EXPECT_FALSE(contains(view_with(adaptive + "0.5"), " full"));
+  }
+  if (!is_on_device()) {
+    EXPECT_TRUE(contains(view_with("-pc_blockjacobi_threads 2"), "backend: host, 2 threads"));
+  }
+}
+
 }  // namespace
 }  // namespace blockjacobi::test
