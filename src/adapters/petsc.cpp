@@ -90,7 +90,7 @@ PetscErrorCode choose_backend(PC pc) {
     PetscInt device = 0;
     CUstream_st* stream = nullptr;
     PetscCall(state.stream.take(&stream, &device));
-    state.backend = Backend::cuda(static_cast<int>(device), stream);
+    PetscCall(translated([&] { return state.backend = Backend::cuda(static_cast<int>(device), stream), success; }));
   }
   PetscFunctionReturn(success);
 }
@@ -100,7 +100,8 @@ template <class F>
 PetscErrorCode enqueued_on(State& state, F f) {
   PetscFunctionBegin;
   if (state.backend->memory_space() == MemorySpace::host) {
-    f();
+    // Here, not by a caller: PETSc's debug builds keep a stack of functions that an exception does not unwind.
+    PetscCall(translated([&] { return f(), success; }));
     PetscFunctionReturn(success);
   }
   PetscCall(PetscLogGpuTimeBegin());
@@ -219,7 +220,8 @@ PetscErrorCode try_to_set_up(PC pc) {
   PetscFunctionBegin;
   bool same_pattern = pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state_of(pc).M;
   // Clusters are found, and vectors renumbered for them, on the host.
-  PetscCall(state_of(pc).matrix.take(pc->pmat, state_of(pc).options.clusters == PETSC_TRUE, &same_pattern));
+  PetscCall(translated(
+      [&] { return state_of(pc).matrix.take(pc->pmat, state_of(pc).options.clusters == PETSC_TRUE, &same_pattern); }));
   PetscCall(translated([&] { return analyze(pc, same_pattern); }));
   PetscCall(translated([&] { return invert(pc); }));
   PetscCall(translated([&] { return note_failure(pc); }));
