@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -166,7 +167,7 @@ class Study {
     if (options_.coarse)
       for (std::size_t i = 0; i < candidates().size(); ++i)
         for (const index_t relaxed : {0, relaxed_vectors})
-          if (base_[i] == i && !has_coarse(i, relaxed)) consider_coarse(i, relaxed, best);
+          if (base_[i] == i && has_room(relaxed) && !has_coarse(i, relaxed)) consider_coarse(i, relaxed, best);
     const BlockCandidate& fastest_now = candidates()[fastest()];
     if (!(best.seconds < fastest_now.seconds)) return false;
     if (best.clusters > 0)
@@ -192,6 +193,7 @@ class Study {
     consider(0.0, 0.0, 1.0);
     if (!options_.coarse) return;
     for (const index_t relaxed : {0, relaxed_vectors}) {
+      if (!has_room(relaxed)) continue;
       const detail::ProbeCost more = cost_.coarse(shape, coarse_size(), relaxed);
       consider(more.start, more.iteration, fewer_with(relaxed));
     }
@@ -205,6 +207,10 @@ class Study {
     if (seconds < best.seconds) best = {seconds, 0, 0.0, base, relaxed};
   }
 
+  /// TwoLevel refuses products with its vectors of more elements.
+  bool has_room(index_t relaxed) const {
+    return matrix_.nnz() <= std::numeric_limits<std::int32_t>::max() / std::max(index_t{1}, relaxed);
+  }
   double coarse_size() const { return detail::default_coarse_size(matrix_.backend(), matrix_.nnz()); }
   bool is_found(index_t size) const {
     return std::ranges::find(suggestion_.candidates, detail::message("clusters {}", size), &BlockCandidate::name) !=

@@ -151,7 +151,7 @@ MUTANTS = (
            "return a.failed != b.failed ? b.failed : a.seconds < b.seconds;", "return a.seconds < b.seconds;",
            "unit_suggest", "Suggest.AFailedProbeIsNotRecommendedWhereTheOtherGainedNothing"),
     Mutant("columns-left-of-the-row-not-captured", "src/suggest/captured.cpp",
-           "if (j <= i - max_block_size ||", "if (j <= i ||",
+           "if (j < begin ||", "if (j < i ||",
            "unit_suggest", "CapturedWeights.CountCouplingsInsideTheBlocks"),
     Mutant("offsets-without-bytes", "src/suggest/cost_model.cpp",
            "return nnz * (scalar_bytes + 4.0) + 8.0 * (rows + 1.0)",
