@@ -7,7 +7,8 @@ usage: abi.py LIBRARY            status 1 if a symbol of the release is gone or 
 
 Below 1.0 every minor version has a soname of its own, so there is nothing to compare until a soname has its first
 release. LIBRARY is compiled with -g: without debug information it tells its symbols alone, of which those of C++ hold the
-types of the parameters, but not the members of structures. Of structures those count that public headers define.
+types of the parameters, but not the members of structures. Of structures those count that public headers define. And it
+is not optimized, as by .ci/run: how much is inlined decides which inline functions an optimized one shows besides.
 """
 
 import pathlib
@@ -20,6 +21,11 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DUMPS = ROOT / ".ci" / "abi"
 HEADERS = ROOT / "include"
+# What the standard library and header-only ones define is not ours to keep, and would be two thirds of a dump.
+OF_OTHERS = """[suppress_type]
+  name_regexp = ^(std|__gnu_cxx|fmt|Eigen)::
+  drop = yes
+"""
 
 
 def run(*command):
@@ -45,10 +51,15 @@ def has_debug_information(library):
 
 
 def dump(library, path, headers=HEADERS):
-    """Without names of folders, and with types known by a hash of their names, so that a later one differs in little."""
+    """Without names of folders, lines and parameters, and with types known by a hash of their names, so that a later one
+    differs in little."""
     path.parent.mkdir(exist_ok=True)
-    checked("abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--type-id-style", "hash",
-            "--headers-dir", headers, "--drop-private-types", "--out-file", path, library)
+    with tempfile.NamedTemporaryFile("w", suffix=".ini") as suppressions:
+        suppressions.write(OF_OTHERS)
+        suppressions.flush()
+        checked("abidw", "--exported-interfaces-only", "--no-elf-needed", "--no-corpus-path", "--no-comp-dir-path",
+                "--no-show-locs", "--no-parameter-names", "--type-id-style", "hash", "--headers-dir", headers,
+                "--drop-private-types", "--suppressions", suppressions.name, "--out-file", path, library)
 
 
 def difference(released, library, headers=HEADERS):
