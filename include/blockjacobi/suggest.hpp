@@ -91,16 +91,17 @@ struct Suggestion {
 /// to leave u^2 of the weight outside, u being what the strongest coupling of each row leaves, and with four times as
 /// many rows half of that; those that were found scale what others are presumed to leave.
 ///
-/// Iterations: scalar Jacobi is presumed to take 100 with cg and 300 with gmres, above 30 000 rows (n / 30 000)^(1/3)
+/// Iterations: scalar Jacobi is presumed to take 120 with cg and 300 with gmres, above 30 000 rows (n / 30 000)^(1/3)
 /// times that; another candidate (1 - captured)^0.7 times those of scalar Jacobi; a coarse level 0.7 times those of its
 /// blocks, with cg and relaxed vectors half. Then candidates are probed by the solver itself with b = A x, x random:
 /// first scalar Jacobi, on the host whatever the backend is, where its diagonal needs no set-up and nothing is
-/// transferred; then again and again the one that is predicted to be the fastest, until that is one that was probed. A
-/// probe runs for a hundredth of the iterations that it predicts, with gmres for half of the restart at most. One of k
-/// iterations that reached rtol^t predicts (k / t)^t p^(1 - t) of them, p being those that were predicted before, but
-/// no fewer than k / t, since a solve goes on no faster than it starts; infinitely many if 8 iterations gained nothing.
-/// Where a probe of blocks predicts fewer iterations than the weight that they capture did, so it does for the others.
-/// The fastest is recommended, probed or not, if it takes at most 0.95 of the time of scalar Jacobi, else that.
+/// transferred; then again and again the one that is predicted to be the fastest, until that is one that was probed; at
+/// the end, with what is left of the budget, a coarse level of ones on the fastest blocks. A probe runs for a hundredth
+/// of the iterations that it predicts, with gmres for half of the restart at most. One of k iterations that reached
+/// rtol^t predicts (k / t)^t p^(1 - t) of them, p being those that were predicted before, but no fewer than k / t,
+/// since a solve goes on no faster than it starts; infinitely many if 8 iterations gained nothing. Where a probe of
+/// blocks predicts fewer iterations than the weight that they capture did, so it does for the others. The fastest is
+/// recommended, probed or not, if it takes at most 0.95 of the time of scalar Jacobi, else that.
 ///
 /// What the probes cost: before each the cost model says what checks, transfer, set-up, and products outside of the
 /// iterations will take, and the probe gets as many iterations as then fit into probe_share (for scalar Jacobi half of

@@ -41,9 +41,9 @@ constexpr double host_large_flops = 20e9, host_block_bytes = 0.5, host_large_byt
 // Clusters: for each entry and for each coupling between nodes on a core; and for each entry of the renumbered matrix.
 constexpr double cluster_entry_seconds = 31e-9, cluster_coupling_seconds = 150e-9, renumber_entry_seconds = 12e-9;
 // A coarse level: for each entry with ones and, times the square of their number, with relaxed vectors; the iterations
-// that these take; what the bytes of an iteration take more than others.
+// that these take; what the bytes of an iteration take of the time of others; a core's rate in the one inversion.
 constexpr double ones_entry_seconds = 55e-9, relaxed_entry_seconds = 6.5e-9, relaxing_iterations = 15.0;
-constexpr double coarse_bytes = 0.65;
+constexpr double coarse_bytes = 0.65, coarse_flops = 35e9;
 // On CUDA, by the 7-point stencil on 64^3 and 128^3 points on an H100: clusters once and for each entry, and the
 // renumbered matrix; the set-up of a coarse level once, for each entry, and for each element of relaxed vectors, which
 // go by way of the host; its matrix for each vector and the rate of its inversion; an iteration.
@@ -156,7 +156,8 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
     model.cache = host_cache;
   }
   model.clusters = {0.0, cluster_entry_seconds, cluster_coupling_seconds, renumber_entry_seconds};
-  model.level = {0.0, ones_entry_seconds, relaxed_entry_seconds, 0.0, 0.0, model.large_flops, 0.0, 0.0, coarse_bytes};
+  model.level = {0.0, ones_entry_seconds, relaxed_entry_seconds, 0.0, 0.0, coarse_flops * backend.threads(), 0.0,
+                 0.0, coarse_bytes};
   if (!cuda) return model;
   model.clusters = {cuda_cluster_latency, cuda_cluster_entry_seconds, 0.0, cuda_renumber_entry_seconds};
   const bool resides = rows <= cuda_resident_rows && model.nnz * (model.scalar_bytes + 4.0) <= cuda_resident_bytes;

@@ -77,7 +77,8 @@ ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const st
     result.iterations = p.iteration;
     result.reduction = std::min(result.reduction, p.residual * options.rtol / p.target);
     const double depth = depth_of(result.reduction, options.rtol);
-    return depth <= 0.0 || p.iteration < probe_length * predicted_iterations(p.iteration, depth, presumed);
+    return p.iteration < 1 || depth <= 0.0 ||
+           p.iteration < probe_length * predicted_iterations(p.iteration, depth, presumed);
   };
   const SolveReport report =
       options.method == Method::cg ? cg(A, M, b_view, x_view, solve) : gmres(A, M, b_view, x_view, solve);

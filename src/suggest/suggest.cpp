@@ -28,7 +28,7 @@ struct Presumed {
   double iterations;               ///< of scalar Jacobi
   double with_ones, with_relaxed;  ///< iterations with a coarse level over those of the blocks alone
 };
-constexpr Presumed presumed_of_cg{100.0, 0.7, 0.5}, presumed_of_gmres{300.0, 0.7, 0.7};
+constexpr Presumed presumed_of_cg{120.0, 0.7, 0.5}, presumed_of_gmres{300.0, 0.7, 0.7};
 /// Iterations with blocks over those of scalar Jacobi are this power of the weight that the blocks leave outside.
 constexpr double power = 0.7;
 /// With more rows iterations grow as the number of points along an edge of a mesh.
@@ -106,6 +106,7 @@ class Study {
     if (is_on_host() && cost_.coupled_seconds() <= worth_a_try * candidates()[fastest()].seconds) add_coupled();
     bool more = true;
     while (more) more = (scalar().probed && probe_fastest()) || add_idea();
+    if (scalar().probed && options_.coarse && matrix_.nnz() > 0) probe_coarse();
     recommend();
     return std::move(suggestion_);
   }
@@ -284,7 +285,30 @@ class Study {
   bool probe_fastest() {
     const std::size_t i = fastest();
     const BlockCandidate& c = candidates()[i];
-    if (c.probed || c.failed || is_scalar(c)) return false;
+    return !c.probed && !c.failed && !is_scalar(c) && probe_here(i);
+  }
+
+  /// With what is left of the budget, a coarse level on the fastest blocks: what it is worth differs most of all.
+  void probe_coarse() {
+    const std::size_t base = base_[fastest()];
+    if (candidates()[base].failed || !has_room(0) || has_coarse(base, 0)) return;
+    const detail::ProbeCost more = cost_.coarse(candidates()[base].blocks, coarse_size(), 0.0);
+    if (room(1.0, cost_.probe(candidates()[base].setup_seconds + more.start,
+                              candidates()[base].iteration_seconds + more.iteration)) < 1.0)
+      return;
+    add_coarse(base, 0);
+    predict();
+    probe_here(candidates().size() - 1);
+  }
+
+  /// Iterations that so much of the budget has room for.
+  double room(double share, const detail::ProbeCost& cost) const {
+    const double budget = options_.probe_share * suggestion_.candidates[fastest()].seconds;
+    return (share * budget - suggestion_.probe_cost - cost.start) / cost.iteration;
+  }
+
+  bool probe_here(std::size_t i) {
+    const BlockCandidate& c = candidates()[i];
     return probe(i, 1.0, cost_.probe(c.setup_seconds, c.iteration_seconds),
                  [&](index_t most) { return detail::probe_candidate(matrix_, c, b_, options_, most, c.iterations); });
   }
@@ -294,10 +318,10 @@ class Study {
   bool probe(std::size_t i, double share, const detail::ProbeCost& cost, const Run& run) {
     BlockCandidate& c = candidates()[i];
     const double budget = options_.probe_share * candidates()[fastest()].seconds;
-    const double room = (share * budget - suggestion_.probe_cost - cost.start) / cost.iteration;
-    if (!(room >= 1.0)) return false;
+    const double most = room(share, cost);
+    if (!(most >= 1.0)) return false;
     const auto start = std::chrono::steady_clock::now();
-    const detail::ProbeResult result = run(static_cast<index_t>(std::min(room, most_probed())));
+    const detail::ProbeResult result = run(static_cast<index_t>(std::min(most, most_probed())));
     suggestion_.probe_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     c.probed = true;
     // Other candidates may be the same under another name.

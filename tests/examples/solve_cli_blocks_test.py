@@ -173,9 +173,8 @@ class BlockSources(SolveTest):
             suggestion = result.report["blocks"]["suggestion"]
             names = [c["name"] for c in suggestion["candidates"]]
             everywhere = ["scalar", "node", "detect 8", "detect 16", "detect 32"]
-            on_host = [] if "cuda" in result.report["backend"] else ["coupled 32"]
-            plain = [n for n in names if not n.startswith("clusters") and " + " not in n]
-            self.assertEqual(plain, everywhere + on_host)
+            plain = [n for n in names if not n.startswith(("clusters", "coupled")) and " + " not in n]
+            self.assertEqual(plain, everywhere)
             self.assertIn(suggestion["recommended"], names)
             self.assertIn("suggested, " + suggestion["recommended"], result.out)
             self.assertIn("<- recommended", result.out)
