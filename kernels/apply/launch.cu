@@ -1,20 +1,25 @@
 #include "kernels/apply/launch.cuh"
 #include "kernels/apply/launch.hpp"
 
+#include <cstddef>
+#include <new>
 #include <span>
-#include <vector>
 
 namespace blockjacobi::kernels {
 
 template <class C>
 void apply_columns(const BlockBatchView<const C>& inverse, const ApplyColumns<C>& arguments, CUstream_st* stream) {
-  std::vector<detail::StoredGroup> groups;
-  groups.reserve(inverse.groups.size());
+  // There is one group of each order. Room and no array of groups, whose defaults would be set for all of them in every
+  // application; and no memory of the heap, which an application takes none of.
+  alignas(detail::StoredGroup) std::byte room[max_block_size * sizeof(detail::StoredGroup)];
+  auto* const groups = reinterpret_cast<detail::StoredGroup*>(room);
+  std::size_t count = 0;
   for (const BlockGroup& group : inverse.groups)
-    groups.push_back({detail::Format::full, group.size, group.count, group.first_slot, group.first_row,
-                      group.start * static_cast<offset_t>(sizeof(C))});
+    new (groups + count++)
+        detail::StoredGroup{detail::Format::full, group.size,      group.count,
+                            group.first_slot,     group.first_row, group.start * static_cast<offset_t>(sizeof(C))};
   const FullBlocks blocks{reinterpret_cast<const std::byte*>(inverse.data), inverse.slots};
-  apply_format<C, detail::Format::full>(blocks, std::span<const detail::StoredGroup>(groups), arguments, stream);
+  apply_format<C, detail::Format::full>(blocks, std::span<const detail::StoredGroup>(groups, count), arguments, stream);
 }
 
 template <class C>
