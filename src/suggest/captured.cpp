@@ -31,14 +31,54 @@ class BlockAround {
   std::span<const index_t>::iterator end_;
 };
 
-/// Adds the strengths, as strength() of core/shared/cluster_rules.hpp has them, of the rows [first, last) to inside[p],
-/// for those inside the blocks of partition p, and to inside[partitions.size()]; the strongest of each row to the one
-/// after.
+/// Reciprocals of the square roots of row_scales(), as a division for every entry takes longer than all else here.
 template <Scalar T, Offset O>
-void add_rows(const CsrView<T, O>& matrix, const std::vector<double>& scales,
-              const std::vector<const BlockPartition*>& partitions, index_t first, index_t last, double* inside) {
+std::vector<double> factors_of(const CsrView<T, O>& matrix, int threads) {
+  std::vector<double> factors = row_scales(matrix, threads);
+  for (double& factor : factors) factor = 1.0 / std::sqrt(factor);
+  return factors;
+}
+
+/// visit(j, strength) for the couplings of row i, as strength() of core/shared/cluster_rules.hpp has them.
+template <Scalar T, Offset O, class Visit>
+void for_each_coupling(const CsrView<T, O>& matrix, const std::vector<double>& factors, index_t i, Visit visit) {
   const auto base = static_cast<index_t>(matrix.base);
+  const double factor = factors[static_cast<std::size_t>(i)];
+  for (O k = matrix.row_offsets[i] - base; k < matrix.row_offsets[i + 1] - base; ++k) {
+    const index_t j = matrix.columns[k] - base;
+    if (j == i) continue;
+    const auto magnitude = static_cast<double>(std::abs(matrix.values[k]));
+    if (!(magnitude > 0.0)) continue;
+    const double scaled = magnitude * factor * factors[static_cast<std::size_t>(j)];
+    visit(j, scaled < 1.0 ? scaled : 1.0);
+  }
+}
+
+/// Sums of `width` numbers that add(first, last, sums) adds to for rows [first, last), in an order that does not depend
+/// on the threads.
+template <Scalar T, Offset O, class Add>
+std::vector<double> sums_over_rows(const CsrView<T, O>& matrix, std::size_t width, int threads, Add add) {
+  const index_t rows = matrix.rows, chunks = (rows + chunk_rows - 1) / chunk_rows;
+  std::vector<double> sums(static_cast<std::size_t>(chunks) * width);
+  FirstException failure;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (matrix.nnz > worth_threads)
+  for (index_t c = 0; c < chunks; ++c)
+    failure.run([&] {
+      add(c * chunk_rows, std::min(rows, (c + 1) * chunk_rows), sums.data() + static_cast<std::size_t>(c) * width);
+    });
+  failure.rethrow();
+  std::vector<double> total(width);
+  for (std::size_t k = 0; k < sums.size(); ++k) total[k % width] += sums[k];
+  return total;
+}
+
+/// Adds the couplings of the rows [first, last) to inside[p], for those inside the blocks of partition p, and to
+/// inside[partitions.size()]; the strongest of each row to the one after.
+template <Scalar T, Offset O>
+void add_rows(const CsrView<T, O>& matrix, const std::vector<double>& factors,
+              const std::vector<const BlockPartition*>& partitions, index_t first, index_t last, double* inside) {
   std::vector<BlockAround> around;
+  around.reserve(partitions.size());
   for (const BlockPartition* blocks : partitions) around.emplace_back(*blocks, first);
   double all = 0.0, strongest_of_all = 0.0;
   for (index_t i = first; i < last; ++i) {
@@ -49,59 +89,70 @@ void add_rows(const CsrView<T, O>& matrix, const std::vector<double>& scales,
       begin = std::min(begin, block.begin());
       end = std::max(end, block.end());
     }
-    const double scale = scales[static_cast<std::size_t>(i)];
     double strongest = 0.0;
-    for (O k = matrix.row_offsets[i] - base; k < matrix.row_offsets[i + 1] - base; ++k) {
-      const index_t j = matrix.columns[k] - base;
-      if (j == i) continue;
-      const auto magnitude = static_cast<double>(std::abs(matrix.values[k]));
-      if (!(magnitude > 0.0)) continue;
-      const double scaled = magnitude * scale * scales[static_cast<std::size_t>(j)];
-      const double weight = scaled < 1.0 ? scaled : 1.0;
-      all += weight;
-      strongest = std::max(strongest, weight);
-      if (j < begin || j >= end) continue;
+    for_each_coupling(matrix, factors, i, [&](index_t j, double strength) {
+      all += strength;
+      strongest = std::max(strongest, strength);
+      if (j < begin || j >= end) return;
       for (std::size_t p = 0; p < around.size(); ++p)
-        if (around[p].holds(j)) inside[p] += weight;
-    }
+        if (around[p].holds(j)) inside[p] += strength;
+    });
     strongest_of_all += strongest;
   }
   inside[around.size()] += all;
   inside[around.size() + 1] += strongest_of_all;
 }
 
+/// The number of the block of each row in its old numbering.
+std::vector<index_t> labels_of(const PermutedPartition& found) {
+  const auto order = found.permutation.order();
+  std::vector<index_t> labels(order.size());
+  for (index_t b = 0; b < found.blocks.blocks(); ++b)
+    for (index_t k = found.blocks.offsets()[static_cast<std::size_t>(b)];
+         k < found.blocks.offsets()[static_cast<std::size_t>(b) + 1]; ++k)
+      labels[static_cast<std::size_t>(order[static_cast<std::size_t>(k)])] = b;
+  return labels;
+}
+
+double part(double of, double all) { return all > 0.0 ? of / all : 1.0; }
+
 }  // namespace
 
 template <Scalar T, Offset O>
 std::vector<double> captured_weights(const CsrView<T, O>& matrix, const std::vector<const BlockPartition*>& partitions,
                                      int threads, double* strongest) {
-  // why: reciprocals, as a division for every entry takes longer than all else here
-  std::vector<double> scales = row_scales(matrix, threads);
-  for (double& scale : scales) scale = 1.0 / std::sqrt(scale);
-  const index_t rows = matrix.rows, chunks = (rows + chunk_rows - 1) / chunk_rows;
-  const std::size_t width = partitions.size() + 2;
-  std::vector<double> sums(static_cast<std::size_t>(chunks) * width);
-  FirstException failure;
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (matrix.nnz > worth_threads)
-  for (index_t c = 0; c < chunks; ++c)
-    failure.run([&] {
-      add_rows(matrix, scales, partitions, c * chunk_rows, std::min(rows, (c + 1) * chunk_rows),
-               sums.data() + static_cast<std::size_t>(c) * width);
-    });
-  failure.rethrow();
+  const std::vector<double> factors = factors_of(matrix, threads);
+  std::vector<double> captured = sums_over_rows(
+      matrix, partitions.size() + 2, threads,
+      [&](index_t first, index_t last, double* sums) { add_rows(matrix, factors, partitions, first, last, sums); });
+  const double all = captured[partitions.size()];
+  if (strongest) *strongest = part(captured.back(), all);
+  captured.resize(partitions.size());
+  for (double& weight : captured) weight = part(weight, all);
+  return captured;
+}
 
-  std::vector<double> total(width);
-  for (std::size_t k = 0; k < sums.size(); ++k) total[k % width] += sums[k];
-  const double all = total[partitions.size()];
-  for (double& part : total) part = all > 0.0 ? part / all : 1.0;
-  if (strongest) *strongest = total.back();
-  total.resize(partitions.size());
-  return total;
+template <Scalar T, Offset O>
+double captured_weight(const CsrView<T, O>& matrix, const PermutedPartition& blocks, int threads) {
+  const std::vector<double> factors = factors_of(matrix, threads);
+  const std::vector<index_t> labels = labels_of(blocks);
+  const std::vector<double> sums =
+      sums_over_rows(matrix, 2, threads, [&](index_t first, index_t last, double* inside_and_all) {
+        for (index_t i = first; i < last; ++i) {
+          const index_t own = labels[static_cast<std::size_t>(i)];
+          for_each_coupling(matrix, factors, i, [&](index_t j, double strength) {
+            if (labels[static_cast<std::size_t>(j)] == own) inside_and_all[0] += strength;
+            inside_and_all[1] += strength;
+          });
+        }
+      });
+  return part(sums[0], sums[1]);
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(T, O)                                                                             \
   template std::vector<double> captured_weights(const CsrView<T, O>&, const std::vector<const BlockPartition*>&, int, \
-                                                double*)
+                                                double*);                                                             \
+  template double captured_weight(const CsrView<T, O>&, const PermutedPartition&, int)
 #define BLOCKJACOBI_INSTANTIATE(T)              \
   BLOCKJACOBI_INSTANTIATE_FOR(T, std::int32_t); \
   BLOCKJACOBI_INSTANTIATE_FOR(T, std::int64_t)

@@ -13,4 +13,8 @@ template <Scalar T, Offset O>
 std::vector<double> captured_weights(const CsrView<T, O>& matrix, const std::vector<const BlockPartition*>& partitions,
                                      int threads, double* strongest = nullptr);
 
+/// The same for blocks of the renumbered rows, of the matrix as it is: it is not renumbered for that.
+template <Scalar T, Offset O>
+double captured_weight(const CsrView<T, O>& matrix, const PermutedPartition& blocks, int threads);
+
 }  // namespace blockjacobi::detail

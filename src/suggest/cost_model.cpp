@@ -3,6 +3,7 @@
 #include "core/shared/tiny_order.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace blockjacobi::detail {
 
@@ -24,15 +25,21 @@ constexpr double host_probe_latency = 40e-6, host_probe_row_seconds = 20e-9, hos
 // CUDA: measured on an H200 over the systems of benchmarks/results/suggest-h200.md, most of which are in its cache, and
 // of benchmarks/results/h200/solve.json. An iteration of CG takes 9.5 us and one of GMRES 25 us however small the
 // system is, and more for each row of a block; blocks of more than 32 rows are not applied by the kernels of the
-// iteration itself. A solve takes 0.2 ms (GMRES: 0.85) before it iterates, a set-up 0.12 ms, 10 ns a block, and with
-// large blocks, whose pattern is analysed on the host, 0.2 ms and 2.3 ns an entry.
+// iteration itself. A solve takes 0.2 ms (GMRES: 0.85) before it iterates, a set-up 0.12 ms and 10 ns a block.
+//
+// And over those of benchmarks/results/suggest-h100-80gb-hbm3.md: where the iterations of a solve are one launch
+// (kernels/krylov/policy.hpp) and the blocks have at most 32 rows, one of CG takes 5.5 us, one of GMRES 12.5, and GMRES
+// begins after 0.15 ms. With large blocks the set-up and the start of the solve take 1.6 ms more and 2.3 ns an entry.
+// The model was off by 1.5 (CG) and 2.2 (GMRES) in the median before that, and then by 1.05.
 constexpr double cuda_bandwidth = 3.2e12, cuda_flops = 1e12;
 struct IterationLatency {
   double all, row, large;
 };
-constexpr IterationLatency cuda_cg{9.5e-6, 51e-9, 12.3e-6}, cuda_gmres{25e-6, 23e-9, 3.2e-6};
-constexpr double cuda_setup_latency = 0.12e-3, cuda_cg_start = 0.2e-3, cuda_gmres_start = 0.85e-3;
-constexpr double cuda_block_seconds = 10e-9, cuda_large_setup_latency = 0.2e-3, cuda_large_entry_seconds = 2.3e-9;
+constexpr IterationLatency cuda_cg{9.5e-6, 51e-9, 12.3e-6}, cuda_gmres{25e-6, 23e-9, 15.6e-6};
+constexpr IterationLatency cuda_resident_cg{5.5e-6, 21e-9, 0.0}, cuda_resident_gmres{12.5e-6, 45e-9, 0.0};
+constexpr double cuda_setup_latency = 0.12e-3, cuda_cg_start = 0.2e-3, cuda_gmres_start = 0.85e-3,
+                 cuda_resident_gmres_start = 0.15e-3;
+constexpr double cuda_block_seconds = 10e-9, cuda_large_setup_latency = 1.6e-3, cuda_large_entry_seconds = 2.3e-9;
 constexpr double cuda_transfer_latency = 50e-6, cuda_transfer_seconds = 0.08e-9;
 
 // On the host a byte of the inverses, which are read in a row, takes half the time of another; where blocks are large
@@ -44,11 +51,12 @@ constexpr double cluster_entry_seconds = 31e-9, cluster_coupling_seconds = 150e-
 // that these take; what the bytes of an iteration take of the time of others; a core's rate in the one inversion.
 constexpr double ones_entry_seconds = 55e-9, relaxed_entry_seconds = 6.5e-9, relaxing_iterations = 15.0;
 constexpr double coarse_bytes = 0.65, coarse_flops = 35e9;
-// On CUDA, by the 7-point stencil on 64^3 and 128^3 points on an H100: clusters once and for each entry, and the
-// renumbered matrix; the set-up of a coarse level once, for each entry, and for each element of relaxed vectors, which
-// go by way of the host; its matrix for each vector and the rate of its inversion; an iteration.
-constexpr double cuda_cluster_latency = 1e-3, cuda_cluster_entry_seconds = 0.62e-9,
-                 cuda_renumber_entry_seconds = 0.09e-9;
+// On CUDA, by the 7-point stencil on 64^3 and 128^3 points on an H100, and by small systems there: clusters once, for
+// each doubling of their rows, and for each entry, and the renumbered matrix; the set-up of a coarse level once, for
+// each entry, and for each element of relaxed vectors, which go by way of the host; its matrix for each vector and the
+// rate of its inversion; an iteration.
+constexpr double cuda_cluster_latency = 0.46e-3, cuda_cluster_doubling_seconds = 0.19e-3,
+                 cuda_cluster_entry_seconds = 0.62e-9, cuda_renumber_entry_seconds = 0.09e-9;
 constexpr double cuda_coarse_start = 2.5e-3, cuda_ones_entry_seconds = 0.23e-9, cuda_relaxed_entry_seconds = 0.05e-9,
                  cuda_relaxed_element_seconds = 5e-9;
 constexpr double cuda_coarse_vector_seconds = 1.6e-6, cuda_coarse_flops = 25e12;
@@ -92,8 +100,9 @@ double CostModel::iteration_seconds(const BlockShape& blocks) const {
   return start + (product_bytes() + application + vector_words * rows * scalar_bytes) / bandwidth;
 }
 
-double CostModel::cluster_seconds(double couplings) const {
-  return clusters.latency + (nnz * clusters.entry + couplings * clusters.coupling) / host_threads;
+double CostModel::cluster_seconds(double couplings, index_t max_size) const {
+  return clusters.latency + std::log2(max_size) * clusters.doubling +
+         (nnz * clusters.entry + couplings * clusters.coupling) / host_threads;
 }
 
 double CostModel::setup_seconds(const BlockShape& blocks) const {
@@ -140,9 +149,13 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
   model.spared_words = cg ? 0.0 : (1.0 - probed_part) * basis;
   const double host = host_bandwidth * std::min(backend.threads(), host_bandwidth_threads);
   model.bandwidth = options.bandwidth > 0.0 ? options.bandwidth : cuda ? cuda_bandwidth : host;
-  const IterationLatency device = cg ? cuda_cg : cuda_gmres;
+  const bool resides =
+      cuda && rows <= cuda_resident_rows && model.nnz * (model.scalar_bytes + 4.0) <= cuda_resident_bytes;
+  const IterationLatency phases = cg ? cuda_cg : cuda_gmres;
+  const IterationLatency device = !resides ? phases : cg ? cuda_resident_cg : cuda_resident_gmres;
   model.latency = options.latency > 0.0 ? options.latency : cuda ? device.all : host_latency;
-  model.setup_latency = cuda ? cuda_setup_latency + (cg ? cuda_cg_start : cuda_gmres_start) : host_setup_latency;
+  const double cuda_start = cg ? cuda_cg_start : resides ? cuda_resident_gmres_start : cuda_gmres_start;
+  model.setup_latency = cuda ? cuda_setup_latency + cuda_start : host_setup_latency;
   model.flops = cuda ? cuda_flops : host_flops * backend.threads();
   model.host_threads = cuda ? 1.0 : std::min(backend.threads(), host_bandwidth_threads);
   model.large = detail::largest_tiny_order;
@@ -155,12 +168,12 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
     model.large_bytes = host_large_bytes;
     model.cache = host_cache;
   }
-  model.clusters = {0.0, cluster_entry_seconds, cluster_coupling_seconds, renumber_entry_seconds};
+  model.clusters = {0.0, 0.0, cluster_entry_seconds, cluster_coupling_seconds, renumber_entry_seconds};
   model.level = {0.0, ones_entry_seconds, relaxed_entry_seconds, 0.0, 0.0, coarse_flops * backend.threads(), 0.0,
                  0.0, coarse_bytes};
   if (!cuda) return model;
-  model.clusters = {cuda_cluster_latency, cuda_cluster_entry_seconds, 0.0, cuda_renumber_entry_seconds};
-  const bool resides = rows <= cuda_resident_rows && model.nnz * (model.scalar_bytes + 4.0) <= cuda_resident_bytes;
+  model.clusters = {cuda_cluster_latency, cuda_cluster_doubling_seconds, cuda_cluster_entry_seconds, 0.0,
+                    cuda_renumber_entry_seconds};
   model.level = {cuda_coarse_start,
                  cuda_ones_entry_seconds,
                  cuda_relaxed_entry_seconds,
@@ -174,7 +187,7 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
   model.block_seconds = cuda_block_seconds;
   model.transfer_latency = cuda_transfer_latency;
   model.transfer_seconds = cuda_transfer_seconds;
-  model.large_latency = device.large;
+  model.large_latency = phases.all + phases.large - device.all;
   model.large_setup_latency = cuda_large_setup_latency;
   model.large_entry_seconds = cuda_large_entry_seconds;
   return model;

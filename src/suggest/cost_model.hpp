@@ -48,9 +48,10 @@ struct CostModel {
   double large_latency = 0.0, large_setup_latency = 0.0, large_entry_seconds = 0.0;
   double large_flops = 1.0, block_bytes = 1.0, large_bytes = 1.0, cache = 0.0;
   double host_threads = 1.0;  ///< that find clusters and set up, if the host does
-  /// Clusters: once, for each entry, for each coupling between nodes, and for each entry of the renumbered matrix.
+  /// Clusters: once, for each doubling of their rows, for each entry, for each coupling between nodes, and for each
+  /// entry of the renumbered matrix.
   struct {
-    double latency = 0.0, entry = 0.0, coupling = 0.0, renumbered = 0.0;
+    double latency = 0.0, doubling = 0.0, entry = 0.0, coupling = 0.0, renumbered = 0.0;
   } clusters{};
   /// A coarse level: once, for each entry with ones or, times the square of their number, relaxed vectors, for each
   /// element of these; for each vector and the rate of the inversion; what an iteration takes more, once, with blocks
@@ -67,7 +68,7 @@ struct CostModel {
   double setup_seconds(const BlockShape& blocks) const;
   double coupled_seconds() const { return nnz * coupled_entry / host_threads; }
   /// Clusters of nodes with so many couplings.
-  double cluster_seconds(double couplings) const;
+  double cluster_seconds(double couplings, index_t max_size) const;
   /// The matrix in another numbering.
   double renumber_seconds() const { return nnz * clusters.renumbered; }
   /// A coarse level of m vectors, k of them relaxed an aggregate (0: ones), on so many blocks: its set-up, and what an

@@ -17,7 +17,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 namespace blockjacobi {
 
@@ -183,8 +182,8 @@ class Study {
     if (size < nodes_.largest_block() || matrix_.rows() <= size || is_found(size)) return;
     left = std::min(1.0, left * left_by_strongest_ * left_by_strongest_ * more_left_);
     const auto shape = detail::BlockShape::of_clusters(matrix_.rows(), size);
-    const double setup =
-        cost_.cluster_seconds(cost_.couplings(nodes_.blocks())) + cost_.renumber_seconds() + cost_.setup_seconds(shape);
+    const double setup = cost_.cluster_seconds(cost_.couplings(nodes_.blocks()), size) + cost_.renumber_seconds() +
+                         cost_.setup_seconds(shape);
     const double iteration = cost_.iteration_seconds(shape), iterations = reference_ * expected_part(left);
     const auto consider = [&](double more_setup, double more_iteration, double fewer_iterations) {
       const double seconds =
@@ -226,27 +225,19 @@ class Study {
 
   void add_coupled() {
     add("coupled 32", BlockPartition::detect(matrix_, DetectOptions{.merge = Merge::coupled}));
-    candidates().back().captured = captured_by(host_, candidates().back().blocks);
-    predict();
-  }
-
-  /// The part of the weight of a matrix that the blocks hold.
-  template <class Matrix>
-  double captured_by(const Matrix& matrix, const BlockPartition& blocks) const {
     const auto weight = [&](const auto& view) {
-      return detail::captured_weights(view, {&blocks}, host_.backend().threads())[0];
+      return detail::captured_weights(view, {&candidates().back().blocks}, host_.backend().threads())[0];
     };
-    if constexpr (std::is_same_v<Matrix, SparseMatrix<T>>)
-      return std::visit(weight, matrix.view());
-    else
-      return weight(matrix.view());
+    candidates().back().captured = std::visit(weight, host_.view());
+    predict();
   }
 
   void add_clusters(index_t size, double presumed_left) {
     PermutedPartition found = BlockPartition::clusters(matrix_, size);
-    const auto renumber = [&](const auto& view) { return PermutedMatrix<T>(view, found.permutation); };
-    const PermutedMatrix<T> renumbered = std::visit(renumber, host_.view());
-    const double captured = captured_by(renumbered, found.blocks);
+    const auto weight = [&](const auto& view) {
+      return detail::captured_weight(view, found, host_.backend().threads());
+    };
+    const double captured = std::visit(weight, host_.view());
     add(detail::message("clusters {}", size), std::move(found.blocks), std::move(found.permutation));
     candidates().back().captured = captured;
     // why: where these leave more than was presumed, others will

@@ -424,6 +424,16 @@ TEST(CapturedWeights, KnowTheStrongestCouplingOfEachRow) {
   EXPECT_EQ(strongest, 1.0);
 }
 
+TEST(CapturedWeights, OfRenumberedRowsAreThoseOfTheRenumberedMatrix) {
+  const auto a = banded(3000, -1.0, -0.3, 30);
+  const PermutedPartition found = BlockPartition::clusters(a.view(), 16);
+  ASSERT_FALSE(found.permutation.is_identity());
+  const PermutedMatrix<double> renumbered(a.view(), found.permutation);
+  for (const int threads : {1, 4})
+    EXPECT_NEAR(detail::captured_weight(a.view(), found, threads),
+                detail::captured_weights(renumbered.view(), {&found.blocks}, 1)[0], 1e-12);
+}
+
 TEST(CapturedWeights, DoNotDependOnTheThreads) {
   Random random(3);
   std::vector<Triplet<double>> entries;
