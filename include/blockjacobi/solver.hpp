@@ -42,10 +42,10 @@ enum class BasisPrecision { working, single };
 
 /// Whether CG, BiCGSTAB and GMRES may take a whole CUDA device for many iterations in one launch, which is what is
 /// fastest for systems that live in its caches (about 135 000 rows on an H200, blocks of up to 32 rows, coarse levels
-/// of up to 2048 vectors with CG and GMRES). Such a launch starts once every multiprocessor has room for it: it waits
-/// behind any long kernel of any stream, and whatever is launched meanwhile waits for its end. Where the device is
-/// shared with other work, `never` has the phases of an iteration in launches of their own. Other systems, backends and
-/// solvers have these in any case.
+/// of up to 2048 vectors, complex<double> 1024, with CG and GMRES). Such a launch starts once every multiprocessor has
+/// room for it: it waits behind any long kernel of any stream, and whatever is launched meanwhile waits for its end.
+/// Where the device is shared with other work, `never` has the phases of an iteration in launches of their own. Other
+/// systems, backends and solvers have these in any case.
 enum class Resident { automatic, never };
 
 struct SolveOptions {

@@ -22,7 +22,7 @@ struct SuggestOptions {
   double probe_share = 0.1;
   /// Bytes per second and seconds per iteration of the cost model; 0 takes the constants of the backend: 20 GB/s a
   /// thread, 60 at most, and 5 us on the host, 3.2 TB/s (75 % of a device copy of an H200) and 9.5 us (gmres: 25 us) on
-  /// CUDA.
+  /// CUDA; where a solve takes one launch, 5.5 us (12.5 us).
   double bandwidth = 0.0;
   double latency = 0.0;
   bool renumber = true;  ///< also candidates whose rows do not stay where they are: clusters
@@ -80,8 +80,8 @@ struct Suggestion {
 /// level of m vectors adds another product, Z and Z^H, and m^2. On the host the N^2 of inverses count half, and those
 /// of blocks above 32 rows that leave the cache of a core twice. Cost of the set-up: the matrix and the inverses once,
 /// 2 N^3 operations a block, and the coarse level. On CUDA small systems take their time whatever is computed: an
-/// iteration more for each row of the largest block (51 ns, gmres 23) and for blocks above 32, besides the start of
-/// set-up and solver. The numbers are those of src/suggest/cost_model.cpp.
+/// iteration more for each row of the largest block (51 ns, gmres 23; in one launch 21, 45) and for blocks above 32,
+/// besides the start of set-up and solver. The numbers are those of src/suggest/cost_model.cpp.
 ///
 /// Candidates: scalar Jacobi; nodes, of the block size that is stated with the matrix or the unmerged supervariables;
 /// detected blocks; on the host coupled ones, where finding them takes at most a hundredth of what a solve is predicted

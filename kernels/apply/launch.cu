@@ -12,7 +12,7 @@ void apply_columns(const BlockBatchView<const C>& inverse, const ApplyColumns<C>
   // There is one group of each order. Room and no array of groups, whose defaults would be set for all of them in every
   // application; and no memory of the heap, which an application takes none of.
   alignas(detail::StoredGroup) std::byte room[max_block_size * sizeof(detail::StoredGroup)];
-  auto* const groups = reinterpret_cast<detail::StoredGroup*>(room);
+  auto* const groups = std::launder(reinterpret_cast<detail::StoredGroup*>(room));
   std::size_t count = 0;
   for (const BlockGroup& group : inverse.groups)
     new (groups + count++)

@@ -8,11 +8,14 @@
 
 namespace blockjacobi::petsc {
 
-/// Runs f(), which returns an error code of PETSc; exceptions become such codes, with their message.
+/// Runs f(), which returns an error code of PETSc; exceptions become such codes, with their message. A function of
+/// PETSc's stack, since an error takes the one in which it is raised from there.
 template <class F>
 PetscErrorCode translated(F&& f) {
+  PetscFunctionBegin;
   try {
-    return f();
+    const PetscErrorCode code = f();
+    PetscFunctionReturn(code);
   } catch (const InvalidArgument& e) {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s", e.what());
   } catch (const BackendUnavailable& e) {

@@ -10,7 +10,6 @@
 #include "suggest/probe.hpp"
 
 #include <blockjacobi/error.hpp>
-#include <blockjacobi/permuted_matrix.hpp>
 
 #include <algorithm>
 #include <chrono>
