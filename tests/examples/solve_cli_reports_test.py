@@ -12,7 +12,7 @@ from solve_program import PROGRAM, SolveTest
 class Reports(SolveTest):
     def test_json(self):
         path = self.laplace()
-        report = self.solve(path, "--blocks", 4).report
+        report = self.solve(path, "--blocks", "supervariables").report
         self.assertEqual((report["program"], report["matrix"]), ("blockjacobi-solve", path))
         self.assertEqual((report["rows"], report["nnz"]), (144, 144 + 4 * 12 * 11))
         self.assertEqual((report["field"], report["symmetry"]), ("real", "symmetric"))
