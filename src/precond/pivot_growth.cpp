@@ -31,13 +31,11 @@ Array<real_t<T>> pivot_growth(const Backend& backend, const BlockLayout& layout,
   return growth;
 }
 
-#define BLOCKJACOBI_INSTANTIATE(T)                                                                      \
-  template Array<real_t<T>> pivot_growth<T>(const Backend&, const BlockLayout&, const PositionMapView&, \
-                                            const compute_t<T>*)
-BLOCKJACOBI_INSTANTIATE(float);
-BLOCKJACOBI_INSTANTIATE(double);
-BLOCKJACOBI_INSTANTIATE(std::complex<float>);
-BLOCKJACOBI_INSTANTIATE(std::complex<double>);
-#undef BLOCKJACOBI_INSTANTIATE
+template Array<float> pivot_growth<float>(const Backend&, const BlockLayout&, const PositionMapView&, const float*);
+template Array<double> pivot_growth<double>(const Backend&, const BlockLayout&, const PositionMapView&, const double*);
+template Array<float> pivot_growth<std::complex<float>>(const Backend&, const BlockLayout&, const PositionMapView&,
+                                                        const Complex<float>*);
+template Array<double> pivot_growth<std::complex<double>>(const Backend&, const BlockLayout&, const PositionMapView&,
+                                                          const Complex<double>*);
 
 }  // namespace blockjacobi::detail
