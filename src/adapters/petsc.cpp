@@ -206,8 +206,8 @@ PCFailedReason failure_of(const State& state, std::string* message) {
 /// Of this rank alone: a reduction here would make every set-up wait for the slowest rank.
 PetscErrorCode note_failure(PC pc) {
   std::string message;
+  const PCFailedReason reason = failure_of(state_of(pc), &message);  // waits, and may throw
   PetscFunctionBegin;
-  const PCFailedReason reason = failure_of(state_of(pc), &message);
   PetscCheck(reason == PC_NOERROR || !pc->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "blockjacobi: %s",
              message.c_str());
   if (reason != PC_NOERROR) PetscCall(PetscInfo(pc, "blockjacobi: %s\n", message.c_str()));

@@ -132,6 +132,7 @@ class Study {
     c.permutation = permutation.size() > 0 ? std::move(permutation) : Permutation::identity(matrix_.rows());
     c.failed = std::ranges::any_of(candidates(), [&c](const BlockCandidate& o) { return o.failed && is_same(o, c); });
     base_.push_back(candidates().size());
+    shapes_.push_back(shape);
     candidates().push_back(std::move(c));
   }
 
@@ -200,7 +201,7 @@ class Study {
 
   void consider_coarse(std::size_t base, index_t relaxed, Idea& best) {
     const BlockCandidate& c = candidates()[base];
-    const detail::ProbeCost more = cost_.coarse(c.blocks, coarse_size(), relaxed);
+    const detail::ProbeCost more = cost_.coarse(shapes_[base], coarse_size(), relaxed);
     const double seconds = c.setup_seconds + more.start +
                            std::max(1.0, c.iterations * fewer_with(relaxed)) * (c.iteration_seconds + more.iteration);
     if (seconds < best.seconds) best = {seconds, 0, 0.0, base, relaxed};
@@ -245,7 +246,7 @@ class Study {
 
   void add_coarse(std::size_t base, index_t relaxed) {
     BlockCandidate c = candidates()[base];
-    const detail::ProbeCost more = cost_.coarse(c.blocks, coarse_size(), relaxed);
+    const detail::ProbeCost more = cost_.coarse(shapes_[base], coarse_size(), relaxed);
     c.name += relaxed > 0 ? detail::message(" + relaxed {}", relaxed) : " + ones";
     c.coarse = TwoLevelOptions{.mode = options_.method == Method::cg ? CoarseMode::adef2 : CoarseMode::adef1,
                                .relaxed = relaxed};
@@ -255,6 +256,7 @@ class Study {
     c.probe_iterations = 0;
     c.probe_reduction = 1.0;
     base_.push_back(base);
+    shapes_.push_back(shapes_[base]);
     candidates().push_back(std::move(c));
   }
 
@@ -282,7 +284,7 @@ class Study {
   void probe_coarse() {
     const std::size_t base = base_[fastest()];
     if (candidates()[base].failed || !has_room(0) || has_coarse(base, 0)) return;
-    const detail::ProbeCost more = cost_.coarse(candidates()[base].blocks, coarse_size(), 0.0);
+    const detail::ProbeCost more = cost_.coarse(shapes_[base], coarse_size(), 0.0);
     if (room(1.0, cost_.probe(candidates()[base].setup_seconds + more.start,
                               candidates()[base].iteration_seconds + more.iteration)) < 1.0)
       return;
@@ -396,8 +398,9 @@ class Study {
   Presumed presumed_;
   detail::CostModel cost_, host_cost_;
   Suggestion suggestion_;
-  std::vector<std::size_t> base_;  ///< of each candidate the one with the same blocks and no coarse level
-  BlockPartition nodes_;           ///< that clusters keep whole
+  std::vector<detail::BlockShape> shapes_;  ///< of the blocks of each candidate, a pass over them
+  std::vector<std::size_t> base_;           ///< of each candidate the one with the same blocks and no coarse level
+  BlockPartition nodes_;                    ///< that clusters keep whole
   std::vector<T> b_;
   double left_by_strongest_ = 0.0;  ///< part of the weight that is not in the strongest coupling of a row
   double more_left_ = 1.0;          ///< by clusters that were found, over what was presumed
