@@ -56,6 +56,11 @@ class BLOCKJACOBI_EXPORT Backend {
   std::string description() const;
   /// nullptr on the host.
   CUstream_st* stream() const noexcept;
+  /// On CUDA, work from here on goes to `stream` of the same device, that of all copies and of what was made with them
+  /// too; nullptr is the legacy default stream. What is recorded in graphs stays as it is. Enqueues nothing: the caller
+  /// orders the new stream behind what the old one holds (cudaStreamWaitEvent), and keeps it as long as it is in use. A
+  /// stream of the backend's own lives as long as the backend. Throws InvalidArgument on a host backend.
+  void set_stream(CUstream_st* stream) const;
   /// OpenMP threads; 1 on CUDA.
   int threads() const noexcept;
   /// Waits for everything enqueued.

@@ -93,7 +93,8 @@ class BlockJacobi(Operator):
     is released while the library computes.
 
     On CUDA the work goes to the backend's stream, behind what the caller's current stream (CuPy's, PyTorch's, or that
-    of ``__cuda_array_interface__``) holds and before what it gets next, by events: ``apply`` with ``out=`` and
+    of ``__cuda_array_interface__``) holds and before what it gets next, by events; applications to arrays of CuPy go to
+    CuPy's current stream itself, unless the backend is on a stream of the user's. ``apply`` with ``out=`` and
     ``update(values, check=False)`` neither wait nor allocate and can be captured in a graph. Arrays that name no stream
     make the call wait.
 

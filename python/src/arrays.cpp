@@ -95,6 +95,7 @@ nb::dlpack::dtype type_of(const std::string& typestr, const std::string& what) {
 struct Cupy {
   nb::object array;           ///< the type
   nb::object current_stream;  ///< cupy.cuda.get_current_stream
+  nb::object stream;          ///< the type of CuPy's own streams, not that of handles of others
   nb::object dtype;           ///< the last that was seen
   nb::dlpack::dtype type{};   ///< the same
 };
@@ -108,6 +109,7 @@ Cupy& cupy() {
 /// From now on arrays of this type are read by their attributes.
 void remember_cupy(nb::handle type) {
   cupy().current_stream = nb::module_::import_("cupy.cuda").attr("get_current_stream");
+  cupy().stream = nb::module_::import_("cupy.cuda").attr("Stream");
   cupy().array = nb::borrow(type);
 }
 
@@ -251,7 +253,7 @@ void ArrayView::read_dlpack(nb::handle array, Access access, const PythonBackend
   nb::object exported = nb::borrow(array);
   if (place.is_valid() && nb::cast<int>(place[0]) != dlpack_cpu) {
     // The producer makes this stream wait for it; nothing can make the producer wait for us but the end of the call.
-    const std::uintptr_t stream = reinterpret_cast<std::uintptr_t>(backend.value().stream());
+    const std::uintptr_t stream = backend.stream();
     exported = capsule_of(array, stream == 0 ? legacy_stream : stream);
   }
   // A capsule is good for one cast, but for one that fails for want of the right to write.
@@ -334,7 +336,9 @@ void ArrayView::add_stream_to(CallerStreams& streams) const {
   if (of_cupy_) {
     if (streams.has_cupys) return;
     static const Name ptr("ptr");
-    const auto stream = nb::cast<std::uintptr_t>(ptr.of(cupy().current_stream()));
+    nb::object current = cupy().current_stream();
+    const auto stream = nb::cast<std::uintptr_t>(ptr.of(current));
+    if (current.type().is(cupy().stream)) streams.kept = std::move(current);
     streams.add(stream == 0 ? legacy_stream : stream);
     streams.has_cupys = true;
   } else if (stream_)

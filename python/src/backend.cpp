@@ -26,7 +26,7 @@ PythonBackend PythonBackend::cuda(std::optional<int> device, nb::object stream) 
                                          : Backend::cuda(*device, reinterpret_cast<CUstream_st*>(stream_of(stream)),
                                                          memory_with(stream)));
   backend.cuda_ = std::make_shared<Cuda>();
-  backend.cuda_->bridge = make_stream_bridge(backend.value_);
+  backend.cuda_->bridge = make_stream_bridge(backend.value_, !stream.is_none());
   return backend;
 }
 
@@ -58,7 +58,8 @@ device : int, optional
 stream : optional
     A stream to work on: a ``cupy.cuda.Stream``, a ``torch.cuda.Stream``, an object with ``__cuda_stream__``, or the
     handle as an int. It is kept alive. None takes a stream of the backend's own; events order it behind the stream
-    that is the caller's current one, and that behind it, in every call.
+    that is the caller's current one, and that behind it, in every call. Applications of preconditioners to arrays of
+    CuPy then run on CuPy's current stream itself.
 
 Raises
 ------
@@ -72,8 +73,7 @@ InvalidArgument
           "threads", [](const PythonBackend& self) { return self.value().threads(); },
           "Threads of a host backend; 1 on CUDA.")
       .def_prop_ro(
-          "stream", [](const PythonBackend& self) { return reinterpret_cast<std::uintptr_t>(self.value().stream()); },
-          "Handle of the stream; 0 on the host.")
+          "stream", [](const PythonBackend& self) { return self.stream(); }, "Handle of the stream; 0 on the host.")
       .def(
           "synchronize", [](const PythonBackend& self) { self.run({}, [&] { self.value().synchronize(); }); },
           "Wait for everything enqueued.")

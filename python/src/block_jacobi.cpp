@@ -141,17 +141,19 @@ void PythonBlockJacobi::apply(const ArrayView& in, const ArrayView& out, Op op) 
     if (in.dimensions() == 2 && out.dimensions() == 2) {
       const auto R = in.multi_vector<const T>(rows, backend_);
       const auto Z = out.multi_vector<T>(rows, backend_);
-      backend_.run(callers, [&] {
+      const auto apply_to_columns = [&] {
         const std::shared_lock<std::shared_mutex> lock(mutex_);
         held<T>().apply(R, Z, op);
-      });
+      };
+      backend_.run(callers, apply_to_columns, Place::callers);
     } else {
       const auto from = in.vector<const T>(rows, backend_);
       const auto to = out.vector<T>(rows, backend_);
-      backend_.run(callers, [&] {
+      const auto apply_to_vector = [&] {
         const std::shared_lock<std::shared_mutex> lock(mutex_);
         held<T>().apply(from, to, op);
-      });
+      };
+      backend_.run(callers, apply_to_vector, Place::callers);
     }
   });
 }

@@ -6,7 +6,7 @@ namespace blockjacobi::python {
 
 std::shared_ptr<MemoryResource> memory_with(nanobind::object) { return nullptr; }
 
-std::unique_ptr<StreamBridge> make_stream_bridge(const Backend&) {
+std::unique_ptr<StreamBridge> make_stream_bridge(const Backend&, bool) {
   throw BackendUnavailable("this build of the Python package has no CUDA");
 }
 

@@ -13,8 +13,8 @@ namespace blockjacobi::python {
 
 namespace {
 
-// 0, cudaStreamLegacy and cudaStreamPerThread.
-constexpr std::uintptr_t last_default_stream = 2;
+// 0 is the first of these, too.
+constexpr std::uintptr_t legacy_stream = 1, stream_of_thread = 2;
 
 /// No later launch takes it for its own error.
 void forget(cudaError_t status) noexcept {
@@ -66,7 +66,8 @@ class Event {
 
 class EventBridge : public StreamBridge {
  public:
-  explicit EventBridge(const Backend& backend) : backend_(backend), stream_(backend.stream()) {
+  EventBridge(const Backend& backend, bool stays)
+      : backend_(backend), own_(backend.stream()), current_(own_), stays_(stays) {
     // A backend does not tell its device, but its memory does.
     const Array<char> probe(backend, 1);
     device_ = device_of(probe.data());
@@ -75,33 +76,98 @@ class EventBridge : public StreamBridge {
     departure_ = std::make_unique<Event>();
   }
 
-  void before(const CallerStreams& callers) override {
-    for_each(callers, [this](cudaStream_t caller) { arrival_->order(caller, stream_); });
+  // What is made with the backend may outlive its copies here, and the caller's stream.
+  ~EventBridge() override {
+    try {
+      go_to(own_);
+    } catch (const CudaError&) {
+      // At the end of the process the driver may be gone already.
+    }
+    if (!Py_IsInitialized()) static_cast<void>(kept_.release());
+  }
+  EventBridge(const EventBridge&) = delete;
+  EventBridge& operator=(const EventBridge&) = delete;
+
+  void before(const CallerStreams& callers, Place place) override {
+    ++depth_;
+    try {
+      // A call within one, of a callback, stays where that one is.
+      if (depth_ == 1) choose(callers, place);
+      for_each(callers, [this](cudaStream_t caller) { arrival_->order(caller, backend_.stream()); });
+    } catch (...) {
+      leave();
+      throw;
+    }
   }
 
   void after(const CallerStreams& callers) override {
-    for_each(callers, [this](cudaStream_t caller) { departure_->order(stream_, caller); });
+    for_each(callers, [this](cudaStream_t caller) { departure_->order(backend_.stream(), caller); });
     if (callers.unknown) backend_.synchronize();
   }
 
+  void leave() noexcept override {
+    if (--depth_ > 0 || backend_.stream() == current_) return;
+    try {
+      backend_.set_stream(current_);
+    } catch (const CudaError&) {
+      // Only of handles of libraries, which have a stream then that they had before.
+    }
+  }
+
   int device() const noexcept override { return device_; }
+  std::uintptr_t own_stream() const noexcept override { return reinterpret_cast<std::uintptr_t>(own_); }
 
  private:
-  /// f(stream) for those that are not the backend's own.
+  void choose(const CallerStreams& callers, Place place) {
+    // The default stream of a thread is another one in the next thread.
+    const bool can_follow = !stays_ && callers.can_be_kept() && callers.handles[0] != stream_of_thread;
+    const cudaStream_t callers_own = can_follow ? reinterpret_cast<cudaStream_t>(callers.handles[0]) : own_;
+    const cudaStream_t wanted = place == Place::callers ? callers_own : own_;
+    if (wanted == current_) return;
+    // Nothing outside of a capture can be ordered with it: the call works in it, and leave() goes back.
+    if (are_capturing(callers)) return backend_.set_stream(callers_own);
+    go_to(wanted);
+    const nanobind::gil_scoped_acquire acquired;
+    kept_ = wanted == own_ ? nanobind::object() : callers.kept;
+  }
+
+  /// The backend works there from now on, after what it did before.
+  void go_to(cudaStream_t stream) {
+    if (stream == current_) return;
+    const CurrentDevice current(device_);
+    arrival_->order(current_, stream);
+    backend_.set_stream(stream);
+    current_ = stream;
+  }
+
+  static bool are_capturing(const CallerStreams& callers) {
+    for (const std::uintptr_t handle : callers.handles) {
+      if (handle <= legacy_stream) continue;  // cannot be captured
+      cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+      check(cudaStreamIsCapturing(reinterpret_cast<cudaStream_t>(handle), &status), "cudaStreamIsCapturing");
+      if (status != cudaStreamCaptureStatusNone) return true;
+    }
+    return false;
+  }
+
+  /// f(stream) for those on which the backend does not work anyway.
   template <class F>
   void for_each(const CallerStreams& callers, F&& f) const {
     for (const std::uintptr_t handle : callers.handles) {
       const auto caller = reinterpret_cast<cudaStream_t>(handle);
-      if (caller == stream_) continue;
+      if (caller == backend_.stream()) continue;
       // A default stream is that of the current device; any other knows its own.
       std::optional<CurrentDevice> current;
-      if (handle <= last_default_stream) current.emplace(device_);
+      if (handle <= stream_of_thread) current.emplace(device_);
       f(caller);
     }
   }
 
   Backend backend_;
-  cudaStream_t stream_;
+  cudaStream_t own_, current_;  ///< where the backend works between calls
+  nanobind::object kept_;       ///< of the current one
+  bool stays_;
+  int depth_ = 0;
   int device_ = 0;
   std::unique_ptr<Event> arrival_, departure_;
 };
@@ -141,8 +207,8 @@ std::shared_ptr<MemoryResource> memory_with(nanobind::object stream) {
   return std::make_shared<MemoryWithStream>(std::move(stream));
 }
 
-std::unique_ptr<StreamBridge> make_stream_bridge(const Backend& backend) {
-  return std::make_unique<EventBridge>(backend);
+std::unique_ptr<StreamBridge> make_stream_bridge(const Backend& backend, bool stays) {
+  return std::make_unique<EventBridge>(backend, stays);
 }
 
 int device_of(const void* pointer) {

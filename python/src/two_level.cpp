@@ -158,7 +158,8 @@ void PythonTwoLevel::map(const nb::object& r, const nb::object& z, const char* i
     using T = typename decltype(tag)::type;
     const auto from = in.vector<const T>(partition_.blocks.rows(), backend_);
     const auto to = out.vector<T>(partition_.blocks.rows(), backend_);
-    backend_.run(callers, [&] { locked(held<T>(), [&](const auto& two_level) { f(two_level, from, to); }); });
+    const auto apply_f = [&] { locked(held<T>(), [&](const auto& two_level) { f(two_level, from, to); }); };
+    backend_.run(callers, apply_f, Place::callers);
   });
 }
 

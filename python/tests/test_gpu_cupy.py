@@ -252,6 +252,42 @@ def test_the_callers_stream_is_honoured(non_blocking):
     assert (after.get() == 1).all()
 
 
+@pytest.mark.stream
+@pytest.mark.parametrize("levels", [1, 2])
+def test_applications_go_from_stream_to_stream(levels):
+    n = 4096
+    D = on_device(sp.eye_array(n) * 2.0)
+    M = bj.BlockJacobi(D, 8) if levels == 1 else bj.TwoLevel(D, blocks=8, size=64)
+    ones, results = cupy.ones(n), []
+    expected = (M @ ones).get()
+    for k in range(6):
+        # The default stream comes between, and each of the others is gone when the next one is used.
+        with cupy.cuda.Stream.null if k % 3 == 0 else cupy.cuda.Stream(non_blocking=True):
+            results.append((1.0, M @ spin(cupy.zeros(n))))
+            if k % 2 == 0:
+                values = spin(cupy.zeros(D.nnz)) * 2.0**k * D.data  # there once the stream gets there
+                M.update(values, check=False)
+                values[...] = cupy.nan  # behind the update
+                results.append((2.0**-k, M @ spin(cupy.zeros(n))))
+                M.update(D.data, check=False)
+    cupy.cuda.Device().synchronize()
+    for factor, z in results:
+        assert np.abs(z.get() - factor * expected).max() <= 1e-12 * np.abs(expected).max()
+
+
+@pytest.mark.stream
+def test_an_application_between_the_iterations_of_a_solve():
+    A = elasticity_like(10, 2)
+    D, b = on_device(A), cupy.asarray(A @ np.ones(A.shape[0]))
+    M, seen = bj.BlockJacobi(D, 4), []
+    alone, _ = bj.solve(D, b, M)
+    with cupy.cuda.Stream(non_blocking=True):
+        x, report = bj.solve(D, b, M, progress=lambda progress: seen.append(M @ b))
+        assert report.converged and seen
+        assert (x.get() == alone.get()).all()
+        assert all((z == M @ b).all() for z in seen)
+
+
 class Exporter:
     """An array of a library that offers DLPack alone, of the protocol before version 1."""
 

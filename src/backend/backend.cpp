@@ -24,6 +24,7 @@ BackendKind Backend::kind() const noexcept { return impl_->kind(); }
 MemorySpace Backend::memory_space() const noexcept { return impl_->space(); }
 std::string Backend::description() const { return impl_->description(); }
 CUstream_st* Backend::stream() const noexcept { return impl_->stream(); }
+void Backend::set_stream(CUstream_st* stream) const { impl_->set_stream(stream); }
 int Backend::threads() const noexcept { return impl_->threads(); }
 void Backend::synchronize() const { impl_->synchronize(); }
 

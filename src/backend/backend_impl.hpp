@@ -54,6 +54,7 @@ class BackendImpl {
   virtual MemorySpace space() const = 0;
   virtual std::string description() const = 0;
   virtual CUstream_st* stream() const = 0;
+  virtual void set_stream(CUstream_st* stream) = 0;
   virtual int threads() const = 0;
   virtual void synchronize() = 0;
 

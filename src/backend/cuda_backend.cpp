@@ -55,6 +55,7 @@ class CudaBackend final : public BackendImpl {
   MemorySpace space() const override { return MemorySpace::device; }
   std::string description() const override;
   CUstream_st* stream() const override { return context_.stream(); }
+  void set_stream(CUstream_st* stream) override { context_.set_stream(stream); }
   int threads() const override { return 1; }
   void synchronize() override { context_.synchronize(); }
 

@@ -64,7 +64,7 @@ CudaContext::CudaContext(int device, CUstream_st* stream, std::shared_ptr<Memory
     : CudaContext(device, stream, false, std::move(resource)) {}
 
 CudaContext::CudaContext(int device, CUstream_st* stream, bool owns_stream, std::shared_ptr<MemoryResource> resource)
-    : device_(device), stream_(stream), owns_stream_(owns_stream), resource_(std::move(resource)) {
+    : device_(device), stream_(stream), own_stream_(owns_stream ? stream : nullptr), resource_(std::move(resource)) {
   try {
     const DeviceGuard guard(device_);
     if (resource_ == nullptr && attribute(cudaDevAttrMemoryPoolsSupported, device_) != 0) pool_ = make_pool(device_);
@@ -90,7 +90,7 @@ void CudaContext::release() noexcept {
     if (cusparse_ != nullptr) static_cast<void>(cusparseDestroy(cusparse_));
     if (cusolver_ != nullptr) static_cast<void>(cusolverDnDestroy(cusolver_));
     if (pool_ != nullptr) forget(cudaMemPoolDestroy(pool_));
-    if (owns_stream_) forget(cudaStreamDestroy(stream_));
+    if (own_stream_ != nullptr) forget(cudaStreamDestroy(own_stream_));
   } catch (const CudaError&) {
   }
 }
@@ -117,6 +117,12 @@ cusolverDnHandle_t CudaContext::cusolver() {
   cusolver_ = handle;
   check(cusolverDnSetStream(cusolver_, stream_), "cusolverDnSetStream");
   return cusolver_;
+}
+
+void CudaContext::set_stream(CUstream_st* stream) {
+  if (cusparse_ != nullptr) check(cusparseSetStream(cusparse_, stream), "cusparseSetStream");
+  if (cusolver_ != nullptr) check(cusolverDnSetStream(cusolver_, stream), "cusolverDnSetStream");
+  stream_ = stream;
 }
 
 std::unique_ptr<PinnedSlots> CudaContext::borrow_slots(std::size_t bytes) {

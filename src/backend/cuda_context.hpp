@@ -41,6 +41,8 @@ class CudaContext {
 
   int device() const noexcept { return device_; }
   CUstream_st* stream() const noexcept { return stream_; }
+  /// Of later work; the caller orders the two.
+  void set_stream(CUstream_st* stream);
   int multiprocessors() const noexcept { return multiprocessors_; }
   std::size_t second_level_bytes() const noexcept { return second_level_bytes_; }  ///< of the device's cache
   /// Made at the first call; works on stream().
@@ -75,7 +77,7 @@ class CudaContext {
 
   int device_;
   CUstream_st* stream_;
-  bool owns_stream_;
+  CUstream_st* own_stream_;       ///< null where it is the user's
   cudaMemPool_t pool_ = nullptr;  ///< null where the user has an allocator, or the device no pools
   int multiprocessors_ = 0;
   std::size_t second_level_bytes_ = 0;

@@ -6,6 +6,8 @@
 #include "partition/agglomerate.hpp"
 #include "partition/supervariables.hpp"
 
+#include <blockjacobi/error.hpp>
+
 #include <omp.h>
 
 #include <cstring>
@@ -112,6 +114,9 @@ class HostBackend final : public BackendImpl {
     return detail::message("host, {} thread{}", threads_, threads_ == 1 ? "" : "s");
   }
   CUstream_st* stream() const override { return nullptr; }
+  void set_stream(CUstream_st*) override {
+    throw InvalidArgument("Backend::set_stream: the backend (" + description() + ") has no stream");
+  }
   int threads() const override { return threads_; }
   void synchronize() override {}
 

@@ -191,6 +191,35 @@ void expect_equal_replays(int replays) {
   EXPECT_TRUE(same_bits(system.of_gmres(), first_gmres));
 }
 
+/// From the backend's own stream to the user's, which is captured, and back.
+TYPED_TEST(UserGraphTest, WorkGoesToTheStreamThatIsSet) {
+  using T = TypeParam;
+  const UsersStream stream;
+  const Backend backend = Backend::cuda(0);
+  CUstream_st* const own = backend.stream();
+  Enqueued<T> system(backend, 12, BasisPrecision::working);
+  const auto step = [&] {
+    system.clear();
+    system.refresh();
+    system.solve_by_cg();
+    system.solve_by_gmres();
+  };
+  step();
+  const auto expected = system.of_cg(), expected_gmres = system.of_gmres();
+  backend.synchronize();
+  backend.set_stream(stream.get());
+  EXPECT_EQ(backend.stream(), stream.get());
+  const UsersGraph graph(stream, step);
+  system.clear();
+  backend.set_stream(own);
+  ok(cudaStreamSynchronize(stream.get()));
+  graph.launch();
+  ok(cudaStreamSynchronize(stream.get()));
+  EXPECT_EQ(backend.stream(), own);
+  EXPECT_TRUE(same_bits(system.of_cg(), expected));
+  EXPECT_TRUE(same_bits(system.of_gmres(), expected_gmres));
+}
+
 TYPED_TEST(UserGraphTest, RefreshAndSolveInTheUsersGraph) { expect_equal_replays<TypeParam>(3); }
 
 /// Apart from the above, which the sanitizers run too.

@@ -100,6 +100,7 @@ TEST(Backend, HostSaysWhatItIs) {
   EXPECT_FALSE(a == Backend::host());
   EXPECT_THROW((void)Backend::host(-1), InvalidArgument);
   EXPECT_THROW((void)Backend::host(1025), InvalidArgument);
+  EXPECT_THROW(a.set_stream(nullptr), InvalidArgument);
 }
 
 TEST(Backend, AbsentCudaIsNamed) {
