@@ -54,9 +54,11 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
+  /// Throws CudaError for a stream of another device.
+  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
   /// What `later` gets from now on comes after what `earlier` holds now.
   void order(cudaStream_t earlier, cudaStream_t later) {
-    check(cudaEventRecord(event_, earlier), "cudaEventRecord");
+    record(earlier);
     check(cudaStreamWaitEvent(later, event_, 0), "cudaStreamWaitEvent");
   }
 
@@ -135,6 +137,7 @@ class EventBridge : public StreamBridge {
   void go_to(cudaStream_t stream) {
     if (stream == current_) return;
     const CurrentDevice current(device_);
+    departure_->record(stream);  // fails before anything is changed
     arrival_->order(current_, stream);
     backend_.set_stream(stream);
     current_ = stream;
