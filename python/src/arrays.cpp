@@ -11,8 +11,6 @@ namespace {
 
 // DLPack's numbers of the devices whose memory a CUDA backend can use.
 constexpr int dlpack_cpu = 1, dlpack_cuda = 2, dlpack_cuda_host = 3, dlpack_cuda_managed = 13;
-// The legacy default stream, of which CuPy's handle is 0 and that of array interfaces 1.
-constexpr std::uintptr_t legacy_stream = 1;
 
 std::string text_of(nb::dlpack::dtype type) {
   using Code = nb::dlpack::dtype_code;

@@ -10,6 +10,9 @@
 
 namespace blockjacobi::python {
 
+/// The handle of the legacy default stream in array interfaces; CuPy's is 0.
+inline constexpr std::uintptr_t legacy_stream = 1;
+
 /// The streams on which the arrays of a call are written and read by their library.
 struct CallerStreams {
   std::vector<std::uintptr_t> handles;

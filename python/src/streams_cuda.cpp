@@ -13,8 +13,8 @@ namespace blockjacobi::python {
 
 namespace {
 
-// 0 is the first of these, too.
-constexpr std::uintptr_t legacy_stream = 1, stream_of_thread = 2;
+// cudaStreamPerThread; the handles up to it are of default streams.
+constexpr std::uintptr_t stream_of_thread = 2;
 
 /// No later launch takes it for its own error.
 void forget(cudaError_t status) noexcept {
@@ -143,7 +143,8 @@ class EventBridge : public StreamBridge {
     current_ = stream;
   }
 
-  static bool are_capturing(const CallerStreams& callers) {
+  bool are_capturing(const CallerStreams& callers) const {
+    const CurrentDevice current(device_);
     for (const std::uintptr_t handle : callers.handles) {
       if (handle <= legacy_stream) continue;  // cannot be captured
       cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
