@@ -95,14 +95,14 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
   const auto precondition = [&](C* from, auto visit) {
     if constexpr (Coarse::exists) {
       const unsigned round = exchange.round();
-      const bool before = !coarse.has_product();  // c does not ask for what the blocks make
+      const bool before = !coarse.has_left_product();  // c does not ask for what the blocks make
       if (before)
         for (int i = thread; i < own_rows; i += threads) coarse.tell(row0 + i, round, from[i], C{});
       else
         multiply_blocks(from, [&](int row) { coarse.tell(row0 + row, round, from[row], z[row]); });
       coarse.solve(round);
-      if (coarse.has_spread()) {
-        for (int i = thread; i < own_rows; i += threads) from[i] -= coarse.spread(row0 + i, round);
+      if (coarse.has_right_product()) {
+        for (int i = thread; i < own_rows; i += threads) from[i] -= coarse.right_product(row0 + i, round);
         __syncthreads();
       }
       if (before) multiply_blocks(from, [](int) {});

@@ -147,15 +147,15 @@ void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<co
 /// y), z = y + Z c for y = M^-1 r; or c = E^-1 Z^H r, z = M^-1 (r - A Z c) + Z c.
 template <class C, class S>
 struct ResidentCoarseLevel {
-  CsrView<C, std::int32_t> restriction;  ///< Z^H; its values are null for ones
-  CsrView<C, std::int32_t> product;      ///< Z^H A, or no rows
-  CsrView<C, std::int32_t> spread;       ///< A Z, or no rows
-  detail::CoarseBasisArrays<C> basis;    ///< Z
+  CsrView<C, std::int32_t> restriction;    ///< Z^H; its values are null for ones
+  CsrView<C, std::int32_t> left_product;   ///< Z^H A, or no rows
+  CsrView<C, std::int32_t> right_product;  ///< A Z, or no rows
+  detail::CoarseBasisArrays<C> basis;      ///< Z
   detail::CoarseInverseArrays<C, S> inverse;
   bool is_hermitian;  ///< E
 };
 
-/// The same with a coarse level without spread, of order resident_coarse_order() at most.
+/// The same with a coarse level without a right product, of order resident_coarse_order() at most.
 template <class C, class S>
 void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
                  const ResidentCoarseLevel<C, S>& coarse, const CgVectors<C>& v, C* messages, int iterations,

@@ -61,7 +61,7 @@ class ResidentCoarse {
     // Every thread its own sum: there are few rows.
     for (int k = thread(); k <= count_; k += threads()) {
       int entries = a.restriction.row_offsets[begin_ + k] - a.restriction.row_offsets[begin_];
-      if (has_product()) entries += a.product.row_offsets[begin_ + k] - a.product.row_offsets[begin_];
+      if (has_left_product()) entries += a.left_product.row_offsets[begin_ + k] - a.left_product.row_offsets[begin_];
       offsets_[k] = entries;
     }
     __syncthreads();
@@ -89,12 +89,12 @@ class ResidentCoarse {
   }
 
   /// Whether y counts, and whether A Z c is to be taken from r before M^-1.
-  __device__ bool has_product() const { return a_.product.rows > 0; }
-  __device__ bool has_spread() const { return a_.spread.rows > 0; }
+  __device__ bool has_left_product() const { return a_.left_product.rows > 0; }
+  __device__ bool has_right_product() const { return a_.right_product.rows > 0; }
 
   /// Tells the others r and y of a row.
   __device__ void tell(int row, unsigned round, C r, C y) const {
-    if (has_product()) put(a_.vectors[row], round, y);
+    if (has_left_product()) put(a_.vectors[row], round, y);
     put(a_.vectors[a_.basis.rows + row], round, r);
   }
 
@@ -124,10 +124,10 @@ class ResidentCoarse {
     return sum;
   }
   /// (A Z c)_i in the same way.
-  __device__ C spread(int row, unsigned round) const {
+  __device__ C right_product(int row, unsigned round) const {
     C sum{};
-    for (int k = a_.spread.row_offsets[row]; k < a_.spread.row_offsets[row + 1]; ++k)
-      sum += a_.spread.values[k] * receive(a_.solution[a_.spread.columns[k]], round);
+    for (int k = a_.right_product.row_offsets[row]; k < a_.right_product.row_offsets[row + 1]; ++k)
+      sum += a_.right_product.values[k] * receive(a_.solution[a_.right_product.columns[k]], round);
     return sum;
   }
 
@@ -154,8 +154,8 @@ class ResidentCoarse {
       const C value = a_.restriction.values != nullptr ? a_.restriction.values[begin + i] : detail::from_real<C>(1);
       return {value, a_.basis.rows + a_.restriction.columns[begin + i]};
     }
-    const int entry = a_.product.row_offsets[row] + i - of_r;
-    return {-a_.product.values[entry], a_.product.columns[entry]};
+    const int entry = a_.left_product.row_offsets[row] + i - of_r;
+    return {-a_.left_product.values[entry], a_.left_product.columns[entry]};
   }
   /// Of row k of E^-1. A Hermitian one is read as the column that it is the conjugate of, whose elements stand
   /// together.

@@ -22,7 +22,7 @@ __device__ offset_t own_index() { return offset_t{blockIdx.x} * slot_threads + t
 
 /// Calls visit(row) for each row of a word of a set.
 template <class Visit>
-__device__ void for_each_row(std::uint32_t bits, offset_t word, Visit visit) {
+__device__ void for_each_start(std::uint32_t bits, offset_t word, Visit visit) {
   for (; bits != 0; bits &= bits - 1) visit(static_cast<index_t>(32 * word + __ffs(static_cast<int>(bits)) - 1));
 }
 
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(slot_threads)
       }
       block = end;
     };
-    for_each_row(starts[word], word, end_block);
+    for_each_start(starts[word], word, end_block);
     if (block < 0) continue;
     end_block(first_from(starts, word + 1, rows));
     add(of_cta[order], run);
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(slot_threads)
   if (word == 0) offsets[blocks] = rows;
   if (word >= (offset_t{rows} + 31) / 32) return;
   index_t* next = offsets + before[word];
-  for_each_row(starts[word], word, [&](index_t row) { *next++ = row; });
+  for_each_start(starts[word], word, [&](index_t row) { *next++ = row; });
 }
 
 /// A shorter last block has the first slot, for it is of a smaller order.
