@@ -15,9 +15,11 @@
 #include "solve/linear_system.hpp"
 #include "solve/options.hpp"
 #include "solve/outcome.hpp"
+#include "solve/patience.hpp"
 #include "solve/plot.hpp"
 #include "solve/report.hpp"
 #include "solve/report_files.hpp"
+#include "solve/second_choice.hpp"
 #include "solve/suggested.hpp"
 #include "solve/system.hpp"
 #include "solve/usage_error.hpp"
@@ -31,8 +33,10 @@
 #include <exception>
 #include <limits>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace solve {
 
@@ -60,6 +64,34 @@ void warn_about_precision(const Options& options) {
                      to_char(blockjacobi::scalar_type<T>), reachable));
 }
 
+/// With the solver and the blocks that the options name; where the program chose one of them, and it comes to nothing,
+/// with another. The last attempt is that of the outcome, and the solution its solution.
+template <Scalar T>
+std::optional<blockjacobi::DenseMatrix<T>> solve_by_turns(const Options& given, System<T>& system, Outcome& outcome) {
+  Attempt& attempt = outcome.attempt;
+  Options wanted = given;
+  while (true) {
+    auto blocked = find_blocks(wanted, outcome.solver, system, attempt.blocks);
+    print_partition(attempt.blocks, wanted);
+    if (attempt.blocks.suggestion) outcome.predicted_iterations = predicted_iterations(attempt.blocks);
+    const Options options = with_suggested_coarse(wanted, attempt.blocks);
+    const auto next = second_choice(given, options, attempt, system.matrix().rows(), sizeof(T));
+    Patience patience(outcome.predicted_iterations);
+    auto x = set_up_and_solve(options, outcome.solver, system, blocked, {}, attempt, next ? &patience : nullptr);
+    if (const auto solver = second_solver(given, outcome.solver, attempt)) {
+      print_labelled("retry", change_of_mind(attempt) + traits(*solver).name);
+      outcome.solver = *solver;
+      wanted = with_what_is_left(given, attempt);
+    } else if (next && came_to_nothing(attempt)) {
+      print_labelled("retry", change_of_mind(attempt) + what(*next));
+      wanted = with_what_is_left(*next, attempt);
+    } else {
+      return x;
+    }
+    outcome.given_up.push_back(std::exchange(attempt, {}));
+  }
+}
+
 /// The way from the file to the solution.
 template <Scalar T>
 void run(const Options& options, Outcome& outcome) {
@@ -75,10 +107,7 @@ void run(const Options& options, Outcome& outcome) {
     print_comparison(outcome, options);
     return;
   }
-  const auto blocked = find_blocks(options, outcome.solver, system, outcome.attempt.blocks);
-  print_partition(outcome.attempt.blocks, options);
-  const auto x = set_up_and_solve(with_suggested_coarse(options, outcome.attempt.blocks), outcome.solver, system,
-                                  blocked, {}, outcome.attempt);
+  const auto x = solve_by_turns(options, system, outcome);
   print_end(outcome.attempt);
   if (options.solution_file.empty()) return;
   if (x)

@@ -2,6 +2,7 @@
 
 #include "blocked_system.hpp"
 #include "outcome.hpp"
+#include "patience.hpp"
 #include "preconditioner.hpp"
 #include "progress.hpp"
 #include "report.hpp"
@@ -32,11 +33,12 @@ struct Solved {
   blockjacobi::DenseMatrix<T> x;
 };
 
-/// A X = B, one column after another, in max_seconds together. The only place that knows in which order.
+/// A X = B, one column after another, in max_seconds together. The only place that knows in which order. With patience
+/// the columns end with the one at which it does.
 template <Scalar T>
 Solved<T> solve_columns(Solver solver, const blockjacobi::SparseMatrix<T>& A, const blockjacobi::Preconditioner<T>& M,
                         const blockjacobi::DenseMatrix<T>& b, const blockjacobi::DenseMatrix<T>& x0,
-                        blockjacobi::SolveOptions options, const Narration& narration) {
+                        blockjacobi::SolveOptions options, const Narration& narration, Patience* patience) {
   constexpr double no_time = 1e-9;
   Solved<T> solved{{}, {b.rows, b.cols, {}}};
   solved.x.values.reserve(b.values.size());
@@ -44,9 +46,9 @@ Solved<T> solve_columns(Solver solver, const blockjacobi::SparseMatrix<T>& A, co
     const blockjacobi::Array<T> right_hand_side(A.backend(), column_of(b, column));
     blockjacobi::Array<T> x(A.backend(), column_of(x0, column));
     ProgressLine line({narration.whole, narration.title + column_title(column, b.cols)});
-    options.progress = [&line](const blockjacobi::SolveProgress& progress) {
+    options.progress = [&line, patience](const blockjacobi::SolveProgress& progress) {
       line.show(progress);
-      return true;
+      return patience == nullptr || patience->lasts(progress);
     };
     ColumnSolve solve;
     solve.milliseconds = milliseconds(A.backend(), [&] {
@@ -57,6 +59,7 @@ Solved<T> solve_columns(Solver solver, const blockjacobi::SparseMatrix<T>& A, co
     solved.columns.push_back(std::move(solve));
     const auto values = x.to_host();
     solved.x.values.insert(solved.x.values.end(), values.begin(), values.end());
+    if (solved.columns.back().report.reason == blockjacobi::StopReason::user_stop) break;
   }
   return solved;
 }
@@ -71,11 +74,13 @@ bool leave_time_for_solves(Attempt& attempt, blockjacobi::SolveOptions& limits);
 std::string rows_before(const blockjacobi::Permutation& permutation, const blockjacobi::SingularBlock& error);
 
 /// From blocks to the end of the solve: set-up, with the coarse level that the options name, and all columns. `attempt`
-/// has the blocks already. Returns the solution in the numbering of the file, if there is one.
+/// has the blocks already. Returns the solution in the numbering of the file, if there is one, of all columns. Without
+/// `patience` for as long as the options say.
 template <Scalar T>
 std::optional<blockjacobi::DenseMatrix<T>> set_up_and_solve(const Options& options, Solver solver,
                                                             const System<T>& system, const BlockedSystem<T>& blocked,
-                                                            const Narration& narration, Attempt& attempt) {
+                                                            const Narration& narration, Attempt& attempt,
+                                                            Patience* patience = nullptr) {
   const auto& permutation = blocked.found.permutation;
   try {
     const auto M = set_up(options, solver, blocked, system.vectors().coarse, attempt);
@@ -83,9 +88,10 @@ std::optional<blockjacobi::DenseMatrix<T>> set_up_and_solve(const Options& optio
     auto limits = solve_options(options);
     if (options.compare && !leave_time_for_solves(attempt, limits)) return std::nullopt;
     auto solved = solve_columns(solver, blocked.A, as_preconditioner<T>(M), permuted(system.vectors().b, permutation),
-                                permuted(system.vectors().x0, permutation), limits, narration);
+                                permuted(system.vectors().x0, permutation), limits, narration, patience);
     attempt.columns = std::move(solved.columns);
     conclude(attempt, solver, options);
+    if (attempt.reason == blockjacobi::StopReason::user_stop) return std::nullopt;
     return permuted(solved.x, permutation.inverse());
   } catch (const blockjacobi::SingularBlock& error) {
     attempt.reason = blockjacobi::StopReason::singular_block;

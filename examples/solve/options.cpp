@@ -70,7 +70,9 @@ Choice<std::optional<Solver>> solver_choice() {
 std::string solver_help() {
   std::string names;
   for (const SolverTraits& one : solvers) names += fmt::format("{}{}{}", names.empty() ? "" : ", ", one.name, one.note);
-  return "auto: cg if the file says symmetric (real) or hermitian, else gmres; " + names;
+  return "auto: cg if the file says symmetric (real) or hermitian, else gmres, and gmres after a cg that finds it "
+         "indefinite; " +
+         names;
 }
 
 const Choice<std::optional<BackendKind>>& backends() {

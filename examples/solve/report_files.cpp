@@ -140,6 +140,8 @@ void write_json(const std::filesystem::path& path, const Outcome& outcome) {
                     {"backend", outcome.backend},
                     {"backend_because", outcome.backend_because},
                     {"solver", traits(outcome.solver).name}};
+  json["given_up"] = ordered_json::array();
+  for (const Attempt& attempt : outcome.given_up) put_attempt(json["given_up"].emplace_back(), attempt);
   put_attempt(json, outcome.attempt);
   if (!outcome.candidates.empty()) {
     const Candidate& best = outcome.candidates.front();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace solve {
 
@@ -39,6 +40,11 @@ bool is_recommendation(const Suggestion& suggestion) {
       suggestion.candidates, [](const BlockCandidate& candidate) { return candidate.probed && candidate.failed; });
   const bool all_failed = failed > 0 && failed == probes_of(suggestion);
   return !all_failed && !suggestion.best().failed && std::isfinite(suggestion.best().seconds);
+}
+
+double predicted_iterations(const BlocksInfo& blocks) {
+  if (!blocks.suggestion || !is_recommendation(*blocks.suggestion)) return std::numeric_limits<double>::infinity();
+  return blocks.suggestion->best().iterations;
 }
 
 std::string reason(const BlocksInfo& blocks) {

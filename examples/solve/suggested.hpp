@@ -13,6 +13,9 @@ blockjacobi::SuggestOptions suggest_options(const Options& options, Solver solve
 /// False if no probe got anywhere: then there is nothing to go by.
 bool is_recommendation(const blockjacobi::Suggestion& suggestion);
 
+/// Of blocks that suggest() chose; infinity where it does not tell.
+double predicted_iterations(const BlocksInfo& blocks);
+
 /// One line: what was recommended and why, or that nothing was and which blocks are taken instead.
 std::string reason(const BlocksInfo& blocks);
 

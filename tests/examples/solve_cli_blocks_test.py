@@ -209,11 +209,12 @@ class BlockSources(SolveTest):
         for words in ((), ("--blocks", "suggest")):
             result = self.solve(path, "--solver", "gmres", *words)
             self.assert_not_converged(result)
-            candidates = result.report["blocks"]["suggestion"]["candidates"]
+            first = result.report["given_up"][0]
+            candidates = first["blocks"]["suggestion"]["candidates"]
             self.assertTrue(any(candidate["probed"] for candidate in candidates))
             self.assertRegex(result.out, r"no recommendation, since \d probes? came to nothing; taken instead: detect, at most 32 rows")
-            self.assertEqual(result.report["blocks"]["how"], "detect, at most 32 rows")
-            self.assertIsNone(result.report["coarse"])
+            self.assertEqual(first["blocks"]["how"], "detect, at most 32 rows")
+            self.assertIsNone(first["coarse"])
             self.assertEqual("<- recommended" in result.out, bool(words))
 
     def test_options_without_effect(self):

@@ -127,6 +127,41 @@ class Convergence(SolveTest):
         self.assertIn(result.report["reason"], ("indefinite_matrix", "indefinite_preconditioner"))
         self.assertIn("--solver gmres", result.out)
 
+    def test_blocks_that_were_suggested_and_come_to_nothing_are_followed_by_larger_ones(self):
+        n = 400
+        path = self.matrix("c.mtx", [(i, i % n + 1, 1.0) for i in range(1, n + 1)] + [(i, i, 0.9) for i in range(1, n + 1)], n)
+        gmres = ("--solver", "gmres", "--restart", 5)
+        result = self.solve(path, *gmres, "--max-iterations", 2000)
+        self.assert_converged(result)
+        self.assertRegex(result.out, r"retry     the residual hardly falls after \d+ iterations; now clusters, at most 512 rows")
+        (first,) = result.report["given_up"]
+        self.assertEqual(first["reason"], "user_stop")
+        self.assertGreaterEqual(first["iterations"], 100)
+        self.assertLess(first["iterations"], 2000)
+        self.assertLess(max(s["rows"] for s in first["blocks"]["sizes"]), result.report["blocks"]["sizes"][-1]["rows"])
+        # Whoever names the blocks gets these.
+        asked = self.solve(path, *gmres, "--max-iterations", 2000, "--blocks", "detect")
+        self.assertEqual((asked.report["reason"], asked.report["given_up"]), ("max_iterations", []))
+
+    def test_the_limit_of_iterations_holds_for_all_attempts_together(self):
+        n = 4000  # larger than what the largest clusters take in
+        path = self.matrix("c.mtx", [(i, i % n + 1, 1.0) for i in range(1, n + 1)] + [(i, i, 0.9) for i in range(1, n + 1)], n)
+        result = self.solve(path, "--solver", "gmres", "--restart", 5, "--max-iterations", 700)
+        self.assert_not_converged(result)
+        self.assertEqual(len(result.report["given_up"]), 2, "clusters, then a coarse level on them")
+        tried = [*result.report["given_up"], result.report]
+        self.assertEqual(sum(attempt["iterations"] for attempt in tried), 700)
+
+    def test_cg_that_meets_an_indefinite_matrix_is_followed_by_gmres(self):
+        entries = [(i, i, 1.0 if i % 2 else -1.0) for i in range(1, 21)] + [(i + 1, i, 2.0) for i in range(1, 20)]
+        path = self.matrix("i.mtx", entries, 20, symmetry="symmetric")
+        result = self.solve(path, "--blocks", "uniform", "--block-size", 1)
+        self.assert_converged(result)
+        self.assertEqual(result.report["solver"], "gmres")
+        (first,) = result.report["given_up"]
+        self.assertIn(first["reason"], ("indefinite_matrix", "indefinite_preconditioner"))
+        self.assertIn(f"retry     {first['reason']} after ", result.out)
+
     def test_values_past_the_range_are_named_not_shown_as_numbers(self):
         entries = [(i, j, 1e200) for i in range(1, 5) for j in range(1, 5) if i != j] + [(i, i, 1e300) for i in range(1, 5)]
         result = self.solve(self.matrix("big.mtx", entries, 4))
