@@ -237,7 +237,7 @@ MUTANTS = (
     Mutant("petsc-other-contexts-wait-for-no-application", "src/adapters/petsc_stream.hpp",
            "      PetscCall(PetscDeviceContextWaitForContext(current, context_));\n", "",
            "petsc/petsc_adapter", "PetscDeviceTest.TheContextThatReads*", gpu=True),
-    Mutant("petsc-error-leaves-the-clock-running", "src/adapters/petsc.cpp",
+    Mutant("petsc-error-leaves-the-clock-running", "src/adapters/petsc_state.hpp",
            "  const PetscErrorCode end = PetscLogGpuTimeEnd();", "  const PetscErrorCode end = code ? code : PetscLogGpuTimeEnd();",
            "petsc/petsc_adapter", "PetscDeviceTest.AnErrorStopsTheClockToo", gpu=True),
     # Kernels of one operation

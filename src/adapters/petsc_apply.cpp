@@ -1,0 +1,121 @@
+#include "adapters/petsc_operations.hpp"
+#include "adapters/petsc_state.hpp"
+
+namespace blockjacobi::petsc {
+
+namespace {
+
+/// f(array of x, array of y, space) on the backend, for `columns` vectors, with what PETSc's log counts. `done` is
+/// false, and y not written, if the backend computes on a device and x or y lie on the host.
+template <class Arrays, class F>
+PetscErrorCode with_arrays(State& state, typename Arrays::Vector x, typename Arrays::Vector y, PetscInt columns, F f,
+                           bool* done) {
+  const MemorySpace space = state.backend->memory_space();
+  const PetscLogDouble flops = static_cast<PetscLogDouble>(columns) * state.M->flops();
+  const auto apply = [&](const PetscScalar* r, PetscScalar* z) {
+    return translated([&] { return enqueued_on(state, [&] { f(r, z, space); }); });
+  };
+  PetscFunctionBegin;
+  *done = space == MemorySpace::host;
+  if (space == MemorySpace::host) {
+    PetscCall(with_host_arrays<Arrays>(x, y, apply));
+    PetscCall(PetscLogFlops(flops));
+  } else if constexpr (Arrays::on_device) {
+    PetscCall(with_device_arrays<Arrays>(x, y, apply, done));
+    if (*done) PetscCall(PetscLogGpuFlops(flops));
+  }
+  PetscFunctionReturn(success);
+}
+
+/// z = op(M^-1) r on a device for arrays on the host, by copies.
+void apply_staged(State& state, const PetscScalar* r, PetscScalar* z, Op op) {
+  const auto rows = static_cast<std::size_t>(state.matrix.view().rows);
+  if (!state.staged) state.staged.emplace(Staged{{*state.backend, rows}, {*state.backend, rows}});
+  state.staged->r.copy_from_host(r);
+  state.M->apply(state.staged->r.data(), state.staged->z.data(), op);
+  state.staged->z.copy_to_host(z);
+}
+
+/// The same for vectors, where they lie with what PETSc's log counts.
+PetscErrorCode apply_staged(State& state, Vec x, Vec y, Op op) {
+  [[maybe_unused]] const auto bytes =
+      static_cast<PetscLogDouble>(state.matrix.view().rows) * sizeof(PetscScalar);  // without devices nobody counts
+  PetscFunctionBegin;
+  PetscCall(with_host_arrays<VecArrays>(x, y, [&](const PetscScalar* r, PetscScalar* z) {
+    return translated([&] { return enqueued_on(state, [&] { apply_staged(state, r, z, op); }); });
+  }));
+  PetscCall(PetscLogCpuToGpu(bytes));
+  PetscCall(PetscLogGpuToCpu(bytes));
+  PetscCall(PetscLogGpuFlops(state.M->flops()));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode require_set_up(PC pc) {
+  PetscFunctionBegin;
+  PetscCheck(state_of(pc).M, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "blockjacobi: PCSetUp() did not succeed");
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode apply_op(PC pc, Vec x, Vec y, Op op) {
+  State& state = state_of(pc);
+  PetscFunctionBegin;
+  PetscCall(require_set_up(pc));
+  // The next norm or dot product tells the caller.
+  if (pc->failedreason != PC_NOERROR) {
+    PetscCall(fill_with_infinity(y));
+    PetscFunctionReturn(success);
+  }
+  bool done = false;
+  PetscCall(with_arrays<VecArrays>(
+      state, x, y, 1, [&](const PetscScalar* r, PetscScalar* z, MemorySpace) { state.M->apply(r, z, op); }, &done));
+  if (!done) PetscCall(apply_staged(state, x, y, op));
+  PetscFunctionReturn(success);
+}
+
+/// Column by column, which serves every memory.
+PetscErrorCode apply_to_columns(PC pc, Mat X, Mat Y, PetscInt columns) {
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < columns; ++j) {
+    Vec x = nullptr, y = nullptr;
+    PetscCall(MatDenseGetColumnVecRead(X, j, &x));
+    PetscCall(MatDenseGetColumnVecWrite(Y, j, &y));
+    PetscCall(apply(pc, x, y));
+    PetscCall(MatDenseRestoreColumnVecWrite(Y, j, &y));
+    PetscCall(MatDenseRestoreColumnVecRead(X, j, &x));
+  }
+  PetscFunctionReturn(success);
+}
+
+}  // namespace
+
+PetscErrorCode apply(PC pc, Vec x, Vec y) { return apply_op(pc, x, y, Op::none); }
+
+PetscErrorCode apply_transpose(PC pc, Vec x, Vec y) { return apply_op(pc, x, y, Op::transpose); }
+
+PetscErrorCode apply_to_matrix(PC pc, Mat X, Mat Y) {
+  State& state = state_of(pc);
+  PetscInt columns = 0, ld_of_x = 0, ld_of_y = 0;
+  PetscFunctionBegin;
+  PetscCall(require_set_up(pc));
+  PetscCall(MatGetSize(X, nullptr, &columns));
+  if (pc->failedreason != PC_NOERROR) {
+    PetscCall(apply_to_columns(pc, X, Y, columns));
+    PetscFunctionReturn(success);
+  }
+  PetscCall(MatDenseGetLDA(X, &ld_of_x));
+  PetscCall(MatDenseGetLDA(Y, &ld_of_y));
+  const index_t rows = state.M->blocks().rows();
+  const auto count = static_cast<index_t>(columns);
+  bool done = false;
+  PetscCall(with_arrays<DenseArrays>(
+      state, X, Y, columns,
+      [&](const PetscScalar* r, PetscScalar* z, MemorySpace space) {
+        state.M->apply(MultiVectorView<const PetscScalar>{r, rows, count, ld_of_x, Layout::column_major, space},
+                       MultiVectorView<PetscScalar>{z, rows, count, ld_of_y, Layout::column_major, space});
+      },
+      &done));
+  if (!done) PetscCall(apply_to_columns(pc, X, Y, columns));
+  PetscFunctionReturn(success);
+}
+
+}  // namespace blockjacobi::petsc

@@ -1,0 +1,203 @@
+#include "adapters/petsc_operations.hpp"
+#include "adapters/petsc_state.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace blockjacobi::petsc {
+
+namespace {
+
+/// Blocks that options or matrix state: all of `size` rows, or these; neither where they are to be found.
+struct StatedBlocks {
+  index_t size = 0;
+  std::span<const PetscInt> sizes;
+};
+
+/// Whether vectors that PETSc makes for the matrix lie on a device that this library was built for.
+PetscErrorCode has_device_vectors([[maybe_unused]] Mat matrix, PetscBool* answer) {
+  PetscFunctionBegin;
+  *answer = PETSC_FALSE;
+#if defined(PETSC_HAVE_CUDA)
+  VecType type = nullptr;
+  PetscCall(MatGetVecType(matrix, &type));
+  const std::string_view name = type != nullptr ? type : "";
+  const bool is_cuda = name == VECCUDA || name == VECSEQCUDA || name == VECMPICUDA;
+  *answer = is_cuda && Backend::cuda_available() ? PETSC_TRUE : PETSC_FALSE;
+#endif
+  PetscFunctionReturn(success);
+}
+
+/// A backend that computes where the matrix lies, or, if that is the host, where its vectors do.
+PetscErrorCode choose_backend(PC pc) {
+  State& state = state_of(pc);
+  MemorySpace space = state.matrix.view().space;
+  PetscFunctionBegin;
+  if (space == MemorySpace::host && !state.options.clusters) {
+    PetscBool on_device = PETSC_FALSE;
+    PetscCall(has_device_vectors(pc->pmat, &on_device));
+    if (on_device) space = MemorySpace::device;
+  }
+  if (state.backend && state.backend->memory_space() == space) PetscFunctionReturn(success);
+  state.M.reset();
+  state.staged.reset();
+  state.backend.reset();
+  if (space == MemorySpace::host) {
+    state.backend = Backend::host(static_cast<int>(state.options.threads));
+  } else {
+    PetscInt device = 0;
+    CUstream_st* stream = nullptr;
+    PetscCall(state.stream.take(&stream, &device));
+    PetscCall(translated([&] { return state.backend = Backend::cuda(static_cast<int>(device), stream), success; }));
+  }
+  PetscFunctionReturn(success);
+}
+
+/// All of the first one's size, the last may be smaller: so that millions of them need not be kept, nor compared with
+/// what they were before at each set-up.
+bool are_uniform(std::span<const PetscInt> sizes) {
+  const std::span whole = sizes.first(sizes.size() - 1);
+  return (whole.empty() || std::equal(whole.begin() + 1, whole.end(), whole.begin())) && sizes.back() > 0 &&
+         sizes.back() <= sizes.front();
+}
+
+PetscErrorCode find_stated(PC pc, StatedBlocks* stated) {
+  const Options& options = state_of(pc).options;
+  PetscInt count = 0, block_size = 1;
+  const PetscInt* sizes = nullptr;
+  PetscFunctionBegin;
+  *stated = {};
+  if (options.detect) PetscFunctionReturn(success);
+  stated->size = static_cast<index_t>(options.size);
+  if (stated->size > 0) PetscFunctionReturn(success);
+  PetscCall(MatGetVariableBlockSizes(pc->pmat, &count, &sizes));
+  if (count > 0) {
+    const std::span all(sizes, static_cast<std::size_t>(count));
+    if (are_uniform(all))
+      stated->size = static_cast<index_t>(all.front());
+    else
+      stated->sizes = all;
+    PetscFunctionReturn(success);
+  }
+  PetscCall(MatGetBlockSize(pc->pmat, &block_size));
+  if (block_size > 1) stated->size = static_cast<index_t>(block_size);
+  PetscFunctionReturn(success);
+}
+
+std::optional<BlockPartition> partition_of(const StatedBlocks& stated, index_t rows) {
+  if (stated.size > 0) return BlockPartition::uniform(rows, stated.size);
+  if (stated.sizes.empty()) return std::nullopt;
+  std::vector<index_t> offsets{0};
+  offsets.reserve(stated.sizes.size() + 1);
+  for (const PetscInt size : stated.sizes) offsets.push_back(offsets.back() + static_cast<index_t>(size));
+  return BlockPartition::from_offsets(std::move(offsets));
+}
+
+/// Analyses the pattern anew unless it is known.
+PetscErrorCode analyze(PC pc, bool same_pattern) {
+  State& state = state_of(pc);
+  StatedBlocks stated;
+  PetscInt block_size = 1;
+  PetscFunctionBegin;
+  PetscCall(choose_backend(pc));
+  PetscCall(find_stated(pc, &stated));
+  const bool same_blocks =
+      stated.size == state.stated_size &&
+      std::equal(stated.sizes.begin(), stated.sizes.end(), state.stated_sizes.begin(), state.stated_sizes.end());
+  if (state.M && same_pattern && same_blocks) PetscFunctionReturn(success);
+  PetscCall(MatGetBlockSize(pc->pmat, &block_size));
+  state.M.reset();
+  state.stated_size = stated.size;
+  state.stated_sizes.assign(stated.sizes.begin(), stated.sizes.end());
+  PetscCall(enqueued_on(state, [&] {
+    state.M.emplace(*state.backend, state.matrix, partition_of(stated, state.matrix.view().rows), state.options,
+                    static_cast<index_t>(block_size));
+  }));
+  ++state.analyses;
+  PetscFunctionReturn(success);
+}
+
+/// Inverts the blocks.
+PetscErrorCode invert(PC pc) {
+  State& state = state_of(pc);
+  const LocalMatrix::View& view = state.matrix.view();
+  PetscFunctionBegin;
+  PetscCall(enqueued_on(state, [&] { state.M->refresh(state.matrix); }));
+  if (view.space != state.backend->memory_space())
+    PetscCall(PetscLogCpuToGpu(static_cast<PetscLogDouble>(view.nnz) * sizeof(PetscScalar)));
+  ++state.setups;
+  PetscFunctionReturn(success);
+}
+
+/// The reason for which this rank cannot go on, and the block to blame.
+PCFailedReason failure_of(const State& state, std::string* message) {
+  if (state.options.storage == Storage::packed) {
+    const BlockJacobiReport found = state.M->blocks().report();
+    if (found.unsuited_blocks > 0) {
+      *message = "block " + std::to_string(found.first_unsuited) + " is not Hermitian, as packed storage needs it";
+      return PC_FACTOR_OTHER;
+    }
+  }
+  if (state.options.singular != SingularPolicy::fail || state.M->blocks().defects() == 0) return PC_NOERROR;
+  const BlockDefect first = state.M->report().defects.front();
+  *message = describe(first);
+  return first.info > 0 ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER;
+}
+
+/// Of this rank alone: a reduction here would make every set-up wait for the slowest rank.
+PetscErrorCode note_failure(PC pc) {
+  std::string message;
+  const PCFailedReason reason = failure_of(state_of(pc), &message);  // waits, and may throw
+  PetscFunctionBegin;
+  PetscCheck(reason == PC_NOERROR || !pc->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "blockjacobi: %s",
+             message.c_str());
+  if (reason != PC_NOERROR) PetscCall(PetscInfo(pc, "blockjacobi: %s\n", message.c_str()));
+  PetscCall(PCSetFailedReason(pc, reason));
+  state_of(pc).agreed = false;
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode try_to_set_up(PC pc) {
+  PetscFunctionBegin;
+  bool same_pattern = pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state_of(pc).M;
+  // Clusters are found, and vectors renumbered for them, on the host.
+  PetscCall(translated(
+      [&] { return state_of(pc).matrix.take(pc->pmat, state_of(pc).options.clusters == PETSC_TRUE, &same_pattern); }));
+  PetscCall(translated([&] { return analyze(pc, same_pattern); }));
+  PetscCall(translated([&] { return invert(pc); }));
+  PetscCall(translated([&] { return note_failure(pc); }));
+  PetscFunctionReturn(success);
+}
+
+}  // namespace
+
+PetscErrorCode set_up(PC pc) {
+  PetscFunctionBegin;
+  const PetscErrorCode code = try_to_set_up(pc);
+  if (code != success) {
+    // Else PETSc would take what an error left for the preconditioner of this matrix.
+    state_of(pc).M.reset();
+    forget_set_up(pc);
+  }
+  PetscCall(code);
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode set_up_on_blocks(PC pc) {
+  PetscFunctionBegin;
+  PetscCall(PCSetUp(pc));  // of new values that PETSc would else hand over within the solve
+  if (state_of(pc).agreed) PetscFunctionReturn(success);
+  const int own = pc->failedreason;
+  int any = own;
+  PetscCallMPI(MPI_Allreduce(&own, &any, 1, MPI_INT, MPI_MAX, comm_of(pc)));
+  if (any != own) PetscCall(PetscInfo(pc, "blockjacobi: another rank failed\n"));
+  PetscCall(PCSetFailedReason(pc, static_cast<PCFailedReason>(any)));
+  state_of(pc).agreed = true;
+  PetscFunctionReturn(success);
+}
+
+}  // namespace blockjacobi::petsc

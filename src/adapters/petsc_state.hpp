@@ -1,0 +1,64 @@
+#pragma once
+
+#include "adapters/petsc_error.hpp"
+#include "adapters/petsc_matrix.hpp"
+#include "adapters/petsc_options.hpp"
+#include "adapters/petsc_rank.hpp"
+#include "adapters/petsc_stream.hpp"
+
+#include <blockjacobi/blockjacobi.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace blockjacobi::petsc {
+
+static_assert(Scalar<PetscScalar>, "blockjacobi: PETSc was configured with a precision other than single or double");
+
+inline constexpr auto success = static_cast<PetscErrorCode>(0);
+
+/// Vectors on a device for those that lie on the host.
+struct Staged {
+  Array<PetscScalar> r, z;
+};
+
+/// What a PC of this type holds on a rank.
+struct State {
+  Options options;
+  LocalMatrix matrix;
+  Stream stream;  ///< of a backend on a device
+  std::optional<Backend> backend;
+  index_t stated_size = 0;  ///< the blocks of M, as they were stated
+  std::vector<PetscInt> stated_sizes;
+  std::optional<RankPreconditioner> M;
+  std::optional<Staged> staged;
+  bool agreed = false;  ///< whether the ranks know of the others' failures
+  PetscInt analyses = 0;
+  PetscInt setups = 0;
+};
+
+inline State& state_of(PC pc) { return *static_cast<State*>(pc->data); }
+
+inline MPI_Comm comm_of(PC pc) { return PetscObjectComm(reinterpret_cast<PetscObject>(pc)); }
+
+/// Whatever the matrix, the next PCSetUp() or PCApply() sets up anew.
+inline void forget_set_up(PC pc) { pc->setupcalled = static_cast<decltype(pc->setupcalled)>(0); }
+
+/// f(), on a device in the order of PETSc's current context and with the time that PETSc's log asks for.
+template <class F>
+PetscErrorCode enqueued_on(State& state, F f) {
+  PetscFunctionBegin;
+  if (state.backend->memory_space() == MemorySpace::host) {
+    // Here, not by a caller: PETSc's debug builds keep a stack of functions that an exception does not unwind.
+    PetscCall(translated([&] { return f(), success; }));
+    PetscFunctionReturn(success);
+  }
+  PetscCall(PetscLogGpuTimeBegin());
+  const PetscErrorCode code = state.stream.ordered([&] { return translated([&] { return f(), success; }); });
+  const PetscErrorCode end = PetscLogGpuTimeEnd();  // also after an error: else the next begin would be one
+  PetscCall(code);
+  PetscCall(end);
+  PetscFunctionReturn(success);
+}
+
+}  // namespace blockjacobi::petsc
