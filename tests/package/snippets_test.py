@@ -9,7 +9,8 @@ generator in PATH. $HOME is that folder, and build/solve in it the build of the 
   file NAME       is written to NAME
   run             commands of bash; the first that fails ends the page
   run STATUS      commands of which the last ends with STATUS
-  run if NEED     only where there is NEED: cuda, petsc, petsc4py, dolfinx, dune, ensurepip, gfortran, gnuplot
+  run if NEED     only where there is NEED: cuda, petsc, petsc4py, dolfinx, dune, ensurepip, gfortran, gnuplot; with
+                  no- before it where there is not, also behind a status
   output          what the commands before it print; whole numbers up to a fifth, others may be any
   dry-run         lines of make, which are looked up in the Makefile and not run, of cmake --build, likewise, and of pip,
                   which prepares the build where the Python package is installed
@@ -93,6 +94,8 @@ class Needs:
         self.prefix = prefix
 
     def __contains__(self, need):
+        if need.startswith("no-"):
+            return need.removeprefix("no-") not in self
         if need == "cuda":
             return ctypes.util.find_library("cuda") is not None and os.path.exists("/dev/nvidiactl")
         if need == "petsc":
@@ -131,7 +134,7 @@ class Page:
             **os.environ,
             "PATH": f"{prefix / 'bin'}:{work}:{generate.parent}:{build / 'examples'}:{os.environ['PATH']}",
             "PKG_CONFIG_PATH": f"{libraries / 'pkgconfig'}:{os.environ.get('PKG_CONFIG_PATH', '')}",
-            "CMAKE_PREFIX_PATH": str(prefix),
+            "CMAKE_PREFIX_PATH": f"{prefix}:{os.environ.get('CMAKE_PREFIX_PATH', '')}",
             "LD_LIBRARY_PATH": f"{libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}",
             "PREFIX": str(prefix), "LIBDIR": str(libraries),
             "OMP_WAIT_POLICY": "passive",
