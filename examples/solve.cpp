@@ -70,13 +70,14 @@ template <Scalar T>
 std::optional<blockjacobi::DenseMatrix<T>> solve_by_turns(const Options& given, System<T>& system, Outcome& outcome) {
   Attempt& attempt = outcome.attempt;
   Options wanted = given;
+  double predicted = 0.0;
   while (true) {
     auto blocked = find_blocks(wanted, outcome.solver, system, attempt.blocks);
     print_partition(attempt.blocks, wanted);
-    if (attempt.blocks.suggestion) outcome.predicted_iterations = predicted_iterations(attempt.blocks);
+    if (attempt.blocks.suggestion) predicted = predicted_iterations(attempt.blocks);
     const Options options = with_suggested_coarse(wanted, attempt.blocks);
-    const auto next = second_choice(given, options, attempt, system.matrix().rows(), sizeof(T));
-    Patience patience(outcome.predicted_iterations);
+    const auto next = second_choice(given, options, outcome.solver, attempt, system.matrix().rows(), sizeof(T));
+    Patience patience(predicted);
     auto x = set_up_and_solve(options, outcome.solver, system, blocked, {}, attempt, next ? &patience : nullptr);
     if (const auto solver = second_solver(given, outcome.solver, attempt)) {
       print_labelled("retry", change_of_mind(attempt) + traits(*solver).name);

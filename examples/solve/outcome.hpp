@@ -93,7 +93,6 @@ struct Outcome {
   std::string backend_because;  ///< why "auto" took the host
   Solver solver = Solver::cg;
   std::string solver_because;         ///< why this one
-  double predicted_iterations = 0.0;  ///< by suggest(), of the first attempt with this solver
   std::vector<Attempt> given_up;      ///< with other blocks or another solver, before `attempt`
   Attempt attempt;                    ///< with --compare that of the winner
   std::vector<Candidate> candidates;  ///< of --compare, the fastest first

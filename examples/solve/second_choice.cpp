@@ -25,9 +25,9 @@ index_t largest_clusters(index_t rows, std::size_t scalar_bytes) {
 
 }  // namespace
 
-std::optional<Options> second_choice(const Options& given, const Options& last, const Attempt& attempt, index_t rows,
-                                     std::size_t scalar_bytes) {
-  if (!suggests(given.blocks)) return std::nullopt;
+std::optional<Options> second_choice(const Options& given, const Options& last, Solver solver, const Attempt& attempt,
+                                     index_t rows, std::size_t scalar_bytes) {
+  if (!suggests(given.blocks) || solver == Solver::richardson) return std::nullopt;
   const bool chooses_coarse = given.coarse == Coarse::automatic;
   const index_t size = largest_clusters(rows, scalar_bytes);
   const index_t tried = attempt.blocks.sizes.empty() ? 0 : attempt.blocks.sizes.back().first;

@@ -9,10 +9,10 @@
 namespace solve {
 
 /// What to try after an attempt with blocks that suggest() chose, or after the last that was tried instead: larger
-/// clusters, then a coarse level on them. Nothing after that, and where the user has chosen the blocks.
-/// `given`: by the user; `last`: those of the attempt.
-std::optional<Options> second_choice(const Options& given, const Options& last, const Attempt& attempt, index_t rows,
-                                     std::size_t scalar_bytes);
+/// clusters, then a coarse level on them. Nothing after that, and where the user has chosen the blocks, or a solver
+/// whose iterations nobody predicts. `given`: by the user; `last`: those of the attempt.
+std::optional<Options> second_choice(const Options& given, const Options& last, Solver solver, const Attempt& attempt,
+                                     index_t rows, std::size_t scalar_bytes);
 
 /// GMRES after CG that the program chose, and that is not for such a matrix or preconditioner.
 std::optional<Solver> second_solver(const Options& given, Solver solver, const Attempt& attempt);
