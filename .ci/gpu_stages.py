@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import math
 import os
+import queue
 import re
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ SANITIZER_ERROR_STATUS = 86
 SHARE_SECONDS = 900  # of one call of a tool: kernels that wait for each other may wait for ever
 # A fault of one process under the Multi-Process Service ends all others, and synccheck ends kernels by one.
 WITHOUT_SERVICE = ("device_faults", "synccheck")
-SHARDS = min(16, os.cpu_count() or 1)  # tests and tools side by side
+SHARDS = min(16, os.cpu_count() or 1)  # tests and tools side by side on one GPU
 # Tests of one call of a tool at most, which is what a run that was stopped may lose.
 SHARE_TESTS = {"racecheck": 4}  # the slowest
 OTHER_SHARE_TESTS = 16
@@ -66,11 +67,47 @@ class Outcome:
             self.passed.append(name)
 
 
-def run_shard(program, logs, shard):
+def gpus():
+    """The environment that leaves a process each of this machine's GPUs that are like the first; an empty one, which
+    changes nothing, where there is but one or the user has chosen."""
+    query = ["nvidia-smi", "--query-gpu=uuid,name", "--format=csv,noheader"]
+    answer = subprocess.run(query, capture_output=True, text=True, check=False)
+    found = [line.split(", ", 1) for line in answer.stdout.splitlines()]
+    # why by name: under the Multi-Process Service the number of a GPU is another one
+    alike = [uuid for uuid, name in found if name == found[0][1]] if answer.returncode == 0 else []
+    if len(alike) < 2 or "CUDA_VISIBLE_DEVICES" in os.environ:
+        return [{}]
+    return [{"CUDA_VISIBLE_DEVICES": uuid} for uuid in alike]
+
+
+def at_once(places):
+    """How many shares of tests or tools run side by side on so many GPUs."""
+    return SHARDS if places == 1 else max(places, min(SHARDS * places, os.cpu_count() or 1))
+
+
+class Places:
+    """Environments of GPUs for those who come to one each, or so many to each, and leave it."""
+
+    def __init__(self, environments, each=1):
+        self.free = queue.SimpleQueue()
+        for _ in range(each):
+            for environment in environments:
+                self.free.put(environment)
+
+    @contextlib.contextmanager
+    def one(self):
+        environment = self.free.get()
+        try:
+            yield environment
+        finally:
+            self.free.put(environment)
+
+
+def run_shard(program, logs, shard, shards, gpu):
     """One share of the tests of a program; where its XML went, and its status."""
     xml = logs / f"{program.name}.{shard}.xml"
     xml.unlink(missing_ok=True)
-    environment = {**THREADS, **os.environ, "GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard)}
+    environment = {**THREADS, **os.environ, **gpu, "GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
     answer = subprocess.run([program, f"--gtest_output=xml:{xml}", "--gtest_brief=1"], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, errors="replace", env=environment, check=False)
     print(answer.stdout, end="", flush=True)
@@ -79,24 +116,28 @@ def run_shard(program, logs, shard):
 
 def run_tests(program, logs):
     """In shares side by side, since most of the time goes into the checks on the host."""
-    outcome = Outcome()
-    with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
-        for xml, status in pool.map(lambda shard: run_shard(program, logs, shard), range(SHARDS)):
+    outcome, places = Outcome(), gpus()
+    shards = at_once(len(places))
+
+    def run(shard):
+        return run_shard(program, logs, shard, shards, places[shard % len(places)])
+
+    with concurrent.futures.ThreadPoolExecutor(shards) as pool:
+        for xml, status in pool.map(run, range(shards)):
             outcome.add(xml, status)
     return outcome
 
 
 @contextlib.contextmanager
-def side_by_side(tool, program):
-    """The environment in which kernels of several processes run at once, by CUDA's Multi-Process Service. Without it
-    they take turns, and a tool takes three times as long."""
+def service_of(gpu):
+    """The environment in which kernels of several processes run at once on a GPU, by CUDA's Multi-Process Service; that
+    of the GPU alone where it does not start."""
     control = shutil.which("nvidia-cuda-mps-control")
     with tempfile.TemporaryDirectory(prefix="mps") as folder:
-        service = {"CUDA_MPS_PIPE_DIRECTORY": folder, "CUDA_MPS_LOG_DIRECTORY": folder}
+        service = {**gpu, "CUDA_MPS_PIPE_DIRECTORY": folder, "CUDA_MPS_LOG_DIRECTORY": folder}
         environment = {**os.environ, **service}
-        if control is None or {tool, program.name} & set(WITHOUT_SERVICE) or \
-                subprocess.run([control, "-d"], env=environment, check=False).returncode != 0:
-            yield {}
+        if control is None or subprocess.run([control, "-d"], env=environment, check=False).returncode != 0:
+            yield gpu
             return
         try:
             yield service
@@ -104,13 +145,24 @@ def side_by_side(tool, program):
             subprocess.run([control], input="quit\n", text=True, env=environment, stdout=subprocess.DEVNULL, check=False)
 
 
-def sanitize_share(tool, program, names, service):
+@contextlib.contextmanager
+def side_by_side(tool, program):
+    """The environments of the GPUs for the shares of a tool. Without the Multi-Process Service their kernels take turns,
+    and a tool takes three times as long."""
+    if {tool, program.name} & set(WITHOUT_SERVICE):
+        yield gpus()
+        return
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(service_of(gpu)) for gpu in gpus()]
+
+
+def sanitize_share(tool, program, names, gpu):
     """The named tests under one tool; what came of them, and the lines to keep."""
     command = ["timeout", "--kill-after=10", str(SHARE_SECONDS), "compute-sanitizer", "--tool", tool,
                "--error-exitcode", str(SANITIZER_ERROR_STATUS), *OPTIONS.get(tool, []), "--kernel-name-exclude", "kns=cusparse", str(program),
                f"--gtest_filter={':'.join(names)}"]
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                            env={**THREADS, **os.environ, **service, "BLOCKJACOBI_TEST_UNDER_TOOL": "1"}, check=False)
+                            env={**THREADS, **os.environ, **gpu, "BLOCKJACOBI_TEST_UNDER_TOOL": "1"}, check=False)
     print(*slowest_tests(answer.stdout), sep="\n", flush=True)
     share = {"tests": names, "status": answer.returncode, "summary": sorted(set(SUMMARY.findall(answer.stdout))),
              "no_cuda_call": NO_CUDA_CALL in answer.stdout, "clean": is_clean(answer)}
@@ -170,11 +222,11 @@ def suite_of(name):
     return re.split("[/.]", name, maxsplit=1)[0]
 
 
-def shares_of(names, seconds, most=OTHER_SHARE_TESTS):
+def shares_of(names, seconds, most=OTHER_SHARE_TESTS, places=1):
     """Tests of one suite and scalar stay together: each process loads and instruments the kernels of few. Shares of
     about equal time, the longest first; a test whose time is not known takes that of an average one."""
     names = sorted(names)  # by suite, then by scalar
-    count = max(min(SHARDS, len(names)), math.ceil(len(names) / most))
+    count = max(min(at_once(places), len(names)), math.ceil(len(names) / most))
     known = [seconds[name] for name in names if name in seconds]
     average = sum(known) / len(known) if known else 1.0
     # half of it for each test: under a tool short ones, too, take time
@@ -190,7 +242,7 @@ def shares_of(names, seconds, most=OTHER_SHARE_TESTS):
 
 def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
     """Runs one tool over the tests that match, in shares side by side since the tools are slow. Tests of kernels whose
-    thread blocks wait for each other come last and alone: other programs on the GPU make them slow. Shares that an
+    thread blocks wait for each other come last and alone on a GPU: other programs there make them slow. Shares that an
     earlier run, which was stopped, found clean are not run again. None if the time was over before the last began."""
     begin = time.monotonic()
     names = test_lists.matching(patterns, test_lists.tests_of(program))
@@ -203,10 +255,11 @@ def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
     most = SHARE_TESTS.get(tool, OTHER_SHARE_TESTS)
     log = logs / f"{program.name}.{tool}.txt"
 
-    def run(tests):
-        if is_over(deadline):
-            return None
-        share, lines = sanitize_share(tool, program, tests, service)
+    def run(tests, places):
+        with places.one() as gpu:
+            if is_over(deadline):
+                return None
+            share, lines = sanitize_share(tool, program, tests, gpu)
         record.add_share(tool, program.name, share)
         with record.lock, open(log, "a", encoding="utf-8") as file:
             heading = f"# {tool} {program.name}: {len(tests)} tests, status {share['status']}"
@@ -215,10 +268,16 @@ def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
             file.write("\n".join([heading, *lines, "", ""]))
         return share
 
-    with side_by_side(tool, program) as service:
-        with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
-            shares += list(pool.map(run, shares_of(shared, seconds_of_tests(program, logs), most)))
-        shares += [run(tests[at:at + most]) for tests in alone.values() for at in range(0, len(tests), most)]
+    def run_all(parts, places, threads):
+        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda part: run(part, places), parts))
+
+    with side_by_side(tool, program) as found:
+        threads = at_once(len(found))
+        parts = shares_of(shared, seconds_of_tests(program, logs), most, len(found))
+        shares += run_all(parts, Places(found, math.ceil(threads / len(found))), threads)
+        parts = [tests[at:at + most] for tests in alone.values() for at in range(0, len(tests), most)]
+        shares += run_all(parts, Places(found), len(found))
     print(f"== {tool} {program.name}: {time.monotonic() - begin:.0f} s, {log}", flush=True)
     if None in shares:
         return None

@@ -402,11 +402,44 @@ class RecordTest(FakeTree):
                     "    assert os.path.isdir(os.environ['CUDA_MPS_PIPE_DIRECTORY'])\n")
         program = self.root / "kernels"
         for tool, shared in (("memcheck", True), ("racecheck", True), ("synccheck", False)):
-            with gpu_stages.side_by_side(tool, program) as service:
-                self.assertEqual("CUDA_MPS_PIPE_DIRECTORY" in service, shared, tool)
-        with gpu_stages.side_by_side("memcheck", self.root / "device_faults") as service:
-            self.assertEqual(service, {})
+            with gpu_stages.side_by_side(tool, program) as gpus:
+                self.assertEqual(["CUDA_MPS_PIPE_DIRECTORY" in gpu for gpu in gpus], [shared], tool)
+        with gpu_stages.side_by_side("memcheck", self.root / "device_faults") as gpus:
+            self.assertEqual(gpus, [{}])
         self.assertEqual(log.read_text().split(), ["-d", "quit"] * 2)
+
+    def test_tests_and_tools_go_to_all_gpus_of_one_kind(self):
+        seen = self.root / "gpus.log"
+        self.script(self.bin / "nvidia-smi", """import sys
+print("Fake GPU, 1.2.3, 9.0" if "driver" in sys.argv[1] else "GPU-a, Fake GPU\\nGPU-b, Fake GPU\\nGPU-c, Other GPU")
+""")
+        note = f"""import os
+with open({str(seen)!r}, "a") as log: log.write(os.environ["CUDA_VISIBLE_DEVICES"] + "\\n")
+"""
+        self.script(self.bin / "compute-sanitizer", note + SANITIZER)
+        run_shard, shards = gpu_stages.run_shard, []
+
+        def noted(*words):
+            shards.append(words[-1]["CUDA_VISIBLE_DEVICES"])
+            return run_shard(*words)
+
+        with mock.patch.object(gpu_stages, "SHARDS", 2), mock.patch.object(gpu_stages, "OTHER_SHARE_TESTS", 1), \
+                mock.patch.object(os, "cpu_count", lambda: 4), mock.patch.object(gpu_stages, "run_shard", noted):
+            status, programs = self.gpu("--programs", "kernels", "--stages", "tests", "memcheck")
+        self.assertEqual(status, 0, self.output)
+        self.assertEqual(sorted(shards), ["GPU-a"] * 2 + ["GPU-b"] * 2)
+        self.assertEqual([programs["kernels"][key] for key in ("passed", "skipped")], [3, 1])
+        self.assertEqual(programs["kernels"]["sanitizers"]["memcheck"]["tests"], 3)
+        self.assertEqual(set(seen.read_text(encoding="utf-8").split()), {"GPU-a", "GPU-b"})
+        with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="GPU-b"):
+            self.assertEqual(gpu_stages.gpus(), [{}])
+
+    def test_tests_that_want_a_gpu_for_themselves_get_one_each(self):
+        places = gpu_stages.Places([{"CUDA_VISIBLE_DEVICES": name} for name in "ab"])
+        with places.one() as first, places.one() as second:
+            self.assertEqual({gpu["CUDA_VISIBLE_DEVICES"] for gpu in (first, second)}, {"a", "b"})
+            self.assertTrue(places.free.empty())
+        self.assertFalse(places.free.empty())
 
     def test_a_share_that_does_not_end_is_stopped(self):
         self.script(self.bin / "compute-sanitizer", "import time\ntime.sleep(60)\n")
