@@ -8,6 +8,7 @@
     tests/mutants/run.py --build-only FOLDER    builds the programs of those that need a GPU, each into a folder of its
                                                 name there, and what they are without a mutant; runs nothing
     tests/mutants/run.py --run-only FOLDER  runs what lies there, on a machine that may have no compiler
+    tests/mutants/run.py --shards N         N mutants at a time, each in an overlay of the built copy: on Linux, as root
     tests/mutants/run.py --list
     tests/mutants/run.py --check            whether all can still be applied; changes and builds nothing
 
@@ -17,6 +18,7 @@ survived, could not be applied or did not compile.
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import shutil
@@ -158,6 +160,48 @@ def run_only(chosen, folder):
     return survivors if chosen else 1
 
 
+# Mounts an overlay of the folder over the folder, for the command behind it alone.
+IN_OVERLAY = ["unshare", "--mount", "bash", "-c",
+              'mount -t overlay overlay -o "lowerdir=$1,upperdir=$2,workdir=$3" "$1" && shift 3 && exec "$@"', "bash"]
+
+
+def run_in_overlay(group, copy):
+    """What this program says of some mutants, whose builds leave the copy as it is."""
+    with tempfile.TemporaryDirectory(prefix="mutants-overlay-") as scratch:
+        upper, work = pathlib.Path(scratch, "upper"), pathlib.Path(scratch, "work")
+        upper.mkdir()
+        work.mkdir()
+        command = [*IN_OVERLAY, copy.folder, upper, work, sys.executable, "-B", __file__, "--preset", copy.preset,
+                   "--copy", copy.folder, "--jobs", copy.jobs, "--only", *(m.name for m in group)]
+        done = subprocess.run(list(map(str, command)), check=False, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+    print(done.stdout if done.returncode not in (0, 1) else "", end="", flush=True)
+    return done.stdout.splitlines()
+
+
+def run_side_by_side(copy, chosen, shards):
+    """The number of mutants that were not killed. Those of one program and file go together: for the second less has to
+    be compiled."""
+    for program in dict.fromkeys(m.program for m in chosen):
+        if (built := copy.build(program)).returncode != 0:
+            raise SystemExit(built.stdout[-4000:])
+    together = {}
+    for mutant in chosen:
+        together.setdefault((mutant.program, mutant.file), []).append(mutant)
+    groups = [group[at:at + 2] for group in together.values() for at in range(0, len(group), 2)]
+    copy.jobs = max(1, copy.jobs // shards)
+    killed = 0
+    with concurrent.futures.ThreadPoolExecutor(shards) as pool:
+        for group, lines in zip(groups, pool.map(lambda group: run_in_overlay(group, copy), groups)):
+            for mutant in group:
+                found = next((line for line in lines if line.startswith(f"{mutant.name} ")),
+                             f"{mutant.name} did not end")
+                killed += found.split()[-1] == "killed"
+                print(found, flush=True)
+    print(f"{killed} of {len(chosen)} mutants killed")
+    return len(chosen) - killed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="NAME", default=[], help="names of mutants")
@@ -167,6 +211,8 @@ def main():
     parser.add_argument("--run-only", type=pathlib.Path, metavar="FOLDER", help="run what was built there")
     parser.add_argument("--copy", type=pathlib.Path, metavar="FOLDER", help="where the copy lies, and stays")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--preset", choices=("host", "cuda"), help="cuda if a mutant needs a GPU, else host")
+    parser.add_argument("--shards", type=int, default=1, help="so many mutants at a time, with a share of the jobs")
     parser.add_argument("--list", action="store_true", help="name the mutants and do nothing")
     parser.add_argument("--check", action="store_true", help="say which mutants no longer apply")
     arguments = parser.parse_args()
@@ -191,10 +237,13 @@ def main():
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         folder = (arguments.copy or pathlib.Path(scratch)).resolve()
         copy_tree(folder)
-        copy = Copy(folder, "cuda" if any(m.gpu for m in chosen) else "host", arguments.jobs)
+        preset = arguments.preset or ("cuda" if any(m.gpu for m in chosen) else "host")
+        copy = Copy(folder, preset, arguments.jobs)
         copy.configure()
         if arguments.build_only:
             return 1 if build_only(copy, chosen, arguments.build_only.resolve()) else 0
+        if arguments.shards > 1:
+            return 1 if run_side_by_side(copy, chosen, arguments.shards) else 0
         survivors = 0
         # One program after the other: each is built once before its mutants, and must pass then.
         for program in dict.fromkeys(m.program for m in chosen):
