@@ -64,33 +64,81 @@ void warn_about_precision(const Options& options) {
                      to_char(blockjacobi::scalar_type<T>), reachable));
 }
 
-/// With the solver and the blocks that the options name; where the program chose one of them, and it comes to nothing,
-/// with another. The last attempt is that of the outcome, and the solution its solution.
 template <Scalar T>
-std::optional<blockjacobi::DenseMatrix<T>> solve_by_turns(const Options& given, System<T>& system, Outcome& outcome) {
-  Attempt& attempt = outcome.attempt;
-  Options wanted = given;
-  double predicted = 0.0;
-  while (true) {
-    auto blocked = find_blocks(wanted, outcome.solver, system, attempt.blocks);
-    print_partition(attempt.blocks, wanted);
-    if (attempt.blocks.suggestion) predicted = predicted_iterations(attempt.blocks);
-    const Options options = with_suggested_coarse(wanted, attempt.blocks);
-    const auto next = second_choice(given, options, outcome.solver, attempt, system.matrix().rows(), sizeof(T));
-    Patience patience(predicted);
-    auto x = set_up_and_solve(options, outcome.solver, system, blocked, {}, attempt, next ? &patience : nullptr);
-    if (const auto solver = second_solver(given, outcome.solver, attempt)) {
-      print_labelled("retry", change_of_mind(attempt) + traits(*solver).name);
-      outcome.solver = *solver;
-      wanted = with_what_is_left(given, attempt);
-    } else if (next && came_to_nothing(attempt)) {
-      print_labelled("retry", change_of_mind(attempt) + what(*next));
-      wanted = with_what_is_left(*next, attempt);
-    } else {
-      return x;
-    }
-    outcome.given_up.push_back(std::exchange(attempt, {}));
+using Solution = std::optional<blockjacobi::DenseMatrix<T>>;
+
+/// An attempt with other blocks than those of one that came to nothing. False, with the reason in a warning, if they
+/// are the same, or if they cannot be found, set up or held.
+template <Scalar T>
+bool solve_with(const Options& next, const BlockedSystem<T>& before, System<T>& system, Outcome& outcome,
+                Solution<T>& x) {
+  Attempt attempt;
+  const auto fail = [&next](const std::string& what) {
+    warn(fmt::format("no solve with {}: {}; on with the blocks before", how(next), what));
+    return false;
+  };
+  try {
+    const auto blocked = find_blocks(next, outcome.solver, system, attempt.blocks);
+    if (blocked.found.blocks == before.found.blocks && blocked.found.permutation == before.found.permutation)
+      return fail("they are the same blocks");
+    print_partition(attempt.blocks, next);
+    auto found = set_up_and_solve(next, outcome.solver, system, blocked, {}, attempt);
+    if (attempt.reason == blockjacobi::StopReason::singular_block) return fail(attempt.message);
+    x = std::move(found);
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory");
+  } catch (const std::exception& error) {
+    return fail(error.what());
   }
+  outcome.attempt = std::move(attempt);
+  return true;
+}
+
+/// With the solver and the blocks that the options name. Where the program chose one of them, and it comes to nothing,
+/// with another; where that cannot be, with what it chose to the limits. The last attempt is that of the outcome, and
+/// the solution its solution.
+template <Scalar T>
+Solution<T> solve_by_turns(const Options& given, System<T>& system, Outcome& outcome) {
+  Attempt& attempt = outcome.attempt;
+  auto blocked = find_blocks(given, outcome.solver, system, attempt.blocks);
+  print_partition(attempt.blocks, given);
+  Options options = with_suggested_coarse(given, attempt.blocks);
+  double predicted = predicted_iterations(attempt.blocks);
+  const auto next = [&] {
+    return second_choice(given, options, outcome.solver, attempt.blocks, system.matrix().rows(), sizeof(T));
+  };
+  const auto give_up = [&](const std::string& what) {
+    print_labelled("retry", how_it_was_given_up(attempt, predicted) + "; now " + what);
+    outcome.given_up.push_back({outcome.solver, std::exchange(attempt, {})});
+  };
+  const auto run = [&](bool patiently) {
+    Patience patience(predicted, options.max_iterations);
+    return set_up_and_solve(options, outcome.solver, system, blocked, {}, attempt, patiently ? &patience : nullptr);
+  };
+  Solution<T> x = run(next().has_value());
+  if (const auto solver = second_solver(given, outcome.solver, attempt)) {
+    give_up(solver_name(*solver, given));
+    outcome.solver = *solver;
+    const Options rest = with_what_is_left(given, outcome.given_up);
+    blocked = find_blocks(rest, outcome.solver, system, attempt.blocks);
+    print_partition(attempt.blocks, rest);
+    options = with_suggested_coarse(rest, attempt.blocks);
+    predicted = predicted_iterations(attempt.blocks);
+    x = run(next().has_value());
+  }
+  const auto second = next();
+  if (!second || !came_to_nothing(attempt)) return x;
+  const BlocksInfo chosen = attempt.blocks;
+  give_up(how(*second));
+  if (solve_with(with_what_is_left(*second, outcome.given_up), blocked, system, outcome, x)) return x;
+  if (x) {  // it had ended by itself
+    attempt = std::move(outcome.given_up.back().attempt);
+    outcome.given_up.pop_back();
+    return x;
+  }
+  options = with_what_is_left(options, outcome.given_up);
+  attempt.blocks = chosen;
+  return run(false);
 }
 
 /// The way from the file to the solution.

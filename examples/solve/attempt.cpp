@@ -1,5 +1,7 @@
 #include "attempt.hpp"
 
+#include "counted.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,8 +25,18 @@ std::string column_title(index_t column, index_t columns) {
   return columns == 1 ? "" : fmt::format("column {} of {}", column + 1, columns);
 }
 
+bool patience_ended(const Attempt& attempt) {
+  return !attempt.columns.empty() && attempt.columns.back().report.reason == blockjacobi::StopReason::user_stop;
+}
+
 void conclude(Attempt& attempt, Solver solver, const Options& options) {
   const auto& columns = attempt.columns;
+  if (patience_ended(attempt)) {
+    attempt.worst = columns.size() - 1;
+    attempt.reason = blockjacobi::StopReason::user_stop;
+    attempt.message = fmt::format("given up after {}", counted(columns.back().report.iterations, "iteration"));
+    return;
+  }
   const auto better = [](const ColumnSolve& a, const ColumnSolve& b) {
     return std::tuple(!a.report.converged(), a.report.iterations) <
            std::tuple(!b.report.converged(), b.report.iterations);

@@ -50,6 +50,7 @@ Solved<T> solve_columns(Solver solver, const blockjacobi::SparseMatrix<T>& A, co
       line.show(progress);
       return patience == nullptr || patience->lasts(progress);
     };
+    if (patience != nullptr) patience->begin_column();
     ColumnSolve solve;
     solve.milliseconds = milliseconds(A.backend(), [&] {
       solve.report = solver_function<T>(solver)(A, M, right_hand_side.view(), x.view(), options);
@@ -59,13 +60,17 @@ Solved<T> solve_columns(Solver solver, const blockjacobi::SparseMatrix<T>& A, co
     solved.columns.push_back(std::move(solve));
     const auto values = x.to_host();
     solved.x.values.insert(solved.x.values.end(), values.begin(), values.end());
-    if (solved.columns.back().report.reason == blockjacobi::StopReason::user_stop) break;
+    if (solved.columns.back().report.reason == blockjacobi::StopReason::user_stop)
+      break;  // patience: nobody else stops
   }
   return solved;
 }
 
 /// Reason and message of the attempt, from its columns.
 void conclude(Attempt& attempt, Solver solver, const Options& options);
+
+/// Whether the last column ended so: those behind it were not begun.
+bool patience_ended(const Attempt& attempt);
 
 /// Takes the time of the set-up from that of the solves; false, with the reason, if nothing is left.
 bool leave_time_for_solves(Attempt& attempt, blockjacobi::SolveOptions& limits);
@@ -91,7 +96,7 @@ std::optional<blockjacobi::DenseMatrix<T>> set_up_and_solve(const Options& optio
                                 permuted(system.vectors().x0, permutation), limits, narration, patience);
     attempt.columns = std::move(solved.columns);
     conclude(attempt, solver, options);
-    if (attempt.reason == blockjacobi::StopReason::user_stop) return std::nullopt;
+    if (patience_ended(attempt)) return std::nullopt;
     return permuted(solved.x, permutation.inverse());
   } catch (const blockjacobi::SingularBlock& error) {
     attempt.reason = blockjacobi::StopReason::singular_block;

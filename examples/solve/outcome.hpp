@@ -84,6 +84,12 @@ struct Candidate {
   double whole_ms() const noexcept { return attempt.whole_setup_ms() + attempt.solve_ms(); }
 };
 
+/// An attempt that was followed by one with another solver or other blocks.
+struct GivenUp {
+  Solver solver;
+  Attempt attempt;
+};
+
 /// Everything a run has to say, for the text and for the JSON file.
 struct Outcome {
   std::string matrix;
@@ -93,7 +99,7 @@ struct Outcome {
   std::string backend_because;  ///< why "auto" took the host
   Solver solver = Solver::cg;
   std::string solver_because;         ///< why this one
-  std::vector<Attempt> given_up;      ///< with other blocks or another solver, before `attempt`
+  std::vector<GivenUp> given_up;      ///< before `attempt`, in their order
   Attempt attempt;                    ///< with --compare that of the winner
   std::vector<Candidate> candidates;  ///< of --compare, the fastest first
 };

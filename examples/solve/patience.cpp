@@ -8,27 +8,31 @@ namespace solve {
 namespace {
 
 constexpr double times_the_prediction = 4.0, always = 100.0;
-/// Of the iterations that were taken: what is left may take so many more.
-constexpr double most_left = 2.0;
+/// Of the iterations that were taken: what is left may take so many more. Together sixteen times what was predicted,
+/// for which larger blocks, whose iterations cost more, are worth it.
+constexpr double most_left = 3.0;
+constexpr std::ptrdiff_t fewest_points = 4;
 
 }  // namespace
 
-Patience::Patience(double predicted_iterations)
+Patience::Patience(double predicted_iterations, blockjacobi::index_t max_iterations)
     : first_(std::max(always, std::isfinite(predicted_iterations) ? times_the_prediction * predicted_iterations : 0.0)),
-      next_(first_) {}
+      next_(first_),
+      last_(max_iterations / 2.0) {}
+
+void Patience::begin_column() {
+  points_.clear();
+  next_ = first_;
+}
 
 bool Patience::lasts(const blockjacobi::SolveProgress& progress) {
   const auto iteration = static_cast<double>(progress.iteration);
-  if (!points_.empty() && iteration <= points_.back().x) {  // the next column
-    points_.clear();
-    next_ = first_;
-  }
   if (progress.residual > 0.0 && std::isfinite(progress.residual))
     points_.push_back({iteration, std::log(progress.residual)});
-  if (iteration < next_ || points_.size() < 4) return true;
+  if (iteration < next_ || iteration > last_) return true;
+  const auto late = std::ranges::find_if(points_, [&](const Point& point) { return point.x >= iteration / 2.0; });
+  if (points_.end() - late < fewest_points) return true;
   next_ = 2.0 * iteration;
-  const auto late =
-      std::ranges::find_if(points_, [&](const Point& point) { return point.x >= points_.back().x / 2.0; });
   const double way = points_.back().y - std::log(progress.target), rate = -slope({late, points_.end()});
   return way <= 0.0 || rate * most_left * iteration >= way;
 }

@@ -8,18 +8,21 @@
 
 namespace solve {
 
-/// Watches a solve whose iterations were predicted, and says when it is not worth waiting for.
+/// Watches a solve whose iterations were predicted, and says when it is not worth waiting for. Of solvers that restart:
+/// these stagnate, where others may fall late.
 class Patience {
  public:
-  /// Lasts for several times the predicted iterations, whatever the residual does.
-  explicit Patience(double predicted_iterations);
+  /// Lasts for several times the predicted iterations, whatever the residual does, and for good from half of the limit
+  /// on: what comes next shall have as many.
+  Patience(double predicted_iterations, blockjacobi::index_t max_iterations);
 
-  /// Asked as often as the solver tells, of one column after another. False once the residual, going on as it goes,
-  /// would reach its target only after several times the iterations that were taken.
+  void begin_column();
+  /// Asked as often as the solver tells. False once the residual, going on as it goes, would reach its target only
+  /// after several times the iterations that were taken.
   bool lasts(const blockjacobi::SolveProgress& progress);
 
  private:
-  double first_, next_;
+  double first_, next_, last_;
   std::vector<Point> points_;  ///< logarithms of the residuals of this column
 };
 

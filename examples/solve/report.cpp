@@ -78,12 +78,17 @@ void print_input(const Outcome& outcome) {
   print_labelled("backend", outcome.backend + because);
 }
 
+std::string solver_name(Solver solver, const Options& options) {
+  std::string name = traits(solver).name;
+  if (traits(solver).restarts) name += fmt::format("({})", options.restart);
+  if (solver == Solver::richardson) name += fmt::format(", relaxation {}", options.relaxation);
+  return name;
+}
+
 void print_solver(const Outcome& outcome, const Options& options) {
-  std::string name = traits(outcome.solver).name;
-  if (traits(outcome.solver).restarts) name += fmt::format("({})", options.restart);
-  if (outcome.solver == Solver::richardson) name += fmt::format(", relaxation {}", options.relaxation);
-  print_labelled("solver", fmt::format("{} ({}), rtol {}, at most {}", name, outcome.solver_because, options.rtol,
-                                       counted(options.max_iterations, "iteration")));
+  print_labelled("solver",
+                 fmt::format("{} ({}), rtol {}, at most {}", solver_name(outcome.solver, options),
+                             outcome.solver_because, options.rtol, counted(options.max_iterations, "iteration")));
 }
 
 void print_partition(const BlocksInfo& blocks, const Options& options) {

@@ -12,6 +12,9 @@ const char* to_string(blockjacobi::MatrixMarketSymmetry symmetry) noexcept;
 /// Text under a label in the left column; further lines are indented as far.
 void print_labelled(const char* label, const std::string& text);
 
+/// "gmres(30)", "richardson, relaxation 0.5"
+std::string solver_name(Solver solver, const Options& options);
+
 // What the program prints, in this order.
 void print_input(const Outcome& outcome);
 void print_solver(const Outcome& outcome, const Options& options);

@@ -141,7 +141,11 @@ void write_json(const std::filesystem::path& path, const Outcome& outcome) {
                     {"backend_because", outcome.backend_because},
                     {"solver", traits(outcome.solver).name}};
   json["given_up"] = ordered_json::array();
-  for (const Attempt& attempt : outcome.given_up) put_attempt(json["given_up"].emplace_back(), attempt);
+  for (const auto& [solver, attempt] : outcome.given_up) {
+    ordered_json entry{{"solver", traits(solver).name}};
+    put_attempt(entry, attempt);
+    json["given_up"].push_back(std::move(entry));
+  }
   put_attempt(json, outcome.attempt);
   if (!outcome.candidates.empty()) {
     const Candidate& best = outcome.candidates.front();

@@ -43,6 +43,14 @@ def write_array(path, columns):
         file.writelines(f"{value!r}\n" for column in columns for value in column)
 
 
+def read_array(path):
+    """Columns of a Matrix Market file of an array."""
+    with open(path, encoding="ascii") as file:
+        lines = [line for line in file if not line.startswith("%")]
+    rows, columns = map(int, lines[0].split())
+    return [lines[1 + k * rows:1 + (k + 1) * rows] for k in range(columns)]
+
+
 def write_vector(path, values):
     write_array(path, [values])
 

@@ -101,9 +101,22 @@ class RealMatrices(SolveTest):
                 self.assertEqual(result.report["scalar"], "z")
 
     def test_hopeless_systems_end_with_a_reason(self):
-        for name in ("west0479", "rdist2"):
+        for name, *blocks in (("west0479", "--blocks", "detect"), ("rdist2",)):
             with self.subTest(matrix=name):
-                self.assert_not_converged(self.run_on(name))
+                self.assert_not_converged(self.run_on(name, *blocks))
+
+    def test_what_the_program_chose_is_followed_by_what_helps(self):
+        for name, solvers in (("west0479", ["gmres"]), ("cryg2500", ["gmres"]), ("laser", ["cg"]), ("jagmesh7", ["cg", "gmres"])):
+            with self.subTest(matrix=name):
+                result = self.run_on(name)
+                self.assert_converged(result)
+                if BACKEND == "host":
+                    self.assertEqual([attempt["solver"] for attempt in result.report["given_up"]], solvers)
+        for name in ("nasa4704", "bcsstk13"):  # thousands of iterations of CG
+            with self.subTest(matrix=name):
+                result = self.run_on(name)
+                self.assert_converged(result)
+                self.assertEqual(result.report["given_up"], [])
 
 
 if __name__ == "__main__":

@@ -184,6 +184,9 @@ MUTANTS = (
            "{\n    rows_ = other.rows_;\n    return *this = CsrMatrix(other);\n  }",
            "faults", "*HostFaults.AssignmentIsAllOrNothing*"),
     # Kernels
+    Mutant("patience-goes-by-the-whole-solve", "examples/solve/patience.cpp",
+           "point.x >= iteration / 2.0", "point.x >= 0.0",
+           "unit_examples", "PatienceTest.IsAskedAgainWhereItLasted"),
     Mutant("cuda-norm-is-its-square", "kernels/krylov/vector.cu",
            "*norm = sqrt(sum[0]);", "*norm = sum[0];",
            "kernels", "VectorTest*.NormAndSum", gpu=True),
