@@ -7,21 +7,17 @@
 // sample run: blockjacobi-solve matrices/small/laplace2d_32.mtx --solver bicgstab --block-size 16
 // sample run: blockjacobi-solve matrices/small/laplace2d_32.mtx --solver gmres --restart 50 --scalar s --rtol 1e-4
 
-#include "solve/attempt.hpp"
-#include "solve/blocked_system.hpp"
 #include "solve/compare.hpp"
 #include "solve/counted.hpp"
 #include "solve/input.hpp"
 #include "solve/linear_system.hpp"
 #include "solve/options.hpp"
 #include "solve/outcome.hpp"
-#include "solve/patience.hpp"
 #include "solve/plot.hpp"
 #include "solve/report.hpp"
 #include "solve/report_files.hpp"
-#include "solve/second_choice.hpp"
-#include "solve/suggested.hpp"
 #include "solve/system.hpp"
+#include "solve/turns.hpp"
 #include "solve/usage_error.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
@@ -33,10 +29,8 @@
 #include <exception>
 #include <limits>
 #include <new>
-#include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace solve {
 
@@ -64,83 +58,6 @@ void warn_about_precision(const Options& options) {
                      to_char(blockjacobi::scalar_type<T>), reachable));
 }
 
-template <Scalar T>
-using Solution = std::optional<blockjacobi::DenseMatrix<T>>;
-
-/// An attempt with other blocks than those of one that came to nothing. False, with the reason in a warning, if they
-/// are the same, or if they cannot be found, set up or held.
-template <Scalar T>
-bool solve_with(const Options& next, const BlockedSystem<T>& before, System<T>& system, Outcome& outcome,
-                Solution<T>& x) {
-  Attempt attempt;
-  const auto fail = [&next](const std::string& what) {
-    warn(fmt::format("no solve with {}: {}; on with the blocks before", how(next), what));
-    return false;
-  };
-  try {
-    const auto blocked = find_blocks(next, outcome.solver, system, attempt.blocks);
-    if (blocked.found.blocks == before.found.blocks && blocked.found.permutation == before.found.permutation)
-      return fail("they are the same blocks");
-    print_partition(attempt.blocks, next);
-    auto found = set_up_and_solve(next, outcome.solver, system, blocked, {}, attempt);
-    if (attempt.reason == blockjacobi::StopReason::singular_block) return fail(attempt.message);
-    x = std::move(found);
-  } catch (const std::bad_alloc&) {
-    return fail("out of memory");
-  } catch (const std::exception& error) {
-    return fail(error.what());
-  }
-  outcome.attempt = std::move(attempt);
-  return true;
-}
-
-/// With the solver and the blocks that the options name. Where the program chose one of them, and it comes to nothing,
-/// with another; where that cannot be, with what it chose to the limits. The last attempt is that of the outcome, and
-/// the solution its solution.
-template <Scalar T>
-Solution<T> solve_by_turns(const Options& given, System<T>& system, Outcome& outcome) {
-  Attempt& attempt = outcome.attempt;
-  auto blocked = find_blocks(given, outcome.solver, system, attempt.blocks);
-  print_partition(attempt.blocks, given);
-  Options options = with_suggested_coarse(given, attempt.blocks);
-  double predicted = predicted_iterations(attempt.blocks);
-  const auto next = [&] {
-    return second_choice(given, options, outcome.solver, attempt.blocks, system.matrix().rows(), sizeof(T));
-  };
-  const auto give_up = [&](const std::string& what) {
-    print_labelled("retry", how_it_was_given_up(attempt, predicted) + "; now " + what);
-    outcome.given_up.push_back({outcome.solver, std::exchange(attempt, {})});
-  };
-  const auto run = [&](bool patiently) {
-    Patience patience(predicted, options.max_iterations);
-    return set_up_and_solve(options, outcome.solver, system, blocked, {}, attempt, patiently ? &patience : nullptr);
-  };
-  Solution<T> x = run(next().has_value());
-  if (const auto solver = second_solver(given, outcome.solver, attempt)) {
-    give_up(solver_name(*solver, given));
-    outcome.solver = *solver;
-    const Options rest = with_what_is_left(given, outcome.given_up);
-    blocked = find_blocks(rest, outcome.solver, system, attempt.blocks);
-    print_partition(attempt.blocks, rest);
-    options = with_suggested_coarse(rest, attempt.blocks);
-    predicted = predicted_iterations(attempt.blocks);
-    x = run(next().has_value());
-  }
-  const auto second = next();
-  if (!second || !came_to_nothing(attempt)) return x;
-  const BlocksInfo chosen = attempt.blocks;
-  give_up(how(*second));
-  if (solve_with(with_what_is_left(*second, outcome.given_up), blocked, system, outcome, x)) return x;
-  if (x) {  // it had ended by itself
-    attempt = std::move(outcome.given_up.back().attempt);
-    outcome.given_up.pop_back();
-    return x;
-  }
-  options = with_what_is_left(options, outcome.given_up);
-  attempt.blocks = chosen;
-  return run(false);
-}
-
 /// The way from the file to the solution.
 template <Scalar T>
 void run(const Options& options, Outcome& outcome) {
@@ -156,7 +73,7 @@ void run(const Options& options, Outcome& outcome) {
     print_comparison(outcome, options);
     return;
   }
-  const auto x = solve_by_turns(options, system, outcome);
+  const auto x = Turns<T>(options, system, outcome).solve();
   print_end(outcome.attempt);
   if (options.solution_file.empty()) return;
   if (x)

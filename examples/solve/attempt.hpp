@@ -34,7 +34,7 @@ struct Solved {
 };
 
 /// A X = B, one column after another, in max_seconds together. The only place that knows in which order. With patience
-/// the columns end with the one at which it does.
+/// the columns end with the one at which it does; those behind it stay as they are in x0.
 template <Scalar T>
 Solved<T> solve_columns(Solver solver, const blockjacobi::SparseMatrix<T>& A, const blockjacobi::Preconditioner<T>& M,
                         const blockjacobi::DenseMatrix<T>& b, const blockjacobi::DenseMatrix<T>& x0,
@@ -78,12 +78,13 @@ bool leave_time_for_solves(Attempt& attempt, blockjacobi::SolveOptions& limits);
 /// The rows of a block as the user's matrix numbers them, the first eight of many.
 std::string rows_before(const blockjacobi::Permutation& permutation, const blockjacobi::SingularBlock& error);
 
-/// From blocks to the end of the solve: set-up, with the coarse level that the options name, and all columns. `attempt`
-/// has the blocks already. Returns the solution in the numbering of the file, if there is one, of all columns. Without
-/// `patience` for as long as the options say.
+/// From blocks to the end of the solve: set-up, with the coarse level that the options name, and all columns, from x0.
+/// `attempt` has the blocks already. Returns the solution in the numbering of the file, as x0 is, if there is one.
+/// Without `patience` for as long as the options say.
 template <Scalar T>
 std::optional<blockjacobi::DenseMatrix<T>> set_up_and_solve(const Options& options, Solver solver,
                                                             const System<T>& system, const BlockedSystem<T>& blocked,
+                                                            const blockjacobi::DenseMatrix<T>& x0,
                                                             const Narration& narration, Attempt& attempt,
                                                             Patience* patience = nullptr) {
   const auto& permutation = blocked.found.permutation;
@@ -93,10 +94,9 @@ std::optional<blockjacobi::DenseMatrix<T>> set_up_and_solve(const Options& optio
     auto limits = solve_options(options);
     if (options.compare && !leave_time_for_solves(attempt, limits)) return std::nullopt;
     auto solved = solve_columns(solver, blocked.A, as_preconditioner<T>(M), permuted(system.vectors().b, permutation),
-                                permuted(system.vectors().x0, permutation), limits, narration, patience);
+                                permuted(x0, permutation), limits, narration, patience);
     attempt.columns = std::move(solved.columns);
     conclude(attempt, solver, options);
-    if (patience_ended(attempt)) return std::nullopt;
     return permuted(solved.x, permutation.inverse());
   } catch (const blockjacobi::SingularBlock& error) {
     attempt.reason = blockjacobi::StopReason::singular_block;

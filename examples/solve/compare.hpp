@@ -78,9 +78,10 @@ void compare(const Options& options, System<T>& system, Outcome& outcome) {
             Attempt rehearsal = candidate.attempt;
             Options once = candidate.options;
             once.max_iterations = 1;
-            set_up_and_solve(once, outcome.solver, system, blocked, narration, rehearsal);
+            set_up_and_solve(once, outcome.solver, system, blocked, system.vectors().x0, narration, rehearsal);
           }
-          set_up_and_solve(candidate.options, outcome.solver, system, blocked, narration, candidate.attempt);
+          set_up_and_solve(candidate.options, outcome.solver, system, blocked, system.vectors().x0, narration,
+                           candidate.attempt);
         });
         rehearse = system.backend().memory_space() != blockjacobi::MemorySpace::host;
       }

@@ -40,22 +40,34 @@ std::optional<Options> second_choice(const Options& given, const Options& option
 }
 
 std::optional<Solver> second_solver(const Options& given, Solver solver, const Attempt& attempt) {
-  const bool is_indefinite =
-      attempt.reason == StopReason::indefinite_matrix || attempt.reason == StopReason::indefinite_preconditioner;
-  if (given.solver || solver != Solver::cg || !is_indefinite) return std::nullopt;
+  const auto is_indefinite = [](const ColumnSolve& column) {
+    return column.report.reason == StopReason::indefinite_matrix ||
+           column.report.reason == StopReason::indefinite_preconditioner;
+  };
+  if (given.solver || solver != Solver::cg || std::ranges::none_of(attempt.columns, is_indefinite)) return std::nullopt;
   return Solver::gmres;
 }
 
 bool came_to_nothing(const Attempt& attempt) {
-  return attempt.reason == StopReason::user_stop || attempt.reason == StopReason::breakdown ||
-         attempt.reason == StopReason::nan_or_inf;
+  const ColumnSolve* solve = attempt.worst_column();
+  const bool has_begun = solve != nullptr && solve->report.iterations > 0;
+  return has_begun && (attempt.reason == StopReason::user_stop || attempt.reason == StopReason::breakdown ||
+                       attempt.reason == StopReason::nan_or_inf);
 }
 
-Options with_what_is_left(Options options, const std::vector<GivenUp>& given_up) {
+Options with_what_is_left(Options options, const Options& given, const std::vector<GivenUp>& given_up) {
+  constexpr double no_time = 1e-9;
+  options.max_iterations = given.max_iterations;
+  options.max_seconds = given.max_seconds;
   for (const auto& [solver, attempt] : given_up) {
-    if (const ColumnSolve* solve = attempt.worst_column()) options.max_iterations -= solve->report.iterations;
-    if (options.max_seconds > 0.0)
-      options.max_seconds = std::max(1e-9, options.max_seconds - 1e-3 * attempt.solve_ms());
+    // Of the column that was given up: those before it are solved, and end at once where they go on from there.
+    index_t most = 0;
+    for (const ColumnSolve& column : attempt.columns)
+      most =
+          attempt.reason == StopReason::user_stop ? column.report.iterations : std::max(most, column.report.iterations);
+    options.max_iterations -= most;
+    if (given.max_seconds > 0.0)
+      options.max_seconds = std::max(no_time, options.max_seconds - 1e-3 * attempt.solve_ms());
   }
   options.max_iterations = std::max(index_t{1}, options.max_iterations);
   return options;

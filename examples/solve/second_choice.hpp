@@ -20,8 +20,8 @@ std::optional<Solver> second_solver(const Options& given, Solver solver, const A
 /// Whether an attempt ended before its limits, by patience or by numbers that larger blocks may keep in range.
 bool came_to_nothing(const Attempt& attempt);
 
-/// The same options for what the attempts have left of the limits of iterations and time.
-Options with_what_is_left(Options options, const std::vector<GivenUp>& given_up);
+/// The options for what the attempts have left of the limits of iterations, which are those of a column, and of time.
+Options with_what_is_left(Options options, const Options& given, const std::vector<GivenUp>& given_up);
 
 /// How an attempt ended.
 std::string how_it_was_given_up(const Attempt& attempt, double predicted_iterations);

@@ -8,7 +8,7 @@ import resource
 import subprocess
 import unittest
 
-from solve_program import PROGRAM, Result, SolveTest
+from solve_program import PROGRAM, Result, SolveTest, read_array
 
 
 def run_in_half_a_gigabyte(command, folder):
@@ -22,6 +22,17 @@ class NoMemory(SolveTest):
         path = self.matrix("tall.mtx", [(1, 1, 1.0)], 30_000_000)
         run = run_in_half_a_gigabyte([PROGRAM, path, "--backend", "host", "--threads", "1"], self.folder)
         self.assert_refused(Result(run, None), path, "30000000", "memory")
+
+    def test_gmres_that_does_not_fit_leaves_the_answer_of_cg(self):
+        n = 12000  # vectors of GMRES: no more than that
+        entries = [(i, i, 1.0 if i % 2 else -1.0) for i in range(1, n + 1)] + [(i + 1, i, 2.0) for i in range(1, n)]
+        path = self.matrix("indefinite.mtx", entries, n, symmetry="symmetric")
+        words = ["--blocks", "uniform", "--block-size", "1", "--restart", "100000", "--solution", self.path("x.mtx")]
+        run = run_in_half_a_gigabyte([PROGRAM, path, "--backend", "host", "--threads", "1", *words], self.folder)
+        self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+        self.assertIn("no solve with gmres(100000): out of memory; the attempt before stands", run.stderr)
+        self.assertRegex(run.stdout, "outcome   not converged: indefinite_")
+        self.assertEqual(len(read_array(self.path("x.mtx"))[0]), n)
 
     def test_generate(self):
         for words in ("stencil a.mtx --grid 20000 20000", "array a.mtx --rows 2000000000 --columns 2000000000"):

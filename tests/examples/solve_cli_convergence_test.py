@@ -161,7 +161,7 @@ class Convergence(SolveTest):
 
     def test_columns_behind_one_that_is_given_up_are_solved_too(self):
         n = 400
-        easy = [0.9 if i == 0 else 1.0 if i == n - 1 else 0.0 for i in range(n)]  # the first column of the matrix
+        easy = [0.0] * n
         hard = [math.sin(7.0 * i * i) for i in range(n)]
         write_array(self.path("b.mtx"), [easy, hard, hard])
         result = self.solve(self.cycle(n), "--solver", "gmres", "--restart", 5, "--rhs", self.path("b.mtx"),
@@ -169,8 +169,10 @@ class Convergence(SolveTest):
         self.assert_converged(result)
         (first,) = result.report["given_up"]
         self.assertLess(len(first["columns"]), 3)
-        self.assertEqual(len(result.report["columns"]), 3)
-        self.assertEqual(read_array(self.path("x.mtx"))[1], read_array(self.path("x.mtx"))[2])
+        self.assertEqual(first["columns"][0]["reason"], "converged")
+        self.assertEqual([column["iterations"] > 0 for column in result.report["columns"]], [False, True, True])
+        _, second, third = ([float(value) for value in column] for column in read_array(self.path("x.mtx")))
+        self.assertLess(max(abs(a - b) for a, b in zip(second, third)), 1e-5)
 
     def test_larger_blocks_that_fail_leave_the_ones_before(self):
         path = self.cycle(4000, 0.9 + 0.1j, field="complex")

@@ -112,6 +112,9 @@ class RealMatrices(SolveTest):
                 self.assert_converged(result)
                 if BACKEND == "host":
                     self.assertEqual([attempt["solver"] for attempt in result.report["given_up"]], solvers)
+        result = self.run_on("jagmesh7", "--max-iterations", 1100)
+        if BACKEND == "host":
+            self.assertEqual(sum(a["iterations"] for a in [*result.report["given_up"], result.report]), 1100)
         for name in ("nasa4704", "bcsstk13"):  # thousands of iterations of CG
             with self.subTest(matrix=name):
                 result = self.run_on(name)

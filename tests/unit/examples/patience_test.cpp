@@ -62,10 +62,10 @@ TEST(PatienceTest, ColumnsHaveTheirOwn) {
 }
 
 TEST(PatienceTest, FewResidualsShowNoTrend) {
-  Patience batches(25.0, limit);  // 192, 256, 320 and 384 are the later half of 384
-  EXPECT_EQ(end_of(
-                batches, limit, [](int) { return 0.0; }, 64),
-            448);
+  Patience batches(25.0, limit);
+  const int end = end_of(
+      batches, limit, [](int) { return 0.0; }, 64);
+  EXPECT_EQ(end, 384) << "192, 256, 320 and 384 are its later half";
   Patience overflow(25.0, limit), late(25.0, limit);
   overflow.begin_column();
   for (int i = 1; i < 500; ++i) EXPECT_TRUE(overflow.lasts({i, inf, 1e-8}));
