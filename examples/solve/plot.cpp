@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,20 @@ std::vector<Curve> curves_of(const std::vector<ColumnSolve>& columns) {
 
 bool has_points(const Curve& curve) { return std::ranges::any_of(curve.residuals, is_drawn); }
 
+/// The last iteration that the picture shows, where curves that came to nothing would press those that converged
+/// against the axis; nothing where it shows all.
+std::optional<std::size_t> end_of_axis(const std::vector<Curve>& curves, double rtol) {
+  constexpr std::size_t most_times_as_long = 3, always = 100;
+  std::size_t converged = 0, longest = 0;
+  for (const Curve& curve : curves) {
+    longest = std::max(longest, curve.residuals.size());
+    if (!curve.residuals.empty() && curve.residuals.back() <= rtol)
+      converged = std::max(converged, curve.residuals.size());
+  }
+  const std::size_t end = std::max(always, most_times_as_long * converged);
+  return converged > 0 && longest > end ? std::optional(end) : std::nullopt;
+}
+
 /// What gnuplot reads. The folder is named, since a name that begins with a bar would be a command.
 std::string script(const std::filesystem::path& path, const Outcome& outcome, const std::vector<Curve>& curves,
                    double rtol) {
@@ -87,6 +102,7 @@ std::string script(const std::filesystem::path& path, const Outcome& outcome, co
       quoted(std::filesystem::absolute(path).string()),
       quoted(fmt::format("{}, {}", std::filesystem::path(outcome.matrix).filename().string(),
                          traits(outcome.solver).name)));
+  if (const auto end = end_of_axis(curves, rtol)) text += fmt::format("set xrange [0:{}]\n", *end);
   std::string lines;
   for (std::size_t k = 0; k < curves.size(); ++k) {
     text += fmt::format("$residuals{} << end\n", k);

@@ -156,17 +156,27 @@ class Compare(SolveTest):
         with open(self.path("all.png"), "rb") as file:
             self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
 
-    def test_plot_has_a_curve_for_each(self):
+    def script_for_gnuplot(self, path, *words):
         """A program in the place of gnuplot keeps what it is told."""
-        os.mkdir(self.path("bin"))
+        os.makedirs(self.path("bin"), exist_ok=True)
         self.write("bin/gnuplot", f"#!/bin/sh\ncat > {self.path('script')}\n")
         os.chmod(self.path("bin/gnuplot"), 0o755)
-        subprocess.run([PROGRAM, self.laplace(), "--compare", "--plot", self.path("all.png"), "--backend", BACKEND],
+        subprocess.run([PROGRAM, path, "--compare", "--plot", self.path("all.png"), "--backend", BACKEND, *words],
                        capture_output=True, check=False,
                        env=os.environ | {"PATH": self.path("bin") + ":" + os.environ["PATH"]})
         with open(self.path("script"), encoding="ascii") as file:
-            script = file.read()
+            return file.read()
+
+    def test_plot_shows_those_that_converged(self):
+        n = 400
+        cycle = self.matrix("c.mtx", [(i, i % n + 1, 1.0) for i in range(1, n + 1)] + [(i, i, 0.9) for i in range(1, n + 1)], n)
+        self.assertIn("\nset xrange [0:100]\n", self.script_for_gnuplot(cycle, "--restart", "5", "--max-iterations", "500"))
+        self.assertNotIn("xrange", self.script_for_gnuplot(cycle, "--restart", "5", "--max-iterations", "90"))
+
+    def test_plot_has_a_curve_for_each(self):
+        script = self.script_for_gnuplot(self.laplace())
         self.assertIn("\nset key outside ", script)
+        self.assertNotIn("xrange", script)
         plot = script.splitlines()[-1]
         for name in NAMES:
             dashes = 2 if name.endswith(", ones") else 3 if name.endswith(", relaxed 4") else 1
