@@ -68,6 +68,12 @@ TYPED_TEST(CsrMatrixTest, ConstructorSortsRowsAndSumsDuplicates) {
   expect_matrix<T>(a, 4, 4, {0, 2, 2, 4, 5}, {0, 2, 1, 3, 0}, {T(2), T(5), T(80), T(168), T(256)});
 }
 
+TYPED_TEST(CsrMatrixTest, DuplicatesOfSortedRowsAreSummed) {
+  using T = TypeParam;
+  const CsrMatrix<T> a(2, 3, {0, 3, 5}, {0, 0, 2, 1, 1}, {T(1), T(2), T(4), T(8), T(16)});
+  expect_matrix<T>(a, 2, 3, {0, 2, 3}, {0, 2, 1}, {T(3), T(4), T(24)});
+}
+
 TYPED_TEST(CsrMatrixTest, DuplicatesAreSummedInTheirOrder) {
   using T = TypeParam;
   using R = real_t<T>;
