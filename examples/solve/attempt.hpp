@@ -60,8 +60,10 @@ Solved<T> solve_columns(Solver solver, const blockjacobi::SparseMatrix<T>& A, co
     solved.columns.push_back(std::move(solve));
     const auto values = x.to_host();
     solved.x.values.insert(solved.x.values.end(), values.begin(), values.end());
-    if (solved.columns.back().report.reason == blockjacobi::StopReason::user_stop)
-      break;  // patience: nobody else stops
+    const auto reason = solved.columns.back().report.reason;
+    if (reason == blockjacobi::StopReason::user_stop) break;  // patience: nobody else stops
+    // What came to the limits leaves nothing for a second attempt.
+    if (reason != blockjacobi::StopReason::converged) patience = nullptr;
   }
   return solved;
 }

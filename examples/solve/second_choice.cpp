@@ -60,12 +60,10 @@ Options with_what_is_left(Options options, const Options& given, const std::vect
   options.max_iterations = given.max_iterations;
   options.max_seconds = given.max_seconds;
   for (const auto& [solver, attempt] : given_up) {
-    // Of the column that was given up: those before it are solved, and end at once where they go on from there.
     index_t most = 0;
-    for (const ColumnSolve& column : attempt.columns)
-      most =
-          attempt.reason == StopReason::user_stop ? column.report.iterations : std::max(most, column.report.iterations);
-    options.max_iterations -= most;
+    for (const ColumnSolve& column : attempt.columns) most = std::max(most, column.report.iterations);
+    // Columns before one that was given up are solved, and end at once in the next attempt.
+    options.max_iterations -= attempt.reason == StopReason::user_stop ? attempt.columns.back().report.iterations : most;
     if (given.max_seconds > 0.0)
       options.max_seconds = std::max(no_time, options.max_seconds - 1e-3 * attempt.solve_ms());
   }

@@ -5,7 +5,7 @@ import math
 import shutil
 import unittest
 
-from solve_program import SolveTest, read_array, tridiagonal, write_array
+from solve_program import BACKEND, SolveTest, read_array, tridiagonal, write_array
 
 
 class Convergence(SolveTest):
@@ -173,6 +173,27 @@ class Convergence(SolveTest):
         self.assertEqual([column["iterations"] > 0 for column in result.report["columns"]], [False, True, True])
         _, second, third = ([float(value) for value in column] for column in read_array(self.path("x.mtx")))
         self.assertLess(max(abs(a - b) for a, b in zip(second, third)), 1e-5)
+
+    def test_a_column_that_came_to_the_limit_leaves_nothing_for_a_second_attempt(self):
+        n = 800
+        late = [(i, i, 2.0003) for i in range(1, n + 1)]
+        late += [(i + k, i + 1 - k, -1.0) for i in range(1, n) for k in (0, 1)]
+        never = [(n + i, n + i % n + 1, 1.0) for i in range(1, n + 1)] + [(n + i, n + i, 0.9) for i in range(1, n + 1)]
+        path = self.matrix("both.mtx", late + never, 2 * n)
+        part = [math.sin(7.0 * i * i) for i in range(n)]
+        write_array(self.path("b.mtx"), [[*part, *([0.0] * n)], [*([0.0] * n), *part]])
+        # why one thread: which blocks are suggested depends on their number, and so do iterations.
+        threads = ("--threads", 1) if BACKEND == "host" else ()
+        words = ("--solver", "gmres", "--restart", 5, "--rhs", self.path("b.mtx"), *threads)
+        if BACKEND == "host":
+            (first,) = self.solve(path, *words).report["given_up"]
+            self.assertGreater(first["columns"][0]["iterations"], 390)
+        result = self.solve(path, *words, "--max-iterations", 390)
+        self.assert_not_converged(result)
+        attempts = [*result.report["given_up"], result.report]
+        for column in range(2):
+            taken = sum(a["columns"][column]["iterations"] for a in attempts if column < len(a["columns"]))
+            self.assertLessEqual(taken, 390)
 
     def test_larger_blocks_that_fail_leave_the_ones_before(self):
         path = self.cycle(4000, 0.9 + 0.1j, field="complex")

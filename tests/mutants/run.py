@@ -175,7 +175,7 @@ def run_in_overlay(group, copy):
                    "--copy", copy.folder, "--jobs", copy.jobs, "--only", *(m.name for m in group)]
         done = subprocess.run(list(map(str, command)), check=False, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
-    print(done.stdout if done.returncode not in (0, 1) else "", end="", flush=True)
+    print(done.stdout[-2000:] if done.returncode != 0 else "", end="", flush=True)
     return done.stdout.splitlines()
 
 
