@@ -414,6 +414,41 @@ class GpuTime {
   GpuTime& operator=(const GpuTime&) = delete;
 };
 
+TEST_F(PetscDeviceTest, TheLogHasTheTimeAndOperationsOfTheGpu) {
+  const System system = family(matrices::BlockFamily::spd, {3, 8, 32}, 60);
+  const OwnedMat A = on_device(system), H = on_host(system);
+  const OwnedKsp ksp = solver_of(A, ours), reference = solver_of(H, ours);
+  const PC pc = preconditioner_of(ksp);
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false), on_host_r = vector_of(H, true),
+                 on_host_z = vector_of(H, false);
+  must(KSPSetUp(ksp));
+  must(KSPSetUp(reference));
+  must(PCApply(pc, r, z));  // what is done once
+  PetscLogDouble operations = 0;
+  const GpuTime time;
+  {
+    const Transfers log("PCApply");
+    must(PCApply(preconditioner_of(reference), on_host_r, on_host_z));
+    operations = log.info().flops;
+    EXPECT_GT(operations, 0);
+    EXPECT_EQ(log.info().GpuFlops, 0);
+    EXPECT_EQ(log.info().GpuTime, 0);
+  }
+  {
+    const Transfers log("PCApply");
+    for (int i = 0; i < 3; ++i) must(PCApply(pc, r, z));
+    EXPECT_EQ(log.info().GpuFlops, 3 * operations);
+    EXPECT_EQ(log.info().flops, 3 * operations);
+    EXPECT_GT(log.info().GpuTime, 0);
+    EXPECT_LE(log.info().GpuTime, log.info().time);
+  }
+  must(MatScale(A, 2.0));
+  const Transfers log("PCSetUp");
+  must(PCSetUp(pc));
+  EXPECT_GT(log.info().GpuTime, 0);
+  EXPECT_LE(log.info().GpuTime, log.info().time);
+}
+
 TEST_F(PetscDeviceTest, AnErrorStopsTheClockToo) {
   const GpuTime time;
   const System system = family(matrices::BlockFamily::spd, {32}, 20 * ranks());
