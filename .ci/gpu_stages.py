@@ -21,7 +21,7 @@ SHARE_SECONDS = 900  # of one call of a tool: kernels that wait for each other m
 WITHOUT_SERVICE = ("device_faults", "synccheck")
 SHARDS = min(16, os.cpu_count() or 1)  # tests and tools side by side on one GPU
 # Tests of one call of a tool at most, which is what a run that was stopped may lose.
-SHARE_TESTS = {"racecheck": 4}  # the slowest
+SHARE_TESTS = {"racecheck": 1}  # of which one test may take seven minutes
 OTHER_SHARE_TESTS = 16
 # why two: with all cores each, the shares' threads of the host backend wait for each other
 THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
