@@ -14,7 +14,9 @@ class BlockedLuTrials {
   template <class Algorithm>
   void add(const std::string& name) {
     const std::size_t bytes = Algorithm::shared_bytes(n_);
-    if (n_ > most_panel_threads<T>(Algorithm::width) || bytes > most_shared_bytes) return;
+    cudaFuncAttributes kernel;
+    blockjacobi::kernels::check(cudaFuncGetAttributes(&kernel, lu_blocked<T, Algorithm>), "cudaFuncGetAttributes");
+    if (n_ > most_panel_threads<T>(Algorithm::width) || bytes + kernel.sharedSizeBytes > most_shared_bytes) return;
     const LaunchShape<T> shape{n_, bytes};
     trials_.push_back(
         {"lu", name,

@@ -43,7 +43,9 @@ struct LaunchShape {
   void operator()(void (*kernel)(Parameters...), std::size_t count, int matrices, Arguments... arguments) const {
     namespace kernels = blockjacobi::kernels;
     const std::size_t bytes = static_cast<std::size_t>(matrices) * shared_bytes;
-    kernels::allow_shared_memory(kernel, bytes);
+    if (bytes > 0)  // why always: a design may have static shared memory beside it
+      kernels::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+                     "cudaFuncSetAttribute");
     const unsigned blocks = kernels::grid_for(static_cast<offset_t>(count), matrices, "ablation");
     kernel<<<blocks, static_cast<unsigned>(matrices * threads), bytes>>>(arguments..., static_cast<offset_t>(count));
     kernels::check_launch("ablation");
