@@ -1,8 +1,9 @@
 /// The design variants of batched LU and inversion for tiny matrices, and the library's kernels after them, as records
 /// in JSON: threads in one or two dimensions, rows in shared memory or registers, eager or lazy interchange, matrices a
-/// thread block, inversion in one launch or four. From the 2017 paper of docs/kernels/diary/variants.md.
+/// thread block, inversion in one launch or four. From the 2017 paper of docs/kernels/diary/variants.md. And inverses
+/// of positive definite matrices without a search for pivots, beside the library's of any matrix.
 ///
-///   ablation_getrf OUT.json [--orders 4,8,12,16,17,20,24,28,32] [--scalars sd] [--operations lu,inverse]
+///   ablation_getrf OUT.json [--orders 4,8,12,16,17,20,24,28,32] [--scalars sd] [--operations lu,inverse,spd_inverse]
 ///                  [--sweep 1-16] [--matrices 1,2,4,8,16] [--repetitions 5] [--gigabytes 1]
 ///
 /// Matrices are random and dense, so that rows move at almost every step. Every result is compared with the host
@@ -22,7 +23,7 @@ using namespace bench;
 
 struct Options {
   std::string out, orders = "4,8,12,16,17,20,24,28,32", scalars = "sd", sweep = "1-16", matrices = "1,2,4,8,16";
-  std::vector<std::string> operations{"lu", "inverse"};
+  std::vector<std::string> operations{"lu", "inverse", "spd_inverse"};
   int repetitions = 5;
   double gigabytes = 1.0;
 };
@@ -32,6 +33,7 @@ template <class T>
 std::vector<Trial<T>> trials(const Options& options, const std::string& operation, int n) {
   const std::vector<int> sweep = parse_orders(options.sweep), some = parse_orders(options.matrices);
   std::vector<Trial<T>> all;
+  if (operation == "spd_inverse") return definite_inverse_trials<T>(n);
   for (const Design<T>& design : operation == "lu" ? lu_designs<T>(n) : inverse_designs<T>(n))
     for (const int matrices : design.swept ? sweep : some)
       if (matrices <= design.most_matrices)
@@ -47,8 +49,11 @@ int run(const Options& options, const Timer& timer, Report& report) {
   Summary summary(report, timer.copy_gbps);
   for (const int n : parse_orders(options.orders)) {
     const double bytes_of_one = 2.0 * n * n * sizeof(T);
-    Study<T> study(timer, n, static_cast<std::size_t>(options.gigabytes * 1e9 / bytes_of_one), options.repetitions);
+    const auto batch = static_cast<std::size_t>(options.gigabytes * 1e9 / bytes_of_one);
     for (const std::string& operation : options.operations) {
+      const bool definite = operation == "spd_inverse";
+      Study<T> study(timer, n, batch, options.repetitions, definite ? Matrices::definite : Matrices::general);
+      if (definite) summary.run(study, Trial<T>{operation, "general", study.library("inverse").run});
       for (const Trial<T>& trial : trials<T>(options, operation, n)) summary.run(study, trial);
       summary.run(study, study.library(operation));
       summary.print(std::cout);
@@ -65,7 +70,7 @@ int main(int argc, char** argv) {
   app.add_option("OUT", options.out, "JSON file")->required();
   app.add_option("--orders", options.orders, "out of 4,8,12,16,17,20,24,28,32")->capture_default_str();
   app.add_option("--scalars", options.scalars, "letters out of sd")->capture_default_str();
-  app.add_option("--operations", options.operations, "lu, inverse")->delimiter(',');
+  app.add_option("--operations", options.operations, "lu, inverse, spd_inverse")->delimiter(',');
   app.add_option("--sweep", options.sweep, "matrices a thread block, rows in registers")->capture_default_str();
   app.add_option("--matrices", options.matrices, "matrices a thread block, other designs")->capture_default_str();
   app.add_option("--repetitions", options.repetitions, "timed, of which the median counts")->capture_default_str();

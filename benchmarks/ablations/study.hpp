@@ -3,17 +3,20 @@
 #include "ablations/design.hpp"
 #include "ablations/host_reference.hpp"
 #include "batched/measurement.hpp"
+#include "kernels/cholesky/launch.hpp"
 #include "kernels/inverse/launch.hpp"
 #include "kernels/lu/launch.hpp"
 #include "kernels/qr/launch.hpp"
 
 namespace bench {
 
+enum class Matrices { general, definite };
+
 /// All trials of one order, on one batch.
 template <class T>
 class Study {
  public:
-  Study(const Timer& timer, int n, std::size_t batch, int repetitions)
+  Study(const Timer& timer, int n, std::size_t batch, int repetitions, Matrices matrices = Matrices::general)
       : timer_(timer),
         n_(n),
         batch_(std::max(batch, samples())),
@@ -25,7 +28,7 @@ class Study {
         tau_(batch_ * static_cast<std::size_t>(n)),
         ipiv_(batch_ * static_cast<std::size_t>(n)),
         info_(batch_),
-        reference_(n, fill_original()) {}
+        reference_(n, fill_original(matrices)) {}
 
   /// Calls accept(measurement), but reject(measurement) if the results are wrong.
   template <class Accept, class Reject>
@@ -46,6 +49,11 @@ class Study {
     if (operation == "getri")
       return {operation, "blockjacobi",
               [this](const AblationBatch<T>& b) { kernels::getri<T>(view(b.a), b.ipiv, view(b.x), b.info, nullptr); }};
+    if (operation == "spd_inverse")
+      return {operation, "blockjacobi", [this](const AblationBatch<T>& b) {
+                kernels::spd_inverse<T>(blockjacobi::batched::Triangle::lower, view(b.a), view(b.x),
+                                        blockjacobi::batched::SpdStorage::full, b.info, {}, nullptr);
+              }};
     return {operation, "blockjacobi",
             [this](const AblationBatch<T>& b) { kernels::inverse<T>(view(b.a), view(b.x), b.info, nullptr); }};
   }
@@ -60,8 +68,8 @@ class Study {
   std::size_t sample(std::size_t s) const { return s * (batch_ - 1) / (samples() - 1); }
 
   /// Returns the samples.
-  std::vector<T> fill_original() {
-    original_.fill(random_values<T>(1 << 22));
+  std::vector<T> fill_original(Matrices matrices) {
+    original_.fill(matrices == Matrices::definite ? random_positive_definite<T>(n_) : random_values<T>(1 << 22));
     std::vector<T> all;
     for (std::size_t s = 0; s < samples(); ++s) {
       const std::vector<T> one = original_.sample(sample(s) * size(), size());

@@ -35,7 +35,7 @@ TINY = Study(
     varied="matrices_per_block",
     varied_in_words="matrices a thread block",
     unit="copy",
-    operations={"lu": "LU", "inverse": "inversion"},
+    operations={"lu": "LU", "inverse": "inversion", "spd_inverse": "inversion of positive definite matrices"},
     sweep=("lu", "1d_registers_lazy"),
     designs={
         "2d_shared_eager": "2D, shared, eager",
@@ -47,6 +47,9 @@ TINY = Study(
         "1d_registers_lazy": "1D, registers, lazy",
         "separate": "LU, interchange, two solves: 4 launches",
         "fused": "fused: 1 launch",
+        "general": "this library, of any matrix",
+        "definite_by_thread": "sweeps by a thread",
+        "definite_by_team": "Gauss-Jordan without a search, by a team",
         "blockjacobi": "this library",
     },
     findings=[
@@ -76,6 +79,10 @@ TINY = Study(
                 "lu", ("1d_registers_lazy", None), ("blockjacobi", None), {}, claim=""),
         Finding("", "this library against the paper's fused inversion, best number of matrices", "-",
                 "inverse", ("fused", None), ("blockjacobi", None), {}, claim=""),
+        Finding("", "definite: sweeps by a thread against the inverse of any matrix", "-",
+                "spd_inverse", ("general", None), ("definite_by_thread", None), {}, (4, 12), claim=""),
+        Finding("", "definite: by a team, without a search, against the same", "-",
+                "spd_inverse", ("general", None), ("definite_by_team", None), {}, claim=""),
     ],
 )
 
