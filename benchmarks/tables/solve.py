@@ -148,7 +148,11 @@ class Tables:
                      "-" if peer_best is None else self.verdict(passes))
 
     def storages(self):
-        names = dict.fromkeys(r["matrix"] for r in self.select(operation="krylov_solve", storage="packed"))
+        def has_blocks_of_32(r):
+            return r["partition"] == "32" or (r["partition"] == "uniform" and r["block"] == 32)
+
+        names = dict.fromkeys(r["matrix"] for r in self.select(operation="krylov_solve", storage="packed")
+                              if has_blocks_of_32(r))
         if not names:
             return
         self.head("CG with every storage of the inverses, blocks of 32: iterations / solve ms (times full)", "system",
@@ -157,7 +161,7 @@ class Tables:
             full_ms, cells = None, []
             for storage in STORAGES:
                 found = [r for r in self.select(operation="krylov_solve", matrix=matrix, solver="cg", storage=storage)
-                         if r["partition"] == "32" or (r["partition"] == "uniform" and r["block"] == 32)]
+                         if has_blocks_of_32(r)]
                 if not found or found[0]["reason"] != "converged":
                     cells.append(found[0]["reason"] if found else "-")
                     continue
