@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <limits>
 #include <span>
 
 namespace {
@@ -248,20 +249,27 @@ class ModelBenchmark {
     return r;
   }
 
+  /// With the faster of cuSPARSE's products.
   SolveRecord unfused(const BlockJacobi<double>& M) {
     SolveRecord r = record("cg_iteration", "cusparse + cublas", "cg", M);
     r.floor_bytes = iteration_bytes("cg", M);
     r.iterations = 64;
-    const CusparseProduct product(narrow_view(matrix_), CUSPARSE_SPMV_CSR_ALG2, backend_.stream());
-    UnfusedCg peer(product, M);
-    r.marginal_ms = 1e3 * seconds_of(16, r.iterations, repetitions_, [&](int iterations) {
-                      backend_.synchronize();
-                      const auto start = std::chrono::steady_clock::now();
-                      r.true_residual = peer.run(b_.data(), x_.data(), iterations);
-                      backend_.synchronize();
-                      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-                    });
-    r.time_ms = r.marginal_ms;
+    r.time_ms = std::numeric_limits<double>::infinity();
+    for (const cusparseSpMVAlg_t algorithm : {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2}) {
+      const CusparseProduct product(narrow_view(matrix_), algorithm, backend_.stream());
+      UnfusedCg peer(product, M);
+      double residual = 0.0;
+      const double seconds = seconds_of(16, r.iterations, repetitions_, [&](int iterations) {
+        backend_.synchronize();
+        const auto start = std::chrono::steady_clock::now();
+        residual = peer.run(b_.data(), x_.data(), iterations);
+        backend_.synchronize();
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      });
+      if (1e3 * seconds >= r.time_ms) continue;
+      r.time_ms = r.marginal_ms = 1e3 * seconds;
+      r.true_residual = residual;
+    }
     return r;
   }
 
