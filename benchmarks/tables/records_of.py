@@ -39,10 +39,12 @@ def faults(values):
 
 
 def head(record):
-    """The line that says where the figures of a file come from. Where the program's hash is not known they may be of
-    other code than the commit's."""
-    program = record.get("program_sha256")
-    return (f"{record['device']}, driver {record['driver']}, {record['date']}, copy {record['copy_gbps']:.0f} GB/s, "
+    """The line that says where the figures of a file come from, with the least clock while the program measured. Where the
+    program's hash is not known they may be of other code than the commit's."""
+    program, least = record.get("program_sha256"), record.get("sm_clock_least_mhz")
+    lowered = "".join(f", lowered by {word}" for word in record.get("sm_clock_lowered_by") or [])
+    clock = f"clock {least:.0f} MHz or more{lowered}" if least else "clock not read"
+    return (f"{record['device']}, driver {record['driver']}, {record['date']}, copy {record['copy_gbps']:.0f} GB/s, {clock}, "
             f"commit {(record.get('commit') or 'not recorded')[:12]}, "
             f"program {program[:12] if program else 'without a hash'}")
 

@@ -1,7 +1,8 @@
 """Tables of the Krylov solvers out of a record of `solve`, with the verdict on the project's targets.
 
 Iterations beside their byte floor (for other storage than full that of its bytes, without a target), Ginkgo's (given
-figures) and, where it was timed in the same run, CG put together from cuSPARSE and cuBLAS; products beside cuSPARSE's;
+figures, averages over a fixed number: beside the average of ours, begin and end of the solve in it) and, where it was
+timed in the same run, CG put together from cuSPARSE and cuBLAS (an iteration more of both); products beside cuSPARSE's;
 whole solves, set-up included, beside Ginkgo's with the same largest block and its best against ours; there every count
 of iterations must lie within the band of iterations.py too. Iterations of which a solve ended early miss theirs.
 """
@@ -29,6 +30,8 @@ LAND_SOLVE = 4.0
 LAND_SOLVE_BEST = {"xpetra_regions_A": 2.0}  # our best against Ginkgo's best
 CHOICES = ("1", "8", "16", "32", "suggest")
 STORAGES = ("full", "packed", "fp32", "bf16", "fp16", "adaptive")
+ITERATIONS = ("ms: a whole solve over its iterations; marginal: what an iteration more takes. x Ginkgo is by ms, beside given averages of "
+              "another run; x unfused is by iterations more of both, in this run.")
 
 
 def read_given(path):
@@ -78,9 +81,10 @@ class Tables:
                 passes = False
             marginal = r.get("marginal_ms") or r["time_ms"]  # records from before had nothing else
             self.row(r["matrix"], r["solver"], r["storage"], r["block"], f"{r['time_ms']:.4f}", f"{marginal:.4f}",
-                     f"{percent:.0f}", f"{float(peer['time_ms']) / marginal:.1f}" if peer else "-",
+                     f"{percent:.0f}", f"{float(peer['time_ms']) / r['time_ms']:.1f}" if peer else "-",
                      f"{unfused[0]['time_ms'] / marginal:.1f}" if unfused else "-",
                      "-" if passes is None else self.verdict(passes))
+        self.lines += ["", ITERATIONS]
 
     def land_ms(self, r):
         """What the iteration may take; None without a target."""
