@@ -4,6 +4,8 @@
 #include "kernels/cholesky/warp.cuh"
 #include "kernels/launch/tiny_batch.cuh"
 
+#include <algorithm>
+
 namespace blockjacobi::kernels {
 
 /// How warps share matrices up to order N.
@@ -15,6 +17,13 @@ template <int N, class C>
 using WarpCholesky = TensorCholesky<C, N, cholesky_warp<N, C>.matrices>;
 template <int N, class C>
 inline constexpr std::size_t cholesky_warp_bytes = WarpCholesky<N, C>::scratch_doubles * sizeof(double);
+
+/// Thread blocks that a multiprocessor holds, at most: the compiler warns of launch bounds that ask for more.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 890
+inline constexpr int most_ctas = 16;
+#else
+inline constexpr int most_ctas = 24;  // and 32 on some
+#endif
 
 /// Factorizes `count` matrices in one warp, matrix g at at(g) with its outcome in info[number(g)].
 template <int N, class C, class At, class Number>
@@ -33,7 +42,7 @@ __device__ void factorize_by_warp(bool upper, At at, Number number, int count, i
 }
 
 template <int N, class C>
-__global__ void __launch_bounds__(32, cholesky_warp<N, C>.warps_held)
+__global__ void __launch_bounds__(32, std::min(cholesky_warp<N, C>.warps_held, most_ctas))
     potrf_warp_kernel(const PackedBatch<C, N> a, bool upper, int* info) {
   constexpr int matrices = cholesky_warp<N, C>.matrices;
   const offset_t first = static_cast<offset_t>(blockIdx.x) * matrices;

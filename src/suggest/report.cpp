@@ -29,8 +29,9 @@ std::string to_text(const Suggestion& s) {
                             i == s.recommended ? "  <- recommended" : "");
   }
   if (s.candidates.empty()) return text;
-  return text + (s.blocks_pay() ? detail::message("recommended: {}\n", s.best().name)
-                                : "recommended: scalar, blocks do not pay\n");
+  if (s.blocks_pay()) return text + detail::message("recommended: {}\n", s.best().name);
+  return text + (s.best().failed ? "recommended: scalar, since every probe broke down\n"
+                                 : "recommended: scalar, blocks do not pay\n");
 }
 
 std::string to_json(const Suggestion& s) {

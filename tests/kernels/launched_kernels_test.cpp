@@ -325,6 +325,7 @@ TYPED_TEST(LaunchedKernelsTest, ApplyInEveryStorage) {
   };
   for (const auto& [storage, format] : {std::pair{Storage::full, Format::full},
                                         {Storage::packed, Format::packed},
+                                        {Storage::fp32, sizeof(real_t<T>) == 4 ? Format::full : Format::fp32},
                                         {Storage::bf16, Format::bf16},
                                         {Storage::fp16, Format::fp16}})
     for (const index_t n : orders_of_blocks()) {

@@ -107,6 +107,14 @@ TEST(Suggest, BlocksDoNotPayForADiagonalMatrix) {
   EXPECT_NE(to_text(s).find("blocks do not pay"), std::string::npos);
 }
 
+TEST(Suggest, TextSaysWhereEveryProbeBrokeDown) {
+  Suggestion s;
+  s.candidates.resize(1);
+  s.candidates[0].name = "scalar";
+  s.candidates[0].failed = true;
+  EXPECT_NE(to_text(s).find("recommended: scalar, since every probe broke down"), std::string::npos);
+}
+
 TEST(Suggest, BlocksPayWhereTheyHoldTheCouplings) {
   // Chains of 10 rows, each nearly singular, that are all but cut from each other.
   std::vector<Triplet<double>> entries;
