@@ -68,16 +68,17 @@ class Outcome:
 
 
 def gpus():
-    """The environment that leaves a process each of this machine's GPUs that are like the first; an empty one, which
-    changes nothing, where there is but one or the user has chosen."""
+    """The environment that leaves a process each of the GPUs that CUDA_VISIBLE_DEVICES names, or of this machine's that
+    are like the first; an empty one, which changes nothing, where there is but one."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen is not None:
+        return [{"CUDA_VISIBLE_DEVICES": name} for name in chosen.split(",")] if "," in chosen else [{}]
     query = ["nvidia-smi", "--query-gpu=uuid,name", "--format=csv,noheader"]
     answer = subprocess.run(query, capture_output=True, text=True, check=False)
     found = [line.split(", ", 1) for line in answer.stdout.splitlines()]
     # why by name: under the Multi-Process Service the number of a GPU is another one
     alike = [uuid for uuid, name in found if name == found[0][1]] if answer.returncode == 0 else []
-    if len(alike) < 2 or "CUDA_VISIBLE_DEVICES" in os.environ:
-        return [{}]
-    return [{"CUDA_VISIBLE_DEVICES": uuid} for uuid in alike]
+    return [{"CUDA_VISIBLE_DEVICES": uuid} for uuid in alike] if len(alike) > 1 else [{}]
 
 
 def at_once(places):
