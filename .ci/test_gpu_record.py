@@ -449,6 +449,16 @@ with open({str(seen)!r}, "a") as log: log.write(os.environ["CUDA_VISIBLE_DEVICES
             share, _ = gpu_stages.sanitize_share("memcheck", self.root / "kernels", ["Apply.Runs"], {})
         self.assertEqual((share["status"], share["clean"]), (124, False))
 
+    def test_a_share_that_found_no_gpu_is_not_clean(self):
+        said = "Skipped\nno CUDA device\n[  PASSED  ] 0 tests.\nError: Target application terminated " + \
+            gpu_stages.NO_CUDA_CALL
+        self.script(self.bin / "compute-sanitizer", f"print({said!r})\n")
+        share, _ = gpu_stages.sanitize_share("racecheck", self.root / "kernels", ["Apply.Runs"], {})
+        self.assertFalse(share["clean"])
+        self.script(self.bin / "compute-sanitizer", f"print({said.replace('no CUDA device', '')!r})\n")
+        share, _ = gpu_stages.sanitize_share("racecheck", self.root / "kernels", ["Apply.Runs"], {})
+        self.assertTrue(share["clean"])
+
     def test_tests_know_of_a_tool(self):
         self.gpu("--programs", "kernels", "--stages", "tests", "memcheck")
         self.assertEqual({line.split()[-2] for line in self.log.read_text(encoding="utf-8").splitlines()}, {"1"})
