@@ -18,7 +18,7 @@ struct StatedBlocks {
   std::span<const PetscInt> sizes;
 };
 
-/// Whether vectors that PETSc makes for the matrix lie on a device that this library was built for.
+/// Whether vectors that PETSc makes for the matrix lie on a device.
 PetscErrorCode has_device_vectors([[maybe_unused]] Mat matrix, PetscBool* answer) {
   PetscFunctionBegin;
   *answer = PETSC_FALSE;
@@ -26,13 +26,13 @@ PetscErrorCode has_device_vectors([[maybe_unused]] Mat matrix, PetscBool* answer
   VecType type = nullptr;
   PetscCall(MatGetVecType(matrix, &type));
   const std::string_view name = type != nullptr ? type : "";
-  const bool is_cuda = name == VECCUDA || name == VECSEQCUDA || name == VECMPICUDA;
-  *answer = is_cuda && Backend::cuda_available() ? PETSC_TRUE : PETSC_FALSE;
+  *answer = name == VECCUDA || name == VECSEQCUDA || name == VECMPICUDA ? PETSC_TRUE : PETSC_FALSE;
 #endif
   PetscFunctionReturn(success);
 }
 
-/// A backend that computes where the matrix lies, or, if that is the host, where its vectors do.
+/// A backend that computes where the matrix lies, or, if that is the host, where its vectors do. An error if that is a
+/// device that this library was not built for: on the host every application would copy.
 PetscErrorCode choose_backend(PC pc) {
   State& state = state_of(pc);
   MemorySpace space = state.matrix.view().space;
