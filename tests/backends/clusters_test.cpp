@@ -111,8 +111,10 @@ TYPED_TEST(ClustersOnBackend, MoreThan65536Clusters) {
 TYPED_TEST(ClustersOnBackend, RandomNonsymmetricMatrices) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
-  for (const index_t n : {2, 3, 31, 32, 33, 257, 3000})
+  for (const index_t n : {2, 3, 31, 32, 33, 257, 3000}) {
+    if (n > 257 && is_under_tool()) continue;
     expect_those_of_host(backend, matrix_of(n, random_entries<T>(n, 3, 1)), {2, 7, 32, 512});
+  }
   expect_those_of_host(backend, matrix_of(2000, random_entries<T>(2000, 12, 2)), {8, 128});
   // Lists of hundreds.
   expect_those_of_host(backend, matrix_of(700, random_entries<T>(700, 100, 3)), {8, 128});

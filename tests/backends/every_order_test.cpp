@@ -4,8 +4,6 @@
 #include "backends/batched_qr.hpp"
 #include "backends/block_jacobi.hpp"
 
-#include <cstdlib>
-
 namespace blockjacobi::test {
 namespace {
 
@@ -18,8 +16,6 @@ TYPED_TEST_SUITE(EveryOrder, BackendCases, BackendCaseName);
 constexpr index_t largest_exact_order = 32;
 /// Few matrices share thread blocks and warps otherwise than many; neither number fills the last ones.
 constexpr std::size_t counts[] = {3, 70};
-/// Under a tool of compute-sanitizer (.ci/gpu) the smaller alone, which reaches the same kernels.
-bool is_under_tool() { return std::getenv("BLOCKJACOBI_TEST_UNDER_TOOL") != nullptr; }
 
 /// Residuals in long double take long: of the first matrices, and of some in other places of warps and thread blocks.
 bool is_checked(std::size_t k) { return k < 3 || k % 23 == 0; }

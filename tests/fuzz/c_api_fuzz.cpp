@@ -16,7 +16,7 @@ using fuzz::Input;
 
 namespace {
 
-constexpr index_t longest = 16;  // of vectors and matrices
+constexpr index_t longest = 16;                // of vectors and matrices
 constexpr index_t most_rows_copied = 1 << 20;  // a uniform partition may have billions, and memory is bounded
 
 void check(bj_status status) {

@@ -13,6 +13,9 @@
 
 namespace blockjacobi::test {
 
+/// Under a tool of compute-sanitizer (.ci/gpu), which makes kernels slow: tests may do with what reaches the same ones.
+inline bool is_under_tool() { return std::getenv("BLOCKJACOBI_TEST_UNDER_TOOL") != nullptr; }
+
 /// The backend of a run, the same for all tests of a program: BLOCKJACOBI_TEST_BACKEND, host or cuda; host if it is not
 /// set. host_baseline, host_v2, host_v3 and host_v4 are the host with the kernels for that instruction set; without
 /// them the program ends at once, and ctest takes the status for a test that was skipped.
