@@ -73,7 +73,8 @@ def gpus():
     are like the first; an empty one, which changes nothing, where there is but one."""
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:
-        return [{"CUDA_VISIBLE_DEVICES": name} for name in chosen.split(",")] if "," in chosen else [{}]
+        names = [name for name in chosen.split(",") if name]
+        return [{"CUDA_VISIBLE_DEVICES": name} for name in names] if len(names) > 1 else [{}]
     query = ["nvidia-smi", "--query-gpu=uuid,name", "--format=csv,noheader"]
     answer = subprocess.run(query, capture_output=True, text=True, check=False)
     found = [line.split(", ", 1) for line in answer.stdout.splitlines()]

@@ -433,6 +433,8 @@ with open({str(seen)!r}, "a") as log: log.write(os.environ["CUDA_VISIBLE_DEVICES
         self.assertEqual(set(seen.read_text(encoding="utf-8").split()), {"GPU-a", "GPU-b"})
         with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="GPU-b"):
             self.assertEqual(gpu_stages.gpus(), [{}])
+        with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="GPU-b,"):
+            self.assertEqual(gpu_stages.gpus(), [{}])
         with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="GPU-b,GPU-d"):
             self.assertEqual(gpu_stages.gpus(), [{"CUDA_VISIBLE_DEVICES": f"GPU-{name}"} for name in "bd"])
 

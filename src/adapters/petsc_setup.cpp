@@ -1,6 +1,8 @@
 #include "adapters/petsc_operations.hpp"
 #include "adapters/petsc_state.hpp"
 
+#include <petscdm.h>
+
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -18,15 +20,35 @@ struct StatedBlocks {
   std::span<const PetscInt> sizes;
 };
 
-/// Whether vectors that PETSc makes for the matrix lie on a device.
-PetscErrorCode has_device_vectors([[maybe_unused]] Mat matrix, PetscBool* answer) {
-  PetscFunctionBegin;
-  *answer = PETSC_FALSE;
 #if defined(PETSC_HAVE_CUDA)
-  VecType type = nullptr;
-  PetscCall(MatGetVecType(matrix, &type));
+bool is_cuda(VecType type) {
   const std::string_view name = type != nullptr ? type : "";
-  *answer = name == VECCUDA || name == VECSEQCUDA || name == VECMPICUDA ? PETSC_TRUE : PETSC_FALSE;
+  return name == VECCUDA || name == VECSEQCUDA || name == VECMPICUDA;
+}
+#endif
+
+/// Whether the vectors that PETSc makes for the matrices of the PC, or their DM for it, lie on a device. Matrices and
+/// vectors that are bound to the CPU are there whatever their type says.
+PetscErrorCode has_device_vectors([[maybe_unused]] PC pc, bool* answer) {
+  PetscFunctionBegin;
+  *answer = false;
+#if defined(PETSC_HAVE_CUDA)
+  for (const Mat matrix : {pc->pmat, pc->mat}) {
+    PetscBool is_bound = PETSC_FALSE;
+    VecType type = nullptr;
+    DM dm = nullptr;
+    PetscCall(MatBoundToCPU(matrix, &is_bound));
+    if (is_bound) {
+      *answer = false;
+      PetscFunctionReturn(success);
+    }
+    PetscCall(MatGetVecType(matrix, &type));
+    *answer = *answer || is_cuda(type);
+    PetscCall(MatGetDM(matrix, &dm));
+    if (dm == nullptr) continue;
+    PetscCall(DMGetVecType(dm, &type));
+    *answer = *answer || is_cuda(type);
+  }
 #endif
   PetscFunctionReturn(success);
 }
@@ -38,8 +60,8 @@ PetscErrorCode choose_backend(PC pc) {
   MemorySpace space = state.matrix.view().space;
   PetscFunctionBegin;
   if (space == MemorySpace::host && !state.options.clusters) {
-    PetscBool on_device = PETSC_FALSE;
-    PetscCall(has_device_vectors(pc->pmat, &on_device));
+    bool on_device = false;
+    PetscCall(has_device_vectors(pc, &on_device));
     if (on_device) space = MemorySpace::device;
   }
   if (state.backend && state.backend->memory_space() == space) PetscFunctionReturn(success);

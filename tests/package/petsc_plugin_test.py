@@ -92,4 +92,5 @@ class Symbols(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    outcome = unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False).result
+    sys.exit(1 if not outcome.wasSuccessful() else 77 if outcome.skipped else 0)

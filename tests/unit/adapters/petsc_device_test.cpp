@@ -7,6 +7,7 @@
 
 #if defined(PETSC_HAVE_CUDA)
 #include <petscdevice.h>
+#include <petscdmda.h>
 
 PETSC_EXTERN PetscBool PetscLogGpuTimeFlag;  // in a private header since 3.20
 
@@ -243,6 +244,45 @@ TEST_F(PetscDeviceTest, AMatrixOnTheHostForVectorsThere) {
   const Transfers log("PCApply");
   must(PCApply(preconditioner_of(ksp), r, z));
   EXPECT_EQ(log.copies(), 0);
+}
+
+/// PETSc gives the type of a DM's vectors to those alone, not to its matrices.
+TEST_F(PetscDeviceTest, AMatrixOnTheHostForVectorsOfTheDmThere) {
+  Owned<DM, DMDestroy> grid;
+  OwnedMat A;
+  OwnedVec r, z;
+  must(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, 60, 3, 1, nullptr, grid.address()));
+  must(DMSetMatType(grid, MATAIJ));
+  must(DMSetVecType(grid, VECCUDA));
+  must(DMSetUp(grid));
+  must(DMCreateMatrix(grid, A.address()));
+  must(MatShift(A, PetscScalar(4)));
+  must(DMCreateGlobalVector(grid, r.address()));
+  must(VecDuplicate(r, z.address()));
+  must(VecSet(r, PetscScalar(1)));
+  const OwnedKsp ksp = solver_of(A, ours);
+  must(KSPSetUp(ksp));
+  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: cuda")) << viewed(preconditioner_of(ksp));
+  must(PCApply(preconditioner_of(ksp), r, z));
+  const Transfers log("PCApply");
+  must(PCApply(preconditioner_of(ksp), r, z));
+  EXPECT_EQ(log.copies(), 0);
+  must(VecShift(z, PetscScalar(-0.25)));
+  PetscReal error = 1;
+  must(VecNorm(z, NORM_INFINITY, &error));
+  EXPECT_LE(error, 1e-15);
+}
+
+/// As the coarse levels of PCGAMG may be: then the vectors are as well.
+TEST_F(PetscDeviceTest, AMatrixBoundToTheCpuStaysThere) {
+  const System system = family(matrices::BlockFamily::spd, {3, 8, 40}, 30);
+  const OwnedMat A = on_device(system), H = on_host(system);
+  must(MatBindToCPU(A, PETSC_TRUE));
+  const OwnedKsp ksp = solver_of(A, ours), reference = solver_of(H, ours);
+  must(KSPSetUp(ksp));
+  must(KSPSetUp(reference));
+  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: host")) << viewed(preconditioner_of(ksp));
+  EXPECT_EQ(applied(preconditioner_of(ksp), H), applied(preconditioner_of(reference), H));
 }
 
 TEST_F(PetscDeviceTest, VectorsOnTheHostForAMatrixThere) {
