@@ -211,7 +211,7 @@ BLOCKJACOBI_EXPORT void geqrf(const Backend& backend, MatrixBatchView<T> a, std:
 /// gelsy).
 ///
 /// `a`: square. `x`: of the shape of a; may be a's storage. Orders above 32 allocate N^2 elements of workspace for
-/// each matrix that is at work at the same time: one a thread on the host, on CUDA 132, or more of small ones.
+/// each matrix that is at work at the same time: one a thread on the host, on CUDA one a multiprocessor or more.
 /// `rtol`: r counts the |r_jj| > rtol |r_11|; rtol <= 0 takes N eps. InvalidArgument unless rtol < 1.
 /// `rank`: one a matrix; r, or -1 if A has NaN or Inf: x is filled with quiet NaN then. Rank 0 gives X = 0.
 ///

@@ -53,7 +53,7 @@ class Apply {
  private:
   ApplyDesign design_of(const detail::StoredGroup& group, bool one_order = false) const {
     const ApplyCase given{format, K, arguments_.op != Op::none, one_order};
-    return apply_policy(compiled_device, scalar_of<C>, group.size, given).design;
+    return apply_policy(current_device(), scalar_of<C>, group.size, given).design;
   }
 
   static offset_t block_bytes(int n) { return detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R)); }
@@ -70,6 +70,15 @@ class Apply {
   /// Blocks that are all of one order.
   void by_lanes([[maybe_unused]] const detail::StoredGroup& group) const {
     if constexpr (K == 1 && std::is_same_v<C, double> && detail::is_narrow(format)) {
+      static_assert(
+          [] {
+            for (int n = 1; n <= largest_order; ++n)
+              if (n != 8 && !(n == 12 && in_16_bits) &&
+                  apply_policy(compiled_device, scalar_of<C>, n, {format, 1, false, true}).design == ApplyDesign::lanes)
+                return false;
+            return true;
+          }(),
+          "an order that the policy gives to lanes has no kernel here");
       constexpr const char* name = "apply_narrow_columns_kernel";
       constexpr int lanes = direct_apply_narrow_lanes;
       if (group.size == 8) return launch_direct<lanes>(apply_narrow_columns_kernel<format, 8, Blocks>, name, group);

@@ -14,7 +14,6 @@ struct ResidentGaussJordan : GaussJordanPanel<C, W, MostWarps> {
   using Base::Base;
   using typename Base::Outcome;
   using typename Base::Product;
-  static constexpr int most_panels = 4;
 
   template <class Source, class Passage>
   __device__ Outcome run(const Source& source, const detail::MatrixRef<C>& target, const Passage& passage) const {

@@ -109,6 +109,10 @@ void launch_update(const detail::StoredBlocksView& inverse, int piece, const CgV
 
 }  // namespace
 
+CgUpdatePolicy cg_update_policy(ScalarType scalar, int n, const CgUpdateCase& given) {
+  return cg_update_policy(current_device(), scalar, n, given);
+}
+
 CgUpdatePolicy cg_update_policy(ScalarType scalar, std::span<const detail::StoredGroup> groups) {
   CgUpdateCase given{.known = !groups.empty() && detail::is_narrow(groups.front().format),
                      .one_order = groups.size() == 1};
@@ -118,7 +122,7 @@ CgUpdatePolicy cg_update_policy(ScalarType scalar, std::span<const detail::Store
     given.known = given.known && group.format == given.format;
     largest = std::max(largest, group.size);
   }
-  return cg_update_policy(current_device(), scalar, largest, given);
+  return cg_update_policy(scalar, largest, given);
 }
 
 template <class C>

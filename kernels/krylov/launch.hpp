@@ -93,6 +93,8 @@ inline bool are_tiny(std::span<const BlockGroup> groups) {
   return groups.empty() || groups.back().size <= largest_tiny_order;
 }
 
+/// That of the device in use.
+CgUpdatePolicy cg_update_policy(ScalarType scalar, int n, const CgUpdateCase& given);
 /// For blocks in narrow formats, those of their groups; `apart` for others.
 CgUpdatePolicy cg_update_policy(ScalarType scalar, std::span<const detail::StoredGroup> groups);
 

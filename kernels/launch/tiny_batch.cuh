@@ -33,7 +33,7 @@ __device__ void collect_class(const MatrixBatchView<C>& view, offset_t first, Cl
   __syncthreads();
 }
 
-/// Calls f.template operator()<N>() for N = n in 1..32.
+/// Calls f.template operator()<N>() for N = n in 1..largest_tiny_order.
 template <class F>
 void with_order(int n, F&& f) {
   const auto pick = [&]<int... I>(std::integer_sequence<int, I...>) {

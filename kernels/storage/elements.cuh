@@ -43,6 +43,7 @@ __device__ double widened(typename detail::StoredPart<format, double>::type numb
     return __hiloint2double((bits >> 3) & static_cast<int>(0x8FFFFFFFu), bits << 29) * 0x1p896;
   } else {
     const int bits = static_cast<std::int16_t>(number);
+    static_assert(format == detail::Format::bf16 || format == detail::Format::fp16);
     if constexpr (format == detail::Format::bf16)
       return __hiloint2double((bits << 13) & static_cast<int>(0x8FFFE000u), 0) * 0x1p896;
     else
@@ -53,6 +54,7 @@ __device__ double widened(typename detail::StoredPart<format, double>::type numb
 /// The upper of two 16-bit numbers in a word, as widened() has it.
 template <detail::Format format>
 __device__ double widened_upper(std::uint32_t pair) {
+  static_assert(format == detail::Format::bf16 || format == detail::Format::fp16);
   if constexpr (format == detail::Format::bf16)
     return __hiloint2double((static_cast<int>(pair) >> 3) & static_cast<int>(0x8FFFE000u), 0) * 0x1p896;
   else

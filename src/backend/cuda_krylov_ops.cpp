@@ -45,7 +45,7 @@ kernels::CgUpdatePolicy cg_update_policy(const PreconditionerImpl<T>* M) {
     if (given.known && !inverse->full->groups.empty()) largest = inverse->full->groups.back().size;
     if (!coarse && inverse && !inverse->is_full()) return kernels::cg_update_policy(scalar, inverse->stored->groups);
   }
-  return kernels::cg_update_policy(kernels::compiled_device, scalar, largest, given);
+  return kernels::cg_update_policy(scalar, largest, given);
 }
 
 /// Calls f with the basis in the precision that it has.

@@ -90,6 +90,13 @@ void SparseMatrixImpl<T>::copy(const CsrView<T, O>& matrix) {
   given_nnz = matrix.nnz;
   const index_t* const columns = keep(copy_of(backend, matrix.columns, matrix.nnz, matrix.space));
   own_values_ = keep(copy_of(backend, matrix.values, matrix.nnz, matrix.space));
+  const bool are_narrow = matrix.nnz + static_cast<offset_t>(matrix.base) <= std::numeric_limits<std::int32_t>::max();
+  if (matrix.space != MemorySpace::host && are_narrow == std::is_same_v<O, std::int32_t>) {
+    const O* const offsets = keep(copy_of(backend, matrix.row_offsets, offset_t{matrix.rows} + 1, matrix.space));
+    view = CsrView<T, O>{matrix.rows, matrix.cols, matrix.nnz,  offsets,
+                         columns,     own_values_, matrix.base, backend.memory_space()};
+    return backend.synchronize();  // the given arrays may go
+  }
   set_view(matrix, offsets_on_host(backend, matrix.row_offsets, matrix.rows, matrix.space).data(), columns);
 }
 

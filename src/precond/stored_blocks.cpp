@@ -178,8 +178,9 @@ std::size_t inverse_bytes_bound(const BlockLayout& layout, std::optional<Format>
             group.count * format_block_bytes(*format, group.size, sizeof(real_t<T>), is_complex<T> ? 2 : 1);
     return index(end);
   }
-  // Each order has at most one group of each of the four formats, the start of which is padded.
-  return index(layout.size()) * sizeof(T) + 3 * layout.groups().size() * static_cast<std::size_t>(group_alignment);
+  // Each order has at most one group of each narrow format and of the full one, the start of which is padded.
+  return index(layout.size()) * sizeof(T) +
+         narrow_formats * layout.groups().size() * static_cast<std::size_t>(group_alignment);
 }
 
 template <Scalar T>

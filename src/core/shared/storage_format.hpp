@@ -39,7 +39,14 @@ struct StoredGroup {
 BLOCKJACOBI_HD constexpr bool is_narrow(Format format) { return format != Format::full && format != Format::packed; }
 
 BLOCKJACOBI_HD constexpr int format_part_bytes(Format format, int real_bytes) {
-  return format == Format::full || format == Format::packed ? real_bytes : format == Format::fp32 ? 4 : 2;
+  switch (format) {
+    case Format::full:
+    case Format::packed: break;
+    case Format::fp32: return 4;
+    case Format::bf16:
+    case Format::fp16: return 2;
+  }
+  return real_bytes;
 }
 
 /// Whether blocks whose working precision has real_bytes are stored so: fp32 is the full format of single precision.
@@ -105,9 +112,10 @@ BLOCKJACOBI_HD inline float from_fp16(std::uint16_t a) {
 #endif
 }
 
-/// The numbers of a format, by its parts.
+/// The numbers of a format, by its parts; those of a narrow one have a specialization.
 template <Format format, class R>
 struct StoredPart {
+  static_assert(!is_narrow(format));
   using type = R;
   BLOCKJACOBI_HD static R encode(R a) { return a; }
   BLOCKJACOBI_HD static R decode(R a) { return a; }
