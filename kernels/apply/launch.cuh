@@ -2,8 +2,8 @@
 
 #include "kernels/apply/cta_staged_kernels.cuh"
 #include "kernels/apply/cta_wide_kernels.cuh"
-#include "kernels/apply/cta_wide_narrow_kernels.cuh"
 #include "kernels/apply/cta_wide_packed_kernels.cuh"
+#include "kernels/apply/cta_wide_pieces_kernels.cuh"
 #include "kernels/apply/lanes_kernels.cuh"
 #include "kernels/launch/check.hpp"
 #include "kernels/launch/grid.hpp"
@@ -173,7 +173,7 @@ class Apply {
     const auto share = [this](const detail::StoredGroup& group) {
       return design_of(group) == ApplyDesign::cta_wide_pieces ? (group.size - 1) / narrow_apply_rows + 1 : 0;
     };
-    launch(apply_wide_narrow_kernel<C, format, Blocks>, "apply_wide_narrow_kernel", 0, groups, share);
+    launch(apply_wide_pieces_kernel<C, format, Blocks>, "apply_wide_pieces_kernel", 0, groups, share);
   }
 
   /// share(group) thread blocks a block.

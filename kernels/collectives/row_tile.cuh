@@ -12,8 +12,8 @@ namespace blockjacobi::kernels {
 
 /// Which R rows of a matrix a lane of a team has.
 enum class RowOrder {
-  cyclic,  ///< r, r + L, r + 2 L, ...
-  blocked  ///< R r, R r + 1, ..., R r + R - 1
+  cyclic,     ///< r, r + L, r + 2 L, ...
+  contiguous  ///< R r, R r + 1, ..., R r + R - 1
 };
 
 template <int L, int R, RowOrder order>
@@ -148,7 +148,7 @@ struct TeamScratch {
   static constexpr bool aligned = packed * teams % 16 == 0;
   static constexpr bool back_to_back = packed % 16 != 0 && (aligned || !Team<L>::power_of_two);
   /// By which the teams of a warp meet in the fewest banks.
-  static constexpr RowOrder rows = back_to_back ? RowOrder::blocked : RowOrder::cyclic;
+  static constexpr RowOrder rows = back_to_back ? RowOrder::contiguous : RowOrder::cyclic;
   static constexpr int stride =
       back_to_back ? packed : (packed + banks - 1) / banks * banks + L * static_cast<int>(sizeof(C)) % banks;
   /// Of a warp; room to start as far from a multiple of 16 as in the batch.

@@ -6,7 +6,7 @@
 
 namespace blockjacobi::kernels {
 
-/// Inverse of one n x n matrix by blocked Gauss-Jordan elimination with partial pivoting, by a thread block
+/// Inverse of one n x n matrix by Gauss-Jordan elimination in panels with partial pivoting, by a thread block
 /// (one-dimensional, at least Layout::threads(n), several warps), a row a thread. Rows behind the matrix are zero.
 ///
 /// The matrix is taken by panels of columns, one in shared memory, where it is eliminated by inner panels of W columns,

@@ -3,7 +3,7 @@
 #include "kernels/launch/tiny_batch.cuh"
 #include "kernels/lu/policy.hpp"
 #include "kernels/lu/team_careful.cuh"
-#include "kernels/lu/team_paneled.cuh"
+#include "kernels/lu/team_panels.cuh"
 #include "kernels/lu/team_rows.cuh"
 
 namespace blockjacobi::kernels {

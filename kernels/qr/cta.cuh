@@ -7,8 +7,8 @@ namespace blockjacobi::kernels {
 
 /// Householder QR of one m x n matrix in place by a thread block, with the products in fp64 on the tensor cores, left
 /// to right by panels of 8 T columns. Each warp has a band of 8 R rows of the panel in its registers. All reflectors
-/// before are applied to the panel, 16 at a time, and then it is factorized by tiles of 8 columns: a tile unblocked, in
-/// the precision of the matrix, whose reflectors are applied to the tiles behind it.
+/// before are applied to the panel, 16 at a time, and then it is factorized by tiles of 8 columns: a tile column by
+/// column, in the precision of the matrix, whose reflectors are applied to the tiles behind it.
 ///
 /// Tiles are transposed, of the panel C as of the reflectors V: lanes have columns, so that the product C^T conj(V)
 /// and the update of C^T take the tiles as they stand in the registers; only the update needs the other form of V.
@@ -17,9 +17,9 @@ namespace blockjacobi::kernels {
 ///
 /// H_1^H .. H_w^H = I - V T^H V^H with T = (D + U)^-1, U = V^H V above the diagonal (LARFT), formed for 16 reflectors.
 template <class C, int T, int R, int stages>
-class CtaQr : UnblockedQr<C, T, R> {
+class CtaQr : QrByColumns<C, T, R> {
  public:
-  using Base = UnblockedQr<C, T, R>;
+  using Base = QrByColumns<C, T, R>;
   using Base::band;
   using Base::bands;
   using Base::width;

@@ -8,7 +8,7 @@ namespace blockjacobi::kernels {
 /// Householder QR of 8 columns of a matrix by the warps that have the rows on and below their diagonal, column by
 /// column (GEQR2) and in the precision of the matrix.
 template <class C, int T, int R>
-class UnblockedQr : public QrBands<C, T, R> {
+class QrByColumns : public QrBands<C, T, R> {
  public:
   using Base = QrBands<C, T, R>;
   using typename Base::Tile;

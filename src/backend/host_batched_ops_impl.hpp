@@ -56,11 +56,11 @@ int lu_matrix(const MatrixRef<compute_t<T>>& a, index_t* pivots) {
     Tile<compute_t<T>, N> tile;
     constexpr std::integral_constant<int, N> n;
     load_tile(a, n, tile.data());
-    const int info = lu_unblocked(tile.data(), n, n, n, pivots);
+    const int info = lu_by_columns(tile.data(), n, n, n, pivots);
     store_tile(tile.data(), n, a);
     return info;
   } else {
-    return lu_blocked<T>(a, pivots);
+    return lu_paneled<T>(a, pivots);
   }
 }
 
@@ -71,11 +71,11 @@ void invert_lu_matrix(const MatrixRef<const compute_t<T>>& lu, const index_t* pi
     Tile<compute_t<T>, N> tile;
     constexpr std::integral_constant<int, N> n;
     load_tile(lu, n, tile.data());
-    invert_lu_unblocked(tile.data(), n, n, pivots);
+    invert_lu_by_columns(tile.data(), n, n, pivots);
     store_tile(tile.data(), n, x);
   } else {
     copy_matrix(lu, x);
-    invert_lu_blocked<T>(x, pivots);
+    invert_lu_paneled<T>(x, pivots);
   }
 }
 
@@ -84,7 +84,7 @@ int invert_matrix(const MatrixRef<const compute_t<T>>& a, const MatrixRef<comput
   if constexpr (N == 0)
     if (a.rows > tile_order<N>) {
       copy_matrix(a, x);
-      return blocked_gauss_jordan(reinterpret_cast<T*>(x.data), x.rows, x.ld);
+      return paneled_gauss_jordan(reinterpret_cast<T*>(x.data), x.rows, x.ld);
     }
   const auto n = order_of<N>(a.rows);
   Tile<compute_t<T>, tile_order<N>> tile;

@@ -73,7 +73,7 @@ class BlockSetup {
     if (first_non_finite() != 0) return std::numeric_limits<R>::quiet_NaN();
     equilibrate();
     const R before = largest_modulus([](int, int) { return true; });
-    static_cast<void>(lu_blocked<T>(MatrixRef<C>{a_, n(), n(), n()}, pivots));
+    static_cast<void>(lu_paneled<T>(MatrixRef<C>{a_, n(), n(), n()}, pivots));
     return growth_between(before, largest_modulus([](int i, int j) { return i <= j; }));
   }
 
@@ -190,7 +190,7 @@ class BlockSetup {
     if constexpr (N > 0)
       return gauss_jordan(a_, std::integral_constant<int, N>{}, pivots_.data());
     else
-      return blocked_gauss_jordan(public_cast(a_), order_, order_, pivots_.data());
+      return paneled_gauss_jordan(public_cast(a_), order_, order_, pivots_.data());
   }
 
   /// (R A C)^-1 = C^-1 A^-1 R^-1, so element (i, j) takes the scales of column i and row j. False if it overflows.

@@ -10,7 +10,7 @@
 
 namespace blockjacobi::detail {
 
-/// Columns of a panel of blocked_gauss_jordan.
+/// Columns of a panel of paneled_gauss_jordan.
 inline constexpr int panel_width = 32;
 
 /// Elements for an order that may be a compile-time constant, and else is `most` at most.
@@ -104,7 +104,7 @@ void take_panel(T* a, int n, int ld, int first, int width, const int* pivots, in
 /// other columns take at once. Gauss-Jordan rather than LU with triangular solves: its left and right residuals are
 /// alike, and CG needs the inverse of an SPD block nearly symmetric.
 template <Scalar T>
-int blocked_gauss_jordan(T* a, int n, int ld, int* pivots) {
+int paneled_gauss_jordan(T* a, int n, int ld, int* pivots) {
   for (int first = 0; first < n; first += panel_width) {
     const int width = std::min(panel_width, n - first);
     if (const int info = gauss_jordan_panel(compute_cast(a), n, ld, first, width, pivots); info != 0) return info;
@@ -116,14 +116,14 @@ int blocked_gauss_jordan(T* a, int n, int ld, int* pivots) {
 }
 
 template <Scalar T>
-int blocked_gauss_jordan(T* a, int n, int ld) {
+int paneled_gauss_jordan(T* a, int n, int ld) {
   std::array<int, max_block_size> pivots;
-  return blocked_gauss_jordan(a, n, ld, pivots.data());
+  return paneled_gauss_jordan(a, n, ld, pivots.data());
 }
 
 template <Scalar T>
-int blocked_gauss_jordan(T* a, int n) {
-  return blocked_gauss_jordan(a, n, n);
+int paneled_gauss_jordan(T* a, int n) {
+  return paneled_gauss_jordan(a, n, n);
 }
 
 }  // namespace blockjacobi::detail

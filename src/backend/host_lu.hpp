@@ -4,14 +4,14 @@
 
 namespace blockjacobi::detail {
 
-/// Columns that the blocked algorithms factor before the others take the steps.
+/// Columns of a panel, which is factored before the others take the steps.
 inline constexpr index_t lu_panel_width = 32;
 
-/// LU factorization of the m x n panel `a` with partial pivoting (largest |Re| + |Im|, the first of equals) without
-/// blocks; sizes may be compile-time constants. pivots[k]: the row, counted from 0 within the panel, that was exchanged
-/// with row k. Returns 0 or the first k (1-based) whose pivot is exactly zero; goes on without dividing then.
+/// LU factorization of the m x n panel `a` with partial pivoting (largest |Re| + |Im|, the first of equals),
+/// column by column; sizes may be compile-time constants. pivots[k]: the row, counted from 0 within the panel, that was
+/// exchanged with row k. Returns 0 or the first k (1-based) whose pivot is exactly zero; goes on without dividing then.
 template <class C, class Ld, class M, class N>
-int lu_unblocked(C* a, Ld ld, M m, N n, index_t* pivots) {
+int lu_by_columns(C* a, Ld ld, M m, N n, index_t* pivots) {
   int info = 0;
   for (int k = 0; k < n && k < m; ++k) {
     C* const column = a + static_cast<std::ptrdiff_t>(k) * ld;
@@ -67,14 +67,14 @@ void solve_unit_lower_from_right(const MatrixRef<A>& l, const MatrixRef<C>& b) {
     for (index_t k = j + 1; k < l.rows; ++k) subtract_multiple<C>(b.rows, b.column(k), l(k, j), b.column(j));
 }
 
-/// LU factorization of a square matrix of any order: lu_unblocked panel by panel, with the same pivots and result.
+/// LU factorization of a square matrix of any order: lu_by_columns panel by panel, with the same pivots and result.
 template <Scalar T, class C>
-int lu_blocked(const MatrixRef<C>& a, index_t* pivots) {
+int lu_paneled(const MatrixRef<C>& a, index_t* pivots) {
   const index_t n = a.rows;
   int info = 0;
   for (index_t first = 0; first < n; first += lu_panel_width) {
     const index_t width = std::min(lu_panel_width, n - first), next = first + width;
-    const int zero = lu_unblocked(a.column(first) + first, a.ld, n - first, width, pivots + first);
+    const int zero = lu_by_columns(a.column(first) + first, a.ld, n - first, width, pivots + first);
     if (info == 0 && zero != 0) info = first + zero;
     interchange_rows(part(a, 0, 0, n, first), first, width, pivots + first);
     interchange_rows(part(a, 0, next, n, n - next), first, width, pivots + first);
@@ -119,7 +119,7 @@ void interchange_columns(const MatrixRef<C>& x, const index_t* pivots) {
 
 /// A^-1 in place from a regular LU factorization, without blocks: U^-1, then X L = U^-1 from the last column on.
 template <class C, class Ld, class N>
-void invert_lu_unblocked(C* a, Ld ld, N n, const index_t* pivots) {
+void invert_lu_by_columns(C* a, Ld ld, N n, const index_t* pivots) {
   invert_upper(a, ld, n);
   std::array<C, max_block_size> l;
   for (int j = n - 1; j >= 0; --j) {
@@ -136,7 +136,7 @@ void invert_lu_unblocked(C* a, Ld ld, N n, const index_t* pivots) {
 
 /// U <- U^-1 for the upper triangle of a square matrix of any order, by block columns.
 template <Scalar T, class C>
-void invert_upper_blocked(const MatrixRef<C>& u) {
+void invert_upper_paneled(const MatrixRef<C>& u) {
   Tile<C, lu_panel_width> tile;
   for (index_t first = 0; first < u.rows; first += lu_panel_width) {
     const index_t width = std::min(lu_panel_width, u.rows - first);
@@ -165,8 +165,8 @@ void invert_upper_blocked(const MatrixRef<C>& u) {
 
 /// A^-1 in place from a regular LU factorization of any order.
 template <Scalar T, class C>
-void invert_lu_blocked(const MatrixRef<C>& a, const index_t* pivots) {
-  invert_upper_blocked<T>(a);
+void invert_lu_paneled(const MatrixRef<C>& a, const index_t* pivots) {
+  invert_upper_paneled<T>(a);
   // why: the stack of a thread may be half a megabyte or less, so the panel that is copied gets narrower with length.
   constexpr index_t capacity = 65536 / static_cast<index_t>(sizeof(C));
   std::array<C, static_cast<std::size_t>(capacity)> copy;

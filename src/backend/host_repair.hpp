@@ -44,7 +44,7 @@ class BlockRepair {
       scale_block();
       for (int i = 0; i < n_; ++i) at(i, i) = shifted_diagonal(at(i, i), shift, row_is_zero_[index(i)]);
       const R norm = infinity_norm();
-      if (blocked_gauss_jordan(public_cast(x_), n_) != 0) continue;
+      if (paneled_gauss_jordan(public_cast(x_), n_) != 0) continue;
       if (R(1) / (norm * infinity_norm()) >= singular_threshold<R>(n_)) return undo_scaling();
     }
     return false;

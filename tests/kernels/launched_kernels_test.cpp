@@ -318,7 +318,7 @@ TYPED_TEST(LaunchedKernelsTest, ApplyInEveryStorage) {
       case ApplyDesign::lanes: return "apply_narrow_columns_kernel<";
       case ApplyDesign::cta_staged: return "apply_staged_kernel<";
       case ApplyDesign::cta_wide: return "apply_wide_kernel<";
-      case ApplyDesign::cta_wide_pieces: return "apply_wide_narrow_kernel<";
+      case ApplyDesign::cta_wide_pieces: return "apply_wide_pieces_kernel<";
       case ApplyDesign::cta_wide_packed: break;
     }
     return "apply_wide_packed_kernel<";

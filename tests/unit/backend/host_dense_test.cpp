@@ -46,8 +46,8 @@ TYPED_TEST(HostDense, BlockedLuChoosesThePivotsOfTheTextbook) {
     wide.topRows(n) = a;
     std::vector<index_t> pivots(static_cast<std::size_t>(n) + 1), strided(pivots.size());
     const auto reference = reference_lu(a);
-    EXPECT_EQ(detail::lu_blocked<T>(ref(a), pivots.data()), 0);
-    EXPECT_EQ(detail::lu_blocked<T>(MatrixRef<compute_t<T>>{compute_cast(wide.data()), n, n, n + 2}, strided.data()),
+    EXPECT_EQ(detail::lu_paneled<T>(ref(a), pivots.data()), 0);
+    EXPECT_EQ(detail::lu_paneled<T>(MatrixRef<compute_t<T>>{compute_cast(wide.data()), n, n, n + 2}, strided.data()),
               0);
     EXPECT_TRUE((wide.bottomRows(2).array() == T(-1)).all());
     EXPECT_EQ(Dense<T>(wide.topRows(n)), a) << "the leading dimension changes nothing, order " << n;
@@ -67,7 +67,7 @@ TYPED_TEST(HostDense, BlockedLuNamesTheFirstOfSeveralZeroPivots) {
     Dense<T> a = Dense<T>::Identity(70, 70);
     a(zero, zero) = a(66, 66) = T(0);
     std::vector<index_t> pivots(70);
-    EXPECT_EQ(detail::lu_blocked<T>(ref(a), pivots.data()), zero + 1);
+    EXPECT_EQ(detail::lu_paneled<T>(ref(a), pivots.data()), zero + 1);
   }
 }
 

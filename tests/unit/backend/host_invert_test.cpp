@@ -13,12 +13,12 @@ class HostInvert : public ::testing::Test {};
 using Scalars = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(HostInvert, Scalars);
 
-TYPED_TEST(HostInvert, BlockedEqualsUnblockedByTheResidual) {
+TYPED_TEST(HostInvert, PanelsEqualColumnsByTheResidual) {
   Random random(1);
   for (const index_t n : {1, 2, 31, 32, 33, 64, 65, 100, 200}) {
     const Dense<TypeParam> a = random_dense<TypeParam>(n, random);
     Dense<TypeParam> x = a;
-    EXPECT_EQ(detail::blocked_gauss_jordan(x.data(), n), 0);
+    EXPECT_EQ(detail::paneled_gauss_jordan(x.data(), n), 0);
     EXPECT_LE(inverse_error<TypeParam>(a, x), 10.0) << "order " << n;
   }
   for (const int n : {1, 2, 17, 24, 31, 32}) {
@@ -37,7 +37,7 @@ TYPED_TEST(HostInvert, NamesTheFirstZeroPivot) {
   for (const index_t zero : {0, 5, 31, 32, 40, 69}) {
     Dense<TypeParam> a = Dense<TypeParam>::Identity(70, 70);
     a(zero, zero) = TypeParam(0);
-    EXPECT_EQ(detail::blocked_gauss_jordan(a.data(), 70), zero + 1);
+    EXPECT_EQ(detail::paneled_gauss_jordan(a.data(), 70), zero + 1);
   }
   Dense<TypeParam> a = Dense<TypeParam>::Ones(8, 8);
   EXPECT_EQ(detail::gauss_jordan(detail::compute_cast(a.data()), std::integral_constant<int, 8>{}), 2);

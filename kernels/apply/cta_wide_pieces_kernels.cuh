@@ -8,7 +8,7 @@ namespace blockjacobi::kernels {
 /// warp a column. A number of two bytes a lane instead needs as many instructions as bytes move meanwhile.
 template <class C, detail::Format format, class Blocks>
 __global__ void __launch_bounds__(wide_apply_threads)
-    apply_wide_narrow_kernel(const __grid_constant__ ApplyPlan plan, const Blocks blocks,
+    apply_wide_pieces_kernel(const __grid_constant__ ApplyPlan plan, const Blocks blocks,
                              const ApplyColumns<C> arguments) {
   constexpr int rows = 8, lanes = narrow_apply_rows / rows, groups = wide_apply_threads / lanes;
   __shared__ C partial[groups][narrow_apply_rows];

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/lu/team_paneled_tile.cuh"
+#include "kernels/lu/team_panels_tile.cuh"
 #include "kernels/lu/team_rows.cuh"
 
 namespace blockjacobi::kernels {
