@@ -53,6 +53,9 @@ class CudaPartitionOps final : public PartitionOps {
     return renumbered(backend, pattern, permutation);
   }
 
+  std::uint64_t fingerprint(const CsrView<const void, std::int32_t>& pattern) override { return sum_of(pattern); }
+  std::uint64_t fingerprint(const CsrView<const void, std::int64_t>& pattern) override { return sum_of(pattern); }
+
   void place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) override;
 
   index_t largest_mapped() const override { return kernels::largest_mapped_order; }
@@ -89,6 +92,14 @@ class CudaPartitionOps final : public PartitionOps {
   template <Offset O>
   std::optional<RenumberedPattern> renumbered(const Backend& backend, const CsrView<const void, O>& pattern,
                                               const Permutation& permutation);
+  template <Offset O>
+  std::uint64_t sum_of(const CsrView<const void, O>& pattern) {
+    const DeviceGuard guard(context_.device());
+    // In stream order nobody else uses the scratch of the reductions meanwhile.
+    auto* const sum = reinterpret_cast<unsigned long long*>(context_.reductions().partials);
+    kernels::fingerprint(pattern, sum, context_.stream());
+    return context_.read(sum);
+  }
   template <Offset O>
   PatternCheck inspect_pattern(const CsrView<const void, O>& pattern);
   template <Offset O>

@@ -82,9 +82,6 @@ class CudaStorageOps final : public StorageOps<T> {
                                pattern.rows, extended, context_.stream());
   }
 
-  std::uint64_t fingerprint(const CsrView<const void, std::int32_t>& pattern) override { return sum_of(pattern); }
-  std::uint64_t fingerprint(const CsrView<const void, std::int64_t>& pattern) override { return sum_of(pattern); }
-
   void apply(const BlockBatchView<const C>& inverse, Op op, C alpha, const ColumnsView<const C>& r, C beta,
              const ColumnsView<C>& z) override {
     const DeviceGuard guard(context_.device());
@@ -111,14 +108,6 @@ class CudaStorageOps final : public StorageOps<T> {
   static kernels::InvertedBlocks<C> blocks_of(const C* values, const PositionMapView& map,
                                               const BlockBatchView<C>& work, const BlockStatusView<T>& status) {
     return {values, map, work.data, work.slots, status.info};
-  }
-  template <Offset O>
-  std::uint64_t sum_of(const CsrView<const void, O>& pattern) {
-    const DeviceGuard guard(context_.device());
-    // In stream order nobody else uses the scratch of the reductions meanwhile.
-    auto* const sum = reinterpret_cast<unsigned long long*>(context_.reductions().partials);
-    kernels::fingerprint(pattern, sum, context_.stream());
-    return context_.read(sum);
   }
 
   CudaContext& context_;

@@ -5,6 +5,7 @@
 #include "core/message.hpp"
 #include "partition/agglomerate.hpp"
 #include "partition/supervariables.hpp"
+#include "precond/fingerprint.hpp"
 
 #include <blockjacobi/error.hpp>
 
@@ -38,6 +39,7 @@ void advise_huge_pages([[maybe_unused]] void* pointer, [[maybe_unused]] std::siz
 
 class HostPartitionOps final : public PartitionOps {
  public:
+  explicit HostPartitionOps(int threads) : threads_(threads) {}
   BlockPartition detect(const Backend&, const CsrView<const void, std::int32_t>& pattern,
                         const SupervariableRule& rule) override {
     return find(pattern, rule);
@@ -45,6 +47,12 @@ class HostPartitionOps final : public PartitionOps {
   BlockPartition detect(const Backend&, const CsrView<const void, std::int64_t>& pattern,
                         const SupervariableRule& rule) override {
     return find(pattern, rule);
+  }
+  std::uint64_t fingerprint(const CsrView<const void, std::int32_t>& pattern) override {
+    return host_fingerprint(pattern, threads_);
+  }
+  std::uint64_t fingerprint(const CsrView<const void, std::int64_t>& pattern) override {
+    return host_fingerprint(pattern, threads_);
   }
   void place(const BlockLayout& layout, const index_t*, BlockSlot* slots) override {
     std::ranges::copy(layout.slots(), slots);
@@ -56,6 +64,8 @@ class HostPartitionOps final : public PartitionOps {
     auto offsets = supervariables(pattern, rule.max_size, rule.tolerance);
     return BlockPartition::from_offsets(rule.merge_greedily ? detail::merge_greedily(offsets, rule.max_size) : offsets);
   }
+
+  int threads_;
 };
 
 /// Nothing to record on the host: a replay runs the work.
@@ -102,6 +112,7 @@ class HostBackend final : public BackendImpl {
  public:
   explicit HostBackend(int threads)
       : threads_(threads),
+        partition_(threads),
         kernels_(make_host_kernels(host_isa(), threads)),
         s_(threads),
         d_(threads),

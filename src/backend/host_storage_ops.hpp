@@ -23,8 +23,6 @@ class HostStorageOps final : public StorageOps<T> {
              const ScratchView<C>& scratch) override;
   void count_defects(const int* info, index_t blocks, int* defects) override;
   void append_l1_entries(const C* values, const L1PatternView& pattern, C* extended) override;
-  std::uint64_t fingerprint(const CsrView<const void, std::int32_t>& pattern) override;
-  std::uint64_t fingerprint(const CsrView<const void, std::int64_t>& pattern) override;
   void apply(const BlockBatchView<const C>& inverse, Op op, C alpha, const ColumnsView<const C>& r, C beta,
              const ColumnsView<C>& z) override;
   void apply(const StoredBlocksView& inverse, Op op, C alpha, const ColumnsView<const C>& r, C beta,

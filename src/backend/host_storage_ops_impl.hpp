@@ -5,7 +5,6 @@
 #include "backend/host_apply.hpp"
 #include "backend/host_repair.hpp"
 #include "core/shared/l1_sum.hpp"
-#include "precond/fingerprint.hpp"
 
 #include <omp.h>
 
@@ -128,15 +127,6 @@ void HostStorageOps<T>::append_l1_entries(const C* values, const L1PatternView& 
     }
     extended[end + row] = sum.entry();
   }
-}
-
-template <Scalar T>
-std::uint64_t HostStorageOps<T>::fingerprint(const CsrView<const void, std::int32_t>& pattern) {
-  return host_fingerprint(pattern, threads_);
-}
-template <Scalar T>
-std::uint64_t HostStorageOps<T>::fingerprint(const CsrView<const void, std::int64_t>& pattern) {
-  return host_fingerprint(pattern, threads_);
 }
 
 /// Calls apply<op>() for that op; T^T and T^H are the same for real numbers.

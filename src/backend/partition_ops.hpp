@@ -107,6 +107,10 @@ class PartitionOps {
     return std::nullopt;
   }
 
+  /// host_fingerprint(); waits.
+  virtual std::uint64_t fingerprint(const CsrView<const void, std::int32_t>& pattern) = 0;
+  virtual std::uint64_t fingerprint(const CsrView<const void, std::int64_t>& pattern) = 0;
+
   /// The slots of a layout that has some, as BlockLayout::slots() gives them, in backend memory. `offsets` are those of
   /// its blocks there, null if they are not; waits where blocks are not uniform.
   virtual void place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) = 0;

@@ -81,10 +81,6 @@ class StorageOps {
   /// The values of the matrix with one more entry at the end of each row: what l1 block-Jacobi adds to its diagonal.
   virtual void append_l1_entries(const C* values, const L1PatternView& pattern, C* extended) = 0;
 
-  /// host_fingerprint() of a pattern in backend memory; waits.
-  virtual std::uint64_t fingerprint(const CsrView<const void, std::int32_t>& pattern) = 0;
-  virtual std::uint64_t fingerprint(const CsrView<const void, std::int64_t>& pattern) = 0;
-
   /// Z = alpha op(X) R + beta Z block by block; Z is not read if beta is zero.
   virtual void apply(const BlockBatchView<const C>& inverse, Op op, C alpha, const ColumnsView<const C>& r, C beta,
                      const ColumnsView<C>& z) = 0;

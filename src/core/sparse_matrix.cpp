@@ -212,7 +212,8 @@ template <Scalar T>
 std::uint64_t SparseMatrixImpl<T>::fingerprint() {
   const std::lock_guard lock(mutex_);
   if (!fingerprint_)
-    fingerprint_ = std::visit([&](const auto& m) { return storage_ops<T>(backend).fingerprint(pattern_of(m)); }, view);
+    fingerprint_ =
+        std::visit([&](const auto& m) { return backend.impl().partition_ops().fingerprint(pattern_of(m)); }, view);
   return *fingerprint_;
 }
 

@@ -218,7 +218,7 @@ void BlockJacobi<T>::refresh(const CsrView<T, O>& matrix) {
   detail::require_sizes("BlockJacobi::refresh", matrix, rows());
   require_values("BlockJacobi::refresh", matrix.values, matrix.nnz, matrix.space);
   require_same_pattern(*impl_,
-                       [&] { return detail::storage_ops<T>(impl_->backend).fingerprint(detail::pattern_of(matrix)); });
+                       [&] { return impl_->backend.impl().partition_ops().fingerprint(detail::pattern_of(matrix)); });
   impl_->setup(matrix.values);
 }
 
