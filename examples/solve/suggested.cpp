@@ -56,6 +56,9 @@ std::string reason(const BlocksInfo& blocks) {
   constexpr const char* more = "--blocks suggest shows all that was weighed";
   const BlockCandidate& best = suggestion.best();
   const BlockCandidate& scalar = suggestion.candidates.front();
+  if (suggestion.candidates.size() == 1)
+    return fmt::format("scalar: predicted to take {:.2f} ms, of which a look at others takes more than a twentieth",
+                       1e3 * best.seconds);
   if (!suggestion.blocks_pay())
     return fmt::format("scalar: predicted to take {:.2f} ms, of which no other choice saves a twentieth, {}; {}",
                        1e3 * best.seconds, probes, more);

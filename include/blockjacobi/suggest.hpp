@@ -18,7 +18,8 @@ struct SuggestOptions {
   double rtol = 1e-8;
   index_t restart = 30;  ///< of gmres
   SingularPolicy singular = SingularPolicy::scalar_jacobi;
-  /// Part of the predicted time to solution that probes may cost, their set-ups included; 0 for no probe.
+  /// Part of the predicted time to solution that probes may cost, their set-ups included; 0 for no probe. See below for
+  /// the look before that on CUDA.
   double probe_share = 0.1;
   /// Bytes per second and seconds per iteration of the cost model; 0 takes the constants of the backend: 20 GB/s a
   /// thread, 60 at most, and 5 us on the host, 3.2 TB/s (75 % of a device copy of an H200) and 9.5 us (gmres: 25 us) on
@@ -102,6 +103,10 @@ struct Suggestion {
 /// since a solve goes on no faster than it starts; infinitely many if 8 iterations gained nothing. Where a probe of
 /// blocks predicts fewer iterations than the weight that they capture did, so it does for the others. The fastest is
 /// recommended, probed or not, if it takes at most 0.95 of the time of scalar Jacobi, else that.
+///
+/// On CUDA the look at pattern and values, before any probe, takes 0.25 ms, 61 ns a row and 4.8 ns an entry. With cg,
+/// where no block size is stated and that is more than half of probe_share of what scalar Jacobi is presumed to take,
+/// scalar Jacobi is all that there is, unprobed; with a probe_share of 0 or of 1 most matrices are looked at.
 ///
 /// What the probes cost: before each the cost model says what checks, transfer, set-up, and products outside of the
 /// iterations will take, and the probe gets as many iterations as then fit into probe_share (for scalar Jacobi half of

@@ -40,6 +40,8 @@ constexpr IterationLatency cuda_resident_cg{5.5e-6, 21e-9, 0.0}, cuda_resident_g
 constexpr double cuda_setup_latency = 0.12e-3, cuda_cg_start = 0.2e-3, cuda_gmres_start = 0.85e-3,
                  cuda_resident_gmres_start = 0.15e-3;
 constexpr double cuda_block_seconds = 10e-9, cuda_large_setup_latency = 1.6e-3, cuda_large_entry_seconds = 2.3e-9;
+// What suggest() takes beside its probes there, by the same record.
+constexpr double cuda_look_latency = 0.25e-3, cuda_look_row_seconds = 61e-9, cuda_look_entry_seconds = 4.8e-9;
 constexpr double cuda_transfer_latency = 50e-6, cuda_transfer_seconds = 0.08e-9;
 
 // On the host a byte of the inverses, which are read in a row, takes half the time of another; where blocks are large
@@ -77,6 +79,13 @@ BlockShape::BlockShape(const BlockPartition& partition)
     squares += size * size;
     cubes += size * size * size;
   }
+}
+
+BlockShape BlockShape::of_rows(double rows) {
+  BlockShape shape;
+  shape.blocks = shape.squares = shape.cubes = rows;
+  shape.largest = 1;
+  return shape;
 }
 
 BlockShape BlockShape::of_clusters(double rows, index_t max_size) {
@@ -184,6 +193,7 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
                  resides ? cuda_resident_coarse_latency : cuda_coarse_latency,
                  cuda_coarse_latency,
                  cuda_coarse_bytes};
+  model.look = {cuda_look_latency, cuda_look_row_seconds, cuda_look_entry_seconds};
   model.row_latency = device.row;
   model.block_seconds = cuda_block_seconds;
   model.transfer_latency = cuda_transfer_latency;

@@ -19,6 +19,8 @@ struct ProbeCost {
 struct BlockShape {
   BlockShape() = default;
   BlockShape(const BlockPartition& partition);
+  /// So many blocks of one row.
+  static BlockShape of_rows(double rows);
   /// Clusters of at most so many rows, before they are found.
   static BlockShape of_clusters(double rows, index_t max_size);
 
@@ -47,6 +49,10 @@ struct CostModel {
   index_t large = max_block_size;
   double large_latency = 0.0, large_setup_latency = 0.0, large_entry_seconds = 0.0;
   double large_flops = 1.0, block_bytes = 1.0, large_bytes = 1.0, cache = 0.0;
+  /// A look at the matrix: once, for each row and for each entry.
+  struct {
+    double once = 0.0, row = 0.0, entry = 0.0;
+  } look{};
   double host_threads = 1.0;  ///< that find clusters and set up, if the host does
   /// Clusters: once, for each doubling of their rows, for each entry, for each coupling between nodes, and for each
   /// entry of the renumbered matrix.
@@ -76,6 +82,8 @@ struct CostModel {
   ProbeCost coarse(const BlockShape& blocks, double m, double k) const;
   /// Entries between groups of rows of which there are so many.
   double couplings(double groups) const { return nnz * (groups / rows) * (groups / rows); }
+  /// suggest() before it probes: the matrix on the host, its partitions, the weights that they capture.
+  double look_seconds() const { return look.once + rows * look.row + nnz * look.entry; }
   /// Scalar Jacobi without a set-up: checks, the right-hand side, the residual before and after.
   ProbeCost diagonal_probe(const BlockPartition& rows_alone) const;
   /// An iteration of a probe, where one of a solve takes so long.

@@ -30,6 +30,7 @@ std::string to_text(const Suggestion& s) {
   }
   if (s.candidates.empty()) return text;
   if (s.blocks_pay()) return text + detail::message("recommended: {}\n", s.best().name);
+  if (s.candidates.size() == 1 && !s.best().probed) return text + "recommended: scalar, without a look at others\n";
   return text + (s.best().failed ? "recommended: scalar, since every probe broke down\n"
                                  : "recommended: scalar, blocks do not pay\n");
 }

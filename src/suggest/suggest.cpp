@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 namespace blockjacobi {
 
@@ -49,6 +50,8 @@ constexpr index_t largest_node = 8;
 constexpr index_t relaxed_vectors = 4;
 /// Of a solve, what blocks may take to be found whatever they are worth.
 constexpr double worth_a_try = 0.01;
+/// Of probe_share, what a look at the matrix may take on CUDA with CG.
+constexpr double share_of_look = 0.5;
 
 template <class Matrix>
 void require_arguments(const Matrix& matrix, const SuggestOptions& o) {
@@ -66,6 +69,36 @@ void require_arguments(const Matrix& matrix, const SuggestOptions& o) {
   if (!is_amount(o.bandwidth) || !is_amount(o.latency))
     throw InvalidArgument(
         detail::message("suggest: bandwidth is {}, latency is {}, must be finite and >= 0", o.bandwidth, o.latency));
+}
+
+/// Of scalar Jacobi, before it is probed.
+double presumed_iterations(const Presumed& presumed, double rows) {
+  return presumed.iterations * std::cbrt(std::max(1.0, rows / rows_of_presumed));
+}
+
+/// Scalar Jacobi, where the look at others takes longer than it is worth: on CUDA with CG, whose iterations are few
+/// microseconds. GMRES, which may not converge with it, is worth a look, and stated nodes are.
+template <Scalar T>
+std::optional<Suggestion> without_a_look(const SparseMatrix<T>& matrix, const SuggestOptions& options) {
+  const Backend& backend = matrix.backend();
+  if (backend.kind() == BackendKind::host || options.method != Method::cg || options.probe_share == 0.0 ||
+      matrix.block_size())
+    return {};
+  const detail::CostModel cost = detail::cost_model(backend, matrix.rows(), matrix.nnz(), sizeof(T), options);
+  const auto rows = detail::BlockShape::of_rows(matrix.rows());
+  BlockCandidate scalar;
+  scalar.name = "scalar";
+  scalar.bytes = static_cast<std::size_t>(matrix.rows()) * sizeof(T);
+  scalar.setup_seconds = cost.setup_seconds(rows);
+  scalar.iteration_seconds = cost.iteration_seconds(rows);
+  scalar.iterations = presumed_iterations(presumed_of_cg, matrix.rows());
+  scalar.seconds = scalar.setup_seconds + scalar.iterations * scalar.iteration_seconds;
+  if (cost.look_seconds() <= share_of_look * options.probe_share * scalar.seconds) return {};
+  scalar.blocks = BlockPartition::uniform(matrix.rows(), 1);
+  scalar.permutation = Permutation::identity(matrix.rows());
+  Suggestion suggestion;
+  suggestion.candidates.push_back(std::move(scalar));
+  return suggestion;
 }
 
 /// A x for a random x; A is on the host.
@@ -349,10 +382,7 @@ class Study {
     return a.failed != b.failed ? b.failed : a.seconds < b.seconds;
   }
 
-  /// Of scalar Jacobi, before it is probed.
-  double presumed_iterations() const {
-    return presumed_.iterations * std::cbrt(std::max(1.0, matrix_.rows() / rows_of_presumed));
-  }
+  double presumed_iterations() const { return blockjacobi::presumed_iterations(presumed_, matrix_.rows()); }
   double fewer_with(index_t relaxed) const { return relaxed > 0 ? presumed_.with_relaxed : presumed_.with_ones; }
   /// Of the iterations of blocks that capture nothing, those of blocks that leave so much of the weight outside.
   static double expected_part(double left) { return std::pow(std::max(left, least_left), power); }
@@ -413,6 +443,7 @@ class Study {
 template <Scalar T>
 Suggestion suggest(const SparseMatrix<T>& matrix, const SuggestOptions& options) {
   require_arguments(matrix, options);
+  if (auto scalar = without_a_look(matrix, options)) return *std::move(scalar);
   if (matrix.backend().kind() == BackendKind::host) return Study<T>(matrix, matrix, options).run();
   return Study<T>(matrix, SparseMatrix<T>(Backend::host(), matrix.to_host()), options).run();
 }
@@ -421,6 +452,7 @@ template <Scalar T>
 Suggestion suggest(const Backend& backend, const CsrMatrix<T>& matrix, const SuggestOptions& options) {
   require_arguments(matrix, options);
   const auto A = SparseMatrix<T>::adopt(backend, matrix);
+  if (auto scalar = without_a_look(A, options)) return *std::move(scalar);
   if (backend.kind() == BackendKind::host) return Study<T>(A, A, options).run();
   return Study<T>(A, SparseMatrix<T>::adopt(Backend::host(), matrix), options).run();
 }

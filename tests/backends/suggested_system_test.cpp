@@ -60,6 +60,29 @@ TYPED_TEST(SuggestedSystemOnBackend, SolvesAndRefreshes) {
   }
 }
 
+/// On CUDA a look takes longer than a solve of a small system by CG.
+TYPED_TEST(SuggestedSystemOnBackend, ALookIsTakenWhereItMayPay) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(24, 0.0);
+  const SparseMatrix<T> A(backend, a), of_nodes(backend, a, {.block_size = 3});
+  const bool always = backend.kind() == BackendKind::host;
+  const Suggestion found = suggest(A);
+  EXPECT_EQ(found.candidates.size() > 1, always) << to_text(found);
+  if (!always) {
+    EXPECT_EQ(found.best().name, "scalar");
+    EXPECT_EQ(found.best().blocks.blocks(), a.rows());
+    EXPECT_FALSE(found.best().probed);
+    EXPECT_GT(found.best().iterations, 1.0);
+    EXPECT_NE(to_text(found).find("recommended: scalar, without a look at others"), std::string::npos);
+  }
+  EXPECT_EQ(SuggestedSystem<T>(A, found.best()).matrix().rows(), a.rows());
+  EXPECT_GT(suggest(A, {.method = Method::gmres}).candidates.size(), 1u);
+  EXPECT_GT(suggest(A, {.probe_share = 0.0}).candidates.size(), 1u);
+  EXPECT_GT(suggest(A, {.probe_share = 1.0}).candidates.size(), 1u);
+  EXPECT_GT(suggest(of_nodes).candidates.size(), 1u);
+}
+
 TYPED_TEST(SuggestedSystemOnBackend, NodesThatStayWholeAreStated) {
   using T = typename TypeParam::Scalar;
   const SparseMatrix<T> matrix(this->make_backend(), grid_matrix<T>(12), {.block_size = 3});
