@@ -111,7 +111,7 @@ TEST(Suggest, TextSaysWhereEveryProbeBrokeDown) {
   Suggestion s;
   s.candidates.resize(1);
   s.candidates[0].name = "scalar";
-  s.candidates[0].failed = true;
+  s.candidates[0].probed = s.candidates[0].failed = true;
   EXPECT_NE(to_text(s).find("recommended: scalar, since every probe broke down"), std::string::npos);
 }
 
