@@ -106,7 +106,7 @@ struct Suggestion {
 ///
 /// On CUDA the look at pattern and values, before any probe, takes 0.25 ms, 61 ns a row and 4.8 ns an entry. With cg,
 /// where no block size is stated and that is more than half of probe_share of what scalar Jacobi is presumed to take,
-/// scalar Jacobi is all that there is, unprobed; with a probe_share of 0 or of 1 most matrices are looked at.
+/// scalar Jacobi is all that there is, unprobed. A probe_share of 0 or of 1 always looks.
 ///
 /// What the probes cost: before each the cost model says what checks, transfer, set-up, and products outside of the
 /// iterations will take, and the probe gets as many iterations as then fit into probe_share (for scalar Jacobi half of

@@ -33,6 +33,11 @@ Array<E> copy_of(const Backend& backend, const E* source, offset_t count, Memory
   return copy;
 }
 
+/// Whether offsets of 32 bits reach so many entries.
+bool are_narrow(offset_t nnz, IndexBase base) {
+  return nnz + static_cast<offset_t>(base) <= std::numeric_limits<std::int32_t>::max();
+}
+
 template <class O>
 std::vector<O> offsets_on_host(const Backend& backend, const O* offsets, index_t rows, MemorySpace space) {
   std::vector<O> copy(static_cast<std::size_t>(rows) + 1);
@@ -78,7 +83,7 @@ void SparseMatrixImpl<T>::set_view(const CsrView<T, O>& matrix, const O* offsets
     view = CsrView<T, Own>{matrix.rows, matrix.cols, matrix.nnz,  own,
                            columns,     own_values_, matrix.base, backend.memory_space()};
   };
-  if (matrix.nnz + static_cast<offset_t>(matrix.base) <= std::numeric_limits<std::int32_t>::max())
+  if (are_narrow(matrix.nnz, matrix.base))
     with(std::int32_t{});
   else
     with(std::int64_t{});
@@ -90,8 +95,7 @@ void SparseMatrixImpl<T>::copy(const CsrView<T, O>& matrix) {
   given_nnz = matrix.nnz;
   const index_t* const columns = keep(copy_of(backend, matrix.columns, matrix.nnz, matrix.space));
   own_values_ = keep(copy_of(backend, matrix.values, matrix.nnz, matrix.space));
-  const bool are_narrow = matrix.nnz + static_cast<offset_t>(matrix.base) <= std::numeric_limits<std::int32_t>::max();
-  if (matrix.space != MemorySpace::host && are_narrow == std::is_same_v<O, std::int32_t>) {
+  if (matrix.space != MemorySpace::host && are_narrow(matrix.nnz, matrix.base) == std::is_same_v<O, std::int32_t>) {
     const O* const offsets = keep(copy_of(backend, matrix.row_offsets, offset_t{matrix.rows} + 1, matrix.space));
     view = CsrView<T, O>{matrix.rows, matrix.cols, matrix.nnz,  offsets,
                          columns,     own_values_, matrix.base, backend.memory_space()};

@@ -76,26 +76,30 @@ double presumed_iterations(const Presumed& presumed, double rows) {
   return presumed.iterations * std::cbrt(std::max(1.0, rows / rows_of_presumed));
 }
 
+/// What the costs say of blocks of a shape; the blocks themselves are not in it.
+BlockCandidate costed(std::string name, const detail::BlockShape& shape, std::size_t scalar_bytes,
+                      const detail::CostModel& cost) {
+  BlockCandidate c;
+  c.name = std::move(name);
+  c.bytes = static_cast<std::size_t>(shape.squares) * scalar_bytes;
+  c.setup_seconds = cost.setup_seconds(shape);
+  c.iteration_seconds = cost.iteration_seconds(shape);
+  return c;
+}
+
 /// Scalar Jacobi, where the look at others takes longer than it is worth: on CUDA with CG, whose iterations are few
-/// microseconds. GMRES, which may not converge with it, is worth a look, and stated nodes are.
-template <Scalar T>
-std::optional<Suggestion> without_a_look(const SparseMatrix<T>& matrix, const SuggestOptions& options) {
-  const Backend& backend = matrix.backend();
-  if (backend.kind() == BackendKind::host || options.method != Method::cg || options.probe_share == 0.0 ||
-      matrix.block_size())
-    return {};
-  const detail::CostModel cost = detail::cost_model(backend, matrix.rows(), matrix.nnz(), sizeof(T), options);
-  const auto rows = detail::BlockShape::of_rows(matrix.rows());
-  BlockCandidate scalar;
-  scalar.name = "scalar";
-  scalar.bytes = static_cast<std::size_t>(matrix.rows()) * sizeof(T);
-  scalar.setup_seconds = cost.setup_seconds(rows);
-  scalar.iteration_seconds = cost.iteration_seconds(rows);
-  scalar.iterations = presumed_iterations(presumed_of_cg, matrix.rows());
+/// microseconds. GMRES, which may not converge with it, is worth a look.
+std::optional<Suggestion> without_a_look(const Backend& backend, index_t rows, offset_t nnz, std::size_t scalar_bytes,
+                                         const SuggestOptions& options) {
+  const bool looks_anyway = options.probe_share == 0.0 || options.probe_share == 1.0;
+  if (backend.kind() == BackendKind::host || options.method != Method::cg || looks_anyway) return {};
+  const detail::CostModel cost = detail::cost_model(backend, rows, nnz, scalar_bytes, options);
+  BlockCandidate scalar = costed("scalar", detail::BlockShape::of_rows(rows), scalar_bytes, cost);
+  scalar.iterations = presumed_iterations(presumed_of_cg, rows);
   scalar.seconds = scalar.setup_seconds + scalar.iterations * scalar.iteration_seconds;
   if (cost.look_seconds() <= share_of_look * options.probe_share * scalar.seconds) return {};
-  scalar.blocks = BlockPartition::uniform(matrix.rows(), 1);
-  scalar.permutation = Permutation::identity(matrix.rows());
+  scalar.blocks = BlockPartition::uniform(rows, 1);
+  scalar.permutation = Permutation::identity(rows);
   Suggestion suggestion;
   suggestion.candidates.push_back(std::move(scalar));
   return suggestion;
@@ -156,11 +160,8 @@ class Study {
 
   void add(std::string name, BlockPartition blocks, Permutation permutation = {}) {
     const detail::BlockShape shape(blocks);
-    BlockCandidate c;
-    c.name = std::move(name);
-    c.bytes = static_cast<std::size_t>(shape.squares) * sizeof(T);
-    c.setup_seconds = cost_.setup_seconds(shape) + (permutation.size() > 0 ? cost_.renumber_seconds() : 0.0);
-    c.iteration_seconds = cost_.iteration_seconds(shape);
+    BlockCandidate c = costed(std::move(name), shape, sizeof(T), cost_);
+    if (permutation.size() > 0) c.setup_seconds += cost_.renumber_seconds();
     c.blocks = std::move(blocks);
     c.permutation = permutation.size() > 0 ? std::move(permutation) : Permutation::identity(matrix_.rows());
     c.failed = std::ranges::any_of(candidates(), [&c](const BlockCandidate& o) { return o.failed && is_same(o, c); });
@@ -443,7 +444,10 @@ class Study {
 template <Scalar T>
 Suggestion suggest(const SparseMatrix<T>& matrix, const SuggestOptions& options) {
   require_arguments(matrix, options);
-  if (auto scalar = without_a_look(matrix, options)) return *std::move(scalar);
+  if (!matrix.block_size()) {  // stated nodes are worth a look
+    auto scalar = without_a_look(matrix.backend(), matrix.rows(), matrix.nnz(), sizeof(T), options);
+    if (scalar) return *std::move(scalar);
+  }
   if (matrix.backend().kind() == BackendKind::host) return Study<T>(matrix, matrix, options).run();
   return Study<T>(matrix, SparseMatrix<T>(Backend::host(), matrix.to_host()), options).run();
 }
@@ -451,8 +455,10 @@ Suggestion suggest(const SparseMatrix<T>& matrix, const SuggestOptions& options)
 template <Scalar T>
 Suggestion suggest(const Backend& backend, const CsrMatrix<T>& matrix, const SuggestOptions& options) {
   require_arguments(matrix, options);
+  // Before the matrix goes to the device.
+  auto scalar = without_a_look(backend, matrix.rows(), matrix.nnz(), sizeof(T), options);
+  if (scalar) return *std::move(scalar);
   const auto A = SparseMatrix<T>::adopt(backend, matrix);
-  if (auto scalar = without_a_look(A, options)) return *std::move(scalar);
   if (backend.kind() == BackendKind::host) return Study<T>(A, A, options).run();
   return Study<T>(A, SparseMatrix<T>::adopt(Backend::host(), matrix), options).run();
 }

@@ -1,12 +1,9 @@
 // Matrices and vectors on a device: what stays there, and what is copied. Only for a PETSc with CUDA.
-#include "unit/adapters/petsc_systems.hpp"
-
-#include <gtest/gtest.h>
+#include "unit/adapters/petsc_device.hpp"
 
 #include <cmath>
 
 #if defined(PETSC_HAVE_CUDA)
-#include <petscdevice.h>
 #include <petscdmda.h>
 
 PETSC_EXTERN PetscBool PetscLogGpuTimeFlag;  // in a private header since 3.20
@@ -15,13 +12,6 @@ namespace blockjacobi::test {
 namespace {
 
 using T = PetscScalar;
-
-class PetscDeviceTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
-  }
-};
 
 double difference(const std::vector<T>& a, const std::vector<T>& b) {
   double error = 0, norm = 0;
@@ -33,12 +23,10 @@ double difference(const std::vector<T>& a, const std::vector<T>& b) {
   return norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
 }
 
-OwnedMat on_device(const System& system, bool know = true) {
-  return distribute(system.matrix, system.partition, know, MATAIJCUSPARSE);
-}
-
-OwnedMat on_host(const System& system, bool know = true) {
-  return distribute(system.matrix, system.partition, know, MATAIJ);
+OwnedKsp set_up(Mat A, const std::string& options = {}) {
+  OwnedKsp ksp = solver_of(A, ours + options);
+  must(KSPSetUp(ksp));
+  return ksp;
 }
 
 /// Copies between host and device that PETSc counts for an event in a stage of its own.
@@ -70,9 +58,7 @@ class Transfers {
 TEST_F(PetscDeviceTest, SetUpAndApplicationStayThere) {
   const System system = family(matrices::BlockFamily::spd, {3, 8, 32}, 60);
   const OwnedMat A = on_device(system), H = on_host(system);
-  const OwnedKsp ksp = solver_of(A, ours), reference = solver_of(H, ours);
-  must(KSPSetUp(reference));
-  must(KSPSetUp(ksp));
+  const OwnedKsp ksp = set_up(A), reference = set_up(H);
   EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: cuda")) << viewed(preconditioner_of(ksp));
   EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-12);
   EXPECT_LE(difference(applied(preconditioner_of(ksp), A, true), applied(preconditioner_of(reference), H, true)),
@@ -214,10 +200,7 @@ TEST_F(PetscDeviceTest, BlocksAboveThirtyTwoAndRowSums) {
   for (const char* options : {"", "-pc_blockjacobi_l1 ", "-pc_blockjacobi_detect -pc_blockjacobi_max_size 100 "}) {
     SCOPED_TRACE(options);
     const OwnedMat A = on_device(large), H = on_host(large);
-    const OwnedKsp ksp = solver_of(A, std::string(ours) + options),
-                   reference = solver_of(H, std::string(ours) + options);
-    must(KSPSetUp(ksp));
-    must(KSPSetUp(reference));
+    const OwnedKsp ksp = set_up(A, options), reference = set_up(H, options);
     EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-11);
     EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: cuda"));
     must(MatScale(A, 2.0));
@@ -230,9 +213,7 @@ TEST_F(PetscDeviceTest, AMatrixOnTheHostForVectorsThere) {
   const System system = family(matrices::BlockFamily::spd, {3, 8, 40}, 30);
   const OwnedMat H = on_host(system), A = on_host(system);
   must(MatSetVecType(A, VECCUDA));
-  const OwnedKsp ksp = solver_of(A, ours), reference = solver_of(H, ours);
-  must(KSPSetUp(ksp));
-  must(KSPSetUp(reference));
+  const OwnedKsp ksp = set_up(A), reference = set_up(H);
   EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: cuda")) << viewed(preconditioner_of(ksp));
   EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-12);
   must(MatScale(A, 2.0));
@@ -260,8 +241,7 @@ TEST_F(PetscDeviceTest, AMatrixOnTheHostForVectorsOfTheDmThere) {
   must(DMCreateGlobalVector(grid, r.address()));
   must(VecDuplicate(r, z.address()));
   must(VecSet(r, PetscScalar(1)));
-  const OwnedKsp ksp = solver_of(A, ours);
-  must(KSPSetUp(ksp));
+  const OwnedKsp ksp = set_up(A);
   EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: cuda")) << viewed(preconditioner_of(ksp));
   must(PCApply(preconditioner_of(ksp), r, z));
   const Transfers log("PCApply");
@@ -278,9 +258,7 @@ TEST_F(PetscDeviceTest, AMatrixBoundToTheCpuStaysThere) {
   const System system = family(matrices::BlockFamily::spd, {3, 8, 40}, 30);
   const OwnedMat A = on_device(system), H = on_host(system);
   must(MatBindToCPU(A, PETSC_TRUE));
-  const OwnedKsp ksp = solver_of(A, ours), reference = solver_of(H, ours);
-  must(KSPSetUp(ksp));
-  must(KSPSetUp(reference));
+  const OwnedKsp ksp = set_up(A), reference = set_up(H);
   EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: host")) << viewed(preconditioner_of(ksp));
   EXPECT_EQ(applied(preconditioner_of(ksp), H), applied(preconditioner_of(reference), H));
 }
@@ -288,8 +266,7 @@ TEST_F(PetscDeviceTest, AMatrixBoundToTheCpuStaysThere) {
 TEST_F(PetscDeviceTest, VectorsOnTheHostForAMatrixThere) {
   const System system = family(matrices::BlockFamily::random, {3, 8, 40}, 30);
   const OwnedMat A = on_device(system), H = on_host(system);
-  const OwnedKsp ksp = solver_of(A, ours);
-  must(KSPSetUp(ksp));
+  const OwnedKsp ksp = set_up(A);
   EXPECT_EQ(applied(preconditioner_of(ksp), H), applied(preconditioner_of(ksp), A));
   EXPECT_EQ(applied(preconditioner_of(ksp), H, true), applied(preconditioner_of(ksp), A, true));
 }
@@ -297,8 +274,7 @@ TEST_F(PetscDeviceTest, VectorsOnTheHostForAMatrixThere) {
 TEST_F(PetscDeviceTest, ColumnsThereAreAppliedToAtOnce) {
   const System system = family(matrices::BlockFamily::random, {6, 3, 35}, 12);
   const OwnedMat A = on_device(system);
-  const OwnedKsp ksp = solver_of(A, ours);
-  must(KSPSetUp(ksp));
+  const OwnedKsp ksp = set_up(A);
   PetscInt rows = 0;
   must(MatGetLocalSize(A, &rows, nullptr));
   OwnedMat X, Y;
@@ -328,119 +304,6 @@ TEST_F(PetscDeviceTest, ColumnsThereAreAppliedToAtOnce) {
     EXPECT_LE(norm, 1e-12) << j;
   }
 }
-
-#if PETSC_VERSION_GE(3, 20, 0)
-/// Another context of PETSc, which is another stream that waits for none by itself, as the current one.
-class OtherContext {
- public:
-  OtherContext() {
-    must(PetscDeviceContextGetCurrentContext(&before_));
-    must(PetscDeviceContextCreate(&other_));
-    must(PetscDeviceContextSetStreamType(other_, PETSC_STREAM_NONBLOCKING));
-    must(PetscDeviceContextSetUp(other_));
-  }
-  ~OtherContext() {
-    leave();
-    static_cast<void>(PetscDeviceContextDestroy(&other_));
-  }
-  OtherContext(const OtherContext&) = delete;
-  OtherContext& operator=(const OtherContext&) = delete;
-
-  void enter() const { must(PetscDeviceContextSetCurrentContext(other_)); }
-  void leave() const { static_cast<void>(PetscDeviceContextSetCurrentContext(before_)); }
-  void wait_for_both() const {
-    must(PetscDeviceContextSynchronize(before_));
-    must(PetscDeviceContextSynchronize(other_));
-  }
-
- private:
-  PetscDeviceContext before_ = nullptr, other_ = nullptr;
-};
-
-/// Work for the current context that takes some 20 ms, far longer than a host needs to enqueue what comes behind it.
-class LongWork {
- public:
-  LongWork() {
-    must(VecCreate(PETSC_COMM_SELF, v_.address()));
-    must(VecSetSizes(v_, PetscInt{1} << 26, PETSC_DETERMINE));
-    must(VecSetType(v_, VECSEQCUDA));
-    must(VecSet(v_, T(1)));
-  }
-  void enqueue(int passes = 50) const {
-    for (int i = 0; i < passes; ++i) must(VecScale(v_, i % 2 == 0 ? T(2) : T(0.5)));
-  }
-
- private:
-  OwnedVec v_;
-};
-
-/// Vectors that stay on the device: r, z and w start as zeros, `given` is the usual right-hand side.
-struct VectorsThere {
-  explicit VectorsThere(Mat A) : given(vector_of(A, true)) {
-    for (OwnedVec* v : {&r, &z, &w}) {
-      must(VecDuplicate(given, v->address()));
-      must(VecCopy(given, *v));  // with memory on the device
-      must(VecSet(*v, T(0)));
-    }
-  }
-  std::vector<T> result() const {
-    PetscInt size = 0;
-    const T* values = nullptr;
-    must(VecGetLocalSize(w, &size));
-    must(VecGetArrayRead(w, &values));
-    const std::vector<T> found(values, values + size);
-    must(VecRestoreArrayRead(w, &values));
-    return found;
-  }
-
-  OwnedVec given, r, z, w;
-};
-
-/// The inverses were made under the context of the start, in whose stream they are applied.
-struct Contexts {
-  System system = family(matrices::BlockFamily::spd, {8, 3}, 4000);
-  OwnedMat A = on_device(system);
-  OwnedKsp ksp = solver_of(A, ours);
-  PC pc = preconditioner_of(ksp);
-  std::vector<T> expected = applied(pc, A);
-  VectorsThere v{A};
-  LongWork work;
-  OtherContext other;
-
-  Contexts() {
-    other.enter();
-    work.enqueue(1);  // loads kernels
-    must(VecCopy(v.z, v.w));
-    other.leave();
-    work.enqueue(1);
-    other.wait_for_both();
-  }
-};
-
-TEST_F(PetscDeviceTest, AnApplicationWaitsForTheContextThatWritesItsVector) {
-  const Contexts c;
-  c.other.enter();
-  c.work.enqueue();
-  must(VecCopy(c.v.given, c.v.r));
-  must(PCApply(c.pc, c.v.r, c.v.z));
-  must(VecCopy(c.v.z, c.v.w));
-  c.other.wait_for_both();
-  c.other.leave();
-  EXPECT_EQ(c.v.result(), c.expected);
-}
-
-TEST_F(PetscDeviceTest, TheContextThatReadsTheResultWaitsForTheApplication) {
-  const Contexts c;
-  must(VecCopy(c.v.given, c.v.r));
-  c.work.enqueue();
-  c.other.enter();
-  must(PCApply(c.pc, c.v.r, c.v.z));
-  must(VecCopy(c.v.z, c.v.w));
-  c.other.wait_for_both();
-  c.other.leave();
-  EXPECT_EQ(c.v.result(), c.expected);
-}
-#endif
 
 /// PETSc's time of the GPU for as long as this lives: every event then waits for its kernels.
 class GpuTime {

@@ -38,7 +38,7 @@ TYPED_TEST(HostDense, DividesByPivotsWhoseReciprocalOverflows) {
   }
 }
 
-TYPED_TEST(HostDense, BlockedLuChoosesThePivotsOfTheTextbook) {
+TYPED_TEST(HostDense, PaneledLuChoosesThePivotsOfTheTextbook) {
   using T = TypeParam;
   Random random(1);
   for (const index_t n : {0, 1, 31, 32, 33, 64, 65, 150}) {
@@ -61,7 +61,7 @@ TYPED_TEST(HostDense, BlockedLuChoosesThePivotsOfTheTextbook) {
   }
 }
 
-TYPED_TEST(HostDense, BlockedLuNamesTheFirstOfSeveralZeroPivots) {
+TYPED_TEST(HostDense, PaneledLuNamesTheFirstOfSeveralZeroPivots) {
   using T = TypeParam;
   for (const index_t zero : {0, 31, 32, 40, 63, 64}) {
     Dense<T> a = Dense<T>::Identity(70, 70);
