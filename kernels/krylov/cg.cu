@@ -1,7 +1,7 @@
 #include "kernels/krylov/cg_update.cuh"
 #include "kernels/krylov/csr_rows.cuh"
 #include "kernels/krylov/launch_ctas.cuh"
-#include "kernels/launch/check.hpp"
+#include "kernels/launch/dependent.cuh"
 
 // The state is also written by an idle product, in which no thread reads alpha.
 
@@ -23,12 +23,17 @@ __global__ void __launch_bounds__(csr_policy.threads, csr_policy.per_multiproces
   using Rows = RowProducts<Shape>;
   __shared__ typename Sum::Scratch scratch;
   __shared__ typename Rows::template Scratch<C> products;
-  if (state->stop != 0) return end_steps(state);
+  bool goes_on = false;
+  const auto begin = [&] {
+    await_previous();
+    return goes_on = state->stop == 0;
+  };
   double pq[sum_width<C>] = {};
-  Rows::run(matrix, products, [&](offset_t i, C product) {
-    accumulate_dot(pq, load_again(matrix.x + i), product);
+  Rows::run(matrix, products, begin, [&](offset_t i, C product) {
+    accumulate_dot(pq, matrix.x[i], product);
     q[i] = product;
   });
+  if (!goes_on) return end_steps(state);
   if (!Sum::run(pq, workspace.partials, workspace.tickets, scratch)) return;
   scalar_step(state, [&](detail::CgState<C>& own) {
     own.pq = to_accumulator<C>(pq);
@@ -39,6 +44,7 @@ __global__ void __launch_bounds__(csr_policy.threads, csr_policy.per_multiproces
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     cg_step_length_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
+  await_previous();
   if (state->stop != 0) return end_steps(state);
   sum_and_step<sum_width<C>>(
       v.n, state, workspace, [&](offset_t i, double* pq) { accumulate_dot(pq, v.p[i], v.q[i]); },
@@ -52,6 +58,7 @@ template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     cg_residual_kernel(const CgVectors<C> v, const detail::CgState<C>* state) {
   const offset_t i = own_element();
+  await_previous();
   if (i < v.n && state->stop == 0) v.r[i] -= state->alpha * v.q[i];
 }
 
@@ -60,6 +67,7 @@ template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     cg_plain_update_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
   __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
+  await_previous();
   if (state->stop != 0) return;
   UpdateSums<C> sums;
   const C alpha = state->alpha;
@@ -76,6 +84,9 @@ struct FullRows {
   const BlockTasks<C>& tasks;
   __device__ OwnRow row(offset_t task) const { return own_row(tasks, task); }
   __device__ C product(const OwnRow& own, C r) const { return own.product(tasks.inverse, r); }
+  __device__ void fetch(const OwnRow& own) const {
+    fetch_block(own, tasks.inverse + own.start, own.order * own.order * static_cast<int>(sizeof(C)));
+  }
 };
 
 /// r -= alpha q, z = M^-1 r and the dots, for M of blocks that fit a warp.
@@ -89,8 +100,7 @@ __global__ void __launch_bounds__(cg_update_ctas.threads, cg_update_ctas.per_mul
 template <class C>
 __global__ void __launch_bounds__(cg_update_ctas.threads, cg_update_ctas.per_multiprocessor)
     cg_residual_and_blocks_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, const detail::CgState<C>* state) {
-  if (state->stop != 0) return;
-  visit_blocks(FullRows<C>{tasks}, tasks.warps, v, state->alpha, [](C, C) {});
+  visit_blocks(FullRows<C>{tasks}, tasks.warps, v, state, [](C, C) {});
 }
 
 template <class C>
@@ -98,6 +108,7 @@ __global__ void __launch_bounds__(vector_policy.threads)
     cg_prolong_kernel(const detail::CoarseBasisArrays<C> basis, const C* c, const CgVectors<C> v,
                       detail::CgState<C>* state, const ReductionWorkspace workspace) {
   __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
+  await_previous();
   if (state->stop != 0) return;
   UpdateSums<C> sums;
   for_each_element(v.n, [&](offset_t i) {
@@ -112,6 +123,7 @@ template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     cg_direction_factor_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
   __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
+  await_previous();
   if (state->stop != 0) return;
   UpdateSums<C> sums;
   for_each_element(v.n, [&](offset_t i) { sums.add(v.r[i], v.z[i]); });
@@ -122,20 +134,19 @@ template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     cg_direction_kernel(const CgVectors<C> v, const detail::CgState<C>* state) {
   const offset_t i = own_element();
-  if (i >= v.n) return;
+  const bool exists = i < v.n, has_x = exists && v.x != nullptr;
+  const C p = exists ? v.p[i] : C{}, x = has_x ? v.x[i] : C{};
+  await_previous();
   const C alpha = state->alpha;
-  const bool steps = v.x != nullptr && !detail::is_zero(alpha);
-  const bool turns = state->stop == 0;
-  if (!steps && !turns) return;
-  const C p = v.p[i];
-  if (steps) v.x[i] += alpha * p;
-  if (turns) v.p[i] = v.z[i] + state->beta * p;
+  if (has_x && !detail::is_zero(alpha)) v.x[i] = x + alpha * p;
+  if (exists && state->stop == 0) v.p[i] = v.z[i] + state->beta * p;
 }
 
 template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     fcg_step_length_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
   constexpr int width = sum_width<C>;
+  await_previous();
   if (state->stop != 0) return end_steps(state);
   sum_and_step<2 * width>(
       v.n, state, workspace,
@@ -155,6 +166,7 @@ template <class C>
 __global__ void __launch_bounds__(vector_policy.threads)
     fcg_direction_factor_kernel(const CgVectors<C> v, detail::CgState<C>* state, const ReductionWorkspace workspace) {
   constexpr int width = sum_width<C>;
+  await_previous();
   if (state->stop != 0) return;
   sum_and_step<2 * width + 1>(
       v.n, state, workspace,
@@ -177,15 +189,15 @@ __global__ void __launch_bounds__(vector_policy.threads)
 template <class C>
 void cg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                     CUstream_st* stream) {
-  cg_step_length_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
-  check_launch("cg_step_length_kernel");
+  launch_dependent(cg_step_length_kernel<C>, "cg_step_length_kernel", {reduction_ctas(v.n), vector_policy.threads},
+                   stream, v, state, workspace);
 }
 
 template <class C>
 void cg_residual(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream) {
   if (v.n == 0) return;
-  cg_residual_kernel<<<elementwise_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state);
-  check_launch("cg_residual_kernel");
+  launch_dependent(cg_residual_kernel<C>, "cg_residual_kernel", {elementwise_ctas(v.n), vector_policy.threads}, stream,
+                   v, state);
 }
 
 template <class C>
@@ -194,68 +206,67 @@ void cg_product(const CsrView<C, std::int32_t>& matrix, const CgVectors<C>& v, d
   const CsrRows<C> rows = rows_of(matrix, static_cast<const C*>(v.p));
   with_csr_shape(matrix, [&](auto shape) {
     using Shape = decltype(shape);
-    cg_product_kernel<Shape>
-        <<<csr_ctas<Shape>(matrix.rows), csr_policy.threads, 0, stream>>>(rows, v.q, state, workspace);
+    launch_dependent(cg_product_kernel<Shape, C>, "cg_product_kernel",
+                     {csr_ctas<Shape>(matrix.rows), csr_policy.threads}, stream, rows, v.q, state, workspace);
   });
-  check_launch("cg_product_kernel");
 }
 
 template <class C>
 void cg_residual_and_blocks(const BlockBatchView<const C>& inverse, const CgVectors<C>& v,
                             const detail::CgState<C>* state, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
-  cg_residual_and_blocks_kernel<<<update_ctas(tasks.warps), cg_update_ctas.threads, 0, stream>>>(tasks, v, state);
-  check_launch("cg_residual_and_blocks_kernel");
+  launch_dependent(cg_residual_and_blocks_kernel<C>, "cg_residual_and_blocks_kernel",
+                   {update_ctas(tasks.warps), cg_update_ctas.threads}, stream, tasks, v, state);
 }
 
 template <class C>
 void cg_prolong(const detail::CoarseBasisArrays<C>& basis, const C* c, const CgVectors<C>& v, detail::CgState<C>* state,
                 const ReductionWorkspace& workspace, CUstream_st* stream) {
-  cg_prolong_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(basis, c, v, state, workspace);
-  check_launch("cg_prolong_kernel");
+  launch_dependent(cg_prolong_kernel<C>, "cg_prolong_kernel", {reduction_ctas(v.n), vector_policy.threads}, stream,
+                   basis, c, v, state, workspace);
 }
 
 template <class C>
 void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                      CUstream_st* stream) {
-  cg_plain_update_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
-  check_launch("cg_plain_update_kernel");
+  launch_dependent(cg_plain_update_kernel<C>, "cg_plain_update_kernel", {reduction_ctas(v.n), vector_policy.threads},
+                   stream, v, state, workspace);
 }
 
 template <class C>
 void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
-  cg_update_kernel<<<update_ctas(tasks.warps), cg_update_ctas.threads, 0, stream>>>(tasks, v, state, workspace);
-  check_launch("cg_update_kernel");
+  launch_dependent(cg_update_kernel<C>, "cg_update_kernel", {update_ctas(tasks.warps), cg_update_ctas.threads}, stream,
+                   tasks, v, state, workspace);
 }
 
 template <class C>
 void cg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                          CUstream_st* stream) {
-  cg_direction_factor_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
-  check_launch("cg_direction_factor_kernel");
+  launch_dependent(cg_direction_factor_kernel<C>, "cg_direction_factor_kernel",
+                   {reduction_ctas(v.n), vector_policy.threads}, stream, v, state, workspace);
 }
 
 template <class C>
 void cg_direction(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream) {
   if (v.n == 0) return;
-  cg_direction_kernel<<<elementwise_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state);
-  check_launch("cg_direction_kernel");
+  launch_dependent(cg_direction_kernel<C>, "cg_direction_kernel", {elementwise_ctas(v.n), vector_policy.threads},
+                   stream, v, state);
 }
 
 template <class C>
 void fcg_step_length(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                      CUstream_st* stream) {
-  fcg_step_length_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
-  check_launch("fcg_step_length_kernel");
+  launch_dependent(fcg_step_length_kernel<C>, "fcg_step_length_kernel", {reduction_ctas(v.n), vector_policy.threads},
+                   stream, v, state, workspace);
 }
 
 template <class C>
 void fcg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                           CUstream_st* stream) {
-  fcg_direction_factor_kernel<<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v, state, workspace);
-  check_launch("fcg_direction_factor_kernel");
+  launch_dependent(fcg_direction_factor_kernel<C>, "fcg_direction_factor_kernel",
+                   {reduction_ctas(v.n), vector_policy.threads}, stream, v, state, workspace);
 }
 
 #define BLOCKJACOBI_INSTANTIATE(C)                                                                                     \

@@ -16,6 +16,13 @@ inline constexpr int pieces_at_once = cg_update_pieces(sizeof(C));
 template <class C>
 inline constexpr int columns_at_once = cg_update_columns(detail::Arithmetic<C>::is_complex);
 
+template <class C, Format format>
+__device__ void fetch_stored_block(const OwnRow& own, const StoredTasks& tasks) {
+  using R = detail::arithmetic_real_t<C>;
+  const auto bytes = detail::format_block_bytes(format, own.order, sizeof(R), sizeof(C) / sizeof(R));
+  fetch_block(own, tasks.inverse + own.start, static_cast<int>(bytes));
+}
+
 /// Blocks of one order, a multiple of V, in pieces of V elements of a column: fewer loads and shuffles than with an
 /// element a lane. Of the `width` lanes that have a block, lane p + g width / V reads the rows V p .. V p + V - 1 of
 /// the columns g, g + V, .. and has row V p + g of the vectors.
@@ -32,6 +39,7 @@ struct PieceRows {
     own.exists = rank < own.order;
     return own;
   }
+  __device__ void fetch(const OwnRow& own) const { fetch_stored_block<C, format>(own, tasks); }
 
   __device__ C product(const OwnRow& own, C r) const {
     constexpr int K = pieces_at_once<C>;
@@ -65,6 +73,7 @@ struct ElementRows {
   const std::int16_t* exponents;
 
   __device__ OwnRow row(offset_t task) const { return own_row(tasks, task); }
+  __device__ void fetch(const OwnRow& own) const { fetch_stored_block<C, format>(own, tasks); }
   __device__ C product(const OwnRow& own, C r) const {
     const StoredElements<C, format> x(tasks.inverse + own.start, own.exists ? exponents[own.slot] : 0);
     return own.product<columns_at_once<C>>(x, r);
@@ -101,10 +110,10 @@ void launch_update(const detail::StoredBlocksView& inverse, int piece, const CgV
     return detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R));
   });
   with_piece<C, format>(piece, [&]<int V>(std::integral_constant<int, V>) {
-    cg_update_stored_kernel<C, format, V><<<update_ctas(tasks.warps), cg_update_ctas.threads, 0, stream>>>(
-        tasks, inverse.exponents, v, state, workspace);
+    launch_dependent(cg_update_stored_kernel<C, format, V>, "cg_update_stored_kernel",
+                     {update_ctas(tasks.warps), cg_update_ctas.threads}, stream, tasks, inverse.exponents, v, state,
+                     workspace);
   });
-  check_launch("cg_update_stored_kernel");
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/krylov/launch_products.hpp"
 #include "kernels/krylov/policy.hpp"
-#include "kernels/launch.hpp"
 #include "kernels/launch/check.hpp"
+#include "kernels/launch/dependent.cuh"
 
 namespace blockjacobi::kernels {
 
@@ -35,7 +35,9 @@ __global__ void __launch_bounds__(csr_policy.threads, csr_policy.per_multiproces
     csr_rows_product_kernel(const CsrRows<C> matrix, C* y) {
   using Rows = RowProducts<Shape>;
   __shared__ typename Rows::template Scratch<C> scratch;
-  Rows::run(matrix, scratch, [&](offset_t i, C product) { y[i] = product; });
+  await_previous();  // at once: the user's own kernel before may write the matrix and let this one begin
+  Rows::run(
+      matrix, scratch, [] { return true; }, [&](offset_t i, C product) { y[i] = product; });
 }
 
 __global__ void __launch_bounds__(csr_threads) longest_row_kernel(index_t rows, const int* offsets, int* longest) {
@@ -69,10 +71,9 @@ void csr_rows_product(const CsrView<C, std::int32_t>& matrix, const C* x, C* y, 
   if (matrix.rows == 0) return;
   with_csr_shape(matrix, [&](auto shape) {
     using Shape = decltype(shape);
-    csr_rows_product_kernel<Shape>
-        <<<csr_ctas<Shape>(matrix.rows), csr_policy.threads, 0, stream>>>(rows_of(matrix, x), y);
+    launch_dependent(csr_rows_product_kernel<Shape, C>, "csr_rows_product_kernel",
+                     {csr_ctas<Shape>(matrix.rows), csr_policy.threads}, stream, rows_of(matrix, x), y);
   });
-  check_launch("csr_rows_product_kernel");
 }
 
 void longest_row(const CsrView<const void, std::int32_t>& pattern, int* longest, CUstream_st* stream) {
@@ -87,13 +88,6 @@ void narrow_offsets(const std::int64_t* source, offset_t count, std::int32_t* de
   const auto blocks = static_cast<unsigned>((count + csr_threads - 1) / csr_threads);
   narrow_offsets_kernel<<<blocks, csr_threads, 0, stream>>>(source, count, destination);
   check_launch("narrow_offsets_kernel");
-}
-
-int device_status() noexcept {
-  cudaFuncAttributes attributes;
-  const cudaError_t status = cudaFuncGetAttributes(&attributes, narrow_offsets_kernel);
-  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());  // no later launch takes it for its own error
-  return static_cast<int>(status);
 }
 
 #define BLOCKJACOBI_INSTANTIATE(C)                                                             \

@@ -18,7 +18,7 @@ struct CsrRows {
   const index_t* __restrict__ columns;
   const C* __restrict__ values;
   int base;
-  const C* __restrict__ x;
+  const C* x;
 };
 
 template <class C>
@@ -26,19 +26,26 @@ CsrRows<C> rows_of(const CsrView<C, std::int32_t>& a, const C* x) {
   return {a.rows, a.row_offsets, a.columns, a.values, static_cast<int>(a.base), x};
 }
 
-/// products[k] = entry first + k stride times its element of x, 0 from `end` on; all are on the way at once.
+/// Entries on their way: first + k stride of a matrix, none from `end` on.
 template <int K, class C>
-__device__ void load_products(const CsrRows<C>& a, int first, int stride, int end, C (&products)[K]) {
-  index_t columns[K];
+struct RowEntries {
+  index_t columns[K];  ///< or -1
+  C values[K];
+
+  __device__ void load(const CsrRows<C>& a, int first, int stride, int end) {
 #pragma unroll
-  for (int k = 0; k < K; ++k) {
-    const int entry = first + k * stride;
-    columns[k] = entry < end ? load_once(a.columns + entry) - a.base : index_t{-1};
-    products[k] = entry < end ? load_once(a.values + entry) : C{};
+    for (int k = 0; k < K; ++k) {
+      const int entry = first + k * stride;
+      columns[k] = entry < end ? load_once(a.columns + entry) - a.base : index_t{-1};
+      values[k] = entry < end ? load_once(a.values + entry) : C{};
+    }
   }
+  /// With their elements of x.
+  __device__ void multiply(const C* x) {
 #pragma unroll
-  for (int k = 0; k < K; ++k) products[k] = columns[k] >= 0 ? products[k] * load_again(a.x + columns[k]) : C{};
-}
+    for (int k = 0; k < K; ++k) values[k] = columns[k] >= 0 ? values[k] * x[columns[k]] : C{};
+  }
+};
 
 /// The rows of A x, a group of lanes a row. Called by all threads of a launch of csr_policy.
 template <class Shape>
@@ -47,22 +54,34 @@ struct RowProducts {
   template <class C>
   struct Scratch {};
 
-  /// visit(i, (A x)_i) once for each row, in one lane.
-  template <class C, class Visit>
-  __device__ static void run(const CsrRows<C>& a, Scratch<C>&, Visit visit) {
+  /// visit(i, (A x)_i) once for each row, in one lane. begin() is called once by each thread, when the first entries
+  /// are on their way and before x is read; there is no more to do if it is false.
+  template <class C, class Begin, class Visit>
+  __device__ static void run(const CsrRows<C>& a, Scratch<C>&, Begin begin, Visit visit) {
     // As many bytes as of doubles.
     constexpr int K = sizeof(C) > 8 ? (Shape::entries + 1) / 2 : Shape::entries;
     const auto lanes = Lanes<width>::current();
     const offset_t stride = static_cast<offset_t>(gridDim.x) * (csr_policy.threads / width);
     offset_t row = (static_cast<offset_t>(blockIdx.x) * csr_policy.threads + threadIdx.x) / width;
-    for (; row < a.rows; row += stride) {
-      const int end = a.offsets[row + 1] - a.base;
+    RowEntries<K, C> entries;
+    int first = 0, end = 0;
+    const auto load_row = [&] {
+      if (row >= a.rows) return;
+      first = a.offsets[row] - a.base + lanes.rank;
+      end = a.offsets[row + 1] - a.base;
+      entries.load(a, first, width, end);
+    };
+    load_row();
+    if (!begin()) return;
+    for (; row < a.rows; row += stride, load_row()) {
       C sum{};
-      for (int first = a.offsets[row] - a.base + lanes.rank; first < end; first += K * width) {
-        C products[K];
-        load_products(a, first, width, end, products);
+      while (true) {
+        entries.multiply(a.x);
 #pragma unroll
-        for (int k = 0; k < K; ++k) sum += products[k];
+        for (int k = 0; k < K; ++k) sum += entries.values[k];
+        first += K * width;
+        if (first >= end) break;
+        entries.load(a, first, width, end);
       }
       __syncwarp(lanes.mask);
 #pragma unroll
@@ -73,7 +92,7 @@ struct RowProducts {
 };
 
 /// One lane a row: a warp multiplies the entries of its 32 rows in the order in which they stand, and each lane adds up
-/// the products of its row from shared memory.
+/// the products of its row from shared memory, while the next entries are on their way.
 template <int entries_>
 struct RowProducts<RowShape<1, entries_>> {
   static constexpr int warps = csr_policy.threads / 32;
@@ -84,32 +103,52 @@ struct RowProducts<RowShape<1, entries_>> {
     C products[warps][32 * per_lane<C>];
   };
 
-  template <class C, class Visit>
-  __device__ static void run(const CsrRows<C>& a, Scratch<C>& scratch, Visit visit) {
+  template <class C, class Begin, class Visit>
+  __device__ static void run(const CsrRows<C>& a, Scratch<C>& scratch, Begin begin, Visit visit) {
     constexpr int K = per_lane<C>;
-    constexpr int entries = 32 * K;
+    constexpr int together = 32 * K;
     const auto lanes = Lanes<32>::current();
     const int warp = static_cast<int>(threadIdx.x) / 32;
+    const offset_t rows = a.rows, stride = static_cast<offset_t>(gridDim.x) * csr_policy.threads;
     C* const products = scratch.products[warp];
-    const offset_t stride = static_cast<offset_t>(gridDim.x) * csr_policy.threads;
-    for (offset_t row0 = (static_cast<offset_t>(blockIdx.x) * warps + warp) * 32; row0 < a.rows; row0 += stride) {
-      const offset_t row = row0 + lanes.rank;
-      const offset_t rows = a.rows;
-      const int begin = a.offsets[row < rows ? row : rows] - a.base;
-      const int end = a.offsets[row < rows ? row + 1 : rows] - a.base;
-      const int last = __shfl_sync(~0u, end, 31);
-      C sum{};
-      for (int chunk = __shfl_sync(~0u, begin, 0); chunk < last; chunk += entries) {
-        C own[K];
-        load_products(a, chunk + lanes.rank, 32, last, own);
+    offset_t row = static_cast<offset_t>(blockIdx.x) * csr_policy.threads + threadIdx.x;
+    const auto offset = [&](offset_t i) { return rows > 0 ? a.offsets[min(i, rows)] : a.base; };
+    int next_from = offset(row), next_to = offset(row + 1);
+    int from, to;     // of this lane's row, in the pieces of the warp's rows
+    int piece, last;  // the entries that are on their way, and the end of all
+    RowEntries<K, C> entries;
+    const auto begin_rows = [&] {
+      from = next_from - a.base;
+      to = next_to - a.base;
+      piece = __shfl_sync(~0u, from, 0);
+      last = __shfl_sync(~0u, to, 31);
+      entries.load(a, piece + lanes.rank, 32, last);
+      next_from = offset(row + stride);
+      next_to = offset(row + stride + 1);
+    };
+    begin_rows();
+    if (!begin()) return;
+    C sum{};
+    while (row - lanes.rank < rows) {
+      entries.multiply(a.x);
 #pragma unroll
-        for (int k = 0; k < K; ++k) products[lanes.rank + 32 * k] = own[k];
-        lanes.sync();
-        const int to = min(end, chunk + entries) - chunk;
-        for (int k = max(begin, chunk) - chunk; k < to; ++k) sum += products[k];
-        lanes.sync();
+      for (int k = 0; k < K; ++k) products[lanes.rank + 32 * k] = entries.values[k];
+      lanes.sync();
+      const int begin_here = max(from - piece, 0), end_here = min(to - piece, together);
+      const offset_t own = row;
+      piece += together;
+      const bool ends = piece >= last;
+      if (ends) {
+        row += stride;
+        begin_rows();
+      } else {
+        entries.load(a, piece + lanes.rank, 32, last);
       }
-      if (row < rows) visit(row, sum);
+      for (int k = begin_here; k < end_here; ++k) sum += products[k];
+      lanes.sync();
+      if (!ends) continue;
+      if (own < rows) visit(own, sum);
+      sum = C{};
     }
   }
 };

@@ -5,7 +5,7 @@
 #include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/krylov/staged_state.cuh"
 #include "kernels/krylov/vector.cuh"
-#include "kernels/launch/check.hpp"
+#include "kernels/launch/dependent.cuh"
 
 #include <bit>
 #include <type_traits>
@@ -46,6 +46,7 @@ __global__ void __launch_bounds__(vector_policy.threads)
     gmres_normalize_kernel(index_t n, const C* w, B* column, C* copy, const detail::GmresState* state) {
   using R = detail::arithmetic_real_t<C>;
   const offset_t i = own_element();
+  await_previous();
   if (i >= n || detail::gmres_is_idle(*state)) return;
   const B element = detail::convert<B>(static_cast<R>(state->scale) * w[i]);
   column[i] = element;
@@ -80,18 +81,24 @@ __global__ void __launch_bounds__(policy_of_tall<K, C, B>.threads, policy_of_tal
   using Sum = WideGridSum<count, policy_of_tall<K, C, B>.threads>;
   __shared__ typename Sum::Scratch scratch;
   __shared__ C correction[K];
-  if (detail::gmres_is_idle(*state)) return;
   const bool corrects = a.correction != nullptr;
   const int own = static_cast<int>(threadIdx.x);
+  const offset_t stride = static_cast<offset_t>(gridDim.x) * blockDim.x;
+  offset_t i = static_cast<offset_t>(blockIdx.x) * blockDim.x + own;
+  B v[K];
+  const auto load_row = [&] {
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+      v[k] = i < a.n && k < a.columns ? load_once(a.basis + i + static_cast<offset_t>(k) * a.n) : B{};
+  };
+  load_row();  // the last column is that of the kernel before the product
+  await_previous();
+  if (detail::gmres_is_idle(*state)) return;
   if (own < K) correction[own] = corrects && own < a.columns ? a.correction[own] : C{};
   __syncthreads();
 
   double sums[count] = {};
-  const offset_t stride = static_cast<offset_t>(gridDim.x) * blockDim.x;
-  for (offset_t i = static_cast<offset_t>(blockIdx.x) * blockDim.x + own; i < a.n; i += stride) {
-    B v[K];
-#pragma unroll
-    for (int k = 0; k < K; ++k) v[k] = k < a.columns ? load_once(a.basis + i + static_cast<offset_t>(k) * a.n) : B{};
+  for (; i < a.n; i += stride, load_row()) {
     C w = a.w[i];
     if (corrects) {
 #pragma unroll
@@ -192,6 +199,7 @@ __global__ void __launch_bounds__(vector_policy.threads)
     gmres_finish_kernel(index_t n, const B* basis, const detail::GmresSmall<C> small, int j, C* w,
                         detail::GmresState* state, const ReductionWorkspace workspace) {
   __shared__ GridSum<1>::Scratch scratch;
+  await_previous();
   if (detail::gmres_is_idle(*state)) return;
   double sum[1] = {0.0};
   const offset_t stride = static_cast<offset_t>(gridDim.x) * vector_policy.threads;
@@ -269,8 +277,8 @@ void launch_tall(const TallPass<C, B>& a, const detail::GmresState* state, const
   constexpr PersistentPolicy policy = policy_of_tall<K, C, B>;
   static_assert(std::size_t{sums_of_tall<K, C>} * policy.most_ctas() <= reduction_partials);
   const unsigned blocks = persistent_ctas(policy, (static_cast<offset_t>(a.n) + policy.threads - 1) / policy.threads);
-  gmres_tall_kernel<K><<<blocks, policy.threads, 0, stream>>>(a, state, workspace);
-  check_launch("gmres_tall_kernel");
+  launch_dependent(gmres_tall_kernel<K, C, B>, "gmres_tall_kernel", {blocks, policy.threads}, stream, a, state,
+                   workspace);
 }
 
 /// Columns up to which a row of the basis fits the registers of a thread.
@@ -301,9 +309,9 @@ template <class C, class B>
 void normalize(const KrylovBasis<C, B>& basis, int j, const detail::GmresState* state, CUstream_st* stream) {
   if (basis.n == 0) return;
   B* column = basis.columns + static_cast<offset_t>(j) * basis.n;
-  gmres_normalize_kernel<C, B><<<elementwise_ctas(basis.n), vector_policy.threads, 0, stream>>>(
-      basis.n, vector_of(basis, j), column, basis.copy, state);
-  check_launch("gmres_normalize_kernel");
+  launch_dependent(gmres_normalize_kernel<C, B>, "gmres_normalize_kernel",
+                   {elementwise_ctas(basis.n), vector_policy.threads}, stream, basis.n, vector_of(basis, j), column,
+                   basis.copy, state);
 }
 
 }  // namespace
@@ -335,9 +343,8 @@ void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmal
     check_launch("gmres_subtract_kernel");
     project<C, B>({n, columns, w, 0, j + 1, small.h2, h}, state, workspace, stream);
   }
-  gmres_finish_kernel<C, B>
-      <<<reduction_ctas(n), vector_policy.threads, 0, stream>>>(n, columns, small, j, w, state, workspace);
-  check_launch("gmres_finish_kernel");
+  launch_dependent(gmres_finish_kernel<C, B>, "gmres_finish_kernel", {reduction_ctas(n), vector_policy.threads}, stream,
+                   n, columns, small, j, w, state, workspace);
   normalize(basis, j + 1, state, stream);
 }
 

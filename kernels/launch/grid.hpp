@@ -30,6 +30,9 @@ inline const Device& current_device() {
   return device;
 }
 
+/// Whether the code that runs on the device in use was compiled for 9.0 or later, whatever the device is.
+bool runs_hopper_code();
+
 /// Thread blocks for `count` items.
 inline unsigned grid_for(offset_t count, offset_t per_cta, const char* kernel) {
   const offset_t ctas = (count + per_cta - 1) / per_cta;
