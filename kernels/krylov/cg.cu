@@ -1,6 +1,6 @@
 #include "kernels/krylov/cg_update.cuh"
-#include "kernels/krylov/csr_rows.cuh"
 #include "kernels/krylov/launch_ctas.cuh"
+#include "kernels/krylov/product_step.cuh"
 #include "kernels/launch/dependent.cuh"
 
 // The state is also written by an idle product, in which no thread reads alpha.
@@ -19,26 +19,17 @@ __device__ void end_steps(detail::CgState<C>* state) {
 template <class Shape, class C>
 __global__ void __launch_bounds__(csr_policy.threads, csr_policy.per_multiprocessor)
     cg_product_kernel(const CsrRows<C> matrix, C* q, detail::CgState<C>* state, const ReductionWorkspace workspace) {
-  using Sum = GridSum<sum_width<C>>;
-  using Rows = RowProducts<Shape>;
-  __shared__ typename Sum::Scratch scratch;
-  __shared__ typename Rows::template Scratch<C> products;
-  bool goes_on = false;
-  const auto begin = [&] {
-    await_previous();
-    return goes_on = state->stop == 0;
-  };
-  double pq[sum_width<C>] = {};
-  Rows::run(matrix, products, begin, [&](offset_t i, C product) {
-    accumulate_dot(pq, matrix.x[i], product);
-    q[i] = product;
-  });
-  if (!goes_on) return end_steps(state);
-  if (!Sum::run(pq, workspace.partials, workspace.tickets, scratch)) return;
-  scalar_step(state, [&](detail::CgState<C>& own) {
-    own.pq = to_accumulator<C>(pq);
-    detail::cg_step_length(own);
-  });
+  const bool goes_on = product_and_step<Shape, sum_width<C>>(
+      matrix, state, workspace,
+      [&](offset_t i, C product, double* pq) {
+        accumulate_dot(pq, matrix.x[i], product);
+        q[i] = product;
+      },
+      [](detail::CgState<C>& own, const double* pq) {
+        own.pq = to_accumulator<C>(pq);
+        detail::cg_step_length(own);
+      });
+  if (!goes_on) end_steps(state);
 }
 
 template <class C>
@@ -79,28 +70,18 @@ __global__ void __launch_bounds__(vector_policy.threads)
   sums.finish(state, workspace, scratch);
 }
 
-template <class C>
-struct FullRows {
-  const BlockTasks<C>& tasks;
-  __device__ OwnRow row(offset_t task) const { return own_row(tasks, task); }
-  __device__ C product(const OwnRow& own, C r) const { return own.product(tasks.inverse, r); }
-  __device__ void fetch(const OwnRow& own) const {
-    fetch_block(own, tasks.inverse + own.start, own.order * own.order * static_cast<int>(sizeof(C)));
-  }
-};
-
 /// r -= alpha q, z = M^-1 r and the dots, for M of blocks that fit a warp.
 template <class C>
-__global__ void __launch_bounds__(cg_update_ctas.threads, cg_update_ctas.per_multiprocessor)
+__global__ void __launch_bounds__(block_rows_policy.threads, block_rows_policy.per_multiprocessor)
     cg_update_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, detail::CgState<C>* state,
                      const ReductionWorkspace workspace) {
-  update_by_blocks(FullRows<C>{tasks}, tasks.warps, v, state, workspace);
+  update_by_blocks(FullRows<C>{tasks}, v, state, workspace);
 }
 
 template <class C>
-__global__ void __launch_bounds__(cg_update_ctas.threads, cg_update_ctas.per_multiprocessor)
+__global__ void __launch_bounds__(block_rows_policy.threads, block_rows_policy.per_multiprocessor)
     cg_residual_and_blocks_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, const detail::CgState<C>* state) {
-  visit_blocks(FullRows<C>{tasks}, tasks.warps, v, state, [](C, C) {});
+  update_blocks(FullRows<C>{tasks}, v, state, [](C, C) {});
 }
 
 template <class C>
@@ -216,7 +197,7 @@ void cg_residual_and_blocks(const BlockBatchView<const C>& inverse, const CgVect
                             const detail::CgState<C>* state, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
   launch_dependent(cg_residual_and_blocks_kernel<C>, "cg_residual_and_blocks_kernel",
-                   {update_ctas(tasks.warps), cg_update_ctas.threads}, stream, tasks, v, state);
+                   {block_rows_ctas(tasks.warps), block_rows_policy.threads}, stream, tasks, v, state);
 }
 
 template <class C>
@@ -237,8 +218,8 @@ template <class C>
 void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
-  launch_dependent(cg_update_kernel<C>, "cg_update_kernel", {update_ctas(tasks.warps), cg_update_ctas.threads}, stream,
-                   tasks, v, state, workspace);
+  launch_dependent(cg_update_kernel<C>, "cg_update_kernel", {block_rows_ctas(tasks.warps), block_rows_policy.threads},
+                   stream, tasks, v, state, workspace);
 }
 
 template <class C>

@@ -1,6 +1,7 @@
 #include "kernels/collectives/deal_out.cuh"
 #include "kernels/krylov/cg_update.cuh"
 #include "kernels/krylov/launch_ctas.cuh"
+#include "kernels/launch/dependent.cuh"
 #include "kernels/launch/grid.hpp"
 #include "kernels/storage/elements.cuh"
 
@@ -85,10 +86,10 @@ using StoredRows = std::conditional_t<V == 1, ElementRows<C, format>, PieceRows<
 
 /// cg_update_kernel for blocks that are all in one narrow format.
 template <class C, Format format, int V>
-__global__ void __launch_bounds__(cg_update_ctas.threads, cg_update_ctas.per_multiprocessor)
+__global__ void __launch_bounds__(block_rows_policy.threads, block_rows_policy.per_multiprocessor)
     cg_update_stored_kernel(const StoredTasks tasks, const std::int16_t* exponents, const CgVectors<C> v,
                             detail::CgState<C>* state, const ReductionWorkspace workspace) {
-  update_by_blocks(StoredRows<C, format, V>{tasks, exponents}, tasks.warps, v, state, workspace);
+  update_by_blocks(StoredRows<C, format, V>{tasks, exponents}, v, state, workspace);
 }
 
 /// With the elements of a piece that cg_update_policy() has for the format.
@@ -111,8 +112,8 @@ void launch_update(const detail::StoredBlocksView& inverse, int piece, const CgV
   });
   with_piece<C, format>(piece, [&]<int V>(std::integral_constant<int, V>) {
     launch_dependent(cg_update_stored_kernel<C, format, V>, "cg_update_stored_kernel",
-                     {update_ctas(tasks.warps), cg_update_ctas.threads}, stream, tasks, inverse.exponents, v, state,
-                     workspace);
+                     {block_rows_ctas(tasks.warps), block_rows_policy.threads}, stream, tasks, inverse.exponents, v,
+                     state, workspace);
   });
 }
 

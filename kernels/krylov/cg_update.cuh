@@ -1,10 +1,10 @@
 #pragma once
 
 #include "core/shared/cg_recurrence.hpp"
-#include "kernels/apply/block_tasks.cuh"
+#include "kernels/collectives/await_previous.cuh"
+#include "kernels/krylov/block_rows.cuh"
 #include "kernels/krylov/launch.hpp"
 #include "kernels/krylov/scalar_step.cuh"
-#include "kernels/launch/dependent.cuh"
 
 namespace blockjacobi::kernels {
 
@@ -30,45 +30,32 @@ struct UpdateSums {
   }
 };
 
-/// Brings a block to the L2 cache, which its lanes call.
-__device__ inline void fetch_block(const OwnRow& own, const void* begin, int bytes) {
-  constexpr int line = 128;
-  for (int i = own.rank * line; i < bytes; i += own.width * line)
-    asm volatile("prefetch.global.L2 [%0];" : : "l"(static_cast<const std::byte*>(begin) + i));
-}
-
-/// r -= alpha q, z = M^-1 r, then visit(r, z) of each row, a warp for blocks that fit it: blocks.row(task) is the row
-/// of a lane in one of `tasks`, blocks.product(row, r) its element of z, called by whole warps, with 0 where there is
-/// no row; blocks.fetch(row) has the block brought near. False if the solve has stopped.
+/// r -= alpha q, z = M^-1 r, then visit(r, z) of each row. False if the solve has stopped.
 template <class Blocks, class C, class Visit>
-__device__ bool visit_blocks(const Blocks& blocks, offset_t tasks, const CgVectors<C>& v,
-                             const detail::CgState<C>* state, Visit visit) {
-  constexpr int warps = cg_update_ctas.threads / 32;
-  const offset_t stride = static_cast<offset_t>(gridDim.x) * warps;
-  offset_t task = static_cast<offset_t>(blockIdx.x) * warps + threadIdx.x / 32;
-  if (task < tasks) blocks.fetch(blocks.row(task));
-  await_previous();
-  if (state->stop != 0) return false;
-  const C alpha = state->alpha;
-  for (; task < tasks; task += stride) {
-    const OwnRow own = blocks.row(task);
-    const C r = own.exists ? v.r[own.row] - alpha * v.q[own.row] : C{};
-    const C z = blocks.product(own, r);
-    if (!own.exists) continue;
-    v.r[own.row] = r;  // after the product, the loads of which need not wait for it
-    v.z[own.row] = z;
-    visit(r, z);
-  }
-  return true;
+__device__ bool update_blocks(const Blocks& blocks, const CgVectors<C>& v, const detail::CgState<C>* state,
+                              Visit visit) {
+  C alpha{};
+  const auto begin = [&] {
+    await_previous();
+    alpha = state->alpha;
+    return state->stop == 0;
+  };
+  return visit_blocks(
+      blocks, begin, [&](offset_t i) { return v.r[i] - alpha * v.q[i]; },
+      [&](offset_t i, C r, C z) {
+        v.r[i] = r;
+        v.z[i] = z;
+        visit(r, z);
+      });
 }
 
 /// The same with the dots.
 template <class Blocks, class C>
-__device__ void update_by_blocks(const Blocks& blocks, offset_t tasks, const CgVectors<C>& v, detail::CgState<C>* state,
+__device__ void update_by_blocks(const Blocks& blocks, const CgVectors<C>& v, detail::CgState<C>* state,
                                  const ReductionWorkspace& workspace) {
   __shared__ typename UpdateSums<C>::Sum::Scratch scratch;
   UpdateSums<C> sums;
-  if (visit_blocks(blocks, tasks, v, state, [&](C r, C z) { sums.add(r, z); })) sums.finish(state, workspace, scratch);
+  if (update_blocks(blocks, v, state, [&](C r, C z) { sums.add(r, z); })) sums.finish(state, workspace, scratch);
 }
 
 }  // namespace blockjacobi::kernels

@@ -25,10 +25,10 @@ unsigned csr_ctas(index_t rows) {
   return persistent_ctas(csr_policy, (rows + rows_per_cta - 1) / rows_per_cta);
 }
 
-/// Of cg_update_ctas, for so many tasks of a warp.
-inline unsigned update_ctas(offset_t tasks) {
-  constexpr offset_t warps = cg_update_ctas.threads / 32;
-  return persistent_ctas(cg_update_ctas, (tasks + warps - 1) / warps);
+/// Of block_rows_policy, for so many tasks of a warp.
+inline unsigned block_rows_ctas(offset_t tasks) {
+  constexpr offset_t warps = block_rows_policy.threads / 32;
+  return persistent_ctas(block_rows_policy, (tasks + warps - 1) / warps);
 }
 
 /// Of columns_policy, if each bundle has `pieces` of work.

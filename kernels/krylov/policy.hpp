@@ -51,8 +51,8 @@ inline constexpr CsrShape csr_streamed{1, 8};
 inline constexpr CsrShape csr_shapes[] = {{8, 4}, {16, 4}, {16, 6}, {32, 4}, {32, 8}};
 constexpr double csr_longest(const CsrShape& shape) { return 0.9 * shape.lanes * shape.entries; }
 
-/// The kernels of CG's update that go over blocks.
-inline constexpr PersistentPolicy cg_update_ctas{256, 4};
+/// The kernels of CG and BiCGSTAB that go over blocks.
+inline constexpr PersistentPolicy block_rows_policy{256, 4};
 /// Of blocks in a narrow format: pieces of up to 16 bytes, or else columns, that a lane has on their way. An iteration
 /// of 7-point 128^3 with blocks of 32 in fp32 / bf16: in pieces 0.181 / 0.156 ms, with 8 / 16 / 32 columns 0.191 /
 /// 0.185 / 0.227 and 0.178 / 0.175 / 0.197, where an apply of its own takes 0.195 / 0.166.
