@@ -196,19 +196,39 @@ void fcg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, cons
 template <class C>
 void bicgstab_direction(const BicgstabVectors<C>& v, const detail::BicgstabState<C>* state, CUstream_st* stream);
 
+/// The same, and y = X p block by block for orders up to 32.
+template <class C>
+void bicgstab_direction(const BlockBatchView<const C>& inverse, const BicgstabVectors<C>& v,
+                        const detail::BicgstabState<C>* state, CUstream_st* stream);
+
 /// rv = r~^H v, bicgstab_first_step.
 template <class C>
 void bicgstab_first_step(const BicgstabVectors<C>& v, detail::BicgstabState<C>* state,
                          const ReductionWorkspace& workspace, CUstream_st* stream);
 
+/// The same of v = A y; the matrix has fewer than csr_entries_limit entries.
+template <class C>
+void bicgstab_first_product(const CsrView<C, std::int32_t>& matrix, const BicgstabVectors<C>& v,
+                            detail::BicgstabState<C>* state, const ReductionWorkspace& workspace, CUstream_st* stream);
+
 /// r -= alpha v.
 template <class C>
 void bicgstab_half(const BicgstabVectors<C>& v, const detail::BicgstabState<C>* state, CUstream_st* stream);
+
+/// The same, and z = X r block by block for orders up to 32.
+template <class C>
+void bicgstab_half(const BlockBatchView<const C>& inverse, const BicgstabVectors<C>& v,
+                   const detail::BicgstabState<C>* state, CUstream_st* stream);
 
 /// ts = t^H r, tt = ||t||^2, ss = ||r||^2, bicgstab_second_step.
 template <class C>
 void bicgstab_second_step(const BicgstabVectors<C>& v, detail::BicgstabState<C>* state,
                           const ReductionWorkspace& workspace, CUstream_st* stream);
+
+/// The same of t = A z; the matrix has fewer than csr_entries_limit entries.
+template <class C>
+void bicgstab_second_product(const CsrView<C, std::int32_t>& matrix, const BicgstabVectors<C>& v,
+                             detail::BicgstabState<C>* state, const ReductionWorkspace& workspace, CUstream_st* stream);
 
 /// x += alpha y + omega z, r -= omega t, rr = ||r||^2, rho_new = r~^H r, bicgstab_direction_factor.
 template <class C>

@@ -48,6 +48,13 @@ kernels::CgUpdatePolicy cg_update_policy(const PreconditionerImpl<T>* M) {
   return kernels::cg_update_policy(scalar, largest, given);
 }
 
+/// The blocks of M, if the kernel before may take them along as CG's update does.
+template <Scalar T>
+std::optional<BlockBatchView<const compute_t<T>>> blocks_taken_along(const PreconditionerImpl<T>* M) {
+  if (cg_update_policy(M).design != kernels::CgUpdateDesign::blocks) return std::nullopt;
+  return tiny(*M);
+}
+
 /// Calls f with the basis in the precision that it has.
 template <Scalar T, class F>
 void with_basis(const GmresVectors<T>& v, F&& f) {
@@ -226,16 +233,17 @@ void CudaKrylovOps<T>::fcg_update(const PreconditionerImpl<T>* M, const CgVector
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::bicgstab_direction(const BicgstabVectors<C>& v, BicgstabState<C>* state) {
-  const DeviceGuard guard(context_.device());
-  kernels::bicgstab_direction(v, state, context_.stream());
-}
-
-template <Scalar T>
 void CudaKrylovOps<T>::bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
                                       const BicgstabVectors<C>& v, BicgstabState<C>* state) {
   const DeviceGuard guard(context_.device());
-  if (M != nullptr) M->apply(v.p, v.y);
+  if (const auto blocks = blocks_taken_along(M)) {
+    kernels::bicgstab_direction(*blocks, v, state, context_.stream());
+  } else {
+    kernels::bicgstab_direction(v, state, context_.stream());
+    if (M != nullptr) M->apply(v.p, v.y);
+  }
+  if (const auto* rows = own_rows(A))
+    return kernels::bicgstab_first_product(rows->matrix(), v, state, context_.reductions(), context_.stream());
   A.apply(v.y, v.v);
   kernels::bicgstab_first_step(v, state, context_.reductions(), context_.stream());
 }
@@ -244,8 +252,14 @@ template <Scalar T>
 void CudaKrylovOps<T>::bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
                                        const BicgstabVectors<C>& v, BicgstabState<C>* state) {
   const DeviceGuard guard(context_.device());
-  kernels::bicgstab_half(v, state, context_.stream());
-  if (M != nullptr) M->apply(v.r, v.z);
+  if (const auto blocks = blocks_taken_along(M)) {
+    kernels::bicgstab_half(*blocks, v, state, context_.stream());
+  } else {
+    kernels::bicgstab_half(v, state, context_.stream());
+    if (M != nullptr) M->apply(v.r, v.z);
+  }
+  if (const auto* rows = own_rows(A))
+    return kernels::bicgstab_second_product(rows->matrix(), v, state, context_.reductions(), context_.stream());
   A.apply(v.z, v.t);
   kernels::bicgstab_second_step(v, state, context_.reductions(), context_.stream());
 }

@@ -10,8 +10,8 @@
 
 namespace blockjacobi::detail {
 
-/// Solver phases by cuSPARSE and kernels/krylov. Operators and
-/// preconditioners run on every call, also once the state has stopped; what they write is not used then.
+/// Solver phases by cuSPARSE and kernels/krylov. Operators and preconditioners that no phase takes along run on every
+/// call, also once the state has stopped; what they write is not used then.
 template <Scalar T>
 class CudaKrylovOps final : public KrylovOps<T> {
   using C = compute_t<T>;
@@ -45,7 +45,6 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void fcg_product(const OperatorImpl<T>& A, const CgVectors<C>& v, CgState<C>* state) override;
   void fcg_update(const PreconditionerImpl<T>* M, const CgVectors<C>& v, CgState<C>* state) override;
 
-  void bicgstab_direction(const BicgstabVectors<C>& v, BicgstabState<C>* state) override;
   void bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
                       BicgstabState<C>* state) override;
   void bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,

@@ -313,20 +313,15 @@ void HostKrylovOps<T>::fcg_update(const PreconditionerImpl<T>* M, const CgVector
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::bicgstab_direction(const BicgstabVectors<C>& vectors, BicgstabState<C>* state) {
+void HostKrylovOps<T>::bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
+                                      const BicgstabVectors<C>& vectors, BicgstabState<C>* state) {
   if (state->stop != 0) return;
   C* p = vectors.p;
   const C *r = vectors.r, *v = vectors.v;
   const C beta = state->beta, omega = state->omega;
   for_rows(vectors.n, threads_, [=](index_t i) { p[i] = r[i] + beta * (p[i] - omega * v[i]); });
-}
-
-template <Scalar T>
-void HostKrylovOps<T>::bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
-                                      const BicgstabVectors<C>& v, BicgstabState<C>* state) {
-  if (state->stop != 0) return;
-  A.apply(preconditioned<T>(M, v.p, v.y), v.v);
-  state->rv = dot(v.n, threads_, v.shadow, v.v);
+  A.apply(preconditioned<T>(M, vectors.p, vectors.y), vectors.v);
+  state->rv = dot(vectors.n, threads_, vectors.shadow, vectors.v);
   bicgstab_first_step(*state);
 }
 

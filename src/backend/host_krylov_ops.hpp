@@ -38,7 +38,6 @@ class HostKrylovOps final : public KrylovOps<T> {
   void fcg_product(const OperatorImpl<T>& A, const CgVectors<C>& v, CgState<C>* state) override;
   void fcg_update(const PreconditionerImpl<T>* M, const CgVectors<C>& v, CgState<C>* state) override;
 
-  void bicgstab_direction(const BicgstabVectors<C>& v, BicgstabState<C>* state) override;
   void bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
                       BicgstabState<C>* state) override;
   void bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,

@@ -99,9 +99,7 @@ class KrylovOps {
   /// r -= alpha q, z = M^-1 r, rr = ||r||^2, rho_new = r^H z, qz = q^H z, fcg_direction_factor.
   virtual void fcg_update(const PreconditionerImpl<T>* M, const CgVectors<C>& v, CgState<C>* state) = 0;
 
-  /// p = r + beta (p - omega v).
-  virtual void bicgstab_direction(const BicgstabVectors<C>& v, BicgstabState<C>* state) = 0;
-  /// y = M^-1 p, v = A y, rv = r~^H v, bicgstab_first_step.
+  /// p = r + beta (p - omega v), y = M^-1 p, v = A y, rv = r~^H v, bicgstab_first_step.
   virtual void bicgstab_first(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
                               BicgstabState<C>* state) = 0;
   /// r -= alpha v, which is s; z = M^-1 s, t = A z, ts = t^H s, tt = ||t||^2, ss = ||s||^2, bicgstab_second_step.
@@ -112,7 +110,7 @@ class KrylovOps {
   virtual void bicgstab_update(const BicgstabVectors<C>& v, BicgstabState<C>* state) = 0;
   /// Whether bicgstab_iterations() has a better way for this system than the phases.
   virtual bool can_reside(const OperatorImpl<T>&, const PreconditionerImpl<T>*) { return false; }
-  /// `count` times the four, as cg_iterations(). `messages`: 4 n elements.
+  /// `count` times the three, as cg_iterations(). `messages`: 4 n elements.
   virtual void bicgstab_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const BicgstabVectors<C>&,
                                    C* /*messages*/, int /*count*/, BicgstabState<C>*) {}
 

@@ -43,7 +43,6 @@ class Bicgstab final : public detail::Recurrence<T> {
     parts_.ops.bicgstab_update(vectors_, state_.get());  // by alpha = omega = 0: the dots alone
   }
   void iterate() override {
-    parts_.ops.bicgstab_direction(vectors_, state_.get());
     parts_.ops.bicgstab_first(parts_.A, parts_.M, vectors_, state_.get());
     parts_.ops.bicgstab_second(parts_.A, parts_.M, vectors_, state_.get());
     parts_.ops.bicgstab_update(vectors_, state_.get());

@@ -43,8 +43,9 @@ void expect_same_iterations(Solve<T> solve, const System<T>& a, bool preconditio
 }
 
 template <Scalar T>
-void expect_same_iterations(index_t m) {
+void expect_same_iterations(index_t m, Resident resident = Resident::automatic) {
   SolveOptions options;
+  options.resident = resident;
   options.rtol = 0.0;
   options.max_iterations = 5;
   options.restart = 3;
@@ -61,7 +62,9 @@ void expect_same_iterations(index_t m) {
 }
 
 TYPED_TEST(KrylovMatchesHostTest, Systems) {
-  for (const index_t m : {6, 17, 40}) expect_same_iterations<TypeParam>(m);
+  for (const index_t m : {6, 17, 40})
+    for (const Resident resident : {Resident::automatic, Resident::never})
+      expect_same_iterations<TypeParam>(m, resident);
 }
 
 TYPED_TEST(KrylovMatchesHostTest, ManyThreadBlocks) { expect_same_iterations<TypeParam>(600); }

@@ -128,7 +128,8 @@ std::string designs_table() {
                         {Format::bf16, 1, false, true});
   text += apply_section("Apply, packed", "One vector, packed triangles.", {Format::packed});
   text += apply_section("Apply, several columns", "Blocks in full.", {Format::full, 8});
-  text += cg_update_section("Update of CG", "Blocks in full, by the largest order.", {});
+  text +=
+      cg_update_section("Update of CG", "Blocks in full, by the largest order; BiCGSTAB takes these along too.", {});
   text += cg_update_section("Update of CG, bf16 and fp16", "Blocks of one order; `apart` of several.",
                             {.format = Format::bf16});
   text += cg_update_section("Update of CG, fp32", "Blocks of one order; of several up to 32 `elements` in d and z.",
