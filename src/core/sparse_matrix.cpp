@@ -443,6 +443,7 @@ SparseMatrix<T> SparseMatrix<T>::renumbered(const Permutation& permutation) cons
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(T, O)                                                         \
+  template void detail::SparseMatrixImpl<T>::copy(const CsrView<T, O>&);                          \
   template BLOCKJACOBI_EXPORT SparseMatrix<T>::SparseMatrix(const Backend&, const CsrView<T, O>&, \
                                                             const SparseMatrixOptions&);          \
   template BLOCKJACOBI_EXPORT SparseMatrix<T> SparseMatrix<T>::adopt(                             \
