@@ -22,7 +22,7 @@ SHARE_SECONDS = 900  # of one call of a tool: kernels that wait for each other m
 WITHOUT_SERVICE = ("device_faults", "synccheck")
 SHARDS = min(16, os.cpu_count() or 1)  # tests and tools side by side on one GPU
 # Tests of one call of a tool at most, which is what a run that was stopped may lose.
-SHARE_TESTS = {"racecheck": 1}  # of which one test may take seven minutes
+SHARE_TESTS = {"racecheck": 4}
 OTHER_SHARE_TESTS = 16
 # why two: with all cores each, the shares' threads of the host backend wait for each other
 THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
@@ -31,7 +31,12 @@ COUNT_OF_HAZARDS = re.compile(r" \[\d+ hazards?\]")
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK|LEAK) SUMMARY: (.+)")
 # why cuSPARSE is left out: racecheck reports hazards inside its own SpMV kernels, which are not ours to mend. Calls of
 # CUDA that fail are no errors of memory: tests of what a user may do wrong make them fail.
-OPTIONS = {"memcheck": ["--leak-check", "full", "--report-api-errors", "no"]}
+OPTIONS = {
+    "memcheck": ["--leak-check", "full", "--report-api-errors", "no"],
+    # why one: by itself it takes a thread for each core, which many calls side by side have each; RandomRuns of
+    # detection, of 430 s so, takes 17
+    "racecheck": ["--racecheck-num-workers", "1"],
+}
 
 
 class Outcome:
@@ -157,6 +162,13 @@ def side_by_side(tool, program):
         return
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(service_of(gpu)) for gpu in gpus()]
+
+
+def sanitizer_version():
+    """As compute-sanitizer names it: 2026.4.0.0."""
+    answer = subprocess.run(["compute-sanitizer", "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"^Version (\S+)", answer.stdout, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def sanitize_share(tool, program, names, gpu):
@@ -288,6 +300,7 @@ def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
     return {
         "tests": len(names),
         "summary": "; ".join(sorted({text for share in shares for text in share["summary"]})),
+        "version": sanitizer_version(),
         # Where no test called CUDA nothing was checked, and that is no success.
         "clean": any(not share["no_cuda_call"] for share in shares) and all(share["clean"] for share in shares),
     }

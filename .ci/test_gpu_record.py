@@ -58,6 +58,8 @@ sys.exit(1 if failed else 0)
 SANITIZER = """\
 import os, subprocess, sys
 words = sys.argv[1:]
+if words == ["--version"]:
+    sys.exit(print("NVIDIA (R) Compute Sanitizer\\nVersion 2026.4.0.0 (build 1)"))
 tool = words[words.index("--tool") + 1]
 at = next(i for i, word in enumerate(words) if word.startswith("/"))
 with open(os.environ["SANITIZER_LOG"], "a") as log:
@@ -244,6 +246,7 @@ class RecordTest(FakeTree):
         self.assertEqual({tool: found["tests"] for tool, found in kernels["sanitizers"].items()},
                          {"memcheck": 3, "racecheck": 3, "synccheck": 2, "initcheck": 2})
         self.assertEqual(list(programs["backends"]["sanitizers"]), ["memcheck"])
+        self.assertEqual(programs["backends"]["sanitizers"]["memcheck"]["version"], "2026.4.0.0")
         self.assertEqual(self.check()[0], 0, self.check()[1])
 
     def test_only_what_is_stale_runs_again(self):
