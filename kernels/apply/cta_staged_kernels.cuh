@@ -4,7 +4,6 @@
 #include "kernels/apply/plan.hpp"
 #include "kernels/apply/policy.hpp"
 #include "kernels/collectives/staging.cuh"
-#include "kernels/launch/dependent.cuh"
 #include "kernels/storage/elements.cuh"
 
 #include <type_traits>
@@ -101,7 +100,6 @@ __global__ void __launch_bounds__(staged_apply_threads)
   extern __shared__ __align__(16) std::byte shared[];
   __shared__ Staging staging;
 
-  await_previous();
   const ApplyGroup& group = plan.group_of(blockIdx.x);
   const int n = group.order;
   const offset_t first = offset_t{blockIdx.x - group.first_cta} * group.share;

@@ -133,8 +133,8 @@ class Apply {
       // why not `shared`: a launch recorded in a graph must not lose its right to a later, smaller one. What every
       // kernel may take beside its static shared memory is not asked for, which would be a tenth of a launch.
       if (shared > 40 << 10) allow_shared_memory(kernel, staged_apply_most_shared);
-      launch_dependent(kernel, "apply_staged_kernel", {plan.ctas, staged_apply_threads, shared}, stream_, plan, blocks_,
-                       arguments_);
+      kernel<<<plan.ctas, staged_apply_threads, shared, stream_>>>(plan, blocks_, arguments_);
+      check_launch("apply_staged_kernel");
     });
   }
 

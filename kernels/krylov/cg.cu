@@ -112,15 +112,26 @@ __global__ void __launch_bounds__(vector_policy.threads)
 }
 
 template <class C>
-__global__ void __launch_bounds__(vector_policy.threads)
+__global__ void __launch_bounds__(cg_direction_ctas.threads, cg_direction_ctas.per_multiprocessor)
     cg_direction_kernel(const CgVectors<C> v, const detail::CgState<C>* state) {
-  const offset_t i = own_element();
-  const bool exists = i < v.n, has_x = exists && v.x != nullptr;
-  const C p = exists ? v.p[i] : C{}, x = has_x ? v.x[i] : C{};
+  const offset_t stride = static_cast<offset_t>(gridDim.x) * cg_direction_ctas.threads;
+  offset_t i = static_cast<offset_t>(blockIdx.x) * cg_direction_ctas.threads + threadIdx.x;
+  C p{}, x{};
+  const auto load = [&] {
+    if (i >= v.n) return;
+    p = v.p[i];
+    if (v.x != nullptr) x = v.x[i];
+  };
+  load();
   await_previous();
-  const C alpha = state->alpha;
-  if (has_x && !detail::is_zero(alpha)) v.x[i] = x + alpha * p;
-  if (exists && state->stop == 0) v.p[i] = v.z[i] + state->beta * p;
+  const C alpha = state->alpha, beta = state->beta;
+  const bool steps = v.x != nullptr && !detail::is_zero(alpha), turns = state->stop == 0;
+  if (!steps && !turns) return;
+  for (; i < v.n; i += stride, load()) {
+    const C z = turns ? v.z[i] : C{};
+    if (steps) v.x[i] = x + alpha * p;
+    if (turns) v.p[i] = z + beta * p;
+  }
 }
 
 template <class C>
@@ -232,8 +243,9 @@ void cg_direction_factor(const CgVectors<C>& v, detail::CgState<C>* state, const
 template <class C>
 void cg_direction(const CgVectors<C>& v, const detail::CgState<C>* state, CUstream_st* stream) {
   if (v.n == 0) return;
-  launch_dependent(cg_direction_kernel<C>, "cg_direction_kernel", {elementwise_ctas(v.n), vector_policy.threads},
-                   stream, v, state);
+  const offset_t wanted = (offset_t{v.n} + cg_direction_ctas.threads - 1) / cg_direction_ctas.threads;
+  launch_dependent(cg_direction_kernel<C>, "cg_direction_kernel",
+                   {persistent_ctas(cg_direction_ctas, wanted), cg_direction_ctas.threads}, stream, v, state);
 }
 
 template <class C>

@@ -45,12 +45,14 @@ template <class C, class B>
 __global__ void __launch_bounds__(vector_policy.threads)
     gmres_normalize_kernel(index_t n, const C* w, B* column, C* copy, const detail::GmresState* state) {
   using R = detail::arithmetic_real_t<C>;
-  const offset_t i = own_element();
   await_previous();
-  if (i >= n || detail::gmres_is_idle(*state)) return;
-  const B element = detail::convert<B>(static_cast<R>(state->scale) * w[i]);
-  column[i] = element;
-  if (copy != nullptr) copy[i] = detail::convert<C>(element);
+  if (detail::gmres_is_idle(*state)) return;
+  const R scale = static_cast<R>(state->scale);
+  for_each_element(n, [&](offset_t i) {
+    const B element = detail::convert<B>(scale * w[i]);
+    column[i] = element;
+    if (copy != nullptr) copy[i] = detail::convert<C>(element);
+  });
 }
 
 /// A pass over all columns of a basis of at most K: w -= V correction unless that is null, h = V^H w, and sum += h
@@ -310,7 +312,7 @@ void normalize(const KrylovBasis<C, B>& basis, int j, const detail::GmresState* 
   if (basis.n == 0) return;
   B* column = basis.columns + static_cast<offset_t>(j) * basis.n;
   launch_dependent(gmres_normalize_kernel<C, B>, "gmres_normalize_kernel",
-                   {elementwise_ctas(basis.n), vector_policy.threads}, stream, basis.n, vector_of(basis, j), column,
+                   {reduction_ctas(basis.n), vector_policy.threads}, stream, basis.n, vector_of(basis, j), column,
                    basis.copy, state);
 }
 
