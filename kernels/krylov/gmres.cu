@@ -69,7 +69,7 @@ struct TallPass {
 };
 
 template <int K, class C, class B>
-constexpr PersistentPolicy policy_of_tall = tall_policy(K* static_cast<int>(sizeof(B) / 4 + 2 * sum_width<C>));
+constexpr PersistentPolicy policy_of_tall = tall_policy(K, K* static_cast<int>(sizeof(B) / 4 + 2 * sum_width<C>));
 
 /// Real numbers that it sums, and some zeros.
 template <int K, class C>

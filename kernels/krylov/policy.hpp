@@ -135,8 +135,11 @@ inline constexpr int resident_row_weight = 16;  ///< of a row among entries, whe
 /// takes 16.9 us with 4, 14.6 with 8, 13.7 with 16, 14.2 with 32.
 inline constexpr int resident_lane_entries = 16;
 
-/// A pass over several columns of the Krylov basis at once, whose elements and sums take `words` registers.
-constexpr PersistentPolicy tall_policy(int words) { return {256, 256 / (words + 40)}; }
+/// A pass over several columns of the Krylov basis at once, whose elements and sums take `words` registers. 24 columns
+/// of doubles take few others, so that two thread blocks fit, and what fits had better be launched (cg_direction_ctas).
+constexpr PersistentPolicy tall_policy(int columns, int words) {
+  return {256, 256 / (words + (columns == 24 ? 30 : 40))};
+}
 
 inline constexpr int csr_threads = 256;
 
