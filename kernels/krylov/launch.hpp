@@ -124,13 +124,9 @@ template <class C>
 void cg_plain_update(const CgVectors<C>& v, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                      CUstream_st* stream);
 
-/// Whether the resident kernels take such blocks, beside a matrix that suits them.
-bool blocks_can_reside(std::span<const BlockGroup> groups, index_t rows);
-
-/// Whether the resident kernels take this system, small enough for the caches and orders up to 32, on a stream where
+/// That of the device in use, for blocks of these groups; IterationDesign::resident needs a stream where
 /// resident_fits().
-template <class C>
-bool can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse);
+IterationPolicy iteration_policy(ScalarType scalar, std::span<const BlockGroup> groups, const IterationCase& given);
 
 /// Whether a resident kernel finds its place on this stream, which may have a part of the device only. Launches a
 /// kernel; not during a capture.
@@ -278,10 +274,6 @@ void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmal
 template <class C, class B>
 void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, const detail::GmresState* state,
                    C* u, CUstream_st* stream);
-
-/// The longest restart of gmres_resident(), where can_reside(): the arrays of a cycle lie in shared memory.
-inline constexpr int gmres_longest_resident = 64;
-inline bool gmres_can_reside(int restart) { return restart <= gmres_longest_resident; }
 
 /// Bytes of messages of gmres_resident(); coarse_order is 0 without a coarse level.
 template <class C>

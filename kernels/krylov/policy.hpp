@@ -115,8 +115,8 @@ constexpr CgUpdatePolicy cg_update_policy(Device, ScalarType scalar, int n, cons
   return {apart};
 }
 
-/// CG in one launch: thread blocks of the one kernel, one on each multiprocessor, with as much shared memory as there
-/// is, and the systems for which it is taken: rows and the bytes of the entries, on average for a thread block.
+/// Iterations in one launch: thread blocks of the one kernel, one on each multiprocessor, with as much shared memory as
+/// there is, and the systems for which it is taken: rows and the bytes of the entries, on average for a thread block.
 inline constexpr PersistentPolicy resident_policy{512, 1};
 inline constexpr int resident_shared_bytes = static_cast<int>(compiled_device.shared_bytes) - (11 << 10);
 inline constexpr int resident_static_bytes = 8 << 10;  ///< at most, beside that
@@ -124,9 +124,9 @@ inline constexpr int resident_most_ctas = most_multiprocessors;
 inline constexpr int resident_rows = 1024;
 inline constexpr int resident_entry_bytes = 160 << 10;
 /// Of a coarse level, of whose elements, of so many bytes, every thread block takes and holds a vector.
-constexpr int resident_coarse_order(std::size_t element_bytes) {
-  return static_cast<int>(std::min<std::size_t>(2048, (16 << 10) / element_bytes));
-}
+constexpr int resident_coarse_order(int element_bytes) { return std::min(2048, (16 << 10) / element_bytes); }
+/// The longest restart of GMRES: the arrays of a cycle lie in shared memory.
+inline constexpr int resident_restart = 64;
 /// Iterations of CG in a row with one wait; the next one has two and makes z = M^-1 r again. With 63, bcsstk13 with
 /// blocks of 8 takes 9 % more iterations to 1e-8 than with two waits each, with 31 0.5 %.
 inline constexpr int resident_forecasts = 31;
@@ -134,6 +134,51 @@ inline constexpr int resident_row_weight = 16;  ///< of a row among entries, whe
 /// Of a lane, on average, before more lanes share its row: an iteration with rows of 105 entries on average (29 to 786)
 /// takes 16.9 us with 4, 14.6 with 8, 13.7 with 16, 14.2 with 32.
 inline constexpr int resident_lane_entries = 16;
+
+/// How the iterations of CG, BiCGSTAB and GMRES run.
+enum class IterationDesign {
+  phases,    ///< a launch for each phase
+  resident,  ///< many iterations in one launch
+};
+
+constexpr const char* name(IterationDesign design) { return design == IterationDesign::phases ? "phases" : "resident"; }
+
+enum class ResidentSolver { cg, bicgstab, gmres };
+
+/// What that depends on beside scalar and largest order of a block: a matrix for the CSR kernels, and M of blocks in
+/// full.
+struct IterationCase {
+  ResidentSolver solver = ResidentSolver::cg;
+  int restart = 0;  ///< of GMRES
+  offset_t rows = 1, entries = 1;
+  int coarse_order = 0;  ///< of M; 0 without a coarse level
+};
+
+struct IterationPolicy {
+  IterationDesign design;
+  int rows = 0, entries = 0, coarse_order = 0, restart = 0;  ///< at most
+
+  bool operator==(const IterationPolicy&) const = default;
+  constexpr std::array<PolicyNumber, 4> numbers() const {
+    return {{{"rows", rows}, {"entries", entries}, {"coarse order", coarse_order}, {"restart", restart}}};
+  }
+};
+
+/// Blocks of orders up to n.
+constexpr IterationPolicy iteration_policy(Device device, ScalarType scalar, int n, const IterationCase& given) {
+  using enum IterationDesign;
+  const int element_bytes = 4 * words(scalar), ctas = device.multiprocessors;
+  const IterationPolicy most{resident, resident_rows * ctas,
+                             resident_entry_bytes / (element_bytes + static_cast<int>(sizeof(index_t))) * ctas,
+                             given.solver == ResidentSolver::bicgstab ? 0 : resident_coarse_order(element_bytes),
+                             given.solver == ResidentSolver::gmres ? resident_restart : 0};
+  const bool has_room =
+      ctas <= resident_most_ctas && device.shared_bytes >= std::size_t{resident_shared_bytes + resident_static_bytes};
+  const bool suits = n <= largest_tiny_order && given.rows > 0 && given.rows <= most.rows &&
+                     given.entries <= most.entries && given.coarse_order <= most.coarse_order &&
+                     given.restart <= most.restart;
+  return has_room && suits ? most : IterationPolicy{phases};
+}
 
 /// A pass over several columns of the Krylov basis at once, whose elements and sums take `words` registers. 24 columns
 /// of doubles take few others, so that two thread blocks fit, and what fits had better be launched (cg_direction_ctas).

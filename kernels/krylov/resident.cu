@@ -12,6 +12,7 @@ __global__ void __launch_bounds__(resident_policy.threads, 1) resident_probe_ker
 }  // namespace
 
 bool resident_fits(CUstream_st* stream) {
+  if (device_attribute(cudaDevAttrCooperativeLaunch) == 0) return false;
   const auto ctas = static_cast<unsigned>(device_attribute(cudaDevAttrMultiProcessorCount));
   check(cudaFuncSetAttribute(resident_probe_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, resident_shared_bytes),
         "cudaFuncSetAttribute(resident_probe_kernel)");
@@ -29,29 +30,8 @@ std::size_t exchange_bytes() noexcept {
   return sizeof(GridExchange::Slot) * GridExchange::slots_for(resident_most_ctas);
 }
 
-bool blocks_can_reside(std::span<const BlockGroup> groups, index_t rows) {
-  if (rows == 0 || !are_tiny(groups) || device_attribute(cudaDevAttrCooperativeLaunch) == 0) return false;
-  const int ctas = device_attribute(cudaDevAttrMultiProcessorCount);
-  if (ctas > resident_most_ctas) return false;
-  if (device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) < resident_shared_bytes + resident_static_bytes)
-    return false;
-  return rows <= resident_rows * ctas;
+IterationPolicy iteration_policy(ScalarType scalar, std::span<const BlockGroup> groups, const IterationCase& given) {
+  return iteration_policy(current_device(), scalar, groups.empty() ? 0 : groups.back().size, given);
 }
-
-template <class C>
-bool can_reside(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse) {
-  if (!blocks_can_reside(inverse.groups, matrix.rows)) return false;
-  const int ctas = device_attribute(cudaDevAttrMultiProcessorCount);
-  constexpr offset_t entries = resident_entry_bytes / (sizeof(C) + sizeof(int));
-  return matrix.nnz <= entries * ctas;
-}
-
-#define BLOCKJACOBI_INSTANTIATE(C) \
-  template bool can_reside(const CsrView<C, std::int32_t>&, const BlockBatchView<const C>&)
-BLOCKJACOBI_INSTANTIATE(float);
-BLOCKJACOBI_INSTANTIATE(double);
-BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
-BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
-#undef BLOCKJACOBI_INSTANTIATE
 
 }  // namespace blockjacobi::kernels

@@ -180,27 +180,29 @@ void CudaKrylovOps<T>::cg_direction(const CgVectors<C>& v, CgState<C>* state) {
 
 template <Scalar T>
 bool CudaKrylovOps<T>::can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
-  return resident_order(A, M) == 0;
+  return resident_order(A, M, kernels::ResidentSolver::bicgstab).has_value();
 }
 
 template <Scalar T>
-std::optional<index_t> CudaKrylovOps<T>::resident_order(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
-  if (M == nullptr) return std::nullopt;
-  const auto coarse = M->coarse_correction();
-  const index_t order = coarse ? coarse->coarse.inverse.order : 0;
+std::optional<index_t> CudaKrylovOps<T>::resident_order(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
+                                                        kernels::ResidentSolver solver, int restart) {
   const auto* const rows = own_rows(A);
-  const auto inverse = tiny(coarse ? coarse->first : *M);
+  if (rows == nullptr || M == nullptr) return std::nullopt;
+  const auto coarse = M->coarse_correction();
+  const auto inverse = (coarse ? coarse->first : *M).inverse();
+  if (!inverse || !inverse->full) return std::nullopt;
+  const index_t order = coarse ? coarse->coarse.inverse.order : 0;
   const DeviceGuard guard(context_.device());
-  if (order > kernels::resident_coarse_order(sizeof(C)) || rows == nullptr || !inverse ||
-      !kernels::can_reside(rows->matrix(), *inverse))
-    return std::nullopt;
+  const kernels::IterationPolicy policy = kernels::iteration_policy(
+      kernels::scalar_of<C>, inverse->full->groups, {solver, restart, rows->rows(), rows->matrix().nnz, order});
+  if (policy.design == kernels::IterationDesign::phases) return std::nullopt;
   std::call_once(asked_, [this] { resident_fits_ = kernels::resident_fits(context_.stream()); });
   return resident_fits_ ? std::optional(order) : std::nullopt;
 }
 
 template <Scalar T>
 std::size_t CudaKrylovOps<T>::cg_message_elements(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
-  const auto order = resident_order(A, M);
+  const auto order = resident_order(A, M, kernels::ResidentSolver::cg);
   return order ? kernels::cg_message_elements(A.rows(), *order) : 0;
 }
 
@@ -323,8 +325,7 @@ void CudaKrylovOps<T>::gmres_check(index_t n, const C* u, GmresState* state) {
 template <Scalar T>
 std::size_t CudaKrylovOps<T>::gmres_message_bytes(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
                                                   int restart) {
-  if (!kernels::gmres_can_reside(restart)) return 0;
-  const auto order = resident_order(A, M);
+  const auto order = resident_order(A, M, kernels::ResidentSolver::gmres, restart);
   const DeviceGuard guard(context_.device());
   return order ? kernels::gmres_message_bytes<C>(A.rows(), restart, *order) : 0;
 }

@@ -66,8 +66,9 @@ class CudaKrylovOps final : public KrylovOps<T> {
                     std::byte* messages, int cycles, GmresState* state) override;
 
  private:
-  /// If the resident kernels take the matrix and M: the order of M's coarse level, 0 without one.
-  std::optional<index_t> resident_order(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M);
+  /// If the resident kernel of the solver takes the matrix and M: the order of M's coarse level, 0 without one.
+  std::optional<index_t> resident_order(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M,
+                                        kernels::ResidentSolver solver, int restart = 0);
   void coarse_update(const CoarseCorrection<T>& M, kernels::CgUpdateDesign design, const CgVectors<C>& v,
                      CgState<C>* state);
 

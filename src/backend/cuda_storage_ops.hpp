@@ -63,7 +63,8 @@ class CudaStorageOps final : public StorageOps<T> {
 
   bool are_read_in_full(std::span<const BlockGroup> groups, index_t rows) const override {
     const DeviceGuard guard(context_.device());
-    return kernels::blocks_can_reside(groups, rows);
+    return kernels::iteration_policy(kernels::scalar_of<C>, groups, {.rows = rows}).design ==
+           kernels::IterationDesign::resident;
   }
 
   void widen(const StoredBlocksView& stored, const BlockBatchView<C>& full) override {

@@ -41,7 +41,7 @@ TYPED_TEST(GmresResidentTest, MoreRowsThanThreads) {
 /// Sums of more columns than thread blocks have warps, and than a warp has lanes; orthogonal, or the norms that the
 /// recurrence has would not be those of b - A x.
 TYPED_TEST(GmresResidentTest, LongCycles) {
-  for (const int restart : {30, kernels::gmres_longest_resident}) {
+  for (const int restart : {30, kernels::resident_restart}) {
     SCOPED_TRACE(restart);
     const auto a = convection_diffusion<TypeParam>(100);
     Cycles<TypeParam> device(Backend::cuda(), a, Way::blocks_of_8, restart);
@@ -149,9 +149,9 @@ TYPED_TEST(GmresResidentTest, NanEndsTheSolve) {
 
 TEST_F(DeviceTest, GmresResidesUpToTheRestartThatSharedMemoryHasRoomFor) {
   const auto a = convection_diffusion<double>(17);
-  EXPECT_TRUE(Cycles<double>(Backend::cuda(), a, Way::mixed_blocks, kernels::gmres_longest_resident).resides() ||
+  EXPECT_TRUE(Cycles<double>(Backend::cuda(), a, Way::mixed_blocks, kernels::resident_restart).resides() ||
               !is_sm_90());
-  EXPECT_FALSE(Cycles<double>(Backend::cuda(), a, Way::mixed_blocks, kernels::gmres_longest_resident + 1).resides());
+  EXPECT_FALSE(Cycles<double>(Backend::cuda(), a, Way::mixed_blocks, kernels::resident_restart + 1).resides());
 }
 
 }  // namespace

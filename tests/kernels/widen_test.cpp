@@ -31,7 +31,8 @@ std::optional<BlockBatchView<const detail::compute_t<T>>> full_blocks(const Bloc
 template <Scalar T>
 void expect_what_the_apply_has(const BlockJacobi<T>& M) {
   const auto full = full_blocks(M);
-  const bool reside = kernels::blocks_can_reside(BlockLayout(M.partition(), sizeof(T)).groups(), M.rows());
+  const bool reside =
+      detail::storage_ops<T>(M.backend()).are_read_in_full(BlockLayout(M.partition(), sizeof(T)).groups(), M.rows());
   ASSERT_TRUE(reside || !is_sm_90());
   if (!reside) GTEST_SKIP() << "no cooperative launches";
   ASSERT_TRUE(full);

@@ -76,6 +76,12 @@ std::string cg_update_section(const char* title, const char* about, const kernel
   });
 }
 
+std::string iterations_section(const char* title, const char* about, kernels::ResidentSolver solver) {
+  return section(title, about, 1, kernels::largest_order, 1, [solver](Device device, ScalarType scalar, int n) {
+    return kernels::iteration_policy(device, scalar, n, {solver});
+  });
+}
+
 }  // namespace
 
 std::string designs_table() {
@@ -136,6 +142,13 @@ std::string designs_table() {
                             {.format = Format::fp32});
   text += cg_update_section("Update of CG, with a coarse level", "Blocks in full below it; `coarse_apart` of others.",
                             {.coarse = true});
+  text += iterations_section("Iterations of CG",
+                             "By the largest order, for blocks in full and systems of no more than these numbers; "
+                             "`phases` for larger ones.",
+                             ResidentSolver::cg);
+  text +=
+      iterations_section("Iterations of BiCGSTAB", "The same; `phases` with a coarse level.", ResidentSolver::bicgstab);
+  text += iterations_section("Iterations of GMRES", "As for CG.", ResidentSolver::gmres);
   return text;
 }
 

@@ -106,5 +106,24 @@ TEST(Designs, UpdateOfCgWithoutKnownBlocks) {
             CgUpdateDesign::coarse_apart);
 }
 
+TEST(Designs, SmallSystemsReside) {
+  const auto reside = [](const Device& device, int n, const IterationCase& given) {
+    return iteration_policy(device, ScalarType::d, n, given).design == IterationDesign::resident;
+  };
+  const IterationPolicy most = iteration_policy(h200, ScalarType::d, 8, {});
+  EXPECT_TRUE(reside(h200, largest_tiny_order, {.rows = most.rows, .entries = most.entries}));
+  EXPECT_FALSE(reside(h200, largest_tiny_order + 1, {}));
+  EXPECT_FALSE(reside(h200, 8, {.rows = 0}));
+  EXPECT_FALSE(reside(h200, 8, {.rows = most.rows + 1}));
+  EXPECT_FALSE(reside(h200, 8, {.entries = most.entries + 1}));
+  EXPECT_TRUE(reside(h200, 8, {.coarse_order = most.coarse_order}));
+  EXPECT_FALSE(reside(h200, 8, {.coarse_order = most.coarse_order + 1}));
+  EXPECT_FALSE(reside(h200, 8, {.solver = ResidentSolver::bicgstab, .coarse_order = 1}));
+  EXPECT_TRUE(reside(h200, 8, {.solver = ResidentSolver::gmres, .restart = resident_restart}));
+  EXPECT_FALSE(reside(h200, 8, {.solver = ResidentSolver::gmres, .restart = resident_restart + 1}));
+  EXPECT_FALSE(reside({80, 108, 163 << 10}, 8, {})) << "less shared memory";
+  EXPECT_FALSE(reside({90, resident_most_ctas + 1, h200.shared_bytes}, 8, {})) << "no room for what they exchange";
+}
+
 }  // namespace
 }  // namespace blockjacobi::kernels
