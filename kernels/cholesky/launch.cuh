@@ -64,15 +64,19 @@ template <class C>
 void launch_potri_large(bool upper, const MatrixBatchView<C>& factors, const MatrixBatchView<C>& x, SpdPlace place,
                         int* info, CUstream_st* stream) {
   with_large_policy<cholesky_inverse_policy, scalar_of<C>>(factors.rows, "potri", [&]<CholeskyInversePolicy policy>() {
-    constexpr int columns = policy.columns;
-    if (CtaPotri<C, columns, false>::shared_bytes(factors.rows) > current_device().shared_bytes) {
+    if constexpr (policy.design == CholeskyInverseDesign::cta_plain) {
       const auto kernel = upper ? potri_cta_plain_kernel<C, true> : potri_cta_plain_kernel<C, false>;
       kernel<<<grid_for(factors.count, 1, "potri"), plain_cholesky_threads, 0, stream>>>(factors, x, place, info);
-      return check_launch("potri");
+      check_launch("potri");
+    } else {
+      constexpr int columns = policy.columns;
+      using Inverse = CtaPotri<C, columns, false>;
+      static_assert(
+          has_room<cholesky_inverse_policy, scalar_of<C>, policy>([](int n) { return Inverse::shared_bytes(n); }));
+      launch_ctas(upper ? potri_cta_kernel<C, columns, true> : potri_cta_kernel<C, columns, false>, "potri",
+                  32 * policy.warps, factors.count, Inverse::shared_bytes(factors.rows), stream, factors, x, place,
+                  info);
     }
-    launch_ctas(upper ? potri_cta_kernel<C, columns, true> : potri_cta_kernel<C, columns, false>, "potri",
-                32 * policy.warps, factors.count, CtaPotri<C, columns, false>::shared_bytes(factors.rows), stream,
-                factors, x, place, info);
   });
 }
 

@@ -108,11 +108,13 @@ constexpr CholeskyPolicy cholesky_policy(Device device, ScalarType scalar, int n
 
 /// The inverse from the Cholesky factorization.
 enum class CholeskyInverseDesign {
-  lanes,  ///< a matrix a group of lanes, in shared memory
-  cta,    ///< a matrix a thread block, on the tensor cores
+  lanes,      ///< a matrix a group of lanes, in shared memory
+  cta,        ///< a matrix a thread block, on the tensor cores
+  cta_plain,  ///< a matrix a thread block in global memory, where shared memory has no room for panels
 };
 constexpr const char* name(CholeskyInverseDesign design) {
-  return design == CholeskyInverseDesign::lanes ? "lanes" : "cta";
+  constexpr const char* names[] = {"lanes", "cta", "cta_plain"};
+  return names[static_cast<int>(design)];
 }
 
 struct CholeskyInversePolicy {
@@ -127,17 +129,19 @@ struct CholeskyInversePolicy {
 /// Warps that share a matrix, at most, with two rows of tiles each; with 16 registers spill.
 inline constexpr int most_cholesky_inverse_warps = 12;
 
+/// Threads of CholeskyInverseDesign::cta_plain; not measured.
+inline constexpr int plain_cholesky_threads = 256;
+
 /// By counts, not by time: wide panels read less of the matrices, of which an H200 has more at work than its cache
 /// holds; narrow ones are fewer rows behind the last of small matrices.
-constexpr CholeskyInversePolicy cholesky_inverse_policy(Device, ScalarType scalar, int n) {
+constexpr CholeskyInversePolicy cholesky_inverse_policy(Device device, ScalarType scalar, int n) {
   if (n <= largest_tiny_order) return {CholeskyInverseDesign::lanes};
+  if (n > largest_with_room(device, 512, 384))
+    return {CholeskyInverseDesign::cta_plain, 0, plain_cholesky_threads / 32};
   const int warps = (n + 15) / 16;
   return {CholeskyInverseDesign::cta, !is_complex(scalar) && n > 96 ? 4 : 2,
           warps < most_cholesky_inverse_warps ? warps : most_cholesky_inverse_warps};
 }
 inline constexpr int copy_triangle_threads = 256;
-
-/// Threads that share a matrix where shared memory has no room for panels; not measured.
-inline constexpr int plain_cholesky_threads = 256;
 
 }  // namespace blockjacobi::kernels

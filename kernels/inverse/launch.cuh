@@ -47,37 +47,30 @@ void launch_inverse_class(const MatrixBatchView<const C>& a, const MatrixBatchVi
   check_launch("inverse");
 }
 
-/// By a cluster for each of few matrices; returns whether the device has room for that.
+/// Whether the policy is for clusters, which then invert the matrices.
 template <class C>
 bool launch_inverse_clusters(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
                              CUstream_st* stream) {
   constexpr int width = gauss_jordan_width(scalar_of<C>);
   using Shape = ClusterShape<C, width>;
-  if (a.rows < least_cluster_order) return false;
-  for (const ClusterPolicy& policy : cluster_policies) {
-    if (a.count > policy.matrices || (policy.turns > 1 && a.rows <= largest_one_turn_order)) continue;
-    const int ctas = std::min(policy.ctas, Shape::panels(a.rows));
-    if (launch_clusters(inverse_cluster_kernel<C, width>, "inverse", a.rows, a.count, ctas, policy.turns,
-                        Shape::bytes(a.rows, ctas), stream, a, x, info))
-      return true;
-  }
-  return false;
+  static_assert(Shape::panels(largest_order) == largest_order / cluster_panel);
+  static_assert(std::ranges::all_of(cluster_policies, [](const ClusterPolicy& policy) {
+    return Shape::bytes(policy.largest(scalar_of<C>), policy.ctas) <= h200.shared_bytes;
+  }));
+  const auto clusters = [&](int ctas) {
+    return ClusterLaunch(inverse_cluster_kernel<C, width>, a.rows, a.count, ctas, Shape::bytes(a.rows, ctas), stream);
+  };
+  const InversePolicy policy = few_inverse_policy(current_device(), scalar_of<C>, a.rows, a.count,
+                                                  [&](int ctas) { return clusters(ctas).at_a_time(); });
+  if (policy.design != InverseDesign::clusters) return false;
+  clusters(policy.ctas).run("inverse", a, x, info);
+  return true;
 }
 
 constexpr GaussJordanPlace place_of(InverseDesign design) {
   return design == InverseDesign::cta_whole      ? GaussJordanPlace::whole
          : design == InverseDesign::cta_resident ? GaussJordanPlace::resident
                                                  : GaussJordanPlace::streamed;
-}
-
-/// On devices with less shared memory.
-template <class C>
-void launch_inverse_plain(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
-                          CUstream_st* stream) {
-  int panel = plain_inverse_panel;
-  while (panel > 1 && InPlaceElimination<C>::bytes(a.rows, panel) > current_device().shared_bytes) panel /= 2;
-  launch_ctas(inverse_cta_plain_kernel<C>, "inverse", plain_inverse_threads, a.count,
-              InPlaceElimination<C>::bytes(a.rows, panel), stream, a, x, panel, info);
 }
 
 /// Orders above largest_tiny_order; of mixed orders the tiny ones are left out.
@@ -87,16 +80,23 @@ void launch_inverse_large(const MatrixBatchView<const C>& a, const MatrixBatchVi
   if constexpr (!detail::Arithmetic<C>::is_complex)
     if (launch_inverse_clusters(a, x, info, stream)) return;
   with_large_policy<inverse_policy, scalar_of<C>>(a.rows, "inverse", [&]<InversePolicy policy>() {
-    constexpr int width = gauss_jordan_width(scalar_of<C>);
-    constexpr GaussJordanPlace place = place_of(policy.design);
-    using Elimination = CtaGaussJordan<C, width, policy.warps>;
-    GaussJordanPolicy own{place, policy.stages};
-    const std::size_t most = current_device().shared_bytes;
-    const auto bytes = [&] { return Elimination::bytes(a.rows, Elimination::Layout::of(a.rows, own)); };
-    while (own.stages > 1 && bytes() > most) --own.stages;  // on devices with less shared memory
-    if (bytes() > most) return launch_inverse_plain(a, x, info, stream);
-    launch_ctas(inverse_cta_kernel<C, width, place, 32 * policy.warps, policy.per_multiprocessor>, "inverse", a.rows,
-                a.count, bytes(), stream, a, x, own, info);
+    if constexpr (policy.design == InverseDesign::cta_plain) {
+      constexpr int panel = plain_inverse_panel(scalar_of<C>);
+      constexpr auto bytes = [](int n) { return InPlaceElimination<C>::bytes(n, panel); };
+      static_assert(has_room<inverse_policy, scalar_of<C>, policy>(bytes));
+      launch_ctas(inverse_cta_plain_kernel<C>, "inverse", plain_inverse_threads, a.count, bytes(a.rows), stream, a, x,
+                  panel, info);
+    } else {
+      constexpr int width = gauss_jordan_width(scalar_of<C>);
+      constexpr GaussJordanPlace place = place_of(policy.design);
+      using Elimination = CtaGaussJordan<C, width, policy.warps>;
+      constexpr auto bytes = [](int n) {
+        return Elimination::bytes(n, Elimination::Layout::of(n, {place, policy.stages}));
+      };
+      static_assert(has_room<inverse_policy, scalar_of<C>, policy>(bytes));
+      launch_ctas(inverse_cta_kernel<C, width, place, 32 * policy.warps, policy.per_multiprocessor>, "inverse", a.rows,
+                  a.count, bytes(a.rows), stream, a, x, GaussJordanPolicy{place, policy.stages}, info);
+    }
   });
 }
 

@@ -16,17 +16,19 @@ void getri(const MatrixBatchView<const C>& lu, const index_t* ipiv, const Matrix
   const int n = lu.rows;
   if (n <= largest_tiny_order) return;
   with_large_policy<inverse_from_lu_policy, scalar_of<C>>(n, "getri", [&]<InverseFromLuPolicy policy>() {
-    using Inverse = CtaLuInverse<C, policy.columns>;
-    int stages = policy.stages;
-    const auto bytes = [&] { return GetriLayout::bytes(n) + Inverse::scratch_bytes(n, stages); };
-    while (stages > 1 && bytes() > current_device().shared_bytes) --stages;  // on devices with less shared memory
-    if (bytes() > current_device().shared_bytes) {
+    if constexpr (policy.design == InverseFromLuDesign::cta_plain) {
       getri_cta_plain_kernel<C>
           <<<grid_for(lu.count, 1, "getri"), plain_inverse_threads, 0, stream>>>(lu, ipiv, x, info);
-      return check_launch("getri");
+      check_launch("getri");
+    } else {
+      using Inverse = CtaLuInverse<C, policy.columns>;
+      constexpr auto bytes = [](int order) {
+        return GetriLayout::bytes(order) + Inverse::scratch_bytes(order, policy.stages);
+      };
+      static_assert(has_room<inverse_from_lu_policy, scalar_of<C>, policy>(bytes));
+      launch_ctas(getri_cta_kernel<C, policy.columns, 32 * policy.warps, policy.per_multiprocessor>, "getri", n,
+                  lu.count, bytes(n), stream, lu, ipiv, x, policy.stages, info);
     }
-    launch_ctas(getri_cta_kernel<C, policy.columns, 32 * policy.warps, policy.per_multiprocessor>, "getri", n, lu.count,
-                bytes(), stream, lu, ipiv, x, stages, info);
   });
 }
 

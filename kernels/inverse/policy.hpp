@@ -2,6 +2,7 @@
 
 #include "kernels/tiny.hpp"
 
+#include <algorithm>
 #include <array>
 
 // The inverse: of a matrix with partial pivoting, from its LU factorization, and the pseudo-inverse. Chosen by time on
@@ -17,11 +18,13 @@ enum class InverseDesign {
   cta_whole,     ///< a matrix a thread block, in shared memory as one panel
   cta_resident,  ///< a matrix a thread block, in shared memory and registers as several panels
   cta_streamed,  ///< a matrix a thread block, in global memory but for the panel at work
+  cta_plain,     ///< the same in its place, by narrow panels, where shared memory has no room for wider ones
+  clusters,      ///< a matrix a cluster of thread blocks, in their shared memory
 };
 
 constexpr const char* name(InverseDesign design) {
-  constexpr const char* names[] = {"straight",  "shuffled",     "thread",      "team_rows",
-                                   "cta_whole", "cta_resident", "cta_streamed"};
+  constexpr const char* names[] = {"straight",     "shuffled",     "thread",    "team_rows", "cta_whole",
+                                   "cta_resident", "cta_streamed", "cta_plain", "clusters"};
   return names[static_cast<int>(design)];
 }
 
@@ -32,14 +35,16 @@ struct InversePolicy {
   int warps = 0;               ///< of a thread block; of cta_* at most
   int per_multiprocessor = 0;  ///< thread blocks that it shall hold; 0 leaves the registers to the compiler
   int stages = 0;              ///< pieces of a panel that each warp has under way from global memory
+  int ctas = 0;                ///< of a cluster
 
   bool operator==(const InversePolicy&) const = default;
-  constexpr std::array<PolicyNumber, 5> numbers() const {
+  constexpr std::array<PolicyNumber, 6> numbers() const {
     return {{{"lanes", lanes},
              {"rows", rows},
              {"warps", warps},
              {"per multiprocessor", per_multiprocessor},
-             {"stages", stages}}};
+             {"stages", stages},
+             {"thread blocks", ctas}}};
   }
 };
 
@@ -91,10 +96,20 @@ inline constexpr int largest_four_warp_order = 128;
 /// Warps that have a row a thread.
 constexpr int warps_for_rows(int n) { return (n + 31) / 32; }
 
-/// Packed matrices of order n. Few large ones of real scalars are for clusters first, see cluster_policies.
+/// The largest order for which shared memory has room for a panel, in double precision with less than on the H200.
+constexpr int largest_panel_order(const Device& device, ScalarType scalar) {
+  const bool fp64 = scalar == ScalarType::d || scalar == ScalarType::z;
+  return largest_with_room(device, 512, fp64 ? 352 : 512);
+}
+/// Threads of InverseDesign::cta_plain, and columns that they eliminate together; not measured.
+inline constexpr int plain_inverse_threads = 256;
+constexpr int plain_inverse_panel(ScalarType scalar) { return scalar == ScalarType::z ? 4 : 8; }
+
+/// Packed matrices of order n. Few large ones of real scalars are for clusters first: few_inverse_policy().
 constexpr InversePolicy inverse_policy(Device device, ScalarType scalar, int n) {
   using enum InverseDesign;
   const int stages = gauss_jordan_stages(n);
+  if (n > largest_panel_order(device, scalar)) return {cta_plain, 0, 0, plain_inverse_threads / 32};
   if (n > largest_tiny_order) {
     const OrderRange range = resident_orders(scalar);
     if (n >= range.least && n <= range.largest) {
@@ -128,29 +143,44 @@ constexpr GaussJordanPolicy gauss_jordan_policy(ScalarType scalar, int n) {
 /// Real matrices from this order on, if they are few, are inverted by a cluster of thread blocks each.
 inline constexpr int least_cluster_order = 97;
 /// Thread blocks of a cluster, no more than the matrix has panels, for at most so many matrices and so many turns of
-/// clusters that the device needs for all of them.
+/// clusters that the device needs for all of them, up to the largest order of s and d for which they have room.
 struct ClusterPolicy {
   int ctas, matrices, turns;
+  int largest_s, largest_d;
   bool operator==(const ClusterPolicy&) const = default;
+  constexpr int largest(ScalarType scalar) const { return scalar == ScalarType::s ? largest_s : largest_d; }
 };
 /// The first that is possible. Beyond 14 matrices 8 thread blocks for each would have to share multiprocessors; 16 are
 /// for matrices that 8 have no memory for.
-inline constexpr ClusterPolicy cluster_policies[] = {{8, 14, 1}, {4, 64, 1}, {4, 64, 2}, {8, 32, 2}, {16, 14, 2}};
+inline constexpr ClusterPolicy cluster_policies[] = {
+    {8, 14, 1, 512, 320}, {4, 64, 1, 384, 256}, {4, 64, 2, 384, 256}, {8, 32, 2, 512, 320}, {16, 14, 2, 512, 512}};
 /// Up to this order a second turn costs more than it saves.
 inline constexpr int largest_one_turn_order = 300;
+inline constexpr int cluster_panel = 32;  ///< columns
 
-/// Where shared memory has no room for the panels of a design, and what they shrink to: threads that share a matrix,
-/// and columns of its panels at most. Not measured.
-inline constexpr int plain_inverse_threads = 256;
-inline constexpr int plain_inverse_panel = 8;
+/// `count` matrices of order n. at_a_time(ctas): how many clusters of so many thread blocks the device runs at a time;
+/// 0 where it has none, or no room for them.
+template <class AtATime>
+constexpr InversePolicy few_inverse_policy(Device device, ScalarType scalar, int n, offset_t count, AtATime at_a_time) {
+  if (!is_complex(scalar) && n >= least_cluster_order)
+    for (const ClusterPolicy& policy : cluster_policies) {
+      if (count > policy.matrices || n > policy.largest(scalar)) continue;
+      if (policy.turns > 1 && n <= largest_one_turn_order) continue;
+      const int ctas = std::min(policy.ctas, (n + cluster_panel - 1) / cluster_panel);
+      if (count <= offset_t{at_a_time(ctas)} * policy.turns) return {InverseDesign::clusters, 0, 0, 0, 0, 0, ctas};
+    }
+  return inverse_policy(device, scalar, n);
+}
 
 /// The inverse from the LU factorization.
 enum class InverseFromLuDesign {
-  lanes,  ///< a matrix a group of lanes, in shared memory
-  cta,    ///< a matrix a thread block, by panels from global memory
+  lanes,      ///< a matrix a group of lanes, in shared memory
+  cta,        ///< a matrix a thread block, by panels from global memory
+  cta_plain,  ///< a matrix a thread block in global memory, where shared memory has no room for panels
 };
 constexpr const char* name(InverseFromLuDesign design) {
-  return design == InverseFromLuDesign::lanes ? "lanes" : "cta";
+  constexpr const char* names[] = {"lanes", "cta", "cta_plain"};
+  return names[static_cast<int>(design)];
 }
 
 struct InverseFromLuPolicy {
@@ -166,15 +196,31 @@ struct InverseFromLuPolicy {
   }
 };
 
-/// Panels of 16 columns in complex arithmetic are not measured yet. As many stages as are faster and leave shared
-/// memory for the rest.
-constexpr InverseFromLuPolicy inverse_from_lu_policy(Device, ScalarType scalar, int n) {
+/// The largest order for which shared memory has room for panels and one stage, and for as many stages as are faster.
+struct InverseFromLuRoom {
+  int one_stage, all_stages;
+};
+constexpr InverseFromLuRoom inverse_from_lu_room(const Device& device, ScalarType scalar) {
+  switch (scalar) {
+    case ScalarType::s: return {largest_with_room(device, 480, 288), largest_with_room(device, 384, 224)};
+    case ScalarType::c: return {largest_with_room(device, 448, 256), largest_with_room(device, 352, 224)};
+    case ScalarType::z: return {largest_with_room(device, 416, 224), largest_with_room(device, 352, 192)};
+    case ScalarType::d: break;
+  }
+  return {largest_with_room(device, 448, 256), largest_with_room(device, 352, 192)};
+}
+
+/// Panels of 16 columns in complex arithmetic are not measured yet.
+constexpr InverseFromLuPolicy inverse_from_lu_policy(Device device, ScalarType scalar, int n) {
   using enum InverseFromLuDesign;
   if (n <= largest_tiny_order) return {lanes};
-  if (scalar == ScalarType::c) return {cta, 16, largest_order / 32, 1, 3};
-  if (scalar == ScalarType::z) return {cta, 16, largest_order / 32, 1, n <= 480 ? 2 : 1};
-  if (n <= largest_four_warp_order) return {cta, 16, largest_four_warp_order / 32, 6, 2};
-  return {cta, 32, largest_order / 32, 1, scalar == ScalarType::s || n <= 224 ? 3 : 2};
+  const InverseFromLuRoom room = inverse_from_lu_room(device, scalar);
+  if (n > room.one_stage) return {cta_plain, 0, plain_inverse_threads / 32};
+  const auto stages = [&](int faster) { return n <= room.all_stages ? faster : 1; };
+  if (scalar == ScalarType::c) return {cta, 16, largest_order / 32, 1, stages(3)};
+  if (scalar == ScalarType::z) return {cta, 16, largest_order / 32, 1, stages(n <= 480 ? 2 : 1)};
+  if (n <= largest_four_warp_order) return {cta, 16, largest_four_warp_order / 32, 6, stages(2)};
+  return {cta, 32, largest_order / 32, 1, stages(scalar == ScalarType::s || n <= 224 ? 3 : 2)};
 }
 
 /// The pseudo-inverse from the QR factorization with column pivoting.

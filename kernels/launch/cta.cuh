@@ -3,6 +3,7 @@
 #include "kernels/launch/grid.hpp"
 #include "kernels/scalar.hpp"
 
+#include <array>
 #include <climits>
 #include <utility>
 
@@ -42,58 +43,81 @@ bool has_clusters(void (*kernel)(Parameters...)) {
   return attributes.ptxVersion >= 90;
 }
 
-/// The same with a cluster of `ctas` thread blocks for each matrix, if the device has such clusters and needs no more
-/// than `turns` turns of them for all matrices; returns whether it does.
-template <class... Parameters, class... Arguments>
-bool launch_clusters(void (*kernel)(Parameters...), const char* name, int rows, offset_t count, int ctas, int turns,
-                     std::size_t bytes, CUstream_st* stream, Arguments... arguments) {
-  const std::size_t limit = current_device().shared_bytes;
-  if (bytes > limit || !has_clusters(kernel)) return false;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limit)),
-        "cudaFuncSetAttribute");
-  if (!is_granted(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1))) return false;
-  cudaLaunchAttribute shape{};
-  shape.id = cudaLaunchAttributeClusterDimension;
-  shape.val.clusterDim = {static_cast<unsigned>(ctas), 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(count * ctas));
-  config.blockDim = dim3(static_cast<unsigned>(threads_for_rows(rows)));
-  config.dynamicSmemBytes = bytes;
-  config.stream = stream;
-  config.attrs = &shape;
-  config.numAttrs = 1;
-  int at_a_time = 0;
-  if (!is_granted(cudaOccupancyMaxActiveClusters(&at_a_time, kernel, &config))) return false;
-  if (count > static_cast<offset_t>(at_a_time) * turns) return false;
-  check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), name);
-  return true;
-}
+/// The launch of a kernel with a cluster of `ctas` thread blocks for each of `count` matrices.
+template <class... Parameters>
+class ClusterLaunch {
+ public:
+  ClusterLaunch(void (*kernel)(Parameters...), int rows, offset_t count, int ctas, std::size_t bytes,
+                CUstream_st* stream)
+      : kernel_(kernel) {
+    shape_.id = cudaLaunchAttributeClusterDimension;
+    shape_.val.clusterDim = {static_cast<unsigned>(ctas), 1, 1};
+    config_.gridDim = dim3(static_cast<unsigned>(count * ctas));
+    config_.blockDim = dim3(static_cast<unsigned>(threads_for_rows(rows)));
+    config_.dynamicSmemBytes = bytes;
+    config_.stream = stream;
+    config_.attrs = &shape_;
+    config_.numAttrs = 1;
+  }
+  ClusterLaunch(const ClusterLaunch&) = delete;
+  ClusterLaunch& operator=(const ClusterLaunch&) = delete;
 
-/// Each policy that some order above largest_tiny_order has on compiled_device, once.
+  /// How many of the clusters the device runs at a time; 0 if it has no such clusters, or no room for them.
+  int at_a_time() const {
+    const std::size_t limit = current_device().shared_bytes;
+    int found = 0;
+    if (config_.dynamicSmemBytes > limit || !has_clusters(kernel_)) return 0;
+    check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limit)),
+          "cudaFuncSetAttribute");
+    const bool granted = is_granted(cudaFuncSetAttribute(kernel_, cudaFuncAttributeNonPortableClusterSizeAllowed, 1)) &&
+                         is_granted(cudaOccupancyMaxActiveClusters(&found, kernel_, &config_));
+    return granted ? found : 0;
+  }
+
+  /// Where at_a_time() is not 0.
+  template <class... Arguments>
+  void run(const char* name, Arguments... arguments) const {
+    check(cudaLaunchKernelEx(&config_, kernel_, Parameters(arguments)...), name);
+  }
+
+ private:
+  void (*kernel_)(Parameters...);
+  cudaLaunchAttribute shape_{};
+  cudaLaunchConfig_t config_{};
+};
+
+/// Each policy that some order above largest_tiny_order has on compiled_device, or with less shared memory, once.
 template <auto of_order, ScalarType scalar>
 struct LargePolicies {
   using Policy = decltype(of_order(compiled_device, scalar, largest_order));
-  static constexpr int first = largest_tiny_order + 1;
+  std::array<Policy, 64> policies{};
+  int count = 0;
 
-  /// Whether no order below n has the policy of n; of most it is that of the order before.
-  static constexpr bool is_new(int n) {
-    const Policy wanted = of_order(compiled_device, scalar, n);
-    for (int m = n - 1; m >= first; --m)
-      if (of_order(compiled_device, scalar, m) == wanted) return false;
-    return true;
+  constexpr void add(const Policy& policy) {
+    for (int i = 0; i < count; ++i)
+      if (policies[i] == policy) return;
+    policies[count++] = policy;
   }
-  static constexpr int count() {
-    int found = 0;
-    for (int n = first; n <= largest_order; ++n) found += is_new(n) ? 1 : 0;
+  static constexpr LargePolicies find() {
+    constexpr int first = largest_tiny_order + 1;
+    LargePolicies found;
+    for (int n = first; n <= largest_order; ++n) found.add(of_order(compiled_device, scalar, n));
+    for (const Device& device : {a100, l40})
+      for (int n = 64; n <= largest_order; n += 32) found.add(of_order(device, scalar, n));
     return found;
   }
-  /// An order that has the policy of that index.
-  static constexpr int order(int index) {
-    int n = first;
-    while (!is_new(n) || index-- > 0) ++n;
-    return n;
-  }
 };
+template <auto of_order, ScalarType scalar>
+inline constexpr LargePolicies<of_order, scalar> large_policies = LargePolicies<of_order, scalar>::find();
+
+/// Whether a thread block has room for bytes(n) of shared memory wherever an order n has the policy.
+template <auto of_order, ScalarType scalar, auto policy, class Bytes>
+constexpr bool has_room(Bytes bytes) {
+  for (const Device& device : {h200, a100, l40})
+    for (int n = largest_tiny_order + 1; n <= largest_order; ++n)
+      if (of_order(device, scalar, n) == policy && bytes(n) > device.shared_bytes) return false;
+  return true;
+}
 
 /// Calls f.template operator()<policy>() if that policy is the wanted one; whether it is.
 template <auto policy, class Policy, class F>
@@ -104,15 +128,15 @@ bool call_if_wanted(const Policy& wanted, F& f) {
 }
 
 /// Calls f.template operator()<policy>() for the policy that of_order has for `scalar` and order n on the device in
-/// use, as long as some order above largest_tiny_order has it on compiled_device too; an error else.
+/// use, as long as it is among large_policies; an error else.
 template <auto of_order, ScalarType scalar, class F>
 void with_large_policy(int n, const char* name, F f) {
-  using Policies = LargePolicies<of_order, scalar>;
   const auto wanted = of_order(current_device(), scalar, n);
   const auto call = [&]<int... i>(std::integer_sequence<int, i...>) {
-    return (call_if_wanted<of_order(compiled_device, scalar, Policies::order(i))>(wanted, f) || ...);
+    return (call_if_wanted<large_policies<of_order, scalar>.policies[i]>(wanted, f) || ...);
   };
-  if (!call(std::make_integer_sequence<int, Policies::count()>{})) check(cudaErrorInvalidConfiguration, name);
+  if (!call(std::make_integer_sequence<int, large_policies<of_order, scalar>.count>{}))
+    check(cudaErrorInvalidConfiguration, name);
 }
 
 }  // namespace blockjacobi::kernels

@@ -45,25 +45,21 @@ void launch_getrf_class(const MatrixBatchView<C>& a, index_t* ipiv, int* info, C
   check_launch("getrf");
 }
 
-/// On devices with less shared memory.
-template <class C>
-void launch_getrf_plain(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
-  getrf_cta_plain_kernel<C><<<grid_for(a.count, 1, "getrf"), plain_lu_threads, 0, stream>>>(a, ipiv, info);
-  check_launch("getrf");
-}
-
 /// Orders above largest_tiny_order; of mixed orders the tiny ones are left out.
 template <class C>
 void launch_getrf_large(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
   using enum LuDesign;
   with_large_policy<lu_policy, scalar_of<C>>(a.rows, "getrf", [&]<LuPolicy policy>() {
-    if constexpr (policy.design == cta_shared) {
+    if constexpr (policy.design == cta_plain) {
+      getrf_cta_plain_kernel<C><<<grid_for(a.count, 1, "getrf"), plain_lu_threads, 0, stream>>>(a, ipiv, info);
+      check_launch("getrf");
+    } else if constexpr (policy.design == cta_shared) {
       using Lu = SharedLu<C, policy.rows>;
       launch_ctas(getrf_cta_shared_kernel<C, policy.rows, policy.per_multiprocessor>, "getrf", 32 * policy.warps,
                   a.count, Lu::bytes(a.rows), stream, a, ipiv, info);
     } else {
       using Lu = LeftLu<C, policy.design == cta_left_ahead>;
-      if (Lu::bytes(a.rows) > current_device().shared_bytes) return launch_getrf_plain(a, ipiv, info, stream);
+      static_assert(has_room<lu_policy, scalar_of<C>, policy>([](int n) { return Lu::bytes(n); }));
       launch_ctas(getrf_cta_left_kernel<C, policy.design == cta_left_ahead, 32 * policy.warps>, "getrf", a.rows,
                   a.count, Lu::bytes(a.rows), stream, a, ipiv, info);
     }

@@ -17,11 +17,12 @@ enum class LuDesign {
   cta_shared,      ///< a matrix a thread block, as a whole in shared memory
   cta_left,        ///< a matrix a thread block in global memory, by panels from left to right
   cta_left_ahead,  ///< the same; asks for columns ahead of time, as of matrices that leave the L2 cache meanwhile
+  cta_plain,       ///< a matrix a thread block in global memory, where shared memory has no room for panels
 };
 
 constexpr const char* name(LuDesign design) {
-  constexpr const char* names[] = {"straight",    "shuffled",   "thread",   "team_rows",
-                                   "team_panels", "cta_shared", "cta_left", "cta_left_ahead"};
+  constexpr const char* names[] = {"straight",   "shuffled", "thread",         "team_rows", "team_panels",
+                                   "cta_shared", "cta_left", "cta_left_ahead", "cta_plain"};
   return names[static_cast<int>(design)];
 }
 
@@ -99,11 +100,22 @@ constexpr int left_lu_warps(ScalarType scalar, int n) {
   return scalar == ScalarType::d && ((n > 160 && n <= 192) || (ahead && n <= 384)) ? 12 : 16;
 }
 
-/// Threads that share a matrix where shared memory has no room for panels; not measured.
+/// The largest order whose panels and triangles shared memory has room for.
+constexpr int largest_left_lu_order(const Device& device, ScalarType scalar) {
+  switch (scalar) {
+    case ScalarType::s: return largest_with_room(device, 512, 352);
+    case ScalarType::c: return largest_with_room(device, 512, 288);
+    case ScalarType::z: return largest_with_room(device, 352, 192);
+    case ScalarType::d: break;
+  }
+  return largest_with_room(device, 384, 224);
+}
+/// Threads of LuDesign::cta_plain; not measured.
 inline constexpr int plain_lu_threads = 256;
 
 /// Packed matrices of order n.
 constexpr LuPolicy lu_policy(Device device, ScalarType scalar, int n) {
+  if (n > largest_left_lu_order(device, scalar)) return {LuDesign::cta_plain, 0, 0, plain_lu_threads / 32, 0};
   if (n > largest_near_lu_order) return {LuDesign::cta_left_ahead, 0, 0, left_lu_warps(scalar, n), 0};
   if (n > largest_shared_lu_order(scalar)) return {LuDesign::cta_left, 0, 0, left_lu_warps(scalar, n), 0};
   if (n > largest_tiny_order) return {LuDesign::cta_shared, 0, shared_lu_rows(scalar, n), shared_lu_warps(n), 4};

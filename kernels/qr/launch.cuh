@@ -42,13 +42,16 @@ template <class C>
 void launch_geqrf_large(const MatrixBatchView<C>& a, C* tau, CUstream_st* stream) {
   const int rows = std::max(a.rows, largest_tiny_order + 1);  // low rectangles go like this
   with_large_policy<qr_policy, scalar_of<C>>(rows, "geqrf", [&]<QrPolicy policy>() {
-    using Factorization = CtaQr<C, policy.columns, policy.rows, policy.stages>;
-    if (Factorization::bytes(a.rows, a.cols) > current_device().shared_bytes) {  // on devices with less of it
+    if constexpr (policy.design == QrDesign::cta_plain) {
       geqrf_cta_plain_kernel<C><<<grid_for(a.count, 1, "geqrf"), plain_qr_threads, 0, stream>>>(a, tau);
-      return check_launch("geqrf");
+      check_launch("geqrf");
+    } else {
+      using Factorization = CtaQr<C, policy.columns, policy.rows, policy.stages>;
+      static_assert(has_room<qr_policy, scalar_of<C>, policy>(  // with as many columns as ask for most
+          [](int m) { return Factorization::bytes(m, m + Factorization::width); }));
+      launch_ctas(geqrf_cta_kernel<C, policy.columns, policy.rows, policy.warps, policy.stages>, "geqrf",
+                  32 * Factorization::bands(a.rows), a.count, Factorization::bytes(a.rows, a.cols), stream, a, tau);
     }
-    launch_ctas(geqrf_cta_kernel<C, policy.columns, policy.rows, policy.warps, policy.stages>, "geqrf",
-                32 * Factorization::bands(a.rows), a.count, Factorization::bytes(a.rows, a.cols), stream, a, tau);
   });
 }
 

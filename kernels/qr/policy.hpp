@@ -13,10 +13,11 @@ enum class QrDesign {
   thread,     ///< a matrix a thread, staged through shared memory
   team_mesh,  ///< a matrix a team, a mesh of lanes, in its registers
   cta,        ///< a matrix a thread block, by panels of columns in registers, on the tensor cores
+  cta_plain,  ///< a matrix a thread block in global memory, where shared memory has no room for the reflectors
 };
 
 constexpr const char* name(QrDesign design) {
-  constexpr const char* names[] = {"thread", "team_mesh", "cta"};
+  constexpr const char* names[] = {"thread", "team_mesh", "cta", "cta_plain"};
   return names[static_cast<int>(design)];
 }
 
@@ -91,12 +92,23 @@ constexpr QrPolicy qr_cta_policy(ScalarType scalar, int m) {
   return m <= 256 ? cta(2, 4, 16, 1) : m <= 384 ? cta(2, 8, 12, 0) : cta(4, 8, 8, 2);
 }
 
-/// Threads that share a matrix where shared memory has no room for the reflectors; not measured.
+/// Most rows with which shared memory has room for the reflectors.
+constexpr int most_cta_qr_rows(const Device& device, ScalarType scalar) {
+  switch (scalar) {
+    case ScalarType::s: return largest_with_room(device, 512, 320);
+    case ScalarType::c: return largest_with_room(device, 320, 192);
+    case ScalarType::z: return largest_with_room(device, 448, 192);
+    case ScalarType::d: break;
+  }
+  return largest_with_room(device, 384, 384);
+}
+/// Threads of QrDesign::cta_plain; not measured.
 inline constexpr int plain_qr_threads = 256;
 
 /// Packed matrices of order n. Rectangles up to 32 rows and columns are for groups of lanes in shared memory, larger
-/// ones of n rows for QrDesign::cta.
+/// ones of n rows for QrDesign::cta*.
 constexpr QrPolicy qr_policy(Device device, ScalarType scalar, int n) {
+  if (n > most_cta_qr_rows(device, scalar)) return {QrDesign::cta_plain, 0, 0, 0, plain_qr_threads / 32};
   if (n > largest_tiny_order) return qr_cta_policy(scalar, n);
   if (qr_by_thread(scalar, n)) return {QrDesign::thread, 0, 0, 0, qr_threads(n) / 32};
   return qr_class_policy(device, scalar, n);

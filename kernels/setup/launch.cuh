@@ -65,30 +65,20 @@ constexpr GaussJordanPlace place_of(SetupDesign design) {
                                                : GaussJordanPlace::streamed;
 }
 
-/// By a cluster for each of few blocks; returns whether the device has room for that.
+/// Whether the policy is for clusters, which then set up the blocks.
 template <class C>
 bool launch_setup_clusters(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
   constexpr int width = gauss_jordan_width(scalar_of<C>);
-  using Shape = ClusterShape<C, width>;
   const int n = range.largest;
-  if (range.smallest < least_cluster_order) return false;
-  for (const ClusterPolicy& policy : cluster_policies) {
-    if (range.count > policy.matrices || (policy.turns > 1 && n <= largest_one_turn_order)) continue;
-    const int ctas = std::min(policy.ctas, Shape::panels(n));
-    if (launch_clusters(setup_cluster_kernel<C, width>, "setup", n, range.count, ctas, policy.turns,
-                        CtaScales<C>::bytes(n) + Shape::bytes(n, ctas), stream, arguments, range.first))
-      return true;
-  }
-  return false;
-}
-
-/// On devices with less shared memory.
-template <class C>
-void launch_setup_plain(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
-  setup_cta_plain_kernel<C>
-      <<<static_cast<unsigned>(range.count), repair_threads, cta_block_bytes<C>(range.largest, 1), stream>>>(
-          arguments, range.first);
-  check_launch("setup");
+  const auto clusters = [&](int ctas) {
+    return ClusterLaunch(setup_cluster_kernel<C, width>, n, range.count, ctas,
+                         CtaScales<C>::bytes(n) + ClusterShape<C, width>::bytes(n, ctas), stream);
+  };
+  const SetupPolicy policy = few_setup_policy(current_device(), scalar_of<C>, n, range.count,
+                                              [&](int ctas) { return clusters(ctas).at_a_time(); });
+  if (policy.design != SetupDesign::clusters) return false;
+  clusters(policy.ctas).run("setup", arguments, range.first);
+  return true;
 }
 
 /// Orders above largest_tiny_order that share a policy.
@@ -97,17 +87,23 @@ void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& ran
   if constexpr (!detail::Arithmetic<C>::is_complex)
     if (launch_setup_clusters(arguments, range, stream)) return;
   with_large_policy<setup_policy, scalar_of<C>>(range.largest, "setup", [&]<SetupPolicy policy>() {
-    constexpr int width = gauss_jordan_width(scalar_of<C>), threads = 32 * policy.warps;
-    constexpr GaussJordanPlace place = place_of(policy.design);
-    using Elimination = CtaGaussJordan<C, width, policy.warps>;
-    const int n = range.largest;
-    GaussJordanPolicy own{place, policy.stages};
-    const std::size_t most = current_device().shared_bytes;
-    const auto bytes = [&] { return CtaScales<C>::bytes(n) + Elimination::bytes(n, Elimination::Layout::of(n, own)); };
-    while (own.stages > 1 && bytes() > most) --own.stages;  // on devices with less shared memory
-    if (bytes() > most) return launch_setup_plain(arguments, range, stream);
-    launch_ctas(setup_cta_kernel<C, width, place, threads, policy.per_multiprocessor>, "setup", n, range.count, bytes(),
-                stream, arguments, range.first, own);
+    const int largest = range.largest;
+    if constexpr (policy.design == SetupDesign::cta_plain) {
+      setup_cta_plain_kernel<C>
+          <<<static_cast<unsigned>(range.count), repair_threads, cta_block_bytes<C>(largest, 1), stream>>>(arguments,
+                                                                                                           range.first);
+      check_launch("setup");
+    } else {
+      constexpr int width = gauss_jordan_width(scalar_of<C>), threads = 32 * policy.warps;
+      constexpr GaussJordanPlace place = place_of(policy.design);
+      using Elimination = CtaGaussJordan<C, width, policy.warps>;
+      constexpr auto bytes = [](int n) {
+        return CtaScales<C>::bytes(n) + Elimination::bytes(n, Elimination::Layout::of(n, {place, policy.stages}));
+      };
+      static_assert(has_room<setup_policy, scalar_of<C>, policy>(bytes));
+      launch_ctas(setup_cta_kernel<C, width, place, threads, policy.per_multiprocessor>, "setup", largest, range.count,
+                  bytes(largest), stream, arguments, range.first, GaussJordanPolicy{place, policy.stages});
+    }
   });
 }
 

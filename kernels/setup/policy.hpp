@@ -14,10 +14,13 @@ enum class SetupDesign {
   cta_whole,     ///< a block a thread block, as InverseDesign::cta_whole
   cta_resident,  ///< as InverseDesign::cta_resident
   cta_streamed,  ///< as InverseDesign::cta_streamed
+  cta_plain,     ///< a block a thread block in its place, where shared memory has no room for a panel
+  clusters,      ///< as InverseDesign::clusters
 };
 
 constexpr const char* name(SetupDesign design) {
-  constexpr const char* names[] = {"thread", "team", "cta_whole", "cta_resident", "cta_streamed"};
+  constexpr const char* names[] = {"thread",       "team",      "cta_whole", "cta_resident",
+                                   "cta_streamed", "cta_plain", "clusters"};
   return names[static_cast<int>(design)];
 }
 
@@ -29,14 +32,16 @@ struct SetupPolicy {
   int per_multiprocessor = 0;  ///< thread blocks that it shall hold
   int stages = 0;              ///< pieces of a panel that each warp has under way from global memory
   bool alone = false;          ///< a kernel of its own where all blocks of a launch have the order
+  int ctas = 0;                ///< of a cluster
 
   bool operator==(const SetupPolicy&) const = default;
-  constexpr std::array<PolicyNumber, 5> numbers() const {
+  constexpr std::array<PolicyNumber, 6> numbers() const {
     return {{{"lanes", lanes},
              {"rows", rows},
              {"warps", warps},
              {"per multiprocessor", per_multiprocessor},
-             {"stages", stages}}};
+             {"stages", stages},
+             {"thread blocks", ctas}}};
   }
 };
 
@@ -71,15 +76,26 @@ constexpr TeamShape setup_team(ScalarType scalar, int n) {
   return team_shape(scalar, n);
 }
 
+/// Threads of SetupDesign::cta_plain, and where a block is repaired in its place.
+inline constexpr int repair_threads = 256;
+
 /// Above largest_tiny_order as the inverse of packed matrices.
 constexpr SetupPolicy large_setup_policy(const InversePolicy& inverse) {
-  const SetupDesign design = inverse.design == InverseDesign::cta_whole      ? SetupDesign::cta_whole
+  const SetupDesign design = inverse.design == InverseDesign::clusters       ? SetupDesign::clusters
+                             : inverse.design == InverseDesign::cta_whole    ? SetupDesign::cta_whole
                              : inverse.design == InverseDesign::cta_resident ? SetupDesign::cta_resident
                                                                              : SetupDesign::cta_streamed;
-  return {design, 0, 0, inverse.warps, inverse.per_multiprocessor, inverse.stages};
+  return {design, 0, 0, inverse.warps, inverse.per_multiprocessor, inverse.stages, false, inverse.ctas};
+}
+
+/// The largest order for which shared memory has room for a panel beside the scales.
+constexpr int largest_setup_panel_order(const Device& device, ScalarType scalar) {
+  const bool fp64 = scalar == ScalarType::d || scalar == ScalarType::z;
+  return largest_with_room(device, 512, fp64 ? 320 : 512);
 }
 
 constexpr SetupPolicy setup_policy(Device device, ScalarType scalar, int n) {
+  if (n > largest_setup_panel_order(device, scalar)) return {SetupDesign::cta_plain, 0, 0, repair_threads / 32};
   if (n > largest_tiny_order) return large_setup_policy(inverse_policy(device, scalar, n));
   const bool alone = is_setup_alone(scalar, n);
   if (n <= largest_setup_by_thread)
@@ -87,6 +103,13 @@ constexpr SetupPolicy setup_policy(Device device, ScalarType scalar, int n) {
         SetupDesign::thread, 0, 0, thread_design_threads / 32, thread_design_per_multiprocessor(scalar, n), 0, alone};
   const TeamShape team = setup_team(scalar, n);
   return {SetupDesign::team, team.lanes, team.rows, team.warps, setup_warps(scalar, n) / team.warps, 0, alone};
+}
+
+/// `count` blocks of orders up to n, as few_inverse_policy().
+template <class AtATime>
+constexpr SetupPolicy few_setup_policy(Device device, ScalarType scalar, int n, offset_t count, AtATime at_a_time) {
+  const InversePolicy inverse = few_inverse_policy(device, scalar, n, count, at_a_time);
+  return inverse.design == InverseDesign::clusters ? large_setup_policy(inverse) : setup_policy(device, scalar, n);
 }
 
 /// Whether blocks of one order are worth a launch of their own beside others of their class: what the kernel of the
@@ -115,8 +138,7 @@ constexpr bool share_setup(Device device, ScalarType scalar, int n, int m) {
 inline constexpr int careful_tiny_warps = 4;
 inline constexpr int careful_tiny_ctas = 8;
 
-/// Columns that a thread block eliminates together where it repairs a block in its place, and its threads.
+/// Columns that a thread block eliminates together where it repairs a block in its place.
 inline constexpr int repair_panel = 16;
-inline constexpr int repair_threads = 256;
 
 }  // namespace blockjacobi::kernels

@@ -10,7 +10,6 @@
 
 namespace blockjacobi::kernels {
 
-/// On devices with less shared memory.
 template <class C>
 void launch_solve_plain(const MatrixBatchView<const C>& factors, const index_t* ipiv, const MatrixBatchView<C>& b,
                         const SolveSteps& steps, const char* name, CUstream_st* stream) {
@@ -18,36 +17,34 @@ void launch_solve_plain(const MatrixBatchView<const C>& factors, const index_t* 
   check_launch(name);
 }
 
-template <class C, TriangularPolicy policy>
+template <int columns>
+constexpr TriangularPolicy triangular_policy_for(Device device, ScalarType scalar, int n) {
+  return triangular_policy(device, scalar, n, columns);
+}
+
+template <class C, int columns, TriangularPolicy policy>
 void launch_solve_substitution(const MatrixBatchView<const C>& factors, const index_t* ipiv,
                                const MatrixBatchView<C>& b, const SolveSteps& steps, const char* name,
                                CUstream_st* stream) {
   using Solve = CtaSubstitution<C, policy.columns, policy.row_bytes, policy.pieces>;
-  constexpr auto bytes_for = [](int n) { return Solve::bytes(n) + sizeof(int) * static_cast<std::size_t>(n); };
-  static_assert(bytes_for(threads_for_rows(largest_order)) <= compiled_device.shared_bytes);
-  if (bytes_for(threads_for_rows(factors.rows)) > current_device().shared_bytes)
-    return launch_solve_plain(factors, ipiv, b, steps, name, stream);
+  constexpr auto bytes_for = [](int n) {
+    return Solve::bytes(n) + sizeof(int) * static_cast<std::size_t>(threads_for_rows(n));
+  };
+  static_assert(has_room<triangular_policy_for<columns>, scalar_of<C>, policy>(bytes_for));
   launch_ctas(solve_substitution_kernel<C, policy.columns, policy.row_bytes, policy.pieces, policy.per_multiprocessor>,
-              name, factors.rows, factors.count, bytes_for(threads_for_rows(factors.rows)), stream, factors, ipiv, b,
-              steps);
+              name, factors.rows, factors.count, bytes_for(factors.rows), stream, factors, ipiv, b, steps);
 }
 
-template <class C, TriangularPolicy policy>
+template <class C, int columns, TriangularPolicy policy>
 void launch_solve_tensor(const MatrixBatchView<const C>& factors, const index_t* ipiv, const MatrixBatchView<C>& b,
                          const SolveSteps& steps, const char* name, CUstream_st* stream) {
   constexpr int tiles = policy.columns / 8;
   using Solve = CtaTensorSolve<C, tiles>;
-  if (Solve::bytes(factors.rows) > current_device().shared_bytes)
-    return launch_solve_plain(factors, ipiv, b, steps, name, stream);
+  static_assert(has_room<triangular_policy_for<columns>, scalar_of<C>, policy>([](int n) { return Solve::bytes(n); }));
   if (factors.count > INT_MAX) check(cudaErrorInvalidConfiguration, name);
   const offset_t groups = (b.cols - 1) / Solve::width + 1, chunks = std::min(groups, INT_MAX / factors.count);
   launch_ctas(solve_tensor_kernel<C, tiles, 32 * policy.warps>, name, factors.rows, factors.count * chunks,
               Solve::bytes(factors.rows), stream, factors, ipiv, b, steps, static_cast<unsigned>(chunks));
-}
-
-template <int columns>
-constexpr TriangularPolicy triangular_policy_for(Device device, ScalarType scalar, int n) {
-  return triangular_policy(device, scalar, n, columns);
 }
 
 /// Orders above largest_tiny_order; of mixed orders the tiny ones are left out.
@@ -56,10 +53,13 @@ void launch_solve_large(const MatrixBatchView<const C>& factors, const index_t* 
                         const SolveSteps& steps, const char* name, CUstream_st* stream) {
   const auto solve = [&]<int columns>() {
     with_large_policy<triangular_policy_for<columns>, scalar_of<C>>(factors.rows, name, [&]<TriangularPolicy policy>() {
-      if constexpr (policy.design == TriangularDesign::cta_substitution)
-        launch_solve_substitution<C, policy>(factors, ipiv, b, steps, name, stream);
+      using enum TriangularDesign;
+      if constexpr (policy.design == warp_plain)
+        launch_solve_plain(factors, ipiv, b, steps, name, stream);
+      else if constexpr (policy.design == cta_substitution)
+        launch_solve_substitution<C, columns, policy>(factors, ipiv, b, steps, name, stream);
       else
-        launch_solve_tensor<C, policy>(factors, ipiv, b, steps, name, stream);
+        launch_solve_tensor<C, columns, policy>(factors, ipiv, b, steps, name, stream);
     });
   };
   // Policies change between these numbers alone.

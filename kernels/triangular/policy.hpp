@@ -13,10 +13,11 @@ enum class TriangularDesign {
   lanes,             ///< a matrix a group of lanes, in shared memory
   cta_substitution,  ///< a matrix a thread block; few right-hand sides, with the factor on its way far ahead
   cta_tensor,        ///< a matrix a thread block; more of them, by products on the tensor cores
+  warp_plain,        ///< a right-hand side a warp, where shared memory has no room for more
 };
 
 constexpr const char* name(TriangularDesign design) {
-  constexpr const char* names[] = {"lanes", "cta_substitution", "cta_tensor"};
+  constexpr const char* names[] = {"lanes", "cta_substitution", "cta_tensor", "warp_plain"};
   return names[static_cast<int>(design)];
 }
 
@@ -43,13 +44,21 @@ struct TriangularPolicy {
 /// 1.80 / 2.20.
 inline constexpr int most_few_columns = 4;
 
-/// Threads that share a matrix where shared memory has no room for more; not measured.
+/// The largest order that shared memory has room for, with `columns` right-hand sides.
+constexpr int largest_cta_solve_order(const Device& device, ScalarType scalar, int columns) {
+  if (columns == 1) return largest_with_room(device, 512, scalar == ScalarType::z ? 480 : 512);
+  if (columns <= most_few_columns) return largest_with_room(device, 512, scalar == ScalarType::s ? 512 : 352);
+  if (is_complex(scalar)) return largest_with_room(device, 320, 160);
+  return largest_with_room(device, 512, columns > 16 ? 352 : 384);
+}
+/// Threads of TriangularDesign::warp_plain that share a matrix; not measured.
 inline constexpr int plain_solve_threads = 256;
 
 /// For `columns` right-hand sides.
-constexpr TriangularPolicy triangular_policy(Device, ScalarType scalar, int n, int columns) {
+constexpr TriangularPolicy triangular_policy(Device device, ScalarType scalar, int n, int columns) {
   using enum TriangularDesign;
   if (n <= largest_tiny_order) return {lanes};
+  if (n > largest_cta_solve_order(device, scalar, columns)) return {warp_plain, 1, 0, 0, plain_solve_threads / 32};
   if (columns <= most_few_columns) {
     // What each warp has of its rows of the factor: with 2 of 128 / 2 of 64 / 3 of 64 / 4 of 32 bytes getrs for one
     // right-hand side takes 0.29 / 0.26 / 0.27 / 0.29 ms in s, 10 000 of order 128, and 1.53 / 1.20 / 1.26 / 1.31 in d,

@@ -79,14 +79,8 @@ class LaunchedKernelsTest : public TypedDeviceTest<T> {
     ASSERT_EQ(kernels.size(), 1u) << name;
     expect_name(kernels[0], name);
   }
-  /// With less shared memory the plain kernel of the same operation may stand in for one by thread blocks.
   void expect_name(const RecordedKernel& kernel, const std::string& name) const {
-    const std::string operation = name.substr(0, name.find('_'));
-    const std::string plain = "::" + operation + (operation == "solve" ? "" : "_cta") + "_plain_kernel<";
-    const bool may_be_plain = device_.shared_bytes < h200.shared_bytes;
-    EXPECT_TRUE(kernel.name.find("::" + name) != std::string::npos ||
-                (may_be_plain && kernel.name.find(plain) != std::string::npos))
-        << kernel.name << " instead of " << name;
+    EXPECT_TRUE(kernel.name.find("::" + name) != std::string::npos) << kernel.name << " instead of " << name;
     EXPECT_LE(kernel.shared_bytes, device_.shared_bytes) << name;
   }
 
@@ -126,9 +120,10 @@ TYPED_TEST(LaunchedKernelsTest, Getrf) {
       case LuDesign::cta_shared:
         return instance("getrf_cta_shared_kernel", {C, text(p.rows), text(p.per_multiprocessor)});
       case LuDesign::cta_left: return instance("getrf_cta_left_kernel", {C, text(false), text(32 * p.warps)});
-      case LuDesign::cta_left_ahead: break;
+      case LuDesign::cta_left_ahead: return instance("getrf_cta_left_kernel", {C, text(true), text(32 * p.warps)});
+      case LuDesign::cta_plain: break;
     }
-    return instance("getrf_cta_left_kernel", {C, text(true), text(32 * p.warps)});
+    return instance("getrf_cta_plain_kernel", {C});
   };
   this->expect_kernels(1, this->largest, name, [&](index_t n) {
     batched::getrf(this->backend(), this->batch(n), this->numbers(), this->info());
@@ -150,9 +145,11 @@ TYPED_TEST(LaunchedKernelsTest, Inverse) {
       case InverseDesign::team_rows: return instance("inverse_team_kernel", {text(n), C});
       case InverseDesign::cta_whole: return by_thread_blocks(GaussJordanPlace::whole);
       case InverseDesign::cta_resident: return by_thread_blocks(GaussJordanPlace::resident);
-      case InverseDesign::cta_streamed: break;
+      case InverseDesign::cta_streamed: return by_thread_blocks(GaussJordanPlace::streamed);
+      case InverseDesign::cta_plain:
+      case InverseDesign::clusters: break;
     }
-    return by_thread_blocks(GaussJordanPlace::streamed);
+    return instance("inverse_cta_plain_kernel", {C});
   };
   this->expect_kernels(1, this->largest, name, [&](index_t n) {
     batched::inverse<TypeParam>(this->backend(), this->batch(n), this->batch(n, 1), this->info());
@@ -164,6 +161,7 @@ TYPED_TEST(LaunchedKernelsTest, Getri) {
   const auto name = [&](index_t n) {
     const InverseFromLuPolicy p = inverse_from_lu_policy(this->device_, this->scalar, n);
     if (p.design == InverseFromLuDesign::lanes) return std::string("lanes_kernel<");
+    if (p.design == InverseFromLuDesign::cta_plain) return instance("getri_cta_plain_kernel", {C});
     return instance("getri_cta_kernel", {C, text(p.columns), text(32 * p.warps), text(p.per_multiprocessor)});
   };
   this->expect_kernels(1, this->largest, name, [&](index_t n) {
@@ -187,6 +185,7 @@ TYPED_TEST(LaunchedKernelsTest, PotrfAndPotri) {
     const auto inverse = [&](index_t n) {
       const CholeskyInversePolicy p = cholesky_inverse_policy(this->device_, this->scalar, n);
       if (p.design == CholeskyInverseDesign::lanes) return std::string("lanes_kernel<");
+      if (p.design == CholeskyInverseDesign::cta_plain) return instance("potri_cta_plain_kernel", {C, text(upper)});
       return instance("potri_cta_kernel", {C, text(p.columns), text(upper)});
     };
     this->expect_kernels(1, this->largest, inverse,
@@ -201,9 +200,11 @@ TYPED_TEST(LaunchedKernelsTest, Geqrf) {
     switch (p.design) {
       case QrDesign::thread: return instance("geqrf_thread_kernel", {text(n), C});
       case QrDesign::team_mesh: return instance("geqrf_team_kernel", {text(n), C});
-      case QrDesign::cta: break;
+      case QrDesign::cta:
+        return instance("geqrf_cta_kernel", {C, text(p.columns), text(p.rows), text(p.warps), text(p.stages)});
+      case QrDesign::cta_plain: break;
     }
-    return instance("geqrf_cta_kernel", {C, text(p.columns), text(p.rows), text(p.warps), text(p.stages)});
+    return instance("geqrf_cta_plain_kernel", {C});
   };
   this->expect_kernels(1, this->largest, name,
                        [&](index_t n) { batched::geqrf(this->backend(), this->batch(n), this->batch(n, 1).data); });
@@ -220,6 +221,7 @@ TYPED_TEST(LaunchedKernelsTest, SolvesWithFactors) {
                                                    : columns <= most_few_columns ? most_few_columns
                                                                                  : columns);
       if (p.design == TriangularDesign::lanes) return std::string("lanes_kernel<");
+      if (p.design == TriangularDesign::warp_plain) return instance("solve_plain_kernel", {C});
       if (p.design == TriangularDesign::cta_substitution)
         return instance("solve_substitution_kernel",
                         {C, text(p.columns), text(p.row_bytes), text(p.pieces), text(p.per_multiprocessor)});
@@ -290,6 +292,8 @@ TYPED_TEST(LaunchedKernelsTest, SetUp) {
       case SetupDesign::cta_whole: return by_thread_blocks(GaussJordanPlace::whole);
       case SetupDesign::cta_resident: return by_thread_blocks(GaussJordanPlace::resident);
       case SetupDesign::cta_streamed: return by_thread_blocks(GaussJordanPlace::streamed);
+      case SetupDesign::cta_plain: return instance("setup_cta_plain_kernel", {C});
+      case SetupDesign::clusters:
       case SetupDesign::thread:
       case SetupDesign::team: break;
     }

@@ -25,7 +25,7 @@ struct NamedDevice {
   const char* name;
   Device device;
 };
-constexpr NamedDevice devices[] = {{"H200", kernels::h200}};
+constexpr NamedDevice devices[] = {{"H200", kernels::h200}, {"A100", kernels::a100}, {"L40", kernels::l40}};
 constexpr std::pair<ScalarType, char> scalars[] = {
     {ScalarType::s, 's'}, {ScalarType::d, 'd'}, {ScalarType::c, 'c'}, {ScalarType::z, 'z'}};
 
@@ -38,15 +38,22 @@ std::string numbers_of(const Policy& policy) {
   return text;
 }
 
-/// A row for each run of orders `first`..`last` with one policy, those `step` apart.
+/// A row for each run of orders `first`..`last` with one policy, those `step` apart; of other devices than the H200
+/// where it is another one.
 template <class PolicyOf>
 std::string rows(const NamedDevice& where, ScalarType scalar, char letter, int first, int last, int step,
                  PolicyOf policy_of) {
+  const auto is_shown = [&](int n) {
+    return where.device == kernels::h200 ||
+           !(policy_of(where.device, scalar, n) == policy_of(kernels::h200, scalar, n));
+  };
   std::string text;
   for (int begin = first, end = 0; begin <= last; begin = end + step) {
-    const auto policy = policy_of(where.device, scalar, begin);
     end = begin;
-    while (end + step <= last && policy_of(where.device, scalar, end + step) == policy) end += step;
+    if (!is_shown(begin)) continue;
+    const auto policy = policy_of(where.device, scalar, begin);
+    while (end + step <= last && policy_of(where.device, scalar, end + step) == policy && is_shown(end + step))
+      end += step;
     const std::string orders = begin == end ? fmt::format("{}", begin) : fmt::format("{}-{}", begin, end);
     text += fmt::format("| {} | {} | {} | `{}` | {} |\n", where.name, letter, orders, name(policy.design),
                         numbers_of(policy));
@@ -76,6 +83,17 @@ std::string cg_update_section(const char* title, const char* about, const kernel
   });
 }
 
+/// Of the H200 alone.
+std::string few_section(const char* title, int count) {
+  return section(
+      title,
+      "On the H200, where it runs enough clusters at a time; if it does not, the next of `cluster_policies`, "
+      "and at last as more matrices. `BlockJacobi` sets up few blocks of one order alike.",
+      kernels::least_cluster_order, kernels::largest_order, 1, [count](Device, ScalarType scalar, int n) {
+        return kernels::few_inverse_policy(kernels::h200, scalar, n, count, [count](int) { return count; });
+      });
+}
+
 std::string iterations_section(const char* title, const char* about, kernels::ResidentSolver solver) {
   return section(title, about, 1, kernels::largest_order, 1, [solver](Device device, ScalarType scalar, int n) {
     return kernels::iteration_policy(device, scalar, n, {solver});
@@ -92,18 +110,20 @@ std::string designs_table() {
       "Printed from the policies (`kernels/*/policy.hpp`) by the program `print_designs`; a test holds this page "
       "against\n"
       "them. The words are explained in docs/architecture.md, what each design does in the header of its name\n"
-      "(`kernels/lu/team_rows.cuh`) and what a number is in its policy. Scalars go by LAPACK's letters.\n";
+      "(`kernels/lu/team_rows.cuh`) and what a number is in its policy. Scalars go by LAPACK's letters. Other devices\n"
+      "have rows where they differ from the H200: A100 stands for all with 163 KB of shared memory a thread block, "
+      "L40\n"
+      "for those with 99 KB.\n";
   text += section("LU factorization", "`getrf` of packed matrices.", 1, largest, 1, lu_policy);
   text += section(
       "LU factorization, other batches",
       "`getrf` of matrices that are not packed, or of different orders: each goes to the next multiple of 4. Above "
       "32 as packed ones.",
       4, tiny, 4, lu_class_policy);
-  text += section(
-      "Inverse",
-      "`inverse` of packed matrices. Up to 64 real ones of an order from 97 on are inverted by a cluster of thread "
-      "blocks each if the device has room for that (`cluster_policies`).",
-      1, largest, 1, inverse_policy);
+  text += section("Inverse", "`inverse` of packed matrices.", 1, largest, 1, inverse_policy);
+  text += few_section("Inverse, up to 14 matrices", 14);
+  text += few_section("Inverse, 15 to 32 matrices", 32);
+  text += few_section("Inverse, 33 to 64 matrices", 64);
   text += section("Inverse, other batches", "As for LU.", 4, tiny, 4, inverse_class_policy);
   text += section("Inverse from LU", "`getri`.", 1, largest, 1, inverse_from_lu_policy);
   text += section("Pseudo-inverse", "`pseudo_inverse`.", 1, largest, 1, pseudo_inverse_policy);

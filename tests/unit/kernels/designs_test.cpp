@@ -77,6 +77,45 @@ TEST(Designs, WarpsHaveAThreadForEachRow) {
     }
 }
 
+TEST(Designs, FewMatricesGoToClusters) {
+  const auto ctas = [](ScalarType scalar, int n, int count, int at_a_time) {
+    const auto policy = few_inverse_policy(h200, scalar, n, count, [at_a_time](int) { return at_a_time; });
+    const bool by_clusters = policy.design == InverseDesign::clusters;
+    EXPECT_TRUE(by_clusters || policy == inverse_policy(h200, scalar, n));
+    return by_clusters ? policy.ctas : 0;
+  };
+  EXPECT_EQ(ctas(ScalarType::d, least_cluster_order, 1, 16), 4) << "as many as panels";
+  EXPECT_EQ(ctas(ScalarType::d, least_cluster_order - 1, 1, 16), 0);
+  EXPECT_EQ(ctas(ScalarType::z, 256, 1, 16), 0);
+  EXPECT_EQ(ctas(ScalarType::d, 256, 14, 14), 8);
+  EXPECT_EQ(ctas(ScalarType::d, 256, 15, 15), 4);
+  EXPECT_EQ(ctas(ScalarType::d, 256, 65, 65), 0);
+  EXPECT_EQ(ctas(ScalarType::d, 256, 15, 14), 0) << "a second turn costs more than it saves";
+  EXPECT_EQ(ctas(ScalarType::s, 301, 15, 8), 4) << "in two turns";
+  EXPECT_EQ(ctas(ScalarType::d, 512, 14, 14), 16) << "8 have no room";
+  EXPECT_EQ(ctas(ScalarType::d, 512, 1, 0), 0) << "the device has none";
+}
+
+TEST(Designs, LessSharedMemoryChangesDesignsAtMultiplesOf32) {
+  const auto check = [](auto policy_of) {
+    for (const ScalarType scalar : scalars)
+      for (const Device& device : {a100, l40})
+        for (int n = largest_tiny_order + 1; n <= largest_order; ++n) {
+          const auto policy = policy_of(device, scalar, n);
+          EXPECT_TRUE(policy == policy_of(h200, scalar, n) || policy == policy_of(device, scalar, (n + 31) / 32 * 32))
+              << n;
+        }
+  };
+  check(lu_policy);
+  check(inverse_policy);
+  check(inverse_from_lu_policy);
+  check(cholesky_inverse_policy);
+  check(qr_policy);
+  check(setup_policy);
+  for (const int columns : {1, 4, 16, 17})
+    check([columns](Device device, ScalarType scalar, int n) { return triangular_policy(device, scalar, n, columns); });
+}
+
 TEST(Designs, UpdateOfCgLoadsWholePieces) {
   using detail::Format;
   for (const ScalarType scalar : scalars) {
