@@ -6,11 +6,12 @@
 #include "core/shared/defect_words.hpp"
 #include "kernels/apply/launch.hpp"
 #include "kernels/lu/launch.hpp"
+#include "kernels/partition/launch.hpp"
 #include "kernels/setup/launch.hpp"
 
 namespace blockjacobi::detail {
 
-/// Blocks by kernels/setup, kernels/lu and kernels/apply.
+/// Blocks by kernels/setup, partition, lu and apply.
 template <Scalar T>
 class CudaBlockOps final : public BlockOps<T> {
   using C = compute_t<T>;
@@ -21,16 +22,25 @@ class CudaBlockOps final : public BlockOps<T> {
   void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, Fallback fallback,
              const BlockStatusView<T>& status) override {
     const DeviceGuard guard(context_.device());
-    const kernels::SetupArguments<C> arguments{values,
-                                               map,
-                                               inverse.data,
-                                               inverse.slots,
-                                               fallback,
-                                               status.info,
-                                               status.rcond,
-                                               status.defects,
-                                               static_cast<int>(defect_words(inverse.blocks))};
-    kernels::setup_blocks(arguments, inverse.groups, context_.stream());
+    kernels::setup_blocks(arguments(values, map, inverse, fallback, status), inverse.groups, context_.stream());
+  }
+
+  void repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, Repair repair,
+              const BlockStatusView<T>& status, const ScratchView<C>& scratch) override {
+    const DeviceGuard guard(context_.device());
+    kernels::repair_blocks(arguments(values, map, work, Fallback::scalar_jacobi, status), repair, work.groups, scratch,
+                           context_.stream());
+  }
+
+  void count_defects(const int* info, index_t blocks, int* defects) override {
+    const DeviceGuard guard(context_.device());
+    kernels::count_defects(info, blocks, defects, context_.stream());
+  }
+
+  void append_l1_entries(const C* values, const L1PatternView& pattern, C* extended) override {
+    const DeviceGuard guard(context_.device());
+    kernels::append_l1_entries(values, pattern.row_offsets, pattern.columns, pattern.block_begin, pattern.block_end,
+                               pattern.rows, extended, context_.stream());
   }
 
   void pivot_growth(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, index_t* pivots,
@@ -53,6 +63,20 @@ class CudaBlockOps final : public BlockOps<T> {
   }
 
  private:
+  static kernels::SetupArguments<C> arguments(const C* values, const PositionMapView& map,
+                                              const BlockBatchView<C>& batch, Fallback fallback,
+                                              const BlockStatusView<T>& status) {
+    return {values,
+            map,
+            batch.data,
+            batch.slots,
+            fallback,
+            status.info,
+            status.rcond,
+            status.defects,
+            static_cast<int>(defect_words(batch.blocks))};
+  }
+
   CudaContext& context_;
 };
 

@@ -179,6 +179,13 @@ void CudaKrylovOps<T>::cg_direction(const CgVectors<C>& v, CgState<C>* state) {
 }
 
 template <Scalar T>
+bool CudaKrylovOps<T>::reads_in_full(std::span<const BlockGroup> groups, index_t rows) const {
+  const DeviceGuard guard(context_.device());
+  return kernels::iteration_policy(kernels::scalar_of<C>, groups, {.rows = rows}).design ==
+         kernels::IterationDesign::resident;
+}
+
+template <Scalar T>
 bool CudaKrylovOps<T>::can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) {
   return resident_order(A, M, kernels::ResidentSolver::bicgstab).has_value();
 }

@@ -50,6 +50,7 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
                        BicgstabState<C>* state) override;
   void bicgstab_update(const BicgstabVectors<C>& v, BicgstabState<C>* state) override;
+  bool reads_in_full(std::span<const BlockGroup> groups, index_t rows) const override;
   bool can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) override;
   void bicgstab_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
                            C* messages, int count, BicgstabState<C>* state) override;

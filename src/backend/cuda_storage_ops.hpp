@@ -5,10 +5,7 @@
 #include "backend/cuda_tiled_apply.hpp"
 #include "backend/storage_ops.hpp"
 #include "core/shared/compute_type.hpp"
-#include "core/shared/defect_words.hpp"
 #include "kernels/apply/launch.hpp"
-#include "kernels/partition/launch.hpp"
-#include "kernels/setup/launch.hpp"
 #include "kernels/storage/launch.hpp"
 
 #include <cuda_runtime_api.h>
@@ -17,7 +14,7 @@
 
 namespace blockjacobi::detail {
 
-/// Inverses after their set-up, by kernels/{setup,storage,apply,partition}.
+/// Stored inverses by kernels/storage and kernels/apply.
 template <Scalar T>
 class CudaStorageOps final : public StorageOps<T> {
   using C = compute_t<T>;
@@ -30,21 +27,6 @@ class CudaStorageOps final : public StorageOps<T> {
   }
   /// Half of the second level of the cache; where a device does not tell, that of small ones.
   std::size_t chunk_bytes() const override { return std::max(context_.second_level_bytes() / 2, std::size_t{1} << 20); }
-
-  void repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, Repair repair,
-              const BlockStatusView<T>& status, const ScratchView<C>& scratch) override {
-    const DeviceGuard guard(context_.device());
-    const kernels::SetupArguments<C> arguments{values,
-                                               map,
-                                               work.data,
-                                               work.slots,
-                                               Fallback::scalar_jacobi,
-                                               status.info,
-                                               status.rcond,
-                                               status.defects,
-                                               static_cast<int>(defect_words(work.blocks))};
-    kernels::repair_blocks(arguments, repair, work.groups, scratch, context_.stream());
-  }
 
   void choose_formats(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, double accuracy,
                       const BlockStatusView<T>& status, const ScratchView<C>& scratch, Format* formats) override {
@@ -61,26 +43,9 @@ class CudaStorageOps final : public StorageOps<T> {
                           context_.stream());
   }
 
-  bool are_read_in_full(std::span<const BlockGroup> groups, index_t rows) const override {
-    const DeviceGuard guard(context_.device());
-    return kernels::iteration_policy(kernels::scalar_of<C>, groups, {.rows = rows}).design ==
-           kernels::IterationDesign::resident;
-  }
-
   void widen(const StoredBlocksView& stored, const BlockBatchView<C>& full) override {
     const DeviceGuard guard(context_.device());
     kernels::widen_blocks(stored, full, context_.stream());
-  }
-
-  void count_defects(const int* info, index_t blocks, int* defects) override {
-    const DeviceGuard guard(context_.device());
-    kernels::count_defects(info, blocks, defects, context_.stream());
-  }
-
-  void append_l1_entries(const C* values, const L1PatternView& pattern, C* extended) override {
-    const DeviceGuard guard(context_.device());
-    kernels::append_l1_entries(values, pattern.row_offsets, pattern.columns, pattern.block_begin, pattern.block_end,
-                               pattern.rows, extended, context_.stream());
   }
 
   void apply(const BlockBatchView<const C>& inverse, Op op, C alpha, const ColumnsView<const C>& r, C beta,

@@ -9,7 +9,10 @@
 #include "backend/host_lanes.hpp"
 #include "backend/host_lu.hpp"
 #include "backend/host_product.hpp"
+#include "backend/host_repair.hpp"
+#include "backend/host_slots.hpp"
 #include "core/compute_views.hpp"
+#include "core/shared/l1_sum.hpp"
 
 #include <array>
 #include <limits>
@@ -314,6 +317,35 @@ void HostBlockOps<T>::setup(const C* values, const PositionMapView& map, const B
     });
   }
   *status.defects = defects;
+}
+
+template <Scalar T>
+void HostBlockOps<T>::repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, Repair repair,
+                             const BlockStatusView<T>& status, const ScratchView<C>& scratch) {
+  if (*status.defects == 0) return;
+  for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, C* own) {
+    if (status.info[slot.block] <= 0) return;
+    BlockRepair<T>(values, map, s, slot.size, work.data + slot.start, own).run(repair, status.rcond[slot.block]);
+  });
+}
+
+template <Scalar T>
+void HostBlockOps<T>::count_defects(const int* info, index_t blocks, int* defects) {
+  *defects = static_cast<int>(blocks - std::count(info, info + blocks, 0));
+}
+
+template <Scalar T>
+void HostBlockOps<T>::append_l1_entries(const C* values, const L1PatternView& pattern, C* extended) {
+#pragma omp parallel for num_threads(threads_) schedule(static) if (pattern.rows > smallest_parallel_rows)
+  for (index_t row = 0; row < pattern.rows; ++row) {
+    L1Sum<C> sum;
+    const offset_t end = pattern.row_offsets[row + 1];
+    for (offset_t k = pattern.row_offsets[row]; k < end; ++k) {
+      extended[k + row] = values[k];
+      sum.add(values[k], row, pattern.columns[k], pattern.block_begin[row], pattern.block_end[row]);
+    }
+    extended[end + row] = sum.entry();
+  }
 }
 
 template <Scalar T>

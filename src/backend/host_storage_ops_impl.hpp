@@ -3,49 +3,19 @@
 #include "backend/host_storage_ops.hpp"
 
 #include "backend/host_apply.hpp"
-#include "backend/host_repair.hpp"
-#include "core/shared/l1_sum.hpp"
-
-#include <omp.h>
+#include "backend/host_extract.hpp"
+#include "backend/host_slots.hpp"
 
 namespace blockjacobi::detail {
 
 /// Below this, waking threads costs more than it saves.
 inline constexpr index_t smallest_parallel_apply = 4096;  // rows
 
-/// Elements of scratch that a thread has for a block of order n.
-constexpr offset_t scratch_of_thread(index_t n) { return offset_t{2} * n * n; }
-
 template <Scalar T>
 offset_t HostStorageOps<T>::scratch_size(index_t largest, index_t) const {
   constexpr offset_t most = (offset_t{32} << 20) / static_cast<offset_t>(sizeof(T));
   const offset_t own = std::max<offset_t>(1, scratch_of_thread(largest));
   return own * std::clamp<offset_t>(most / own, 1, threads_);
-}
-
-/// visit(slot, s, scratch) for the slots of a batch, by as many threads as have scratch; by all if there is none.
-template <class C, class Visit>
-void for_each_slot(const BlockBatchView<C>& work, const ScratchView<C>& scratch, [[maybe_unused]] int threads,
-                   Visit visit) {
-  for (const BlockGroup& group : work.groups) {
-    const offset_t own = scratch.size > 0 ? scratch_of_thread(group.size) : 0;
-    [[maybe_unused]] const int workers =
-        own > 0 ? static_cast<int>(std::clamp<offset_t>(scratch.size / own, 1, threads)) : threads;
-    const offset_t end = static_cast<offset_t>(group.first_slot) + group.count;
-#pragma omp parallel for num_threads(workers) schedule(dynamic, group.size > 32 ? 1 : 64) if (group.count > 64)
-    for (offset_t s = group.first_slot; s < end; ++s)
-      visit(work.slots[s], s, scratch.data + omp_get_thread_num() * own);
-  }
-}
-
-template <Scalar T>
-void HostStorageOps<T>::repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work,
-                               Repair repair, const BlockStatusView<T>& status, const ScratchView<C>& scratch) {
-  if (*status.defects == 0) return;
-  for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, C* own) {
-    if (status.info[slot.block] <= 0) return;
-    BlockRepair<T>(values, map, s, slot.size, work.data + slot.start, own).run(repair, status.rcond[slot.block]);
-  });
 }
 
 /// ||I - A X|| with X as `format` stores it; scratch for two blocks, of which the first holds A.
@@ -108,25 +78,6 @@ void HostStorageOps<T>::store(const C* values, const PositionMapView& map, const
       *unsuited.first_from_end = std::max(*unsuited.first_from_end, unsuited.blocks - slot.block);
     }
   });
-}
-
-template <Scalar T>
-void HostStorageOps<T>::count_defects(const int* info, index_t blocks, int* defects) {
-  *defects = static_cast<int>(blocks - std::count(info, info + blocks, 0));
-}
-
-template <Scalar T>
-void HostStorageOps<T>::append_l1_entries(const C* values, const L1PatternView& pattern, C* extended) {
-#pragma omp parallel for num_threads(threads_) schedule(static) if (pattern.rows > smallest_parallel_apply)
-  for (index_t row = 0; row < pattern.rows; ++row) {
-    L1Sum<C> sum;
-    const offset_t end = pattern.row_offsets[row + 1];
-    for (offset_t k = pattern.row_offsets[row]; k < end; ++k) {
-      extended[k + row] = values[k];
-      sum.add(values[k], row, pattern.columns[k], pattern.block_begin[row], pattern.block_end[row]);
-    }
-    extended[end + row] = sum.entry();
-  }
 }
 
 /// Calls apply<op>() for that op; T^T and T^H are the same for real numbers.

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 namespace blockjacobi::detail {
 
@@ -108,6 +109,8 @@ class KrylovOps {
   /// x += alpha y + omega z, r = s - omega t, rr = ||r||^2, rho_new = r~^H r, bicgstab_direction_factor. Where omega is
   /// zero, z and t are not read.
   virtual void bicgstab_update(const BicgstabVectors<C>& v, BicgstabState<C>* state) = 0;
+  /// Whether a solver has a better way with such blocks if it finds them in full, whatever their storage.
+  virtual bool reads_in_full(std::span<const BlockGroup>, index_t /*rows*/) const { return false; }
   /// Whether bicgstab_iterations() has a better way for this system than the phases.
   virtual bool can_reside(const OperatorImpl<T>&, const PreconditionerImpl<T>*) { return false; }
   /// `count` times the three, as cg_iterations(). `messages`: 4 n elements.

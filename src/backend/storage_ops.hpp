@@ -2,7 +2,6 @@
 
 #include "backend/block_ops.hpp"
 #include "core/shared/columns_view.hpp"
-#include "core/shared/scratch_view.hpp"
 #include "core/shared/stored_blocks_view.hpp"
 
 #include <blockjacobi/block_batch.hpp>
@@ -13,15 +12,6 @@
 #include <stdexcept>
 
 namespace blockjacobi::detail {
-
-/// What l1 block-Jacobi needs of a matrix: its pattern from base 0, and the columns of the block of each row.
-struct L1PatternView {
-  const offset_t* row_offsets = nullptr;
-  const index_t* columns = nullptr;
-  const index_t* block_begin = nullptr;  ///< by row
-  const index_t* block_end = nullptr;
-  index_t rows = 0;
-};
 
 /// What helps StorageOps::apply() of full blocks of one layout, in backend memory.
 template <Scalar T>
@@ -36,8 +26,8 @@ class PreparedApply {
   virtual std::size_t bytes() const = 0;
 };
 
-/// What happens to inverses after BlockOps::setup, and their application in general. All pointers are in backend
-/// memory, all calls are enqueued. `work` holds blocks as setup left them: all of them, or those of some slots.
+/// The formats in which inverses are stored, and products with what is stored. All pointers are in backend memory, all
+/// calls are enqueued. `work` holds blocks as BlockOps left them: all of them, or those of some slots.
 template <Scalar T>
 class StorageOps {
  public:
@@ -45,15 +35,12 @@ class StorageOps {
 
   virtual ~StorageOps() = default;
 
-  /// Elements of scratch for blocks of order up to `largest`; bounded whatever the number of blocks.
+  /// Elements of scratch, also of BlockOps::repair, for blocks of order up to `largest`; bounded whatever the number of
+  /// blocks.
   virtual offset_t scratch_size(index_t largest, index_t blocks) const = 0;
 
   /// Bytes of work that one call of setup and those that follow it should have, to stay in a cache.
   virtual std::size_t chunk_bytes() const = 0;
-
-  /// Replaces the blocks of `work` with info > 0 as `repair` says; see SingularPolicy. info and rcond stay.
-  virtual void repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, Repair repair,
-                      const BlockStatusView<T>& status, const ScratchView<C>& scratch) = 0;
 
   /// The cheapest format of each block, by slot, in which ||I - A X||, X as stored, stays below `accuracy` in the
   /// infinity norm. Full for blocks with info != 0.
@@ -68,18 +55,10 @@ class StorageOps {
                      const StoredBlocksView& stored, double accuracy, const BlockStatusView<T>& status,
                      const StorageStatusView& unsuited, const ScratchView<C>& scratch) = 0;
 
-  /// Whether a solver has a better way with such blocks if it finds them in full, whatever their storage.
-  virtual bool are_read_in_full(std::span<const BlockGroup>, index_t /*rows*/) const { return false; }
-  /// Writes the stored blocks, as apply() has them, to `full`, which has all of them; where are_read_in_full().
+  /// Writes the stored blocks, as apply() has them, to `full`, which has all of them; where KrylovOps::reads_in_full().
   virtual void widen(const StoredBlocksView&, const BlockBatchView<C>& /*full*/) {
     throw std::logic_error("StorageOps: blocks that are read in full need a widen()");
   }
-
-  /// *defects = how many of `blocks` have info != 0.
-  virtual void count_defects(const int* info, index_t blocks, int* defects) = 0;
-
-  /// The values of the matrix with one more entry at the end of each row: what l1 block-Jacobi adds to its diagonal.
-  virtual void append_l1_entries(const C* values, const L1PatternView& pattern, C* extended) = 0;
 
   /// Z = alpha op(X) R + beta Z block by block; Z is not read if beta is zero.
   virtual void apply(const BlockBatchView<const C>& inverse, Op op, C alpha, const ColumnsView<const C>& r, C beta,

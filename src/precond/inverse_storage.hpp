@@ -67,7 +67,7 @@ void InverseStorage<T>::fill(const C* values, const PositionMapView& map, const 
   if (!stored_) return set_up(compute_view(full_.view()));
   stored_->fill(values, map, status, scratch, check, set_up);
   // A set-up counts the defects of its own batch.
-  storage_ops<T>(backend_).count_defects(status.info, layout().blocks(), status.defects);
+  block_ops<T>(backend_).count_defects(status.info, layout().blocks(), status.defects);
 }
 
 template <Scalar T>

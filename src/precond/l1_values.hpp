@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/backend_impl.hpp"
-#include "backend/storage_ops.hpp"
+#include "backend/block_ops.hpp"
 #include "core/shared/compute_type.hpp"
 
 #include <blockjacobi/array.hpp>
@@ -56,7 +56,7 @@ class L1Values {
   /// Enqueued.
   const T* extend(const T* values) {
     const auto rows = static_cast<index_t>(begin_.size());
-    storage_ops<T>(values_.backend())
+    block_ops<T>(values_.backend())
         .append_l1_entries(compute_cast(values),
                            {row_offsets_.data(), columns_.data(), begin_.data(), end_.data(), rows},
                            compute_cast(values_.data()));

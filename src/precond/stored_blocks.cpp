@@ -80,7 +80,7 @@ SetupChunks make_setup_chunks(const BlockLayout& layout, std::size_t scalar_byte
 
 template <Scalar T>
 bool StoredBlocks<T>::keeps_full(const Backend& backend, const BlockLayout& layout) {
-  return storage_ops<T>(backend).are_read_in_full(layout.groups(), layout.rows());
+  return krylov_ops<T>(backend).reads_in_full(layout.groups(), layout.rows());
 }
 
 template <Scalar T>

@@ -32,7 +32,7 @@ template <Scalar T>
 void expect_what_the_apply_has(const BlockJacobi<T>& M) {
   const auto full = full_blocks(M);
   const bool reside =
-      detail::storage_ops<T>(M.backend()).are_read_in_full(BlockLayout(M.partition(), sizeof(T)).groups(), M.rows());
+      detail::krylov_ops<T>(M.backend()).reads_in_full(BlockLayout(M.partition(), sizeof(T)).groups(), M.rows());
   ASSERT_TRUE(reside || !is_sm_90());
   if (!reside) GTEST_SKIP() << "no cooperative launches";
   ASSERT_TRUE(full);
