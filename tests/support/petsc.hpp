@@ -176,17 +176,22 @@ inline Outcome solve(Mat A, const std::string& options, Rhs rhs = Rhs::plain) {
   return solve(solver_of(A, options), rhs);
 }
 
+/// What this rank has of a vector.
+inline std::vector<PetscScalar> values_of(Vec v) {
+  PetscInt size = 0;
+  const PetscScalar* values = nullptr;
+  must(VecGetLocalSize(v, &size));
+  must(VecGetArrayRead(v, &values));
+  std::vector<PetscScalar> result(values, values + size);
+  must(VecRestoreArrayRead(v, &values));
+  return result;
+}
+
 /// z = M^-1 r, or with the transposed inverses, as it lies on this rank.
 inline std::vector<PetscScalar> applied(PC pc, Mat A, bool transposed = false) {
   const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
   must(transposed ? PCApplyTranspose(pc, r, z) : PCApply(pc, r, z));
-  PetscInt size = 0;
-  const PetscScalar* values = nullptr;
-  must(VecGetLocalSize(z, &size));
-  must(VecGetArrayRead(z, &values));
-  const std::vector<PetscScalar> result(values, values + size);
-  must(VecRestoreArrayRead(z, &values));
-  return result;
+  return values_of(z);
 }
 
 /// What PCView prints, on every rank.

@@ -63,15 +63,6 @@ struct VectorsThere {
       must(VecSet(*v, T(0)));
     }
   }
-  std::vector<T> result() const {
-    PetscInt size = 0;
-    const T* values = nullptr;
-    must(VecGetLocalSize(w, &size));
-    must(VecGetArrayRead(w, &values));
-    const std::vector<T> found(values, values + size);
-    must(VecRestoreArrayRead(w, &values));
-    return found;
-  }
 
   OwnedVec given, r, z, w;
 };
@@ -106,7 +97,7 @@ TEST_F(PetscContextsTest, AnApplicationWaitsForTheContextThatWritesItsVector) {
   must(VecCopy(c.v.z, c.v.w));
   c.other.wait_for_both();
   c.other.leave();
-  EXPECT_EQ(c.v.result(), c.expected);
+  EXPECT_EQ(values_of(c.v.w), c.expected);
 }
 
 TEST_F(PetscContextsTest, TheContextThatReadsTheResultWaitsForTheApplication) {
@@ -118,7 +109,7 @@ TEST_F(PetscContextsTest, TheContextThatReadsTheResultWaitsForTheApplication) {
   must(VecCopy(c.v.z, c.v.w));
   c.other.wait_for_both();
   c.other.leave();
-  EXPECT_EQ(c.v.result(), c.expected);
+  EXPECT_EQ(values_of(c.v.w), c.expected);
 }
 
 }  // namespace

@@ -55,6 +55,31 @@ class Transfers {
   PetscLogEvent event_ = 0;
 };
 
+/// The preconditioner of A, which is made on this backend, does what that of the same matrix on the host does, for new
+/// values too.
+OwnedKsp expect_as_on_host(Mat A, const System& system, const std::string& backend, double tolerance,
+                           const std::string& options = {}) {
+  const OwnedMat H = on_host(system);
+  OwnedKsp ksp = set_up(A, options);
+  const OwnedKsp reference = set_up(H, options);
+  const PC pc = preconditioner_of(ksp);
+  EXPECT_TRUE(contains(viewed(pc), "backend: " + backend)) << viewed(pc);
+  EXPECT_LE(difference(applied(pc, A), applied(preconditioner_of(reference), H)), tolerance);
+  must(MatScale(A, 2.0));
+  must(MatScale(H, 2.0));
+  EXPECT_LE(difference(applied(pc, A), applied(preconditioner_of(reference), H)), tolerance);
+  EXPECT_TRUE(contains(viewed(pc), "pattern analyses 1, numeric set-ups 2")) << viewed(pc);
+  return ksp;
+}
+
+/// But for what is done once.
+void expect_no_copy_in_an_application(PC pc, Vec r, Vec z) {
+  must(PCApply(pc, r, z));
+  const Transfers log("PCApply");
+  must(PCApply(pc, r, z));
+  EXPECT_EQ(log.copies(), 0);
+}
+
 TEST_F(PetscDeviceTest, SetUpAndApplicationStayThere) {
   const System system = family(matrices::BlockFamily::spd, {3, 8, 32}, 60);
   const OwnedMat A = on_device(system), H = on_host(system);
@@ -199,32 +224,18 @@ TEST_F(PetscDeviceTest, BlocksAboveThirtyTwoAndRowSums) {
   const System large = family(matrices::BlockFamily::spd, {33, 64, 100, 2}, 8);
   for (const char* options : {"", "-pc_blockjacobi_l1 ", "-pc_blockjacobi_detect -pc_blockjacobi_max_size 100 "}) {
     SCOPED_TRACE(options);
-    const OwnedMat A = on_device(large), H = on_host(large);
-    const OwnedKsp ksp = set_up(A, options), reference = set_up(H, options);
-    EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-11);
-    EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: cuda"));
-    must(MatScale(A, 2.0));
-    must(MatScale(H, 2.0));
-    EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-11);
+    const OwnedMat A = on_device(large);
+    expect_as_on_host(A, large, "cuda", 1e-11, options);
   }
 }
 
 TEST_F(PetscDeviceTest, AMatrixOnTheHostForVectorsThere) {
   const System system = family(matrices::BlockFamily::spd, {3, 8, 40}, 30);
-  const OwnedMat H = on_host(system), A = on_host(system);
+  const OwnedMat A = on_host(system);
   must(MatSetVecType(A, VECCUDA));
-  const OwnedKsp ksp = set_up(A), reference = set_up(H);
-  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: cuda")) << viewed(preconditioner_of(ksp));
-  EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-12);
-  must(MatScale(A, 2.0));
-  must(MatScale(H, 2.0));
-  EXPECT_LE(difference(applied(preconditioner_of(ksp), A), applied(preconditioner_of(reference), H)), 1e-12);
-  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "pattern analyses 1, numeric set-ups 2"));
+  const OwnedKsp ksp = expect_as_on_host(A, system, "cuda", 1e-12);
   const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
-  must(PCApply(preconditioner_of(ksp), r, z));
-  const Transfers log("PCApply");
-  must(PCApply(preconditioner_of(ksp), r, z));
-  EXPECT_EQ(log.copies(), 0);
+  expect_no_copy_in_an_application(preconditioner_of(ksp), r, z);
 }
 
 /// PETSc gives the type of a DM's vectors to those alone, not to its matrices.
@@ -243,10 +254,7 @@ TEST_F(PetscDeviceTest, AMatrixOnTheHostForVectorsOfTheDmThere) {
   must(VecSet(r, PetscScalar(1)));
   const OwnedKsp ksp = set_up(A);
   EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: cuda")) << viewed(preconditioner_of(ksp));
-  must(PCApply(preconditioner_of(ksp), r, z));
-  const Transfers log("PCApply");
-  must(PCApply(preconditioner_of(ksp), r, z));
-  EXPECT_EQ(log.copies(), 0);
+  expect_no_copy_in_an_application(preconditioner_of(ksp), r, z);
   must(VecShift(z, PetscScalar(-0.25)));
   PetscReal error = 1;
   must(VecNorm(z, NORM_INFINITY, &error));
@@ -256,11 +264,9 @@ TEST_F(PetscDeviceTest, AMatrixOnTheHostForVectorsOfTheDmThere) {
 /// As the coarse levels of PCGAMG may be: then the vectors are as well.
 TEST_F(PetscDeviceTest, AMatrixBoundToTheCpuStaysThere) {
   const System system = family(matrices::BlockFamily::spd, {3, 8, 40}, 30);
-  const OwnedMat A = on_device(system), H = on_host(system);
+  const OwnedMat A = on_device(system);
   must(MatBindToCPU(A, PETSC_TRUE));
-  const OwnedKsp ksp = set_up(A), reference = set_up(H);
-  EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "backend: host")) << viewed(preconditioner_of(ksp));
-  EXPECT_EQ(applied(preconditioner_of(ksp), H), applied(preconditioner_of(reference), H));
+  expect_as_on_host(A, system, "host", 0);
 }
 
 TEST_F(PetscDeviceTest, VectorsOnTheHostForAMatrixThere) {
