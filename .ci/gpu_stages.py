@@ -26,6 +26,8 @@ SHARE_TESTS = {"racecheck": 4}
 OTHER_SHARE_TESTS = 16
 # why two: with all cores each, the shares' threads of the host backend wait for each other
 THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
+USUAL_LINE = re.compile(r"\[( RUN      |       OK |-{10}|={10})\]|$")  # of a test that passes
+BEGUN_TEST = re.compile(r"^\[ RUN      \] (\S+)", re.MULTILINE)
 TEST_TIME = re.compile(r"\[       OK \] (\S+).*? \((\d+) ms\)")
 COUNT_OF_HAZARDS = re.compile(r" \[\d+ hazards?\]")
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK|LEAK) SUMMARY: (.+)")
@@ -48,12 +50,12 @@ class Outcome:
     def names(self):
         return sorted(self.passed + self.failed + self.skipped)
 
-    def add(self, xml, status):
+    def add(self, xml, status, last):
+        """What the XML says; `last` is the test that began last, at which a program died that wrote none."""
         try:
             tree = ElementTree.parse(xml).getroot()
         except (OSError, ElementTree.ParseError):
-            # Nothing was written: the program died.
-            self.failed.append(f"{xml.name}: the program ended with status {status} and no report")
+            self.failed.append(f"{xml.name}: the program ended with status {status} and no report in {last or 'no test'}")
             return
         before = len(self.failed)
         for case in tree.iter("testcase"):
@@ -112,14 +114,15 @@ class Places:
 
 
 def run_shard(program, logs, shard, shards, gpu):
-    """One share of the tests of a program; where its XML went, and its status."""
+    """One share of the tests of a program; where its XML went, its status, and the test that began last."""
     xml = logs / f"{program.name}.{shard}.xml"
     xml.unlink(missing_ok=True)
     environment = {**THREADS, **os.environ, **gpu, "GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
-    answer = subprocess.run([program, f"--gtest_output=xml:{xml}", "--gtest_brief=1"], stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, errors="replace", env=environment, check=False)
-    print(answer.stdout, end="", flush=True)
-    return xml, answer.returncode
+    answer = subprocess.run([program, f"--gtest_output=xml:{xml}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            text=True, errors="replace", env=environment, check=False)
+    print(*(line for line in answer.stdout.splitlines() if not USUAL_LINE.match(line)), sep="\n", flush=True)
+    begun = BEGUN_TEST.findall(answer.stdout)
+    return xml, answer.returncode, begun[-1] if begun else ""
 
 
 def run_tests(program, logs):
@@ -131,8 +134,8 @@ def run_tests(program, logs):
         return run_shard(program, logs, shard, shards, places[shard % len(places)])
 
     with concurrent.futures.ThreadPoolExecutor(shards) as pool:
-        for xml, status in pool.map(run, range(shards)):
-            outcome.add(xml, status)
+        for share in pool.map(run, range(shards)):
+            outcome.add(*share)
     return outcome
 
 
