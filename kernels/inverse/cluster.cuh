@@ -21,7 +21,7 @@ struct ClusterShape : private GaussJordanSteps<C, W, largest_order / 32> {
   }
 };
 
-// Devices before Hopper have no clusters; launch_clusters() starts no kernel that was compiled for them.
+// Devices before Hopper have no clusters; ClusterLaunch starts no kernel that was compiled for them.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 /// Inverse of one matrix by a cluster of thread blocks, as CtaGaussJordan: its panels are dealt to the thread blocks

@@ -83,14 +83,18 @@ std::string cg_update_section(const char* title, const char* about, const kernel
   });
 }
 
-/// Of the H200 alone.
+/// Of the H200 alone: clusters that it has shared memory for, of which two thread blocks fit a multiprocessor up to an
+/// order.
 std::string few_section(const char* title, int count) {
   return section(
       title,
-      "On the H200, where it runs enough clusters at a time; if it does not, the next of `cluster_policies`, "
-      "and at last as more matrices. `BlockJacobi` sets up few blocks of one order alike.",
+      "On the H200, by its shared memory; where it runs fewer clusters at a time, the next of `cluster_policies`, and "
+      "at last as more matrices. `BlockJacobi` sets up few blocks of one order alike as far as its scales leave room: "
+      "in d to order 312 with 8 thread blocks, to 488 with 16.",
       kernels::least_cluster_order, kernels::largest_order, 1, [count](Device, ScalarType scalar, int n) {
-        return kernels::few_inverse_policy(kernels::h200, scalar, n, count, [count](int) { return count; });
+        const int fit = n <= (scalar == ScalarType::s ? 256 : 152) ? 2 : 1;
+        const auto at_a_time = [fit](int ctas) { return fit * kernels::h200.multiprocessors / ctas; };
+        return kernels::few_inverse_policy(kernels::h200, scalar, n, count, at_a_time);
       });
 }
 
@@ -113,7 +117,7 @@ std::string designs_table() {
       "(`kernels/lu/team_rows.cuh`) and what a number is in its policy. Scalars go by LAPACK's letters. Other devices\n"
       "have rows where they differ from the H200: A100 stands for all with 163 KB of shared memory a thread block, "
       "L40\n"
-      "for those with 99 KB.\n";
+      "for those with 99 KB. They have no clusters.\n";
   text += section("LU factorization", "`getrf` of packed matrices.", 1, largest, 1, lu_policy);
   text += section(
       "LU factorization, other batches",
