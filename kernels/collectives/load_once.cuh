@@ -14,6 +14,15 @@ __device__ detail::Complex<R> load_once(const detail::Complex<R>* p) {
   return {__ldcs(parts), __ldcs(parts + 1)};
 }
 
+/// Reads what earlier launches wrote, before await_previous() too.
+__device__ inline float load_written(const float* p) { return __ldcg(p); }
+__device__ inline double load_written(const double* p) { return __ldcg(p); }
+template <class R>
+__device__ detail::Complex<R> load_written(const detail::Complex<R>* p) {
+  const R* parts = reinterpret_cast<const R*>(p);
+  return {__ldcg(parts), __ldcg(parts + 1)};
+}
+
 /// Reads what no thread of the launch writes.
 __device__ inline float load_again(const float* p) { return __ldg(p); }
 __device__ inline double load_again(const double* p) { return __ldg(p); }

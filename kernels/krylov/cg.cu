@@ -119,8 +119,8 @@ __global__ void __launch_bounds__(cg_direction_ctas.threads, cg_direction_ctas.p
   C p{}, x{};
   const auto load = [&] {
     if (i >= v.n) return;
-    p = v.p[i];
-    if (v.x != nullptr) x = v.x[i];
+    p = load_written(v.p + i);
+    if (v.x != nullptr) x = load_written(v.x + i);
   };
   load();
   await_previous();

@@ -83,24 +83,19 @@ __global__ void __launch_bounds__(policy_of_tall<K, C, B>.threads, policy_of_tal
   using Sum = WideGridSum<count, policy_of_tall<K, C, B>.threads>;
   __shared__ typename Sum::Scratch scratch;
   __shared__ C correction[K];
-  const bool corrects = a.correction != nullptr;
-  const int own = static_cast<int>(threadIdx.x);
-  const offset_t stride = static_cast<offset_t>(gridDim.x) * blockDim.x;
-  offset_t i = static_cast<offset_t>(blockIdx.x) * blockDim.x + own;
-  B v[K];
-  const auto load_row = [&] {
-#pragma unroll
-    for (int k = 0; k < K; ++k)
-      v[k] = i < a.n && k < a.columns ? load_once(a.basis + i + static_cast<offset_t>(k) * a.n) : B{};
-  };
-  load_row();  // the last column is that of the kernel before the product
   await_previous();
   if (detail::gmres_is_idle(*state)) return;
+  const bool corrects = a.correction != nullptr;
+  const int own = static_cast<int>(threadIdx.x);
   if (own < K) correction[own] = corrects && own < a.columns ? a.correction[own] : C{};
   __syncthreads();
 
   double sums[count] = {};
-  for (; i < a.n; i += stride, load_row()) {
+  const offset_t stride = static_cast<offset_t>(gridDim.x) * blockDim.x;
+  for (offset_t i = static_cast<offset_t>(blockIdx.x) * blockDim.x + own; i < a.n; i += stride) {
+    B v[K];
+#pragma unroll
+    for (int k = 0; k < K; ++k) v[k] = k < a.columns ? load_once(a.basis + i + static_cast<offset_t>(k) * a.n) : B{};
     C w = a.w[i];
     if (corrects) {
 #pragma unroll

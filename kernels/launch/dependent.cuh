@@ -8,7 +8,6 @@ namespace blockjacobi::kernels {
 struct LaunchShape {
   unsigned ctas;
   int threads;
-  unsigned shared_bytes = 0;  ///< dynamic
 };
 
 /// Launches a kernel of which thread blocks come to the multiprocessors as soon as those of the kernel before leave
@@ -23,11 +22,10 @@ void launch_dependent(void (*kernel)(Parameters...), const char* name, const Lau
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(shape.ctas);
   config.blockDim = dim3(static_cast<unsigned>(shape.threads));
-  config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream;
   config.attrs = &early;
   config.numAttrs = runs_hopper_code() ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), name);
+  check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
 }
 
 }  // namespace blockjacobi::kernels

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,12 @@ inline std::string demangled(const char* name) {
 
 inline RecordedKernel recorded_kernel(cudaGraphNode_t node) {
   static const auto parameters_of =
-      driver_function<decltype(&cuGraphKernelNodeGetParams)>("cuGraphKernelNodeGetParams", 12000);
-  static const auto name_of = driver_function<decltype(&cuFuncGetName)>("cuFuncGetName", 12030);
-  static const auto name_of_kernel = driver_function<decltype(&cuKernelGetName)>("cuKernelGetName", 12030);
-  static const auto attribute_of = driver_function<decltype(&cuFuncGetAttribute)>("cuFuncGetAttribute", 12000);
+      needed_driver_function<decltype(&cuGraphKernelNodeGetParams)>("cuGraphKernelNodeGetParams", 12000);
+  static const auto name_of = needed_driver_function<decltype(&cuFuncGetName)>("cuFuncGetName", 12030);
+  static const auto name_of_kernel = needed_driver_function<decltype(&cuKernelGetName)>("cuKernelGetName", 12030);
+  static const auto attribute_of = needed_driver_function<decltype(&cuFuncGetAttribute)>("cuFuncGetAttribute", 12000);
   static const auto attribute_of_kernel =
-      driver_function<decltype(&cuKernelGetAttribute)>("cuKernelGetAttribute", 12000);
+      needed_driver_function<decltype(&cuKernelGetAttribute)>("cuKernelGetAttribute", 12000);
   CUDA_KERNEL_NODE_PARAMS parameters{};
   const char* name = "";
   cudaLaunchAttributeValue cluster{};
@@ -66,7 +67,8 @@ std::vector<RecordedKernel> recorded_kernels(cudaStream_t stream, Work work) {
   cudaGraph_t graph = nullptr;
   EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
   EXPECT_NO_THROW(work());
-  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  if (const cudaError_t status = cudaStreamEndCapture(stream, &graph); status != cudaSuccess)
+    throw std::runtime_error(cudaGetErrorString(status));
   std::size_t count = 0;
   EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &count), cudaSuccess);
   std::vector<cudaGraphNode_t> nodes(count);
