@@ -35,14 +35,6 @@ inline bool is_granted(cudaError_t status) {
   return status == cudaSuccess;
 }
 
-/// Whether the code that runs here was compiled for devices with clusters, whatever this one is.
-template <class... Parameters>
-bool has_clusters(void (*kernel)(Parameters...)) {
-  cudaFuncAttributes attributes;
-  check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
-  return attributes.ptxVersion >= 90;
-}
-
 /// The launch of a kernel with a cluster of `ctas` thread blocks for each of `count` matrices.
 template <class... Parameters>
 class ClusterLaunch {
@@ -66,7 +58,7 @@ class ClusterLaunch {
   int at_a_time() const {
     const std::size_t limit = current_device().shared_bytes;
     int found = 0;
-    if (config_.dynamicSmemBytes > limit || !has_clusters(kernel_)) return 0;
+    if (config_.dynamicSmemBytes > limit || !runs_hopper_code()) return 0;
     check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(limit)),
           "cudaFuncSetAttribute");
     const bool granted = is_granted(cudaFuncSetAttribute(kernel_, cudaFuncAttributeNonPortableClusterSizeAllowed, 1)) &&

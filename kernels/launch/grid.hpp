@@ -30,7 +30,8 @@ inline const Device& current_device() {
   return device;
 }
 
-/// Whether the code that runs on the device in use was compiled for 9.0 or later, whatever the device is.
+/// Whether the code that runs on the device in use was compiled for 9.0 or later, which has clusters and launches that
+/// begin early, whatever the device is.
 bool runs_hopper_code();
 
 /// Thread blocks for `count` items.
