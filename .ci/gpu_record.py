@@ -6,6 +6,7 @@ itself says), the machine that its tests ran on and their numbers of passed, fai
 tool of compute-sanitizer with its devices. An entry belongs to one hash: a program of another hash starts a new one."""
 
 import argparse
+import concurrent.futures
 import datetime
 import json
 import math
@@ -83,14 +84,14 @@ class Record:
         return self.programs[name]
 
     def add_tests(self, name, outcome, skips):
-        entry = self.programs[name]
         expected, possible = (test_lists.matching(patterns, outcome.names()) for patterns in skips)
         wrong = [f"skipped: {test}" for test in outcome.skipped if test not in expected and test not in possible]
         wrong += [f"not skipped: {test}" for test in expected if test in outcome.passed]
-        entry.update(self.machine)
-        entry.update(passed=len(outcome.passed), failed=len(outcome.failed), skipped=len(outcome.skipped),
-                     expected_skips=len(expected), failed_tests=outcome.failed, wrong_skips=sorted(wrong))
-        self.write()
+        with self.lock:
+            self.programs[name].update(
+                self.machine, passed=len(outcome.passed), failed=len(outcome.failed), skipped=len(outcome.skipped),
+                expected_skips=len(expected), failed_tests=outcome.failed, wrong_skips=sorted(wrong))
+            self.write()
 
     def clean_shares(self, tool, name):
         """Shares of a program that were clean before a run was stopped."""
@@ -105,16 +106,17 @@ class Record:
             self.write()
 
     def add_sanitizer(self, tool, name, result):
-        entry = self.programs[name]
-        unfinished = entry.get("unfinished", {})
-        devices = {share.get("device", self.machine["device"]) for share in unfinished.pop(tool, [])}
-        if not result["clean"]:
-            devices.add(self.machine["device"])
-        result["devices"] = sorted(devices)
-        if not unfinished:
-            entry.pop("unfinished", None)
-        entry.setdefault("sanitizers", {})[tool] = result
-        self.write()
+        with self.lock:
+            entry = self.programs[name]
+            unfinished = entry.get("unfinished", {})
+            devices = {share.get("device", self.machine["device"]) for share in unfinished.pop(tool, [])}
+            if not result["clean"]:
+                devices.add(self.machine["device"])
+            result["devices"] = sorted(devices)
+            if not unfinished:
+                entry.pop("unfinished", None)
+            entry.setdefault("sanitizers", {})[tool] = result
+            self.write()
 
 
 def lacks(entry, wanted_tools):
@@ -125,26 +127,47 @@ def lacks(entry, wanted_tools):
                                                 if not sanitizers.get(tool, {}).get("clean")]
 
 
-def run_program(binary, stages, record, lists, logs, deadline):
-    """The stages of one program; what has not begun at the deadline stays undone."""
-    name = binary.name
-    skips, sanitized = lists
-    for stage in stages:
-        if gpu_stages.is_over(deadline):
-            print(f"== {stage} {name}: not begun, the time is over", flush=True)
-            record.write()
-            continue
-        print(f"== {stage} {name}", flush=True)
-        if stage == "tests":
-            record.add_tests(name, gpu_stages.run_tests(binary, logs), skips.get(name, ([], [])))
-            continue
-        if not shutil.which("compute-sanitizer"):
-            fail("compute-sanitizer is not here")
-        result = gpu_stages.sanitize(stage, binary, sanitized[name][stage], record, logs, deadline)
-        if result is None:
-            print(f"== {stage} {name}: stopped, the time is over", flush=True)
-        else:
-            record.add_sanitizer(stage, name, result)
+class Runner:
+    """Runs stages of programs, each on a GPU of its own, as many at a time as there are GPUs."""
+
+    def __init__(self, build, record, lists, logs, deadline):
+        self.build, self.record, self.logs, self.deadline = build, record, logs, deadline
+        self.skips, self.sanitized = lists
+        self.places = gpu_stages.Places(gpu_stages.gpus())
+
+    def run_all(self, jobs):
+        """Of (stage, name) the first have precedence; tools wait for the tests of their program, from which they know
+        what takes long. What has not begun at the deadline stays undone."""
+        with concurrent.futures.ThreadPoolExecutor(max(1, len(jobs))) as pool:
+            begun = {}
+            for rank, (stage, name) in enumerate(sorted(jobs, key=lambda job: job[0] != "tests")):
+                begun[stage, name] = pool.submit(self.run, stage, name, rank, begun.get(("tests", name)))
+            for job in begun.values():
+                job.result()
+
+    def run(self, stage, name, rank, tests):
+        if tests:
+            tests.result()
+        run_stage = self.run_tests if stage == "tests" else self.run_tool
+        if gpu_stages.is_over(self.deadline) or not run_stage(stage, name, rank):
+            print(f"== {stage} {name}: not all of it began, the time is over", flush=True)
+
+    def run_tests(self, _, name, rank):
+        with self.places.one(rank) as gpu:
+            if gpu_stages.is_over(self.deadline):
+                return False
+            print(f"== tests {name}", flush=True)
+            outcome = gpu_stages.run_tests(self.build / "tests" / name, self.logs, gpu)
+        self.record.add_tests(name, outcome, self.skips.get(name, ([], [])))
+        return True
+
+    def run_tool(self, tool, name, rank):
+        print(f"== {tool} {name}", flush=True)
+        result = gpu_stages.sanitize(tool, self.build / "tests" / name, self.sanitized[name][tool], self.record, self.logs,
+                                     lambda: self.places.one(rank), self.deadline)
+        if result is not None:
+            self.record.add_sanitizer(tool, name, result)
+        return result is not None
 
 
 def build_info(build):
@@ -257,19 +280,25 @@ def main(words=None, tree=None):
     builds = builds_of(build, names, tree)
     record = Record(arguments.record or tree.root / "tests" / "gpu-record.json", machine)
 
-    status = 0
+    jobs, entries = [], []
     for name in names:
         tools = [tool for tool in TOOLS if lists[1].get(name, {}).get(tool)]
         known = record.programs[name] if record.knows(name, builds[name]) else {}
-        wanted = [stage for stage in (lacks(known, tools) if arguments.stale else ["tests", *tools])
-                  if stage in stages]
+        wanted = [stage for stage in stages
+                  if stage in (lacks(known, tools) if arguments.stale else ["tests", *tools])]
         if not wanted:
             print(f"== {name}: on record", flush=True)
             continue
         # stages that were not asked for keep what is on record of the same hash
-        entry = record.begin(name, builds[name], anew=not arguments.stale and set(stages) == set(STAGES))
-        run_program(build / "tests" / name, wanted, record, lists, logs, deadline)
-        status = status or (1 if set(lacks(entry, tools)) & set(stages) else 0)
+        entries.append((record.begin(name, builds[name], anew=not arguments.stale and set(stages) == set(STAGES)), tools))
+        jobs += [(stage, name) for stage in wanted]
+    if any(stage in TOOLS for stage, _ in jobs) and not shutil.which("compute-sanitizer"):
+        fail("compute-sanitizer is not here")
+    if jobs:
+        record.write()
+    jobs.sort(key=lambda job: stages.index(job[0]))
+    Runner(build, record, lists, logs, deadline).run_all(jobs)
+    status = max([1 for entry, tools in entries if set(lacks(entry, tools)) & set(stages)], default=0)
     print_outcome(record, [name for name in names if name in record.programs])
     if wants_python(arguments, machine["device"], tree.root):
         status = max(status, run_other(PYTHON, logs, tree.root, deadline))

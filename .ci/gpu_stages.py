@@ -2,13 +2,15 @@
 
 import concurrent.futures
 import contextlib
+import heapq
+import itertools
 import math
 import os
-import queue
 import re
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 
@@ -20,7 +22,7 @@ SANITIZER_ERROR_STATUS = 86
 SHARE_SECONDS = 900  # of one call of a tool: kernels that wait for each other may wait for ever
 # A fault of one process under the Multi-Process Service ends all others, and synccheck ends kernels by one.
 WITHOUT_SERVICE = ("device_faults", "synccheck")
-SHARDS = min(16, os.cpu_count() or 1)  # tests and tools side by side on one GPU
+SHARDS = min(16, os.cpu_count() or 1)  # processes side by side on a GPU
 # Tests of one call of a tool at most, which is what a run that was stopped may lose.
 SHARE_TESTS = {"racecheck": 4}
 OTHER_SHARE_TESTS = 16
@@ -90,27 +92,28 @@ def gpus():
     return [{"CUDA_VISIBLE_DEVICES": uuid} for uuid in alike] if len(alike) > 1 else [{}]
 
 
-def at_once(places):
-    """How many shares of tests or tools run side by side on so many GPUs."""
-    return SHARDS if places == 1 else max(places, min(SHARDS * places, os.cpu_count() or 1))
-
-
 class Places:
-    """Environments of GPUs for those who come to one each, or so many to each, and leave it."""
+    """GPUs, as environments, for those who come to one and leave it. Of those who wait the lowest rank goes first."""
 
-    def __init__(self, environments, each=1):
-        self.free = queue.SimpleQueue()
-        for _ in range(each):
-            for environment in environments:
-                self.free.put(environment)
+    def __init__(self, environments):
+        self.free, self.waiting, self.change = list(environments), [], threading.Condition()
+        self.numbers = itertools.count()
 
     @contextlib.contextmanager
-    def one(self):
-        environment = self.free.get()
+    def one(self, rank=0):
+        ticket = (rank, next(self.numbers))
+        with self.change:
+            heapq.heappush(self.waiting, ticket)
+            self.change.wait_for(lambda: self.free and self.waiting[0] == ticket)
+            heapq.heappop(self.waiting)
+            environment = self.free.pop()
+            self.change.notify_all()
         try:
             yield environment
         finally:
-            self.free.put(environment)
+            with self.change:
+                self.free.append(environment)
+                self.change.notify_all()
 
 
 def run_shard(program, logs, shard, shards, gpu):
@@ -125,16 +128,11 @@ def run_shard(program, logs, shard, shards, gpu):
     return xml, answer.returncode, begun[-1] if begun else ""
 
 
-def run_tests(program, logs):
+def run_tests(program, logs, gpu):
     """In shares side by side, since most of the time goes into the checks on the host."""
-    outcome, places = Outcome(), gpus()
-    shards = at_once(len(places))
-
-    def run(shard):
-        return run_shard(program, logs, shard, shards, places[shard % len(places)])
-
-    with concurrent.futures.ThreadPoolExecutor(shards) as pool:
-        for share in pool.map(run, range(shards)):
+    outcome = Outcome()
+    with concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
+        for share in pool.map(lambda shard: run_shard(program, logs, shard, SHARDS, gpu), range(SHARDS)):
             outcome.add(*share)
     return outcome
 
@@ -156,15 +154,10 @@ def service_of(gpu):
             subprocess.run([control], input="quit\n", text=True, env=environment, stdout=subprocess.DEVNULL, check=False)
 
 
-@contextlib.contextmanager
-def side_by_side(tool, program):
-    """The environments of the GPUs for the shares of a tool. Without the Multi-Process Service their kernels take turns,
-    and a tool takes three times as long."""
-    if {tool, program.name} & set(WITHOUT_SERVICE):
-        yield gpus()
-        return
-    with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(service_of(gpu)) for gpu in gpus()]
+def side_by_side(tool, program, gpu):
+    """The environment of a GPU for the shares of a tool. Without the Multi-Process Service their kernels take turns, and
+    a tool takes three times as long."""
+    return contextlib.nullcontext(gpu) if {tool, program.name} & set(WITHOUT_SERVICE) else service_of(gpu)
 
 
 def sanitizer_version():
@@ -241,11 +234,11 @@ def suite_of(name):
     return re.split("[/.]", name, maxsplit=1)[0]
 
 
-def shares_of(names, seconds, most=OTHER_SHARE_TESTS, places=1):
+def shares_of(names, seconds, most=OTHER_SHARE_TESTS):
     """Tests of one suite and scalar stay together: each process loads and instruments the kernels of few. Shares of
     about equal time, the longest first; a test whose time is not known takes that of an average one."""
     names = sorted(names)  # by suite, then by scalar
-    count = max(min(at_once(places), len(names)), math.ceil(len(names) / most))
+    count = max(min(SHARDS, len(names)), math.ceil(len(names) / most))
     known = [seconds[name] for name in names if name in seconds]
     average = sum(known) / len(known) if known else 1.0
     # half of it for each test: under a tool short ones, too, take time
@@ -259,10 +252,11 @@ def shares_of(names, seconds, most=OTHER_SHARE_TESTS, places=1):
     return sorted(shares, key=lambda share: sum(weights[name] for name in share), reverse=True)
 
 
-def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
-    """Runs one tool over the tests that match, in shares side by side since the tools are slow. Tests of kernels whose
-    thread blocks wait for each other come last and alone on a GPU: other programs there make them slow. Shares that an
-    earlier run, which was stopped, found clean are not run again. None if the time was over before the last began."""
+def sanitize(tool, program, patterns, record, logs, place, deadline=math.inf):
+    """Runs one tool over the tests that match, in shares side by side since the tools are slow, on a GPU of place().
+    Tests of kernels whose thread blocks wait for each other come last, each alone on a GPU: other programs there make
+    them slow. Shares that an earlier run, which was stopped, found clean are not run again. None if the time was over
+    before the last began."""
     begin = time.monotonic()
     names = test_lists.matching(patterns, test_lists.tests_of(program))
     shares = record.clean_shares(tool, program.name)
@@ -274,11 +268,10 @@ def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
     most = SHARE_TESTS.get(tool, OTHER_SHARE_TESTS)
     log = logs / f"{program.name}.{tool}.txt"
 
-    def run(tests, places):
-        with places.one() as gpu:
-            if is_over(deadline):
-                return None
-            share, lines = sanitize_share(tool, program, tests, gpu)
+    def run(tests, gpu):
+        if is_over(deadline):
+            return None
+        share, lines = sanitize_share(tool, program, tests, gpu)
         record.add_share(tool, program.name, share)
         with record.lock, open(log, "a", encoding="utf-8") as file:
             heading = f"# {tool} {program.name}: {len(tests)} tests, status {share['status']}"
@@ -287,16 +280,18 @@ def sanitize(tool, program, patterns, record, logs, deadline=math.inf):
             file.write("\n".join([heading, *lines, "", ""]))
         return share
 
-    def run_all(parts, places, threads):
-        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(lambda part: run(part, places), parts))
+    def run_alone(tests):
+        with place() as gpu:
+            return run(tests, gpu)
 
-    with side_by_side(tool, program) as found:
-        threads = at_once(len(found))
-        parts = shares_of(shared, seconds_of_tests(program, logs), most, len(found))
-        shares += run_all(parts, Places(found, math.ceil(threads / len(found))), threads)
-        parts = [tests[at:at + most] for tests in alone.values() for at in range(0, len(tests), most)]
-        shares += run_all(parts, Places(found), len(found))
+    parts = shares_of(shared, seconds_of_tests(program, logs), most)
+    if parts:
+        with place() as gpu, side_by_side(tool, program, gpu) as there, \
+                concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
+            shares += pool.map(lambda part: run(part, there), parts)
+    parts = [tests[at:at + most] for tests in alone.values() for at in range(0, len(tests), most)]
+    with concurrent.futures.ThreadPoolExecutor(max(1, len(parts))) as pool:
+        shares += pool.map(run_alone, parts)
     print(f"== {tool} {program.name}: {time.monotonic() - begin:.0f} s, {log}", flush=True)
     if None in shares:
         return None
