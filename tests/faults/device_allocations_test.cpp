@@ -1,4 +1,5 @@
 #include "faults/band_system.hpp"
+#include "faults/failing_new.hpp"
 #include "faults/failing_pinned.hpp"
 #include "kernels/counting_resource.hpp"
 #include "support/csr_arrays.hpp"
@@ -76,11 +77,38 @@ class DeviceFaults : public ::testing::Test {
     EXPECT_EQ(memory_->live, live);
     EXPECT_GT(failures, 0);
   }
+  /// The same of operator new, if there is any allocation on the host; those of a text may be made up for.
+  void expect_every_host_failure_comes_out(const std::function<void()>& work) {
+    work();  // what is made once
+    const std::size_t live = memory_->live;
+    const long on_host = FailingNew::live();
+    bool failed = true;
+    for (long allocation = 0; failed; ++allocation) {
+      SCOPED_TRACE(allocation);
+      ASSERT_LT(allocation, 10'000);
+      try {
+        const FailingNew failing(allocation);
+        work();
+        failed = FailingNew::stop();
+      } catch (const std::bad_alloc&) {
+      }
+      EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+      EXPECT_EQ(memory_->live, live);
+      EXPECT_LE(FailingNew::live(), on_host);
+      if (HasFailure()) return;
+    }
+  }
   /// The first allocation would fail.
   void expect_no_allocation(const std::function<void()>& work) {
     memory_->fail_after(0);
     EXPECT_NO_THROW(work());
     EXPECT_FALSE(memory_->stop_failing());
+  }
+
+  /// Of up to 16 rows.
+  static std::pair<Permutation, BlockPartition> clusters_of(const SparseMatrix<double>& matrix) {
+    auto [permutation, blocks] = BlockPartition::clusters(matrix, 16);
+    return {std::move(permutation), std::move(blocks)};
   }
 
   cudaStream_t stream_ = nullptr;
@@ -347,6 +375,62 @@ TEST_F(DeviceFaults, BatchedWorkspaces) {
     halves();
     batched::geqrf(backend, X, tau.data());
   });
+}
+
+TEST_F(DeviceFaults, RenumberedSystemsAndSuggestions) {
+  const Backend backend = make_backend();
+  const SparseMatrix<double> matrix(backend, sorted_.view());
+  BlockCandidate candidate;
+  std::tie(candidate.permutation, candidate.blocks) = clusters_of(matrix);
+  expect_every_failure_comes_out(
+      [&] { EXPECT_EQ(matrix.renumbered(candidate.permutation).given_nnz(), sorted_.view().nnz); });
+  const Array<double> b(backend, std::vector<double>(rows, 1.0));
+  Array<double> x(backend, rows);
+  for (const bool coarse : {false, true}) {
+    SCOPED_TRACE(coarse);
+    if (coarse) candidate.coarse = TwoLevelOptions{.size = 12};
+    expect_every_failure_comes_out([&] {
+      SuggestedSystem<double> system(matrix, candidate);
+      system.refresh();
+      x.zero();
+      EXPECT_TRUE(system.solve(Method::cg, b.view(), x.view()).converged());
+    });
+  }
+  expect_every_failure_comes_out([&] { EXPECT_FALSE(suggest(matrix).candidates.empty()); });
+}
+
+/// What the library allocates on the host while it works on the device.
+TEST_F(DeviceFaults, AllocationsOnTheHost) {
+  const Backend backend = make_backend();
+  expect_every_host_failure_comes_out([&] { EXPECT_EQ(make_backend().kind(), BackendKind::cuda); });
+  const auto mixed = BlockPartition::from_offsets({0, 3, 35, 50, 98, 200, rows});
+  for (const System* system : {&sorted_, &unsorted_}) {
+    const auto arrays = on(backend, *system);
+    expect_every_host_failure_comes_out([&] { BlockJacobi<double>(backend, system->view(), mixed); });
+    expect_every_host_failure_comes_out([&] { BlockJacobi<double>(backend, arrays.view(), blocks_); });
+    expect_every_host_failure_comes_out([&] { EXPECT_EQ(SparseMatrix<double>(backend, arrays.view()).rows(), rows); });
+  }
+  const SparseMatrix<double> matrix(backend, sorted_.view());
+  expect_every_host_failure_comes_out([&] { EXPECT_EQ(BlockPartition::detect(matrix, 16).offsets().back(), rows); });
+  expect_every_host_failure_comes_out([&] { EXPECT_EQ(clusters_of(matrix).second.offsets().back(), rows); });
+  const LinearOperator<double> A(matrix);
+  BlockJacobi<double> M(matrix, blocks_, {.storage = Storage::adaptive});
+  const TwoLevel<double> both(matrix, BlockJacobi<double>(matrix, blocks_), {.size = 12});
+  expect_every_host_failure_comes_out([&] { M.refresh(matrix.values(), sorted_.view().nnz, MemorySpace::device); });
+  expect_every_host_failure_comes_out([&] { EXPECT_FALSE(to_text(M.report()).empty()); });
+  expect_every_host_failure_comes_out(
+      [&] { TwoLevel<double>(matrix, BlockJacobi<double>(matrix, blocks_), {.size = 12, .relaxed = 2}); });
+  const Array<double> b(backend, std::vector<double>(rows, 1.0));
+  Array<double> x(backend, rows);
+  const auto converges = [&](auto solve, const Preconditioner<double>& by) {
+    x.zero();
+    EXPECT_TRUE(solve(A, by, b.view(), x.view(), SolveOptions{}).converged());
+  };
+  expect_every_host_failure_comes_out([&] { converges(&cg<double>, M); });
+  expect_every_host_failure_comes_out([&] { converges(&cg<double>, both); });
+  expect_every_host_failure_comes_out([&] { converges(&bicgstab<double>, M); });
+  expect_every_host_failure_comes_out([&] { converges(&gmres<double>, M); });
+  converges(&minres<double>, M);
 }
 
 /// Pinned memory is not the user's allocator's: what CUDA says comes out, with the bytes.

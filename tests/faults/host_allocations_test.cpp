@@ -230,6 +230,25 @@ TEST_P(HostFaults, CoarseLevel) {
     });
 }
 
+TEST_P(HostFaults, RenumberedSystems) {
+  const SparseMatrix<double> matrix(backend_, CsrMatrix<double>::from_view(sorted_.view()));
+  BlockCandidate candidate;
+  std::tie(candidate.permutation, candidate.blocks) = [&] {
+    auto [permutation, blocks] = BlockPartition::clusters(matrix, 16);
+    return std::pair(std::move(permutation), std::move(blocks));
+  }();
+  expect_every_failure_comes_out([&] { EXPECT_EQ(matrix.renumbered(candidate.permutation).rows(), 400); });
+  for (const bool coarse : {false, true}) {
+    if (coarse) candidate.coarse = TwoLevelOptions{.size = 12};
+    expect_every_failure_comes_out([&] {
+      SuggestedSystem<double> system(matrix, candidate);
+      system.refresh();
+      std::vector<double> x(400);
+      EXPECT_TRUE(system.solve(Method::cg, ones_, x).converged());
+    });
+  }
+}
+
 TEST_P(HostFaults, Suggest) {
   for (const index_t rows : {400, 6000}) {
     const auto matrix = CsrMatrix<double>::from_view(System(rows, true).view());
