@@ -1,7 +1,9 @@
 #include "tests/kernels/driver_function.hpp"
 #include "tests/kernels/systems.hpp"
 
+#include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/solver.hpp>
+#include <blockjacobi/two_level.hpp>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -178,7 +180,10 @@ TEST_F(EarlyKernelTest, SolversBesideAUsersKernels) {
   const auto system = on<std::int32_t>(backend, a);
   const auto rows = static_cast<std::size_t>(a.rows);
   const LinearOperator<double> A(backend, system.view());
-  const BlockJacobi<double> blocks(backend, system.view(), BlockPartition::uniform(a.rows, 8));
+  const SparseMatrix<double> matrix(backend, system.view());
+  const auto partition = BlockPartition::uniform(a.rows, 8);
+  const BlockJacobi<double> blocks(matrix, partition), narrow(matrix, partition, {.storage = Storage::bf16});
+  const TwoLevel<double> both(matrix, BlockJacobi<double>(matrix, partition), {.mode = CoarseMode::adef2, .size = 64});
   const Array<double> source(backend, random_vector<double>(rows, 6));
   for (const Solver solve : solvers) {
     SCOPED_TRACE(&solve - solvers);
@@ -187,14 +192,18 @@ TEST_F(EarlyKernelTest, SolversBesideAUsersKernels) {
         kernel.launch(stream, x.data, y.data, static_cast<std::size_t>(x.size), early);
       };
     };
-    expect_same([&](bool early) {
-      Array<double> b(backend, rows);
-      kernel.launch(backend.stream(), source.data(), b.data(), rows, early);
-      return solution(solve, A, blocks, b);
-    });
-    expect_same([&](bool early) {
-      return solution(solve, LinearOperator<double>(backend, a.rows, scaling(early), Capture::yes), blocks, source);
-    });
+    std::vector<Preconditioner<double>> by{blocks, narrow};
+    if (solve == &cg<double> || solve == &fcg<double>) by.emplace_back(both);
+    for (const Preconditioner<double>& M : by) {
+      expect_same([&](bool early) {
+        Array<double> b(backend, rows);
+        kernel.launch(backend.stream(), source.data(), b.data(), rows, early);
+        return solution(solve, A, M, b);
+      });
+      expect_same([&](bool early) {
+        return solution(solve, LinearOperator<double>(backend, a.rows, scaling(early), Capture::yes), M, source);
+      });
+    }
     expect_same([&](bool early) {
       return solution(solve, A, Preconditioner<double>(backend, a.rows, scaling(early), Capture::yes), source);
     });

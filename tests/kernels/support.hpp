@@ -65,6 +65,15 @@ std::vector<T> random_vector(std::size_t size, unsigned seed) {
   return v;
 }
 
+/// Largest |x|; NaN if there is one.
+template <Scalar T>
+double largest_of(const std::vector<T>& v) {
+  double largest = 0.0;
+  for (const T x : v)
+    if (const double size = std::abs(x); !(size <= largest)) largest = size;
+  return largest;
+}
+
 /// max |a - b| / max |b|, or the absolute difference where b = 0; NaN if there is one.
 template <Scalar T>
 double relative_difference(const std::vector<T>& a, const std::vector<T>& b) {

@@ -26,14 +26,18 @@ CsrArrays<T, O> on(const Backend& backend, const System<T>& a, IndexBase base = 
   return {backend, a.rows, a.rows, a.offsets, a.columns, a.values, base};
 }
 
-/// What two backends may differ by after some iterations, relative to the largest element. A product with rows of up to
-/// `terms` elements leaves at most (terms + 2) eps ||A|| ||v|| in the residual, complex arithmetic three times that;
-/// A^-1 brings it into the solution, so that cond(A) counts. An inverse of order N leaves N eps times its condition,
-/// here about 3, in z. To first order the errors of iterations and those of the two backends add up. (N. J. Higham,
-/// "Accuracy and stability of numerical algorithms", chapters 3 and 17)
+/// Errors of complex arithmetic over those of real one.
 template <Scalar T>
-double rounding_of_iterations(const System<T>& a, int iterations, int order = 0) {
+constexpr double complex_rounding = is_complex<T> ? 3 : 1;
+
+/// Of the rows of a matrix: the most entries, and the largest sum and the least dominance of their absolute values.
+struct RowSums {
   double terms = 0, norm = 0, dominance = std::numeric_limits<double>::infinity();
+};
+template <Scalar T>
+RowSums row_sums(const System<T>& a) {
+  RowSums all;
+  auto& [terms, norm, dominance] = all;
   for (index_t row = 0; row < a.rows; ++row) {
     const auto first = static_cast<std::size_t>(a.offsets[static_cast<std::size_t>(row)]);
     const auto last = static_cast<std::size_t>(a.offsets[static_cast<std::size_t>(row) + 1]);
@@ -43,9 +47,27 @@ double rounding_of_iterations(const System<T>& a, int iterations, int order = 0)
     norm = std::max(norm, diagonal + sum);
     dominance = std::min(dominance, diagonal - sum);
   }
+  return all;
+}
+
+/// What two backends may differ by in an element of A x, or of b - A x for elements of b up to `right`, for elements of
+/// x up to `largest`: a product with rows of up to `terms` elements is off by (terms + 2) eps ||A|| ||x|| at most,
+/// complex arithmetic by three times that. (N. J. Higham, "Accuracy and stability of numerical algorithms", chapter 3)
+template <Scalar T>
+double rounding_of_product(const System<T>& a, double largest, double right = 0) {
+  const auto [terms, norm, dominance] = row_sums(a);
+  return 2 * complex_rounding<T> * (terms + 2) * (norm * largest + right) * epsilon<T>;
+}
+
+/// What two backends may differ by after some iterations, relative to the largest element. A^-1 brings what a product
+/// leaves in the residual into the solution, so that cond(A) counts. An inverse of order N leaves N eps times its
+/// condition, here about 3, in z. To first order the errors of iterations and those of the two backends add up.
+/// (Higham, chapters 3 and 17)
+template <Scalar T>
+double rounding_of_iterations(const System<T>& a, int iterations, int order = 0) {
+  const auto [terms, norm, dominance] = row_sums(a);
   EXPECT_GT(dominance, 0) << "||A^-1|| is known of dominant matrices: at most 1 / dominance";
-  const double complex = is_complex<T> ? 3 : 1;
-  return 2 * complex * iterations * ((terms + 2) * norm / dominance + 3 * order) * epsilon<T>;
+  return 2 * complex_rounding<T> * iterations * ((terms + 2) * norm / dominance + 3 * order) * epsilon<T>;
 }
 
 /// Five-point stencil on an m x m grid, with weights for the west, east and south, north neighbours.
