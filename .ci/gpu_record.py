@@ -109,8 +109,10 @@ class Record:
         with self.lock:
             entry = self.programs[name]
             unfinished = entry.get("unfinished", {})
-            devices = {share.get("device", self.machine["device"]) for share in unfinished.pop(tool, [])}
-            if not result["clean"]:
+            devices = {share.get("device", self.machine["device"]) for share in unfinished.get(tool, [])}
+            if result["clean"]:
+                unfinished.pop(tool, None)
+            else:  # what was clean need not run again
                 devices.add(self.machine["device"])
             result["devices"] = sorted(devices)
             if not unfinished:

@@ -19,7 +19,7 @@ import test_lists
 NO_CUDA_CALL = "before first instrumented API call"
 NO_GPU = "no CUDA device"  # what tests say that skip themselves for it
 SANITIZER_ERROR_STATUS = 86
-SHARE_SECONDS = 900  # of one call of a tool: kernels that wait for each other may wait for ever
+SHARE_SECONDS = 900  # of one process: kernels that wait for each other may wait for ever
 # A fault of one process under the Multi-Process Service ends all others, and synccheck ends kernels by one.
 WITHOUT_SERVICE = ("device_faults", "synccheck")
 SHARDS = min(16, os.cpu_count() or 1)  # processes side by side on a GPU
@@ -116,13 +116,17 @@ class Places:
                 self.change.notify_all()
 
 
+def within_time():
+    return "timeout", "--kill-after=10", str(SHARE_SECONDS)
+
+
 def run_shard(program, logs, shard, shards, gpu):
     """One share of the tests of a program; where its XML went, its status, and the test that began last."""
     xml = logs / f"{program.name}.{shard}.xml"
     xml.unlink(missing_ok=True)
     environment = {**THREADS, **os.environ, **gpu, "GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
-    answer = subprocess.run([program, f"--gtest_output=xml:{xml}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            text=True, errors="replace", env=environment, check=False)
+    answer = subprocess.run([*within_time(), program, f"--gtest_output=xml:{xml}"], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, errors="replace", env=environment, check=False)
     print(*(line for line in answer.stdout.splitlines() if not USUAL_LINE.match(line)), sep="\n", flush=True)
     begun = BEGUN_TEST.findall(answer.stdout)
     return xml, answer.returncode, begun[-1] if begun else ""
@@ -169,8 +173,8 @@ def sanitizer_version():
 
 def sanitize_share(tool, program, names, gpu):
     """The named tests under one tool; what came of them, and the lines to keep."""
-    command = ["timeout", "--kill-after=10", str(SHARE_SECONDS), "compute-sanitizer", "--tool", tool,
-               "--error-exitcode", str(SANITIZER_ERROR_STATUS), *OPTIONS.get(tool, []), "--kernel-name-exclude", "kns=cusparse", str(program),
+    command = [*within_time(), "compute-sanitizer", "--tool", tool, "--error-exitcode", str(SANITIZER_ERROR_STATUS),
+               *OPTIONS.get(tool, []), "--kernel-name-exclude", "kns=cusparse", str(program),
                f"--gtest_filter={':'.join(names)}"]
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                             env={**THREADS, **os.environ, **gpu, "BLOCKJACOBI_TEST_UNDER_TOOL": "1"}, check=False)

@@ -468,6 +468,25 @@ with open({str(seen)!r}, "a") as log: log.write(os.environ["CUDA_VISIBLE_DEVICES
             share, _ = gpu_stages.sanitize_share("memcheck", self.root / "kernels", ["Apply.Runs"], {})
         self.assertEqual((share["status"], share["clean"]), (124, False))
 
+    def test_tests_that_do_not_end_are_stopped(self):
+        self.script(self.root / "build/tests/kernels", "print('[ RUN      ] Apply.Hangs', flush=True)\nimport time\ntime.sleep(60)\n")
+        with mock.patch.object(gpu_stages, "SHARE_SECONDS", 0.2), mock.patch.object(gpu_stages, "SHARDS", 1), \
+                contextlib.redirect_stdout(io.StringIO()):
+            outcome = gpu_stages.run_tests(self.root / "build/tests/kernels", self.root, {})
+        self.assertIn("status 124 and no report in Apply.Hangs", outcome.failed[0])
+
+    def test_clean_shares_beside_one_that_is_not_stay(self):
+        self.gpu("--stages", "tests")
+        with mock.patch.object(gpu_stages, "SHARE_TESTS", {"racecheck": 1}):
+            _, programs = self.gpu("--stages", "racecheck", "--programs", "kernels")
+            self.assertFalse(programs["kernels"]["sanitizers"]["racecheck"]["clean"])
+            self.sanitized()
+            with mock.patch.dict(os.environ, RACE_MENDED="1"):
+                status, programs = self.gpu("--stale", "--stages", "racecheck", "--programs", "kernels")
+        self.assertEqual(status, 0)
+        self.assertEqual(len(self.log.read_text(encoding="utf-8").splitlines()), 1)
+        self.assertNotIn("unfinished", programs["kernels"])
+
     def test_a_share_that_found_no_gpu_is_not_clean(self):
         said = "Skipped\nno CUDA device\n[  PASSED  ] 0 tests.\nError: Target application terminated " + \
             gpu_stages.NO_CUDA_CALL
