@@ -162,18 +162,17 @@ __global__ void __launch_bounds__(tiled_apply_threads)
 
 template <class C>
 std::optional<detail::TileLimits> tile_limits(std::span<const BlockGroup> groups) {
-  constexpr int bytes = tiled_apply_bytes(sizeof(C));
-  if (bytes == 0 || groups.empty() || groups.back().size > tiled_apply_largest) return std::nullopt;
-  offset_t blocks = 0, all = 0, in_sequence = 0;
+  MixedBlocks blocks;
   for (const BlockGroup& group : groups) {
-    const offset_t own = offset_t{group.count} * group.size * group.size * static_cast<offset_t>(sizeof(C));
-    blocks += group.count;
-    all += own;
-    if (group.first_row >= 0) in_sequence += own;
+    const offset_t bytes = offset_t{group.count} * group.size * group.size * static_cast<offset_t>(sizeof(C));
+    blocks.largest = group.size;
+    blocks.count += group.count;
+    blocks.bytes += bytes;
+    if (group.first_row >= 0) blocks.bytes_in_sequence += bytes;
   }
-  // Orders one after the other have their vectors in one piece without tiles.
-  if (2 * in_sequence > all || all < tiled_apply_least_mean_bytes * blocks) return std::nullopt;
-  return detail::TileLimits{bytes, most_blocks, tiled_apply_rows};
+  // Whichever device is in use: tiles are made and counted without one.
+  if (mixed_apply_policy(compiled_device, scalar_of<C>, blocks).design != ApplyDesign::tiled) return std::nullopt;
+  return detail::TileLimits{tiled_apply_bytes(sizeof(C)), most_blocks, tiled_apply_rows};
 }
 
 template <class C>

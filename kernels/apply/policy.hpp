@@ -16,10 +16,11 @@ enum class ApplyDesign {
   cta_wide,         ///< several thread blocks a block, which share its rows
   cta_wide_pieces,  ///< the same for 16 bits, with 8 rows a lane
   cta_wide_packed,  ///< a block a thread block, from its packed triangle
+  tiled,            ///< several blocks a warp, in the order of the matrix, by a ring in shared memory
 };
 
 constexpr const char* name(ApplyDesign design) {
-  constexpr const char* names[] = {"lanes", "cta_staged", "cta_wide", "cta_wide_pieces", "cta_wide_packed"};
+  constexpr const char* names[] = {"lanes", "cta_staged", "cta_wide", "cta_wide_pieces", "cta_wide_packed", "tiled"};
   return names[static_cast<int>(design)];
 }
 
@@ -88,13 +89,14 @@ struct ApplyCase {
 
 struct ApplyPolicy {
   ApplyDesign design;
-  int lanes = 0;  ///< of a block
-  int rows = 0;   ///< of a thread block
-  int warps = 0;  ///< of a thread block
+  int lanes = 0;   ///< of a block
+  int rows = 0;    ///< of a thread block; of tiled of a tile, at most
+  int warps = 0;   ///< of a thread block
+  int stages = 0;  ///< tiles that each warp has under way
 
   bool operator==(const ApplyPolicy&) const = default;
-  constexpr std::array<PolicyNumber, 3> numbers() const {
-    return {{{"lanes", lanes}, {"rows", rows}, {"warps", warps}}};
+  constexpr std::array<PolicyNumber, 4> numbers() const {
+    return {{{"lanes", lanes}, {"rows", rows}, {"warps", warps}, {"stages", stages}}};
   }
 };
 
@@ -116,6 +118,24 @@ constexpr ApplyPolicy apply_policy(Device, ScalarType scalar, int n, const Apply
   if (in_16_bits && parts == 1 && is_plain && has_whole_pieces(n))
     return {cta_wide_pieces, 0, narrow_apply_rows, wide_apply_threads / 32};
   return {cta_wide, 0, wide_apply_rows, wide_apply_threads / 32};
+}
+
+/// Blocks in full of orders up to `largest`, all of which a product takes.
+struct MixedBlocks {
+  int largest = 0;
+  offset_t count = 0;
+  offset_t bytes = 0;
+  offset_t bytes_in_sequence = 0;  ///< of orders whose blocks follow each other in the matrix
+};
+
+/// One vector, not transposed: tiles for all blocks, or what apply_policy() has for each order, here for the largest.
+constexpr ApplyPolicy mixed_apply_policy(Device device, ScalarType scalar, const MixedBlocks& blocks) {
+  // Orders one after the other have their vectors in one piece without tiles.
+  const bool in_random_sequence = 2 * blocks.bytes_in_sequence <= blocks.bytes;
+  if (tiled_apply_bytes(4 * words(scalar)) > 0 && blocks.count > 0 && blocks.largest <= tiled_apply_largest &&
+      in_random_sequence && blocks.bytes >= tiled_apply_least_mean_bytes * blocks.count)
+    return {ApplyDesign::tiled, 0, tiled_apply_rows, tiled_apply_threads / 32, tiled_apply_stages};
+  return apply_policy(device, scalar, blocks.largest, {});
 }
 
 }  // namespace blockjacobi::kernels

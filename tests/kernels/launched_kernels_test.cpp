@@ -261,14 +261,19 @@ TYPED_TEST(LaunchedKernelsTest, BatchesThatAreNotPacked) {
   });
 }
 
-/// A preconditioner for `count` blocks of order n of a diagonal matrix, analyzed alone.
+/// A preconditioner for the blocks of a diagonal matrix, analyzed alone.
+template <Scalar T>
+BlockJacobi<T> analyzed(const Backend& backend, const BlockPartition& blocks, Storage storage) {
+  const index_t rows = blocks.rows();
+  std::vector<std::int32_t> offsets(static_cast<std::size_t>(rows) + 1);
+  std::iota(offsets.begin(), offsets.end(), 0);
+  const CsrView<T, std::int32_t> pattern{rows, rows, rows, offsets.data(), offsets.data(), nullptr};
+  return BlockJacobi<T>::analyze(backend, pattern, blocks, {.storage = storage});
+}
+/// For `count` blocks of order n.
 template <Scalar T>
 BlockJacobi<T> analyzed(const Backend& backend, index_t n, index_t count, Storage storage) {
-  std::vector<std::int32_t> offsets(static_cast<std::size_t>(n) * static_cast<std::size_t>(count) + 1);
-  std::iota(offsets.begin(), offsets.end(), 0);
-  const auto rows = static_cast<index_t>(offsets.size() - 1);
-  const CsrView<T, std::int32_t> pattern{rows, rows, rows, offsets.data(), offsets.data(), nullptr};
-  return BlockJacobi<T>::analyze(backend, pattern, BlockPartition::uniform(rows, n), {.storage = storage});
+  return analyzed<T>(backend, BlockPartition::uniform(n * count, n), storage);
 }
 
 /// All orders that have kernels of their own, and of the others those beside which the design changes.
@@ -323,7 +328,8 @@ TYPED_TEST(LaunchedKernelsTest, ApplyInEveryStorage) {
       case ApplyDesign::cta_staged: return "apply_staged_kernel<";
       case ApplyDesign::cta_wide: return "apply_wide_kernel<";
       case ApplyDesign::cta_wide_pieces: return "apply_wide_pieces_kernel<";
-      case ApplyDesign::cta_wide_packed: break;
+      case ApplyDesign::cta_wide_packed:
+      case ApplyDesign::tiled: break;
     }
     return "apply_wide_packed_kernel<";
   };
@@ -349,6 +355,34 @@ TYPED_TEST(LaunchedKernelsTest, ApplyInEveryStorage) {
             m.apply(R, Z, op);
           });
       if (this->HasFailure()) return;
+    }
+}
+
+TYPED_TEST(LaunchedKernelsTest, ApplyToOrdersInRandomSequence) {
+  using T = TypeParam;
+  MixedBlocks blocks;
+  std::vector<index_t> offsets{0};
+  for (index_t k = 0; k < this->count; ++k) {
+    const index_t n = 27 + k % 3;  // small enough that without tiles one launch has all of them
+    blocks.largest = std::max(blocks.largest, n);
+    ++blocks.count;
+    blocks.bytes += offset_t{n} * n * static_cast<offset_t>(sizeof(T));
+    offsets.push_back(offsets.back() + n);
+  }
+  BlockJacobi<T> m = analyzed<T>(this->backend(), BlockPartition::from_offsets(offsets), Storage::full);
+  static_cast<void>(
+      recorded_kernels(this->backend().stream(), [&] { m.refresh(this->first_half(), m.nnz(), MemorySpace::device); }));
+  const bool by_tiles = mixed_apply_policy(this->device_, this->scalar, blocks).design == ApplyDesign::tiled;
+  for (const index_t columns : {1, apply_columns_at_once})
+    for (const Op op : {Op::none, Op::conjugate_transpose}) {
+      const bool one = columns == 1 && op == Op::none;
+      this->expect_kernel(by_tiles && one ? "apply_tiled_kernel<" : "apply_staged_kernel<", [&] {
+        const MultiVectorView<const T> R{this->first_half(),   m.rows(),           columns, m.rows(),
+                                         Layout::column_major, MemorySpace::device};
+        const MultiVectorView<T> Z{this->second_half(),  m.rows(),           columns, m.rows(),
+                                   Layout::column_major, MemorySpace::device};
+        m.apply(R, Z, op);
+      });
     }
 }
 

@@ -77,6 +77,15 @@ std::string apply_section(const char* title, const char* about, const ApplyCase&
   });
 }
 
+/// Orders 1 .. n, as many blocks of each, of which none follow each other.
+std::string mixed_apply_section(const char* title, const char* about) {
+  return section(title, about, 2, kernels::tiled_apply_largest, 1, [](Device device, ScalarType scalar, int n) {
+    kernels::MixedBlocks blocks{n, n};
+    for (int k = 1; k <= n; ++k) blocks.bytes += 4 * kernels::words(scalar) * k * k;
+    return kernels::mixed_apply_policy(device, scalar, blocks);
+  });
+}
+
 std::string cg_update_section(const char* title, const char* about, const kernels::CgUpdateCase& given) {
   return section(title, about, 1, kernels::largest_order, 1, [given](Device device, ScalarType scalar, int n) {
     return kernels::cg_update_policy(device, scalar, n, given);
@@ -154,6 +163,9 @@ std::string designs_table() {
       "orders have a kernel of their own; all others go to the next multiple of 4.",
       1, largest, 1, setup_policy);
   text += apply_section("Apply", "`BlockJacobi::apply` to one vector, blocks in full.", {});
+  text += mixed_apply_section("Apply, orders in random sequence",
+                              "One vector, blocks in full of all orders up to this one, as many of each. With larger "
+                              "ones each order as above.");
   text += apply_section("Apply, bf16 and fp16", "One vector, blocks in 16 bits, all of one order.",
                         {Format::bf16, 1, false, true});
   text += apply_section("Apply, packed", "One vector, packed triangles.", {Format::packed});

@@ -1,5 +1,6 @@
 #include "unit/kernels/designs_table.hpp"
 
+#include "kernels/apply/policy.hpp"
 #include "kernels/cholesky/policy.hpp"
 #include "kernels/inverse/policy.hpp"
 #include "kernels/krylov/policy.hpp"
@@ -94,6 +95,24 @@ TEST(Designs, FewMatricesGoToClusters) {
   EXPECT_EQ(ctas(ScalarType::s, 301, 15, 8), 4) << "in two turns";
   EXPECT_EQ(ctas(ScalarType::d, 512, 14, 14), 16) << "8 have no room";
   EXPECT_EQ(ctas(ScalarType::d, 512, 1, 0), 0) << "the device has none";
+}
+
+TEST(Designs, OrdersInRandomSequenceAreAppliedByTiles) {
+  const auto is_tiled = [](ScalarType scalar, const MixedBlocks& blocks) {
+    const ApplyPolicy policy = mixed_apply_policy(h200, scalar, blocks);
+    const bool by_tiles = policy.design == ApplyDesign::tiled;
+    EXPECT_TRUE(by_tiles || policy == apply_policy(h200, scalar, blocks.largest, {}));
+    return by_tiles;
+  };
+  constexpr offset_t count = 10, least = count * tiled_apply_least_mean_bytes;
+  for (const ScalarType scalar : scalars)
+    EXPECT_EQ(is_tiled(scalar, {tiled_apply_largest, count, least}), scalar == ScalarType::s);
+  constexpr ScalarType s = ScalarType::s;
+  EXPECT_FALSE(is_tiled(s, {tiled_apply_largest + 1, count, least}));
+  EXPECT_FALSE(is_tiled(s, {tiled_apply_largest, count, least - 1})) << "blocks too small";
+  EXPECT_TRUE(is_tiled(s, {tiled_apply_largest, count, least, least / 2}));
+  EXPECT_FALSE(is_tiled(s, {tiled_apply_largest, count, least, least / 2 + 1})) << "orders one after the other";
+  EXPECT_FALSE(is_tiled(s, {})) << "no blocks";
 }
 
 TEST(Designs, LessSharedMemoryChangesDesignsAtMultiplesOf32) {
