@@ -51,9 +51,12 @@ class Apply {
   }
 
  private:
-  ApplyDesign design_of(const detail::StoredGroup& group, bool one_order = false) const {
+  ApplyPolicy policy_of(const detail::StoredGroup& group, bool one_order = false) const {
     const ApplyCase given{format, K, arguments_.op != Op::none, one_order};
-    return apply_policy(current_device(), scalar_of<C>, group.size, given).design;
+    return apply_policy(current_device(), scalar_of<C>, group.size, given);
+  }
+  ApplyDesign design_of(const detail::StoredGroup& group, bool one_order = false) const {
+    return policy_of(group, one_order).design;
   }
 
   static offset_t block_bytes(int n) { return detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R)); }
@@ -144,8 +147,8 @@ class Apply {
 
   void wide(Groups groups) const {
     if constexpr (K == 1 && is_packed) {
-      wide_packed<8>(groups, 0);
-      wide_packed<max_block_size / 32>(groups, 256);
+      wide_packed<packed_apply_rows>(groups);
+      wide_packed<largest_order>(groups);
     } else {
       const bool by_columns = !is_packed && arguments_.op != Op::none;
       if constexpr (K == 1 && real && in_16_bits) wide_pieces(groups);
@@ -158,12 +161,13 @@ class Apply {
     }
   }
 
-  /// Orders above `lower`, up to 32 M.
-  template <int M>
-  void wide_packed(Groups groups, int lower) const {
-    const auto share = [this, lower](const detail::StoredGroup& group) {
-      const bool is_mine = group.size > lower && group.size <= 32 * M;
-      return is_mine && design_of(group) == ApplyDesign::cta_wide_packed ? 1 : 0;
+  /// Blocks for which the policy wants thread blocks of so many rows.
+  template <int rows>
+  void wide_packed(Groups groups) const {
+    constexpr int M = rows / 32;
+    const auto share = [this](const detail::StoredGroup& group) {
+      const ApplyPolicy policy = policy_of(group);
+      return policy.design == ApplyDesign::cta_wide_packed && policy.rows == rows ? 1 : 0;
     };
     launch(apply_wide_packed_kernel<C, M, Blocks>, "apply_wide_packed_kernel", wide_packed_shared<C, M>(), groups,
            share);

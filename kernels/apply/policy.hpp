@@ -69,6 +69,8 @@ inline constexpr int wide_apply_threads = 256;
 inline constexpr int wide_apply_rows = 64;
 /// The same of blocks in 16 bits, where a lane has 8 rows.
 inline constexpr int narrow_apply_rows = 128;
+/// Of packed triangles, which a thread block has to itself: up to this order, and largest_order above.
+inline constexpr int packed_apply_rows = 256;
 
 /// Products straight from global memory; lanes that have a block of a narrow format together. At 8 with 2 / 4 / 8
 /// lanes: bf16 95 / 103 / 97 % of the copy bandwidth, fp32 87 / 104 / 104; at 12 with 2 / 4 lanes 83 / 101 and 76 / 89,
@@ -114,7 +116,7 @@ constexpr ApplyPolicy apply_policy(Device, ScalarType scalar, int n, const Apply
   if (detail::format_block_bytes(given.format, n, real_bytes, parts) <= staged_apply_largest)
     return {cta_staged, 0, 0, staged_apply_threads / 32};
   if (given.format == detail::Format::packed && given.columns == 1)
-    return {cta_wide_packed, 0, n <= 256 ? 256 : max_block_size, wide_apply_threads / 32};
+    return {cta_wide_packed, 0, n <= packed_apply_rows ? packed_apply_rows : largest_order, wide_apply_threads / 32};
   if (in_16_bits && parts == 1 && is_plain && has_whole_pieces(n))
     return {cta_wide_pieces, 0, narrow_apply_rows, wide_apply_threads / 32};
   return {cta_wide, 0, wide_apply_rows, wide_apply_threads / 32};
