@@ -3,6 +3,7 @@
 #include "kernels/inverse/policy.hpp"
 
 #include <array>
+#include <stdexcept>
 
 // The set-up of BlockJacobi: extraction, equilibration and inversion of the diagonal blocks. Chosen by time on an H200.
 
@@ -80,12 +81,29 @@ constexpr TeamShape setup_team(ScalarType scalar, int n) {
 inline constexpr int repair_threads = 256;
 
 /// Above largest_tiny_order as the inverse of packed matrices.
+constexpr SetupDesign large_setup_design(InverseDesign inverse) {
+  switch (inverse) {
+    case InverseDesign::cta_whole: return SetupDesign::cta_whole;
+    case InverseDesign::cta_resident: return SetupDesign::cta_resident;
+    case InverseDesign::cta_streamed: return SetupDesign::cta_streamed;
+    case InverseDesign::cta_plain: return SetupDesign::cta_plain;
+    case InverseDesign::clusters: return SetupDesign::clusters;
+    case InverseDesign::straight:
+    case InverseDesign::shuffled:
+    case InverseDesign::thread:
+    case InverseDesign::team_rows: break;
+  }
+  throw std::logic_error("large_setup_design: a design of tiny orders");
+}
 constexpr SetupPolicy large_setup_policy(const InversePolicy& inverse) {
-  const SetupDesign design = inverse.design == InverseDesign::clusters       ? SetupDesign::clusters
-                             : inverse.design == InverseDesign::cta_whole    ? SetupDesign::cta_whole
-                             : inverse.design == InverseDesign::cta_resident ? SetupDesign::cta_resident
-                                                                             : SetupDesign::cta_streamed;
-  return {design, 0, 0, inverse.warps, inverse.per_multiprocessor, inverse.stages, false, inverse.ctas};
+  return {large_setup_design(inverse.design),
+          0,
+          0,
+          inverse.warps,
+          inverse.per_multiprocessor,
+          inverse.stages,
+          false,
+          inverse.ctas};
 }
 
 /// The largest order for which shared memory has room for a panel beside the scales.
