@@ -92,19 +92,37 @@ std::string cg_update_section(const char* title, const char* about, const kernel
   });
 }
 
-/// Of the H200 alone: clusters that it has shared memory for, of which two thread blocks fit a multiprocessor up to an
-/// order.
-std::string few_section(const char* title, int count) {
-  return section(
-      title,
-      "On the H200, by its shared memory; where it runs fewer clusters at a time, the next of `cluster_policies`, and "
-      "at last as more matrices. `BlockJacobi` sets up few blocks of one order alike as far as its scales leave room: "
-      "in d to order 312 with 8 thread blocks, to 488 with 16.",
-      kernels::least_cluster_order, kernels::largest_order, 1, [count](Device, ScalarType scalar, int n) {
-        const int fit = n <= (scalar == ScalarType::s ? 256 : 152) ? 2 : 1;
-        const auto at_a_time = [fit](int ctas) { return fit * kernels::h200.multiprocessors / ctas; };
-        return kernels::few_inverse_policy(kernels::h200, scalar, n, count, at_a_time);
-      });
+/// Orders up to which an H200 has shared memory for clusters: two thread blocks of 4 on a multiprocessor in s and d,
+/// and in d up to 8, and 16, for one matrix.
+struct ClusterRoom {
+  int two_s, two_d, eight_d, sixteen_d;
+  /// As few_inverse_policy() asks.
+  int at_a_time(ScalarType scalar, int n, int ctas) const {
+    if (scalar == ScalarType::d && n > (ctas > 8 ? sixteen_d : eight_d)) return 0;
+    const int fit = n <= (scalar == ScalarType::s ? two_s : two_d) ? 2 : 1;
+    return fit * kernels::h200.multiprocessors / ctas;
+  }
+};
+
+/// Of the H200 alone; policy_of(scalar, n, count, at_a_time).
+template <class PolicyOf>
+std::string few_section(const std::string& title, int count, const ClusterRoom& room, PolicyOf policy_of) {
+  return section(title.c_str(),
+                 "On the H200, by its shared memory; where it runs fewer clusters at a time, the next of "
+                 "`cluster_policies`, and at last as more of them.",
+                 kernels::least_cluster_order, kernels::largest_order, 1,
+                 [count, room, policy_of](Device, ScalarType scalar, int n) {
+                   return policy_of(scalar, n, count, [&](int ctas) { return room.at_a_time(scalar, n, ctas); });
+                 });
+}
+
+/// The numbers of matrices or blocks between which the design changes.
+template <class PolicyOf>
+std::string few_sections(const char* operation, const char* of_what, const ClusterRoom& room, PolicyOf policy_of) {
+  std::string text;
+  for (const auto& [how_many, count] : {std::pair{"up to 14", 14}, {"15 to 32", 32}, {"33 to 64", 64}})
+    text += few_section(fmt::format("{}, {} {}", operation, how_many, of_what), count, room, policy_of);
+  return text;
 }
 
 std::string iterations_section(const char* title, const char* about, kernels::ResidentSolver solver) {
@@ -134,9 +152,8 @@ std::string designs_table() {
       "32 as packed ones.",
       4, tiny, 4, lu_class_policy);
   text += section("Inverse", "`inverse` of packed matrices.", 1, largest, 1, inverse_policy);
-  text += few_section("Inverse, up to 14 matrices", 14);
-  text += few_section("Inverse, 15 to 32 matrices", 32);
-  text += few_section("Inverse, 33 to 64 matrices", 64);
+  text += few_sections("Inverse", "matrices", {256, 152, 320, 512},
+                       [](auto... x) { return few_inverse_policy(h200, x...); });
   text += section("Inverse, other batches", "As for LU.", 4, tiny, 4, inverse_class_policy);
   text += section("Inverse from LU", "`getri`.", 1, largest, 1, inverse_from_lu_policy);
   text += section("Pseudo-inverse", "`pseudo_inverse`.", 1, largest, 1, pseudo_inverse_policy);
@@ -162,6 +179,9 @@ std::string designs_table() {
       "`BlockJacobi`: extraction, equilibration and inversion. Where all blocks of a launch have one order, some "
       "orders have a kernel of their own; all others go to the next multiple of 4.",
       1, largest, 1, setup_policy);
+  // Beside the scales.
+  text += few_sections("Set-up", "blocks of one order", {256, 144, 312, 488},
+                       [](auto... x) { return few_setup_policy(h200, x...); });
   text += apply_section("Apply", "`BlockJacobi::apply` to one vector, blocks in full.", {});
   text += mixed_apply_section("Apply, orders in random sequence",
                               "One vector, blocks in full of all orders up to this one, as many of each. With larger "

@@ -97,6 +97,30 @@ TEST(Designs, FewMatricesGoToClusters) {
   EXPECT_EQ(ctas(ScalarType::d, 512, 1, 0), 0) << "the device has none";
 }
 
+TEST(Designs, FewBlocksAreSetUpByClusters) {
+  const auto ctas = [](const Device& device, ScalarType scalar, int n, int count, auto at_a_time) {
+    const SetupPolicy policy = few_setup_policy(device, scalar, n, count, at_a_time);
+    const bool by_clusters = policy.design == SetupDesign::clusters;
+    EXPECT_TRUE(by_clusters || policy == setup_policy(device, scalar, n));
+    return by_clusters ? policy.ctas : 0;
+  };
+  const auto always = [](int number) { return [number](int) { return number; }; };
+  EXPECT_EQ(ctas(h200, ScalarType::d, least_cluster_order, 1, always(16)), 4) << "as many as panels";
+  EXPECT_EQ(ctas(h200, ScalarType::d, least_cluster_order - 1, 1, always(16)), 0);
+  EXPECT_EQ(ctas(h200, ScalarType::c, 256, 1, always(16)), 0);
+  EXPECT_EQ(ctas(h200, ScalarType::d, 256, 14, always(14)), 8);
+  EXPECT_EQ(ctas(h200, ScalarType::d, 256, 15, always(15)), 4);
+  EXPECT_EQ(ctas(h200, ScalarType::s, 256, 64, always(64)), 4);
+  EXPECT_EQ(ctas(h200, ScalarType::s, 256, 65, always(65)), 0);
+  EXPECT_EQ(ctas(h200, ScalarType::s, 301, 15, always(8)), 4) << "in two turns";
+  const auto more_than_8 = [](int number) { return number > 8 ? 8 : 0; };
+  EXPECT_EQ(ctas(h200, ScalarType::d, 320, 14, more_than_8), 10) << "8 have no room beside the scales";
+  EXPECT_EQ(ctas(h200, ScalarType::d, 512, 1, always(0)), 0) << "nor 16";
+  // Between what the inverse has room for, and the inverse beside the scales.
+  EXPECT_EQ(inverse_policy(l40, ScalarType::d, 352).design, InverseDesign::cta_streamed);
+  EXPECT_EQ(few_setup_policy(l40, ScalarType::d, 352, 1, always(0)).design, SetupDesign::cta_plain);
+}
+
 TEST(Designs, OrdersInRandomSequenceAreAppliedByTiles) {
   const auto is_tiled = [](ScalarType scalar, const MixedBlocks& blocks) {
     const ApplyPolicy policy = mixed_apply_policy(h200, scalar, blocks);
