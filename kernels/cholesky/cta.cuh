@@ -9,22 +9,22 @@
 namespace blockjacobi::kernels {
 
 /// Cholesky factorization A = L L^H of one matrix in place by a thread block, in fp64 on the tensor cores, left to
-/// right by block columns of 8 T. Each warp takes blocks of 8 R rows of a block column j one after the other: subtracts
-/// the products of what is left of it, L_ik L_jk^H, from global memory, and then solves X L_jj^H = A_ij. The first T /
-/// R warps factorize the rows on the diagonal one after the other, which all others wait for.
+/// right by panels of 8 T columns. Each warp takes pieces of 8 R rows of a panel j one after the other: subtracts the
+/// products of what is left of it, L_ik L_jk^H, from global memory, and then solves X L_jj^H = A_ij. The first T / R
+/// warps factorize the rows on the diagonal one after the other, which all others wait for.
 ///
-/// In a block the same is done by tiles of order 8 from left to right. They are solved by the inverse of the triangle
+/// In a piece the same is done by tiles of order 8 from left to right. They are solved by the inverse of the triangle
 /// on the diagonal and, in double precision, one step of refinement, without which the error would grow with the
 /// condition of that triangle.
 ///
-/// Wide block columns read less of what is left of them; they take registers.
+/// Wide panels read less of what is left of them; they take registers.
 template <class C, int R, int T, bool upper>
 struct CtaCholesky {
   using Wide = tensor_scalar_t<C>;
   using Tile = TensorTile<Wide>;
   using Block = Tile[R][T];
   static constexpr int height = R * Tile::order, width = T * Tile::order;
-  /// Blocks on the diagonal of a block column; not more than there are warps.
+  /// Pieces on the diagonal of a panel; not more than there are warps.
   static constexpr int steps = T / R;
   static constexpr bool refined = std::is_same_v<detail::arithmetic_real_t<C>, double>;
   /// Whether what follows is fetched into the registers that a product has read last, and not before it into others,
@@ -89,7 +89,7 @@ struct CtaCholesky {
   /// Where element (row, column) of L is; the conjugate of an upper triangle is factorized like a lower one.
   __device__ offset_t place(int row, int column) const { return upper ? row * ld + column : row + column * ld; }
 
-  /// visit(tile, its value, row, column, where it is) for block (i, j).
+  /// visit(tile, its value, row, column, where it is) for piece (i, j).
   template <class Visit>
   __device__ void for_each(Block& x, int i, int j, Visit visit) const {
     // why: the addresses of the load would stay in registers until the store
@@ -192,7 +192,7 @@ struct CtaCholesky {
       }
   }
 
-  /// Block D of the diagonal and those behind it, each after those before it.
+  /// Piece D of the diagonal and those behind it, each after those before it.
   template <int D>
   __device__ void factor_diagonal(Block& x, int i, int j) const {
     if (i == j * steps + D && i * height < n) factor<D>(x, j);
@@ -226,7 +226,7 @@ struct CtaCholesky {
     for (int c = 0; c < T; ++c) eliminate<steps>(x, c);
   }
 
-  /// In block D from the first on the diagonal on, or in one below it, column c of the tiles becomes that of L, and its
+  /// In piece D from the first on the diagonal on, or in one below it, column c of the tiles becomes that of L, and its
   /// products are subtracted from those to its right.
   template <int D>
   __device__ void eliminate(Block& x, int c) const {

@@ -132,7 +132,7 @@ class TiledCholesky {
       for (index_t i = 0; i < a.rows; ++i) a(i, j) = -a(i, j);
   }
 
-  /// V = U^-1 over U: V_ij = -(sum_{i <= k < j} V_ik U_kj) V_jj, from the top of each block column.
+  /// V = U^-1 over U: V_ij = -(sum_{i <= k < j} V_ik U_kj) V_jj, from the top of each column of tiles.
   void invert_triangle() {
     for (index_t j = 0; j < n_; j += width) {
       const MatrixRef<C> diagonal = load(diagonal_, j, j);

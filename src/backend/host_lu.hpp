@@ -134,7 +134,7 @@ void invert_lu_by_columns(C* a, Ld ld, N n, const index_t* pivots) {
   interchange_columns(MatrixRef<C>{a, n, n, ld}, pivots);
 }
 
-/// U <- U^-1 for the upper triangle of a square matrix of any order, by block columns.
+/// U <- U^-1 for the upper triangle of a square matrix of any order, by panels.
 template <Scalar T, class C>
 void invert_upper_paneled(const MatrixRef<C>& u) {
   Tile<C, lu_panel_width> tile;
@@ -142,8 +142,8 @@ void invert_upper_paneled(const MatrixRef<C>& u) {
     const index_t width = std::min(lu_panel_width, u.rows - first);
     const MatrixRef<C> diagonal = part(u, first, first, width, width), above = part(u, 0, first, first, width);
     invert_upper(diagonal.data, diagonal.ld, width);
-    // -U00^-1 U01 U11^-1, where U00^-1 is the triangle found so far: block row by block row from the top, each of which
-    // needs those of U01 from its own on.
+    // -U00^-1 U01 U11^-1, where U00^-1 is the triangle found so far: from the top on as many rows at a time as a
+    // panel has columns, which need those of U01 from their own on.
     for (index_t i = 0; i < first; i += lu_panel_width) {
       const index_t next = i + lu_panel_width;  // `first` is a multiple of the width
       const MatrixRef<C> target = part(above, i, 0, lu_panel_width, width);
