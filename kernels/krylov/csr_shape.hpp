@@ -4,7 +4,6 @@
 
 #include <blockjacobi/views.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -16,20 +15,18 @@ struct RowShape {
   static constexpr int entries = entries_;
 };
 
-template <int first, class F>
-void with_lanes_a_row(double mean, F f) {
-  constexpr CsrShape shape = csr_shapes[first];
-  if constexpr (first + 1 < static_cast<int>(std::size(csr_shapes)))
-    if (mean > csr_longest(shape)) return with_lanes_a_row<first + 1>(mean, f);
-  f(RowShape<shape.lanes, shape.entries>{});
+template <int number, class F>
+void with_shape(const CsrShape& shape, F f) {
+  constexpr CsrShape own = csr_shapes[number];
+  if constexpr (number + 1 < static_cast<int>(std::size(csr_shapes)))
+    if (!(shape == own)) return with_shape<number + 1>(shape, f);
+  f(RowShape<own.lanes, own.entries>{});
 }
 
 /// Calls f(RowShape) with the shape for this matrix.
 template <class C, class F>
 void with_csr_shape(const CsrView<C, std::int32_t>& a, F f) {
-  const double mean = static_cast<double>(a.nnz) / std::max(a.rows, 1);
-  if (mean <= csr_longest_streamed) return f(RowShape<csr_streamed.lanes, csr_streamed.entries>{});
-  with_lanes_a_row<0>(mean, f);
+  with_shape<0>(csr_shape(a.rows, a.nnz), f);
 }
 
 }  // namespace blockjacobi::kernels

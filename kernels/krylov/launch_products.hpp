@@ -12,10 +12,7 @@ namespace blockjacobi::kernels {
 
 // Products with a CSR matrix.
 
-/// Entries up to which the kernels count with 32 bits.
-inline constexpr offset_t csr_entries_limit = 2147000000;
-
-/// y = A x for fewer entries; deterministic.
+/// y = A x; the matrix has fewer than csr_entries_limit entries; deterministic.
 template <class C>
 void csr_rows_product(const CsrView<C, std::int32_t>& matrix, const C* x, C* y, CUstream_st* stream);
 

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 
 namespace blockjacobi::kernels {
 
@@ -42,14 +45,70 @@ inline constexpr PersistentPolicy csr_policy{256, 4};
 struct CsrShape {
   int lanes;
   int entries;
+  bool operator==(const CsrShape&) const = default;
 };
 
 /// By the mean length of the rows. A row had better fit into one round of loads: rows of 81 entries reach 89 % of their
 /// floor with 16 lanes and 6 entries, 60 with 16 and 4, 82 with 8 and 4, 67 with 32 and 3; streamed ones 71.
 inline constexpr double csr_longest_streamed = 12.0;
-inline constexpr CsrShape csr_streamed{1, 8};
-inline constexpr CsrShape csr_shapes[] = {{8, 4}, {16, 4}, {16, 6}, {32, 4}, {32, 8}};
-constexpr double csr_longest(const CsrShape& shape) { return 0.9 * shape.lanes * shape.entries; }
+inline constexpr CsrShape csr_shapes[] = {{1, 8}, {8, 4}, {16, 4}, {16, 6}, {32, 4}, {32, 8}};
+constexpr double csr_longest(const CsrShape& shape) {
+  return shape.lanes == 1 ? csr_longest_streamed : 0.9 * shape.lanes * shape.entries;
+}
+constexpr CsrShape csr_shape(offset_t rows, offset_t entries) {
+  const double mean = static_cast<double>(entries) / static_cast<double>(std::max<offset_t>(rows, 1));
+  for (const CsrShape& shape : csr_shapes)
+    if (mean <= csr_longest(shape)) return shape;
+  return *std::rbegin(csr_shapes);
+}
+
+/// Entries up to which the kernels of rows count with 32 bits.
+inline constexpr offset_t csr_entries_limit = 2147000000;
+/// Rows are of similar lengths if none is longer: its lanes go through a row alone, however long it is.
+constexpr offset_t csr_longest_similar(offset_t rows, offset_t entries) { return 64 + 16 * (entries / rows); }
+
+/// The product of a CSR matrix with one vector.
+enum class CsrProductDesign {
+  zero,       ///< no entries
+  streamed,   ///< rows of similar lengths: shared memory, a lane sums up a row
+  lanes,      ///< the same, a group of lanes a row
+  cusparse,   ///< rows of any lengths
+  unlimited,  ///< for any number of entries, which cuSPARSE would not take
+};
+
+constexpr const char* name(CsrProductDesign design) {
+  constexpr const char* names[] = {"zero", "streamed", "lanes", "cusparse", "unlimited"};
+  return names[static_cast<int>(design)];
+}
+
+/// What that depends on.
+struct CsrProductCase {
+  offset_t rows = 1, columns = 1, entries = 1;
+  int base = 0;              ///< of the indices
+  offset_t longest_row = 0;  ///< 0 while nobody has looked for it
+};
+
+struct CsrProductPolicy {
+  CsrProductDesign design;
+  CsrShape shape{0, 0};
+
+  bool operator==(const CsrProductPolicy&) const = default;
+  constexpr std::array<PolicyNumber, 2> numbers() const {
+    return {{{"lanes", shape.lanes}, {"entries", shape.entries}}};
+  }
+};
+
+constexpr CsrProductPolicy csr_product_policy(const CsrProductCase& given) {
+  using enum CsrProductDesign;
+  constexpr offset_t largest_offset = std::numeric_limits<std::int32_t>::max();
+  if (given.entries == 0) return {zero};
+  // why: cuSPARSE refuses more entries than elements, which duplicates can bring about
+  if (given.entries > given.rows * given.columns || given.entries + given.base > largest_offset) return {unlimited};
+  if (given.entries > csr_entries_limit || given.longest_row > csr_longest_similar(given.rows, given.entries))
+    return {cusparse};
+  const CsrShape shape = csr_shape(given.rows, given.entries);
+  return {shape.lanes == 1 ? streamed : lanes, shape};
+}
 
 /// The kernels of CG and BiCGSTAB that go over blocks.
 inline constexpr PersistentPolicy block_rows_policy{256, 4};

@@ -1,9 +1,9 @@
 #include "backend/cuda_csr.hpp"
 
 #include "backend/cuda_check.hpp"
+#include "kernels/krylov/policy.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 namespace blockjacobi::detail {
@@ -156,20 +156,29 @@ int longest_row(CudaContext& context, const CsrView<const void, std::int32_t>& p
   return context.read(device);
 }
 
-/// Whether all rows are about as long as the average one, which decides about the lanes that a row gets.
+template <Scalar T, Offset O>
+kernels::CsrProductCase case_of(const CsrView<T, O>& m) {
+  return {m.rows, m.cols, m.nnz, static_cast<int>(m.base)};
+}
+
+/// The design for a matrix that cuSPARSE takes, with the longest row where that decides.
 template <Scalar T>
-bool has_similar_rows(CudaContext& context, const CsrView<T, std::int32_t>& m) {
-  if (m.nnz > kernels::csr_entries_limit) return false;
+kernels::CsrProductDesign narrow_design(CudaContext& context, const CsrView<T, std::int32_t>& m) {
+  kernels::CsrProductCase given = case_of(m);
+  const auto by_counts = kernels::csr_product_policy(given).design;
+  if (by_counts == kernels::CsrProductDesign::cusparse) return by_counts;
   const CsrView<const void, std::int32_t> pattern{m.rows,    m.cols,  m.nnz,  m.row_offsets,
                                                   m.columns, nullptr, m.base, m.space};
-  return longest_row(context, pattern) <= 64 + 16 * (m.nnz / m.rows);
+  given.longest_row = longest_row(context, pattern);
+  return kernels::csr_product_policy(given).design;
 }
 
 template <Scalar T>
 std::unique_ptr<OperatorImpl<T>> make_narrow(CudaContext& context, const CsrView<T, std::int32_t>& m,
                                              CudaMemory offsets) {
   const DeviceGuard guard(context.device());
-  if (!has_similar_rows(context, m)) return std::make_unique<CusparseCsr<T>>(context, m, std::move(offsets));
+  if (narrow_design(context, m) == kernels::CsrProductDesign::cusparse)
+    return std::make_unique<CusparseCsr<T>>(context, m, std::move(offsets));
   const CsrView<compute_t<T>, std::int32_t> matrix{
       m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
   return std::make_unique<RowsCsr<T>>(context, matrix, std::move(offsets));
@@ -196,12 +205,9 @@ std::unique_ptr<OperatorImpl<T>> make_narrow(CudaContext& context, const CsrView
 
 template <Scalar T, Offset O>
 std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext& context, const CsrView<T, O>& matrix) {
-  constexpr offset_t largest = std::numeric_limits<std::int32_t>::max();
-  if (matrix.nnz == 0) return std::make_unique<EmptyCsr<T>>(context, matrix.rows);
-  // why: cuSPARSE refuses more entries than elements, which duplicates can bring about
-  const bool crowded = matrix.nnz > static_cast<offset_t>(matrix.rows) * matrix.cols;
-  if (crowded || matrix.nnz + static_cast<offset_t>(matrix.base) > largest)
-    return std::make_unique<KernelCsr<T, O>>(context, matrix);
+  const auto design = kernels::csr_product_policy(case_of(matrix)).design;
+  if (design == kernels::CsrProductDesign::zero) return std::make_unique<EmptyCsr<T>>(context, matrix.rows);
+  if (design == kernels::CsrProductDesign::unlimited) return std::make_unique<KernelCsr<T, O>>(context, matrix);
   return make_narrow(context, matrix);
 }
 

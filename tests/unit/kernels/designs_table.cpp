@@ -131,6 +131,35 @@ std::string iterations_section(const char* title, const char* about, kernels::Re
   });
 }
 
+/// The longest row, of those of up to `most` entries, with which the design stays.
+offset_t longest_with(kernels::CsrProductDesign design, kernels::CsrProductCase given, offset_t most) {
+  while (given.longest_row < most) {
+    ++given.longest_row;
+    if (kernels::csr_product_policy(given).design != design) return given.longest_row - 1;
+  }
+  return most;
+}
+
+/// A row for each run of mean lengths with one policy, in tenths of an entry.
+std::string csr_section(const char* title, const char* about) {
+  constexpr offset_t rows = 10, columns = 1 << 20, last = 2000;
+  const auto with = [&](offset_t entries) { return kernels::CsrProductCase{rows, columns, entries}; };
+  const auto length = [&](offset_t entries) { return static_cast<double>(entries) / static_cast<double>(rows); };
+  std::string text = fmt::format(
+      "\n## {}\n\n{}\n\n| mean length | longest row | design | numbers |\n| --- | --- | --- | --- |\n", title, about);
+  for (offset_t begin = 1, end = 0; begin <= last; begin = end + 1) {
+    const kernels::CsrProductPolicy policy = kernels::csr_product_policy(with(begin));
+    for (end = begin; end < last && kernels::csr_product_policy(with(end + 1)) == policy;) ++end;
+    const std::string up_to = end < last ? fmt::format("{:.1f}", length(end)) : "";
+    text += fmt::format("| {:.1f}-{} | {}-{} | `{}` | {} |\n", length(begin), up_to,
+                        longest_with(policy.design, with(begin), columns),
+                        end < last ? fmt::format("{}", longest_with(policy.design, with(end), columns)) : "",
+                        name(policy.design), numbers_of(policy));
+  }
+  return text + fmt::format("| any | longer | `{}` |  |\n",
+                            name(kernels::csr_product_policy({rows, columns, rows, 0, columns}).design));
+}
+
 }  // namespace
 
 std::string designs_table() {
@@ -190,6 +219,10 @@ std::string designs_table() {
                         {Format::bf16, 1, false, true});
   text += apply_section("Apply, packed", "One vector, packed triangles.", {Format::packed});
   text += apply_section("Apply, several columns", "Blocks in full.", {Format::full, 8});
+  text +=
+      csr_section("Product with a CSR matrix",
+                  "On any device, for one vector: by the mean length of the rows, with none longer than that for the "
+                  "ends of a run. `unlimited` for 2^31 entries or more than a matrix without duplicates has.");
   text +=
       cg_update_section("Update of CG", "Blocks in full, by the largest order; BiCGSTAB takes these along too.", {});
   text += cg_update_section("Update of CG, bf16 and fp16", "Blocks of one order; `apart` of several.",

@@ -11,7 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 
@@ -157,6 +159,43 @@ TEST(Designs, LessSharedMemoryChangesDesignsAtMultiplesOf32) {
   check(setup_policy);
   for (const int columns : {1, 4, 16, 17})
     check([columns](Device device, ScalarType scalar, int n) { return triangular_policy(device, scalar, n, columns); });
+}
+
+TEST(Designs, ProductsGoByTheLengthsOfTheRows) {
+  using enum CsrProductDesign;
+  const auto design = [](const CsrProductCase& given) { return csr_product_policy(given).design; };
+  const auto shape = [](offset_t rows, offset_t entries) {
+    const CsrProductPolicy policy = csr_product_policy({rows, 1 << 20, entries});
+    EXPECT_EQ(policy.shape, csr_shape(rows, entries));
+    return policy.shape;
+  };
+  EXPECT_EQ(design({.rows = 0, .columns = 0, .entries = 0}), zero);
+  EXPECT_EQ(csr_shape(0, 0), csr_shapes[0]) << "phases of solvers run without rows, too";
+  EXPECT_EQ(design({.rows = 10, .columns = 100, .entries = 120}), streamed);
+  EXPECT_EQ(design({.rows = 10, .columns = 100, .entries = 121}), lanes);
+  EXPECT_EQ(shape(10, 288), (CsrShape{8, 4}));
+  EXPECT_EQ(shape(10, 289), (CsrShape{16, 4}));
+  EXPECT_EQ(shape(10, 577), (CsrShape{16, 6}));
+  EXPECT_EQ(shape(10, 865), (CsrShape{32, 4}));
+  EXPECT_EQ(shape(10, 1153), (CsrShape{32, 8}));
+  EXPECT_EQ(shape(10, 100000), (CsrShape{32, 8}));
+}
+
+TEST(Designs, ProductsThatAreNotOurs) {
+  using enum CsrProductDesign;
+  const auto design = [](const CsrProductCase& given) { return csr_product_policy(given).design; };
+  EXPECT_EQ(design({.rows = 10, .columns = 500, .entries = 79, .longest_row = 64 + 16 * 7}), streamed);
+  EXPECT_EQ(design({.rows = 10, .columns = 500, .entries = 79, .longest_row = 64 + 16 * 7 + 1}), cusparse);
+  EXPECT_EQ(design({.rows = 10, .columns = 500, .entries = 200, .longest_row = 64 + 16 * 20}), lanes);
+  EXPECT_EQ(design({.rows = 10, .columns = 500, .entries = 200, .longest_row = 64 + 16 * 20 + 1}), cusparse);
+  constexpr offset_t n = 1 << 20, most = std::numeric_limits<std::int32_t>::max();
+  EXPECT_EQ(design({.rows = n, .columns = n, .entries = csr_entries_limit}), lanes);
+  EXPECT_EQ(design({.rows = n, .columns = n, .entries = csr_entries_limit + 1}), cusparse);
+  EXPECT_EQ(design({.rows = n, .columns = n, .entries = most}), cusparse);
+  EXPECT_EQ(design({.rows = n, .columns = n, .entries = most, .base = 1}), unlimited) << "the last offset is larger";
+  EXPECT_EQ(design({.rows = n, .columns = n, .entries = most + 1}), unlimited);
+  EXPECT_EQ(design({.rows = 2, .columns = 3, .entries = 6}), streamed);
+  EXPECT_EQ(design({.rows = 2, .columns = 3, .entries = 7}), unlimited) << "duplicates";
 }
 
 TEST(Designs, UpdateOfCgLoadsWholePieces) {
