@@ -105,10 +105,6 @@ __global__ void __launch_bounds__(columns_policy.threads)
 
 }  // namespace
 
-bool cg_columns_turn_in_product(const CsrView<const void, std::int32_t>& matrix) {
-  return static_cast<double>(matrix.nnz) <= columns_longest_turned * matrix.rows;
-}
-
 template <class C>
 void cg_columns_turn_and_product(const CsrView<C, std::int32_t>& matrix, const BundleVectors<C>& v,
                                  detail::CgState<C>* states, const ReductionWorkspace& workspace, CUstream_st* stream) {

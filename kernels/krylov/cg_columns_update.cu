@@ -143,6 +143,10 @@ __global__ void __launch_bounds__(columns_policy.threads)
 
 }  // namespace
 
+CgUpdatePolicy cg_columns_update_policy(ScalarType scalar, int n, const CgUpdateCase& given) {
+  return cg_columns_update_policy(current_device(), scalar, n, given);
+}
+
 template <class C>
 void cg_columns_update(const BlockBatchView<const C>& inverse, const BundleVectors<C>& v, detail::CgState<C>* states,
                        const ReductionWorkspace& workspace, CUstream_st* stream) {

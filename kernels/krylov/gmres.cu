@@ -278,19 +278,13 @@ void launch_tall(const TallPass<C, B>& a, const detail::GmresState* state, const
                    workspace);
 }
 
-/// Columns up to which a row of the basis fits the registers of a thread.
-template <class C>
-constexpr int tall_columns = detail::Arithmetic<C>::is_complex ? 16 : 32;
-
-template <class C, class B>
-void tall_pass(const TallPass<C, B>& a, const detail::GmresState* state, const ReductionWorkspace& workspace,
-               CUstream_st* stream) {
-  if (a.columns <= 8) return launch_tall<8>(a, state, workspace, stream);
-  if (a.columns <= 16) return launch_tall<16>(a, state, workspace, stream);
-  if constexpr (tall_columns < C >> 16) {
-    if (a.columns <= 24) return launch_tall<24>(a, state, workspace, stream);
-    launch_tall<32>(a, state, workspace, stream);
-  }
+/// By the kernel for so many columns.
+template <int K = tall_step, class C, class B>
+void tall_pass(int columns, const TallPass<C, B>& a, const detail::GmresState* state,
+               const ReductionWorkspace& workspace, CUstream_st* stream) {
+  if constexpr (K < most_tall_columns(scalar_of<C>))
+    if (columns > K) return tall_pass<K + tall_step>(columns, a, state, workspace, stream);
+  launch_tall<K>(a, state, workspace, stream);
 }
 
 /// The vector that becomes column j.
@@ -330,9 +324,11 @@ void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmal
   C* w = vector_of(basis, j + 1);
   C* h = small.h + static_cast<offset_t>(j) * (small.restart + 1);
 
-  if (j + 1 <= tall_columns<C>) {
-    tall_pass<C, B>({n, columns, j + 1, w, nullptr, h, nullptr}, state, workspace, stream);
-    tall_pass<C, B>({n, columns, j + 1, w, h, small.h2, h}, state, workspace, stream);
+  const OrthogonalizationPolicy policy = orthogonalization_policy(current_device(), scalar_of<C>, j + 1);
+  if (policy.design == OrthogonalizationDesign::tall) {
+    const TallPass<C, B> first{n, columns, j + 1, w, nullptr, h, nullptr}, second{n, columns, j + 1, w, h, small.h2, h};
+    tall_pass(policy.columns, first, state, workspace, stream);
+    tall_pass(policy.columns, second, state, workspace, stream);
   } else {
     project<C, B>({n, columns, w, 0, j + 1, h, nullptr}, state, workspace, stream);
     gmres_subtract_kernel<C, B>

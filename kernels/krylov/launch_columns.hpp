@@ -2,6 +2,7 @@
 
 #include "core/shared/cg_recurrence.hpp"
 #include "core/shared/krylov_vectors.hpp"
+#include "kernels/krylov/policy.hpp"
 
 #include <blockjacobi/views.hpp>
 
@@ -56,9 +57,6 @@ void cg_columns_begin(const detail::Bundles& shape, const detail::ColumnsView<co
 template <class C>
 void cg_columns_forget(const detail::Bundles& shape, detail::CgState<C>* states, CUstream_st* stream);
 
-/// Whether cg_columns_turn_and_product() suits a matrix with rows of this mean length.
-bool cg_columns_turn_in_product(const CsrView<const void, std::int32_t>& matrix);
-
 /// x += alpha p, next_p = z + beta p, q = A next_p, pq = next_p^H q, cg_step_length. next_p is not p.
 template <class C>
 void cg_columns_turn_and_product(const CsrView<C, std::int32_t>& matrix, const BundleVectors<C>& v,
@@ -77,6 +75,9 @@ void cg_columns_product(const CsrView<C, std::int32_t>& matrix, const BundleVect
 template <class C>
 void cg_columns_step_length(const BundleVectors<C>& v, detail::CgState<C>* states, const ReductionWorkspace& workspace,
                             CUstream_st* stream);
+
+/// That of the device in use.
+CgUpdatePolicy cg_columns_update_policy(ScalarType scalar, int n, const CgUpdateCase& given);
 
 /// r -= alpha q, z = X r block by block for orders up to 32, rr = ||r||^2, rho_new = r^H z, cg_direction_factor.
 template <class C>

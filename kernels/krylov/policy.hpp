@@ -174,6 +174,13 @@ constexpr CgUpdatePolicy cg_update_policy(Device, ScalarType scalar, int n, cons
   return {apart};
 }
 
+/// The same for several columns, which have kernels for blocks in full alone.
+constexpr CgUpdatePolicy cg_columns_update_policy(Device device, ScalarType scalar, int n, const CgUpdateCase& given) {
+  using enum CgUpdateDesign;
+  const CgUpdatePolicy of_one = cg_update_policy(device, scalar, n, given);
+  return of_one.design == plain || of_one.design == blocks ? of_one : CgUpdatePolicy{apart};
+}
+
 /// Iterations in one launch: thread blocks of the one kernel, one on each multiprocessor, with as much shared memory as
 /// there is, and the systems for which it is taken: rows and the bytes of the entries, on average for a thread block.
 inline constexpr PersistentPolicy resident_policy{512, 1};
@@ -245,6 +252,36 @@ constexpr PersistentPolicy tall_policy(int columns, int words) {
   return {256, 256 / (words + (columns == 24 ? 30 : 40))};
 }
 
+/// How GMRES makes a vector orthogonal to those before it.
+enum class OrthogonalizationDesign {
+  tall,   ///< passes over all of them at once, each thread with its rows of the basis in registers
+  apart,  ///< products by groups of columns (basis_policy), subtraction
+};
+
+constexpr const char* name(OrthogonalizationDesign design) {
+  return design == OrthogonalizationDesign::tall ? "tall" : "apart";
+}
+
+struct OrthogonalizationPolicy {
+  OrthogonalizationDesign design;
+  int columns = 0;  ///< that the kernel has room for
+
+  bool operator==(const OrthogonalizationPolicy&) const = default;
+  constexpr std::array<PolicyNumber, 1> numbers() const { return {{{"columns", columns}}}; }
+};
+
+/// Kernels of tall passes are for multiples of so many columns, up to those with which a row of the basis fits the
+/// registers of a thread.
+inline constexpr int tall_step = 8;
+constexpr int most_tall_columns(ScalarType scalar) { return is_complex(scalar) ? 16 : 32; }
+
+/// `columns` before it, one at least.
+constexpr OrthogonalizationPolicy orthogonalization_policy(Device, ScalarType scalar, int columns) {
+  using enum OrthogonalizationDesign;
+  if (columns > most_tall_columns(scalar)) return {apart};
+  return {tall, (columns + tall_step - 1) / tall_step * tall_step};
+}
+
 inline constexpr int csr_threads = 256;
 
 /// Threads of the kernels for matrices in block rows, a warp a block row.
@@ -264,5 +301,30 @@ inline constexpr int columns_entries = sizeof(C) > 8 ? 4 : 8;
 template <class C>
 inline constexpr int columns_turned_entries = sizeof(C) > 8 ? 2 : 8;  ///< more would not fit into registers
 inline constexpr double columns_longest_turned = 12.0;
+
+/// CG's product with several columns, and the new direction before it.
+enum class CgColumnsProductDesign {
+  turned,  ///< one kernel
+  fused,   ///< the direction, then the product with its dot
+  apart,   ///< the direction, the product as for everybody, the dot
+};
+
+constexpr const char* name(CgColumnsProductDesign design) {
+  constexpr const char* names[] = {"turned", "fused", "apart"};
+  return names[static_cast<int>(design)];
+}
+
+/// What that depends on: a matrix for the CSR kernels, or any operator.
+struct CgColumnsProductCase {
+  bool own_rows = true;
+  offset_t rows = 1, entries = 1;
+};
+
+constexpr CgColumnsProductDesign cg_columns_product_design(const CgColumnsProductCase& given) {
+  using enum CgColumnsProductDesign;
+  if (!given.own_rows) return apart;
+  const bool is_short = static_cast<double>(given.entries) <= columns_longest_turned * static_cast<double>(given.rows);
+  return is_short ? turned : fused;
+}
 
 }  // namespace blockjacobi::kernels

@@ -15,10 +15,23 @@ const CsrView<compute_t<T>, std::int32_t>* matrix_of(const OperatorImpl<T>& A) {
   return rows != nullptr ? &rows->matrix() : nullptr;
 }
 
+/// How CG's product goes with it.
 template <class C>
-bool turns_in_product(const CsrView<C, std::int32_t>& m) {
-  return kernels::cg_columns_turn_in_product(
-      {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, nullptr, m.base, m.space});
+kernels::CgColumnsProductDesign product_design(const CsrView<C, std::int32_t>* matrix) {
+  if (matrix == nullptr) return kernels::cg_columns_product_design({.own_rows = false});
+  return kernels::cg_columns_product_design({.rows = matrix->rows, .entries = matrix->nnz});
+}
+
+/// How CG's update goes with M.
+template <Scalar T>
+kernels::CgUpdateDesign update_design(const PreconditionerImpl<T>* M) {
+  kernels::CgUpdateCase given{.preconditioned = M != nullptr, .known = false};
+  index_t largest = 0;
+  if (const auto inverse = M != nullptr ? M->inverse() : std::nullopt; inverse && inverse->is_full()) {
+    given.known = true;
+    if (!inverse->full->groups.empty()) largest = inverse->full->groups.back().size;
+  }
+  return kernels::cg_columns_update_policy(kernels::scalar_of<compute_t<T>>, largest, given).design;
 }
 
 }  // namespace
@@ -86,18 +99,19 @@ void CudaColumnsOps<T>::forget_histories(const Bundles& shape, State* states) {
 
 template <Scalar T>
 bool CudaColumnsOps<T>::cg_needs_next_direction(const OperatorImpl<T>& A) const {
-  const auto* const matrix = matrix_of(A);
-  return matrix != nullptr && turns_in_product(*matrix);
+  return product_design(matrix_of(A)) == kernels::CgColumnsProductDesign::turned;
 }
 
 template <Scalar T>
 void CudaColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors<C>& v, C* spare, State* states) {
+  using Design = kernels::CgColumnsProductDesign;
   const DeviceGuard guard(context_.device());
   const auto* const matrix = matrix_of(A);
-  if (matrix != nullptr && turns_in_product(*matrix))
+  const Design design = product_design(matrix);
+  if (design == Design::turned)
     return kernels::cg_columns_turn_and_product(*matrix, v, states, context_.reductions(), context_.stream());
   kernels::cg_columns_direction(v, true, states, context_.stream());
-  if (matrix != nullptr)
+  if (design == Design::fused)
     return kernels::cg_columns_product(*matrix, v, states, context_.reductions(), context_.stream());
   apply(A, v.shape, v.p, v.q, spare);
   kernels::cg_columns_step_length(v, states, context_.reductions(), context_.stream());
@@ -106,9 +120,11 @@ void CudaColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors
 template <Scalar T>
 void CudaColumnsOps<T>::cg_update(const PreconditionerImpl<T>* M, const BundleVectors<C>& v, C* spare, State* states) {
   const DeviceGuard guard(context_.device());
-  if (M == nullptr) return kernels::cg_columns_plain_update(v, states, context_.reductions(), context_.stream());
-  if (const auto inverse = M->inverse(); inverse && inverse->is_full() && kernels::are_tiny(inverse->full->groups))
-    return kernels::cg_columns_update(*inverse->full, v, states, context_.reductions(), context_.stream());
+  const kernels::CgUpdateDesign design = update_design(M);
+  if (design == kernels::CgUpdateDesign::plain)
+    return kernels::cg_columns_plain_update(v, states, context_.reductions(), context_.stream());
+  if (design == kernels::CgUpdateDesign::blocks)
+    return kernels::cg_columns_update(*M->inverse()->full, v, states, context_.reductions(), context_.stream());
   kernels::cg_columns_residual(v, states, context_.stream());
   apply(*M, v.shape, v.r, v.z, spare);
   kernels::cg_columns_direction_factor(v, states, context_.reductions(), context_.stream());

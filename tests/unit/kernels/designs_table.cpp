@@ -62,10 +62,11 @@ std::string rows(const NamedDevice& where, ScalarType scalar, char letter, int f
 }
 
 template <class PolicyOf>
-std::string section(const char* title, const char* about, int first, int last, int step, PolicyOf policy_of) {
+std::string section(const char* title, const char* about, int first, int last, int step, PolicyOf policy_of,
+                    const char* of = "order") {
   std::string text =
-      fmt::format("\n## {}\n\n{}\n\n| device | scalar | order | design | numbers |\n| --- | --- | --- | --- | --- |\n",
-                  title, about);
+      fmt::format("\n## {}\n\n{}\n\n| device | scalar | {} | design | numbers |\n| --- | --- | --- | --- | --- |\n",
+                  title, about, of);
   for (const NamedDevice& where : devices)
     for (const auto& [scalar, letter] : scalars) text += rows(where, scalar, letter, first, last, step, policy_of);
   return text;
@@ -231,6 +232,12 @@ std::string designs_table() {
                             {.format = Format::fp32});
   text += cg_update_section("Update of CG, with a coarse level", "Blocks in full below it; `coarse_apart` of others.",
                             {.coarse = true});
+  text += section("Update of CG, several columns", "Blocks in full; `apart` of others.", 1, largest, 1,
+                  [](Device device, ScalarType scalar, int n) {
+                    return cg_columns_update_policy(device, scalar, n, CgUpdateCase{});
+                  });
+  text += section("Orthogonalization of GMRES", "By the columns of the basis before the new one.", 1, 64, 1,
+                  orthogonalization_policy, "columns");
   text += iterations_section("Iterations of CG",
                              "By the largest order, for blocks in full and systems of no more than these numbers; "
                              "`phases` for larger ones.",

@@ -227,6 +227,41 @@ TEST(Designs, UpdateOfCgWithoutKnownBlocks) {
             CgUpdateDesign::coarse_apart);
 }
 
+TEST(Designs, SeveralColumnsAreUpdatedByBlocksInFull) {
+  const auto design = [](int n, const CgUpdateCase& given) {
+    return cg_columns_update_policy(h200, ScalarType::d, n, given).design;
+  };
+  EXPECT_EQ(design(8, {.preconditioned = false}), CgUpdateDesign::plain);
+  EXPECT_EQ(design(largest_tiny_order, {}), CgUpdateDesign::blocks);
+  EXPECT_EQ(design(largest_tiny_order, {.one_order = false}), CgUpdateDesign::blocks);
+  EXPECT_EQ(design(largest_tiny_order + 1, {}), CgUpdateDesign::apart);
+  EXPECT_EQ(design(8, {.known = false}), CgUpdateDesign::apart);
+  EXPECT_EQ(design(8, {.format = detail::Format::bf16}), CgUpdateDesign::apart);
+  EXPECT_EQ(design(8, {.format = detail::Format::fp32}), CgUpdateDesign::apart);
+  EXPECT_EQ(design(8, {.coarse = true}), CgUpdateDesign::apart);
+}
+
+TEST(Designs, ProductsOfSeveralColumnsTurnWhereRowsAreShort) {
+  using enum CgColumnsProductDesign;
+  EXPECT_EQ(cg_columns_product_design({.rows = 10, .entries = 120}), turned);
+  EXPECT_EQ(cg_columns_product_design({.rows = 10, .entries = 121}), fused);
+  EXPECT_EQ(cg_columns_product_design({.own_rows = false}), apart);
+}
+
+TEST(Designs, TallPassesHaveRoomForTheirColumns) {
+  for (const ScalarType scalar : scalars) {
+    const int most = most_tall_columns(scalar);
+    for (int columns = 1; columns <= most; ++columns) {
+      const OrthogonalizationPolicy policy = orthogonalization_policy(h200, scalar, columns);
+      EXPECT_EQ(policy.design, OrthogonalizationDesign::tall) << columns;
+      EXPECT_EQ(policy.columns % tall_step, 0) << columns;
+      EXPECT_TRUE(policy.columns >= columns && policy.columns < columns + tall_step) << columns;
+      EXPECT_LE(policy.columns, most) << columns;
+    }
+    EXPECT_EQ(orthogonalization_policy(h200, scalar, most + 1).design, OrthogonalizationDesign::apart);
+  }
+}
+
 TEST(Designs, SmallSystemsReside) {
   const auto reside = [](const Device& device, int n, const IterationCase& given) {
     return iteration_policy(device, ScalarType::d, n, given).design == IterationDesign::resident;
