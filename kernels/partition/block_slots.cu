@@ -1,10 +1,10 @@
 #include "kernels/launch/check.hpp"
 #include "kernels/partition/launch.hpp"
+#include "kernels/partition/launch_ctas.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-#include <algorithm>
 #include <bit>
 
 // From the rows at which blocks begin to their numbers, offsets and places in the storage.
@@ -13,8 +13,7 @@ namespace blockjacobi::kernels {
 
 namespace {
 
-constexpr int slot_threads = 256;
-constexpr int slot_ctas = 8 * compiled_device.multiprocessors;
+constexpr int slot_threads = striding_policy.threads;
 
 unsigned grid_of(offset_t threads) { return static_cast<unsigned>((threads - 1) / slot_threads + 1); }
 
@@ -185,7 +184,7 @@ struct SortScratch {
 
 void count_orders(index_t rows, const std::uint32_t* starts, OrderCount* counts, CUstream_st* stream) {
   const auto words = static_cast<offset_t>(row_set_words(rows));
-  const unsigned ctas = std::min(grid_of(words), static_cast<unsigned>(slot_ctas));
+  const unsigned ctas = striding_ctas(striding_policy, words, slot_threads);
   count_orders_kernel<<<ctas, slot_threads, 0, stream>>>(rows, starts, counts);
   check_launch("count_orders_kernel");
 }

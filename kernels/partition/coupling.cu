@@ -1,10 +1,8 @@
 #include "core/shared/coupling.hpp"
-#include "kernels/device.hpp"
 #include "kernels/launch/check.hpp"
 #include "kernels/partition/launch.hpp"
+#include "kernels/partition/launch_ctas.cuh"
 #include "kernels/partition/sorted_row.cuh"
-
-#include <algorithm>
 
 // Merge::coupled. A supervariable goes by its first row, so that nothing needs the numbers of blocks. Maxima are taken
 // by atomic operations on integers, whose order does not matter.
@@ -13,8 +11,7 @@ namespace blockjacobi::kernels {
 
 namespace {
 
-constexpr int coupling_threads = 256;
-constexpr int coupling_ctas = 8 * compiled_device.multiprocessors;
+constexpr int coupling_threads = striding_policy.threads;
 
 /// A row for each thread.
 __device__ offset_t first_index() { return offset_t{blockIdx.x} * coupling_threads + threadIdx.x; }
@@ -125,8 +122,7 @@ void measure_coupled(const CsrView<const C, O>& matrix, index_t max_size, double
   auto* const last = reinterpret_cast<index_t*>(largest + rows);
   check(cudaMemsetAsync(largest, 0, rows * sizeof(*largest), stream), "cudaMemsetAsync(largest)");
   check(cudaMemsetAsync(last, 0xff, rows * sizeof(*last), stream), "cudaMemsetAsync(last)");
-  const auto blocks =
-      static_cast<unsigned>(std::clamp<offset_t>((offset_t{matrix.rows} - 1) / coupling_threads + 1, 1, coupling_ctas));
+  const unsigned blocks = striding_ctas(striding_policy, matrix.rows, coupling_threads);
   largest_of_blocks_kernel<C, O><<<blocks, coupling_threads, 0, stream>>>(matrix, starts, largest);
   check_launch("largest_of_blocks_kernel");
   last_coupled_kernel<C, O>

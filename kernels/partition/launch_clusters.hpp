@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/device.hpp"
+#include "kernels/partition/policy.hpp"
 
 #include <blockjacobi/views.hpp>
 
@@ -50,7 +50,6 @@ struct ListTables {
 
 /// Lists that are longer are worked on by a thread block each.
 inline constexpr offset_t longest_of_warp = 128;
-inline constexpr unsigned list_table_ctas = 2 * compiled_device.multiprocessors;
 
 /// Slots of a table for lists of that length with as many keys at most, and the number of tables: together no more than
 /// a few times the lists.

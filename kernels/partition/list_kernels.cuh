@@ -2,6 +2,7 @@
 
 #include "kernels/launch/check.hpp"
 #include "kernels/partition/launch_clusters.hpp"
+#include "kernels/partition/launch_ctas.cuh"
 #include "kernels/partition/team_list.cuh"
 
 #include <algorithm>
@@ -15,10 +16,7 @@
 
 namespace blockjacobi::kernels {
 
-constexpr unsigned ctas_for(offset_t work, int of_cta) {
-  constexpr offset_t most = 64 * compiled_device.multiprocessors;
-  return static_cast<unsigned>(std::clamp<offset_t>((work + of_cta - 1) / of_cta, 1, most));
-}
+inline unsigned ctas_for(offset_t work, int of_cta) { return striding_ctas(lists_policy, work, of_cta); }
 
 template <class Op>
 __device__ bool is_wanted(const Op& op, index_t v) {
@@ -82,9 +80,8 @@ __global__ void __launch_bounds__(list_threads)
 
 template <int W, bool chooses, class Op>
 void work_on_short_lists(const Op& op, const char* name, CUstream_st* stream) {
-  // A list for each team at least, and work for each multiprocessor.
-  constexpr index_t teams = list_threads / W, tiles = 8 * compiled_device.multiprocessors;
-  const int tile = Op::picks ? std::clamp((op.count / tiles + 31) / 32 * 32, teams, list_threads) : teams;
+  constexpr int teams = list_threads / W;
+  const int tile = Op::picks ? list_tile(current_device(), op.count, teams) : teams;
   short_lists_kernel<W, chooses, Op><<<ctas_for(op.count, tile), list_threads, 0, stream>>>(op, longest_of_warp, tile);
   check_launch(name);
 }

@@ -2,9 +2,9 @@
 #include "core/shared/fingerprint.hpp"
 #include "kernels/apply/block_tasks.cuh"
 #include "kernels/collectives/lanes.cuh"
-#include "kernels/device.hpp"
 #include "kernels/launch/check.hpp"
 #include "kernels/partition/launch.hpp"
+#include "kernels/partition/launch_ctas.cuh"
 #include "kernels/partition/sorted_row.cuh"
 
 #include <algorithm>
@@ -15,12 +15,9 @@ namespace blockjacobi::kernels {
 
 namespace {
 
-constexpr int map_threads = 256;
-constexpr int map_ctas = 8 * compiled_device.multiprocessors;
+constexpr int map_threads = striding_policy.threads;
 
-unsigned grid_of(offset_t threads) {
-  return static_cast<unsigned>(std::clamp<offset_t>((threads + map_threads - 1) / map_threads, 1, map_ctas));
-}
+unsigned grid_of(offset_t threads) { return striding_ctas(striding_policy, threads, map_threads); }
 
 __device__ void add_from_warp(unsigned long long* total, unsigned long long own) {
   own = Lanes<32>::current().reduce(own, [](auto a, auto b) { return a + b; });

@@ -1,15 +1,12 @@
-#include "kernels/device.hpp"
 #include "kernels/launch/check.hpp"
 #include "kernels/partition/launch.hpp"
-
-#include <algorithm>
+#include "kernels/partition/launch_ctas.cuh"
 
 namespace blockjacobi::kernels {
 
 namespace {
 
-constexpr int match_threads = 256;
-constexpr int match_ctas = 8 * compiled_device.multiprocessors;
+constexpr int match_threads = striding_policy.threads;
 
 /// The columns of a row.
 struct ColumnList {
@@ -158,8 +155,7 @@ template <Offset O>
 void find_run_starts(const CsrView<const void, O>& pattern, double tolerance, std::uint32_t* starts,
                      std::uint32_t* undecided, CUstream_st* stream) {
   const auto words = static_cast<offset_t>(row_set_words(pattern.rows));
-  const offset_t warps = match_threads / 32;
-  const auto blocks = static_cast<unsigned>(std::clamp<offset_t>((words + warps - 1) / warps, 1, match_ctas));
+  const unsigned blocks = striding_ctas(striding_policy, words, match_threads / 32);
   // Lanes a row by the mean number of entries.
   match_lists<2>(pattern, tolerance == 0.0, starts, undecided, blocks, stream);
   match_sets_kernel<O><<<blocks, match_threads, 0, stream>>>(pattern, tolerance, undecided, starts);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/collectives/lanes.cuh"
+#include "kernels/partition/policy.hpp"
 
 #include <blockjacobi/types.hpp>
 
@@ -16,7 +17,7 @@
 
 namespace blockjacobi::kernels {
 
-inline constexpr int list_threads = 256;
+inline constexpr int list_threads = lists_policy.threads;
 inline constexpr int slots_per_thread = 8;
 /// Lanes share lists of no more entries each: half of the slots stay free.
 inline constexpr int entries_of_lane = slots_per_thread / 2;

@@ -5,6 +5,7 @@
 #include "kernels/inverse/policy.hpp"
 #include "kernels/krylov/policy.hpp"
 #include "kernels/lu/policy.hpp"
+#include "kernels/partition/policy.hpp"
 #include "kernels/qr/policy.hpp"
 #include "kernels/setup/policy.hpp"
 #include "kernels/triangular/policy.hpp"
@@ -279,6 +280,15 @@ TEST(Designs, SmallSystemsReside) {
   EXPECT_FALSE(reside(h200, 8, {.solver = ResidentSolver::gmres, .restart = resident_restart + 1}));
   EXPECT_FALSE(reside({80, 108, 163 << 10}, 8, {})) << "less shared memory";
   EXPECT_FALSE(reside({90, resident_most_ctas + 1, h200.shared_bytes}, 8, {})) << "no room for what they exchange";
+}
+
+TEST(Designs, ListsAreSharedOutByTheDevice) {
+  constexpr int teams = 8;
+  EXPECT_EQ(list_tile(h200, 0, teams), teams);
+  EXPECT_EQ(list_tile(h200, striding_policy.ctas(h200), teams), 32);
+  EXPECT_EQ(list_tile(h200, 33 * striding_policy.ctas(h200), teams), 64);
+  EXPECT_EQ(list_tile(a100, 33 * striding_policy.ctas(a100), teams), 64);
+  EXPECT_EQ(list_tile(h200, 1 << 30, teams), lists_policy.threads);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "kernels/device.hpp"
+
+#include <blockjacobi/types.hpp>
+
+#include <algorithm>
+
+namespace blockjacobi::kernels {
+
+/// Thread blocks of `threads` that stride over their work, no more than `per_multiprocessor` of them.
+struct StridingPolicy {
+  int threads;
+  int per_multiprocessor;
+  constexpr int ctas(const Device& device) const { return per_multiprocessor * device.multiprocessors; }
+};
+
+/// Rows, blocks and words of sets: 8 of 256 threads fill a multiprocessor.
+inline constexpr StridingPolicy striding_policy{256, 8};
+
+/// Lists of neighbours, whose lengths differ: eight times as many as fit.
+inline constexpr StridingPolicy lists_policy{256, 64};
+
+/// Lists that a thread block takes at a time where it picks some of them: one for each of its teams at least, and work
+/// for each multiprocessor.
+constexpr int list_tile(const Device& device, index_t lists, int teams) {
+  const index_t tiles = striding_policy.ctas(device);
+  return std::clamp((lists / tiles + 31) / 32 * 32, teams, lists_policy.threads);
+}
+
+/// Thread blocks for the lists that are too long for a warp. Not by the device in use: each may have a hash table of
+/// its own, and as many are made before the launch.
+inline constexpr unsigned list_table_ctas = 2 * compiled_device.multiprocessors;
+
+}  // namespace blockjacobi::kernels
