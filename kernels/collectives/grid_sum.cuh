@@ -20,13 +20,13 @@ struct GridSum {
   /// call this, and none may read after the call what the last one then writes.
   __device__ static bool run(double (&sums)[K], double* partials, unsigned int* ticket, Scratch& scratch) {
     const auto add = [](double a, double b) { return a + b; };
-    const unsigned blocks = gridDim.x;
+    const unsigned ctas = gridDim.x;
     cta_reduce(sums, scratch.reduce, add);
     if (threadIdx.x == 0) {
 #pragma unroll
-      for (int k = 0; k < K; ++k) partials[k * static_cast<offset_t>(blocks) + blockIdx.x] = sums[k];
+      for (int k = 0; k < K; ++k) partials[k * static_cast<offset_t>(ctas) + blockIdx.x] = sums[k];
       __threadfence();  // the partial sums before the ticket
-      scratch.is_last = atomicAdd(ticket, 1u) == blocks - 1;
+      scratch.is_last = atomicAdd(ticket, 1u) == ctas - 1;
     }
     __syncthreads();
     if (!scratch.is_last) return false;
@@ -34,8 +34,8 @@ struct GridSum {
 #pragma unroll
     for (int k = 0; k < K; ++k) {
       sums[k] = 0.0;
-      for (unsigned b = threadIdx.x; b < blocks; b += blockDim.x)
-        sums[k] += __ldcg(partials + k * static_cast<offset_t>(blocks) + b);
+      for (unsigned cta = threadIdx.x; cta < ctas; cta += blockDim.x)
+        sums[k] += __ldcg(partials + k * static_cast<offset_t>(ctas) + cta);
     }
     cta_reduce(sums, scratch.reduce, add);
     if (threadIdx.x == 0) *ticket = 0;

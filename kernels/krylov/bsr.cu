@@ -53,16 +53,16 @@ template <class C>
 void bsr_product(const detail::BsrView<C>& matrix, const C* x, C* y, CUstream_st* stream) {
   if (matrix.block_rows == 0) return;
   constexpr int rows = bsr_threads / 32;
-  const auto blocks = static_cast<unsigned>((static_cast<offset_t>(matrix.block_rows) + rows - 1) / rows);
-  bsr_product_kernel<<<blocks, bsr_threads, 0, stream>>>(matrix, x, y);
+  const auto ctas = static_cast<unsigned>((static_cast<offset_t>(matrix.block_rows) + rows - 1) / rows);
+  bsr_product_kernel<<<ctas, bsr_threads, 0, stream>>>(matrix, x, y);
   check_launch("bsr_product_kernel");
 }
 
 template <class C>
 void bsr_fill(const detail::BsrSources& sources, const C* values, C* elements, CUstream_st* stream) {
   if (sources.elements == 0) return;
-  const auto blocks = static_cast<unsigned>((sources.elements + bsr_threads - 1) / bsr_threads);
-  bsr_fill_kernel<<<blocks, bsr_threads, 0, stream>>>(sources, values, elements);
+  const auto ctas = static_cast<unsigned>((sources.elements + bsr_threads - 1) / bsr_threads);
+  bsr_fill_kernel<<<ctas, bsr_threads, 0, stream>>>(sources, values, elements);
   check_launch("bsr_fill_kernel");
 }
 

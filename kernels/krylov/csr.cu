@@ -60,9 +60,9 @@ template <class C, Offset O>
 void csr_product(const CsrView<C, O>& matrix, const C* x, C* y, CUstream_st* stream) {
   if (matrix.rows == 0) return;
   constexpr int rows_per_cta = csr_threads / csr_lanes;
-  const auto blocks = static_cast<unsigned>((static_cast<offset_t>(matrix.rows) + rows_per_cta - 1) / rows_per_cta);
-  csr_product_kernel<<<blocks, csr_threads, 0, stream>>>(matrix.rows, matrix.row_offsets, matrix.columns, matrix.values,
-                                                         static_cast<int>(matrix.base), x, y);
+  const auto ctas = static_cast<unsigned>((static_cast<offset_t>(matrix.rows) + rows_per_cta - 1) / rows_per_cta);
+  csr_product_kernel<<<ctas, csr_threads, 0, stream>>>(matrix.rows, matrix.row_offsets, matrix.columns, matrix.values,
+                                                       static_cast<int>(matrix.base), x, y);
   check_launch("csr_product_kernel");
 }
 
@@ -78,15 +78,15 @@ void csr_rows_product(const CsrView<C, std::int32_t>& matrix, const C* x, C* y, 
 
 void longest_row(const CsrView<const void, std::int32_t>& pattern, int* longest, CUstream_st* stream) {
   if (pattern.rows == 0) return;
-  const auto blocks = static_cast<unsigned>((static_cast<offset_t>(pattern.rows) + csr_threads - 1) / csr_threads);
-  longest_row_kernel<<<blocks, csr_threads, 0, stream>>>(pattern.rows, pattern.row_offsets, longest);
+  const auto ctas = static_cast<unsigned>((static_cast<offset_t>(pattern.rows) + csr_threads - 1) / csr_threads);
+  longest_row_kernel<<<ctas, csr_threads, 0, stream>>>(pattern.rows, pattern.row_offsets, longest);
   check_launch("longest_row_kernel");
 }
 
 void narrow_offsets(const std::int64_t* source, offset_t count, std::int32_t* destination, CUstream_st* stream) {
   if (count == 0) return;
-  const auto blocks = static_cast<unsigned>((count + csr_threads - 1) / csr_threads);
-  narrow_offsets_kernel<<<blocks, csr_threads, 0, stream>>>(source, count, destination);
+  const auto ctas = static_cast<unsigned>((count + csr_threads - 1) / csr_threads);
+  narrow_offsets_kernel<<<ctas, csr_threads, 0, stream>>>(source, count, destination);
   check_launch("narrow_offsets_kernel");
 }
 

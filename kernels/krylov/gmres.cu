@@ -273,8 +273,8 @@ void launch_tall(const TallPass<C, B>& a, const detail::GmresState* state, const
                  CUstream_st* stream) {
   constexpr PersistentPolicy policy = policy_of_tall<K, C, B>;
   static_assert(std::size_t{sums_of_tall<K, C>} * policy.most_ctas() <= reduction_partials);
-  const unsigned blocks = persistent_ctas(policy, (static_cast<offset_t>(a.n) + policy.threads - 1) / policy.threads);
-  launch_dependent(gmres_tall_kernel<K, C, B>, "gmres_tall_kernel", {blocks, policy.threads}, stream, a, state,
+  const unsigned ctas = persistent_ctas(policy, (static_cast<offset_t>(a.n) + policy.threads - 1) / policy.threads);
+  launch_dependent(gmres_tall_kernel<K, C, B>, "gmres_tall_kernel", {ctas, policy.threads}, stream, a, state,
                    workspace);
 }
 

@@ -122,13 +122,12 @@ void measure_coupled(const CsrView<const C, O>& matrix, index_t max_size, double
   auto* const last = reinterpret_cast<index_t*>(largest + rows);
   check(cudaMemsetAsync(largest, 0, rows * sizeof(*largest), stream), "cudaMemsetAsync(largest)");
   check(cudaMemsetAsync(last, 0xff, rows * sizeof(*last), stream), "cudaMemsetAsync(last)");
-  const unsigned blocks = striding_ctas(striding_policy, matrix.rows, coupling_threads);
-  largest_of_blocks_kernel<C, O><<<blocks, coupling_threads, 0, stream>>>(matrix, starts, largest);
+  const unsigned ctas = striding_ctas(striding_policy, matrix.rows, coupling_threads);
+  largest_of_blocks_kernel<C, O><<<ctas, coupling_threads, 0, stream>>>(matrix, starts, largest);
   check_launch("largest_of_blocks_kernel");
-  last_coupled_kernel<C, O>
-      <<<blocks, coupling_threads, 0, stream>>>(matrix, max_size, threshold, starts, largest, last);
+  last_coupled_kernel<C, O><<<ctas, coupling_threads, 0, stream>>>(matrix, max_size, threshold, starts, largest, last);
   check_launch("last_coupled_kernel");
-  coupled_lengths_kernel<<<blocks, coupling_threads, 0, stream>>>(matrix.rows, max_size, starts, last, lengths);
+  coupled_lengths_kernel<<<ctas, coupling_threads, 0, stream>>>(matrix.rows, max_size, starts, last, lengths);
   check_launch("coupled_lengths_kernel");
 }
 

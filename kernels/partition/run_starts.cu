@@ -141,11 +141,11 @@ __global__ void __launch_bounds__(match_threads)
 
 template <int W, Offset O>
 void match_lists(const CsrView<const void, O>& pattern, bool exact, std::uint32_t* starts, std::uint32_t* undecided,
-                 unsigned blocks, CUstream_st* stream) {
+                 unsigned ctas, CUstream_st* stream) {
   if constexpr (W < 32)
     if (offset_t{W} * pattern.rows < pattern.nnz)
-      return match_lists<2 * W>(pattern, exact, starts, undecided, blocks, stream);
-  match_lists_kernel<W, O><<<blocks, match_threads, 0, stream>>>(pattern, exact, starts, undecided);
+      return match_lists<2 * W>(pattern, exact, starts, undecided, ctas, stream);
+  match_lists_kernel<W, O><<<ctas, match_threads, 0, stream>>>(pattern, exact, starts, undecided);
   check_launch("match_lists_kernel");
 }
 
@@ -155,10 +155,10 @@ template <Offset O>
 void find_run_starts(const CsrView<const void, O>& pattern, double tolerance, std::uint32_t* starts,
                      std::uint32_t* undecided, CUstream_st* stream) {
   const auto words = static_cast<offset_t>(row_set_words(pattern.rows));
-  const unsigned blocks = striding_ctas(striding_policy, words, match_threads / 32);
+  const unsigned ctas = striding_ctas(striding_policy, words, match_threads / 32);
   // Lanes a row by the mean number of entries.
-  match_lists<2>(pattern, tolerance == 0.0, starts, undecided, blocks, stream);
-  match_sets_kernel<O><<<blocks, match_threads, 0, stream>>>(pattern, tolerance, undecided, starts);
+  match_lists<2>(pattern, tolerance == 0.0, starts, undecided, ctas, stream);
+  match_sets_kernel<O><<<ctas, match_threads, 0, stream>>>(pattern, tolerance, undecided, starts);
   check_launch("match_sets_kernel");
 }
 
