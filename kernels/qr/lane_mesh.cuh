@@ -16,7 +16,7 @@ __device__ C select(bool condition, C a, C b) {
   return condition ? a : b;
 }
 
-/// A team as a grid of Rows x Columns lanes among which a matrix is distributed cyclically in both directions.
+/// A team as a mesh of Rows x Columns lanes among which a matrix is distributed cyclically in both directions.
 template <int Rows, int Columns>
 struct LaneMesh {
   static constexpr int rows = Rows, columns = Columns, lanes = Rows * Columns;
@@ -34,7 +34,7 @@ struct LaneMesh {
     return Team<lanes>::broadcast(v, source_row + Rows * source_column);
   }
 
-  /// Sum over the lanes of a grid column.
+  /// Sum over the lanes of a mesh column.
   template <class V>
   __device__ static V sum_rows(V v) {
 #pragma unroll
@@ -45,7 +45,7 @@ struct LaneMesh {
 
 /// Shared memory of a team on a LaneMesh: a matrix of order n <= N with padded columns, in which the lanes meet no
 /// bank conflicts that padding can avoid.
-template <class C, int N, class Grid>
+template <class C, int N, class Mesh>
 struct MeshTile {
   static constexpr int size = static_cast<int>(sizeof(C));
   /// Bytes of an access between global and shared memory: the widest that divides a column.
@@ -63,8 +63,8 @@ struct MeshTile {
     for (int first = 0; first < 32; first += together) {
       int load[32] = {};
       for (int lane = first; lane < first + together; ++lane) {
-        const int rank = lane % Grid::lanes;
-        const int element = lane / Grid::lanes * stride + rank % Grid::rows + rank / Grid::rows * ld;
+        const int rank = lane % Mesh::lanes;
+        const int element = lane / Mesh::lanes * stride + rank % Mesh::rows + rank / Mesh::rows * ld;
         for (int w = 0; w < words; ++w) worst = std::max(worst, ++load[(element * words + w) % 32]);
       }
     }
@@ -100,7 +100,7 @@ struct MeshTile {
 
   __device__ static void wait() {
     __pipeline_wait_prior(0);
-    Team<Grid::lanes>::sync();
+    Team<Mesh::lanes>::sync();
   }
 
   /// Copies the tile to the matrix.
@@ -127,7 +127,7 @@ struct MeshTile {
     constexpr int column = N * size / chunk;
     // All at once, their addresses would take too many registers.
 #pragma unroll 8
-    for (int first = 0; first < column * N; first += Grid::lanes) {
+    for (int first = 0; first < column * N; first += Mesh::lanes) {
       const int e = first + rank;
       if (e < column * N) visit(e / column * ld * size + e % column * chunk, e * chunk);
     }
@@ -137,13 +137,13 @@ struct MeshTile {
   template <class Visit>
   __device__ static void for_each(int n, int rank, Visit visit) {
     int i = rank, j = 0;
-    for (int e = rank; e < n * n; e += Grid::lanes) {
+    for (int e = rank; e < n * n; e += Mesh::lanes) {
       while (i >= n) {
         i -= n;
         ++j;
       }
       visit(i, j);
-      i += Grid::lanes;
+      i += Mesh::lanes;
     }
   }
 };

@@ -34,25 +34,25 @@ struct QrScratch {
 /// Factorizes one matrix a team in place; nothing is written where it does not `exist`.
 template <int N, class C, class Matrix>
 __device__ void factorize_qr_by_team(const Matrix& a, C* tau, bool exists, const QrScratch<N, C>& scratch) {
-  using Grid = QrMesh<N, C>;
-  using Tile = MeshTile<C, N, Grid>;
-  using Lanes = Team<Grid::lanes>;
-  const auto lane = Grid::current();
+  using Mesh = QrMesh<N, C>;
+  using Tile = MeshTile<C, N, Mesh>;
+  using Lanes = Team<Mesh::lanes>;
+  const auto lane = Mesh::current();
   Tile::fetch(scratch.tile, a, lane.rank());
   Tile::wait();
-  MeshQr<C, N, Grid, qr_team<N, C>.phase> factorization(lane);
+  MeshQr<C, N, Mesh, qr_team<N, C>.phase> factorization(lane);
   factorization.load(scratch.tile, a.n);
   const bool served = factorization.run(scratch.tau);
   Lanes::sync();
   if (served) factorization.store(scratch.tile, a.n);
   if (Lanes::any_in_warp(!served))
-    CarefulQr<C, N, Grid::lanes>{scratch.tile, served ? 0 : static_cast<int>(a.n), Tile::ld, scratch.tau,
+    CarefulQr<C, N, Mesh::lanes>{scratch.tile, served ? 0 : static_cast<int>(a.n), Tile::ld, scratch.tau,
                                  Lanes::current()}
         .run();
   Lanes::sync();
   if (!exists) return;
   Tile::store(scratch.tile, a, lane.rank());
-  for (int k = lane.rank(); k < a.n; k += Grid::lanes) tau[k] = scratch.tau[k];
+  for (int k = lane.rank(); k < a.n; k += Mesh::lanes) tau[k] = scratch.tau[k];
 }
 
 template <int N, class C>

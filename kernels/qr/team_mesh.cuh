@@ -8,21 +8,21 @@ namespace blockjacobi::kernels {
 /// Householder QR of a matrix of order N distributed over a LaneMesh: lane (r, c) holds the elements (r + Rows q,
 /// c + Columns p). The fast path: it says if a column had a norm out of the range of FastReflector.
 ///
-/// A step broadcasts the pivot column along the rows of the grid; each lane then has what it needs for its part of the
-/// inner products with its own columns, which are summed over the rows of the grid. The norm comes from the broadcast
+/// A step broadcasts the pivot column along the rows of the mesh; each lane then has what it needs for its part of the
+/// inner products with its own columns, which are summed over the rows of the mesh. The norm comes from the broadcast
 /// column, so that its square root and reciprocal run beside the inner products.
 ///
 /// P steps at a time are one loop that is not unrolled; the next P steps work on the registers of the rows and columns
 /// that remain.
-template <class C, int N, class Grid, int P>
+template <class C, int N, class Mesh, int P>
 struct MeshQr {
   using Real = detail::arithmetic_real_t<C>;
-  using Tile = MeshTile<C, N, Grid>;
-  static constexpr int row_slots = (N + Grid::rows - 1) / Grid::rows;
-  static constexpr int column_slots = (N + Grid::columns - 1) / Grid::columns;
-  static_assert(Grid::columns % P == 0 && (P % Grid::rows == 0 || Grid::rows % P == 0));
+  using Tile = MeshTile<C, N, Mesh>;
+  static constexpr int row_slots = (N + Mesh::rows - 1) / Mesh::rows;
+  static constexpr int column_slots = (N + Mesh::columns - 1) / Mesh::columns;
+  static_assert(Mesh::columns % P == 0 && (P % Mesh::rows == 0 || Mesh::rows % P == 0));
 
-  __device__ explicit MeshQr(const Grid& lane_) : lane(lane_) {}
+  __device__ explicit MeshQr(const Mesh& lane_) : lane(lane_) {}
 
   /// From a MeshTile. Rows and columns n .. N - 1 become zero; H = I for them.
   __device__ void load(const C* tile, int n) {
@@ -51,14 +51,14 @@ struct MeshQr {
   }
 
  private:
-  Grid lane;
+  Mesh lane;
   C x[column_slots][row_slots];
   C scale_[column_slots];  ///< of the reflectors that have been found
   C u_[row_slots];         ///< the column that comes next
   bool served_;
 
-  __device__ int row(int q) const { return lane.row + Grid::rows * q; }
-  __device__ int column(int p) const { return lane.column + Grid::columns * p; }
+  __device__ int row(int q) const { return lane.row + Mesh::rows * q; }
+  __device__ int column(int p) const { return lane.column + Mesh::columns * p; }
 
   template <int first>
   __device__ void phase(C* tau) {
@@ -71,22 +71,22 @@ struct MeshQr {
   template <int first>
   __device__ void step(int k, C* tau) {
     // Slots that remain; rows q1 .. are below row k in all of the phase.
-    constexpr int p0 = first / Grid::columns, q0 = first / Grid::rows;
-    constexpr int behind = (first + P - 1) / Grid::rows + 1, q1 = behind < row_slots ? behind : row_slots;
-    const int owner = k % Grid::columns;
+    constexpr int p0 = first / Mesh::columns, q0 = first / Mesh::rows;
+    constexpr int behind = (first + P - 1) / Mesh::rows + 1, q1 = behind < row_slots ? behind : row_slots;
+    const int owner = k % Mesh::columns;
     C u[row_slots];
 #pragma unroll
-    for (int q = q0; q < row_slots; ++q) u[q] = Grid::broadcast(x[p0][q], lane.row, owner);
+    for (int q = q0; q < row_slots; ++q) u[q] = Mesh::broadcast(x[p0][q], lane.row, owner);
     const C alpha = diagonal<p0, q0, q1>(u, k);
 #pragma unroll
     for (int q = q0; q < q1; ++q) u[q] = row(q) > k ? u[q] : C{};
-    const Real tail = Grid::sum_rows(squares<q0>(u));
+    const Real tail = Mesh::sum_rows(squares<q0>(u));
     auto h = FastReflector<C>::make(alpha, tail);
-    if (Team<Grid::lanes>::any_in_warp(tail == Real(0))) {
+    if (Team<Mesh::lanes>::any_in_warp(tail == Real(0))) {
       int nonzero = 0;
 #pragma unroll
       for (int q = q0; q < row_slots; ++q) nonzero |= detail::is_zero(u[q]) ? 0 : 1;
-      const bool tail_is_zero = Grid::sum_rows(nonzero) == 0;
+      const bool tail_is_zero = Mesh::sum_rows(nonzero) == 0;
       if (tail == Real(0)) h.resolve_vanishing_tail(alpha, tail_is_zero);
     }
     served_ = served_ && h.served;
@@ -95,7 +95,7 @@ struct MeshQr {
 
 #pragma unroll
     for (int p = p0; p < column_slots; ++p) {
-      C factor = h.gamma * Grid::sum_rows(inner_product<q0>(u, x[p]));
+      C factor = h.gamma * Mesh::sum_rows(inner_product<q0>(u, x[p]));
       if (p == p0) factor = lane.column > owner ? factor : C{};
 #pragma unroll
       for (int q = q0; q < row_slots; ++q) x[p][q] = fused_subtract(x[p][q], factor, u[q]);
@@ -110,7 +110,7 @@ struct MeshQr {
   /// x_kk. `u`: column k, as broadcast.
   template <int p0, int q0, int q1>
   __device__ C diagonal(const C (&u)[row_slots], int k) const {
-    if constexpr (Grid::rows == 1) {
+    if constexpr (Mesh::rows == 1) {
       C element = u[q0];
 #pragma unroll
       for (int q = q0 + 1; q < q1; ++q) element = select(q == k, u[q], element);
@@ -118,8 +118,8 @@ struct MeshQr {
     } else {
       C element = x[p0][q0];
 #pragma unroll
-      for (int q = q0 + 1; q < q1; ++q) element = select(k / Grid::rows == q, x[p0][q], element);
-      return Grid::broadcast(element, k % Grid::rows, k % Grid::columns);
+      for (int q = q0 + 1; q < q1; ++q) element = select(k / Mesh::rows == q, x[p0][q], element);
+      return Mesh::broadcast(element, k % Mesh::rows, k % Mesh::columns);
     }
   }
 
