@@ -125,17 +125,18 @@ inline constexpr int cg_update_narrow_piece = 4;
 
 /// CG's update: r -= alpha q, z = M^-1 r, the dots of both.
 enum class CgUpdateDesign {
-  plain,          ///< one kernel; without M z is r
-  blocks,         ///< one kernel, a warp for the blocks that fit it
-  pieces,         ///< the same for blocks in a narrow format, of which a lane loads pieces of a column
-  elements,       ///< the same, of which a lane loads one element at a time
-  apart,          ///< r, then M as for everybody, then the dots
-  coarse_blocks,  ///< r and the blocks in one kernel, the coarse system, its part of z with the dots
-  coarse_apart,   ///< the same with a kernel for r and M's first level as for everybody
+  unpreconditioned,  ///< one kernel; z is r
+  blocks,            ///< one kernel, a warp for the blocks that fit it
+  pieces,            ///< the same for blocks in a narrow format, of which a lane loads pieces of a column
+  elements,          ///< the same, of which a lane loads one element at a time
+  apart,             ///< r, then M as for everybody, then the dots
+  coarse_blocks,     ///< r and the blocks in one kernel, the coarse system, its part of z with the dots
+  coarse_apart,      ///< the same with a kernel for r and M's first level as for everybody
 };
 
 constexpr const char* name(CgUpdateDesign design) {
-  constexpr const char* names[] = {"plain", "blocks", "pieces", "elements", "apart", "coarse_blocks", "coarse_apart"};
+  constexpr const char* names[] = {"unpreconditioned", "blocks",      "pieces", "elements", "apart",
+                                   "coarse_blocks",    "coarse_apart"};
   return names[static_cast<int>(design)];
 }
 
@@ -159,7 +160,7 @@ struct CgUpdatePolicy {
 /// Blocks of orders up to n.
 constexpr CgUpdatePolicy cg_update_policy(Device, ScalarType scalar, int n, const CgUpdateCase& given) {
   using enum CgUpdateDesign;
-  if (!given.preconditioned) return {plain};
+  if (!given.preconditioned) return {unpreconditioned};
   const bool tiny = given.known && n <= largest_tiny_order;
   const bool full = tiny && given.format == detail::Format::full;
   if (given.coarse) return {full ? coarse_blocks : coarse_apart};
@@ -178,7 +179,7 @@ constexpr CgUpdatePolicy cg_update_policy(Device, ScalarType scalar, int n, cons
 constexpr CgUpdatePolicy cg_columns_update_policy(Device device, ScalarType scalar, int n, const CgUpdateCase& given) {
   using enum CgUpdateDesign;
   const CgUpdatePolicy of_one = cg_update_policy(device, scalar, n, given);
-  return of_one.design == plain || of_one.design == blocks ? of_one : CgUpdatePolicy{apart};
+  return of_one.design == unpreconditioned || of_one.design == blocks ? of_one : CgUpdatePolicy{apart};
 }
 
 /// Iterations in one launch: thread blocks of the one kernel, one on each multiprocessor, with as much shared memory as

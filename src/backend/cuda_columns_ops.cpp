@@ -121,7 +121,7 @@ template <Scalar T>
 void CudaColumnsOps<T>::cg_update(const PreconditionerImpl<T>* M, const BundleVectors<C>& v, C* spare, State* states) {
   const DeviceGuard guard(context_.device());
   const kernels::CgUpdateDesign design = update_design(M);
-  if (design == kernels::CgUpdateDesign::plain)
+  if (design == kernels::CgUpdateDesign::unpreconditioned)
     return kernels::cg_columns_plain_update(v, states, context_.reductions(), context_.stream());
   if (design == kernels::CgUpdateDesign::blocks)
     return kernels::cg_columns_update(*M->inverse()->full, v, states, context_.reductions(), context_.stream());

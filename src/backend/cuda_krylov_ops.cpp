@@ -142,7 +142,7 @@ void CudaKrylovOps<T>::cg_update(const PreconditionerImpl<T>* M, const CgVectors
   const DeviceGuard guard(context_.device());
   const kernels::CgUpdatePolicy policy = cg_update_policy(M);
   switch (policy.design) {
-    case Design::plain: return kernels::cg_plain_update(v, state, context_.reductions(), context_.stream());
+    case Design::unpreconditioned: return kernels::cg_plain_update(v, state, context_.reductions(), context_.stream());
     case Design::blocks: return kernels::cg_update(*tiny(*M), v, state, context_.reductions(), context_.stream());
     case Design::pieces:
     case Design::elements:

@@ -222,7 +222,8 @@ TEST(Designs, UpdateOfCgLoadsWholePieces) {
 }
 
 TEST(Designs, UpdateOfCgWithoutKnownBlocks) {
-  EXPECT_EQ(cg_update_policy(h200, ScalarType::d, 8, {.preconditioned = false}).design, CgUpdateDesign::plain);
+  EXPECT_EQ(cg_update_policy(h200, ScalarType::d, 8, {.preconditioned = false}).design,
+            CgUpdateDesign::unpreconditioned);
   EXPECT_EQ(cg_update_policy(h200, ScalarType::d, 8, {.known = false}).design, CgUpdateDesign::apart);
   EXPECT_EQ(cg_update_policy(h200, ScalarType::d, 8, {.coarse = true, .known = false}).design,
             CgUpdateDesign::coarse_apart);
@@ -232,7 +233,7 @@ TEST(Designs, SeveralColumnsAreUpdatedByBlocksInFull) {
   const auto design = [](int n, const CgUpdateCase& given) {
     return cg_columns_update_policy(h200, ScalarType::d, n, given).design;
   };
-  EXPECT_EQ(design(8, {.preconditioned = false}), CgUpdateDesign::plain);
+  EXPECT_EQ(design(8, {.preconditioned = false}), CgUpdateDesign::unpreconditioned);
   EXPECT_EQ(design(largest_tiny_order, {}), CgUpdateDesign::blocks);
   EXPECT_EQ(design(largest_tiny_order, {.one_order = false}), CgUpdateDesign::blocks);
   EXPECT_EQ(design(largest_tiny_order + 1, {}), CgUpdateDesign::apart);
