@@ -90,6 +90,13 @@ void CudaKrylovOps<T>::bsr_fill(const BsrSources& sources, const T* values, T* e
 }
 
 template <Scalar T>
+bool CudaKrylovOps<T>::reads_in_full(std::span<const BlockGroup> groups, index_t rows) const {
+  const DeviceGuard guard(context_.device());
+  return kernels::iteration_policy(kernels::scalar_of<C>, groups, {.rows = rows}).design ==
+         kernels::IterationDesign::resident;
+}
+
+template <Scalar T>
 void CudaKrylovOps<T>::residual(const OperatorImpl<T>& A, const C* b, const C* x, C* r) {
   const DeviceGuard guard(context_.device());
   A.apply(x, r);
@@ -176,13 +183,6 @@ template <Scalar T>
 void CudaKrylovOps<T>::cg_direction(const CgVectors<C>& v, CgState<C>* state) {
   const DeviceGuard guard(context_.device());
   kernels::cg_direction(v, state, context_.stream());
-}
-
-template <Scalar T>
-bool CudaKrylovOps<T>::reads_in_full(std::span<const BlockGroup> groups, index_t rows) const {
-  const DeviceGuard guard(context_.device());
-  return kernels::iteration_policy(kernels::scalar_of<C>, groups, {.rows = rows}).design ==
-         kernels::IterationDesign::resident;
 }
 
 template <Scalar T>

@@ -27,6 +27,7 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void bsr_fill(const BsrSources& sources, const T* values, T* elements) override;
   /// A snapshot costs about as much as two small kernels; iterations after the stop are wasted.
   int batch() const override { return 16; }
+  bool reads_in_full(std::span<const BlockGroup> groups, index_t rows) const override;
 
   void residual(const OperatorImpl<T>& A, const C* b, const C* x, C* r) override;
   void norm(index_t n, const C* x, double* norm) override;
@@ -50,7 +51,6 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void bicgstab_second(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
                        BicgstabState<C>* state) override;
   void bicgstab_update(const BicgstabVectors<C>& v, BicgstabState<C>* state) override;
-  bool reads_in_full(std::span<const BlockGroup> groups, index_t rows) const override;
   bool can_reside(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M) override;
   void bicgstab_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
                            C* messages, int count, BicgstabState<C>* state) override;

@@ -66,6 +66,9 @@ class KrylovOps {
   /// enqueued; else null.
   virtual const SolveControl* visible(const SolveControl*) const { return nullptr; }
 
+  /// Whether a solver has a better way with such blocks if it finds them in full, whatever their storage.
+  virtual bool reads_in_full(std::span<const BlockGroup>, index_t /*rows*/) const { return false; }
+
   /// r = b - A x, by OperatorImpl::residual() where A has one.
   virtual void residual(const OperatorImpl<T>& A, const C* b, const C* x, C* r) = 0;
   /// *norm = ||x||, in backend memory.
@@ -109,8 +112,6 @@ class KrylovOps {
   /// x += alpha y + omega z, r = s - omega t, rr = ||r||^2, rho_new = r~^H r, bicgstab_direction_factor. Where omega is
   /// zero, z and t are not read.
   virtual void bicgstab_update(const BicgstabVectors<C>& v, BicgstabState<C>* state) = 0;
-  /// Whether a solver has a better way with such blocks if it finds them in full, whatever their storage.
-  virtual bool reads_in_full(std::span<const BlockGroup>, index_t /*rows*/) const { return false; }
   /// Whether bicgstab_iterations() has a better way for this system than the phases.
   virtual bool can_reside(const OperatorImpl<T>&, const PreconditionerImpl<T>*) { return false; }
   /// `count` times the three, as cg_iterations(). `messages`: 4 n elements.
