@@ -1,6 +1,5 @@
 #pragma once
 
-#include "kernels/collectives/crew.cuh"
 #include "kernels/collectives/update_tile.cuh"
 #include "kernels/lu/pivot_offer.cuh"
 
@@ -8,25 +7,25 @@
 
 namespace blockjacobi::kernels {
 
-/// LU factorization with partial pivoting of the `rows` x `columns` matrix a, columns <= rows, in shared memory by a
-/// thread block (one-dimensional, whole warps, rows <= R threads), right-looking by panels of 8 columns.
+/// LU factorization with partial pivoting of the `rows` x `columns` matrix a, columns <= rows <= 32 R, in shared memory
+/// by a thread block (one-dimensional, whole warps), right-looking by panels of 8 columns.
 ///
-/// A panel is eliminated in registers, R rows a thread, by as few warps as have its rows. Where that is one, it does so
-/// without a barrier and while the others still update what is right of the panel. Then all warps interchange the rows
-/// of the other columns and solve for the rows of U, a column a thread, and subtract the product of both from what is
-/// right of the panel and below, by tiles.
+/// A panel is eliminated in the registers of the first warp, R rows a lane, without a barrier of all and while the
+/// others still update what is right of the panel. Then all warps interchange the rows of the other columns and solve
+/// for the rows of U, a column a thread, and subtract the product of both from what is right of the panel and below, by
+/// tiles.
 template <class C, int R>
 struct CtaPanelLu {
   static constexpr int width = 8;
   using Tile = UpdateTile<C, width>;
   using Real = detail::arithmetic_real_t<C>;
 
-  /// The row that a warp proposes for a step, from the pivot on.
+  /// The row of a step's pivot, from the pivot on.
   struct alignas(16) Candidate {
     C row[width];
     C inverse;  ///< of the pivot times power; 0 if it is 0
     Real power;
-    PivotOffer offer;
+    int position;
   };
   /// How a panel moved rows: where those that are its first now were, and where those that were its first are.
   struct alignas(16) Moves {
@@ -35,7 +34,7 @@ struct CtaPanelLu {
 
   int rows, columns, ld;
   C* a;
-  Candidate* candidates;  ///< candidate_count()
+  Candidate* candidates;  ///< candidate_count
   Moves* moves;
   int* pivots;  ///< of `columns`: the position that step k exchanged with position k
   int* info;    ///< becomes the first step whose pivot is zero (from 1), if it was 0
@@ -45,24 +44,20 @@ struct CtaPanelLu {
   __host__ __device__ static constexpr int leading_dimension(int n) {
     return sizeof(C) == 8 ? padded(n) + 4 : sizeof(C) == 4 ? padded(n) + 2 : padded(n) | 1;
   }
-  /// Warps that eliminate a panel of so many rows.
-  __host__ __device__ static constexpr int crew_warps(int rows) { return (rows + 32 * R - 1) / (32 * R); }
-  __host__ __device__ static constexpr int candidate_count(int rows) { return 2 * crew_warps(rows); }
+  static constexpr int candidate_count = 2;  // of two steps
 
   /// A barrier must come before and after.
   __device__ void run() const {
 #pragma unroll 1
     for (int first = 0; first < columns; first += width) {
-      const int crew = crew_warps(rows - first);
-      const bool alone = crew == 1 && warps() > 1;  // then the first warp updates no more than it needs
+      const bool alone = warps() > 1;  // then the first warp updates no more than it needs
       if (first > 0) {
         if (alone && warp() == 0)
           update(first - width, first, first + width, 0, 1);
         else
           update(first - width, alone ? first + width : first, columns, warp() - alone, warps() - alone);
       }
-      if (crew > 1) __syncthreads();
-      if (warp() < crew) eliminate<R>(first, crew);
+      if (warp() == 0) eliminate<R>(first);
       __syncthreads();
       solve(first);
       __syncthreads();
@@ -77,7 +72,7 @@ struct CtaPanelLu {
   __device__ C& at(int i, int j) const { return a[i + j * ld]; }
 
  private:
-  /// Rows of a panel in registers, as many apart as the crew has threads.
+  /// Rows of a panel in registers, 32 apart.
   template <int Q>
   struct Panel {
     C x[Q][width];
@@ -85,31 +80,31 @@ struct CtaPanelLu {
     int position[Q];  ///< -1 if there is no row
   };
 
-  /// The panel from `first` by a crew of warps with as few rows a thread as do.
+  /// The panel from `first` with as few rows a lane as do.
   template <int Q>
-  __device__ void eliminate(int first, int crew) const {
+  __device__ void eliminate(int first) const {
     if constexpr (Q > 1)
-      if (rows - first <= 32 * crew * (Q - 1)) return eliminate<Q - 1>(first, crew);
+      if (rows - first <= 32 * (Q - 1)) return eliminate<Q - 1>(first);
     __syncwarp();
     Panel<Q> panel;
 #pragma unroll
     for (int q = 0; q < Q; ++q) {
-      const int row = first + 32 * crew * q + thread();
+      const int row = first + 32 * q + lane();
       panel.row[q] = row;
       panel.position[q] = row < rows ? row : -1;
 #pragma unroll
       for (int c = 0; c < width; ++c) panel.x[q][c] = row < rows ? at(row, first + c) : C{};
     }
     const int count = min(width, columns - first);
-    eliminate_columns<width>(first, crew, 0, min(width / 2, count), panel);
-    eliminate_columns<width / 2>(first, crew, width / 2, count, panel);
-    move_rows(first, crew, count, panel);
+    eliminate_columns<width>(first, 0, min(width / 2, count), panel);
+    eliminate_columns<width / 2>(first, width / 2, count, panel);
+    move_rows(first, count, panel);
   }
 
   /// Columns begin..end - 1 of the panel, of which the registers hold Live from `begin` on. The loop stays rolled,
   /// since its code would not stay in the instruction cache: a step reads register c and writes register c - 1.
   template <int Live, int Q>
-  __device__ void eliminate_columns(int first, int crew, int begin, int end, Panel<Q>& panel) const {
+  __device__ void eliminate_columns(int first, int begin, int end, Panel<Q>& panel) const {
     auto& x = panel.x;
     auto& position = panel.position;
 #pragma unroll 1
@@ -125,26 +120,20 @@ struct CtaPanelLu {
         value = better ? x[q][0] : value;
       }
       const Divisor<C> divisor(value);
-      const Candidate* chosen = candidates + column % 2 * crew;
+      Candidate& chosen = candidates[column % 2];
       if (is_best_of_warp(best)) {
-        Candidate& candidate = candidates[column % 2 * crew + warp()];
 #pragma unroll
         for (int q = 0; q < Q; ++q)
-          if (best.warp == q) Rows<C, width>::template write<Live>(candidate.row, x[q]);
-        candidate.inverse = best.is_zero() ? C{} : divisor.inverse;
-        candidate.power = divisor.power;
-        best.warp = warp();
-        candidate.offer = best;
-        if (crew == 1) note(best, step);
+          if (best.warp == q) Rows<C, width>::template write<Live>(chosen.row, x[q]);
+        chosen.inverse = best.is_zero() ? C{} : divisor.inverse;
+        chosen.power = divisor.power;
+        chosen.position = static_cast<int>(best.position);
+        note(best, step);
       }
-      sync_crew(crew);
-      if (crew > 1) {
-        chosen += best_of_warps(chosen, crew);
-        if (thread() == 0) note(chosen->offer, step);
-      }
-      const C inverse = chosen->inverse;
-      const Real power = chosen->power;
-      const int p = static_cast<int>(chosen->offer.position);
+      __syncwarp();
+      const C inverse = chosen.inverse;
+      const Real power = chosen.power;
+      const int p = chosen.position;
       C factor[Q];
 #pragma unroll
       for (int q = 0; q < Q; ++q) {
@@ -156,7 +145,7 @@ struct CtaPanelLu {
       constexpr int size = Vector16<C>::size;
 #pragma unroll
       for (int v = 0; v < Live; v += size) {
-        const auto part = *reinterpret_cast<const Vector16<C>*>(chosen->row + v);
+        const auto part = *reinterpret_cast<const Vector16<C>*>(chosen.row + v);
 #pragma unroll
         for (int c = v; c < v + size; ++c)
 #pragma unroll
@@ -166,10 +155,10 @@ struct CtaPanelLu {
     }
   }
 
-  /// Rows at positions from `step` on may become the pivot; one of the crew does.
+  /// Rows at positions from `step` on may become the pivot; one does. `q` stands where other kernels have a warp.
   __device__ static PivotOffer offer(C x, int position, int step, int q) {
     const PivotOffer own = pivot_offer(magnitude(x), position, q);
-    const PivotOffer none = PivotOffer::none(static_cast<unsigned>(threads() * q + thread()));
+    const PivotOffer none = PivotOffer::none(static_cast<unsigned>(32 * q + lane()));
     const bool candidate = position >= step;
     return {candidate ? own.high : none.high, candidate ? own.low : none.low, candidate ? own.position : none.position,
             q};
@@ -182,20 +171,6 @@ struct CtaPanelLu {
       return x;
   }
 
-  __device__ static int best_of_warps(const Candidate* proposed, int count) {
-    if (count <= 4) {
-      PivotOffer best = proposed[0].offer;
-      for (int i = 1; i < count; ++i) {
-        const PivotOffer next = proposed[i].offer;
-        if (next.beats(best)) best = next;
-      }
-      return best.warp;
-    }
-    const PivotOffer own =
-        lane() < count ? proposed[lane()].offer : PivotOffer::none(static_cast<unsigned>(threads() * R + lane()));
-    return __ffs(static_cast<int>(__ballot_sync(full_warp, is_best_of_warp(own)))) - 1;
-  }
-
   __device__ void note(const PivotOffer& pivot, int step) const {
     pivots[step] = static_cast<int>(pivot.position);
     if (pivot.is_zero() && *info == 0) *info = step + 1;
@@ -203,11 +178,11 @@ struct CtaPanelLu {
 
   /// The rows of the eliminated panel to their positions, and the lists for the other columns.
   template <int Q>
-  __device__ void move_rows(int first, int crew, int count, Panel<Q>& panel) const {
+  __device__ void move_rows(int first, int count, Panel<Q>& panel) const {
     auto& x = panel.x;
-    if (thread() < width) {
-      moves->target[thread()] = panel.position[0] >= 0 ? panel.position[0] : first + thread();
-      if (thread() >= count) moves->source[thread()] = first + thread();
+    if (lane() < width) {
+      moves->target[lane()] = panel.position[0] >= 0 ? panel.position[0] : first + lane();
+      if (lane() >= count) moves->source[lane()] = first + lane();
     }
 #pragma unroll
     for (int q = 0; q < Q; ++q) {
@@ -217,7 +192,7 @@ struct CtaPanelLu {
 #pragma unroll
         for (int c = 0; c < width; ++c) x[q][c] = at(panel.row[q], first + c);
     }
-    sync_crew(crew);
+    __syncwarp();
 #pragma unroll
     for (int q = 0; q < Q; ++q) {
       const int position = panel.position[q];

@@ -16,7 +16,7 @@ struct SharedLu {
 
   __host__ __device__ static constexpr std::size_t bytes(int n) {
     const auto order = static_cast<std::size_t>(n);
-    return Lu::candidate_count(n) * sizeof(typename Lu::Candidate) + sizeof(typename Lu::Moves) +
+    return Lu::candidate_count * sizeof(typename Lu::Candidate) + sizeof(typename Lu::Moves) +
            static_cast<std::size_t>(Lu::padded(n)) * static_cast<std::size_t>(Lu::leading_dimension(n)) * sizeof(C) +
            (order + 1) * sizeof(int);
   }
@@ -25,7 +25,7 @@ struct SharedLu {
     lu.rows = lu.columns = n;
     lu.ld = Lu::leading_dimension(n);
     lu.candidates = reinterpret_cast<typename Lu::Candidate*>(shared);
-    lu.moves = reinterpret_cast<typename Lu::Moves*>(lu.candidates + Lu::candidate_count(n));
+    lu.moves = reinterpret_cast<typename Lu::Moves*>(lu.candidates + Lu::candidate_count);
     lu.a = reinterpret_cast<C*>(lu.moves + 1);
     lu.pivots = reinterpret_cast<int*>(lu.a + Lu::padded(n) * lu.ld);
     lu.info = lu.pivots + n;

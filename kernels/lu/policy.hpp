@@ -83,10 +83,11 @@ constexpr int lu_panel_lanes(ScalarType scalar, int n) {
 /// Up to this order the whole matrix is in shared memory, where a multiprocessor holds several of them. Above it, by
 /// time, panels from left to right are faster.
 constexpr int largest_shared_lu_order(ScalarType scalar) { return scalar == ScalarType::s ? 88 : 48; }
-/// Warps that share it, and rows of a panel that a thread has in its registers.
+/// Warps that share it, and rows of a panel that a lane of the first has in its registers: all of them.
 inline constexpr int most_shared_lu_warps = 3;
 constexpr int shared_lu_warps(int n) { return n <= 48 ? 1 : n <= 80 ? 2 : 3; }
 constexpr int shared_lu_rows(ScalarType scalar, int n) { return scalar == ScalarType::s && n > 64 ? 3 : 2; }
+static_assert(largest_shared_lu_order(ScalarType::s) <= 96 && largest_shared_lu_order(ScalarType::d) <= 64);
 
 /// Above this order matrices leave the L2 cache between two panels.
 inline constexpr int largest_near_lu_order = 256;
