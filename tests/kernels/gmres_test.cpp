@@ -100,18 +100,18 @@ class Cycle {
   Array<GmresState> state_;
 };
 
-/// Largest |v_k^H v_last| over k < last, and ||v_last|^2 - 1|.
+/// Largest |v_k^H v_last| over k < last, and ||v_last|^2 - 1|, added up without rounding that counts.
 template <Scalar T>
 double orthogonality_error(const std::vector<T>& basis, std::size_t n) {
   const std::size_t last = basis.size() / n - 1;
-  double error = 0.0;
+  using Wide = std::complex<long double>;
+  long double error = 0;
   for (std::size_t k = 0; k <= last; ++k) {
-    std::complex<double> dot = k == last ? -1.0 : 0.0;
-    for (std::size_t i = 0; i < n; ++i)
-      dot += std::conj(std::complex<double>(basis[i + k * n])) * std::complex<double>(basis[i + last * n]);
+    Wide dot = k == last ? -1 : 0;
+    for (std::size_t i = 0; i < n; ++i) dot += std::conj(Wide(basis[i + k * n])) * Wide(basis[i + last * n]);
     if (!(std::abs(dot) <= error)) error = std::abs(dot);
   }
-  return error;
+  return static_cast<double>(error);
 }
 
 /// What it may be behind two passes over `columns` of them. The second leaves what rounding puts there: of its dots, of
