@@ -3,17 +3,13 @@
 #include "core/shared/bundles.hpp"
 #include "kernels/krylov/policy.hpp"
 #include "kernels/krylov/vector.hpp"
-#include "kernels/launch/grid.hpp"
+#include "kernels/launch/persistent_ctas.hpp"
 
 #include <algorithm>
 
-// Thread blocks of launches on the device in use, of those that stride over their work: as many as it holds at once.
+// Thread blocks of launches on the device in use, of those that stride over their work.
 
 namespace blockjacobi::kernels {
-
-inline unsigned persistent_ctas(const PersistentPolicy& policy, offset_t wanted) {
-  return static_cast<unsigned>(std::clamp<offset_t>(wanted, 1, policy.ctas(current_device())));
-}
 
 /// Of a reduction over n elements; one at least, since it also runs the scalar step.
 inline unsigned reduction_ctas(index_t n) { return persistent_ctas(vector_policy, elementwise_ctas(n)); }

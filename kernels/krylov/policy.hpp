@@ -2,6 +2,7 @@
 
 #include "core/shared/storage_format.hpp"
 #include "kernels/device.hpp"
+#include "kernels/launch/policy.hpp"
 #include "kernels/scalar.hpp"
 
 #include <algorithm>
@@ -12,19 +13,6 @@
 #include <limits>
 
 namespace blockjacobi::kernels {
-
-/// That there are partial sums for; if a device has more, the others have no part in what strides over its work.
-inline constexpr int most_multiprocessors = 256;
-
-/// Thread blocks of `threads` that stay on the device and stride over their work.
-struct PersistentPolicy {
-  int threads;
-  int per_multiprocessor;
-  constexpr int ctas(const Device& device) const {
-    return per_multiprocessor * std::min(device.multiprocessors, most_multiprocessors);
-  }
-  constexpr int most_ctas() const { return per_multiprocessor * most_multiprocessors; }
-};
 
 /// Vector kernels and, striding, reductions over n elements: 8 of 256 threads fill a multiprocessor.
 inline constexpr PersistentPolicy vector_policy{256, 8};

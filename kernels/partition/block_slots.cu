@@ -1,6 +1,7 @@
 #include "kernels/launch/check.hpp"
+#include "kernels/launch/persistent_ctas.hpp"
 #include "kernels/partition/launch.hpp"
-#include "kernels/partition/launch_ctas.cuh"
+#include "kernels/partition/policy.hpp"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -184,7 +185,7 @@ struct SortScratch {
 
 void count_orders(index_t rows, const std::uint32_t* starts, OrderCount* counts, CUstream_st* stream) {
   const auto words = static_cast<offset_t>(row_set_words(rows));
-  const unsigned ctas = striding_ctas(striding_policy, words, slot_threads);
+  const unsigned ctas = persistent_ctas(striding_policy, grid_of(words));
   count_orders_kernel<<<ctas, slot_threads, 0, stream>>>(rows, starts, counts);
   check_launch("count_orders_kernel");
 }

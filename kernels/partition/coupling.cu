@@ -1,7 +1,8 @@
 #include "core/shared/coupling.hpp"
 #include "kernels/launch/check.hpp"
+#include "kernels/launch/persistent_ctas.hpp"
 #include "kernels/partition/launch.hpp"
-#include "kernels/partition/launch_ctas.cuh"
+#include "kernels/partition/policy.hpp"
 #include "kernels/partition/sorted_row.cuh"
 
 // Merge::coupled. A supervariable goes by its first row, so that nothing needs the numbers of blocks. Maxima are taken
@@ -122,7 +123,7 @@ void measure_coupled(const CsrView<const C, O>& matrix, index_t max_size, double
   auto* const last = reinterpret_cast<index_t*>(largest + rows);
   check(cudaMemsetAsync(largest, 0, rows * sizeof(*largest), stream), "cudaMemsetAsync(largest)");
   check(cudaMemsetAsync(last, 0xff, rows * sizeof(*last), stream), "cudaMemsetAsync(last)");
-  const unsigned ctas = striding_ctas(striding_policy, matrix.rows, coupling_threads);
+  const unsigned ctas = persistent_ctas(striding_policy, (offset_t{matrix.rows} - 1) / coupling_threads + 1);
   largest_of_blocks_kernel<C, O><<<ctas, coupling_threads, 0, stream>>>(matrix, starts, largest);
   check_launch("largest_of_blocks_kernel");
   last_coupled_kernel<C, O><<<ctas, coupling_threads, 0, stream>>>(matrix, max_size, threshold, starts, largest, last);

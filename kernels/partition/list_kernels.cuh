@@ -1,8 +1,8 @@
 #pragma once
 
 #include "kernels/launch/check.hpp"
+#include "kernels/launch/persistent_ctas.hpp"
 #include "kernels/partition/launch_clusters.hpp"
-#include "kernels/partition/launch_ctas.cuh"
 #include "kernels/partition/team_list.cuh"
 
 #include <algorithm>
@@ -16,7 +16,9 @@
 
 namespace blockjacobi::kernels {
 
-inline unsigned ctas_for(offset_t work, int of_cta) { return striding_ctas(lists_policy, work, of_cta); }
+inline unsigned ctas_for(offset_t work, int of_cta) {
+  return persistent_ctas(lists_policy, (work + of_cta - 1) / of_cta);
+}
 
 template <class Op>
 __device__ bool is_wanted(const Op& op, index_t v) {

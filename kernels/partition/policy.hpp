@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/device.hpp"
+#include "kernels/launch/policy.hpp"
 
 #include <blockjacobi/types.hpp>
 
@@ -8,18 +8,11 @@
 
 namespace blockjacobi::kernels {
 
-/// Thread blocks of `threads` that stride over their work, no more than `per_multiprocessor` of them.
-struct StridingPolicy {
-  int threads;
-  int per_multiprocessor;
-  constexpr int ctas(const Device& device) const { return per_multiprocessor * device.multiprocessors; }
-};
-
 /// Rows, blocks and words of sets: 8 of 256 threads fill a multiprocessor.
-inline constexpr StridingPolicy striding_policy{256, 8};
+inline constexpr PersistentPolicy striding_policy{256, 8};
 
 /// Lists of neighbours, whose lengths differ: eight times as many as fit.
-inline constexpr StridingPolicy lists_policy{256, 64};
+inline constexpr PersistentPolicy lists_policy{256, 64};
 
 /// Lists that a thread block takes at a time where it picks some of them: one for each of its teams at least, and work
 /// for each multiprocessor.

@@ -3,8 +3,9 @@
 #include "kernels/apply/block_tasks.cuh"
 #include "kernels/collectives/lanes.cuh"
 #include "kernels/launch/check.hpp"
+#include "kernels/launch/persistent_ctas.hpp"
 #include "kernels/partition/launch.hpp"
-#include "kernels/partition/launch_ctas.cuh"
+#include "kernels/partition/policy.hpp"
 #include "kernels/partition/sorted_row.cuh"
 
 #include <algorithm>
@@ -17,7 +18,9 @@ namespace {
 
 constexpr int map_threads = striding_policy.threads;
 
-unsigned grid_of(offset_t threads) { return striding_ctas(striding_policy, threads, map_threads); }
+unsigned grid_of(offset_t threads) {
+  return persistent_ctas(striding_policy, (threads + map_threads - 1) / map_threads);
+}
 
 __device__ void add_from_warp(unsigned long long* total, unsigned long long own) {
   own = Lanes<32>::current().reduce(own, [](auto a, auto b) { return a + b; });

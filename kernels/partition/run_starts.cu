@@ -1,6 +1,7 @@
 #include "kernels/launch/check.hpp"
+#include "kernels/launch/persistent_ctas.hpp"
 #include "kernels/partition/launch.hpp"
-#include "kernels/partition/launch_ctas.cuh"
+#include "kernels/partition/policy.hpp"
 
 namespace blockjacobi::kernels {
 
@@ -155,7 +156,7 @@ template <Offset O>
 void find_run_starts(const CsrView<const void, O>& pattern, double tolerance, std::uint32_t* starts,
                      std::uint32_t* undecided, CUstream_st* stream) {
   const auto words = static_cast<offset_t>(row_set_words(pattern.rows));
-  const unsigned ctas = striding_ctas(striding_policy, words, match_threads / 32);
+  const unsigned ctas = persistent_ctas(striding_policy, (words + match_threads / 32 - 1) / (match_threads / 32));
   // Lanes a row by the mean number of entries.
   match_lists<2>(pattern, tolerance == 0.0, starts, undecided, ctas, stream);
   match_sets_kernel<O><<<ctas, match_threads, 0, stream>>>(pattern, tolerance, undecided, starts);
