@@ -87,7 +87,12 @@ constexpr int largest_shared_lu_order(ScalarType scalar) { return scalar == Scal
 inline constexpr int most_shared_lu_warps = 3;
 constexpr int shared_lu_warps(int n) { return n <= 48 ? 1 : n <= 80 ? 2 : 3; }
 constexpr int shared_lu_rows(ScalarType scalar, int n) { return scalar == ScalarType::s && n > 64 ? 3 : 2; }
-static_assert(largest_shared_lu_order(ScalarType::s) <= 96 && largest_shared_lu_order(ScalarType::d) <= 64);
+constexpr bool fits_a_warp(ScalarType scalar) {
+  const int largest = largest_shared_lu_order(scalar);
+  return largest <= 32 * shared_lu_rows(scalar, largest);
+}
+static_assert(fits_a_warp(ScalarType::s) && fits_a_warp(ScalarType::d) && fits_a_warp(ScalarType::c) &&
+              fits_a_warp(ScalarType::z));
 
 /// Above this order matrices leave the L2 cache between two panels.
 inline constexpr int largest_near_lu_order = 256;

@@ -22,12 +22,12 @@ kernels::CgColumnsProductDesign product_design(const CsrView<C, std::int32_t>* m
   return kernels::cg_columns_product_design({.rows = matrix->rows, .entries = matrix->nnz});
 }
 
-/// How CG's update goes with M.
+/// How CG's update goes with M, if there is one, of such blocks if it shows them.
 template <Scalar T>
-kernels::CgUpdateDesign update_design(const PreconditionerImpl<T>* M) {
-  kernels::CgUpdateCase given{.preconditioned = M != nullptr, .known = false};
+kernels::CgUpdateDesign update_design(bool preconditioned, const std::optional<InverseView<T>>& inverse) {
+  kernels::CgUpdateCase given{.preconditioned = preconditioned, .known = false};
   index_t largest = 0;
-  if (const auto inverse = M != nullptr ? M->inverse() : std::nullopt; inverse && inverse->is_full()) {
+  if (inverse && inverse->is_full()) {
     given.known = true;
     if (!inverse->full->groups.empty()) largest = inverse->full->groups.back().size;
   }
@@ -120,11 +120,12 @@ void CudaColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors
 template <Scalar T>
 void CudaColumnsOps<T>::cg_update(const PreconditionerImpl<T>* M, const BundleVectors<C>& v, C* spare, State* states) {
   const DeviceGuard guard(context_.device());
-  const kernels::CgUpdateDesign design = update_design(M);
+  const auto inverse = M != nullptr ? M->inverse() : std::nullopt;
+  const kernels::CgUpdateDesign design = update_design(M != nullptr, inverse);
   if (design == kernels::CgUpdateDesign::unpreconditioned)
     return kernels::cg_columns_plain_update(v, states, context_.reductions(), context_.stream());
   if (design == kernels::CgUpdateDesign::blocks)
-    return kernels::cg_columns_update(*M->inverse()->full, v, states, context_.reductions(), context_.stream());
+    return kernels::cg_columns_update(*inverse->full, v, states, context_.reductions(), context_.stream());
   kernels::cg_columns_residual(v, states, context_.stream());
   apply(*M, v.shape, v.r, v.z, spare);
   kernels::cg_columns_direction_factor(v, states, context_.reductions(), context_.stream());
