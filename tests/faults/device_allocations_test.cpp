@@ -90,6 +90,7 @@ class DeviceFaults : public ::testing::Test {
         work();
         failed = FailingNew::stop();
       } catch (const std::bad_alloc&) {
+        ++host_failures_;
       }
       EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
       EXPECT_EQ(memory_->live, live);
@@ -110,6 +111,7 @@ class DeviceFaults : public ::testing::Test {
     return {std::move(permutation), std::move(blocks)};
   }
 
+  long host_failures_ = 0;  ///< that came out
   cudaStream_t stream_ = nullptr;
   const std::shared_ptr<CountingResource> memory_ = std::make_shared<CountingResource>();
   const System sorted_{rows, true}, unsorted_{rows, false};
@@ -430,6 +432,7 @@ TEST_F(DeviceFaults, AllocationsOnTheHost) {
   expect_every_host_failure_comes_out([&] { converges(&bicgstab<double>, M); });
   expect_every_host_failure_comes_out([&] { converges(&gmres<double>, M); });
   converges(&minres<double>, M);
+  EXPECT_GT(host_failures_, 0);
 }
 
 /// Pinned memory is not the user's allocator's: what CUDA says comes out, with the bytes.

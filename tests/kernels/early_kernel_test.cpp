@@ -184,6 +184,7 @@ TEST_F(EarlyKernelTest, SolversBesideAUsersKernels) {
   const auto partition = BlockPartition::uniform(a.rows, 8);
   const BlockJacobi<double> blocks(matrix, partition), narrow(matrix, partition, {.storage = Storage::bf16});
   const TwoLevel<double> both(matrix, BlockJacobi<double>(matrix, partition), {.mode = CoarseMode::adef2, .size = 64});
+  const std::vector<double> other = random_vector<double>(rows, 7);
   const Array<double> source(backend, random_vector<double>(rows, 6));
   for (const Solver solve : solvers) {
     SCOPED_TRACE(&solve - solvers);
@@ -196,7 +197,7 @@ TEST_F(EarlyKernelTest, SolversBesideAUsersKernels) {
     if (solve == &cg<double> || solve == &fcg<double>) by.emplace_back(both);
     for (const Preconditioner<double>& M : by) {
       expect_same([&](bool early) {
-        Array<double> b(backend, rows);
+        Array<double> b(backend, other);  // not what a run before left in that memory
         kernel.launch(backend.stream(), source.data(), b.data(), rows, early);
         return solution(solve, A, M, b);
       });
