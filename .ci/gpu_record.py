@@ -138,11 +138,11 @@ class Runner:
         self.places = gpu_stages.Places(gpu_stages.gpus())
 
     def run_all(self, jobs):
-        """Of (stage, name) the first have precedence; tools wait for the tests of their program, from which they know
-        what takes long. What has not begun at the deadline stays undone."""
+        """Of (stage, name), tests before tools, the first have precedence; tools wait for the tests of their program, from
+        which they know what takes long. What has not begun at the deadline stays undone."""
         with concurrent.futures.ThreadPoolExecutor(max(1, len(jobs))) as pool:
             begun = {}
-            for rank, (stage, name) in enumerate(sorted(jobs, key=lambda job: job[0] != "tests")):
+            for rank, (stage, name) in enumerate(jobs):
                 begun[stage, name] = pool.submit(self.run, stage, name, rank, begun.get(("tests", name)))
             for job in begun.values():
                 job.result()
@@ -298,7 +298,7 @@ def main(words=None, tree=None):
         fail("compute-sanitizer is not here")
     if jobs:
         record.write()
-    jobs.sort(key=lambda job: stages.index(job[0]))
+    jobs.sort(key=lambda job: (job[0] != "tests", stages.index(job[0])))
     Runner(build, record, lists, logs, deadline).run_all(jobs)
     status = max([1 for entry, tools in entries if set(lacks(entry, tools)) & set(stages)], default=0)
     print_outcome(record, [name for name in names if name in record.programs])
