@@ -6,6 +6,7 @@
 #include "kernels/cholesky/launch.hpp"
 #include "kernels/cholesky/thread_kernels.cuh"
 #include "kernels/cholesky/warp_kernels.cuh"
+#include "kernels/inverse/launch.hpp"
 
 #include <algorithm>
 
@@ -125,7 +126,7 @@ void launch_spd_inverse_large(bool upper, const MatrixBatchView<const C>& a, con
 template <class C>
 void spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
                  batched::SpdStorage storage, int* info, const MatrixBatchView<C>& work, CUstream_st* stream) {
-  launch_lanes(SpdInverse<C>{a, x, triangle, storage, info}, "spd_inverse", stream);
+  tiny_spd_inverse(triangle, a, x, storage, info, stream);
   if (a.rows > largest_tiny_order)
     launch_spd_inverse_large(triangle == batched::Triangle::upper, a, x, storage, info, work, stream);
 }

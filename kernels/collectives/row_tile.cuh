@@ -138,15 +138,16 @@ struct TeamTile {
 
 /// Shared memory of team `team` of a thread block, of L lanes: a matrix, and a byte a row for pivots. Matrices of an
 /// odd number of elements stand back to back as in a packed batch, so that those of a warp can be moved as one array.
-/// Between others the accesses of a team to neighbouring elements go to other banks than those of the next team.
-template <class C, int N, int L>
+/// Between others the accesses of a team to neighbouring elements go to other banks than those of the next team; with
+/// an odd leading dimension `ld` those to neighbours in a row, too.
+template <class C, int N, int L, int ld = N>
 struct TeamScratch {
   static constexpr int banks = 128;  ///< bytes
   static constexpr int teams = Team<L>::per_warp;
-  static constexpr int packed = N * N * static_cast<int>(sizeof(C));
+  static constexpr int packed = N * ld * static_cast<int>(sizeof(C));
   /// Whether the matrices of every warp start at a multiple of 16 bytes in a packed batch.
   static constexpr bool aligned = packed * teams % 16 == 0;
-  static constexpr bool back_to_back = packed % 16 != 0 && (aligned || !Team<L>::power_of_two);
+  static constexpr bool back_to_back = ld == N && packed % 16 != 0 && (aligned || !Team<L>::power_of_two);
   /// By which the teams of a warp meet in the fewest banks.
   static constexpr RowOrder rows = back_to_back ? RowOrder::contiguous : RowOrder::cyclic;
   static constexpr int stride =

@@ -32,7 +32,8 @@ struct ThreadStage {
     if constexpr (vectors) {
       constexpr int words = bytes / 16;
       auto* out = reinterpret_cast<Vector16<C>*>(target);
-#pragma unroll
+      // More would ask for more registers than there are, where all words are read before the first is written.
+#pragma unroll(words <= 48 ? words : 8)
       for (int i = 0; i < words; ++i) {
         const int t = i * threads + static_cast<int>(threadIdx.x);
         if (t < count * words)

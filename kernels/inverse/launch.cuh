@@ -19,15 +19,15 @@ void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchV
   constexpr int threads = 32 * policy.warps;
   const PackedBatch<const C, N> source{a.data, a.count};
   const PackedBatch<C, N> target{x.data, x.count};
-  const auto launch = [&](auto* kernel, int matrices, std::size_t bytes) {
+  const auto launch = [&](auto* kernel, int matrices, std::size_t bytes, auto... inversion) {
     allow_shared_memory(kernel, bytes);
-    kernel<<<grid_for(a.count, matrices, "inverse"), threads, bytes, stream>>>(source, target, info);
+    kernel<<<grid_for(a.count, matrices, "inverse"), threads, bytes, stream>>>(source, target, info, inversion...);
     check_launch("inverse");
   };
   if constexpr (design == straight) {
-    launch(inverse_straight_kernel<N, C>, straight_share<N>, 0);
+    launch(inverse_straight_kernel<N, C, GeneralInversion>, straight_share<N>, 0, GeneralInversion{});
   } else if constexpr (design == shuffled) {
-    launch(inverse_shuffled_kernel<N, C>, threads, 0);
+    launch(inverse_shuffled_kernel<N, C, GeneralInversion>, threads, 0, GeneralInversion{});
   } else if constexpr (design == thread) {
     launch(inverse_thread_kernel<N, C>, threads, ThreadStage<C, N, threads>::shared_bytes);
   } else {

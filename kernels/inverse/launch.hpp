@@ -11,6 +11,11 @@ namespace blockjacobi::kernels {
 
 template <class C>
 void inverse(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream);
+/// As spd_inverse() of cholesky/launch.hpp, which is for all orders, up to largest_tiny_order; of mixed orders larger
+/// ones are left out.
+template <class C>
+void tiny_spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
+                      batched::SpdStorage storage, int* info, CUstream_st* stream);
 template <class C>
 void getri(const MatrixBatchView<const C>& lu, const index_t* ipiv, const MatrixBatchView<C>& x, int* info,
            CUstream_st* stream);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-// The inverse: of a matrix with partial pivoting, from its LU factorization, and the pseudo-inverse. Chosen by time on
-// an H200.
+// The inverse: of a matrix with partial pivoting, of a definite one without, from its LU factorization, and the
+// pseudo-inverse. Chosen by time on an H200.
 
 namespace blockjacobi::kernels {
 
@@ -126,6 +126,41 @@ constexpr InversePolicy inverse_policy(Device device, ScalarType scalar, int n) 
   if (inverse_by_thread(scalar, n))
     return {thread, 0, 0, thread_design_threads / 32, thread_design_per_multiprocessor(scalar, n), 0};
   return inverse_class_policy(device, scalar, n);
+}
+
+/// Orders up to which a thread of its own has each definite matrix, of which one triangle is in its registers.
+constexpr int largest_spd_thread_order(ScalarType scalar) {
+  switch (scalar) {
+    case ScalarType::s: return 19;
+    case ScalarType::c: return 13;
+    case ScalarType::z: return 10;
+    case ScalarType::d: break;
+  }
+  return 14;
+}
+/// Threads of such a thread block, whose matrices pass through shared memory: to the 1152 bytes of order 12 in d as
+/// measured, above in smaller pieces of a multiprocessor.
+constexpr int spd_inverse_threads(ScalarType scalar, int n) {
+  return words(scalar) * n * n <= 288 ? thread_design_threads : 32;
+}
+
+/// The teams of inverse_class_policy(), but that what loads a triangle leaves room for as many warps as have the
+/// elements: 16 with up to 72 words a lane, 12 with up to 108 or a row. By counts of registers, not by time.
+constexpr InversePolicy spd_inverse_class_policy(Device device, ScalarType scalar, int n) {
+  InversePolicy policy = inverse_class_policy(device, scalar, n);
+  const int held = policy.rows * n * words(scalar);
+  const int warps = held <= 72 ? 16 : held <= 108 || policy.rows == 1 ? 12 : 0;
+  policy.per_multiprocessor = std::max(policy.per_multiprocessor, warps / policy.warps);
+  return policy;
+}
+
+/// Definite matrices of order n up to largest_tiny_order, packed, with full results.
+constexpr InversePolicy spd_inverse_policy(Device device, ScalarType scalar, int n) {
+  if (n > largest_spd_thread_order(scalar)) return spd_inverse_class_policy(device, scalar, n);
+  const InversePolicy policy = inverse_policy(device, scalar, n);
+  if (policy.design == InverseDesign::straight || policy.design == InverseDesign::shuffled) return policy;
+  return {InverseDesign::thread, 0, 0, spd_inverse_threads(scalar, n) / 32,
+          thread_design_per_multiprocessor(scalar, n)};
 }
 
 /// Where Gauss-Jordan elimination by a thread block has a matrix: see InverseDesign::cta_*.

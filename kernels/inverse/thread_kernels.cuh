@@ -1,48 +1,64 @@
 #pragma once
 
+#include "kernels/cholesky/thread.cuh"
 #include "kernels/collectives/thread_stage.cuh"
 #include "kernels/collectives/warp_stage.cuh"
 #include "kernels/inverse/policy.hpp"
+#include "kernels/inverse/thread_definite.cuh"
 #include "kernels/launch/tiny_batch.cuh"
 #include "kernels/lu/thread.cuh"
 
 namespace blockjacobi::kernels {
 
-/// The inverse of one matrix in its thread, its columns in place by selection; NaN if there is none. Returns info.
-template <int N, class C>
-__device__ int invert_in_thread(ThreadTile<C, N>& tile, C (&inverse)[N][N]) {
-  int order[N];
-  const int info = tile.invert(order);
+/// How a thread inverts its matrix: the inverse, or NaN if there is none. Returns info.
+struct GeneralInversion {
+  /// Columns come in their places by selection.
+  template <int N, class C>
+  __device__ int operator()(ThreadTile<C, N>& tile, C (&inverse)[N][N]) const {
+    int order[N];
+    const int info = tile.invert(order);
 #pragma unroll
-  for (int i = 0; i < N; ++i)
+    for (int i = 0; i < N; ++i)
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
-      C element = quiet_nan<C>();
+      for (int j = 0; j < N; ++j) {
+        C element = quiet_nan<C>();
 #pragma unroll
-      for (int from = 0; from < N; ++from)
-        if (info == 0 && order[from] == j) element = tile.x[i][from];
-      inverse[i][j] = element;
-    }
-  return info;
-}
+        for (int from = 0; from < N; ++from)
+          if (info == 0 && order[from] == j) element = tile.x[i][from];
+        inverse[i][j] = element;
+      }
+    return info;
+  }
+};
+struct DefiniteInversion {
+  bool upper;
+  template <int N, class C>
+  __device__ int operator()(const ThreadTile<C, N>& tile, C (&inverse)[N][N]) const {
+    DefiniteTile<C, N> triangle;
+    triangle.load(tile.x, upper);
+    const int info = triangle.invert();
+    triangle.store(inverse);
+    return info;
+  }
+};
 
-template <int N, class C>
+template <int N, class C, class Inversion>
 __global__ void __launch_bounds__(straight_threads)
-    inverse_straight_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+    inverse_straight_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info, Inversion invert) {
   using Stage = ThreadStage<C, N, straight_threads>;
   ThreadTile<C, N> tile[straight_matrices(N)];
   for_each_straight<N>(a.count, [&](int m, offset_t k) { Stage::load(a[k].data, tile[m].x); });
   for_each_straight<N>(a.count, [&](int m, offset_t k) {
     C inverse[N][N];
-    info[k] = invert_in_thread(tile[m], inverse);
+    info[k] = invert(tile[m], inverse);
     Stage::store(inverse, x[k].data);
   });
 }
 
 /// A matrix a lane, through shuffles.
-template <int N, class C>
+template <int N, class C, class Inversion>
 __global__ void __launch_bounds__(shuffled_threads)
-    inverse_shuffled_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+    inverse_shuffled_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info, Inversion invert) {
   using Stage = WarpStage<C, N>;
   const auto share = WarpShare::of(a.count);
   if (share.count <= 0) return;
@@ -51,7 +67,7 @@ __global__ void __launch_bounds__(shuffled_threads)
   ThreadTile<C, N> tile;
   stage.load(tile.x);
   C inverse[N][N];
-  const int outcome = invert_in_thread(tile, inverse);
+  const int outcome = invert(tile, inverse);
   if (Stage::own() < share.count) info[share.first + Stage::own()] = outcome;
   stage.store(inverse);
   stage.flush(x[share.first].data, share.count);
@@ -76,6 +92,41 @@ __global__ void __launch_bounds__(thread_design_threads, thread_design_per_multi
 #pragma unroll
     for (int i = 0; i < N; ++i) own[order[j] * N + i] = outcome == 0 ? tile.x[i][j] : quiet_nan<C>();
 
+  Stage::flush(shared, x[first].data, count);
+  if (static_cast<int>(threadIdx.x) < count) info[first + threadIdx.x] = outcome;
+}
+
+/// Threads of a thread block where each has a definite matrix.
+template <int N, class C>
+inline constexpr int spd_threads = spd_inverse_threads(scalar_of<C>, N);
+
+template <int N, class C>
+__global__ void __launch_bounds__(spd_threads<N, C>, thread_design_per_multiprocessor(scalar_of<C>, N))
+    spd_inverse_thread_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info, bool upper) {
+  constexpr int threads = spd_threads<N, C>;
+  using Given = TriangleStage<C, N, threads>;
+  using Stage = ThreadStage<C, N, threads>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const offset_t first = static_cast<offset_t>(blockIdx.x) * threads;
+  const int count = static_cast<int>(min(static_cast<offset_t>(threads), a.count - first));
+  Given::fetch(shared, a[first].data, count, upper);
+
+  DefiniteTile<C, N> triangle;
+  C* const own = Stage::own(shared);
+  const auto load = [&](bool from_upper) {
+    C all[N][N];
+    Stage::load(own, all);
+    triangle.load(all, from_upper);
+  };
+  // Apart, so that the compiler leaves out the other half.
+  if (upper)
+    load(true);
+  else
+    load(false);
+  const int outcome = triangle.invert();
+  C all[N][N];
+  triangle.store(all);
+  Stage::store(all, own);
   Stage::flush(shared, x[first].data, count);
   if (static_cast<int>(threadIdx.x) < count) info[first + threadIdx.x] = outcome;
 }

@@ -38,6 +38,8 @@ std::string instance(const char* kernel, std::initializer_list<std::string> argu
 }
 std::string text(int number) { return std::to_string(number); }
 std::string text(bool value) { return value ? "true" : "false"; }
+constexpr const char* general_inversion = "blockjacobi::kernels::GeneralInversion";
+constexpr const char* definite_inversion = "blockjacobi::kernels::DefiniteInversion";
 std::string text(GaussJordanPlace place) {
   return "(blockjacobi::kernels::GaussJordanPlace)" + text(static_cast<int>(place));
 }
@@ -139,8 +141,8 @@ TYPED_TEST(LaunchedKernelsTest, Inverse) {
                                              text(p.per_multiprocessor)});
     };
     switch (p.design) {
-      case InverseDesign::straight: return instance("inverse_straight_kernel", {text(n), C});
-      case InverseDesign::shuffled: return instance("inverse_shuffled_kernel", {text(n), C});
+      case InverseDesign::straight: return instance("inverse_straight_kernel", {text(n), C, general_inversion});
+      case InverseDesign::shuffled: return instance("inverse_shuffled_kernel", {text(n), C, general_inversion});
       case InverseDesign::thread: return instance("inverse_thread_kernel", {text(n), C});
       case InverseDesign::team_rows: return instance("inverse_team_kernel", {text(n), C});
       case InverseDesign::cta_whole: return by_thread_blocks(GaussJordanPlace::whole);
@@ -154,6 +156,26 @@ TYPED_TEST(LaunchedKernelsTest, Inverse) {
   this->expect_kernels(1, this->largest, name, [&](index_t n) {
     batched::inverse<TypeParam>(this->backend(), this->batch(n), this->batch(n, 1), this->info());
   });
+}
+
+TYPED_TEST(LaunchedKernelsTest, SpdInverse) {
+  const std::string C = this->compute_scalar();
+  const auto name = [&](index_t n) {
+    switch (spd_inverse_policy(this->device_, this->scalar, n).design) {
+      case InverseDesign::straight: return instance("inverse_straight_kernel", {text(n), C, definite_inversion});
+      case InverseDesign::shuffled: return instance("inverse_shuffled_kernel", {text(n), C, definite_inversion});
+      case InverseDesign::thread: return instance("spd_inverse_thread_kernel", {text(n), C});
+      default: return instance("spd_inverse_team_kernel", {text(n), C});
+    }
+  };
+  const auto invert = [&](index_t n, index_t gap, batched::SpdStorage storage) {
+    batched::spd_inverse<TypeParam>(this->backend(), batched::Triangle::upper, this->batch(n, 0, gap),
+                                    this->batch(n, 1, gap), storage, this->info());
+  };
+  this->expect_kernels(1, largest_tiny_order, name, [&](index_t n) { invert(n, 0, batched::SpdStorage::full); });
+  const auto of_class = [&](index_t n) { return instance("spd_inverse_class_kernel", {text(tiny_class(n)), C}); };
+  this->expect_kernels(1, largest_tiny_order, of_class, [&](index_t n) { invert(n, 1, batched::SpdStorage::full); });
+  this->expect_kernels(1, largest_tiny_order, of_class, [&](index_t n) { invert(n, 0, batched::SpdStorage::packed); });
 }
 
 TYPED_TEST(LaunchedKernelsTest, Getri) {

@@ -185,12 +185,18 @@ std::string designs_table() {
   text += few_sections("Inverse", "matrices", {256, 152, 320, 512},
                        [](auto... x) { return few_inverse_policy(h200, x...); });
   text += section("Inverse, other batches", "As for LU.", 4, tiny, 4, inverse_class_policy);
+  text += section(
+      "Inverse of definite matrices",
+      "`spd_inverse` of packed matrices up to order 32, with full results. Above, `potrf` and the inverse from it.", 1,
+      tiny, 1, spd_inverse_policy);
+  text += section("Inverse of definite matrices, other batches", "As for LU, and packed results.", 4, tiny, 4,
+                  spd_inverse_class_policy);
   text += section("Inverse from LU", "`getri`.", 1, largest, 1, inverse_from_lu_policy);
   text += section("Pseudo-inverse", "`pseudo_inverse`.", 1, largest, 1, pseudo_inverse_policy);
   text += section("Cholesky factorization", "`potrf` of packed matrices.", 1, largest, 1, cholesky_policy);
   text += section("Cholesky factorization, other batches", "As for LU.", 4, tiny, 4, cholesky_class_policy);
-  text += section("Inverse from Cholesky", "`potri`, and `spd_inverse` after the factorization.", 1, largest, 1,
-                  cholesky_inverse_policy);
+  text += section("Inverse from Cholesky", "`potri`, and above 32 `spd_inverse` after the factorization.", 1, largest,
+                  1, cholesky_inverse_policy);
   text +=
       section("QR factorization",
               "`geqrf` of packed square matrices. Rectangles of up to 32 rows and columns are factorized by groups of "

@@ -61,6 +61,11 @@ TEST(Designs, TeamsHaveALaneForEachRow) {
       if (inverse.design == InverseDesign::team_rows) {
         EXPECT_GE(inverse.lanes * inverse.rows, n);
       }
+      const InversePolicy definite = spd_inverse_policy(h200, scalar, n);
+      EXPECT_LE(definite.design, InverseDesign::team_rows);
+      if (definite.design == InverseDesign::team_rows) {
+        EXPECT_GE(definite.lanes * definite.rows, n);
+      }
       const SetupPolicy setup = setup_policy(h200, scalar, n);
       if (setup.design == SetupDesign::team) {
         EXPECT_GE(setup.lanes * setup.rows, n);
