@@ -139,6 +139,22 @@ TYPED_TEST(BatchedOnBackend, SpdInversesInEveryFormOfBatch) {
     }
 }
 
+/// Of conditions that no scale of rows and columns takes away. The errors of such an inverse are much larger than its
+/// residual, which two halves of different inverses would not have.
+TYPED_TEST(BatchedOnBackend, SpdInversesOfIllConditionedMatrices) {
+  using T = typename TypeParam::Scalar;
+  Random random(212);
+  for (const index_t n : few_batched_orders()) {
+    const Dense<T> unitary = uniform_random<T>(n, n, random).householderQr().householderQ();
+    Dense<T> scaled = unitary;
+    for (index_t j = 0; j < n; ++j) scaled.col(j) *= T(grade<T>(j, n, sizeof(real_t<T>) == sizeof(double) ? 12 : 4));
+    const Dense<T> product = scaled * unitary.adjoint();
+    const Dense<T> a = (product + product.adjoint()) / T(2);
+    for (const Triangle triangle : triangles)
+      expect_spd_inverses<T>(this->make_backend(), triangle, {{"ill-conditioned", a}}, {.packed = true});
+  }
+}
+
 /// Inf does not vanish in an inverse, and the minors before it are as definite as they were. On the diagonal it may
 /// pass for a pivot; beside the diagonal it makes the minor with both its rows indefinite.
 template <Scalar T>
