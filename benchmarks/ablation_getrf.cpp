@@ -1,7 +1,7 @@
 /// The design variants of batched LU and inversion for tiny matrices, and the library's kernels after them, as records
 /// in JSON: threads in one or two dimensions, rows in shared memory or registers, eager or lazy interchange, matrices a
-/// thread block, inversion in one launch or four. From the 2017 paper of docs/kernels/diary/variants.md. And inverses
-/// of positive definite matrices without a search for pivots, beside the library's of any matrix.
+/// thread block, inversion in one launch or four. From the 2017 paper of docs/kernels/diary/variants.md. And the
+/// library's inverse of positive definite matrices, without a search for pivots, beside that of any matrix.
 ///
 ///   ablation_getrf OUT.json [--orders 4,8,12,16,17,20,24,28,32] [--scalars sd] [--operations lu,inverse,spd_inverse]
 ///                  [--sweep 1-16] [--matrices 1,2,4,8,16] [--repetitions 5] [--gigabytes 1]
@@ -33,7 +33,7 @@ template <class T>
 std::vector<Trial<T>> trials(const Options& options, const std::string& operation, int n) {
   const std::vector<int> sweep = parse_orders(options.sweep), some = parse_orders(options.matrices);
   std::vector<Trial<T>> all;
-  if (operation == "spd_inverse") return definite_inverse_trials<T>(n);
+  if (operation == "spd_inverse") return all;
   for (const Design<T>& design : operation == "lu" ? lu_designs<T>(n) : inverse_designs<T>(n))
     for (const int matrices : design.swept ? sweep : some)
       if (matrices <= design.most_matrices)

@@ -52,10 +52,6 @@ std::vector<Design<T>> lu_designs(int n);
 template <class T>
 std::vector<Design<T>> inverse_designs(int n);
 
-/// The inverse of symmetric positive definite matrices, "spd_inverse".
-template <class T>
-std::vector<Trial<T>> definite_inverse_trials(int n);
-
 /// The designs above order 32: "lu", those that fit an order, which is a multiple of 64 up to 512, and "getri", the
 /// inversion after it; "larft", the triangles of the reflectors of a QR factorization.
 template <class T>
