@@ -12,6 +12,8 @@ namespace blockjacobi::kernels {
 
 /// What happens to elements on their way into an elimination and out of it: nothing. One that changes them (`changes`)
 /// has
+///   find(maxima): whether to go on, before anything arrives; called if the matrix is one panel, from which the maxima
+///     are, see PanelMaxima;
 ///   arrive(tile, first): the columns from `first` on of a matrix have come to the tile of this warp, which has rows;
 ///   arrive(row, ld, first, width): the same of the thread's row in shared memory;
 ///   leave(): for the thread's row of the inverse, the function of (column, element) whose value is stored, and end().
@@ -143,6 +145,14 @@ struct GaussJordanPanel {
         else
           at(i, c) = C{};
     }
+  }
+
+  /// Zeros to all panels, with a barrier.
+  __device__ void clear() const {
+    constexpr int size = Vector16<C>::size;
+    Vector16<C>* const to = reinterpret_cast<Vector16<C>*>(panel);
+    for (int e = thread(); e < layout.panel / size; e += threads()) to[e] = {};
+    __syncthreads();
   }
 
   /// Columns first..first + outer - 1 of `from`, those behind the matrix zero.

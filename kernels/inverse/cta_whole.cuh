@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/collectives/copy_async.cuh"
+#include "kernels/collectives/panel_maxima.cuh"
 #include "kernels/inverse/cta_panel.cuh"
 
 #include <cuda_pipeline.h>
@@ -21,6 +22,8 @@ struct WholeGaussJordan : GaussJordanPanel<C, W, MostWarps> {
     __pipeline_commit();
     __pipeline_wait_prior(0);
     __syncthreads();
+    if constexpr (Passage::changes)
+      if (!passage.find(PanelMaxima<C>{{panel, layout.ld}, n})) return {0, false};
     if (thread() < n) passage.arrive(&at(thread(), 0), layout.ld, 0, n);
     const int info = eliminate_panel(0, n);
     if (info != 0 || keys.non_finite != 0) return {info, false};
@@ -30,19 +33,28 @@ struct WholeGaussJordan : GaussJordanPanel<C, W, MostWarps> {
 
  private:
   using Base::at;
+  using Base::clear;
   using Base::eliminate_panel;
   using Base::has_row;
   using Base::keys;
   using Base::layout;
   using Base::load_panel;
   using Base::n;
+  using Base::panel;
   using Base::start;
   using Base::store_rows;
   using Base::thread;
 
-  __device__ void load(const SteppedRef<const C>& a) const { load_panel(a, 0, layout.panel_columns); }
-
   /// The whole matrix; what is behind it in the panel is zero.
+  template <class Source>
+  __device__ void load(const Source& source) const {
+    if (source.is_stepped()) {
+      load_panel(source.stepped(), 0, layout.panel_columns);
+    } else {
+      clear();
+      source.copy_entries([this](int i, int j) { return &at(i, j); });
+    }
+  }
   __device__ void load(const detail::MatrixRef<const C>& a) const {
     if (has_row()) {
       const int copied = thread() < n ? n : 0;

@@ -1,43 +1,15 @@
 #pragma once
 
 #include "kernels/inverse/cta.cuh"
+#include "kernels/inverse/fill_matrix.cuh"
 #include "kernels/launch/cta.cuh"
 #include "kernels/setup/cta_scales.cuh"
-#include "kernels/setup/extract.cuh"
+#include "kernels/setup/row_tiles.cuh"
 #include "kernels/setup/store_outcome.cuh"
 
+#include <climits>
+
 namespace blockjacobi::kernels {
-
-/// The elements of a block: where they stand if all of them do, at one distance from row to row; else at `place`.
-template <class C>
-__device__ SteppedRef<const C> place_of_block(const C* values, const detail::PositionMapView& map, offset_t slot,
-                                              const detail::MatrixRef<C>& place) {
-  const detail::MapSlot& own = map.slots[slot];
-  if (own.row_stride != 0) return {values + own.first_source, own.row_stride, 1};
-  return {place.data, 1, place.ld};
-}
-
-/// The same; extracts them to `place` where they stand there, visible to the thread block.
-template <class C>
-__device__ SteppedRef<const C> bring_block(const C* values, const detail::PositionMapView& map, offset_t slot,
-                                           const detail::MatrixRef<C>& place) {
-  const MapRange entries = range_of(map, slot);
-  const SteppedRef<const C> elements = place_of_block(values, map, slot, place);
-  if (entries.slot.row_stride != 0) return elements;
-  const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x), size = place.rows;
-#pragma unroll 4
-  for (int e = thread; e < size * size; e += threads) place.data[e] = C{};
-  __syncthreads();
-  const auto store = [&](int i, int j, C value) { place(i, j) = value; };
-  if (map.duplicates)
-    extract_entries(values, map, entries, thread, threads, store);
-  else if (map.narrow != nullptr)
-    store_singles<8>(values, map.narrow, entries, thread, threads, store);
-  else
-    store_singles<8>(values, map.wide, entries, thread, threads, store);
-  __syncthreads();
-  return elements;
-}
 
 /// What a block with NaN or Inf gets.
 template <class C>
@@ -49,6 +21,26 @@ __device__ void store_fallback(const SteppedRef<const C>& a, const detail::Matri
     for (int i = thread % 32; i < n; i += 32)
       if (i != j) x(i, j) = C{};
   if (thread < n) x(thread, thread) = diagonal;
+}
+
+/// Replaces a block that has NaN or Inf: i + j n of the first of them in column-major order, INT_MAX if there is none.
+/// A function of its own for what hardly any block needs.
+template <class C>
+__device__ __noinline__ int replace_non_finite(const CtaScales<C> scales, const C* values,
+                                               const detail::PositionMapView map, offset_t slot,
+                                               const detail::MatrixRef<C> inverse, detail::Fallback fallback) {
+  const MappedBlock<C> block(values, map, slot);
+  if (!block.is_stepped()) {
+    const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+    fill_matrix(inverse, C{});
+    __syncthreads();
+    extract_entries(values, map, block.range, thread, threads, [&](int i, int j, C value) { inverse(i, j) = value; });
+    __syncthreads();
+  }
+  const SteppedRef<const C> elements = block.elements(inverse);
+  const int bad = scales.first_non_finite(elements);
+  if (bad != INT_MAX) store_fallback(elements, inverse, fallback);
+  return bad;
 }
 
 /// Whether the scales of a block serve, once it is known in which row the pivot of each step was. A function of its own
@@ -93,34 +85,35 @@ __global__ void __launch_bounds__(Threads, Ctas)
     setup_cta_kernel(const SetupArguments<C> arguments, const index_t first_slot, const GaussJordanPolicy policy) {
   using Real = detail::arithmetic_real_t<C>;
   using Elimination = CtaGaussJordan<C, W, Threads / 32>;
-  using Found = typename CtaScales<C>::Found;
+  using Panel = typename Elimination::Panel;
   extern __shared__ __align__(16) unsigned char shared[];
 
   const offset_t s = first_slot + static_cast<offset_t>(blockIdx.x);
   const int n = arguments.slots[s].size;
   const detail::MatrixRef<C> inverse{arguments.inverse + arguments.slots[s].start, n, n, n};
+  const MappedBlock<C> block(arguments.values, arguments.map, s);
   const CtaScales<C> scales(shared, n);
-  const SteppedRef<const C> block = bring_block(arguments.values, arguments.map, s, inverse);
+  const auto layout = Elimination::Layout::of(n, policy);
+  const Elimination elimination{shared + CtaScales<C>::bytes(n), n, layout};
+
+  const Panel panel(elimination.shared, n, layout);
+  typename Elimination::Outcome result{0, false};
+  if constexpr (Place == GaussJordanPlace::whole)
+    result = elimination.template run_in<Place>(block, inverse, scales);
+  else if (scales.find(RowTiles<C>{block, inverse, panel.panel, layout.panel / layout.ld, layout.ld}))
+    result = elimination.template run_in<Place>(block.elements(inverse), inverse, scales);
 
   Outcome<Real> outcome{detail::info_ill_conditioned(n), 0};
-  const Found found = scales.find(block);
-  if (found == Found::non_finite) {
-    const int bad = scales.first_non_finite(block);
-    outcome = {detail::info_non_finite(bad % n, bad / n, n), Real(0) / Real(0)};
-    store_fallback(block, inverse, arguments.fallback);
-  } else if (found == Found::serve) {
-    unsigned char* const own = shared + CtaScales<C>::bytes(n);
-    const auto layout = Elimination::Layout::of(n, policy);
-    const auto result = Elimination{own, n, layout}.template run_in<Place>(block, inverse, scales);
-    if (result.info != 0) {
-      outcome = {result.info, 0};
-    } else if (result.regular) {
-      outcome.rcond = reciprocal_condition(scales.norm(), scales.norm_of_inverse());
-      const auto* const state = typename Elimination::Panel(own, n, layout).state;
-      if (outcome.rcond >= detail::singular_threshold<Real>(n) &&
-          scales_serve(scales, state, arguments.values, arguments.map, s))
-        outcome.info = 0;
-    }
+  if (result.info != 0) {
+    outcome = {result.info, 0};
+  } else if (result.regular) {
+    outcome.rcond = reciprocal_condition(scales.norm(), scales.norm_of_inverse());
+    if (outcome.rcond >= detail::singular_threshold<Real>(n) &&
+        scales_serve(scales, panel.state, arguments.values, arguments.map, s))
+      outcome.info = 0;
+  } else if (scales.has_row_out_of_range()) {
+    const int bad = replace_non_finite(scales, arguments.values, arguments.map, s, inverse, arguments.fallback);
+    if (bad != INT_MAX) outcome = {detail::info_non_finite(bad % n, bad / n, n), Real(0) / Real(0)};
   }
   if (threadIdx.x == 0) store_outcome(arguments, arguments.slots[s], outcome);
 }

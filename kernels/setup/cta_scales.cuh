@@ -4,7 +4,6 @@
 #include "kernels/collectives/arithmetic.cuh"
 #include "kernels/collectives/cta_reduce.cuh"
 #include "kernels/collectives/stepped_ref.cuh"
-#include "kernels/setup/line_maxima.cuh"
 #include "kernels/setup/outcome.cuh"
 #include "kernels/setup/scale.cuh"
 
@@ -52,38 +51,30 @@ struct CtaScales {
   __device__ int row_exponent(int i) const { return row[i] >> Field::shift; }
   __device__ int column_exponent(int j) const { return column[j] >> Field::shift; }
 
-  enum class Found { serve, do_not_serve, non_finite };
-
-  /// Rows, then columns are brought near 1. Uniform in the thread block.
-  __device__ Found find(const SteppedRef<const C>& a) const {
+  /// Brings rows, then columns near 1, by the largest magnitudes of a source as PanelMaxima; whether the powers
+  /// serve. Uniform in the thread block.
+  template <class Maxima>
+  __device__ bool find(const Maxima& maxima) const {
     for (int i = thread(); i < rows(n); i += static_cast<int>(blockDim.x)) {
       row_sum[i] = inverse_sum[i] = 0;
       if (i >= n) row[i] = column[i] = 0;
     }
-    int widest = 0;
-    for_each_line_maximum(
-        a, a.row_step, a.column_step, n, [](int, C x) { return magnitude_word(x); },
-        [&](int i, unsigned word) {
-          const int exponent = exponent_of(word);
-          row[i] = word_of(-exponent);
-          widest = max(widest, abs(exponent));
-        });
-    const int widest_of_rows = largest_of_all(widest);
-    if (thread() == 0) widest_row = widest_of_rows;
-    if (widest_of_rows == out_of_range && first_non_finite(a) != INT_MAX) return Found::non_finite;
-    if (!detail::are_ordinary_scales<Real>(widest_of_rows, 0)) return Found::do_not_serve;
-    widest = 0;
-    for_each_line_maximum(
-        a, a.column_step, a.row_step, n,
-        [&](int i, C x) { return magnitude_word(scaled(x, power_from_word(Real(), row[i] + one))); },
-        [&](int j, unsigned word) {
-          const int exponent = exponent_of(word);
-          column[j] = word_of(-exponent);
-          widest = max(widest, abs(exponent));
-        });
-    const bool serve = detail::are_ordinary_scales<Real>(widest_of_rows, largest_of_all(widest));
-    return serve ? Found::serve : Found::do_not_serve;
+    int of_rows = 0, of_columns = 0;
+    const auto keep = [](int& power, int& widest, unsigned word) {
+      const int exponent = exponent_of(word);
+      power = word_of(-exponent);
+      widest = max(widest, abs(exponent));
+    };
+    maxima.find([&](int i, unsigned word) { keep(row[i], of_rows, word); },
+                [&](int i, C x) { return magnitude_word(scaled(x, power_from_word(Real(), row[i] + one))); },
+                [&](int j, unsigned word) { keep(column[j], of_columns, word); });
+    of_rows = largest_of_all(of_rows);
+    if (thread() == 0) widest_row = of_rows;
+    return detail::are_ordinary_scales<Real>(of_rows, largest_of_all(of_columns));
   }
+
+  /// Whether find() met a row whose largest element has no full precision or is not finite.
+  __device__ bool has_row_out_of_range() const { return widest_row == out_of_range; }
 
   /// i + j n of the first element in column-major order that is NaN or Inf; INT_MAX if there is none.
   __device__ int first_non_finite(const SteppedRef<const C>& a) const {

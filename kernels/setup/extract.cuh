@@ -15,20 +15,23 @@ __device__ inline MapRange range_of(const detail::PositionMapView& map, offset_t
   return {map.slots[slot], map.slots[slot + 1].begin};
 }
 
-/// store(i, j, value) once for each element that has entries, by `size` threads. The thread at the head of a run of
-/// entries of one element sums the run in its order.
+/// store(i, j, value) if word e is at the head of a run of entries of one element: sums the run in its order.
+template <class C, class Word, class Store>
+__device__ void store_sum(const C* values, const Word* words, const MapRange& range, offset_t e, Store store) {
+  const auto entry = [&](offset_t word) { return detail::map_entry(words[word], range.slot); };
+  const detail::MapEntry head = entry(e);
+  if (e > range.slot.begin && same_element(entry(e - 1), head)) return;
+  C sum = values[head.source];
+  for (offset_t next = e + 1; next < range.end && same_element(entry(next), head); ++next)
+    sum += values[entry(next).source];
+  store(head.row, head.column, sum);
+}
+
+/// store(i, j, value) once for each element that has entries, by `size` threads.
 template <class C, class Word, class Store>
 __device__ void store_sums(const C* values, const Word* words, const MapRange& range, int rank, int size, Store store) {
-  const auto entry = [&](offset_t e) { return detail::map_entry(words[e], range.slot); };
 #pragma unroll 1
-  for (offset_t e = range.slot.begin + rank; e < range.end; e += size) {
-    const detail::MapEntry head = entry(e);
-    if (e > range.slot.begin && same_element(entry(e - 1), head)) continue;
-    C sum = values[head.source];
-    for (offset_t next = e + 1; next < range.end && same_element(entry(next), head); ++next)
-      sum += values[entry(next).source];
-    store(head.row, head.column, sum);
-  }
+  for (offset_t e = range.slot.begin + rank; e < range.end; e += size) store_sum(values, words, range, e, store);
 }
 
 /// Copies the values to their places, asynchronously and `in_flight` words at a time. No element has two entries.
@@ -52,25 +55,32 @@ __device__ void copy_singles(const C* values, const Word* words, const MapRange&
   }
 }
 
-/// store(i, j, value) for all words, `in_flight` of them at a time. No element has two entries.
-template <int in_flight, class C, class Word, class Store>
-__device__ void store_singles(const C* values, const Word* words, const MapRange& range, int rank, int size,
-                              Store store) {
+/// visit(word number, entry) for the words of a slot in rows before `end`, by a thread block, `in_flight` of them at a
+/// time, while the next come to the L2 cache: word `next` and as many threads further on each, counted in the slot.
+/// `next` becomes the first that is left.
+template <int in_flight, class Word, class Visit>
+__device__ void visit_words(const Word* words, const MapRange& range, int& next, int end, Visit visit) {
+  constexpr int line = 128 / static_cast<int>(sizeof(Word));
   const Word* const own = words + range.slot.begin;
   const auto count = static_cast<int>(range.end - range.slot.begin);
+  const int rank = static_cast<int>(threadIdx.x), size = static_cast<int>(blockDim.x);
+  int visited = in_flight;
 #pragma unroll 1
-  for (int first = rank; first < count; first += in_flight * size) {
+  while (visited == in_flight && next < count) {
     Word word[in_flight];
-    C value[in_flight];
 #pragma unroll
-    for (int u = 0; u < in_flight; ++u) word[u] = own[min(first + u * size, count - 1)];
-#pragma unroll
-    for (int u = 0; u < in_flight; ++u) value[u] = values[detail::map_entry(word[u], range.slot).source];
+    for (int u = 0; u < in_flight; ++u) word[u] = own[min(next + u * size, count - 1)];
+    const int ahead = next + in_flight * size + (line - 1) * rank;
+    if (line * rank < in_flight * size && ahead < count) asm volatile("prefetch.global.L2 [%0];" : : "l"(own + ahead));
+    visited = 0;
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) {
       const detail::MapEntry entry = detail::map_entry(word[u], range.slot);
-      if (first + u * size < count) store(entry.row, entry.column, value[u]);
+      if (next + u * size >= count || entry.row >= end) continue;
+      visit(next + u * size, entry);
+      ++visited;
     }
+    next += visited * size;
   }
 }
 
