@@ -59,6 +59,35 @@ TYPED_TEST(SetupTest, LargeOrdersWithWords) {
     expect_inverses<TypeParam>({33, 41, 48, 49, 56, 57, 64, 65, 80, 81, 96, 97, 128, 129, 200}, words);
 }
 
+/// Most rows have few entries, some none but one: the words of one row end, and those of a tile of rows, anywhere.
+TYPED_TEST(SetupTest, LargeBlocksWithGaps) {
+  using T = TypeParam;
+  for (const index_t n : {33, 48, 64, 65, 96, 100, 150}) {
+    SCOPED_TRACE(n);
+    const auto is_stored = [&](index_t i, index_t j) { return i == j || (i % 5 != 0 && (7 * i + 3 * j) % 11 < i % 9); };
+    Matrix<T> a = random_matrix<T>(n, 21);
+    for (index_t i = 0; i < n; ++i)
+      for (index_t j = 0; j < n; ++j) a(i, j) = !is_stored(i, j) ? T(0) : i == j ? T(real_t<T>(2 * n)) : a(i, j);
+    Entries<T> entries;
+    for (index_t i = 0; i < n; ++i)
+      for (index_t j = 0; j < n; ++j)
+        if (is_stored(i, j)) entries.push_back({i, j, a(i, j)});
+    constexpr std::size_t many = 70;  // and few, which clusters of thread blocks invert
+    for (const std::size_t count : {std::size_t{2}, many}) {
+      Blocks<T> blocks(Backend::cuda(), std::vector<index_t>(count, n)), dense(Backend::cuda(), {n, n});
+      blocks.setup([&](index_t) { return entries; });
+      dense.setup([&](index_t) { return dense_entries<T>(a); });
+      EXPECT_EQ(blocks.defects(), 0);
+      EXPECT_LE(inverse_error<T>(a, blocks.block(0)), accepted_error);
+      for (index_t b = 0; b < static_cast<index_t>(count); ++b)
+        ASSERT_TRUE(blocks.block(b) == blocks.block(0)) << "block " << b;
+      if (count < many) {
+        EXPECT_TRUE(blocks.block(1) == dense.block(1));
+      }
+    }
+  }
+}
+
 /// Too many for clusters of thread blocks, by which few blocks of such orders are inverted.
 TYPED_TEST(SetupTest, ManyLargeBlocks) {
   for (const index_t n : {97, 130})
@@ -161,7 +190,7 @@ TEST_F(DeviceTest, StorageBeyond32BitPositions) {
 
 TYPED_TEST(SetupTest, MissingEntriesAreZerosAndDuplicatesAreSummed) {
   using T = TypeParam;
-  for (const index_t n : {3, 6, 20, 40}) {
+  for (const index_t n : {3, 6, 20, 40, 64, 90, 130}) {
     SCOPED_TRACE(n);
     Matrix<T> expected = Matrix<T>::Zero(n, n);
     Entries<T> entries;
@@ -277,13 +306,15 @@ TYPED_TEST(SetupTest, NonFiniteElementIsNamed) {
     Matrix<T> b = random_matrix<T>(n, 13);
     b(0, 0) = T(-infinity);
     Blocks<T> blocks(Backend::cuda(), {n, n});
-    blocks.setup([&](index_t k) { return dense_entries<T>(k == 0 ? a : b); }, detail::Fallback::scalar_jacobi);
-    EXPECT_EQ(blocks.info(), (std::vector<int>{-(1 + i + j * n), -1}));
-    EXPECT_TRUE(std::isnan(blocks.rcond()[0]));
-    EXPECT_TRUE(std::isnan(blocks.rcond()[1]));
-    EXPECT_EQ(blocks.defects(), 2);
-    EXPECT_TRUE(blocks.block(0).allFinite());
-    EXPECT_EQ(blocks.block(1)(0, 0), T(1));
+    for (const Words words : {Words::none, Words::wide}) {
+      blocks.setup([&](index_t k) { return dense_entries<T>(k == 0 ? a : b); }, detail::Fallback::scalar_jacobi, words);
+      EXPECT_EQ(blocks.info(), (std::vector<int>{-(1 + i + j * n), -1}));
+      EXPECT_TRUE(std::isnan(blocks.rcond()[0]));
+      EXPECT_TRUE(std::isnan(blocks.rcond()[1]));
+      EXPECT_EQ(blocks.defects(), 2);
+      EXPECT_TRUE(blocks.block(0).allFinite());
+      EXPECT_EQ(blocks.block(1)(0, 0), T(1));
+    }
   }
 }
 
