@@ -3,6 +3,8 @@
 #include "core/shared/position_map.hpp"
 #include "kernels/collectives/copy_async.cuh"
 
+#include <climits>
+
 namespace blockjacobi::kernels {
 
 /// The entries of one slot, and the words of those that have any.
@@ -15,23 +17,23 @@ __device__ inline MapRange range_of(const detail::PositionMapView& map, offset_t
   return {map.slots[slot], map.slots[slot + 1].begin};
 }
 
-/// store(i, j, value) if word e is at the head of a run of entries of one element: sums the run in its order.
+/// store(i, j, value) once for each element before row `end` that has entries, by `size` threads, from word `e` on,
+/// which becomes the first that is left. The thread at the head of a run of entries of one element sums the run in its
+/// order.
 template <class C, class Word, class Store>
-__device__ void store_sum(const C* values, const Word* words, const MapRange& range, offset_t e, Store store) {
+__device__ void store_sums(const C* values, const Word* words, const MapRange& range, offset_t& e, int size, int end,
+                           Store store) {
   const auto entry = [&](offset_t word) { return detail::map_entry(words[word], range.slot); };
-  const detail::MapEntry head = entry(e);
-  if (e > range.slot.begin && same_element(entry(e - 1), head)) return;
-  C sum = values[head.source];
-  for (offset_t next = e + 1; next < range.end && same_element(entry(next), head); ++next)
-    sum += values[entry(next).source];
-  store(head.row, head.column, sum);
-}
-
-/// store(i, j, value) once for each element that has entries, by `size` threads.
-template <class C, class Word, class Store>
-__device__ void store_sums(const C* values, const Word* words, const MapRange& range, int rank, int size, Store store) {
 #pragma unroll 1
-  for (offset_t e = range.slot.begin + rank; e < range.end; e += size) store_sum(values, words, range, e, store);
+  for (; e < range.end; e += size) {
+    const detail::MapEntry head = entry(e);
+    if (head.row >= end) return;
+    if (e > range.slot.begin && same_element(entry(e - 1), head)) continue;
+    C sum = values[head.source];
+    for (offset_t next = e + 1; next < range.end && same_element(entry(next), head); ++next)
+      sum += values[entry(next).source];
+    store(head.row, head.column, sum);
+  }
 }
 
 /// Copies the values to their places, asynchronously and `in_flight` words at a time. No element has two entries.
@@ -55,9 +57,9 @@ __device__ void copy_singles(const C* values, const Word* words, const MapRange&
   }
 }
 
-/// visit(word number, entry) for the words of a slot in rows before `end`, by a thread block, `in_flight` of them at a
-/// time, while the next come to the L2 cache: word `next` and as many threads further on each, counted in the slot.
-/// `next` becomes the first that is left.
+/// visit(entry) for the words of a slot in rows before `end`, by a thread block, `in_flight` of them at a time, while
+/// those behind them come to the L2 cache: word `next` of the slot and others as many threads apart. `next` becomes the
+/// first that is left.
 template <int in_flight, class Word, class Visit>
 __device__ void visit_words(const Word* words, const MapRange& range, int& next, int end, Visit visit) {
   constexpr int line = 128 / static_cast<int>(sizeof(Word));
@@ -77,7 +79,7 @@ __device__ void visit_words(const Word* words, const MapRange& range, int& next,
     for (int u = 0; u < in_flight; ++u) {
       const detail::MapEntry entry = detail::map_entry(word[u], range.slot);
       if (next + u * size >= count || entry.row >= end) continue;
-      visit(next + u * size, entry);
+      visit(entry);
       ++visited;
     }
     next += visited * size;
@@ -99,10 +101,11 @@ __device__ void copy_rows(const C* values, const detail::MapSlot& slot, int n, i
 template <class C, class Store>
 __device__ void extract_entries(const C* values, const detail::PositionMapView& map, const MapRange& range, int rank,
                                 int size, Store store) {
+  offset_t first = range.slot.begin + rank;
   if (map.narrow != nullptr)
-    store_sums(values, map.narrow, range, rank, size, store);
+    store_sums(values, map.narrow, range, first, size, INT_MAX, store);
   else
-    store_sums(values, map.wide, range, rank, size, store);
+    store_sums(values, map.wide, range, first, size, INT_MAX, store);
 }
 
 /// A block of order n into `tile`, column-major in shared memory, by `size` threads; wait_for_copies() and a barrier

@@ -26,7 +26,7 @@ struct MappedBlock {
     return is_stepped() ? stepped() : SteppedRef<const C>{place.data, 1, place.ld};
   }
 
-  /// Starts to copy the elements that have entries to place(i, j) in shared memory, unless that is null.
+  /// Starts to copy the elements that have entries to place(i, j) in shared memory.
   template <class Place>
   __device__ void copy_entries(Place place) const {
     int next = static_cast<int>(threadIdx.x);
@@ -38,15 +38,13 @@ struct MappedBlock {
   template <class Place>
   __device__ void copy_rows(int& next, int end, Place place) const {
     if (map.duplicates) {
-      const auto store = [&](int i, int j, C sum) {
-        if (C* const to = place(i, j)) *to = sum;
-      };
-      visit_words<1>(map.wide, range, next, end, [&](int word, const detail::MapEntry&) {
-        store_sum(values, map.wide, range, range.slot.begin + word, store);
-      });
+      offset_t word = range.slot.begin + next;
+      store_sums(values, map.wide, range, word, static_cast<int>(blockDim.x), end,
+                 [&](int i, int j, C sum) { *place(i, j) = sum; });
+      next = static_cast<int>(word - range.slot.begin);
     } else {
-      visit_words<8>(map.wide, range, next, end, [&](int, const detail::MapEntry& entry) {
-        if (C* const to = place(entry.row, entry.column)) copy_async(to, values + entry.source);
+      visit_words<8>(map.wide, range, next, end, [&](const detail::MapEntry& entry) {
+        copy_async(place(entry.row, entry.column), values + entry.source);
       });
     }
   }
