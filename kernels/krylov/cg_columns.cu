@@ -1,6 +1,7 @@
 #include "kernels/krylov/columns.cuh"
 #include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/launch/check.hpp"
+#include "kernels/launch/dependent.cuh"
 
 // Conjugate gradients for several columns. As with one column, a state is written by the thread block of its bundle
 // that arrives last, after every other has read it.
@@ -24,41 +25,38 @@ struct ColumnScalars {
   __device__ C turn(C z, C p) const { return detail::is_zero(beta) ? z : z + beta * p; }
 };
 
-/// q = A p and the dot, where `turns` with the direction made of the old one on the way.
-template <bool turns, class C>
-__global__ void __launch_bounds__(columns_policy.threads, columns_policy.per_multiprocessor)
+/// q = A p and the dot.
+template <class C>
+__global__ void __launch_bounds__(columns_policy.threads, columns_product_policy.per_multiprocessor)
     cg_columns_product_kernel(const CsrRows<C> matrix, const BundleVectors<C> v, detail::CgState<C>* states,
                               const ReductionWorkspace workspace) {
+  using Products = BundleProducts<C>;
+  using Piece = RowPiece<C>;
   constexpr int width = sum_width<C>;
-  constexpr int K = turns ? columns_turned_entries<C> : columns_entries<C>;
   __shared__ ColumnsScratch<width> scratch;
+  __shared__ typename Products::Scratch entries;
+  await_previous();
   const OwnColumn own(v.shape);
-  const ColumnScalars<C> scalars(states[own.column]);
-  if (!scalars.any_is_busy()) return;
-  const auto direction = [&](offset_t i) {
-    const C p = load_again(v.p + i);
-    return turns ? scalars.turn(load_again(v.z + i), p) : p;
-  };
-  double pq[width] = {};
-  own.for_each_row(v.shape.n, [&](offset_t row, offset_t i) {
-    C p = load_again(v.p + i);
-    if constexpr (turns) {
-      if (scalars.steps) v.x[i] += scalars.alpha * p;
-      if (scalars.runs) p = scalars.turn(load_again(v.z + i), p);
-      v.next_p[i] = p;
-    }
-    if (!scalars.runs) return;
-    const C q =
-        row_product<K>(matrix, row, [&](index_t j) { return direction(own.first + offset_t{j} * bundle_width); });
-    v.q[i] = q;
-    accumulate_dot(pq, p, q);
-  });
-  double total;
+  if (!ColumnScalars<C>(states[own.column]).any_is_busy()) return;
+  const offset_t bundle = v.shape.first(own.bundle * bundle_width);
+  const C* const p = v.p + bundle;
+  C* const q = v.q + bundle;
+  double sums[Piece::width][width] = {};
+  Products::run(
+      matrix, own, p, entries, [&](offset_t place) { return Products::piece_of(p, place); },
+      [&](offset_t, offset_t place, const Piece& product, const Piece& direction) {
+        *reinterpret_cast<Piece*>(q + place) = product;
+#pragma unroll
+        for (int c = 0; c < Piece::width; ++c) accumulate_dot(sums[c], direction.element[c], product.element[c]);
+      });
+  double pq[width], total;
+  spread_over_columns<C>(sums, pq);
   if (!own.sum(pq, total, workspace, scratch)) return;
-  step_columns<width>(total, states + own.bundle * bundle_width, [](detail::CgState<C>& state, const double* sums) {
-    state.pq = to_accumulator<C>(sums);
-    detail::cg_step_length(state);
-  });
+  step_columns<width>(total, states + own.bundle * bundle_width,
+                      [](detail::CgState<C>& state, const double* of_column) {
+                        state.pq = to_accumulator<C>(of_column);
+                        detail::cg_step_length(state);
+                      });
 }
 
 template <class C>
@@ -81,17 +79,25 @@ __global__ void __launch_bounds__(columns_policy.threads)
 }
 
 template <class C>
-__global__ void __launch_bounds__(columns_policy.threads)
+__global__ void __launch_bounds__(columns_policy.threads, columns_policy.per_multiprocessor)
     cg_columns_direction_kernel(const BundleVectors<C> v, bool turns, const detail::CgState<C>* states) {
+  struct Own {
+    C p, z, x;
+  };
+  await_previous();
   const OwnColumn own(v.shape);
   const ColumnScalars<C> scalars(states[own.column]);
   const bool turns_own = turns && scalars.runs;
   if (!scalars.steps && !turns_own) return;
-  own.for_each_row(v.shape.n, [&](offset_t, offset_t i) {
-    const C p = v.p[i];
-    if (scalars.steps) v.x[i] += scalars.alpha * p;
-    if (turns_own) v.p[i] = scalars.turn(v.z[i], p);
-  });
+  own.for_each_row(
+      v.shape.n,
+      [&](offset_t i) {
+        return Own{v.p[i], turns_own ? v.z[i] : C{}, scalars.steps ? v.x[i] : C{}};
+      },
+      [&](offset_t i, const Own& loaded) {
+        if (scalars.steps) v.x[i] = loaded.x + scalars.alpha * loaded.p;
+        if (turns_own) v.p[i] = scalars.turn(loaded.z, loaded.p);
+      });
 }
 
 template <class C>
@@ -106,26 +112,18 @@ __global__ void __launch_bounds__(columns_policy.threads)
 }  // namespace
 
 template <class C>
-void cg_columns_turn_and_product(const CsrView<C, std::int32_t>& matrix, const BundleVectors<C>& v,
-                                 detail::CgState<C>* states, const ReductionWorkspace& workspace, CUstream_st* stream) {
-  cg_columns_product_kernel<true><<<columns_ctas(v.shape), columns_policy.threads, 0, stream>>>(
-      rows_of(matrix, static_cast<const C*>(v.p)), v, states, workspace);
-  check_launch("cg_columns_product_kernel");
-}
-
-template <class C>
 void cg_columns_product(const CsrView<C, std::int32_t>& matrix, const BundleVectors<C>& v, detail::CgState<C>* states,
                         const ReductionWorkspace& workspace, CUstream_st* stream) {
-  cg_columns_product_kernel<false><<<columns_ctas(v.shape), columns_policy.threads, 0, stream>>>(
-      rows_of(matrix, static_cast<const C*>(v.p)), v, states, workspace);
-  check_launch("cg_columns_product_kernel");
+  launch_dependent(cg_columns_product_kernel<C>, "cg_columns_product_kernel",
+                   {columns_ctas(columns_product_policy, v.shape), columns_policy.threads}, stream,
+                   rows_of(matrix, static_cast<const C*>(v.p)), v, states, workspace);
 }
 
 template <class C>
 void cg_columns_direction(const BundleVectors<C>& v, bool turns, const detail::CgState<C>* states,
                           CUstream_st* stream) {
-  cg_columns_direction_kernel<<<columns_ctas(v.shape), columns_policy.threads, 0, stream>>>(v, turns, states);
-  check_launch("cg_columns_direction_kernel");
+  launch_dependent(cg_columns_direction_kernel<C>, "cg_columns_direction_kernel",
+                   {columns_ctas(v.shape), columns_policy.threads}, stream, v, turns, states);
 }
 
 template <class C>
@@ -142,8 +140,6 @@ void cg_columns_residual(const BundleVectors<C>& v, const detail::CgState<C>* st
 }
 
 #define BLOCKJACOBI_INSTANTIATE(C)                                                                                \
-  template void cg_columns_turn_and_product(const CsrView<C, std::int32_t>&, const BundleVectors<C>&,             \
-                                            detail::CgState<C>*, const ReductionWorkspace&, CUstream_st*);        \
   template void cg_columns_product(const CsrView<C, std::int32_t>&, const BundleVectors<C>&, detail::CgState<C>*, \
                                    const ReductionWorkspace&, CUstream_st*);                                      \
   template void cg_columns_direction(const BundleVectors<C>&, bool, const detail::CgState<C>*, CUstream_st*);     \

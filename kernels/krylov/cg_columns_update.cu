@@ -2,6 +2,7 @@
 #include "kernels/krylov/columns.cuh"
 #include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/launch/check.hpp"
+#include "kernels/launch/dependent.cuh"
 
 // The second half of an iteration of CG for several columns: the residuals, z = M^-1 r, and the dots.
 
@@ -33,71 +34,93 @@ struct ColumnUpdateSums {
   }
 };
 
-/// Element (i, column) of X r for a block of `order` rows; r points to the column in its first row. Some columns of X
-/// are on their way at once.
+/// Row `rank` of X R for a block of `order` rows, of which r points to the first row of R. Some columns of X are on
+/// their way at once, the first of them from before R is there.
 template <class C>
-__device__ C block_row_product(const C* x, int order, int i, const C* r) {
-  constexpr int K = columns_entries<C>;
-  C sum{};
-  for (int first = 0; first < order; first += K) {
-    C elements[K];
-#pragma unroll
-    for (int k = 0; k < K; ++k) elements[k] = first + k < order ? load_again(x + (first + k) * order + i) : C{};
-#pragma unroll
-    for (int k = 0; k < K; ++k)
-      if (first + k < order) sum += elements[k] * r[(first + k) * bundle_width];
-  }
-  return sum;
-}
+struct BlockRow {
+  static constexpr int together = sizeof(C) > 8 ? 4 : 8;
+  const C* x;
+  int order, rank;
+  C elements[together];
 
-/// For M of blocks that fit a warp: it has up to 32 rows of whole blocks, as in the update of one column, all columns
-/// of four rows at a time; r stands in shared memory meanwhile.
+  __device__ BlockRow(const C* block, int size, int own) : x(block), order(size), rank(own) { load(0); }
+  __device__ void load(int first) {
+#pragma unroll
+    for (int k = 0; k < together; ++k)
+      elements[k] = first + k < order ? load_once(x + (first + k) * order + rank) : C{};
+  }
+  __device__ void product(const BundleRow<C>* r, BundleRow<C>& z) {
+    for (int first = 0; first < order; first += together) {
+      if (first > 0) load(first);
+#pragma unroll
+      for (int k = 0; k < together; ++k) {
+        if (first + k >= order) break;
+#pragma unroll
+        for (int c = 0; c < bundle_width; ++c) z.element[c] += elements[k] * r[first + k].element[c];
+      }
+    }
+  }
+};
+
+/// For M of blocks that fit a warp: it has up to 32 rows of whole blocks, as in the update of one column. Four rows at
+/// a time, all columns of each, for r and z; of the product a lane has a row and all columns, so that each element of X
+/// is read once. Between the two they stand in shared memory.
 template <class C>
-__global__ void __launch_bounds__(columns_policy.threads, columns_policy.per_multiprocessor)
+__global__ void __launch_bounds__(columns_policy.threads, columns_update_policy<C>.per_multiprocessor)
     cg_columns_update_kernel(const BlockTasks<C> tasks, const BundleVectors<C> v, detail::CgState<C>* states,
                              const ReductionWorkspace workspace) {
   constexpr int warps = columns_policy.threads / 32, at_once = 32 / bundle_width;
   __shared__ typename ColumnUpdateSums<C>::Scratch scratch;
-  __shared__ C residuals[warps][32 * bundle_width];
+  __shared__ BundleRow<C> exchanged[warps][32];
+  await_previous();
   const OwnColumn own(v.shape);
   const bool runs = states[own.column].stop == 0;
   const C alpha = states[own.column].alpha;
   if (!__any_sync(~0u, runs)) return;
   const bool steps = !detail::is_zero(alpha);
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int place = lane % bundle_width;
-  C* const residual = residuals[warp] + place;
+  BundleRow<C>* const rows = exchanged[warp];
+  C* const place = rows[lane / bundle_width].element + lane % bundle_width;  // that of row 4 t is 4 t rows behind
   ColumnUpdateSums<C> sums;
   const offset_t stride = static_cast<offset_t>(own.workers) * warps;
   for (offset_t task = static_cast<offset_t>(own.worker) * warps + warp; task < tasks.warps; task += stride) {
     const OwnRow mine = own_row(tasks, task);  // of lane l row l of the task
     const int row_of_lane = mine.exists ? static_cast<int>(mine.row) : -1;
-#pragma unroll 4
+    const auto element_of = [&](int t) {  // of row 4 t + lane / 8 of the task, or -1
+      const int row = __shfl_sync(~0u, row_of_lane, t * at_once + lane / bundle_width);
+      return row >= 0 && runs ? own.first + offset_t{row} * bundle_width : offset_t{-1};
+    };
+    BlockRow<C> block(tasks.inverse + mine.start, mine.exists ? mine.order : 0, mine.rank);
+    C r[bundle_width];
+#pragma unroll
     for (int t = 0; t < bundle_width; ++t) {
-      const int l = t * at_once + lane / bundle_width;
-      const int row = __shfl_sync(~0u, row_of_lane, l);
-      C r{};
-      if (row >= 0 && runs) {
-        const offset_t i = own.first + offset_t{row} * bundle_width;
-        r = v.r[i];
-        if (steps) {
-          r -= alpha * v.q[i];
-          v.r[i] = r;
-        }
-      }
-      residual[l * bundle_width] = r;
+      const offset_t i = element_of(t);
+      r[t] = i >= 0 ? v.r[i] : C{};
+    }
+#pragma unroll
+    for (int t = 0; t < bundle_width; ++t) {
+      const offset_t i = element_of(t);
+      if (i >= 0 && steps) r[t] -= alpha * v.q[i];
+      place[t * at_once * bundle_width] = r[t];
+    }
+#pragma unroll
+    for (int t = 0; t < bundle_width; ++t) {
+      const offset_t i = element_of(t);
+      if (i >= 0 && steps) v.r[i] = r[t];
     }
     __syncwarp();
-#pragma unroll 1
+    BundleRow<C> z{};
+    block.product(rows + lane - mine.rank, z);
+    __syncwarp();
+    if (mine.exists) rows[lane] = z;
+    __syncwarp();
+#pragma unroll
     for (int t = 0; t < bundle_width; ++t) {
-      const int l = t * at_once + lane / bundle_width;
-      const int row = __shfl_sync(~0u, row_of_lane, l);
-      const int order = __shfl_sync(~0u, mine.order, l), rank = __shfl_sync(~0u, mine.rank, l);
-      const auto start = __shfl_sync(~0u, static_cast<long long>(mine.start), l);
-      if (row < 0 || !runs) continue;
-      const C z = block_row_product(tasks.inverse + start, order, rank, residual + (l - rank) * bundle_width);
-      v.z[own.first + offset_t{row} * bundle_width] = z;
-      sums.add(residual[l * bundle_width], z);
+      const offset_t i = element_of(t);
+      if (i < 0) continue;
+      const C element = place[t * at_once * bundle_width];
+      v.z[i] = element;
+      sums.add(r[t], element);
     }
     __syncwarp();
   }
@@ -152,9 +175,10 @@ void cg_columns_update(const BlockBatchView<const C>& inverse, const BundleVecto
                        const ReductionWorkspace& workspace, CUstream_st* stream) {
   constexpr offset_t warps = columns_policy.threads / 32;
   const BlockTasks<C> tasks = tasks_of(inverse);
-  cg_columns_update_kernel<<<columns_ctas(v.shape, (tasks.warps + warps - 1) / warps), columns_policy.threads, 0,
-                             stream>>>(tasks, v, states, workspace);
-  check_launch("cg_columns_update_kernel");
+  launch_dependent(
+      cg_columns_update_kernel<C>, "cg_columns_update_kernel",
+      {columns_ctas(columns_update_policy<C>, v.shape, (tasks.warps + warps - 1) / warps), columns_policy.threads},
+      stream, tasks, v, states, workspace);
 }
 
 template <class C>

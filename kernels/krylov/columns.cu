@@ -36,15 +36,26 @@ __global__ void __launch_bounds__(columns_policy.threads)
 
 /// y = A x, or y = b - A x.
 template <bool subtracts, class C>
-__global__ void __launch_bounds__(columns_policy.threads, columns_policy.per_multiprocessor)
+__global__ void __launch_bounds__(columns_policy.threads, columns_product_policy.per_multiprocessor)
     bundles_product_kernel(const CsrRows<C> matrix, const Bundles shape, const ColumnsView<const C> b, C* y) {
+  using Products = BundleProducts<C>;
+  using Piece = RowPiece<C>;
+  __shared__ typename Products::Scratch entries;
   const OwnColumn own(shape);
-  if (own.column >= shape.columns) return;
-  own.for_each_row(shape.n, [&](offset_t row, offset_t i) {
-    const C product = row_product<columns_entries<C>>(
-        matrix, row, [&](index_t j) { return load_again(matrix.x + own.first + offset_t{j} * bundle_width); });
-    y[i] = subtracts ? b.data[row * b.row_stride + own.column * b.column_stride] - product : product;
-  });
+  const offset_t bundle = shape.first(own.bundle * bundle_width);
+  Products::run(
+      matrix, own, matrix.x + bundle, entries, [](offset_t) { return 0; },
+      [&](offset_t row, offset_t place, Piece result, int) {
+        if constexpr (subtracts) {
+#pragma unroll
+          for (int c = 0; c < Piece::width; ++c) {
+            const offset_t column = own.bundle * bundle_width + place % bundle_width + c;
+            if (column < shape.columns)
+              result.element[c] = b.data[row * b.row_stride + column * b.column_stride] - result.element[c];
+          }
+        }
+        *reinterpret_cast<Piece*>(y + bundle + place) = result;
+      });
 }
 
 template <class C>
@@ -141,16 +152,16 @@ void from_bundles(const Bundles& shape, const C* from, index_t first, const Colu
 template <class C>
 void bundles_product(const CsrView<C, std::int32_t>& matrix, const Bundles& shape, const C* x, C* y,
                      CUstream_st* stream) {
-  bundles_product_kernel<false>
-      <<<columns_ctas(shape), columns_policy.threads, 0, stream>>>(rows_of(matrix, x), shape, {}, y);
+  bundles_product_kernel<false><<<columns_ctas(columns_product_policy, shape), columns_policy.threads, 0, stream>>>(
+      rows_of(matrix, x), shape, {}, y);
   check_launch("bundles_product_kernel");
 }
 
 template <class C>
 void bundles_residual(const CsrView<C, std::int32_t>& matrix, const Bundles& shape, const ColumnsView<const C>& b,
                       const C* x, C* r, CUstream_st* stream) {
-  bundles_product_kernel<true>
-      <<<columns_ctas(shape), columns_policy.threads, 0, stream>>>(rows_of(matrix, x), shape, b, r);
+  bundles_product_kernel<true><<<columns_ctas(columns_product_policy, shape), columns_policy.threads, 0, stream>>>(
+      rows_of(matrix, x), shape, b, r);
   check_launch("bundles_product_kernel");
 }
 

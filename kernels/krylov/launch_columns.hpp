@@ -57,11 +57,6 @@ void cg_columns_begin(const detail::Bundles& shape, const detail::ColumnsView<co
 template <class C>
 void cg_columns_forget(const detail::Bundles& shape, detail::CgState<C>* states, CUstream_st* stream);
 
-/// x += alpha p, next_p = z + beta p, q = A next_p, pq = next_p^H q, cg_step_length. next_p is not p.
-template <class C>
-void cg_columns_turn_and_product(const CsrView<C, std::int32_t>& matrix, const BundleVectors<C>& v,
-                                 detail::CgState<C>* states, const ReductionWorkspace& workspace, CUstream_st* stream);
-
 /// x += alpha p; p = z + beta p, if `turns`.
 template <class C>
 void cg_columns_direction(const BundleVectors<C>& v, bool turns, const detail::CgState<C>* states, CUstream_st* stream);

@@ -27,15 +27,17 @@ inline unsigned block_rows_ctas(offset_t tasks) {
   return persistent_ctas(block_rows_policy, (tasks + warps - 1) / warps);
 }
 
-/// Of columns_policy, if each bundle has `pieces` of work.
-inline unsigned columns_ctas(const detail::Bundles& shape, offset_t pieces) {
+/// For several columns, if each bundle has `pieces` of work.
+inline unsigned columns_ctas(const PersistentPolicy& policy, const detail::Bundles& shape, offset_t pieces) {
   static_assert(static_cast<std::size_t>(columns_policy.most_ctas()) * 3 * detail::bundle_width <= reduction_partials);
-  const offset_t room = columns_policy.ctas(current_device()) / shape.count();
+  const offset_t room = policy.ctas(current_device()) / shape.count();
   return static_cast<unsigned>(std::max<offset_t>(1, std::min(pieces, room)) * shape.count());
 }
-inline unsigned columns_ctas(const detail::Bundles& shape) {
+/// If a thread block has eight lanes a row.
+inline unsigned columns_ctas(const PersistentPolicy& policy, const detail::Bundles& shape) {
   constexpr offset_t rows = columns_policy.threads / detail::bundle_width;
-  return columns_ctas(shape, (static_cast<offset_t>(shape.n) + rows - 1) / rows);
+  return columns_ctas(policy, shape, (static_cast<offset_t>(shape.n) + rows - 1) / rows);
 }
+inline unsigned columns_ctas(const detail::Bundles& shape) { return columns_ctas(columns_policy, shape); }
 
 }  // namespace blockjacobi::kernels

@@ -281,39 +281,15 @@ inline constexpr std::size_t reduction_partials =
     static_cast<std::size_t>(vector_policy.most_ctas()) * 2 * static_cast<std::size_t>(basis_policy.columns);
 inline constexpr std::size_t reduction_tickets = static_cast<std::size_t>(basis_policy.groups);
 
-/// Several columns at once, in bundles: all kernels. The entries of a row that a lane has on their way, and the mean
-/// length of rows up to which a product makes the new direction from the old one itself: that saves a pass over it, but
-/// has two vectors gathered for every entry, so that caches rather than memory would bound it for long rows.
+/// Several columns at once, in bundles: all kernels but those that follow.
 inline constexpr PersistentPolicy columns_policy{256, 4};
+/// Products, the entries of a row that a lane has on their way, and the most rows of a thread block on end.
+inline constexpr PersistentPolicy columns_product_policy{256, 3};
 template <class C>
 inline constexpr int columns_entries = sizeof(C) > 8 ? 4 : 8;
+inline constexpr int columns_longest_run = 1024;
+/// CG's update with blocks.
 template <class C>
-inline constexpr int columns_turned_entries = sizeof(C) > 8 ? 2 : 8;  ///< more would not fit into registers
-inline constexpr double columns_longest_turned = 12.0;
-
-/// CG's product with several columns, and the new direction before it.
-enum class CgColumnsProductDesign {
-  turned,  ///< one kernel
-  fused,   ///< the direction, then the product with its dot
-  apart,   ///< the direction, the product as for everybody, the dot
-};
-
-constexpr const char* name(CgColumnsProductDesign design) {
-  constexpr const char* names[] = {"turned", "fused", "apart"};
-  return names[static_cast<int>(design)];
-}
-
-/// What that depends on: a matrix for the CSR kernels, or any operator.
-struct CgColumnsProductCase {
-  bool own_rows = true;
-  offset_t rows = 1, entries = 1;
-};
-
-constexpr CgColumnsProductDesign cg_columns_product_design(const CgColumnsProductCase& given) {
-  using enum CgColumnsProductDesign;
-  if (!given.own_rows) return apart;
-  const bool is_short = static_cast<double>(given.entries) <= columns_longest_turned * static_cast<double>(given.rows);
-  return is_short ? turned : fused;
-}
+inline constexpr PersistentPolicy columns_update_policy{256, sizeof(C) > 8 ? 2 : 3};
 
 }  // namespace blockjacobi::kernels

@@ -41,10 +41,8 @@ class ColumnsOps {
   /// history_size = 0 in all states.
   virtual void forget_histories(const Bundles& shape, State* states) = 0;
 
-  /// Whether cg_product() with this matrix reads the old direction while it writes the new one.
-  virtual bool cg_needs_next_direction(const OperatorImpl<T>&) const { return false; }
-  /// x += alpha p, next_p = z + beta p, q = A next_p, pq = next_p^H q, cg_step_length. The step of x is also taken by a
-  /// column that has stopped, once.
+  /// x += alpha p, p = z + beta p, q = A p, pq = p^H q, cg_step_length. The step of x is also taken by a column that
+  /// has stopped, once.
   virtual void cg_product(const OperatorImpl<T>& A, const BundleVectors<C>& v, C* spare, State* states) = 0;
   /// r -= alpha q, z = M^-1 r, rr = ||r||^2, rho_new = r^H z, cg_direction_factor. M may be null.
   virtual void cg_update(const PreconditionerImpl<T>* M, const BundleVectors<C>& v, C* spare, State* states) = 0;

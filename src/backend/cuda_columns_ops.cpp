@@ -15,13 +15,6 @@ const CsrView<compute_t<T>, std::int32_t>* matrix_of(const OperatorImpl<T>& A) {
   return rows != nullptr ? &rows->matrix() : nullptr;
 }
 
-/// How CG's product goes with it.
-template <class C>
-kernels::CgColumnsProductDesign product_design(const CsrView<C, std::int32_t>* matrix) {
-  if (matrix == nullptr) return kernels::cg_columns_product_design({.own_rows = false});
-  return kernels::cg_columns_product_design({.rows = matrix->rows, .entries = matrix->nnz});
-}
-
 /// How CG's update goes with M, if there is one, of such blocks if it shows them.
 template <Scalar T>
 kernels::CgUpdateDesign update_design(bool preconditioned, const std::optional<InverseView<T>>& inverse) {
@@ -98,20 +91,10 @@ void CudaColumnsOps<T>::forget_histories(const Bundles& shape, State* states) {
 }
 
 template <Scalar T>
-bool CudaColumnsOps<T>::cg_needs_next_direction(const OperatorImpl<T>& A) const {
-  return product_design(matrix_of(A)) == kernels::CgColumnsProductDesign::turned;
-}
-
-template <Scalar T>
 void CudaColumnsOps<T>::cg_product(const OperatorImpl<T>& A, const BundleVectors<C>& v, C* spare, State* states) {
-  using Design = kernels::CgColumnsProductDesign;
   const DeviceGuard guard(context_.device());
-  const auto* const matrix = matrix_of(A);
-  const Design design = product_design(matrix);
-  if (design == Design::turned)
-    return kernels::cg_columns_turn_and_product(*matrix, v, states, context_.reductions(), context_.stream());
   kernels::cg_columns_direction(v, true, states, context_.stream());
-  if (design == Design::fused)
+  if (const auto* const matrix = matrix_of(A))
     return kernels::cg_columns_product(*matrix, v, states, context_.reductions(), context_.stream());
   apply(A, v.shape, v.p, v.q, spare);
   kernels::cg_columns_step_length(v, states, context_.reductions(), context_.stream());

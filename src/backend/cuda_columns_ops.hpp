@@ -26,7 +26,6 @@ class CudaColumnsOps final : public ColumnsOps<T> {
   void begin_solve(const Bundles& shape, const ColumnsView<const C>& b, const C* r, C* x, const StoppingRule& rule,
                    const int* failure, State* states) override;
   void forget_histories(const Bundles& shape, State* states) override;
-  bool cg_needs_next_direction(const OperatorImpl<T>& A) const override;
   void cg_product(const OperatorImpl<T>& A, const BundleVectors<C>& v, C* spare, State* states) override;
   void cg_update(const PreconditionerImpl<T>* M, const BundleVectors<C>& v, C* spare, State* states) override;
   void cg_settle(const BundleVectors<C>& v, const State* states) override;

@@ -26,16 +26,12 @@ class CgColumns {
         r_(vector()),
         z_(vector(parts.M != nullptr)),
         p_(vector()),
-        next_p_(vector(ops_.cg_needs_next_direction(parts.A))),
         q_(vector()),
         spare_(parts.backend, ops_.spare_size(shape_)),
         norms_(parts.backend, padded()),
         found_(initial_states()),
         states_(parts.backend, found_),
-        v_{shape_,    x_.data(),
-           r_.data(), parts.M == nullptr ? r_.data() : z_.data(),
-           p_.data(), next_p_.size() > 0 ? next_p_.data() : p_.data(),
-           q_.data()},
+        v_{shape_, x_.data(), r_.data(), parts.M == nullptr ? r_.data() : z_.data(), p_.data(), q_.data()},
         targets_(padded()),
         restart_residuals_(padded()),
         snapshots_(parts.backend.impl().snapshots(states_.data(), states_.bytes())) {}
@@ -87,14 +83,10 @@ class CgColumns {
   bool capturable() const { return parts_.A.capturable() && (parts_.M == nullptr || parts_.M->capturable()); }
   int depth() const { return parts_.options.progress ? 1 : snapshots_->depth(); }
 
-  /// An even number where two directions take turns, so that every batch begins with the same.
   void iterate() {
-    int count = parts_.ops.batch();
-    if (v_.next_p != v_.p) count += count % 2;
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < parts_.ops.batch(); ++i) {
       ops_.cg_product(parts_.A, v_, spare_.data(), states_.data());
       ops_.cg_update(parts_.M, v_, spare_.data(), states_.data());
-      std::swap(v_.p, v_.next_p);
     }
   }
 
@@ -238,7 +230,7 @@ class CgColumns {
   const SolverParts<T>& parts_;
   ColumnsOps<T>& ops_;
   Bundles shape_;
-  Array<C> x_, r_, z_, p_, next_p_, q_, spare_;
+  Array<C> x_, r_, z_, p_, q_, spare_;
   Array<double> norms_;
   std::vector<State> found_;  ///< as they were at the last look
   Array<State> states_;

@@ -37,7 +37,6 @@ struct BundleVectors {
   C* r = nullptr;
   C* z = nullptr;
   C* p = nullptr;
-  C* next_p = nullptr;  ///< where the next direction goes; p itself unless ColumnsOps::cg_needs_next_direction()
   C* q = nullptr;
 };
 

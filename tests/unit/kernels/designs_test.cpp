@@ -248,13 +248,6 @@ TEST(Designs, SeveralColumnsAreUpdatedByBlocksInFull) {
   EXPECT_EQ(design(8, {.coarse = true}), CgUpdateDesign::apart);
 }
 
-TEST(Designs, ProductsOfSeveralColumnsTurnWhereRowsAreShort) {
-  using enum CgColumnsProductDesign;
-  EXPECT_EQ(cg_columns_product_design({.rows = 10, .entries = 120}), turned);
-  EXPECT_EQ(cg_columns_product_design({.rows = 10, .entries = 121}), fused);
-  EXPECT_EQ(cg_columns_product_design({.own_rows = false}), apart);
-}
-
 TEST(Designs, TallPassesHaveRoomForTheirColumns) {
   for (const ScalarType scalar : scalars) {
     const int most = most_tall_columns(scalar);
