@@ -283,6 +283,7 @@ TYPED_TEST(TwoLevelOnBackend, SetUpIsThatOfTheHost) {
     // E^-1 errs by its condition, in single precision where it is read so.
     const double eps = f.size > max_block_size ? std::numeric_limits<float>::epsilon() : epsilon<T>();
     EXPECT_LE(norm(difference), 10 * eps / e.rcond * norm(v));
+    return f.size;
   };
   const auto nodes = matrices::stencil<T>({.grid = {14, 9, 1}, .unknowns = 3});
   const std::vector<T> random = random_vector<T>(3 * nodes.rows(), 58);
@@ -301,6 +302,14 @@ TYPED_TEST(TwoLevelOnBackend, SetUpIsThatOfTheHost) {
   const auto large = matrices::stencil<T>({.grid = {70, 40, 30}});
   check(large, {}, BlockPartition::uniform(large.rows(), 8), {.size = 300}, {});
   if (to_eight_digits<T>) check(large, {}, BlockPartition::uniform(large.rows(), 8), {.size = 700}, {});
+  // So large that a thread block has 16, and 32 rows of E^-1; one scalar, as the host takes seconds to invert E.
+  if (std::is_same_v<T, double> && backend.kind() == BackendKind::cuda) {
+    const auto aggregated_by = [&](index_t size) {
+      return check(grid_matrix<T>(100), {}, BlockPartition::uniform(10000, 4), {.size = size}, {});
+    };
+    EXPECT_GT(aggregated_by(1500), 8 * 132);
+    EXPECT_GT(aggregated_by(2500), 16 * 132);
+  }
 }
 
 /// -1, 2, -1 in both directions of an m x m grid without boundary: the ones span its kernel.

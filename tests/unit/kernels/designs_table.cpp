@@ -2,12 +2,15 @@
 
 #include "kernels/apply/policy.hpp"
 #include "kernels/cholesky/policy.hpp"
+#include "kernels/coarse/policy.hpp"
 #include "kernels/inverse/policy.hpp"
 #include "kernels/krylov/policy.hpp"
 #include "kernels/lu/policy.hpp"
 #include "kernels/qr/policy.hpp"
 #include "kernels/setup/policy.hpp"
 #include "kernels/triangular/policy.hpp"
+
+#include <blockjacobi/two_level.hpp>
 
 #include <fmt/format.h>
 
@@ -161,6 +164,18 @@ std::string csr_section(const char* title, const char* about) {
                             name(kernels::csr_product_policy({rows, columns, rows, 0, columns}).design));
 }
 
+/// Any scalar; each device has rows of its own, by its multiprocessors.
+std::string coarse_section(const char* title, const char* about) {
+  std::string text = fmt::format("\n## {}\n\n{}\n\n| device | order | rows |\n| --- | --- | --- |\n", title, about);
+  for (const NamedDevice& where : devices)
+    for (int begin = 1, end = 0; begin <= max_coarse_size; begin = end + 1) {
+      const int rows = kernels::coarse_solve_rows(where.device, begin);
+      for (end = begin; end < max_coarse_size && kernels::coarse_solve_rows(where.device, end + 1) == rows;) ++end;
+      text += fmt::format("| {} | {}-{} | {} |\n", where.name, begin, end, rows);
+    }
+  return text;
+}
+
 }  // namespace
 
 std::string designs_table() {
@@ -251,6 +266,7 @@ std::string designs_table() {
   text +=
       iterations_section("Iterations of BiCGSTAB", "The same; `phases` with a coarse level.", ResidentSolver::bicgstab);
   text += iterations_section("Iterations of GMRES", "As for CG.", ResidentSolver::gmres);
+  text += coarse_section("Product with the inverse of a coarse matrix", "Rows that a thread block has, in any scalar.");
   return text;
 }
 

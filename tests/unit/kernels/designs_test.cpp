@@ -2,6 +2,7 @@
 
 #include "kernels/apply/policy.hpp"
 #include "kernels/cholesky/policy.hpp"
+#include "kernels/coarse/policy.hpp"
 #include "kernels/inverse/policy.hpp"
 #include "kernels/krylov/policy.hpp"
 #include "kernels/lu/policy.hpp"
@@ -9,6 +10,8 @@
 #include "kernels/qr/policy.hpp"
 #include "kernels/setup/policy.hpp"
 #include "kernels/triangular/policy.hpp"
+
+#include <blockjacobi/two_level.hpp>
 
 #include <gtest/gtest.h>
 
@@ -279,6 +282,15 @@ TEST(Designs, SmallSystemsReside) {
   EXPECT_FALSE(reside(h200, 8, {.solver = ResidentSolver::gmres, .restart = resident_restart + 1}));
   EXPECT_FALSE(reside({80, 108, 163 << 10}, 8, {})) << "less shared memory";
   EXPECT_FALSE(reside({90, resident_most_ctas + 1, h200.shared_bytes}, 8, {})) << "no room for what they exchange";
+}
+
+TEST(Designs, CoarseRowsGoToOneThreadBlockAMultiprocessor) {
+  EXPECT_EQ(coarse_solve_rows(h200, 8 * 132), 8);
+  EXPECT_EQ(coarse_solve_rows(h200, 8 * 132 + 1), 16);
+  EXPECT_EQ(coarse_solve_rows(h200, 16 * 132), 16);
+  EXPECT_EQ(coarse_solve_rows(h200, 16 * 132 + 1), 32);
+  EXPECT_EQ(coarse_solve_rows(a100, 8 * 132), 16);
+  EXPECT_EQ(coarse_solve_rows(a100, max_coarse_size), 32) << "as a warp has lanes, whatever is left to do";
 }
 
 TEST(Designs, ListsAreSharedOutByTheDevice) {
