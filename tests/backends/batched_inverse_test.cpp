@@ -197,7 +197,7 @@ void expect_inverses_in_form(const Backend& backend, const BatchForm& form, inde
   for (const bool in_place : {false, true})
     for (const InverseBy by : {InverseBy::fused, InverseBy::factors}) {
       std::vector<index_t> orders(count, largest);
-      if (form.orders) orders = {5, 0, 32, 1, 20, 33, 12, 7, 40, largest};
+      if (form.orders) orders = {5, 0, 32, 1, 16, 20, 24, 33, 12, 27, 7, 40, largest};
       std::vector<Dense<T>> matrices;
       for (const index_t n : orders) matrices.push_back(n > 0 ? random_dense<T>(n, random) : Dense<T>(0, 0));
       const auto result = inverted(backend, matrices, by, in_place, form);

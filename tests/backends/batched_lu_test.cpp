@@ -96,7 +96,7 @@ TYPED_TEST(BatchedOnBackend, LuInEveryFormOfBatch) {
   Random random(102);
   for (const BatchForm& form : batch_forms) {
     std::vector<NamedMatrix<T>> matrices;
-    for (const index_t n : {7, 1, 12, 16, 3, 9})
+    for (const index_t n : {7, 1, 12, 16, 3, 9, 19, 22, 28, 32})
       matrices.push_back({"form", uniform_random<T>(form.orders ? n : 9, form.orders ? n : 9, random)});
     if (form.orders) matrices.push_back({"empty", Dense<T>(0, 0)});
     const auto factors = lu_factored(this->make_backend(), without_names(matrices), form);

@@ -123,7 +123,8 @@ TYPED_TEST(BatchedOnBackend, SpdInversesInEveryFormOfBatch) {
   for (const BatchForm& form : batch_forms)
     for (const Triangle triangle : triangles) {
       std::vector<NamedMatrix<T>> matrices;
-      for (const index_t n : {5, 16, 1, 32, 9}) matrices.push_back(spd_matrices<T>(form.orders ? n : 9, random)[0]);
+      for (const index_t n : {5, 16, 1, 32, 9, 18, 22, 28})
+        matrices.push_back(spd_matrices<T>(form.orders ? n : 9, random)[0]);
       if (form.orders) matrices.push_back({"empty", Dense<T>(0, 0)});
       const auto input = only_triangles(triangle, matrices);
       const TestBatch<T> a(backend, input, form), x(backend, TestBatch<T>::nan_like(input), form);

@@ -48,7 +48,8 @@ TYPED_TEST(CgPhasesTest, MatchTheHost) {
 }
 
 TYPED_TEST(CgPhasesTest, MatchTheHostOnRowsOfAnyLength) {
-  for (const index_t length : {20, 60, 200}) expect_same_phases(long_rows<TypeParam>(length), Way::mixed_blocks);
+  for (const index_t length : {20, 40, 60, 100, 200})
+    expect_same_phases(long_rows<TypeParam>(length), Way::mixed_blocks);
 }
 
 TYPED_TEST(CgPhasesTest, MatchTheHostOnManyThreadBlocks) {
