@@ -200,21 +200,34 @@ TYPED_TEST(AgreementWithHost, OnNanAndInf) {
   expect_agreement(this->make_backend(), a.matrix(), a.partition(), 0);
 }
 
-/// rdist2, rajat19 and mhd4800a have singular blocks; sherman3 and fs_760_3 are badly scaled. In single precision
-/// nearly all large blocks of some are in the band.
+/// The largest share of the blocks of a partition that the host finds in the band, and a little more.
+struct RealSystem {
+  const char* name;
+  double in_single, in_double;
+};
+
+/// rdist2, rajat19 and mhd4800a have singular blocks; sherman3 and fs_760_3 are badly scaled. In single precision all
+/// blocks of order 190 of the last are in the band.
 TYPED_TEST(AgreementWithHost, OnRealSystems) {
   using T = typename TypeParam::Scalar;
   const char* folder = std::getenv("BLOCKJACOBI_MATRICES");
   if (folder == nullptr) GTEST_SKIP() << "BLOCKJACOBI_MATRICES does not name a folder with real matrices";
   const Backend backend = this->make_backend();
-  for (const char* name : {"rdist2", "rajat19", "mhd4800a", "adder_dcop_05", "sherman3", "fs_760_3"}) {
-    SCOPED_TRACE(name);
-    const auto a = read_matrix_market<T>(std::string(folder) + "/" + name + ".mtx.gz");
-    for (const index_t size : {1, 3, 8, 20, 32, 33, 64, 190}) {
-      SCOPED_TRACE(size);
-      expect_agreement(backend, a, BlockPartition::uniform(a.rows(), size), a.rows() / 10);
-    }
-    expect_agreement(backend, a, BlockPartition::detect(a, 32), a.rows() / 10);
+  for (const RealSystem& system : {RealSystem{"rdist2", 0.05, 0.05},
+                                   {"rajat19", 0.05, 0.05},
+                                   {"mhd4800a", 0.05, 0.7},
+                                   {"adder_dcop_05", 0.35, 0.05},
+                                   {"sherman3", 0.25, 0.05},
+                                   {"fs_760_3", 1.0, 0.05}}) {
+    SCOPED_TRACE(system.name);
+    const auto a = read_matrix_market<T>(std::string(folder) + "/" + system.name + ".mtx.gz");
+    const double share = std::is_same_v<real_t<T>, double> ? system.in_double : system.in_single;
+    const auto expect_of = [&](const BlockPartition& blocks) {
+      SCOPED_TRACE(blocks.largest_block());
+      expect_agreement(backend, a, blocks, static_cast<index_t>(share * blocks.blocks()));
+    };
+    for (const index_t size : {1, 3, 8, 20, 32, 33, 64, 190}) expect_of(BlockPartition::uniform(a.rows(), size));
+    expect_of(BlockPartition::detect(a, 32));
   }
 }
 
