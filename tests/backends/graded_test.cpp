@@ -192,6 +192,29 @@ TYPED_TEST(BlockJacobiLargeBatch, LargeGradedBlocksAreInverted) {
   expect_all_kinds_inverted<typename TypeParam::Scalar>(this->make_backend(), {96, 130, 200}, 1, 73);
 }
 
+/// No block is singular, and no more than `inaccurate` of them have an error above the accepted one. The error in the
+/// units of the block is bounded whatever these are. In those in which it is well conditioned it is where the diagonal
+/// shows them, as that of a definite block does (van der Sluis, see detail::Equilibration). In others an exchange of
+/// unlike rows may lose digits that detail::exchanges_unlike_rows() does not see, and nothing bounds how many.
+template <Scalar T>
+void expect_regular(const Backend& backend, const std::vector<Graded<T>>& all, double inaccurate) {
+  const BlockDiagonal<T> a = blocks_of(all);
+  const BlockJacobi<T> m(backend, a.matrix(), a.partition(), with(SingularPolicy::identity));
+  ASSERT_EQ(m.defects(), 0);
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const auto n = static_cast<index_t>(all[k].a.rows());
+    const Dense<T> x = stored_inverse(m, static_cast<index_t>(k));
+    EXPECT_LE(inverse_error<T>(a.blocks[k], x), inverse_accuracy) << "block " << k << " of order " << n;
+    if (!(all[k].error(x) <= accepted_error<T>(n))) ++found;
+  }
+  EXPECT_LE(static_cast<double>(found), inaccurate * static_cast<double>(all.size()));
+}
+
+/// Twice the largest share that the host finds: 10 of 1000 in single precision, 2 in double.
+template <Scalar T>
+constexpr double inaccurate_share = std::is_same_v<real_t<T>, double> ? 0.004 : 0.02;
+
 /// Blocks of which scaling rows first, then columns made 162 and 449 of 3000 singular: sparse ones.
 TYPED_TEST(BlockJacobiOnBackend, ManySparseGradedBlocksAreRegular) {
   using T = typename TypeParam::Scalar;
@@ -200,20 +223,16 @@ TYPED_TEST(BlockJacobiOnBackend, ManySparseGradedBlocksAreRegular) {
     for (const int range : ranges<T>()) {
       std::vector<Graded<T>> all;
       for (int k = 0; k < 1000; ++k) all.push_back(make(3 + k % 6, range, random));
-      const BlockDiagonal<T> a = blocks_of(all);
-      const BlockJacobi<T> m(this->make_backend(), a.matrix(), a.partition(), with(SingularPolicy::identity));
-      EXPECT_EQ(m.defects(), 0) << "exponents up to " << range;
+      SCOPED_TRACE(range);
+      expect_regular(this->make_backend(), all, make == definite<T> ? 0 : inaccurate_share<T>);
     }
 }
 
 TYPED_TEST(BlockJacobiOnBackend, SparseGradedBlocksOfEveryOrderAreRegular) {
   using T = typename TypeParam::Scalar;
   Random random(75);
-  for (const auto make : {indefinite<T>, general<T>}) {
-    const BlockDiagonal<T> a = blocks_of(graded_blocks<T>(orders_up_to(64), 2, random, make));
-    const BlockJacobi<T> m(this->make_backend(), a.matrix(), a.partition(), with(SingularPolicy::identity));
-    EXPECT_EQ(m.defects(), 0);
-  }
+  for (const auto make : {indefinite<T>, general<T>})
+    expect_regular(this->make_backend(), graded_blocks<T>(orders_up_to(64), 2, random, make), inaccurate_share<T>);
 }
 
 /// Packed storage takes the mean of both triangles: what one of them lost would make it indefinite.
