@@ -205,6 +205,18 @@ TEST_P(HostFaults, Solvers) {
     };
     expect_every_failure_comes_out(converges, converges);
   }
+  constexpr index_t columns = 3;
+  const std::vector<double> right(400 * columns, 1.0);
+  std::vector<double> solutions(right.size());
+  const MultiVectorView<const double> B{right.data(), 400, columns, 400};
+  const MultiVectorView<double> X{solutions.data(), 400, columns, 400};
+  for (const auto solve : {&cg_columns<double>, &gmres_columns<double>}) {
+    const auto converge = [&] {
+      std::fill(solutions.begin(), solutions.end(), 0.0);
+      for (const SolveReport& report : solve(A, M, B, X, {})) EXPECT_TRUE(report.converged());
+    };
+    expect_every_failure_comes_out(converge, converge);
+  }
   SolveStatus status;
   expect_every_failure_comes_out([&] {
     CgWorkspace<double> cg(A, M);
