@@ -1,6 +1,7 @@
 #include "faults/band_system.hpp"
 #include "faults/failing_new.hpp"
 #include "faults/failing_pinned.hpp"
+#include "faults/without_image.hpp"
 #include "kernels/counting_resource.hpp"
 #include "support/csr_arrays.hpp"
 #include "support/messages.hpp"
@@ -127,6 +128,30 @@ class DeviceFaults : public ::testing::Test {
 
 TEST_F(DeviceFaults, Backend) {
   expect_every_failure_comes_out([&] { EXPECT_EQ(make_backend().kind(), BackendKind::cuda); });
+}
+
+/// The message names the device, what was compiled, and the option.
+TEST_F(DeviceFaults, ADeviceThatTheBuildIsNotFor) {
+  cudaDeviceProp device;
+  ASSERT_EQ(cudaGetDeviceProperties(&device, 0), cudaSuccess);
+  const std::string major = std::to_string(device.major), minor = std::to_string(device.minor);
+  {
+    const WithoutImage without;
+    EXPECT_FALSE(Backend::cuda_available());
+    try {
+      make_backend();
+      FAIL() << "a backend without kernels";
+    } catch (const BackendUnavailable& e) {
+      const std::string said = e.what();
+      for (const std::string& part :
+           {"device 0 (" + std::string(device.name) + ", compute capability " + major + "." + minor,
+            std::string("compiled for "), "-DCMAKE_CUDA_ARCHITECTURES=" + major + minor,
+            std::string("cudaErrorNoKernelImageForDevice")})
+        EXPECT_NE(said.find(part), std::string::npos) << said;
+    }
+  }
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  EXPECT_EQ(make_backend().kind(), BackendKind::cuda);
 }
 
 TEST_F(DeviceFaults, SetUpOfSortedAndUnsortedRowsFromHostAndDevice) {
