@@ -6,28 +6,44 @@
 #include "kernels/launch/check.hpp"
 #include "kernels/launch/dependent.cuh"
 
+#include <type_traits>
+
 namespace blockjacobi::kernels {
 
 namespace {
 
-constexpr int csr_lanes = 16;
-
-/// y = A x, csr_lanes lanes a row, for any number of entries.
-template <class C, class O>
-__global__ void __launch_bounds__(csr_threads)
-    csr_product_kernel(index_t rows, const O* row_offsets, const index_t* columns, const C* values, int base,
-                       const C* x, C* y) {
-  const offset_t row =
-      static_cast<offset_t>(blockIdx.x) * (csr_threads / csr_lanes) + static_cast<int>(threadIdx.x) / csr_lanes;
-  if (row >= rows) return;  // whole groups leave
-  const auto lanes = Lanes<csr_lanes>::current();
-  const offset_t end = static_cast<offset_t>(row_offsets[row + 1]) - base;
-  C sum{};
-  for (offset_t k = static_cast<offset_t>(row_offsets[row]) - base + lanes.rank; k < end; k += csr_lanes)
-    sum += values[k] * x[columns[k] - base];
+/// y = A x, or y = b - A x with products and sums in double, `width` lanes a row, for any number of entries.
+template <bool subtracts, int width, class C, class O>
+__global__ void __launch_bounds__(csr_any_policy.threads)
+    csr_product_kernel(const CsrView<C, O> matrix, const C* b, const C* x, C* y) {
+  using S = std::conditional_t<subtracts, detail::accumulator_t<C>, C>;
+  constexpr int rows_at_once = csr_any_policy.threads / width;
+  const auto lanes = Lanes<width>::current();
+  const int base = static_cast<int>(matrix.base);
+  const offset_t stride = static_cast<offset_t>(gridDim.x) * rows_at_once;
+  offset_t row = static_cast<offset_t>(blockIdx.x) * rows_at_once + static_cast<int>(threadIdx.x) / width;
+  for (; row < matrix.rows; row += stride) {  // whole groups leave
+    const offset_t end = static_cast<offset_t>(matrix.row_offsets[row + 1]) - base;
+    S sum{};
+#pragma unroll 4
+    for (offset_t k = static_cast<offset_t>(matrix.row_offsets[row]) - base + lanes.rank; k < end; k += width)
+      sum += detail::convert<S>(matrix.values[k]) * detail::convert<S>(x[matrix.columns[k] - base]);
+    __syncwarp(lanes.mask);
 #pragma unroll
-  for (int half = csr_lanes / 2; half > 0; half /= 2) sum += lanes.broadcast(sum, lanes.rank ^ half);
-  if (lanes.rank == 0) y[row] = sum;
+    for (int half = width / 2; half > 0; half /= 2) sum += lanes.broadcast(sum, lanes.rank ^ half);
+    if (lanes.rank != 0) continue;
+    if constexpr (subtracts) sum = detail::widen(b[row]) - sum;
+    y[row] = detail::convert<C>(sum);
+  }
+}
+
+template <bool subtracts, int width, class C, class O>
+void launch_csr_product(const CsrView<C, O>& matrix, const C* b, const C* x, C* y, CUstream_st* stream) {
+  constexpr int rows_at_once = csr_any_policy.threads / width;
+  const offset_t wanted = (static_cast<offset_t>(matrix.rows) + rows_at_once - 1) / rows_at_once;
+  csr_product_kernel<subtracts, width>
+      <<<persistent_ctas(csr_any_policy, wanted), csr_any_policy.threads, 0, stream>>>(matrix, b, x, y);
+  check_launch("csr_product_kernel");
 }
 
 template <class Shape, class C>
@@ -59,11 +75,17 @@ __global__ void __launch_bounds__(csr_threads)
 template <class C, Offset O>
 void csr_product(const CsrView<C, O>& matrix, const C* x, C* y, CUstream_st* stream) {
   if (matrix.rows == 0) return;
-  constexpr int rows_per_cta = csr_threads / csr_lanes;
-  const auto ctas = static_cast<unsigned>((static_cast<offset_t>(matrix.rows) + rows_per_cta - 1) / rows_per_cta);
-  csr_product_kernel<<<ctas, csr_threads, 0, stream>>>(matrix.rows, matrix.row_offsets, matrix.columns, matrix.values,
-                                                       static_cast<int>(matrix.base), x, y);
-  check_launch("csr_product_kernel");
+  launch_csr_product<false, csr_any_lanes>(matrix, static_cast<const C*>(nullptr), x, y, stream);
+}
+
+template <class C, Offset O>
+void csr_residual(const CsrView<C, O>& matrix, CsrProductDesign design, const C* b, const C* x, C* r,
+                  CUstream_st* stream) {
+  if (matrix.rows == 0) return;
+  if (design == CsrProductDesign::streamed)
+    launch_csr_product<true, csr_short_lanes>(matrix, b, x, r, stream);
+  else
+    launch_csr_product<true, 32>(matrix, b, x, r, stream);
 }
 
 template <class C>
@@ -98,6 +120,13 @@ BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                                     \
+  template void csr_residual(const CsrView<C, std::int32_t>&, CsrProductDesign, const C*, const C*, C*, CUstream_st*); \
+  template void csr_residual(const CsrView<C, std::int64_t>&, CsrProductDesign, const C*, const C*, C*, CUstream_st*)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
 #undef BLOCKJACOBI_INSTANTIATE
 
 }  // namespace blockjacobi::kernels

@@ -2,6 +2,7 @@
 
 #include "core/shared/bsr_pattern.hpp"
 #include "core/shared/scalar.hpp"
+#include "kernels/krylov/policy.hpp"
 
 #include <blockjacobi/views.hpp>
 
@@ -20,6 +21,12 @@ void csr_rows_product(const CsrView<C, std::int32_t>& matrix, const C* x, C* y, 
 template <class C, Offset O>
 void csr_product(const CsrView<C, O>& matrix, const C* x, C* y, CUstream_st* stream);
 
+/// r = b - A x, products and sums in double, for float and Complex<float>, any nnz and the design of y = A x;
+/// deterministic.
+template <class C, Offset O>
+void csr_residual(const CsrView<C, O>& matrix, CsrProductDesign design, const C* b, const C* x, C* r,
+                  CUstream_st* stream);
+
 /// *longest = max(*longest, entries of the longest row).
 void longest_row(const CsrView<const void, std::int32_t>& pattern, int* longest, CUstream_st* stream);
 
@@ -29,6 +36,10 @@ void narrow_offsets(const std::int64_t* source, offset_t count, std::int32_t* de
 /// y = A x in block rows; deterministic.
 template <class C>
 void bsr_product(const detail::BsrView<C>& matrix, const C* x, C* y, CUstream_st* stream);
+
+/// r = b - A x in block rows, products and sums in double; deterministic.
+template <class C>
+void bsr_residual(const detail::BsrView<C>& matrix, const C* b, const C* x, C* r, CUstream_st* stream);
 
 /// elements[e] = sum of values[k] over the chain of sources of element e.
 template <class C>

@@ -55,6 +55,11 @@ inline constexpr offset_t csr_entries_limit = 2147000000;
 /// Rows are of similar lengths if none is longer: its lanes go through a row alone, however long it is.
 constexpr offset_t csr_longest_similar(offset_t rows, offset_t entries) { return 64 + 16 * (entries / rows); }
 
+/// Products for any number of entries, and residuals in double: lanes of a row. Of residuals those of short rows of
+/// similar lengths have csr_short_lanes, others a warp.
+inline constexpr PersistentPolicy csr_any_policy{256, 8};
+inline constexpr int csr_any_lanes = 16, csr_short_lanes = 8;
+
 /// The product of a CSR matrix with one vector.
 enum class CsrProductDesign {
   zero,       ///< no entries

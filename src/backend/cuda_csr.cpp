@@ -37,7 +37,7 @@ void* writable(const T* pointer) {
 }
 
 template <Scalar T>
-MatrixDescriptor describe(const CsrView<T, std::int32_t>& m) {
+MatrixDescriptor describe(const CsrView<compute_t<T>, std::int32_t>& m) {
   const auto base = m.base == IndexBase::one ? CUSPARSE_INDEX_BASE_ONE : CUSPARSE_INDEX_BASE_ZERO;
   cusparseSpMatDescr_t descriptor = nullptr;
   check(cusparseCreateCsr(&descriptor, m.rows, m.cols, m.nnz, writable(m.row_offsets), writable(m.columns),
@@ -55,13 +55,16 @@ VectorDescriptor describe(index_t size, void* data) {
 
 /// Offsets and columns of 32 bits.
 template <Scalar T>
-class CusparseCsr final : public OperatorImpl<T> {
-  using C = compute_t<T>;
+class CusparseCsr final : public CudaCsr<T, std::int32_t> {
+  using Base = CudaCsr<T, std::int32_t>;
+  using Base::context_;
 
  public:
-  /// `offsets` holds the offsets of the matrix if they do not belong to the user.
-  CusparseCsr(CudaContext& context, const CsrView<T, std::int32_t>& matrix, CudaMemory offsets)
-      : context_(context), rows_(matrix.rows), offsets_(std::move(offsets)), matrix_(describe(matrix)) {
+  using typename Base::C;
+
+  CusparseCsr(CudaContext& context, kernels::CsrProductDesign design, const CsrView<C, std::int32_t>& matrix,
+              CudaMemory offsets)
+      : Base(context, design, matrix, std::move(offsets)), descriptor_(describe<T>(matrix)) {
     const DeviceGuard guard(context_.device());
     const index_t longest = std::max(matrix.rows, matrix.cols);
     const std::size_t bytes = static_cast<std::size_t>(longest) * sizeof(T);
@@ -70,19 +73,16 @@ class CusparseCsr final : public OperatorImpl<T> {
     x_ = describe<T>(matrix.cols, x.data());
     y_ = describe<T>(matrix.rows, y.data());
     std::size_t buffer_bytes = 0;
-    check(cusparseSpMV_bufferSize(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(), x_.get(),
-                                  &zero_, y_.get(), cuda_type<T>(), algorithm, &buffer_bytes),
+    check(cusparseSpMV_bufferSize(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, descriptor_.get(),
+                                  x_.get(), &zero_, y_.get(), cuda_type<T>(), algorithm, &buffer_bytes),
           "cusparseSpMV_bufferSize");
     // why: a null buffer is refused by the preprocessing of some versions, so there is always one.
     buffer_ = CudaMemory(context_, std::max<std::size_t>(buffer_bytes, 256));
-    check(cusparseSpMV_preprocess(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(), x_.get(),
-                                  &zero_, y_.get(), cuda_type<T>(), algorithm, buffer_.data()),
+    check(cusparseSpMV_preprocess(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, descriptor_.get(),
+                                  x_.get(), &zero_, y_.get(), cuda_type<T>(), algorithm, buffer_.data()),
           "cusparseSpMV_preprocess");
     multiply();  // loads cuSPARSE's kernels now and not during a capture
   }
-
-  index_t rows() const override { return rows_; }
-  bool capturable() const override { return true; }
 
   void apply(const C* x, C* y) const override {
     const DeviceGuard guard(context_.device());
@@ -95,15 +95,12 @@ class CusparseCsr final : public OperatorImpl<T> {
   static constexpr cusparseSpMVAlg_t algorithm = CUSPARSE_SPMV_CSR_ALG2;  // bitwise reproducible
 
   void multiply() const {
-    check(cusparseSpMV(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_.get(), x_.get(), &zero_,
-                       y_.get(), cuda_type<T>(), algorithm, buffer_.data()),
+    check(cusparseSpMV(context_.cusparse(), CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, descriptor_.get(), x_.get(),
+                       &zero_, y_.get(), cuda_type<T>(), algorithm, buffer_.data()),
           "cusparseSpMV");
   }
 
-  CudaContext& context_;
-  index_t rows_;
-  CudaMemory offsets_;
-  MatrixDescriptor matrix_;
+  MatrixDescriptor descriptor_;
   VectorDescriptor x_, y_;
   CudaMemory buffer_;
   T one_{1}, zero_{0};
@@ -111,24 +108,18 @@ class CusparseCsr final : public OperatorImpl<T> {
 
 /// Any number of entries, by our own kernel.
 template <Scalar T, Offset O>
-class KernelCsr final : public OperatorImpl<T> {
-  using C = compute_t<T>;
+class KernelCsr final : public CudaCsr<T, O> {
+  using Base = CudaCsr<T, O>;
+  using Base::context_, Base::matrix_;
 
  public:
-  KernelCsr(CudaContext& context, const CsrView<T, O>& m)
-      : context_(context), matrix_{m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values),
-                                   m.base, m.space} {}
+  using Base::Base;
+  using typename Base::C;
 
-  index_t rows() const override { return matrix_.rows; }
-  bool capturable() const override { return true; }
   void apply(const C* x, C* y) const override {
     const DeviceGuard guard(context_.device());
     kernels::csr_product(matrix_, x, y, context_.stream());
   }
-
- private:
-  CudaContext& context_;
-  CsrView<C, O> matrix_;
 };
 
 /// No entries: y = 0.
@@ -157,6 +148,11 @@ int longest_row(CudaContext& context, const CsrView<const void, std::int32_t>& p
 }
 
 template <Scalar T, Offset O>
+CsrView<compute_t<T>, O> in_compute_type(const CsrView<T, O>& m) {
+  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
+}
+
+template <Scalar T, Offset O>
 kernels::CsrProductCase case_of(const CsrView<T, O>& m) {
   return {m.rows, m.cols, m.nnz, static_cast<int>(m.base)};
 }
@@ -177,11 +173,10 @@ template <Scalar T>
 std::unique_ptr<OperatorImpl<T>> make_narrow(CudaContext& context, const CsrView<T, std::int32_t>& m,
                                              CudaMemory offsets) {
   const DeviceGuard guard(context.device());
-  if (narrow_design(context, m) == kernels::CsrProductDesign::cusparse)
-    return std::make_unique<CusparseCsr<T>>(context, m, std::move(offsets));
-  const CsrView<compute_t<T>, std::int32_t> matrix{
-      m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
-  return std::make_unique<RowsCsr<T>>(context, matrix, std::move(offsets));
+  const kernels::CsrProductDesign design = narrow_design(context, m);
+  if (design == kernels::CsrProductDesign::cusparse)
+    return std::make_unique<CusparseCsr<T>>(context, design, in_compute_type(m), std::move(offsets));
+  return std::make_unique<RowsCsr<T>>(context, design, in_compute_type(m), std::move(offsets));
 }
 
 template <Scalar T>
@@ -207,7 +202,8 @@ template <Scalar T, Offset O>
 std::unique_ptr<OperatorImpl<T>> make_cuda_csr(CudaContext& context, const CsrView<T, O>& matrix) {
   const auto design = kernels::csr_product_policy(case_of(matrix)).design;
   if (design == kernels::CsrProductDesign::zero) return std::make_unique<EmptyCsr<T>>(context, matrix.rows);
-  if (design == kernels::CsrProductDesign::unlimited) return std::make_unique<KernelCsr<T, O>>(context, matrix);
+  if (design == kernels::CsrProductDesign::unlimited)
+    return std::make_unique<KernelCsr<T, O>>(context, design, in_compute_type(matrix), CudaMemory());
   return make_narrow(context, matrix);
 }
 

@@ -7,22 +7,52 @@
 #include "kernels/krylov/launch_products.hpp"
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace blockjacobi::detail {
 
-/// y = A x by our own kernels, for rows of similar length. Solvers may take matrix() for products with more in them.
-template <Scalar T>
-class RowsCsr final : public OperatorImpl<T> {
+/// What is the same for every design of a product with a CSR matrix.
+template <Scalar T, Offset O>
+class CudaCsr : public OperatorImpl<T> {
+ public:
   using C = compute_t<T>;
 
- public:
   /// `offsets` holds the offsets of the matrix if they do not belong to the user.
-  RowsCsr(CudaContext& context, const CsrView<C, std::int32_t>& matrix, CudaMemory offsets)
-      : context_(context), matrix_(matrix), offsets_(std::move(offsets)) {}
+  CudaCsr(CudaContext& context, kernels::CsrProductDesign design, const CsrView<C, O>& matrix, CudaMemory offsets)
+      : context_(context), matrix_(matrix), design_(design), offsets_(std::move(offsets)) {}
 
   index_t rows() const override { return matrix_.rows; }
   bool capturable() const override { return true; }
+  bool residual(const C* b, const C* x, C* r) const override {
+    if constexpr (std::is_same_v<C, accumulator_t<C>>) {
+      return false;  // apply() has sums in double, and is faster
+    } else {
+      const DeviceGuard guard(context_.device());
+      kernels::csr_residual(matrix_, design_, b, x, r, context_.stream());
+      return true;
+    }
+  }
+
+ protected:
+  CudaContext& context_;
+  CsrView<C, O> matrix_;
+
+ private:
+  kernels::CsrProductDesign design_;
+  CudaMemory offsets_;
+};
+
+/// y = A x by our own kernels, for rows of similar length. Solvers may take matrix() for products with more in them.
+template <Scalar T>
+class RowsCsr final : public CudaCsr<T, std::int32_t> {
+  using Base = CudaCsr<T, std::int32_t>;
+  using Base::context_, Base::matrix_;
+
+ public:
+  using Base::Base;
+  using typename Base::C;
+
   void apply(const C* x, C* y) const override {
     const DeviceGuard guard(context_.device());
     kernels::csr_rows_product(matrix_, x, y, context_.stream());
@@ -38,11 +68,6 @@ class RowsCsr final : public OperatorImpl<T> {
     return true;
   }
   const CsrView<C, std::int32_t>& matrix() const { return matrix_; }
-
- private:
-  CudaContext& context_;
-  CsrView<C, std::int32_t> matrix_;
-  CudaMemory offsets_;
 };
 
 /// y = A x, chosen by the lengths of the rows: RowsCsr where the longest is not too far from the mean, else cuSPARSE's

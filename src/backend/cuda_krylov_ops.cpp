@@ -84,6 +84,13 @@ void CudaKrylovOps<T>::bsr_product(const BsrView<C>& matrix, const C* x, C* y) {
 }
 
 template <Scalar T>
+bool CudaKrylovOps<T>::bsr_residual(const BsrView<C>& matrix, const C* b, const C* x, C* r) {
+  const DeviceGuard guard(context_.device());
+  kernels::bsr_residual(matrix, b, x, r, context_.stream());
+  return true;
+}
+
+template <Scalar T>
 void CudaKrylovOps<T>::bsr_fill(const BsrSources& sources, const T* values, T* elements) {
   const DeviceGuard guard(context_.device());
   kernels::bsr_fill(sources, compute_cast(values), compute_cast(elements), context_.stream());
@@ -98,6 +105,7 @@ bool CudaKrylovOps<T>::reads_in_full(std::span<const BlockGroup> groups, index_t
 
 template <Scalar T>
 void CudaKrylovOps<T>::residual(const OperatorImpl<T>& A, const C* b, const C* x, C* r) {
+  if (A.residual(b, x, r)) return;
   const DeviceGuard guard(context_.device());
   A.apply(x, r);
   kernels::subtract_from(A.rows(), b, r, context_.stream());

@@ -24,6 +24,7 @@ class CudaKrylovOps final : public KrylovOps<T> {
   std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int32_t>& matrix) override;
   std::unique_ptr<OperatorImpl<T>> make_csr(const CsrView<T, std::int64_t>& matrix) override;
   void bsr_product(const BsrView<C>& matrix, const C* x, C* y) override;
+  bool bsr_residual(const BsrView<C>& matrix, const C* b, const C* x, C* r) override;
   void bsr_fill(const BsrSources& sources, const T* values, T* elements) override;
   /// A snapshot costs about as much as two small kernels; iterations after the stop are wasted.
   int batch() const override { return 16; }

@@ -23,7 +23,7 @@ class OperatorImpl {
   /// Enqueued; x and y do not overlap.
   virtual void apply(const C* x, C* y) const = 0;
   /// r = b - A x with products and sums in double, whatever T is, rounded at the end; false, and nothing is done, where
-  /// A is known as a product alone. Enqueued; r overlaps neither b nor x.
+  /// A is known as a product alone, or where apply() has such sums. Enqueued; r overlaps neither b nor x.
   virtual bool residual(const C* /*b*/, const C* /*x*/, C* /*r*/) const { return false; }
   /// apply() for all columns at once; false, and nothing is done, where they have to be taken one at a time.
   virtual bool apply_bundles(const Bundles&, const C* /*x*/, C* /*y*/) const { return false; }

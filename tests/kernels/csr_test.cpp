@@ -50,6 +50,34 @@ System<T> irregular(index_t n) {
   return a;
 }
 
+/// That of the product's own rounding, if the operator has sums in double: as it is, but for one more rounding.
+template <Scalar T>
+void expect_residual(const System<T>& a, const std::vector<T>& x, const detail::OperatorImpl<T>& op) {
+  std::vector<double> magnitude;
+  const auto exact = product(a, x, magnitude);
+  std::vector<T> b;
+  for (const std::complex<double>& element : exact) {
+    if constexpr (is_complex<T>)
+      b.push_back(T(element));
+    else
+      b.push_back(static_cast<T>(element.real()));
+  }
+  const Backend backend = Backend::cuda();
+  const Array<T> input(backend, x), right(backend, b);
+  Array<T> first(backend, x), second(backend, b);
+  const bool in_double = op.residual(data_of(right), data_of(input), data_of(first));
+  EXPECT_EQ(in_double, sizeof(real_t<T>) == sizeof(float) && !a.values.empty());
+  if (!in_double) return;
+  op.residual(data_of(right), data_of(input), data_of(second));
+  const auto r = first.to_host();
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    const std::complex<double> expected = std::complex<double>(b[i]) - exact[i];
+    ASSERT_LE(std::abs(std::complex<double>(r[i]) - expected), epsilon<T> * std::abs(expected) + 1e-13 * magnitude[i])
+        << "row " << i;
+  }
+  EXPECT_TRUE(same_bits(r, second.to_host()));
+}
+
 template <Scalar T, Offset O>
 void expect_csr(const System<T>& a, IndexBase base) {
   SCOPED_TRACE(::testing::Message() << 8 * sizeof(O) << "-bit offsets, base " << static_cast<int>(base));
@@ -72,6 +100,7 @@ void expect_csr(const System<T>& a, IndexBase base) {
   expect_product(a, x, y);
   EXPECT_TRUE(same_bits(y, second.to_host()));
   expect_product(a, x, own.to_host());
+  expect_residual(a, x, *op);
 }
 
 /// Rows of about the same length, so that the product is our own.
