@@ -2,6 +2,8 @@
 #include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/launch/check.hpp"
 
+#include <type_traits>
+
 // What solvers of several columns have in common.
 
 namespace blockjacobi::kernels {
@@ -34,38 +36,31 @@ __global__ void __launch_bounds__(columns_policy.threads)
   own.for_each_row(shape.n, [&](offset_t row, offset_t i) { column[row * to.row_stride] = from[i]; });
 }
 
-/// y = A x, or y = b - A x.
+/// y = A x, or y = b - A x with products and sums in double.
 template <bool subtracts, class C>
 __global__ void __launch_bounds__(columns_policy.threads, columns_product_policy.per_multiprocessor)
     bundles_product_kernel(const CsrRows<C> matrix, const Bundles shape, const ColumnsView<const C> b, C* y) {
-  using Products = BundleProducts<C>;
+  using Products = BundleProducts<C, std::conditional_t<subtracts, detail::accumulator_t<C>, C>>;
   using Piece = RowPiece<C>;
   __shared__ typename Products::Scratch entries;
   const OwnColumn own(shape);
   const offset_t bundle = shape.first(own.bundle * bundle_width);
   Products::run(
       matrix, own, matrix.x + bundle, entries, [](offset_t) { return 0; },
-      [&](offset_t row, offset_t place, Piece result, int) {
-        if constexpr (subtracts) {
+      [&](offset_t row, offset_t place, const typename Products::Sums& sums, int) {
+        Piece result;
 #pragma unroll
-          for (int c = 0; c < Piece::width; ++c) {
+        for (int c = 0; c < Piece::width; ++c) {
+          auto sum = sums.element[c];
+          if constexpr (subtracts) {
             const offset_t column = own.bundle * bundle_width + place % bundle_width + c;
             if (column < shape.columns)
-              result.element[c] = b.data[row * b.row_stride + column * b.column_stride] - result.element[c];
+              sum = detail::widen(b.data[row * b.row_stride + column * b.column_stride]) - sum;
           }
+          result.element[c] = detail::convert<C>(sum);
         }
         *reinterpret_cast<Piece*>(y + bundle + place) = result;
       });
-}
-
-template <class C>
-__global__ void __launch_bounds__(columns_policy.threads)
-    bundles_subtract_from_kernel(const Bundles shape, const ColumnsView<const C> b, C* r) {
-  const OwnColumn own(shape);
-  if (own.column >= shape.columns) return;
-  own.for_each_row(shape.n, [&](offset_t row, offset_t i) {
-    r[i] = b.data[row * b.row_stride + own.column * b.column_stride] - r[i];
-  });
 }
 
 template <class C>
@@ -166,12 +161,6 @@ void bundles_residual(const CsrView<C, std::int32_t>& matrix, const Bundles& sha
 }
 
 template <class C>
-void bundles_subtract_from(const Bundles& shape, const ColumnsView<const C>& b, C* r, CUstream_st* stream) {
-  bundles_subtract_from_kernel<<<columns_ctas(shape), columns_policy.threads, 0, stream>>>(shape, b, r);
-  check_launch("bundles_subtract_from_kernel");
-}
-
-template <class C>
 void bundles_norms(const Bundles& shape, const C* x, double* norms, const ReductionWorkspace& workspace,
                    CUstream_st* stream) {
   bundles_norms_kernel<<<columns_ctas(shape), columns_policy.threads, 0, stream>>>(shape, x, norms, workspace);
@@ -202,7 +191,6 @@ void cg_columns_forget(const Bundles& shape, detail::CgState<C>* states, CUstrea
   template void bundles_product(const CsrView<C, std::int32_t>&, const Bundles&, const C*, C*, CUstream_st*);  \
   template void bundles_residual(const CsrView<C, std::int32_t>&, const Bundles&, const ColumnsView<const C>&, \
                                  const C*, C*, CUstream_st*);                                                  \
-  template void bundles_subtract_from(const Bundles&, const ColumnsView<const C>&, C*, CUstream_st*);          \
   template void bundles_norms(const Bundles&, const C*, double*, const ReductionWorkspace&, CUstream_st*);     \
   template void cg_columns_begin(const Bundles&, const ColumnsView<const C>&, const C*, C*,                    \
                                  const detail::StoppingRule&, const int*, detail::CgState<C>*,                 \

@@ -112,21 +112,22 @@ __device__ void step_columns(double total, detail::CgState<C>* states, Step step
   for_each_word([](int here, int* there) { *there = here; });
 }
 
-/// As many elements of a row as a lane loads at once.
-template <class C>
+/// As many elements of a row as a lane loads at once, or their sums S.
+template <class C, class S = C>
 struct alignas(16) RowPiece {
   static constexpr int width = sizeof(C) < 16 ? 16 / sizeof(C) : 1;
   static constexpr int lanes = bundle_width / width;  ///< of a row
-  C element[width];
+  S element[width];
 };
 
 /// The rows of A X for a bundle. A warp has 16 rows at a time, whose entries it copies to shared memory in the order in
 /// which they stand while those before them are multiplied: of these the lanes of a row gather the elements of X. A
 /// thread block has runs of rows, so that it meets the neighbours of a row in its cache again, and all thread blocks
-/// together go on as one front, so that they meet them in L2.
-template <class C>
+/// together go on as one front, so that they meet them in L2. Products and sums are of S.
+template <class C, class S = C>
 struct BundleProducts {
   using Piece = RowPiece<C>;
+  using Sums = RowPiece<C, S>;
   static constexpr int warps = columns_policy.threads / 32;
   static constexpr int rows_at_once = 32 / Piece::lanes, held = 16, rows = held / rows_at_once;
   static constexpr int together = sizeof(C) > 8 ? 64 : 128;  ///< entries, of two such stages
@@ -159,8 +160,8 @@ struct BundleProducts {
     int length_, left_;
   };
 
-  /// use(row, place of its piece, piece of A X, load(place)) for the rows of this thread; x has the elements of the
-  /// bundle, and a place is an index there. All threads call.
+  /// use(row, place of its piece, sums of A X there, load(place)) for the rows of this thread; x has the elements of
+  /// the bundle, and a place is an index there. All threads call.
   template <class Load, class Use>
   __device__ static void run(const CsrRows<C>& a, const OwnColumn& own, const C* x, Scratch& scratch, Load load,
                              Use use) {
@@ -196,7 +197,7 @@ struct BundleProducts {
     };
     begin_rows();
     bring(0);
-    Piece sums[rows] = {};
+    Sums sums[rows] = {};
     for (int stage = 0; first < all; stage ^= 1) {
       const offset_t own_first = first;
       const int here = piece, own_from = from, own_to = to;
@@ -234,7 +235,8 @@ struct BundleProducts {
           for (int j = 0; j < K; ++j) {
             if (k + j >= end) break;
 #pragma unroll
-            for (int c = 0; c < Piece::width; ++c) sums[t].element[c] += values[k + j] * elements[j].element[c];
+            for (int c = 0; c < Piece::width; ++c)
+              sums[t].element[c] += detail::convert<S>(values[k + j]) * detail::convert<S>(elements[j].element[c]);
           }
         }
       }
@@ -244,7 +246,7 @@ struct BundleProducts {
       for (int t = 0; t < rows; ++t) {
         const offset_t row = own_first + t * rows_at_once + group;
         if (row < all) use(row, row * bundle_width + column, sums[t], loaded[t]);
-        sums[t] = Piece{};
+        sums[t] = Sums{};
       }
     }
   }

@@ -30,15 +30,10 @@ template <class C>
 void bundles_product(const CsrView<C, std::int32_t>& matrix, const detail::Bundles& shape, const C* x, C* y,
                      CUstream_st* stream);
 
-/// R = B - A X.
+/// R = B - A X, products and sums in double.
 template <class C>
 void bundles_residual(const CsrView<C, std::int32_t>& matrix, const detail::Bundles& shape,
                       const detail::ColumnsView<const C>& b, const C* x, C* r, CUstream_st* stream);
-
-/// R = B - R.
-template <class C>
-void bundles_subtract_from(const detail::Bundles& shape, const detail::ColumnsView<const C>& b, C* r,
-                           CUstream_st* stream);
 
 /// norms[c] = ||x_c||, padded_columns() of them.
 template <class C>

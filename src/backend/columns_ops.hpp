@@ -7,6 +7,15 @@
 
 namespace blockjacobi::detail {
 
+template <Scalar T>
+class KrylovOps;
+
+/// Elements at the beginning of the `spare` of ColumnsOps: three vectors of one column, for what takes one column at a
+/// time. An even number, so that accumulators may follow.
+inline std::size_t columns_spare_vectors(const Bundles& shape) {
+  return (3 * static_cast<std::size_t>(shape.n) + 1) / 2 * 2;
+}
+
 /// The phases of solvers for several columns. Each column has a state of its own in backend memory, one behind the
 /// other, as many as shape.padded_columns(); a phase changes nothing of a column whose state has stopped. Every call is
 /// enqueued and allocates nothing; sums run in an order that depends on n, the columns and the device alone.
@@ -16,10 +25,12 @@ class ColumnsOps {
   using C = compute_t<T>;
   using State = CgState<C>;
 
+  /// `of_one`: the phases for one column.
+  explicit ColumnsOps(KrylovOps<T>& of_one) : of_one_(of_one) {}
   virtual ~ColumnsOps() = default;
 
-  /// Elements of `spare`: two vectors of one column come first, for what takes one column at a time.
-  virtual std::size_t spare_size(const Bundles& shape) const { return 2 * static_cast<std::size_t>(shape.n); }
+  /// Elements of `spare`.
+  virtual std::size_t spare_size(const Bundles& shape) const { return columns_spare_vectors(shape); }
 
   /// Columns `first` .. first + from.count - 1 of the bundles.
   virtual void to_bundles(const Bundles& shape, const ColumnsView<const C>& from, index_t first, C* to) = 0;
@@ -48,6 +59,23 @@ class ColumnsOps {
   virtual void cg_update(const PreconditionerImpl<T>* M, const BundleVectors<C>& v, C* spare, State* states) = 0;
   /// x += alpha p, the step that the next cg_product() would take; alpha stays.
   virtual void cg_settle(const BundleVectors<C>& v, const State* states) = 0;
+
+ protected:
+  /// residual() for one column at a time.
+  void residual_of_each(const OperatorImpl<T>& A, const Bundles& shape, const ColumnsView<const C>& b, const C* x, C* r,
+                        C* spare) {
+    C *const left = spare, *const right = left + shape.n, *const found = right + shape.n;
+    to_bundles(shape, b, 0, r);
+    for (index_t c = 0; c < shape.columns; ++c) {
+      from_bundles(shape, x, c, {left});
+      from_bundles(shape, r, c, {right});
+      of_one_.residual(A, right, left, found);
+      to_bundles(shape, {found}, c, r);
+    }
+  }
+
+ private:
+  KrylovOps<T>& of_one_;
 };
 
 }  // namespace blockjacobi::detail

@@ -1,6 +1,7 @@
 #include "backend/cuda_columns_ops.hpp"
 
 #include "backend/cuda_csr.hpp"
+#include "backend/krylov_ops.hpp"
 #include "kernels/krylov/launch.hpp"
 #include "kernels/krylov/launch_columns.hpp"
 
@@ -66,9 +67,7 @@ template <Scalar T>
 void CudaColumnsOps<T>::residual(const OperatorImpl<T>& A, const Bundles& shape, const ColumnsView<const C>& b,
                                  const C* x, C* r, C* spare) {
   if (A.residual_bundles(shape, b, x, r)) return;
-  apply(A, shape, x, r, spare);
-  const DeviceGuard guard(context_.device());
-  kernels::bundles_subtract_from(shape, b, r, context_.stream());
+  this->residual_of_each(A, shape, b, x, r, spare);
 }
 
 template <Scalar T>

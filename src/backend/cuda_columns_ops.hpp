@@ -14,7 +14,7 @@ class CudaColumnsOps final : public ColumnsOps<T> {
  public:
   using State = typename ColumnsOps<T>::State;
 
-  explicit CudaColumnsOps(CudaContext& context) : context_(context) {}
+  CudaColumnsOps(CudaContext& context, KrylovOps<T>& of_one) : ColumnsOps<T>(of_one), context_(context) {}
 
   void to_bundles(const Bundles& shape, const ColumnsView<const C>& from, index_t first, C* to) override;
   void from_bundles(const Bundles& shape, const C* from, index_t first, const ColumnsView<C>& to) override;

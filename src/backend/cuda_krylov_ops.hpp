@@ -17,7 +17,7 @@ class CudaKrylovOps final : public KrylovOps<T> {
   using C = compute_t<T>;
 
  public:
-  explicit CudaKrylovOps(CudaContext& context) : context_(context), columns_(context) {}
+  explicit CudaKrylovOps(CudaContext& context) : context_(context), columns_(context, *this) {}
 
   ColumnsOps<T>& columns() override { return columns_; }
 

@@ -2,6 +2,7 @@
 
 #include "backend/host_csr.hpp"
 #include "backend/host_rows.hpp"
+#include "backend/krylov_ops.hpp"
 #include "core/shared/tiny_order.hpp"
 
 #include <array>
@@ -119,7 +120,7 @@ std::array<double, width> squared_norms(index_t n, int threads, const C* x) {
 /// Behind the two vectors of one column.
 template <class A, class C>
 A* partials_of(const Bundles& shape, C* spare) {
-  return reinterpret_cast<A*>(spare + 2 * static_cast<std::size_t>(shape.n));
+  return reinterpret_cast<A*>(spare + columns_spare_vectors(shape));
 }
 
 /// r^H z and ||r||^2 of a row of a bundle.
@@ -166,7 +167,7 @@ void for_bundle_rows(index_t n, int threads, Visit visit) {
 
 template <Scalar T>
 std::size_t HostColumnsOps<T>::spare_size(const Bundles& shape) const {
-  return 2 * static_cast<std::size_t>(shape.n) + partial_elements<T>(shape);
+  return columns_spare_vectors(shape) + partial_elements<T>(shape);
 }
 
 template <Scalar T>
@@ -227,15 +228,7 @@ template <Scalar T>
 void HostColumnsOps<T>::residual(const OperatorImpl<T>& A, const Bundles& shape, const ColumnsView<const C>& b,
                                  const C* x, C* r, C* spare) {
   if (A.residual_bundles(shape, b, x, r)) return;
-  C* const right = spare;
-  C* const left = spare + shape.n;
-  for (index_t c = 0; c < shape.columns; ++c) {
-    from_bundles(shape, x, c, {left});
-    A.apply(left, right);
-    const C* const own = b.data + c * b.column_stride;
-    for_rows(shape.n, threads_, [=, stride = b.row_stride](index_t i) { right[i] = own[i * stride] - right[i]; });
-    to_bundles(shape, {right}, c, r);
-  }
+  this->residual_of_each(A, shape, b, x, r, spare);
 }
 
 template <Scalar T>

@@ -12,9 +12,9 @@ class HostColumnsOps final : public ColumnsOps<T> {
  public:
   using State = typename ColumnsOps<T>::State;
 
-  explicit HostColumnsOps(int threads) : threads_(threads) {}
+  HostColumnsOps(int threads, KrylovOps<T>& of_one) : ColumnsOps<T>(of_one), threads_(threads) {}
 
-  /// Behind the two vectors, partial sums.
+  /// Behind the vectors, partial sums.
   std::size_t spare_size(const Bundles& shape) const override;
   void to_bundles(const Bundles& shape, const ColumnsView<const C>& from, index_t first, C* to) override;
   void from_bundles(const Bundles& shape, const C* from, index_t first, const ColumnsView<C>& to) override;

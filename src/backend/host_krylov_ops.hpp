@@ -12,7 +12,7 @@ class HostKrylovOps final : public KrylovOps<T> {
   using C = compute_t<T>;
 
  public:
-  explicit HostKrylovOps(int threads) : threads_(threads), columns_(threads) {}
+  explicit HostKrylovOps(int threads) : threads_(threads), columns_(threads, *this) {}
 
   ColumnsOps<T>& columns() override { return columns_; }
 

@@ -27,7 +27,7 @@ class OperatorImpl {
   virtual bool residual(const C* /*b*/, const C* /*x*/, C* /*r*/) const { return false; }
   /// apply() for all columns at once; false, and nothing is done, where they have to be taken one at a time.
   virtual bool apply_bundles(const Bundles&, const C* /*x*/, C* /*y*/) const { return false; }
-  /// R = B - A X for all columns at once, as residual() on a host and as apply() on CUDA; else false.
+  /// residual() for all columns at once; else false.
   virtual bool residual_bundles(const Bundles&, const ColumnsView<const C>& /*b*/, const C* /*x*/, C* /*r*/) const {
     return false;
   }
