@@ -54,6 +54,7 @@ template <class C, class Coarse>
 __global__ void __launch_bounds__(resident_policy.threads, 1)
     gmres_resident_kernel(const __grid_constant__ GmresResidentArguments<C, Coarse> a) {
   using R = detail::arithmetic_real_t<C>;
+  using Wide = detail::accumulator_t<C>;
   constexpr int threads = resident_policy.threads;
   constexpr int width = sum_width<C>;
   extern __shared__ __align__(16) char memory[];
@@ -115,14 +116,14 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
       multiply_blocks(from, visit);
     }
   };
-  // visit(row, (A z)_row), where z was told to the others in this round.
-  const auto multiply = [&](auto visit) {
+  // visit(row, (A z)_row as S), where z was told to the others in this round.
+  const auto multiply = [&]<class S>(S, auto visit) {
     __syncthreads();
     rows.take(z, a.told, exchange.round());
     const auto remote = [&](int column) { return receive(a.told[column], exchange.round()); };
     for_each_row(own_rows, lanes, [&](int row, int rank, bool exists) {
       const int begin = exists ? rows.begin(row) + rank : 0, end = exists ? rows.begin(row + 1) : 0;
-      const C sum = sum_of_lanes(rows.product(begin, end, lanes, remote), lanes);
+      const S sum = sum_of_lanes(rows.template product<S>(begin, end, lanes, remote), lanes);
       if (exists && rank == 0) visit(row, sum);
     });
     __syncthreads();
@@ -154,7 +155,7 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
     for (int j = 0; j < a.restart; ++j) {
       const int count = j + 1;
       precondition(v, [&](int row) { put(a.told[row0 + row], exchange.round(), z[row]); });
-      multiply([&](int row, C sum) { w[row] = sum; });
+      multiply(C{}, [&](int row, C sum) { w[row] = sum; });
       exchange.run<width>(
           count, totals, [&](int k, int lane, double* sums) { basis.add_dot(k, w, lane, sums); },
           [&] {
@@ -212,7 +213,7 @@ __global__ void __launch_bounds__(resident_policy.threads, 1)
       z[i] = x;
       put(a.told[row0 + i], exchange.round(), z[i]);
     }
-    multiply([&](int row, C sum) { w[row] = a.b[row0 + row] - sum; });
+    multiply(Wide{}, [&](int row, Wide sum) { w[row] = detail::narrow<C>(detail::widen(a.b[row0 + row]) - sum); });
     const double beta = sqrt(norm2_of(w));
     if (thread == 0) detail::gmres_begin_cycle(state, small, beta);
     __syncthreads();

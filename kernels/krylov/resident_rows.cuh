@@ -155,10 +155,10 @@ class ResidentRows {
   }
 
   /// The share of a lane in the product of the entries begin .. end - 1 with the direction. `remote(column)` is asked
-  /// for the elements that are not held.
-  template <class Remote>
-  __device__ C product(int begin, int end, int stride, Remote remote) const {
-    return is_complete_ ? product_of_held(begin, end, stride) : product_of_all(begin, end, stride, remote);
+  /// for the elements that are not held. Products and sum are of S.
+  template <class S = C, class Remote>
+  __device__ S product(int begin, int end, int stride, Remote remote) const {
+    return is_complete_ ? product_of_held<S>(begin, end, stride) : product_of_all<S>(begin, end, stride, remote);
   }
 
  private:
@@ -178,9 +178,10 @@ class ResidentRows {
     }
   }
 
-  __device__ C product_of_held(int begin, int end, int stride) const {
+  template <class S>
+  __device__ S product_of_held(int begin, int end, int stride) const {
     constexpr int K = sizeof(C) > 8 ? 4 : 8;  // on the way at once
-    C sum{};
+    S sum{};
     for (int entry = begin; entry < end; entry += K * stride) {
       C value[K], direction[K];
 #pragma unroll
@@ -191,19 +192,19 @@ class ResidentRows {
       }
 #pragma unroll
       for (int k = 0; k < K; ++k)
-        if (entry + k * stride < end) sum += value[k] * direction[k];
+        if (entry + k * stride < end) sum += detail::convert<S>(value[k]) * detail::convert<S>(direction[k]);
     }
     return sum;
   }
 
-  template <class Remote>
-  __device__ C product_of_all(int begin, int end, int stride, Remote remote) const {
-    C sum{};
+  template <class S, class Remote>
+  __device__ S product_of_all(int begin, int end, int stride, Remote remote) const {
+    S sum{};
     for (int entry = begin; entry < end; entry += stride) {
       const bool is_held = entry < held_;
       const int place = is_held ? columns_[entry] : ~(a_.columns[first_ + entry] - a_.base);
       const C value = is_held ? values_[entry] : a_.values[first_ + entry];
-      sum += value * (place >= 0 ? directions_[place] : remote(~place));
+      sum += detail::convert<S>(value) * detail::convert<S>(place >= 0 ? directions_[place] : remote(~place));
     }
     return sum;
   }
