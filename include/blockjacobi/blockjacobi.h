@@ -385,7 +385,7 @@ typedef struct bj_solve_report {
   double rhs_norm;            /* ||b|| */
   double initial_residual;    /* ||b - A x0|| */
   double recurrence_residual; /* ||r|| as the recurrence has it at the end */
-  double true_residual;       /* ||b - A x||, recomputed at the end */
+  double true_residual;       /* ||b - A x||, recomputed at the end, of a matrix in double whatever the scalar is */
   double seconds;
   bj_stop_reason reason;
   int32_t iterations;

@@ -69,10 +69,10 @@ struct SolveReport {
   double rhs_norm = 0.0;             ///< ||b||
   double initial_residual = 0.0;     ///< ||b - A x0||
   double recurrence_residual = 0.0;  ///< ||r|| as the recurrence has it at the end
-  /// ||b - A x||, recomputed at the end, which is what StopReason::converged goes by. On a host backend products and
-  /// sums with a matrix are taken in double, also for float: but for that rounding it is the residual of x. A user's
-  /// product, and every product on CUDA, is taken in the working precision: then ||b - A x|| in exact arithmetic may
-  /// be larger, by about eps (k + 1) || |b| + |A| |x| || for rows of k entries.
+  /// ||b - A x||, recomputed at the end, which is what StopReason::converged goes by. Products and sums with a matrix
+  /// are taken in double, also for float: but for that rounding it is the residual of x. A user's product has the
+  /// working precision: then ||b - A x|| in exact arithmetic may be larger, by about eps (k + 1) || |b| + |A| |x| ||
+  /// for rows of k entries.
   double true_residual = 0.0;
   double seconds = 0.0;         ///< wall time of the call
   std::vector<double> history;  ///< ||r|| of the recurrence before and after each iteration: iterations + 1 values;
@@ -184,7 +184,7 @@ template <Scalar T>
 /// The columns are solved interleaved by rows, eight side by side, so that every view is converted twice; row-major
 /// views are so in the fewest sectors. More than 64 columns are solved 64 at a time, for which max_seconds counts anew.
 /// A single column that is contiguous is solved by cg(). Memory, with k rounded up to a multiple of 8: 5 n k (4 n k
-/// without M, n k more on CUDA for rows of few entries) and 2 n. Two runs on one device give the same bits. Throws
+/// without M, n k more on CUDA for rows of few entries) and 3 n. Two runs on one device give the same bits. Throws
 /// InvalidArgument as cg() does, for numbers of columns that differ, and for a leading dimension that is too small.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> cg_columns(const LinearOperator<T>& A,

@@ -126,7 +126,8 @@ void bind_solve(nb::module_& module) {
       .def_ro("rhs_norm", &SolveReport::rhs_norm, ":math:`\\|b\\|`")
       .def_ro("initial_residual", &SolveReport::initial_residual, ":math:`\\|b - A x_0\\|`")
       .def_ro("recurrence_residual", &SolveReport::recurrence_residual, ":math:`\\|r\\|` as the recurrence has it.")
-      .def_ro("true_residual", &SolveReport::true_residual, ":math:`\\|b - A x\\|`, recomputed at the end.")
+      .def_ro("true_residual", &SolveReport::true_residual,
+              ":math:`\\|b - A x\\|`, recomputed at the end, of a matrix with sums in float64 whatever its dtype.")
       .def_prop_ro("relative_residual", &SolveReport::relative_residual, ":math:`\\|b - A x\\| / \\|b\\|`")
       .def_prop_ro("residual_gap", &SolveReport::residual_gap,
                    "How far rounding has driven the recurrence from the residual, relative to :math:`\\|b\\|`.")
