@@ -24,11 +24,9 @@ void launch_spd_inverse_packed(bool upper, const MatrixBatchView<const C>& a, co
     launch(inverse_straight_kernel<N, C, DefiniteInversion>, straight_share<N>, 0, DefiniteInversion{upper});
   } else if constexpr (design == shuffled) {
     launch(inverse_shuffled_kernel<N, C, DefiniteInversion>, threads, 0, DefiniteInversion{upper});
-  } else if constexpr (design == thread) {
-    launch(spd_inverse_thread_kernel<N, C>, threads, ThreadStage<C, N, threads>::shared_bytes, upper);
   } else {
-    static_assert(design == team_rows);
-    launch(spd_inverse_team_kernel<N, C>, spd_teams<N, C>, spd_teams<N, C> * SpdScratch<N, C>::bytes, upper);
+    static_assert(design == thread);
+    launch(spd_inverse_thread_kernel<N, C>, threads, ThreadStage<C, N, threads>::shared_bytes, upper);
   }
 }
 
@@ -47,8 +45,11 @@ template <class C>
 void tiny_spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
                       batched::SpdStorage storage, int* info, CUstream_st* stream) {
   const bool upper = triangle == batched::Triangle::upper, packed = storage == batched::SpdStorage::packed;
-  if (!packed && is_packed_batch(a) && is_packed_batch(x))
-    with_order(a.rows, [&]<int N>() { launch_spd_inverse_packed<N>(upper, a, x, info, stream); });
+  constexpr int largest = largest_spd_thread_order(scalar_of<C>);
+  if (!packed && a.rows <= largest && is_packed_batch(a) && is_packed_batch(x))
+    with_order(a.rows, [&]<int N>() {
+      if constexpr (N <= largest) launch_spd_inverse_packed<N>(upper, a, x, info, stream);
+    });
   else
     for_each_class_of(a, [&]<int N>() { launch_spd_inverse_class<N>(upper, a, x, packed, info, stream); });
 }

@@ -128,20 +128,15 @@ constexpr InversePolicy inverse_policy(Device device, ScalarType scalar, int n) 
   return inverse_class_policy(device, scalar, n);
 }
 
-/// Orders up to which a thread of its own has each definite matrix, of which one triangle is in its registers.
+/// Orders up to which a thread of its own has each packed definite matrix, of which one triangle is in its registers.
 constexpr int largest_spd_thread_order(ScalarType scalar) {
   switch (scalar) {
-    case ScalarType::s: return 19;
-    case ScalarType::c: return 13;
-    case ScalarType::z: return 10;
+    case ScalarType::c: return 8;
+    case ScalarType::z: return 7;
+    case ScalarType::s:
     case ScalarType::d: break;
   }
-  return 14;
-}
-/// Threads of such a thread block, whose matrices pass through shared memory: to the 1152 bytes of order 12 in d as
-/// measured, above in smaller pieces of a multiprocessor.
-constexpr int spd_inverse_threads(ScalarType scalar, int n) {
-  return words(scalar) * n * n <= 288 ? thread_design_threads : 32;
+  return 12;
 }
 
 /// The teams of inverse_class_policy(), but that what loads a triangle leaves room for as many warps as have the
@@ -154,13 +149,13 @@ constexpr InversePolicy spd_inverse_class_policy(Device device, ScalarType scala
   return policy;
 }
 
-/// Definite matrices of order n up to largest_tiny_order, packed, with full results.
+/// Definite matrices of order n up to largest_tiny_order, packed, with full results. Above the orders of a thread they
+/// go with their class: kernels of each order would be a megabyte of the library.
 constexpr InversePolicy spd_inverse_policy(Device device, ScalarType scalar, int n) {
-  if (n > largest_spd_thread_order(scalar)) return spd_inverse_class_policy(device, scalar, n);
+  if (n > largest_spd_thread_order(scalar)) return spd_inverse_class_policy(device, scalar, tiny_class(n));
   const InversePolicy policy = inverse_policy(device, scalar, n);
   if (policy.design == InverseDesign::straight || policy.design == InverseDesign::shuffled) return policy;
-  return {InverseDesign::thread, 0, 0, spd_inverse_threads(scalar, n) / 32,
-          thread_design_per_multiprocessor(scalar, n)};
+  return {InverseDesign::thread, 0, 0, thread_design_threads / 32, thread_design_per_multiprocessor(scalar, n)};
 }
 
 /// Where Gauss-Jordan elimination by a thread block has a matrix: see InverseDesign::cta_*.

@@ -96,14 +96,10 @@ __global__ void __launch_bounds__(thread_design_threads, thread_design_per_multi
   if (static_cast<int>(threadIdx.x) < count) info[first + threadIdx.x] = outcome;
 }
 
-/// Threads of a thread block where each has a definite matrix.
 template <int N, class C>
-inline constexpr int spd_threads = spd_inverse_threads(scalar_of<C>, N);
-
-template <int N, class C>
-__global__ void __launch_bounds__(spd_threads<N, C>, thread_design_per_multiprocessor(scalar_of<C>, N))
+__global__ void __launch_bounds__(thread_design_threads, thread_design_per_multiprocessor(scalar_of<C>, N))
     spd_inverse_thread_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info, bool upper) {
-  constexpr int threads = spd_threads<N, C>;
+  constexpr int threads = thread_design_threads;
   using Given = TriangleStage<C, N, threads>;
   using Stage = ThreadStage<C, N, threads>;
   extern __shared__ __align__(16) unsigned char shared[];

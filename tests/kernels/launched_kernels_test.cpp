@@ -165,7 +165,7 @@ TYPED_TEST(LaunchedKernelsTest, SpdInverse) {
       case InverseDesign::straight: return instance("inverse_straight_kernel", {text(n), C, definite_inversion});
       case InverseDesign::shuffled: return instance("inverse_shuffled_kernel", {text(n), C, definite_inversion});
       case InverseDesign::thread: return instance("spd_inverse_thread_kernel", {text(n), C});
-      default: return instance("spd_inverse_team_kernel", {text(n), C});
+      default: return instance("spd_inverse_class_kernel", {text(tiny_class(n)), C});
     }
   };
   const auto invert = [&](index_t n, index_t gap, batched::SpdStorage storage) {
