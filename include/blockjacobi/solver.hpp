@@ -184,8 +184,8 @@ template <Scalar T>
 /// The columns are solved interleaved by rows, eight side by side, so that every view is converted twice; row-major
 /// views are so in the fewest sectors. More than 64 columns are solved 64 at a time, for which max_seconds counts anew.
 /// A single column that is contiguous is solved by cg(). Memory, with k rounded up to a multiple of 8: 5 n k (4 n k
-/// without M, n k more on CUDA for rows of few entries) and 3 n. Two runs on one device give the same bits. Throws
-/// InvalidArgument as cg() does, for numbers of columns that differ, and for a leading dimension that is too small.
+/// without M) and 3 n. Two runs on one device give the same bits. Throws InvalidArgument as cg() does, for numbers of
+/// columns that differ, and for a leading dimension that is too small.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> cg_columns(const LinearOperator<T>& A,
                                                                      const std::type_identity_t<Preconditioner<T>>& M,
@@ -237,7 +237,7 @@ template <Scalar T>
 /// gmres() for the columns of B and X, as cg_columns(): products and preconditioner take all of them at
 /// once, but each is orthogonalized for itself, with a launch for every phase and column. Cycles of all columns begin
 /// together; a column whose cycle ends early waits for the others. Memory: k (m + 2) n, 3 n k with k rounded up to a
-/// multiple of 8, and for each column m^2 + 5 m scalars. Throws also for restart < 1.
+/// multiple of 8, 3 n, and for each column m^2 + 5 m scalars. Throws also for restart < 1.
 template <Scalar T>
 [[nodiscard]] BLOCKJACOBI_EXPORT std::vector<SolveReport> gmres_columns(
     const LinearOperator<T>& A, const std::type_identity_t<Preconditioner<T>>& M,

@@ -115,7 +115,7 @@ template <class C>
 void cg_columns_product(const CsrView<C, std::int32_t>& matrix, const BundleVectors<C>& v, detail::CgState<C>* states,
                         const ReductionWorkspace& workspace, CUstream_st* stream) {
   launch_dependent(cg_columns_product_kernel<C>, "cg_columns_product_kernel",
-                   {columns_ctas(columns_product_policy, v.shape), columns_policy.threads}, stream,
+                   {columns_product_ctas(v.shape), columns_policy.threads}, stream,
                    rows_of(matrix, static_cast<const C*>(v.p)), v, states, workspace);
 }
 

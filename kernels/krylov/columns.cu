@@ -147,16 +147,16 @@ void from_bundles(const Bundles& shape, const C* from, index_t first, const Colu
 template <class C>
 void bundles_product(const CsrView<C, std::int32_t>& matrix, const Bundles& shape, const C* x, C* y,
                      CUstream_st* stream) {
-  bundles_product_kernel<false><<<columns_ctas(columns_product_policy, shape), columns_policy.threads, 0, stream>>>(
-      rows_of(matrix, x), shape, {}, y);
+  bundles_product_kernel<false>
+      <<<columns_product_ctas(shape), columns_policy.threads, 0, stream>>>(rows_of(matrix, x), shape, {}, y);
   check_launch("bundles_product_kernel");
 }
 
 template <class C>
 void bundles_residual(const CsrView<C, std::int32_t>& matrix, const Bundles& shape, const ColumnsView<const C>& b,
                       const C* x, C* r, CUstream_st* stream) {
-  bundles_product_kernel<true><<<columns_ctas(columns_product_policy, shape), columns_policy.threads, 0, stream>>>(
-      rows_of(matrix, x), shape, b, r);
+  bundles_product_kernel<true>
+      <<<columns_product_ctas(shape), columns_policy.threads, 0, stream>>>(rows_of(matrix, x), shape, b, r);
   check_launch("bundles_product_kernel");
 }
 

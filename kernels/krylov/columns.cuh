@@ -9,9 +9,10 @@
 
 #include <cstddef>
 
-// Kernels over bundles: neighbouring lanes have the columns of a row, so that four rows fill a warp. The thread blocks
-// of a launch are dealt out to the bundles in turn; those that have the same rows of different bundles run at the same
-// time, and an entry of the matrix that one of them read is still in the cache for the others.
+// Kernels over bundles. In those of vectors alone neighbouring lanes have the columns of a row, so that four rows fill
+// a warp. The thread blocks of a launch are dealt out to the bundles in turn; those that have the same rows of
+// different bundles run at the same time, and an entry of the matrix that one of them read is still in the cache for
+// the others.
 
 namespace blockjacobi::kernels {
 
@@ -129,14 +130,17 @@ struct BundleProducts {
   using Piece = RowPiece<C>;
   using Sums = RowPiece<C, S>;
   static constexpr int warps = columns_policy.threads / 32;
-  static constexpr int rows_at_once = 32 / Piece::lanes, held = 16, rows = held / rows_at_once;
+  static constexpr int rows_at_once = 32 / Piece::lanes, held = columns_product_rows / warps,
+                       rows = held / rows_at_once;
   static constexpr int together = sizeof(C) > 8 ? 64 : 128;  ///< entries, of two such stages
-  struct Scratch {
+  struct alignas(16) Scratch {
     C values[warps][2][together];
     index_t columns[warps][2][together];
   };
 
-  /// Where the steps of a thread block begin, each of as many rows as its warps hold: runs of `length_` steps.
+  static constexpr offset_t step = columns_product_rows;
+
+  /// Where the steps of a thread block begin: runs of `length_` of them.
   class RowRuns {
    public:
     __device__ RowRuns(offset_t rows, const OwnColumn& own) {
@@ -155,7 +159,7 @@ struct BundleProducts {
     }
 
    private:
-    static constexpr offset_t step = warps * held, longest = columns_longest_run / step;
+    static constexpr offset_t longest = columns_longest_run / step;
     offset_t row_, others_;
     int length_, left_;
   };

@@ -33,11 +33,14 @@ inline unsigned columns_ctas(const PersistentPolicy& policy, const detail::Bundl
   const offset_t room = policy.ctas(current_device()) / shape.count();
   return static_cast<unsigned>(std::max<offset_t>(1, std::min(pieces, room)) * shape.count());
 }
-/// If a thread block has eight lanes a row.
-inline unsigned columns_ctas(const PersistentPolicy& policy, const detail::Bundles& shape) {
-  constexpr offset_t rows = columns_policy.threads / detail::bundle_width;
-  return columns_ctas(policy, shape, (static_cast<offset_t>(shape.n) + rows - 1) / rows);
+inline unsigned columns_product_ctas(const detail::Bundles& shape) {
+  return columns_ctas(columns_product_policy, shape,
+                      (static_cast<offset_t>(shape.n) + columns_product_rows - 1) / columns_product_rows);
 }
-inline unsigned columns_ctas(const detail::Bundles& shape) { return columns_ctas(columns_policy, shape); }
+/// Of columns_policy, which have eight lanes a row.
+inline unsigned columns_ctas(const detail::Bundles& shape) {
+  constexpr offset_t rows = columns_policy.threads / detail::bundle_width;
+  return columns_ctas(columns_policy, shape, (static_cast<offset_t>(shape.n) + rows - 1) / rows);
+}
 
 }  // namespace blockjacobi::kernels

@@ -288,8 +288,10 @@ inline constexpr std::size_t reduction_tickets = static_cast<std::size_t>(basis_
 
 /// Several columns at once, in bundles: all kernels but those that follow.
 inline constexpr PersistentPolicy columns_policy{256, 4};
-/// Products, the entries of a row that a lane has on their way, and the most rows of a thread block on end.
+/// Products, the rows that a thread block of them has at a time and at most on end, and the entries of a row that a
+/// lane has on their way.
 inline constexpr PersistentPolicy columns_product_policy{256, 3};
+inline constexpr int columns_product_rows = 128;
 template <class C>
 inline constexpr int columns_entries = sizeof(C) > 8 ? 4 : 8;
 inline constexpr int columns_longest_run = 1024;

@@ -117,7 +117,7 @@ std::array<double, width> squared_norms(index_t n, int threads, const C* x) {
   });
 }
 
-/// Behind the two vectors of one column.
+/// Behind the vectors of one column.
 template <class A, class C>
 A* partials_of(const Bundles& shape, C* spare) {
   return reinterpret_cast<A*>(spare + columns_spare_vectors(shape));
