@@ -126,7 +126,8 @@ void launch_spd_inverse_large(bool upper, const MatrixBatchView<const C>& a, con
 template <class C>
 void spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
                  batched::SpdStorage storage, int* info, const MatrixBatchView<C>& work, CUstream_st* stream) {
-  tiny_spd_inverse(triangle, a, x, storage, info, stream);
+  if (packed_spd_inverse(triangle, a, x, storage, info, stream)) return;
+  launch_lanes(SpdInverse<C>{a, x, triangle, storage, info}, "spd_inverse", stream);
   if (a.rows > largest_tiny_order)
     launch_spd_inverse_large(triangle == batched::Triangle::upper, a, x, storage, info, work, stream);
 }

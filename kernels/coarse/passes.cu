@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(coarse_solve_threads, 1)
   constexpr int threads = coarse_solve_threads, warps = threads / 32, columns = 32 / rows;
   extern __shared__ __align__(16) unsigned char memory[];
   C* const s = reinterpret_cast<C*>(memory);
-  __shared__ C sums[warps][rows];
+  C* const sums = s + inverse.order;  // of each warp
   if (has_stopped(stop)) return;
   const int m = inverse.order;
   for (int j = static_cast<int>(threadIdx.x); j < m; j += threads) {
@@ -111,12 +111,12 @@ __global__ void __launch_bounds__(coarse_solve_threads, 1)
   }
 #pragma unroll
   for (int distance = 16; distance >= rows; distance /= 2) sum += lanes.broadcast(sum, lanes.rank ^ distance);
-  if (lanes.rank < rows) sums[warp][own] = sum;
+  if (lanes.rank < rows) sums[warp * rows + own] = sum;
   __syncthreads();
   if (threadIdx.x >= rows || row >= m) return;
   sum = C{};
 #pragma unroll
-  for (int w = 0; w < warps; ++w) sum += sums[w][own];
+  for (int w = 0; w < warps; ++w) sum += sums[w * rows + own];
   c[row] = scaled(inverse.scale, row, sum);
 }
 
@@ -142,7 +142,8 @@ __global__ void __launch_bounds__(coarse_threads)
 template <int rows, class C, class S>
 void launch_solve(const detail::CoarseInverseArrays<C, S>& inverse, index_t pieces, const C* partials, C* c,
                   const int* stop, CUstream_st* stream) {
-  const std::size_t bytes = static_cast<std::size_t>(inverse.order) * sizeof(C);
+  constexpr int warps = coarse_solve_threads / 32;
+  const std::size_t bytes = static_cast<std::size_t>(inverse.order + warps * rows) * sizeof(C);
   allow_shared_memory(coarse_solve_kernel<rows, C, S>, bytes);
   const unsigned ctas = grid_for(inverse.order, rows, "coarse_solve_kernel");
   coarse_solve_kernel<rows><<<ctas, coarse_solve_threads, bytes, stream>>>(inverse, pieces, partials, c, stop);

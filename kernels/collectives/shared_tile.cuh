@@ -71,6 +71,14 @@ struct SharedTile {
   }
   __device__ void store(const detail::MatrixRef<C>& to) const { store(to, lanes.rank); }
 
+  /// Every element of `to`, from the lower triangle of a Hermitian matrix.
+  __device__ void store_hermitian(const detail::MatrixRef<C>& to) const {
+    const int i = lanes.rank;
+    lanes.sync();
+    if (owns_row())
+      transfer([&](int j) { return i >= j ? at(i, j) : detail::conj(at(j, i)); }, [&](int j, C v) { to(i, j) = v; });
+  }
+
   /// The lower triangle; if it is the upper one that is stored, its conjugate transpose.
   __device__ void load_triangle(batched::Triangle which, const detail::MatrixRef<const C>& from) const {
     const int i = lanes.rank;
@@ -85,17 +93,27 @@ struct SharedTile {
     lanes.sync();
   }
 
-  /// The reverse of load_triangle.
-  __device__ void store_triangle(batched::Triangle which, const detail::MatrixRef<C>& to) const {
+  /// The reverse of load_triangle: column_of(j) is where row 0 of column j stands.
+  template <class ColumnOf>
+  __device__ void store_triangle(batched::Triangle which, ColumnOf column_of) const {
     const int i = lanes.rank;
     lanes.sync();
     if (!owns_row()) return;
     if (which == batched::Triangle::lower)
       transfer(
-          0, i + 1, [&](int j) { return at(i, j); }, [&](int j, C v) { to(i, j) = v; });
+          0, i + 1, [&](int j) { return at(i, j); }, [&](int j, C v) { column_of(j)[i] = v; });
     else
       transfer(
-          i, cols, [&](int j) { return detail::conj(at(j, i)); }, [&](int j, C v) { to(i, j) = v; });
+          i, cols, [&](int j) { return detail::conj(at(j, i)); }, [&](int j, C v) { column_of(j)[i] = v; });
+  }
+
+  __device__ void store_triangle(batched::Triangle which, const detail::MatrixRef<C>& to) const {
+    store_triangle(which, [&](int j) { return to.column(j); });
+  }
+
+  __device__ void store_packed(batched::Triangle which, C* to) const {
+    const bool lower = which == batched::Triangle::lower;
+    store_triangle(which, [&](int j) { return to + (lower ? j * (2 * cols - j - 1) / 2 : j * (j + 1) / 2); });
   }
 
   __device__ void fill(C value) const {

@@ -11,20 +11,21 @@
 namespace blockjacobi::kernels {
 
 enum class InverseDesign {
-  straight,      ///< matrices of a thread, which go straight between global memory and its registers
-  shuffled,      ///< a matrix a lane, rearranged by shuffles of the warp
-  thread,        ///< a matrix a thread, staged through shared memory
-  team_rows,     ///< a matrix a team, by rows in its registers
-  cta_whole,     ///< a matrix a thread block, in shared memory as one panel
-  cta_resident,  ///< a matrix a thread block, in shared memory and registers as several panels
-  cta_streamed,  ///< a matrix a thread block, in global memory but for the panel at work
-  cta_plain,     ///< the same in its place, by narrow panels, where shared memory has no room for wider ones
-  clusters,      ///< a matrix a cluster of thread blocks, in their shared memory
+  straight,        ///< matrices of a thread, which go straight between global memory and its registers
+  shuffled,        ///< a matrix a lane, rearranged by shuffles of the warp
+  thread,          ///< a matrix a thread, staged through shared memory
+  team_rows,       ///< a matrix a team, by rows in its registers
+  cta_whole,       ///< a matrix a thread block, in shared memory as one panel
+  cta_resident,    ///< a matrix a thread block, in shared memory and registers as several panels
+  cta_streamed,    ///< a matrix a thread block, in global memory but for the panel at work
+  cta_plain,       ///< the same in its place, by narrow panels, where shared memory has no room for wider ones
+  clusters,        ///< a matrix a cluster of thread blocks, in their shared memory
+  lanes_cholesky,  ///< a definite matrix a group of lanes, factorized first: cholesky/lanes_kernels.cuh
 };
 
 constexpr const char* name(InverseDesign design) {
   constexpr const char* names[] = {"straight",     "shuffled",     "thread",    "team_rows", "cta_whole",
-                                   "cta_resident", "cta_streamed", "cta_plain", "clusters"};
+                                   "cta_resident", "cta_streamed", "cta_plain", "clusters",  "lanes_cholesky"};
   return names[static_cast<int>(design)];
 }
 
@@ -128,34 +129,34 @@ constexpr InversePolicy inverse_policy(Device device, ScalarType scalar, int n) 
   return inverse_class_policy(device, scalar, n);
 }
 
-/// Orders up to which a thread of its own has each packed definite matrix, of which one triangle is in its registers.
+/// Orders up to which a thread of its own has each definite matrix, of which one triangle is in its registers.
 constexpr int largest_spd_thread_order(ScalarType scalar) {
   switch (scalar) {
+    case ScalarType::s: return 14;
     case ScalarType::c: return 8;
     case ScalarType::z: return 7;
-    case ScalarType::s:
     case ScalarType::d: break;
   }
-  return 12;
+  return 10;
 }
 
-/// The teams of inverse_class_policy(), but that what loads a triangle leaves room for as many warps as have the
-/// elements: 16 with up to 72 words a lane, 12 with up to 108 or a row. By counts of registers, not by time.
-constexpr InversePolicy spd_inverse_class_policy(Device device, ScalarType scalar, int n) {
+/// Definite matrices of order n up to largest_tiny_order, packed, with full results. The teams are those of
+/// inverse_class_policy(), but that what loads a triangle leaves room for as many warps as have the elements: 16 with
+/// up to 72 words a lane, 12 with up to 108 or a row, by counts of registers. Teams of complex numbers would be another
+/// half megabyte of the library, and were not measured.
+constexpr InversePolicy spd_inverse_policy(Device device, ScalarType scalar, int n) {
+  using enum InverseDesign;
+  if (n <= largest_spd_thread_order(scalar)) {
+    const InversePolicy policy = inverse_policy(device, scalar, n);
+    if (policy.design == straight || policy.design == shuffled) return policy;
+    return {thread, 0, 0, thread_design_threads / 32, thread_design_per_multiprocessor(scalar, n)};
+  }
+  if (is_complex(scalar)) return {lanes_cholesky};
   InversePolicy policy = inverse_class_policy(device, scalar, n);
   const int held = policy.rows * n * words(scalar);
   const int warps = held <= 72 ? 16 : held <= 108 || policy.rows == 1 ? 12 : 0;
   policy.per_multiprocessor = std::max(policy.per_multiprocessor, warps / policy.warps);
   return policy;
-}
-
-/// Definite matrices of order n up to largest_tiny_order, packed, with full results. Above the orders of a thread they
-/// go with their class: kernels of each order would be a megabyte of the library.
-constexpr InversePolicy spd_inverse_policy(Device device, ScalarType scalar, int n) {
-  if (n > largest_spd_thread_order(scalar)) return spd_inverse_class_policy(device, scalar, tiny_class(n));
-  const InversePolicy policy = inverse_policy(device, scalar, n);
-  if (policy.design == InverseDesign::straight || policy.design == InverseDesign::shuffled) return policy;
-  return {InverseDesign::thread, 0, 0, thread_design_threads / 32, thread_design_per_multiprocessor(scalar, n)};
 }
 
 /// Where Gauss-Jordan elimination by a thread block has a matrix: see InverseDesign::cta_*.

@@ -30,6 +30,7 @@ class DefiniteRows {
       });
     });
     tile_.embed(a, rank_);
+    if constexpr (!Team<L>::power_of_two) Team<L>::sync();  // spare lanes have read rows of others
     with_triangle(upper, [&]<bool above>() {
       for_each([&](int q, int i, int j) {
         if (exists(i) && is_given<above>(i, j)) shared_[i + j * ld] = tile_.x[q][j];

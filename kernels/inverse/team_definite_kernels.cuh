@@ -6,9 +6,9 @@
 
 namespace blockjacobi::kernels {
 
-/// Of teams with the rows of definite matrices up to order N.
+/// Of teams with the rows of definite matrices of order N.
 template <int N, class C>
-inline constexpr InversePolicy spd_team = spd_inverse_class_policy(compiled_device, scalar_of<C>, N);
+inline constexpr InversePolicy spd_team = spd_inverse_policy(compiled_device, scalar_of<C>, N);
 
 /// Teams of a thread block.
 template <int N, class C>
@@ -19,34 +19,37 @@ using SpdRows = DefiniteRows<C, N, spd_team<N, C>.lanes, spd_team<N, C>.rows>;
 template <int N, class C>
 using SpdScratch = TeamScratch<C, N, spd_team<N, C>.lanes, SpdRows<N, C>::ld>;
 
-/// Orders of one class, from anywhere; `packed`: as SpdStorage.
 template <int N, class C>
 __global__ void __launch_bounds__(32 * spd_team<N, C>.warps, spd_team<N, C>.per_multiprocessor)
-    spd_inverse_class_kernel(const StridedBatch<const C> a, const StridedBatch<C> x, int* info, bool upper,
-                             bool packed) {
+    spd_inverse_team_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info, bool upper) {
   constexpr int lanes = spd_team<N, C>.lanes;
+  using Tiles = WarpTiles<C, N, lanes>;
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ ClassList list;
-  const offset_t first = static_cast<offset_t>(blockIdx.x) * class_chunk;
-  collect_class<N>(a.view, first, list);
   const auto team = Team<lanes>::current();
   const int number = team.number_in_cta();
-  const SpdScratch<N, C> scratch(shared, number);
-  for (int base = number - team.number; base < list.size; base += spd_teams<N, C>) {
-    const bool exists = base + team.number < list.size && !team.spare();
-    const offset_t k = first + (exists ? list.member[base + team.number] : 0);
-    const auto source = exists ? a[k] : StridedMatrix<const C>{};
-    SpdRows<N, C> rows(scratch.tile, team.rank);
-    rows.load(source, upper);
-    const int outcome = rows.invert(source.n);
-    if (!exists) continue;
-    const auto target = x.like(k, source.n);
-    if (packed)
-      rows.store_packed(target.data, target.n, upper);
-    else
-      rows.store(target);
-    if (team.rank == 0) info[k] = outcome;
+  const offset_t k = static_cast<offset_t>(blockIdx.x) * spd_teams<N, C> + number, first = k - team.number;
+  if (first >= a.count) return;                   // whole warps leave; no barrier of the thread block follows
+  const int shift = Tiles::shift(a[first].data);  // that of x too
+  const SpdScratch<N, C> scratch(shared, number, shift);
+  SpdRows<N, C> rows(scratch.tile, team.rank);
+  const bool exists = k < a.count && !team.spare();
+  int outcome;
+  if constexpr (Tiles::pays && SpdRows<N, C>::ld == N) {
+    const auto count = static_cast<int>(min(a.count - first, offset_t{Tiles::matrices}));
+    const SpdScratch<N, C> scratch_of_first(shared, number - team.number, shift);
+    Tiles::fetch(scratch_of_first, a[first].data, count);
+    rows.load(PackedMatrix<C, N>{scratch.tile}, upper);
+    outcome = rows.invert(N);
+    rows.store(PackedMatrix<C, N>{scratch.tile});
+    Tiles::store(scratch_of_first, x[first].data, count);
+  } else {
+    // Teams past the end take the last matrix too, as all teams of a warp work together.
+    const offset_t member = exists ? k : a.count - 1;
+    rows.load(a[member], upper);
+    outcome = rows.invert(N);
+    if (exists) rows.store(x[member]);
   }
+  if (exists && team.rank == 0) info[k] = outcome;
 }
 
 }  // namespace blockjacobi::kernels

@@ -52,7 +52,8 @@ System<T> irregular(index_t n) {
 
 /// That of the product's own rounding, if the operator has sums in double: as it is, but for one more rounding.
 template <Scalar T>
-void expect_residual(const System<T>& a, const std::vector<T>& x, const detail::OperatorImpl<T>& op) {
+void expect_residual(const Backend& backend, const System<T>& a, const std::vector<T>& x,
+                     const detail::OperatorImpl<T>& op) {
   std::vector<double> magnitude;
   const auto exact = product(a, x, magnitude);
   std::vector<T> b;
@@ -62,7 +63,6 @@ void expect_residual(const System<T>& a, const std::vector<T>& x, const detail::
     else
       b.push_back(static_cast<T>(element.real()));
   }
-  const Backend backend = Backend::cuda();
   const Array<T> input(backend, x), right(backend, b);
   Array<T> first(backend, x), second(backend, b);
   const bool in_double = op.residual(data_of(right), data_of(input), data_of(first));
@@ -100,7 +100,7 @@ void expect_csr(const System<T>& a, IndexBase base) {
   expect_product(a, x, y);
   EXPECT_TRUE(same_bits(y, second.to_host()));
   expect_product(a, x, own.to_host());
-  expect_residual(a, x, *op);
+  expect_residual(backend, a, x, *op);
 }
 
 /// Rows of about the same length, so that the product is our own.

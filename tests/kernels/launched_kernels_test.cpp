@@ -165,17 +165,14 @@ TYPED_TEST(LaunchedKernelsTest, SpdInverse) {
       case InverseDesign::straight: return instance("inverse_straight_kernel", {text(n), C, definite_inversion});
       case InverseDesign::shuffled: return instance("inverse_shuffled_kernel", {text(n), C, definite_inversion});
       case InverseDesign::thread: return instance("spd_inverse_thread_kernel", {text(n), C});
-      default: return instance("spd_inverse_class_kernel", {text(tiny_class(n)), C});
+      case InverseDesign::team_rows: return instance("spd_inverse_team_kernel", {text(n), C});
+      default: return std::string("lanes_kernel<");
     }
   };
-  const auto invert = [&](index_t n, index_t gap, batched::SpdStorage storage) {
-    batched::spd_inverse<TypeParam>(this->backend(), batched::Triangle::upper, this->batch(n, 0, gap),
-                                    this->batch(n, 1, gap), storage, this->info());
-  };
-  this->expect_kernels(1, largest_tiny_order, name, [&](index_t n) { invert(n, 0, batched::SpdStorage::full); });
-  const auto of_class = [&](index_t n) { return instance("spd_inverse_class_kernel", {text(tiny_class(n)), C}); };
-  this->expect_kernels(1, largest_tiny_order, of_class, [&](index_t n) { invert(n, 1, batched::SpdStorage::full); });
-  this->expect_kernels(1, largest_tiny_order, of_class, [&](index_t n) { invert(n, 0, batched::SpdStorage::packed); });
+  this->expect_kernels(1, largest_tiny_order, name, [&](index_t n) {
+    batched::spd_inverse<TypeParam>(this->backend(), batched::Triangle::upper, this->batch(n, 0), this->batch(n, 1),
+                                    batched::SpdStorage::full, this->info());
+  });
 }
 
 TYPED_TEST(LaunchedKernelsTest, Getri) {

@@ -200,12 +200,11 @@ std::string designs_table() {
   text += few_sections("Inverse", "matrices", {256, 152, 320, 512},
                        [](auto... x) { return few_inverse_policy(h200, x...); });
   text += section("Inverse, other batches", "As for LU.", 4, tiny, 4, inverse_class_policy);
-  text += section(
-      "Inverse of definite matrices",
-      "`spd_inverse` of packed matrices up to order 32, with full results. Above, `potrf` and the inverse from it.", 1,
-      tiny, 1, spd_inverse_policy);
-  text += section("Inverse of definite matrices, other batches", "As for LU, and packed results.", 4, tiny, 4,
-                  spd_inverse_class_policy);
+  text += section("Inverse of definite matrices",
+                  "`spd_inverse` of packed matrices up to order 32, with full results. Others go as `lanes_cholesky`, "
+                  "larger ones by "
+                  "`potrf` and the inverse from it.",
+                  1, tiny, 1, spd_inverse_policy);
   text += section("Inverse from LU", "`getri`.", 1, largest, 1, inverse_from_lu_policy);
   text += section("Pseudo-inverse", "`pseudo_inverse`.", 1, largest, 1, pseudo_inverse_policy);
   text += section("Cholesky factorization", "`potrf` of packed matrices.", 1, largest, 1, cholesky_policy);
