@@ -91,7 +91,8 @@ constexpr SetupDesign large_setup_design(InverseDesign inverse) {
     case InverseDesign::straight:
     case InverseDesign::shuffled:
     case InverseDesign::thread:
-    case InverseDesign::team_rows: break;
+    case InverseDesign::team_rows:
+    case InverseDesign::lanes_cholesky: break;
   }
   throw std::logic_error("large_setup_design: a design of tiny orders");
 }

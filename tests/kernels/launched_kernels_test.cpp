@@ -149,7 +149,8 @@ TYPED_TEST(LaunchedKernelsTest, Inverse) {
       case InverseDesign::cta_resident: return by_thread_blocks(GaussJordanPlace::resident);
       case InverseDesign::cta_streamed: return by_thread_blocks(GaussJordanPlace::streamed);
       case InverseDesign::cta_plain:
-      case InverseDesign::clusters: break;
+      case InverseDesign::clusters:
+      case InverseDesign::lanes_cholesky: break;
     }
     return instance("inverse_cta_plain_kernel", {C});
   };
