@@ -46,6 +46,18 @@ TYPED_TEST(ColumnsOnBackend, AnyNumberOfColumnsInEveryForm) {
   }
 }
 
+/// More rows than the thread blocks of a product on an H200 have in one run each.
+TYPED_TEST(ColumnsOnBackend, RowsInSeveralRuns) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> a = grid_matrix<T>(640);
+  const BlockJacobi<T> m(backend, a, BlockPartition::uniform(a.rows(), 8));
+  SolveOptions options = options_for<T>();
+  options.rtol = 0.1;
+  expect_columns_like_alone(columns_methods<T>()[0], a, LinearOperator<T>(backend, a), Preconditioner<T>(m), 2,
+                            columns_forms[0], options);
+}
+
 /// Every way to apply a preconditioner: orders of all classes and mixed ones, large blocks, other storage, none, and
 /// what takes one column at a time.
 TYPED_TEST(ColumnsOnBackend, EveryPreconditioner) {

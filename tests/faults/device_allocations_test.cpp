@@ -1,8 +1,6 @@
-#include "faults/band_system.hpp"
-#include "faults/failing_new.hpp"
+#include "faults/device_faults.hpp"
 #include "faults/failing_pinned.hpp"
 #include "faults/without_image.hpp"
-#include "kernels/counting_resource.hpp"
 #include "support/csr_arrays.hpp"
 #include "support/messages.hpp"
 
@@ -13,9 +11,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <new>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -24,107 +19,6 @@
 
 namespace blockjacobi::test {
 namespace {
-
-constexpr index_t rows = 400;
-
-/// With the user's stream, which can be recorded in graphs, and the user's allocator.
-class DeviceFaults : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!Backend::cuda_available()) GTEST_SKIP() << "no CUDA device";
-    ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
-  }
-  void TearDown() override {
-    if (stream_ == nullptr) return;
-    EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess);
-    EXPECT_EQ(memory_->live, 0u);
-    EXPECT_EQ(FailingPinned::live(), 0);
-  }
-
-  Backend make_backend() const { return Backend::cuda(0, stream_, memory_); }
-
-  /// The arrays of a system on the device.
-  static CsrArrays<double, std::int32_t> on(const Backend& backend, const System& system) {
-    const index_t n = system.view().rows;
-    return {backend,        n, n, {system.offsets.begin(), system.offsets.end()}, system.columns, system.values,
-            IndexBase::zero};
-  }
-
-  /// Runs `work` again and again, and lets its first allocation fail, then its second, until none is left to fail.
-  /// What the allocator throws comes out, CUDA has no error left, and after `behind`, which follows each failure, as
-  /// much memory is in use as before.
-  void expect_every_failure_comes_out(
-      const std::function<void()>& work, const std::function<void()>& behind = [] {}) {
-    work();  // what is made once
-    const std::size_t live = memory_->live;
-    long failures = 0;
-    for (long allocation = 0;; ++allocation) {
-      SCOPED_TRACE(allocation);
-      ASSERT_LT(allocation, 10'000);
-      memory_->fail_after(allocation);
-      try {
-        work();
-        EXPECT_FALSE(memory_->stop_failing()) << "a failure was made up for in silence";
-        break;
-      } catch (const std::bad_alloc&) {
-        EXPECT_TRUE(memory_->stop_failing());
-        ++failures;
-      }
-      EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
-      behind();
-      EXPECT_EQ(memory_->live, live);
-      if (HasFailure()) return;
-    }
-    EXPECT_EQ(memory_->live, live);
-    EXPECT_GT(failures, 0);
-  }
-  /// The same of operator new, if there is any allocation on the host; those of a text may be made up for.
-  void expect_every_host_failure_comes_out(const std::function<void()>& work) {
-    work();  // what is made once
-    const std::size_t live = memory_->live;
-    const long on_host = FailingNew::live();
-    bool failed = true;
-    for (long allocation = 0; failed; ++allocation) {
-      ASSERT_LT(allocation, 10'000);
-      try {
-        const FailingNew failing(allocation);
-        work();
-        failed = FailingNew::stop();
-      } catch (const std::bad_alloc&) {
-        ++host_failures_;
-      }
-      EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
-      EXPECT_EQ(memory_->live, live);
-      EXPECT_LE(FailingNew::live(), on_host) << "allocation " << allocation;
-      if (HasFailure()) return;
-    }
-  }
-  /// The first allocation would fail.
-  void expect_no_allocation(const std::function<void()>& work) {
-    memory_->fail_after(0);
-    EXPECT_NO_THROW(work());
-    EXPECT_FALSE(memory_->stop_failing());
-  }
-
-  /// Of up to 16 rows.
-  static std::pair<Permutation, BlockPartition> clusters_of(const SparseMatrix<double>& matrix) {
-    auto [permutation, blocks] = BlockPartition::clusters(matrix, 16);
-    return {std::move(permutation), std::move(blocks)};
-  }
-
-  template <class Expect>
-  void every_solver(Expect expect) const;
-  template <class Expect>
-  void several_columns(Expect expect) const;
-  template <class Expect>
-  void workspaces(Expect expect) const;
-
-  long host_failures_ = 0;  ///< that came out
-  cudaStream_t stream_ = nullptr;
-  const std::shared_ptr<CountingResource> memory_ = std::make_shared<CountingResource>();
-  const System sorted_{rows, true}, unsorted_{rows, false};
-  const BlockPartition blocks_ = BlockPartition::uniform(rows, 8);
-};
 
 TEST_F(DeviceFaults, Backend) {
   expect_every_failure_comes_out([&] { EXPECT_EQ(make_backend().kind(), BackendKind::cuda); });
@@ -280,79 +174,6 @@ TEST_F(DeviceFaults, MatricesAndProducts) {
   });
 }
 
-/// expect(work) of every method.
-template <class Expect>
-void DeviceFaults::every_solver(Expect expect) const {
-  const Backend backend = make_backend();
-  const auto arrays = on(backend, sorted_);
-  const LinearOperator<double> A(backend, arrays.view());
-  const BlockJacobi<double> M(backend, arrays.view(), blocks_);
-  const Array<double> b(backend, std::vector<double>(rows, 1.0));
-  Array<double> x(backend, rows);
-  using Solve = SolveReport (*)(const LinearOperator<double>&, const Preconditioner<double>&, VectorView<const double>,
-                                VectorView<double>, const SolveOptions&);
-  const std::pair<const char*, Solve> solvers[] = {{"cg", &cg<double>},
-                                                   {"fcg", &fcg<double>},
-                                                   {"minres", &minres<double>},
-                                                   {"bicgstab", &bicgstab<double>},
-                                                   {"gmres", &gmres<double>},
-                                                   {"fgmres", &fgmres<double>},
-                                                   {"richardson", &richardson<double>}};
-  for (const auto& [name, solve] : solvers)
-    for (const Resident resident : {Resident::automatic, Resident::never}) {
-      SCOPED_TRACE(name);
-      SolveOptions options;
-      options.resident = resident;
-      const auto converges = [&, solve = solve] {
-        x.zero();
-        EXPECT_TRUE(solve(A, M, b.view(), x.view(), options).converged());
-      };
-      expect(converges);
-    }
-}
-
-/// expect(work) of columns that are solved for together.
-template <class Expect>
-void DeviceFaults::several_columns(Expect expect) const {
-  const Backend backend = make_backend();
-  const auto arrays = on(backend, sorted_);
-  const LinearOperator<double> A(backend, arrays.view());
-  const BlockJacobi<double> M(backend, arrays.view(), blocks_);
-  constexpr index_t columns = 3;
-  const Array<double> b(backend, std::vector<double>(rows * columns, 1.0));
-  Array<double> x(backend, rows * columns);
-  const MultiVectorView<const double> B{b.data(), rows, columns, rows, Layout::column_major, MemorySpace::device};
-  const MultiVectorView<double> X{x.data(), rows, columns, rows, Layout::column_major, MemorySpace::device};
-  for (const auto solve : {&cg_columns<double>, &gmres_columns<double>}) {
-    const auto converges = [&] {
-      x.zero();
-      for (const SolveReport& report : solve(A, M, B, X, {})) EXPECT_TRUE(report.converged());
-    };
-    expect(converges);
-  }
-}
-
-/// expect(work) of solves that are enqueued.
-template <class Expect>
-void DeviceFaults::workspaces(Expect expect) const {
-  const Backend backend = make_backend();
-  const auto arrays = on(backend, sorted_);
-  const LinearOperator<double> A(backend, arrays.view());
-  const BlockJacobi<double> M(backend, arrays.view(), blocks_);
-  const Array<double> b(backend, std::vector<double>(rows, 1.0));
-  Array<double> x(backend, rows);
-  Array<SolveStatus> status(backend, 2);
-  SolveOptions options;
-  options.max_iterations = 60;
-  expect([&] {
-    CgWorkspace<double> by_cg(A, M, options);
-    GmresWorkspace<double> by_gmres(A, M, options);
-    cg_enqueue(by_cg, b.view(), x.view(), status.data());
-    gmres_enqueue(by_gmres, b.view(), x.view(), status.data() + 1);
-    for (const SolveStatus& found : status.to_host()) EXPECT_EQ(found.reason, StopReason::converged);
-  });
-}
-
 TEST_F(DeviceFaults, Solvers) {
   every_solver([this](const auto& converges) { expect_every_failure_comes_out(converges, converges); });
 }
@@ -454,81 +275,14 @@ TEST_F(DeviceFaults, RenumberedSystemsAndSuggestions) {
   expect_every_failure_comes_out([&] { EXPECT_FALSE(suggest(matrix, {.probe_share = 1.0}).candidates.empty()); });
 }
 
-/// What the library allocates on the host while it works on the device.
-TEST_F(DeviceFaults, AllocationsOnTheHost) {
-  const Backend backend = make_backend();
-  expect_every_host_failure_comes_out([&] { EXPECT_EQ(make_backend().kind(), BackendKind::cuda); });
-  const auto mixed = BlockPartition::from_offsets({0, 3, 35, 50, 98, 200, rows});
-  for (const System* system : {&sorted_, &unsorted_}) {
-    const auto arrays = on(backend, *system);
-    expect_every_host_failure_comes_out([&] { BlockJacobi<double>(backend, system->view(), mixed); });
-    expect_every_host_failure_comes_out([&] { BlockJacobi<double>(backend, arrays.view(), blocks_); });
-    expect_every_host_failure_comes_out([&] { EXPECT_EQ(SparseMatrix<double>(backend, arrays.view()).rows(), rows); });
-  }
-  const SparseMatrix<double> matrix(backend, sorted_.view());
-  expect_every_host_failure_comes_out([&] { EXPECT_EQ(BlockPartition::detect(matrix, 16).offsets().back(), rows); });
-  expect_every_host_failure_comes_out([&] { EXPECT_EQ(clusters_of(matrix).second.offsets().back(), rows); });
-  const LinearOperator<double> A(matrix);
-  BlockJacobi<double> M(matrix, blocks_, {.storage = Storage::adaptive});
-  const TwoLevel<double> both(matrix, BlockJacobi<double>(matrix, blocks_), {.size = 12});
-  expect_every_host_failure_comes_out([&] { M.refresh(matrix.values(), sorted_.view().nnz, MemorySpace::device); });
-  expect_every_host_failure_comes_out([&] { EXPECT_FALSE(to_text(M.report()).empty()); });
-  expect_every_host_failure_comes_out(
-      [&] { TwoLevel<double>(matrix, BlockJacobi<double>(matrix, blocks_), {.size = 12, .relaxed = 2}); });
-  const Array<double> b(backend, std::vector<double>(rows, 1.0));
-  Array<double> x(backend, rows);
-  const auto converges = [&](auto solve, const Preconditioner<double>& by) {
-    x.zero();
-    EXPECT_TRUE(solve(A, by, b.view(), x.view(), SolveOptions{}).converged());
-  };
-  expect_every_host_failure_comes_out([&] { converges(&cg<double>, M); });
-  expect_every_host_failure_comes_out([&] { converges(&cg<double>, both); });
-  converges(&minres<double>, M);
-  EXPECT_GT(host_failures_, 0);
-}
-
-TEST_F(DeviceFaults, AllocationsOnTheHostOfSolvers) {
-  const auto expect = [this](const auto& work) { expect_every_host_failure_comes_out(work); };
-  every_solver(expect);
-  several_columns(expect);
-  workspaces(expect);
-  EXPECT_GT(host_failures_, 0);
-}
-
-TEST_F(DeviceFaults, AllocationsOnTheHostOfPartitionsSuggestionsAndBatches) {
-  const Backend backend = make_backend();
-  const SparseMatrix<double> matrix(backend, sorted_.view());
-  const DetectOptions coupled{.max_size = 16, .tolerance = 0.3, .merge = Merge::coupled};
-  for (const System* system : {&sorted_, &unsorted_}) {
-    const auto arrays = on(backend, *system);
-    expect_every_host_failure_comes_out(
-        [&] { EXPECT_EQ(BlockPartition::detect(backend, arrays.view(), coupled).offsets().back(), rows); });
-  }
-  expect_every_host_failure_comes_out([&] { EXPECT_FALSE(suggest(matrix, {.probe_share = 1.0}).candidates.empty()); });
-  constexpr index_t n = 40;
-  std::vector<double> twos(n * n);
-  for (std::size_t i = 0; i < n; ++i) twos[i * (n + 1)] = 2.0;
-  const Array<double> a(backend, twos);
-  Array<double> x(backend, twos.size());
-  Array<index_t> rank(backend, 1);
-  const auto A = MatrixBatchView<const double>::strided(a.data(), n, n, n, n * n, 1, MemorySpace::device);
-  const auto X = MatrixBatchView<double>::strided(x.data(), n, n, n, n * n, 1, MemorySpace::device);
-  expect_every_host_failure_comes_out([&] { batched::pseudo_inverse(backend, A, X, 0.0, rank.data()); });
-  EXPECT_EQ(rank.to_host()[0], n);
-  EXPECT_GT(host_failures_, 0);
-}
-
 /// Pinned memory is not the user's allocator's: what CUDA says comes out, with the bytes.
 TEST_F(DeviceFaults, PinnedMemory) {
-  const Backend backend = make_backend();
-  const auto arrays = on(backend, sorted_);
-  const LinearOperator<double> A(backend, arrays.view());
-  const BlockJacobi<double> M(backend, arrays.view(), blocks_);
-  const Array<double> b(backend, std::vector<double>(rows, 1.0));
-  Array<double> x(backend, std::vector<double>(rows));
+  const Solvable system(*this);
+  const Array<double> b(system.backend, std::vector<double>(rows, 1.0));
+  Array<double> x(system.backend, std::vector<double>(rows));
   const std::size_t live = memory_->live;
   const auto pinned = FailingPinned::live();
-  const auto solve = [&] { return cg(A, M, b.view(), x.view()); };
+  const auto solve = [&] { return cg(system.A, system.M, b.view(), x.view()); };
   {
     const FailingPinned failing;
     try {
