@@ -24,7 +24,7 @@ SHARE_SECONDS = 900  # of one process: kernels that wait for each other may wait
 WITHOUT_SERVICE = ("device_faults", "synccheck")
 SHARDS = min(16, os.cpu_count() or 1)  # processes side by side on a GPU
 # Tests of one call of a tool at most, which is what a run that was stopped may lose.
-SHARE_TESTS = {"racecheck": 4}
+SHARE_TESTS = {"racecheck": 1}
 OTHER_SHARE_TESTS = 16
 # why two: with all cores each, the shares' threads of the host backend wait for each other
 THREADS = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}

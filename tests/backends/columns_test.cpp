@@ -18,9 +18,10 @@ void expect_columns_like_alone(const ColumnsMethod<T>& method, const CsrMatrix<T
   const ColumnsSolution<T> solution = solve_columns(method, A, M, b, x0, options, form);
   for (std::size_t c = 0; c < b.size(); ++c) {
     SCOPED_TRACE(::testing::Message() << "column " << c << " of " << k);
+    expect_solved(solution.reports[c], a, b[c], solution.x[c], options.rtol);
+    if (c > 0 && is_under_tool()) continue;
     std::vector<T> x = x0[c];
     const SolveReport alone = method.solve_one(A, M, b[c], x, options);
-    expect_solved(solution.reports[c], a, b[c], solution.x[c], options.rtol);
     expect_like_alone(solution.reports[c], alone);
     EXPECT_NEAR(solution.reports[c].initial_residual, alone.initial_residual, 1e-5 * alone.initial_residual);
     EXPECT_GT(solution.reports[c].seconds, 0.0);

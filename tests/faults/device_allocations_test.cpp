@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -323,6 +324,32 @@ TEST_F(DeviceFaults, OutOfDeviceMemorySaysHowMuchWasWanted) {
   }
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
   EXPECT_EQ(BlockJacobi<double>(backend, sorted_.view(), blocks_).defects(), 0) << "the backend goes on";
+}
+
+/// The same of a solver: a basis of as many vectors as there are rows. Nothing has begun, so x is as it was.
+TEST_F(DeviceFaults, OutOfDeviceMemoryForABasisSaysHowMuchWasWanted) {
+  constexpr index_t n = 400'000;
+  const Backend backend = Backend::cuda(0, stream_);
+  std::vector<offset_t> offsets(n + 1);
+  std::iota(offsets.begin(), offsets.end(), offset_t{0});
+  std::vector<index_t> columns(n);
+  std::iota(columns.begin(), columns.end(), 0);
+  const CsrMatrix<double> identity(n, n, offsets, columns, std::vector<double>(n, 1.0));
+  const Array<double> b(backend, std::vector<double>(n, 1.0));
+  Array<double> x(backend, std::vector<double>(n, 3.0));
+  SolveOptions options;
+  options.restart = options.max_iterations = n;
+  const std::size_t wanted = (std::size_t{n} + 1) * n * sizeof(double);
+  try {
+    static_cast<void>(gmres(LinearOperator<double>(backend, identity), {}, b.view(), x.view(), options));
+    FAIL() << wanted << " bytes were allocated";
+  } catch (const CudaError& e) {
+    EXPECT_EQ(e.code(), cudaErrorMemoryAllocation);
+    EXPECT_NE(std::string(e.what()).find("allocation of " + std::to_string(wanted) + " bytes"), std::string::npos)
+        << e.what();
+  }
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  EXPECT_EQ(x.to_host(), std::vector<double>(n, 3.0));
 }
 
 }  // namespace

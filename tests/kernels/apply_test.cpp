@@ -5,6 +5,7 @@
 #include "kernels/apply/launch.hpp"
 #include "precond/stored_blocks.hpp"
 #include "tests/kernels/blocks.hpp"
+#include "tests/support/backends.hpp"
 
 namespace blockjacobi::test {
 namespace {
@@ -165,7 +166,9 @@ class StoredNumbers {
 /// Blocks that do not fit into shared memory in some formats at least, against the host.
 TYPED_TEST(ApplyTest, WideBlocksInEveryFormat) {
   using T = TypeParam;
-  const std::vector<index_t> sizes{264, 3, 200, 136, 264, 97, 301, 192, 5, 448};
+  const std::vector<index_t> sizes = is_under_tool()
+                                         ? std::vector<index_t>{264, 3, 97, 448}
+                                         : std::vector<index_t>{264, 3, 200, 136, 264, 97, 301, 192, 5, 448};
   for (const Format format : {Format::packed, Format::fp32, Format::bf16, Format::fp16}) {
     if (format == Format::fp32 && sizeof(real_t<T>) == sizeof(float)) continue;  // that is the full one
     StoredNumbers<T> blocks(sizes, format);

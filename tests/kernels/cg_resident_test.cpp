@@ -1,4 +1,5 @@
 #include "tests/kernels/cg_recurrence.hpp"
+#include "tests/support/backends.hpp"
 
 namespace blockjacobi::test {
 namespace {
@@ -20,17 +21,19 @@ void expect_resident_iterations(const System<T>& a, Way way, Storage storage = S
   if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
   int iterations = 1;  // the residual and z of the beginning count as one
   for (const int count : {1, 2, 3}) {
+    if (count > 2 && is_under_tool()) break;
     iterations += count;
     const double tolerance = rounding_of_iterations(a, iterations, 32);
     for (int i = 0; i < count; ++i) phases.iterate();
     device.iterations(count);
-    again.iterations(count);
     EXPECT_EQ(device.state().iteration, phases.state().iteration);
     EXPECT_EQ(device.state().history_size, phases.state().history_size);
     expect_close("rr", device.state().rr, phases.state().rr, tolerance);
     EXPECT_LE(relative_difference(device.x(), phases.x()), tolerance);
     EXPECT_LE(relative_difference(device.r(), phases.r()), tolerance);
     EXPECT_LE(relative_difference(device.p(), phases.p()), tolerance);
+    if (is_under_tool()) continue;
+    again.iterations(count);
     EXPECT_TRUE(same_bits(device.x(), again.x()));
     EXPECT_TRUE(same_bits(device.p(), again.p()));
   }

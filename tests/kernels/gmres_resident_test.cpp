@@ -1,4 +1,5 @@
 #include "tests/kernels/gmres_cycles.hpp"
+#include "tests/support/backends.hpp"
 
 namespace blockjacobi::test {
 namespace {
@@ -16,12 +17,13 @@ void expect_resident_cycles(const System<T>& a, Way way, int restart) {
   ASSERT_TRUE(device.resides() || !is_sm_90()) << "one launch for all cycles";
   if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
   int cycles = 0;
-  for (const int count : {1, 2}) {  // also in the launch after another
+  for (const int count : {1, is_under_tool() ? 1 : 2}) {  // also in the launch after another
     cycles += count;
     for (int i = 0; i < count; ++i) phases.cycle();
     device.cycles(count);
-    again.cycles(count);
     expect_same(device, phases, rounding(a, cycles * restart));
+    if (is_under_tool()) continue;
+    again.cycles(count);
     EXPECT_TRUE(same_bits(device.x(), again.x()));
     EXPECT_TRUE(same_bits(device.first(), again.first()));
   }

@@ -1,4 +1,5 @@
 #include "tests/kernels/blocks.hpp"
+#include "tests/support/backends.hpp"
 
 #include <cmath>
 #include <tuple>
@@ -50,7 +51,10 @@ std::vector<index_t> small_path_orders() {
 TYPED_TEST(SetupTest, SharedAndGlobalMemoryOrders) { expect_inverses<TypeParam>(small_path_orders<TypeParam>()); }
 
 TYPED_TEST(SetupTest, LargeOrders) {
-  expect_inverses<TypeParam>({48, 64, 65, 77, 96, 111, 112, 113, 127, 128, 160, 161, 190, 230, 235, 256, 333, 512});
+  if (is_under_tool())  // of each design some
+    expect_inverses<TypeParam>({48, 64, 65, 96, 97, 112, 128, 160, 190, 333});
+  else
+    expect_inverses<TypeParam>({48, 64, 65, 77, 96, 111, 112, 113, 127, 128, 160, 161, 190, 230, 235, 256, 333, 512});
 }
 
 /// Entries one by one, as of blocks whose rows have different lengths.
