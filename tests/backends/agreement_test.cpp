@@ -36,16 +36,33 @@ double rounding(index_t n) {
   return n * static_cast<double>(std::numeric_limits<real_t<T>>::epsilon());
 }
 
-/// Within a factor 100 of the threshold rounding may decide which side of it a block is on, and nothing else.
+/// Whether backends scale a block by the same powers of two: for real numbers, also as complex ones, these are exact.
+enum class Scaling { alike, rounded };
+
+/// Where rounding may decide which side of the threshold a block is on, and nothing else: within a factor 100 of it.
+/// Scaled alike, backends find reciprocal conditions that differ by 2 * accuracy n eps at most, as of residuals
+/// ||I - A X|| <= accuracy n eps ||A|| ||X|| each is as near to the true one as half of that.
 template <Scalar T>
-bool is_in_band(double rcond, index_t n) {
+double most_undecided(index_t n, Scaling scaling) {
   const double threshold = 10.0 * rounding<T>(n);
-  return rcond > threshold / 100 && rcond < threshold * 100;
+  return scaling == Scaling::alike ? threshold + 2 * accuracy * rounding<T>(n) : 100 * threshold;
+}
+template <Scalar T>
+bool is_in_band(double rcond, index_t n, Scaling scaling) {
+  return rcond > 10.0 * rounding<T>(n) / 100 && rcond < most_undecided<T>(n, scaling);
 }
 
 template <Scalar T>
 void expect_rcond_near(double rcond, double other, index_t n) {
   EXPECT_LE(rcond, rcond_factor * (other + 2 * accuracy * rounding<T>(n)));
+}
+
+/// A block that one backend finds singular, as it is and thoroughly scaled, is at most undecided for the other one.
+template <Scalar T>
+void expect_undecided_at_most(int info, double other, index_t n) {
+  if (info > 0) {
+    EXPECT_LT(other, most_undecided<T>(n, Scaling::alike));
+  }
 }
 
 /// What a backend says of a block follows from the condition that it found.
@@ -80,7 +97,8 @@ Dense<T> dense_block(const CsrMatrix<T>& matrix, const BlockPartition& blocks, i
 /// No more than `most_in_band` blocks are in the band.
 template <Scalar T>
 void expect_agreement(const Backend& backend, const CsrMatrix<T>& matrix, const BlockPartition& blocks,
-                      index_t most_in_band, SingularPolicy policy = SingularPolicy::scalar_jacobi) {
+                      index_t most_in_band, SingularPolicy policy = SingularPolicy::scalar_jacobi,
+                      Scaling scaling = Scaling::rounded) {
   index_t in_band = 0;
   const Judgement<T> host(Backend::host(1), matrix, blocks, policy), other(backend, matrix, blocks, policy);
   const bool is_diagonal = policy == SingularPolicy::identity || policy == SingularPolicy::scalar_jacobi;
@@ -97,9 +115,13 @@ void expect_agreement(const Backend& backend, const CsrMatrix<T>& matrix, const 
       const double of_other = static_cast<double>(other.rcond[i]);
       expect_rcond_near<T>(rcond, of_other, n);
       expect_rcond_near<T>(of_other, rcond, n);
+      if (scaling == Scaling::alike) {
+        expect_undecided_at_most<T>(host.info[i], of_other, n);
+        expect_undecided_at_most<T>(other.info[i], rcond, n);
+      }
       expect_own_rule<T>(host.info[i], host.rcond[i], n);
       expect_own_rule<T>(other.info[i], other.rcond[i], n);
-      if (!is_in_band<T>(rcond, n)) {
+      if (!is_in_band<T>(rcond, n, scaling)) {
         EXPECT_EQ(host.info[i] != 0, other.info[i] != 0) << host.info[i] << " and " << other.info[i];
       } else {
         ++in_band;
@@ -204,10 +226,12 @@ TYPED_TEST(AgreementWithHost, OnNanAndInf) {
 struct RealSystem {
   const char* name;
   double in_single, in_double;
+  bool is_undecided_in_single = false;  ///< all blocks of the largest order are in the band
 };
 
 /// rdist2, rajat19 and mhd4800a have singular blocks; sherman3 and fs_760_3 are badly scaled. In single precision all
-/// blocks of order 190 of the last are in the band.
+/// four blocks of order 190 of the last are in the band, three of them singular: there the number says nothing, and
+/// what can fail is how far conditions differ.
 TYPED_TEST(AgreementWithHost, OnRealSystems) {
   using T = typename TypeParam::Scalar;
   const char* folder = std::getenv("BLOCKJACOBI_MATRICES");
@@ -216,15 +240,18 @@ TYPED_TEST(AgreementWithHost, OnRealSystems) {
   for (const RealSystem& system : {RealSystem{"rdist2", 0.05, 0.05},
                                    {"rajat19", 0.05, 0.05},
                                    {"mhd4800a", 0.05, 0.7},
-                                   {"adder_dcop_05", 0.35, 0.05},
-                                   {"sherman3", 0.25, 0.05},
-                                   {"fs_760_3", 1.0, 0.05}}) {
+                                   {"adder_dcop_05", 0.15, 0.05},
+                                   {"sherman3", 0.05, 0.05},
+                                   {"fs_760_3", 0.2, 0.05, true}}) {
     SCOPED_TRACE(system.name);
     const auto a = read_matrix_market<T>(std::string(folder) + "/" + system.name + ".mtx.gz");
-    const double share = std::is_same_v<real_t<T>, double> ? system.in_double : system.in_single;
+    const bool is_single = std::is_same_v<real_t<T>, float>;
     const auto expect_of = [&](const BlockPartition& blocks) {
       SCOPED_TRACE(blocks.largest_block());
-      expect_agreement(backend, a, blocks, static_cast<index_t>(share * blocks.blocks()));
+      const bool is_undecided = is_single && system.is_undecided_in_single && blocks.largest_block() == 190;
+      const double share = is_undecided ? 1.0 : is_single ? system.in_single : system.in_double;
+      expect_agreement(backend, a, blocks, static_cast<index_t>(share * blocks.blocks()), SingularPolicy::scalar_jacobi,
+                       Scaling::alike);
     };
     for (const index_t size : {1, 3, 8, 20, 32, 33, 64, 190}) expect_of(BlockPartition::uniform(a.rows(), size));
     expect_of(BlockPartition::detect(a, 32));
