@@ -249,27 +249,35 @@ class ModelBenchmark {
     return r;
   }
 
-  /// With the faster of cuSPARSE's products.
+  /// With the faster of cuSPARSE's products; if neither works the row has a reason in place of a time.
   SolveRecord unfused(const BlockJacobi<double>& M) {
     SolveRecord r = record("cg_iteration", "cusparse + cublas", "cg", M);
     r.floor_bytes = iteration_bytes("cg", M);
     r.iterations = 64;
     r.time_ms = std::numeric_limits<double>::infinity();
     for (const cusparseSpMVAlg_t algorithm : {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2}) {
-      const CusparseProduct product(narrow_view(matrix_), algorithm, backend_.stream());
-      UnfusedCg peer(product, M);
-      double residual = 0.0;
-      const double seconds = seconds_of(16, r.iterations, repetitions_, [&](int iterations) {
-        backend_.synchronize();
-        const auto start = std::chrono::steady_clock::now();
-        residual = peer.run(b_.data(), x_.data(), iterations);
-        backend_.synchronize();
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      });
-      if (1e3 * seconds >= r.time_ms) continue;
-      r.time_ms = r.marginal_ms = 1e3 * seconds;
-      r.true_residual = residual;
+      try {
+        const CusparseProduct product(narrow_view(matrix_), algorithm, backend_.stream());
+        UnfusedCg peer(product, M);
+        double residual = 0.0;
+        const double seconds = seconds_of(16, r.iterations, repetitions_, [&](int iterations) {
+          backend_.synchronize();
+          const auto start = std::chrono::steady_clock::now();
+          residual = peer.run(b_.data(), x_.data(), iterations);
+          backend_.synchronize();
+          return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        });
+        if (1e3 * seconds >= r.time_ms) continue;
+        r.time_ms = r.marginal_ms = 1e3 * seconds;
+        r.true_residual = residual;
+      } catch (const std::runtime_error& error) {
+        r.reason = error.what();
+      }
     }
+    if (std::isfinite(r.time_ms))
+      r.reason.clear();
+    else
+      r.time_ms = NAN;
     return r;
   }
 

@@ -44,7 +44,13 @@ UnfusedCg::UnfusedCg(const CusparseProduct& A, const blockjacobi::BlockJacobi<do
   iterate();  // what is loaded and chosen at a first call is not for a graph
   cudaGraph_t graph{};
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-  for (int i = 0; i < bundle; ++i) iterate();
+  try {
+    for (int i = 0; i < bundle; ++i) iterate();
+  } catch (...) {  // the stream is others' too
+    cudaStreamEndCapture(stream_, &graph);
+    cudaGetLastError();
+    throw;
+  }
   check(cudaStreamEndCapture(stream_, &graph));
   check(cudaGraphInstantiate(&iterations_, graph, 0));
   check(cudaGraphDestroy(graph));

@@ -83,7 +83,7 @@ class Tables:
             marginal = r.get("marginal_ms") or r["time_ms"]  # records from before had nothing else
             self.row(r["matrix"], r["solver"], r["storage"], r["block"], f"{r['time_ms']:.4f}", f"{marginal:.4f}",
                      f"{percent:.0f}", f"{float(peer['time_ms']) / r['time_ms']:.1f}" if peer else "-",
-                     f"{unfused[0]['time_ms'] / marginal:.1f}" if unfused else "-",
+                     f"{unfused[0]['time_ms'] / marginal:.1f}" if unfused and unfused[0]["time_ms"] else "-",
                      "-" if passes is None else self.verdict(passes))
         self.lines += ["", ITERATIONS]
 
@@ -109,7 +109,7 @@ class Tables:
             peers = [self.select(operation="spmv", implementation=f"cusparse {a}", matrix=r["matrix"])[0]["time_ms"]
                      for a in ("alg1", "alg2")]
             self.row(r["matrix"], r["storage"], f"{r['time_ms']:.4f}", f"{100 * r['fraction_of_floor']:.0f}",
-                     *(f"{p:.4f}" for p in peers))
+                     *(f"{p:.4f}" if p else "-" for p in peers))
 
     @staticmethod
     def total(given):
