@@ -10,13 +10,14 @@ built first (cmake --build) where --build, by default build/cuda, is a build fol
 is. What was on record is compared with row by row: status 1 if a row of ours is slower by more than 3 %, or if tables have
 more rows under their targets than they may.
 
-Tables of the host, which say what they take with --help:
+Tables of the host, and one of the GPU, which say what they take with --help:
   run.py iterations REFERENCE.tsv ...    counts of iterations beside a reference's
   run.py solve-host ...                  whole solves on the host
   run.py storage ...                     CG with every storage of the inverses
   run.py suggest-host ...                every choice of blocks beside what suggest() recommends
   run.py convergence ...                 residuals of CG with six choices of blocks
   run.py accuracy-host ...               residuals of inverses, next to LAPACK's
+  run.py accuracy-cuda ...               the same on the GPU, results/<gpu>/accuracy.md
 
 BLOCKJACOBI_MATRICES names the folder of NAME.mtx.gz; for suggest folders, separated by colons, with MANIFEST.tsv.
 """
@@ -26,7 +27,6 @@ import dataclasses
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import time
@@ -101,7 +101,8 @@ BENCHMARKS = {
                          lambda: [["--matrices", folders()]], None, None),
 }
 COMMANDS = {"iterations": iterations.main, "solve-host": host_solves.main, "storage": storage.main,
-            "suggest-host": suggest.main, "convergence": convergence.main, "accuracy-host": accuracy.main}
+            "suggest-host": suggest.main, "convergence": convergence.main, "accuracy-host": accuracy.host,
+            "accuracy-cuda": accuracy.cuda}
 
 
 def build(folder, programs):
@@ -127,11 +128,6 @@ def measured(program, runs, scratch):
     return {**known, "program_sha256": source["sha256"], "commit": source["commit"], "records": values["records"]}
 
 
-def short_name(device):
-    """"NVIDIA H200" -> "h200"."""
-    return re.sub(r"[^a-z0-9]+", "-", device.lower().removeprefix("nvidia ")).strip("-")
-
-
 def write_tables(benchmark, values, path):
     """The table beside a record, and its plot; whether the targets are met."""
     text, passed = benchmark.table(values)
@@ -152,14 +148,14 @@ def measure(name, arguments):
         subprocess.run([program, lines, *benchmark.runs()[0]], check=True)
         device = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "--id=0"], capture_output=True,
                                 text=True, check=True).stdout.strip()
-        passed = suggest.write(lines, f"suggest-{short_name(device)}", device, arguments.results)
+        passed = suggest.write(lines, f"suggest-{accuracy.short_name(device)}", device, arguments.results)
         lines.unlink()
         return passed
     values = measured(program, benchmark.runs(), arguments.results / f"{name}.part.json")
     faults = records_of.faults(values)
     if faults:
         raise SystemExit(f"run.py: {name}: " + "; ".join(faults[:5]))
-    path = arguments.results / short_name(values["device"]) / f"{name}.json"
+    path = arguments.results / accuracy.short_name(values["device"]) / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     slower = []
     if path.exists():
