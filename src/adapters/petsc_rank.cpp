@@ -1,6 +1,7 @@
 #include "adapters/petsc_rank.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace blockjacobi::petsc {
 
@@ -29,6 +30,17 @@ LocalMatrix::View with_columns(const Backend& backend, const LocalMatrix& matrix
   return view;
 }
 
+/// Where the matrix lies; of nodes that are not all of one size on the host.
+PermutedPartition clusters_of(const Backend& backend, const LocalMatrix::View& view,
+                              const std::optional<BlockPartition>& nodes, index_t max_size) {
+  if (!nodes) return BlockPartition::clusters(SparseMatrix<T>::adopt(backend, view), max_size);
+  const index_t size = nodes->largest_block();
+  if (offset_t{nodes->blocks()} * size == view.rows)
+    return BlockPartition::clusters(SparseMatrix<T>::adopt(backend, view, {.block_size = size}), max_size);
+  if (view.space == MemorySpace::host) return BlockPartition::clusters(view, *nodes, max_size);
+  return BlockPartition::clusters(SparseMatrix<T>::adopt(backend, view).to_host(), *nodes, max_size);
+}
+
 }  // namespace
 
 RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix& matrix,
@@ -38,83 +50,88 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
   const auto max_size = static_cast<index_t>(asked.max_size);
   const View& there = matrix.view();
   const bool is_readable_there = there.columns != nullptr && there.space == backend.memory_space();
-  const BlockPartition partition = asked.clusters      ? find_clusters(there, stated, max_size)
-                                   : stated            ? *stated
-                                   : is_readable_there ? BlockPartition::detect(backend, there, max_size)
-                                                       : BlockPartition::detect(matrix.on_host(), max_size);
-  if (asked.coarse && there.rows > 0) {
-    std::optional<Array<index_t>> columns;
-    if (clusters_)
-      add_coarse_level(backend, clusters_->matrix.view(), partition, options, block_size);
-    else
-      add_coarse_level(backend, with_columns(backend, matrix, &columns), partition, options, block_size);
-  } else if (clusters_) {
-    blocks_.emplace(BlockJacobi<T>::analyze(backend, clusters_->matrix.view(), partition, options));
+  const bool has_clusters = asked.clusters && there.rows > 0, has_coarse_level = asked.coarse && there.rows > 0;
+  std::optional<Array<index_t>> columns;
+  const BlockPartition partition =
+      has_clusters        ? find_clusters(backend, with_columns(backend, matrix, &columns), stated, max_size)
+      : stated            ? *stated
+      : is_readable_there ? BlockPartition::detect(backend, there, max_size)
+                          : BlockPartition::detect(matrix.on_host(), max_size);
+  if (has_coarse_level && !has_clusters)
+    matrix_.emplace(backend, with_columns(backend, matrix, &columns), SparseMatrixOptions{.block_size = block_size});
+  if (has_coarse_level) {
+    add_coarse_level(partition, options, block_size);
+  } else if (has_clusters) {
+    blocks_.emplace(BlockJacobi<T>::analyze(*matrix_, partition, options));
   } else {
     // Of these the library would fetch the pattern from the device.
     const bool is_analyzed_on_host = options.l1 || partition.largest_block() > 32;
     blocks_.emplace(BlockJacobi<T>::analyze(
         backend, is_readable_there && !is_analyzed_on_host ? there : matrix.on_host(), partition, options));
   }
-  if (there.space != backend.memory_space()) values_.emplace(backend, static_cast<std::size_t>(there.nnz));
+  if (!has_clusters && there.space != backend.memory_space())
+    values_.emplace(backend, static_cast<std::size_t>(there.nnz));
   // A multiplication and an addition for each number of the inverses.
   flops_ += 2.0 * static_cast<PetscLogDouble>(BlockJacobi<T>::storage_bytes(partition) / sizeof(T));
 }
 
-/// Blocks of the renumbered matrix, which lies on the host and keeps the nodes that were stated whole.
-BlockPartition RankPreconditioner::find_clusters(const View& view, const std::optional<BlockPartition>& stated,
-                                                 index_t max_size) {
-  auto [permutation, blocks] =
-      stated ? BlockPartition::clusters(view, *stated, max_size) : BlockPartition::clusters(view, max_size);
-  PermutedMatrix<T> matrix(view, permutation);
-  const auto rows = static_cast<std::size_t>(view.rows);
-  clusters_.emplace(Clusters{std::move(permutation), std::move(matrix), std::vector<T>(rows), std::vector<T>(rows)});
+/// Blocks of the renumbered matrix, which keep the nodes that were stated whole.
+BlockPartition RankPreconditioner::find_clusters(const Backend& backend, const View& view,
+                                                 const std::optional<BlockPartition>& stated, index_t max_size) {
+  auto [permutation, blocks] = clusters_of(backend, view, stated, max_size);
+  const auto given = SparseMatrix<T>::adopt(backend, view);
+  matrix_ = given.renumbered(permutation);
+  clusters_.emplace(backend, std::move(permutation));
+  if (!given.is_adopted()) given_ = given;
   return blocks;
 }
 
 /// Of ones, a vector for each unknown of a node.
-template <class MatrixView>
-void RankPreconditioner::add_coarse_level(const Backend& backend, const MatrixView& view,
-                                          const BlockPartition& partition, const BlockJacobiOptions& options,
+void RankPreconditioner::add_coarse_level(const BlockPartition& partition, const BlockJacobiOptions& options,
                                           index_t block_size) {
   // Additive: definite where the matrix is, whatever the other ranks do.
   const TwoLevelOptions additive{CoarseMode::additive, 0};
-  matrix_.emplace(backend, view, SparseMatrixOptions{.block_size = clusters_ ? 1 : block_size});
+  const index_t rows = matrix_->rows();
   BlockJacobi<T> M = BlockJacobi<T>::analyze(*matrix_, partition, options);
   if (!clusters_ || block_size == 1) {
     two_level_.emplace(*matrix_, std::move(M), additive);
   } else {
-    const auto rows = static_cast<std::size_t>(view.rows);
-    const auto order = clusters_->permutation.order();
-    std::vector<T> ones(rows * static_cast<std::size_t>(block_size), T(0));
-    for (std::size_t k = 0; k < rows; ++k) ones[k + static_cast<std::size_t>(order[k] % block_size) * rows] = T(1);
-    two_level_.emplace(*matrix_, std::move(M),
-                       MultiVectorView<const T>{ones.data(), view.rows, block_size, view.rows, Layout::column_major,
-                                                MemorySpace::host},
-                       additive);
+    const auto order = clusters_->permutation().order();
+    std::vector<T> ones(order.size() * static_cast<std::size_t>(block_size), T(0));
+    for (std::size_t k = 0; k < order.size(); ++k)
+      ones[k + static_cast<std::size_t>(order[k] % block_size) * order.size()] = T(1);
+    two_level_.emplace(
+        *matrix_, std::move(M),
+        MultiVectorView<const T>{ones.data(), rows, block_size, rows, Layout::column_major, MemorySpace::host},
+        additive);
   }
   const auto size = static_cast<PetscLogDouble>(two_level_->report().size);
-  flops_ += 2.0 * size * size + 4.0 * static_cast<PetscLogDouble>(view.rows);
+  flops_ += 2.0 * size * size + 4.0 * static_cast<PetscLogDouble>(rows);
 }
 
 void RankPreconditioner::refresh(const LocalMatrix& matrix) {
   const View& view = matrix.view();
+  const MemorySpace own = blocks().backend().memory_space();
   const T* values = view.values;
+  offset_t nnz = view.nnz;
   MemorySpace space = view.space;
-  if (clusters_) {
-    clusters_->matrix.update({values, static_cast<std::size_t>(view.nnz)});
-    values = clusters_->matrix.view().values;
+  if (given_) {
+    given_->update_values(values, nnz, space);
+    values = given_->values();
+    nnz = given_->nnz();
+    space = own;
   } else if (values_) {
     values_->copy_from_host(values);
     values = values_->data();
-    space = values_->backend().memory_space();
+    space = own;
   }
-  if (two_level_) {
-    matrix_->update_values(values, view.nnz, space);
+  if (matrix_) matrix_->update_values(values, nnz, space);
+  if (two_level_)
     two_level_->refresh();
-  } else {
-    blocks_->refresh(values, view.nnz, space);
-  }
+  else if (matrix_)
+    blocks_->refresh(matrix_->values(), matrix_->nnz(), own);
+  else
+    blocks_->refresh(values, nnz, space);
 }
 
 void RankPreconditioner::apply_own(VectorView<const T> r, VectorView<T> z, Op op) const {
@@ -127,20 +144,25 @@ void RankPreconditioner::apply(const T* r, T* z, Op op) {
   const index_t rows = blocks().rows();
   const MemorySpace space = blocks().backend().memory_space();
   if (!clusters_) return apply_own({r, rows, space}, {z, rows, space}, op);
-  const auto order = clusters_->permutation.order();
-  for (std::size_t k = 0; k < order.size(); ++k) clusters_->r[k] = r[order[k]];
-  apply_own(clusters_->r, clusters_->z, op);
-  for (std::size_t k = 0; k < order.size(); ++k) z[order[k]] = clusters_->z[k];
+  clusters_->around({r, rows, 1, rows, Layout::column_major, space}, {z, rows, 1, rows, Layout::column_major, space},
+                    [&](const auto& in, const auto& out) {
+                      apply_own({in.data, rows, space}, {out.data, rows, space}, op);
+                    });
 }
 
 void RankPreconditioner::apply(const MultiVectorView<const T>& R, const MultiVectorView<T>& Z) {
-  if (!clusters_ && !two_level_) return blocks_->apply(R, Z);
-  for (index_t j = 0; j < R.cols; ++j) apply(R.data + j * R.ld, Z.data + j * Z.ld, Op::none);
+  if (two_level_) {
+    for (index_t j = 0; j < R.cols; ++j) apply(R.data + j * R.ld, Z.data + j * Z.ld, Op::none);
+  } else if (clusters_) {
+    clusters_->around(R, Z, [&](const auto& in, const auto& out) { blocks_->apply(in, out); });
+  } else {
+    blocks_->apply(R, Z);
+  }
 }
 
 BlockJacobiReport RankPreconditioner::report() const {
   BlockJacobiReport report = blocks().report();
-  return clusters_ ? in_original_rows(std::move(report), clusters_->permutation) : report;
+  return clusters_ ? in_original_rows(std::move(report), clusters_->permutation()) : report;
 }
 
 std::optional<TwoLevelReport> RankPreconditioner::coarse_report() const {

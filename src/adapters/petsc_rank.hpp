@@ -1,12 +1,12 @@
 #pragma once
 
 #include "adapters/petsc_matrix.hpp"
+#include "adapters/petsc_numbering.hpp"
 #include "adapters/petsc_options.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
 
 #include <optional>
-#include <vector>
 
 namespace blockjacobi::petsc {
 
@@ -16,7 +16,8 @@ class RankPreconditioner {
   using View = LocalMatrix::View;
 
   /// Finds blocks where none are stated, and analyses the pattern; refresh() follows. The matrix may lie on the host
-  /// where the backend is a device. `block_size`: the unknowns of a node, for the coarse level, which needs values too.
+  /// where the backend is a device. `block_size`: the unknowns of a node, for the coarse level. That and clusters
+  /// need values too.
   RankPreconditioner(const Backend& backend, const LocalMatrix& matrix, const std::optional<BlockPartition>& stated,
                      const Options& options, index_t block_size);
 
@@ -36,22 +37,15 @@ class RankPreconditioner {
   PetscLogDouble flops() const noexcept { return flops_; }
 
  private:
-  /// Blocks of rows that need not be neighbours: the matrix and the vectors of an application, renumbered.
-  struct Clusters {
-    Permutation permutation;
-    PermutedMatrix<PetscScalar> matrix;
-    std::vector<PetscScalar> r, z;
-  };
-
-  BlockPartition find_clusters(const View& view, const std::optional<BlockPartition>& stated, index_t max_size);
-  template <class MatrixView>
-  void add_coarse_level(const Backend& backend, const MatrixView& view, const BlockPartition& partition,
-                        const BlockJacobiOptions& options, index_t block_size);
+  BlockPartition find_clusters(const Backend& backend, const View& view, const std::optional<BlockPartition>& stated,
+                               index_t max_size);
+  void add_coarse_level(const BlockPartition& partition, const BlockJacobiOptions& options, index_t block_size);
   void apply_own(VectorView<const PetscScalar> r, VectorView<PetscScalar> z, Op op) const;
 
-  std::optional<Clusters> clusters_;
+  std::optional<Numbering> clusters_;                ///< whose blocks have rows that need not be neighbours
+  std::optional<SparseMatrix<PetscScalar>> given_;   ///< a copy, where clusters cannot take PETSc's own arrays
+  std::optional<SparseMatrix<PetscScalar>> matrix_;  ///< renumbered, or a copy with which the coarse level multiplies
   std::optional<BlockJacobi<PetscScalar>> blocks_;   ///< without a coarse level
-  std::optional<SparseMatrix<PetscScalar>> matrix_;  ///< a copy, with which the coarse level multiplies
   std::optional<TwoLevel<PetscScalar>> two_level_;
   std::optional<Array<PetscScalar>> values_;  ///< those of a matrix on the host, for a device
   PetscLogDouble flops_ = 0;

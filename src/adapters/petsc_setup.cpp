@@ -59,7 +59,7 @@ PetscErrorCode choose_backend(PC pc) {
   State& state = state_of(pc);
   MemorySpace space = state.matrix.view().space;
   PetscFunctionBegin;
-  if (space == MemorySpace::host && !state.options.clusters) {
+  if (space == MemorySpace::host) {
     bool on_device = false;
     PetscCall(has_device_vectors(pc, &on_device));
     if (on_device) space = MemorySpace::device;
@@ -186,9 +186,7 @@ PetscErrorCode note_failure(PC pc) {
 PetscErrorCode try_to_set_up(PC pc) {
   PetscFunctionBegin;
   bool same_pattern = pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state_of(pc).M;
-  // Clusters are found, and vectors renumbered for them, on the host.
-  PetscCall(translated(
-      [&] { return state_of(pc).matrix.take(pc->pmat, state_of(pc).options.clusters == PETSC_TRUE, &same_pattern); }));
+  PetscCall(translated([&] { return state_of(pc).matrix.take(pc->pmat, &same_pattern); }));
   PetscCall(translated([&] { return analyze(pc, same_pattern); }));
   PetscCall(translated([&] { return invert(pc); }));
   PetscCall(translated([&] { return note_failure(pc); }));

@@ -6,9 +6,8 @@
  *   -pc_type blockjacobi            or PCSetType(pc, PCBLOCKJACOBI)
  *   -pc_blockjacobi_size N          blocks of N rows on every rank, the last one shorter if need be
  *   -pc_blockjacobi_detect          blocks from the pattern
- *   -pc_blockjacobi_clusters        blocks of strongly coupled rows wherever they stand; of a matrix on a device by way
- *                                   of the host; the blocks that size or matrix state stay whole, see
- *                                   BlockPartition::clusters()
+ *   -pc_blockjacobi_clusters        blocks of strongly coupled rows wherever they stand; the blocks that size or matrix
+ *                                   state stay whole, see BlockPartition::clusters()
  *   -pc_blockjacobi_coarse none     or ones: a coarse level of the rows of each rank, as TwoLevel has it, additive;
  *                                   a vector for each unknown of a node, as MatSetBlockSize() has them; no transpose
  *   -pc_blockjacobi_max_size 32     the largest block or cluster that is found, 1..512

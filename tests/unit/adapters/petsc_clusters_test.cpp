@@ -92,6 +92,20 @@ TEST(PetscAdapter, ClustersKeepTheBlocksOfTheMatrixWhole) {
   EXPECT_LE(20 * found.iterations, 21 * stated.iterations);
 }
 
+TEST(PetscAdapter, ClustersKeepBlocksOfSeveralSizesWhole) {
+  const System system = family(matrices::BlockFamily::spd, {1, 3, 2}, 24);
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const std::string limit = "-pc_blockjacobi_max_size ";
+  const Outcome stated = solve(A, std::string(cg_options) + ours);
+  // No two blocks fit into 3 rows but those of 1 and 2, which are no neighbours in all places.
+  const Outcome found = solve(A, std::string(cg_options) + clusters + limit + "3");
+  EXPECT_EQ(found.reason, KSP_CONVERGED_RTOL);
+  EXPECT_LE(found.iterations, stated.iterations + 2);
+  const Quiet quiet;
+  const OwnedKsp too_small = solver_of(A, std::string(ours) + clusters + limit + "2");
+  EXPECT_EQ(PCSetUp(preconditioner_of(too_small)), PETSC_ERR_ARG_WRONG);
+}
+
 TEST(PetscAdapter, ClustersFollowStrongCouplingAcrossTheNumbering) {
   // Rows are coupled strongly to those one layer of the grid away.
   const System system = seven_points(16, {1.0, 1.0, 100.0});

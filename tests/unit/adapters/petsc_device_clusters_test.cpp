@@ -1,0 +1,110 @@
+// Clusters of a matrix on a device are found there, and stay there. Only for a PETSc with CUDA.
+#include "unit/adapters/petsc_device.hpp"
+
+#if defined(PETSC_HAVE_CUDA)
+namespace blockjacobi::test {
+namespace {
+
+using T = PetscScalar;
+class PetscDeviceClusters : public PetscDeviceTest {};
+
+const std::string clusters = "-pc_blockjacobi_clusters -pc_blockjacobi_max_size 12 ";
+
+/// New values, then an application: no copies but for what is done once.
+void expect_no_copies(PC pc, Mat A) {
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  must(PCApply(pc, r, z));
+  must(MatScale(A, 2.0));  // on the device
+  {
+    const Transfers log("PCSetUp");
+    must(PCSetUp(pc));
+    EXPECT_EQ(log.info().count, 1);
+    EXPECT_EQ(log.copies(), 0);
+  }
+  expect_no_copy_in_an_application(pc, r, z);
+  const Transfers log("PCApply");
+  must(PCApplyTranspose(pc, r, z));
+  EXPECT_EQ(log.copies(), 0);
+}
+
+TEST_F(PetscDeviceClusters, OfSupervariablesNodesAndBlocksOfSeveralSizes) {
+  const std::pair<System, bool> systems[] = {{seven_points(8, {1.0, 3.0, 100.0}), false},
+                                             {elasticity(4), true},
+                                             {family(matrices::BlockFamily::random, {1, 3, 2}, 60), true}};
+  for (const auto& [system, know] : systems)
+    for (const char* more : {"", "-pc_blockjacobi_max_size 48 ", "-pc_blockjacobi_l1 ", "-pc_blockjacobi_size 5 "}) {
+      SCOPED_TRACE(std::to_string(system.matrix.rows()) + " rows, " + more);
+      const OwnedMat A = on_device(system, know);
+      const OwnedKsp ksp = expect_as_on_host(A, system, "cuda", 1e-11, clusters + more, know);
+      expect_no_copies(preconditioner_of(ksp), A);
+    }
+}
+
+TEST_F(PetscDeviceClusters, TransposedInverses) {
+  const System system = family(matrices::BlockFamily::random, {3, 2}, 40);
+  const OwnedMat A = on_device(system), H = on_host(system);
+  const OwnedKsp ksp = set_up(A, clusters), reference = set_up(H, clusters);
+  EXPECT_LE(difference(applied(preconditioner_of(ksp), A, true), applied(preconditioner_of(reference), H, true)),
+            1e-12);
+}
+
+TEST_F(PetscDeviceClusters, TheSameIterations) {
+  const System system = elasticity();
+  const OwnedMat A = on_device(system), H = on_host(system);
+  for (const char* more : {"", "-pc_blockjacobi_coarse ones "}) {
+    const std::string options = std::string(cg_options) + ours + clusters + more;
+    const Outcome found = solve(A, options), expected = solve(H, options);
+    EXPECT_EQ(found.reason, KSP_CONVERGED_RTOL);
+    EXPECT_EQ(found.iterations, expected.iterations) << more;
+    EXPECT_LE(found.residual, 2e-8);
+  }
+}
+
+TEST_F(PetscDeviceClusters, WithACoarseLevel) {
+  const System system = elasticity(4);
+  OwnedMat A = on_device(system);
+  must(MatSetBlockSize(A, 3));
+  const std::string coarse = "-pc_blockjacobi_coarse ones ";
+  const OwnedKsp ksp = set_up(A, clusters + coarse);
+  const OwnedMat H = on_host(system);
+  must(MatSetBlockSize(H, 3));
+  const OwnedKsp reference = set_up(H, clusters + coarse);
+  const PC pc = preconditioner_of(ksp);
+  EXPECT_LE(difference(applied(pc, A), applied(preconditioner_of(reference), H)), 1e-9);
+  must(MatScale(A, 2.0));
+  {
+    const Transfers log("PCSetUp");
+    must(PCSetUp(pc));
+    EXPECT_EQ(log.copies(), 0);
+  }
+  must(MatScale(H, 2.0));
+  EXPECT_LE(difference(applied(pc, A), applied(preconditioner_of(reference), H)), 1e-9);
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  expect_no_copy_in_an_application(pc, r, z);
+}
+
+TEST_F(PetscDeviceClusters, OfAMatrixOnTheHostForVectorsThere) {
+  const System system = elasticity(4);
+  const OwnedMat A = on_host(system);
+  must(MatSetVecType(A, VECCUDA));
+  const OwnedKsp ksp = expect_as_on_host(A, system, "cuda", 1e-11, clusters);
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  expect_no_copy_in_an_application(preconditioner_of(ksp), r, z);
+}
+
+TEST_F(PetscDeviceClusters, ColumnsAtOnce) {
+  const System system = family(matrices::BlockFamily::random, {6, 3}, 24);
+  const OwnedMat A = on_device(system);
+  const OwnedKsp ksp = set_up(A, clusters);
+  expect_columns_as_each(preconditioner_of(ksp), A);
+}
+
+TEST_F(PetscDeviceClusters, OnRanksWithoutRows) {
+  const System system = family(matrices::BlockFamily::spd, {5}, 1);
+  const OwnedMat A = on_device(system, false);
+  expect_as_on_host(A, system, "cuda", 1e-12, clusters, false);
+}
+
+}  // namespace
+}  // namespace blockjacobi::test
+#endif
