@@ -24,8 +24,8 @@ PetscErrorCode reset(PC pc) {
   State& state = state_of(pc);
   PetscFunctionBegin;
   state.M.reset();
-  state.staged.reset();
   state.backend.reset();
+  state.vectors_on_host = false;
   PetscCall(state.stream.reset());
   PetscCall(state.matrix.reset());
   PetscFunctionReturn(success);

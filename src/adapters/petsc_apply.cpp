@@ -5,6 +5,20 @@ namespace blockjacobi::petsc {
 
 namespace {
 
+/// Whether x or y lies on the host.
+template <class Arrays>
+PetscErrorCode are_on_host(typename Arrays::Vector x, typename Arrays::Vector y, bool* answer) {
+  PetscFunctionBegin;
+  *answer = true;
+  if constexpr (Arrays::on_device) {
+    bool on_device = false;
+    PetscCall(with_device_arrays<Arrays>(
+        x, y, [](const PetscScalar*, PetscScalar*) { return success; }, &on_device));
+    *answer = !on_device;
+  }
+  PetscFunctionReturn(success);
+}
+
 /// f(array of x, array of y, space) on the backend, for `columns` vectors, with what PETSc's log counts. `done` is
 /// false, and y not written, if the backend computes on a device and x or y lie on the host.
 template <class Arrays, class F>
@@ -18,6 +32,7 @@ PetscErrorCode with_arrays(State& state, typename Arrays::Vector x, typename Arr
   PetscFunctionBegin;
   *done = space == MemorySpace::host;
   if (space == MemorySpace::host) {
+    if (state.vectors_on_host) PetscCall(are_on_host<Arrays>(x, y, &state.vectors_on_host));
     PetscCall(with_host_arrays<Arrays>(x, y, apply));
     PetscCall(PetscLogFlops(flops));
   } else if constexpr (Arrays::on_device) {
@@ -27,26 +42,14 @@ PetscErrorCode with_arrays(State& state, typename Arrays::Vector x, typename Arr
   PetscFunctionReturn(success);
 }
 
-/// z = op(M^-1) r on a device for arrays on the host, by copies.
-void apply_staged(State& state, const PetscScalar* r, PetscScalar* z, Op op) {
-  const auto rows = static_cast<std::size_t>(state.matrix.view().rows);
-  if (!state.staged) state.staged.emplace(Staged{{*state.backend, rows}, {*state.backend, rows}});
-  state.staged->r.copy_from_host(r);
-  state.M->apply(state.staged->r.data(), state.staged->z.data(), op);
-  state.staged->z.copy_to_host(z);
-}
-
-/// The same for vectors, where they lie with what PETSc's log counts.
-PetscErrorCode apply_staged(State& state, Vec x, Vec y, Op op) {
-  [[maybe_unused]] const auto bytes =
-      static_cast<PetscLogDouble>(state.matrix.view().rows) * sizeof(PetscScalar);  // without devices nobody counts
+/// Makes the inverses anew on the host, where vectors came from: no later application copies any. Vectors on the device
+/// bring the inverses back with the next set-up.
+PetscErrorCode move_to_host(PC pc) {
   PetscFunctionBegin;
-  PetscCall(with_host_arrays<VecArrays>(x, y, [&](const PetscScalar* r, PetscScalar* z) {
-    return translated([&] { return enqueued_on(state, [&] { apply_staged(state, r, z, op); }); });
-  }));
-  PetscCall(PetscLogCpuToGpu(bytes));
-  PetscCall(PetscLogGpuToCpu(bytes));
-  PetscCall(PetscLogGpuFlops(state.M->flops()));
+  PetscCall(PetscInfo(pc, "blockjacobi: vectors on the host, which computes from now on\n"));
+  state_of(pc).vectors_on_host = true;
+  forget_set_up(pc);
+  PetscCall(PCSetUp(pc));
   PetscFunctionReturn(success);
 }
 
@@ -68,7 +71,10 @@ PetscErrorCode apply_op(PC pc, Vec x, Vec y, Op op) {
   bool done = false;
   PetscCall(with_arrays<VecArrays>(
       state, x, y, 1, [&](const PetscScalar* r, PetscScalar* z, MemorySpace) { state.M->apply(r, z, op); }, &done));
-  if (!done) PetscCall(apply_staged(state, x, y, op));
+  if (!done) {
+    PetscCall(move_to_host(pc));
+    PetscCall(apply_op(pc, x, y, op));
+  }
   PetscFunctionReturn(success);
 }
 

@@ -19,9 +19,10 @@ class LocalMatrix {
   LocalMatrix(const LocalMatrix&) = delete;
   LocalMatrix& operator=(const LocalMatrix&) = delete;
 
-  /// Collective on `matrix` where PETSc's MatGetDiagonalBlock() is. The view holds until the matrix changes.
-  /// `same_pattern`: whether the matrix has the pattern of the call before; becomes false where the view may not.
-  PetscErrorCode take(Mat matrix, bool* same_pattern) {
+  /// Collective on `matrix` where PETSc's MatGetDiagonalBlock() is. The view holds until the matrix changes; `to_host`
+  /// asks for one on the host, wherever the matrix lies. `same_pattern`: whether the matrix has the pattern of the call
+  /// before; becomes false where the view may not.
+  PetscErrorCode take(Mat matrix, bool to_host, bool* same_pattern) {
     Mat local = nullptr;
     PetscBool is_aij = PETSC_FALSE, is_assembled = PETSC_FALSE;
     PetscFunctionBegin;
@@ -35,7 +36,7 @@ class LocalMatrix {
       local = converted_;
     }
     PetscCall(view_pattern(local, *same_pattern));
-    PetscCall(view_in_place(local));
+    PetscCall(to_host ? view_on_host(local) : view_in_place(local));
     PetscFunctionReturn(static_cast<PetscErrorCode>(0));
   }
 
@@ -65,6 +66,16 @@ class LocalMatrix {
     view_ = {};
     if (!*same_pattern) PetscCall(MatDestroy(&converted_));
     PetscCall(MatConvert(local, MATSEQAIJ, *same_pattern ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &converted_));
+    PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+  }
+
+  PetscErrorCode view_on_host(Mat local) {
+    const PetscScalar* values = nullptr;
+    PetscFunctionBegin;
+    PetscCall(MatSeqAIJGetArrayRead(local, &values));
+    on_host_.values = values;
+    view_ = on_host_;
+    PetscCall(MatSeqAIJRestoreArrayRead(local, &values));
     PetscFunctionReturn(static_cast<PetscErrorCode>(0));
   }
 

@@ -53,20 +53,20 @@ PetscErrorCode has_device_vectors([[maybe_unused]] PC pc, bool* answer) {
   PetscFunctionReturn(success);
 }
 
-/// A backend that computes where the matrix lies, or, if that is the host, where its vectors do. An error if that is a
-/// device that this library was not built for: on the host every application would copy.
+/// A backend that computes where the matrix lies, or, if that is the host, where its vectors do, and in any case on the
+/// host if vectors came from there. An error if that is a device that this library was not built for: on the host every
+/// application would copy.
 PetscErrorCode choose_backend(PC pc) {
   State& state = state_of(pc);
   MemorySpace space = state.matrix.view().space;
   PetscFunctionBegin;
-  if (space == MemorySpace::host) {
+  if (space == MemorySpace::host && !state.vectors_on_host) {
     bool on_device = false;
     PetscCall(has_device_vectors(pc, &on_device));
     if (on_device) space = MemorySpace::device;
   }
   if (state.backend && state.backend->memory_space() == space) PetscFunctionReturn(success);
   state.M.reset();
-  state.staged.reset();
   state.backend.reset();
   if (space == MemorySpace::host) {
     state.backend = Backend::host(static_cast<int>(state.options.threads));
@@ -186,7 +186,8 @@ PetscErrorCode note_failure(PC pc) {
 PetscErrorCode try_to_set_up(PC pc) {
   PetscFunctionBegin;
   bool same_pattern = pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state_of(pc).M;
-  PetscCall(translated([&] { return state_of(pc).matrix.take(pc->pmat, &same_pattern); }));
+  PetscCall(
+      translated([&] { return state_of(pc).matrix.take(pc->pmat, state_of(pc).vectors_on_host, &same_pattern); }));
   PetscCall(translated([&] { return analyze(pc, same_pattern); }));
   PetscCall(translated([&] { return invert(pc); }));
   PetscCall(translated([&] { return note_failure(pc); }));

@@ -17,21 +17,17 @@ static_assert(Scalar<PetscScalar>, "blockjacobi: PETSc was configured with a pre
 
 inline constexpr auto success = static_cast<PetscErrorCode>(0);
 
-/// Vectors on a device for those that lie on the host.
-struct Staged {
-  Array<PetscScalar> r, z;
-};
-
 /// What a PC of this type holds on a rank.
 struct State {
   Options options;
   LocalMatrix matrix;
   Stream stream;  ///< of a backend on a device
   std::optional<Backend> backend;
+  /// Where a device would else compute. PETSc does not tell before the first application.
+  bool vectors_on_host = false;
   index_t stated_size = 0;  ///< the blocks of M, as they were stated
   std::vector<PetscInt> stated_sizes;
   std::optional<RankPreconditioner> M;
-  std::optional<Staged> staged;
   bool agreed = false;  ///< whether the ranks know of the others' failures
   PetscInt analyses = 0;
   PetscInt setups = 0;

@@ -25,7 +25,8 @@
  * KSP; inside a PCCOMPOSITE the KSPSolve() ends with KSP_DIVERGED_NANORINF. Under -ksp_error_if_not_converged the error
  * comes on the rank of the block alone.
  *
- * A matrix in CUDA memory is taken where it lies, and so are the vectors; Debian's PETSc has no CUDA. */
+ * A matrix in CUDA memory is taken where it lies, and so are the vectors; for vectors on the host the first application
+ * makes the inverses there. Debian's PETSc has no CUDA. */
 
 #include <petscpc.h>
 

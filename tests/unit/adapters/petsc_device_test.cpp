@@ -203,9 +203,62 @@ TEST_F(PetscDeviceTest, AMatrixBoundToTheCpuStaysThere) {
 TEST_F(PetscDeviceTest, VectorsOnTheHostForAMatrixThere) {
   const System system = family(matrices::BlockFamily::random, {3, 8, 40}, 30);
   const OwnedMat A = on_device(system), H = on_host(system);
+  const OwnedKsp ksp = set_up(A), reference = set_up(H);
+  const PC pc = preconditioner_of(ksp);
+  const auto backend_is = [&](const std::string& name) { return contains(viewed(pc), "backend: " + name); };
+  EXPECT_TRUE(backend_is("cuda")) << viewed(pc);
+  // The host has its inverses from the first of them on, after new values too.
+  EXPECT_EQ(applied(pc, H), applied(preconditioner_of(reference), H));
+  EXPECT_EQ(applied(pc, H, true), applied(preconditioner_of(reference), H, true));
+  EXPECT_TRUE(backend_is("host")) << viewed(pc);
+  must(MatScale(A, 2.0));
+  must(MatScale(H, 2.0));
+  {
+    const Transfers log("PCSetUp");
+    must(PCSetUp(pc));
+    EXPECT_EQ(log.info().GpuToCpuCount, 1);  // the values
+    EXPECT_EQ(log.info().CpuToGpuCount, 0);
+  }
+  const OwnedVec r = vector_of(H, true), z = vector_of(H, false);
+  {
+    const Transfers log("PCApply");
+    must(PCApply(pc, r, z));
+    must(PCApplyTranspose(pc, r, z));
+    EXPECT_EQ(log.info().count, 2);
+    EXPECT_EQ(log.copies(), 0);
+    EXPECT_EQ(log.info().GpuFlops, 0);
+  }
+  EXPECT_EQ(applied(pc, H), applied(preconditioner_of(reference), H));
+
+  // Vectors on the device are served by the host until the next set-up.
+  EXPECT_EQ(applied(pc, A), applied(preconditioner_of(reference), H));
+  EXPECT_TRUE(backend_is("host")) << viewed(pc);
+  must(MatScale(A, 0.5));
+  must(MatScale(H, 0.5));
+  EXPECT_LE(difference(applied(pc, A), applied(preconditioner_of(reference), H)), 1e-12);
+  EXPECT_TRUE(backend_is("cuda")) << viewed(pc);
+}
+
+TEST_F(PetscDeviceTest, ColumnsOnTheHostForAMatrixThere) {
+  const System system = family(matrices::BlockFamily::random, {6, 3, 35}, 12);
+  const OwnedMat A = on_device(system);
   const OwnedKsp ksp = set_up(A);
-  EXPECT_EQ(applied(preconditioner_of(ksp), H), applied(preconditioner_of(ksp), A));
-  EXPECT_EQ(applied(preconditioner_of(ksp), H, true), applied(preconditioner_of(ksp), A, true));
+  const PC pc = preconditioner_of(ksp);
+  PetscInt rows = 0;
+  must(MatGetLocalSize(A, &rows, nullptr));
+  OwnedMat X, Y;
+  for (OwnedMat* M : {&X, &Y}) {
+    must(MatCreateDense(PETSC_COMM_WORLD, rows, PETSC_DECIDE, PETSC_DETERMINE, 5, nullptr, M->address()));
+    must(MatAssemblyBegin(*M, MAT_FINAL_ASSEMBLY));
+    must(MatAssemblyEnd(*M, MAT_FINAL_ASSEMBLY));
+  }
+  must(MatSetRandom(X, nullptr));
+  must(PCMatApply(pc, X, Y));
+  EXPECT_TRUE(contains(viewed(pc), "backend: host")) << viewed(pc);
+  const Transfers log("PCMatApply");
+  must(PCMatApply(pc, X, Y));
+  EXPECT_EQ(log.info().count, 1);
+  EXPECT_EQ(log.copies(), 0);
 }
 
 TEST_F(PetscDeviceTest, ColumnsThereAreAppliedToAtOnce) {
