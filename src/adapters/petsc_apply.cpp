@@ -25,7 +25,6 @@ template <class Arrays, class F>
 PetscErrorCode with_arrays(State& state, typename Arrays::Vector x, typename Arrays::Vector y, PetscInt columns, F f,
                            bool* done) {
   const MemorySpace space = state.backend->memory_space();
-  const PetscLogDouble flops = static_cast<PetscLogDouble>(columns) * state.M->flops();
   const auto apply = [&](const PetscScalar* r, PetscScalar* z) {
     return translated([&] { return enqueued_on(state, [&] { f(r, z, space); }); });
   };
@@ -34,11 +33,10 @@ PetscErrorCode with_arrays(State& state, typename Arrays::Vector x, typename Arr
   if (space == MemorySpace::host) {
     if (state.vectors_on_host) PetscCall(are_on_host<Arrays>(x, y, &state.vectors_on_host));
     PetscCall(with_host_arrays<Arrays>(x, y, apply));
-    PetscCall(PetscLogFlops(flops));
   } else if constexpr (Arrays::on_device) {
     PetscCall(with_device_arrays<Arrays>(x, y, apply, done));
-    if (*done) PetscCall(PetscLogGpuFlops(flops));
   }
+  if (*done) PetscCall(log_flops(state, static_cast<PetscLogDouble>(columns) * state.M->flops()));
   PetscFunctionReturn(success);
 }
 

@@ -71,8 +71,19 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
   }
   if (!has_clusters && there.space != backend.memory_space())
     values_.emplace(backend, static_cast<std::size_t>(there.nnz));
-  // A multiplication and an addition for each number of the inverses.
-  flops_ += 2.0 * static_cast<PetscLogDouble>(BlockJacobi<T>::storage_bytes(partition) / sizeof(T));
+  count_operations(partition);
+}
+
+void RankPreconditioner::count_operations(const BlockPartition& partition) {
+  const auto add = [&](PetscLogDouble order, PetscLogDouble count) {
+    flops_ += count * 2 * order * order;
+    refresh_flops_ += count * 2 * order * order * order;
+  };
+  const BlockLayout layout(partition, sizeof(T));
+  for (const BlockGroup& group : layout.groups()) add(group.size, group.count);
+  if (!two_level_) return;
+  add(two_level_->report().size, 1);
+  flops_ += 4.0 * two_level_->rows();  // to the coarse level and back
 }
 
 /// Blocks of the renumbered matrix, which keep the nodes that were stated whole.
@@ -105,8 +116,6 @@ void RankPreconditioner::add_coarse_level(const BlockPartition& partition, const
         MultiVectorView<const T>{ones.data(), rows, block_size, rows, Layout::column_major, MemorySpace::host},
         additive);
   }
-  const auto size = static_cast<PetscLogDouble>(two_level_->report().size);
-  flops_ += 2.0 * size * size + 4.0 * static_cast<PetscLogDouble>(rows);
 }
 
 void RankPreconditioner::refresh(const LocalMatrix& matrix) {

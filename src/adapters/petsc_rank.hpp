@@ -35,10 +35,13 @@ class RankPreconditioner {
   std::optional<TwoLevelReport> coarse_report() const;
   /// Of one application to a vector.
   PetscLogDouble flops() const noexcept { return flops_; }
+  /// Of one refresh().
+  PetscLogDouble refresh_flops() const noexcept { return refresh_flops_; }
 
  private:
   BlockPartition find_clusters(const Backend& backend, const View& view, const std::optional<BlockPartition>& stated,
                                index_t max_size);
+  void count_operations(const BlockPartition& partition);
   void add_coarse_level(const BlockPartition& partition, const BlockJacobiOptions& options, index_t block_size);
   void apply_own(VectorView<const PetscScalar> r, VectorView<PetscScalar> z, Op op) const;
 
@@ -48,7 +51,7 @@ class RankPreconditioner {
   std::optional<BlockJacobi<PetscScalar>> blocks_;   ///< without a coarse level
   std::optional<TwoLevel<PetscScalar>> two_level_;
   std::optional<Array<PetscScalar>> values_;  ///< those of a matrix on the host, for a device
-  PetscLogDouble flops_ = 0;
+  PetscLogDouble flops_ = 0, refresh_flops_ = 0;
 };
 
 }  // namespace blockjacobi::petsc

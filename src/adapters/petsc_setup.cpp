@@ -149,6 +149,7 @@ PetscErrorCode invert(PC pc) {
   const LocalMatrix::View& view = state.matrix.view();
   PetscFunctionBegin;
   PetscCall(enqueued_on(state, [&] { state.M->refresh(state.matrix); }));
+  PetscCall(log_flops(state, state.M->refresh_flops()));
   if (view.space != state.backend->memory_space())
     PetscCall(PetscLogCpuToGpu(static_cast<PetscLogDouble>(view.nnz) * sizeof(PetscScalar)));
   ++state.setups;

@@ -40,6 +40,16 @@ inline MPI_Comm comm_of(PC pc) { return PetscObjectComm(reinterpret_cast<PetscOb
 /// Whatever the matrix, the next PCSetUp() or PCApply() sets up anew.
 inline void forget_set_up(PC pc) { pc->setupcalled = static_cast<decltype(pc->setupcalled)>(0); }
 
+/// Operations of the backend, for PETSc's log.
+inline PetscErrorCode log_flops(const State& state, PetscLogDouble flops) {
+  PetscFunctionBegin;
+  if (state.backend->memory_space() == MemorySpace::host)
+    PetscCall(PetscLogFlops(flops));
+  else
+    PetscCall(PetscLogGpuFlops(flops));
+  PetscFunctionReturn(success);
+}
+
 /// f(), on a device in the order of PETSc's current context and with the time that PETSc's log asks for.
 template <class F>
 PetscErrorCode enqueued_on(State& state, F f) {

@@ -309,8 +309,18 @@ TEST_F(PetscDeviceTest, TheLogHasTheTimeAndOperationsOfTheGpu) {
     EXPECT_LE(log.info().GpuTime, log.info().time);
   }
   must(MatScale(A, 2.0));
+  must(MatScale(H, 2.0));
+  {
+    const Transfers log("PCSetUp");
+    must(PCSetUp(preconditioner_of(reference)));
+    operations = log.info().flops;
+    EXPECT_GT(operations, 0);
+    EXPECT_EQ(log.info().GpuFlops, 0);
+  }
   const Transfers log("PCSetUp");
   must(PCSetUp(pc));
+  EXPECT_EQ(log.info().GpuFlops, operations);
+  EXPECT_EQ(log.info().flops, operations);
   EXPECT_GT(log.info().GpuTime, 0);
   EXPECT_LE(log.info().GpuTime, log.info().time);
 }
