@@ -20,6 +20,8 @@ generator in PATH. $HOME is that folder, and build/solve in it the build of the 
   cupy            a piece for CuPy, which the tests of the Python package run on a GPU
   message         lines that the program or the library prints: each must match a string of the sources
 
+A comment <!-- files of PAGE: NAME... --> gives a page what another one writes to these files.
+
 Ends with status 77 where all that could be run is right and something was left out.
 """
 
@@ -34,6 +36,7 @@ import sys
 
 FENCE = re.compile(r"(?:<!-- snippet: ([^\n]+) -->\n)?^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRELUDE = re.compile(r"<!-- prelude: (\w+)\n(.*?)-->", re.DOTALL)
+FILES = re.compile(r"<!-- files of (\S+): (.*) -->")
 LITERALS = re.compile(r'(?:R"\((.*?)\)"|"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*)', re.DOTALL)
 NUMBER = re.compile(r"(?<![A-Za-z_])-?\d[\d.]*(?:e[+-]?\d+)?")
 WHOLE = re.compile(r"\d+")
@@ -184,6 +187,11 @@ class Page:
             text = text.replace("add_subdirectory(blockjacobi)", f'add_subdirectory("{self.source}" blockjacobi)')
         path.write_text(text, encoding="utf-8")
 
+    def files_of(self, page, names):
+        blocks = {role: block for role, _, block in FENCE.findall((self.source / page).read_text(encoding="utf-8"))}
+        for name in names.split():
+            self.file(name, blocks[f"file {name}"])
+
     def run(self, argument, text):
         condition, _, need = argument.partition("if ")
         if need and need not in self.needs:
@@ -255,6 +263,8 @@ class Page:
         steps = {"file": self.file, "run": self.run, "output": self.output, "dry-run": self.dry_run, "cpp": self.cpp,
                  "python": self.python, "cupy": self.cupy, "message": self.message}
         text = (self.source / self.page).read_text(encoding="utf-8")
+        for page, names in FILES.findall(text):
+            self.files_of(page, names)
         for role, language, block in FENCE.findall(text):
             # Directives of MyST are no snippets.
             if language.startswith("{"):
