@@ -7,15 +7,23 @@ Wants Debian's Python with petsc4py, and for some tests dolfinx; without they sk
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 PLUGIN, MPIEXEC = sys.argv[1:3]
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "petsc_plugin"
+SOURCE = PROGRAMS.parents[2]
 PYTHON = "/usr/bin/python3"
+
+
+def petsc_libdir():
+    return subprocess.run(["pkg-config", "--variable=libdir", "PETSc"], capture_output=True, text=True,
+                          check=True).stdout.strip()
 
 
 def can_import(module):
@@ -72,6 +80,17 @@ class Petsc4py(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "Unable to locate dynamic library"):
             run(1, "with_petsc4py.py", "-dll_append", "./libblockjacobi_petsc_plugin", folder="/")
 
+    def test_beside_petscs_library(self):
+        """Whose folder PETSc names PETSC_LIB_DIR, unless a variable of the environment does; here one that can be written
+        to."""
+        (own, *_) = pathlib.Path(petsc_libdir()).glob("libpetsc*.so")
+        run(1, "with_petsc4py.py", "-dll_append", "${PETSC_LIB_DIR}/" + own.name)
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(os.environ, PETSC_LIB_DIR=folder):
+            shutil.copy(PLUGIN, folder)
+            printed = run(1, "with_petsc4py.py", "-dll_append", "${PETSC_LIB_DIR}/libblockjacobi_petsc_plugin", "-pc_type",
+                          "blockjacobi")
+            self.assertEqual(result(printed)[:2], ("blockjacobi", True))
+
 
 @unittest.skipUnless(can_import("dolfinx"), "no dolfinx")
 class Fenicsx(unittest.TestCase):
@@ -82,6 +101,18 @@ class Fenicsx(unittest.TestCase):
                 ours = result(run(ranks, "with_fenicsx.py", "blockjacobi", options=f"-dll_append {PLUGIN}"))
                 self.assertEqual(ours[:2], ("blockjacobi", True))
                 self.assertEqual(ours[1:], theirs[1:])
+
+
+class Install(unittest.TestCase):
+    def test_plugin_goes_where_the_option_says(self):
+        libdir = petsc_libdir()
+        with tempfile.TemporaryDirectory() as build:
+            subprocess.run(["cmake", "-S", SOURCE, "-B", build, "-DBLOCKJACOBI_PETSC=petsc", "-DBLOCKJACOBI_GPU=none",
+                            "-DBLOCKJACOBI_BUILD_TESTS=OFF", "-DBLOCKJACOBI_BUILD_BENCHMARKS=OFF",
+                            "-DBLOCKJACOBI_BUILD_EXAMPLES=OFF", f"-DBLOCKJACOBI_PETSC_PLUGIN_DIR={libdir}"],
+                           stdout=subprocess.DEVNULL, check=True)
+            script = pathlib.Path(build, "cmake_install.cmake").read_text(encoding="utf-8")
+        self.assertEqual(re.findall(r'file\(INSTALL DESTINATION "([^"]*)" TYPE MODULE', script), [libdir])
 
 
 class Symbols(unittest.TestCase):
