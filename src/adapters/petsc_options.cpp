@@ -20,7 +20,6 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
                                          to_string(SingularPolicy::pseudo_inverse)};
   const char* storages[storage_count];
   for (int k = 0; k < storage_count; ++k) storages[k] = to_string(static_cast<Storage>(k));
-  static const char* const coarse_levels[] = {"none", "ones"};
   Options o = *options;
   PetscBool size_given = PETSC_FALSE, given = PETSC_FALSE;
   auto policy = static_cast<PetscInt>(o.singular);
@@ -36,7 +35,7 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
   PetscCall(PetscOptionsInt("-pc_blockjacobi_max_size", "The largest block or cluster that is found", nullptr,
                             o.max_size, &o.max_size, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_coarse", "A coarse level of the rows of each rank", nullptr,
-                              coarse_levels, 2, coarse_levels[coarse], &coarse, &given));
+                              coarse_names, 3, coarse_names[coarse], &coarse, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_singular", "What takes the place of a singular block's inverse", nullptr,
                               policies, 5, policies[policy], &policy, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_storage", "How the inverses are stored", nullptr, storages,
@@ -57,7 +56,7 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
              "-pc_blockjacobi_size and -pc_blockjacobi_detect exclude each other");
   PetscCheck(!(o.detect && o.clusters), PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_INCOMP,
              "-pc_blockjacobi_clusters and -pc_blockjacobi_detect exclude each other");
-  o.coarse = coarse == 1;
+  o.coarse = static_cast<CoarseVectors>(coarse);
   o.singular = static_cast<SingularPolicy>(policy);
   o.storage = static_cast<Storage>(storage);
   *options = o;

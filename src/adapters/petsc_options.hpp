@@ -12,12 +12,16 @@ using OptionItems = PetscOptionItems;
 using OptionItems = PetscOptionItems*;
 #endif
 
+/// Vectors of the coarse level: one for each unknown of a node, or the matrix's near-nullspace.
+enum class CoarseVectors { none, ones, near_nullspace };
+inline constexpr const char* coarse_names[] = {"none", "ones", "near_nullspace"};
+
 /// What the options -pc_blockjacobi_... say.
 struct Options {
   PetscInt size = 0;  ///< 0 if not given
   PetscBool detect = PETSC_FALSE;
   PetscBool clusters = PETSC_FALSE;
-  bool coarse = false;  ///< ones
+  CoarseVectors coarse = CoarseVectors::none;
   PetscInt max_size = 32;
   SingularPolicy singular = SingularPolicy::fail;
   Storage storage = Storage::full;

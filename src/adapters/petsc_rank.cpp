@@ -1,5 +1,6 @@
 #include "adapters/petsc_rank.hpp"
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,23 @@ LocalMatrix::View with_columns(const Backend& backend, const LocalMatrix& matrix
   return view;
 }
 
+/// A vector for each unknown of a node.
+std::vector<T> ones_of(std::size_t rows, index_t block_size) {
+  const auto count = static_cast<std::size_t>(block_size);
+  std::vector<T> ones(rows * count, T(0));
+  for (std::size_t i = 0; i < rows; ++i) ones[i + i % count * rows] = T(1);
+  return ones;
+}
+
+/// The rows of vectors that stand back to back, as clusters have them.
+std::vector<T> in_order(std::span<const index_t> order, const std::vector<T>& vectors) {
+  std::vector<T> result;
+  result.reserve(vectors.size());
+  for (std::size_t start = 0; start < vectors.size(); start += order.size())
+    for (const index_t row : order) result.push_back(vectors[start + static_cast<std::size_t>(row)]);
+  return result;
+}
+
 /// Where the matrix lies; of nodes that are not all of one size on the host.
 PermutedPartition clusters_of(const Backend& backend, const LocalMatrix::View& view,
                               const std::optional<BlockPartition>& nodes, index_t max_size) {
@@ -45,12 +63,13 @@ PermutedPartition clusters_of(const Backend& backend, const LocalMatrix::View& v
 
 RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix& matrix,
                                        const std::optional<BlockPartition>& stated, const Options& asked,
-                                       index_t block_size) {
+                                       index_t block_size, std::vector<T> near_kernel) {
   const BlockJacobiOptions options = options_of(asked);
   const auto max_size = static_cast<index_t>(asked.max_size);
   const View& there = matrix.view();
   const bool is_readable_there = there.columns != nullptr && there.space == backend.memory_space();
-  const bool has_clusters = asked.clusters && there.rows > 0, has_coarse_level = asked.coarse && there.rows > 0;
+  const bool has_clusters = asked.clusters && there.rows > 0;
+  const bool has_coarse_level = asked.coarse != CoarseVectors::none && there.rows > 0;
   std::optional<Array<index_t>> columns;
   const BlockPartition partition =
       has_clusters        ? find_clusters(backend, with_columns(backend, matrix, &columns), stated, max_size)
@@ -60,7 +79,7 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
   if (has_coarse_level && !has_clusters)
     matrix_.emplace(backend, with_columns(backend, matrix, &columns), SparseMatrixOptions{.block_size = block_size});
   if (has_coarse_level) {
-    add_coarse_level(partition, options, block_size);
+    add_coarse_level(partition, options, block_size, std::move(near_kernel));
   } else if (has_clusters) {
     blocks_.emplace(BlockJacobi<T>::analyze(*matrix_, partition, options));
   } else {
@@ -97,23 +116,23 @@ BlockPartition RankPreconditioner::find_clusters(const Backend& backend, const V
   return blocks;
 }
 
-/// Of ones, a vector for each unknown of a node.
 void RankPreconditioner::add_coarse_level(const BlockPartition& partition, const BlockJacobiOptions& options,
-                                          index_t block_size) {
+                                          index_t block_size, std::vector<T> near_kernel) {
   // Additive: definite where the matrix is, whatever the other ranks do.
   const TwoLevelOptions additive{CoarseMode::additive, 0};
-  const index_t rows = matrix_->rows();
   BlockJacobi<T> M = BlockJacobi<T>::analyze(*matrix_, partition, options);
-  if (!clusters_ || block_size == 1) {
+  const index_t rows = matrix_->rows();
+  const auto size = static_cast<std::size_t>(rows);
+  // What the library does by itself where the numbering has whole nodes.
+  if (near_kernel.empty() && clusters_ && block_size > 1) near_kernel = ones_of(size, block_size);
+  if (near_kernel.empty()) {
     two_level_.emplace(*matrix_, std::move(M), additive);
   } else {
-    const auto order = clusters_->permutation().order();
-    std::vector<T> ones(order.size() * static_cast<std::size_t>(block_size), T(0));
-    for (std::size_t k = 0; k < order.size(); ++k)
-      ones[k + static_cast<std::size_t>(order[k] % block_size) * order.size()] = T(1);
+    if (clusters_) near_kernel = in_order(clusters_->permutation().order(), near_kernel);
+    const auto count = static_cast<index_t>(near_kernel.size() / size);
     two_level_.emplace(
         *matrix_, std::move(M),
-        MultiVectorView<const T>{ones.data(), rows, block_size, rows, Layout::column_major, MemorySpace::host},
+        MultiVectorView<const T>{near_kernel.data(), rows, count, rows, Layout::column_major, MemorySpace::host},
         additive);
   }
 }

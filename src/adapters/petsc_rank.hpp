@@ -7,6 +7,7 @@
 #include <blockjacobi/blockjacobi.hpp>
 
 #include <optional>
+#include <vector>
 
 namespace blockjacobi::petsc {
 
@@ -16,10 +17,11 @@ class RankPreconditioner {
   using View = LocalMatrix::View;
 
   /// Finds blocks where none are stated, and analyses the pattern; refresh() follows. The matrix may lie on the host
-  /// where the backend is a device. `block_size`: the unknowns of a node, for the coarse level. That and clusters
-  /// need values too.
+  /// where the backend is a device. For the coarse level, which as clusters needs values too, `block_size`, the
+  /// unknowns of a node, and `near_kernel`, vectors of the rows back to back; where there are none, ones take their
+  /// place.
   RankPreconditioner(const Backend& backend, const LocalMatrix& matrix, const std::optional<BlockPartition>& stated,
-                     const Options& options, index_t block_size);
+                     const Options& options, index_t block_size, std::vector<PetscScalar> near_kernel);
 
   /// For new values.
   void refresh(const LocalMatrix& matrix);
@@ -42,7 +44,8 @@ class RankPreconditioner {
   BlockPartition find_clusters(const Backend& backend, const View& view, const std::optional<BlockPartition>& stated,
                                index_t max_size);
   void count_operations(const BlockPartition& partition);
-  void add_coarse_level(const BlockPartition& partition, const BlockJacobiOptions& options, index_t block_size);
+  void add_coarse_level(const BlockPartition& partition, const BlockJacobiOptions& options, index_t block_size,
+                        std::vector<PetscScalar> near_kernel);
   void apply_own(VectorView<const PetscScalar> r, VectorView<PetscScalar> z, Op op) const;
 
   std::optional<Numbering> clusters_;                ///< whose blocks have rows that need not be neighbours

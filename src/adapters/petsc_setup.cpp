@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace blockjacobi::petsc {
@@ -119,11 +120,34 @@ std::optional<BlockPartition> partition_of(const StatedBlocks& stated, index_t r
   return BlockPartition::from_offsets(std::move(offsets));
 }
 
+/// This rank's rows of the vectors that the matrix has for it, back to back; empty if it has none.
+PetscErrorCode near_nullspace_of(Mat matrix, std::vector<PetscScalar>* vectors) {
+  MatNullSpace space = nullptr;
+  PetscBool has_ones = PETSC_FALSE;
+  PetscInt rows = 0, count = 0;
+  const Vec* given = nullptr;
+  PetscFunctionBegin;
+  vectors->clear();
+  PetscCall(MatGetNearNullSpace(matrix, &space));
+  if (space == nullptr) PetscFunctionReturn(success);
+  PetscCall(MatGetLocalSize(matrix, &rows, nullptr));
+  PetscCall(MatNullSpaceGetVecs(space, &has_ones, &count, &given));
+  if (has_ones) vectors->assign(static_cast<std::size_t>(rows), PetscScalar(1));
+  for (PetscInt k = 0; k < count; ++k) {
+    const PetscScalar* values = nullptr;
+    PetscCall(VecGetArrayRead(given[k], &values));
+    vectors->insert(vectors->end(), values, values + rows);
+    PetscCall(VecRestoreArrayRead(given[k], &values));
+  }
+  PetscFunctionReturn(success);
+}
+
 /// Analyses the pattern anew unless it is known.
 PetscErrorCode analyze(PC pc, bool same_pattern) {
   State& state = state_of(pc);
   StatedBlocks stated;
   PetscInt block_size = 1;
+  std::vector<PetscScalar> near_kernel;
   PetscFunctionBegin;
   PetscCall(choose_backend(pc));
   PetscCall(find_stated(pc, &stated));
@@ -132,12 +156,13 @@ PetscErrorCode analyze(PC pc, bool same_pattern) {
       std::equal(stated.sizes.begin(), stated.sizes.end(), state.stated_sizes.begin(), state.stated_sizes.end());
   if (state.M && same_pattern && same_blocks) PetscFunctionReturn(success);
   PetscCall(MatGetBlockSize(pc->pmat, &block_size));
+  if (state.options.coarse == CoarseVectors::near_nullspace) PetscCall(near_nullspace_of(pc->pmat, &near_kernel));
   state.M.reset();
   state.stated_size = stated.size;
   state.stated_sizes.assign(stated.sizes.begin(), stated.sizes.end());
   PetscCall(enqueued_on(state, [&] {
     state.M.emplace(*state.backend, state.matrix, partition_of(stated, state.matrix.view().rows), state.options,
-                    static_cast<index_t>(block_size));
+                    static_cast<index_t>(block_size), std::move(near_kernel));
   }));
   ++state.analyses;
   PetscFunctionReturn(success);

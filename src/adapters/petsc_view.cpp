@@ -79,8 +79,9 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s, detected ones have at most %" PetscInt_FMT " rows\n",
                                      o.detect ? "from the pattern" : "as the matrix states them, else from the pattern",
                                      o.max_size));
-  if (o.coarse)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse level of ones on the rows of each rank, additive\n"));
+  if (o.coarse != CoarseVectors::none)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse level of %s on the rows of each rank, additive\n",
+                                     coarse_names[static_cast<int>(o.coarse)]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  singular blocks: %s, storage: %s, backend: %s\n", to_string(o.singular),
                                    to_string(o.storage),
                                    state.backend ? state.backend->description().c_str() : "none yet"));

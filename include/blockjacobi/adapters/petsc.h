@@ -9,7 +9,8 @@
  *   -pc_blockjacobi_clusters        blocks of strongly coupled rows wherever they stand; the blocks that size or matrix
  *                                   state stay whole, see BlockPartition::clusters()
  *   -pc_blockjacobi_coarse none     or ones: a coarse level of the rows of each rank, as TwoLevel has it, additive;
- *                                   a vector for each unknown of a node, as MatSetBlockSize() has them; no transpose
+ *                                   a vector for each unknown of a node, as MatSetBlockSize() has them; or
+ *                                   near_nullspace: of the vectors of MatSetNearNullSpace(); no transpose
  *   -pc_blockjacobi_max_size 32     the largest block or cluster that is found, 1..512
  *   -pc_blockjacobi_singular fail   fail, identity, scalar_jacobi, shift or pseudo_inverse, see SingularPolicy
  *   -pc_blockjacobi_storage full    full, packed, fp32, bf16, fp16 or adaptive, see Storage

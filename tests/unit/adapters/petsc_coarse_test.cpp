@@ -52,6 +52,51 @@ TEST(PetscCoarse, AVectorForEachUnknownOfANode) {
   }
 }
 
+/// Each of the first three unknowns of all nodes, in PETSc's norm.
+Owned<MatNullSpace, MatNullSpaceDestroy> translations_of(Mat A) {
+  std::vector<OwnedVec> vectors;
+  std::vector<Vec> handles;
+  for (PetscInt c = 0; c < 3; ++c) {
+    vectors.push_back(vector_of(A, false));
+    PetscInt first = 0, end = 0;
+    must(VecGetOwnershipRange(vectors.back(), &first, &end));
+    for (PetscInt i = first; i < end; ++i)
+      must(VecSetValue(vectors.back(), i, i % 3 == c ? T(1) : T(0), INSERT_VALUES));
+    must(VecAssemblyBegin(vectors.back()));
+    must(VecAssemblyEnd(vectors.back()));
+    must(VecNormalize(vectors.back(), nullptr));
+    handles.push_back(vectors.back());
+  }
+  Owned<MatNullSpace, MatNullSpaceDestroy> space;
+  must(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_FALSE, 3, handles.data(), space.address()));
+  return space;
+}
+
+TEST(PetscCoarse, TheNearNullspaceOfTheMatrix) {
+  const System system = elasticity(4);
+  for (const char* blocks : {"", "-pc_blockjacobi_clusters "}) {
+    SCOPED_TRACE(blocks);
+    const auto applied_with = [&](const char* vectors, PetscInt block_size, MatNullSpace space) {
+      const OwnedMat A = distribute(system.matrix, system.partition);
+      must(MatSetBlockSize(A, block_size));
+      must(MatSetNearNullSpace(A, space));
+      const OwnedKsp ksp = solver_of(A, std::string(ours) + blocks + "-pc_blockjacobi_coarse " + vectors);
+      return applied(preconditioner_of(ksp), A);
+    };
+    const auto expect_close = [](const std::vector<T>& a, const std::vector<T>& b) {
+      ASSERT_EQ(a.size(), b.size());
+      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_LE(std::abs(a[i] - b[i]), 1e-9 * (1 + std::abs(b[i]))) << i;
+    };
+    const OwnedMat A = distribute(system.matrix, system.partition);
+    const auto translations = translations_of(A);
+    expect_close(applied_with("near_nullspace", 1, translations), applied_with("ones", 3, nullptr));
+    Owned<MatNullSpace, MatNullSpaceDestroy> constant;
+    must(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, nullptr, constant.address()));
+    expect_close(applied_with("near_nullspace", 3, constant), applied_with("ones", 1, nullptr));
+    expect_close(applied_with("near_nullspace", 3, nullptr), applied_with("ones", 3, nullptr));
+  }
+}
+
 TEST(PetscCoarse, NewValues) {
   const System system = seven_points(6, {1, 1, 1});
   for (const char* blocks : {"-pc_blockjacobi_size 4 ", "-pc_blockjacobi_clusters "}) {
