@@ -22,9 +22,23 @@ struct StatedBlocks {
 };
 
 #if defined(PETSC_HAVE_CUDA)
-bool is_cuda(VecType type) {
+/// Of vectors (VECCUDA, VECSEQCUDA) and matrices (MATAIJCUSPARSE, MATDENSECUDA).
+bool is_cuda(const char* type) {
   const std::string_view name = type != nullptr ? type : "";
-  return name == VECCUDA || name == VECSEQCUDA || name == VECMPICUDA;
+  return name.find("cuda") != name.npos || name.find("cusparse") != name.npos;
+}
+
+/// Whether somebody bound the matrix to the CPU, and not PETSc, which does so with each that is not of a device's type:
+/// of these only the vectors count, to which it goes on where that was asked for.
+PetscErrorCode is_bound_to_cpu(Mat matrix, bool* answer) {
+  PetscBool is_bound = PETSC_FALSE, propagates = PETSC_FALSE;
+  MatType type = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatBoundToCPU(matrix, &is_bound));
+  PetscCall(MatGetBindingPropagates(matrix, &propagates));
+  PetscCall(MatGetType(matrix, &type));
+  *answer = is_bound && (propagates || is_cuda(type));
+  PetscFunctionReturn(success);
 }
 #endif
 
@@ -35,10 +49,10 @@ PetscErrorCode has_device_vectors([[maybe_unused]] PC pc, bool* answer) {
   *answer = false;
 #if defined(PETSC_HAVE_CUDA)
   for (const Mat matrix : {pc->pmat, pc->mat}) {
-    PetscBool is_bound = PETSC_FALSE;
+    bool is_bound = false;
     VecType type = nullptr;
     DM dm = nullptr;
-    PetscCall(MatBoundToCPU(matrix, &is_bound));
+    PetscCall(is_bound_to_cpu(matrix, &is_bound));
     if (is_bound) {
       *answer = false;
       PetscFunctionReturn(success);

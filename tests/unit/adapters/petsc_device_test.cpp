@@ -200,6 +200,15 @@ TEST_F(PetscDeviceTest, AMatrixBoundToTheCpuStaysThere) {
   expect_as_on_host(A, system, "host", 0);
 }
 
+/// PETSc lets it be bound to the CPU from its creation, as each that is not of a device's type.
+TEST_F(PetscDeviceTest, AMatrixOnTheHostWhoseBindingPropagates) {
+  const System system = family(matrices::BlockFamily::spd, {3, 8, 40}, 30);
+  const OwnedMat A = on_host(system);
+  must(MatSetVecType(A, VECCUDA));
+  must(MatSetBindingPropagates(A, PETSC_TRUE));
+  expect_as_on_host(A, system, "host", 0);
+}
+
 TEST_F(PetscDeviceTest, VectorsOnTheHostForAMatrixThere) {
   const System system = family(matrices::BlockFamily::random, {3, 8, 40}, 30);
   const OwnedMat A = on_device(system), H = on_host(system);
