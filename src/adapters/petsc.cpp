@@ -25,7 +25,9 @@ PetscErrorCode reset(PC pc) {
   PetscFunctionBegin;
   state.M.reset();
   state.backend.reset();
-  state.vectors_on_host = false;
+  state.vectors_on_host = state.failed_by_move = false;
+  state.applied_there = 0;
+  state.patience = 2;
   PetscCall(state.stream.reset());
   PetscCall(state.matrix.reset());
   PetscFunctionReturn(success);

@@ -31,7 +31,6 @@ PetscErrorCode with_arrays(State& state, typename Arrays::Vector x, typename Arr
   PetscFunctionBegin;
   *done = space == MemorySpace::host;
   if (space == MemorySpace::host) {
-    if (state.vectors_on_host) PetscCall(are_on_host<Arrays>(x, y, &state.vectors_on_host));
     PetscCall(with_host_arrays<Arrays>(x, y, apply));
   } else if constexpr (Arrays::on_device) {
     PetscCall(with_device_arrays<Arrays>(x, y, apply, done));
@@ -40,14 +39,20 @@ PetscErrorCode with_arrays(State& state, typename Arrays::Vector x, typename Arr
   PetscFunctionReturn(success);
 }
 
-/// Makes the inverses anew on the host, where vectors came from: no later application copies any. Vectors on the device
-/// bring the inverses back with the next set-up.
-PetscErrorCode move_to_host(PC pc) {
+/// Brings the inverses back from the host where x and y and those of applications before lie on the device. Each time
+/// it takes twice as many, so that few set-ups follow vectors that come from here and there by turns.
+template <class Arrays>
+PetscErrorCode follow_to_device(PC pc, typename Arrays::Vector x, typename Arrays::Vector y) {
+  State& state = state_of(pc);
+  bool on_host = true;
   PetscFunctionBegin;
-  PetscCall(PetscInfo(pc, "blockjacobi: vectors on the host, which computes from now on\n"));
-  state_of(pc).vectors_on_host = true;
-  forget_set_up(pc);
-  PetscCall(PCSetUp(pc));
+  if (!state.vectors_on_host || pc->failedreason != PC_NOERROR) PetscFunctionReturn(success);
+  PetscCall(are_on_host<Arrays>(x, y, &on_host));
+  state.applied_there = on_host ? 0 : state.applied_there + 1;
+  // A preconditioner that is kept may be that of older values.
+  if (state.applied_there < state.patience || pc->reusepreconditioner) PetscFunctionReturn(success);
+  state.patience *= 2;
+  PetscCall(move(pc, false));
   PetscFunctionReturn(success);
 }
 
@@ -61,8 +66,9 @@ PetscErrorCode apply_op(PC pc, Vec x, Vec y, Op op) {
   State& state = state_of(pc);
   PetscFunctionBegin;
   PetscCall(require_set_up(pc));
+  PetscCall(follow_to_device<VecArrays>(pc, x, y));
   // The next norm or dot product tells the caller.
-  if (pc->failedreason != PC_NOERROR) {
+  if (pc->failedreason != PC_NOERROR || state.failed_by_move) {
     PetscCall(fill_with_infinity(y));
     PetscFunctionReturn(success);
   }
@@ -70,7 +76,7 @@ PetscErrorCode apply_op(PC pc, Vec x, Vec y, Op op) {
   PetscCall(with_arrays<VecArrays>(
       state, x, y, 1, [&](const PetscScalar* r, PetscScalar* z, MemorySpace) { state.M->apply(r, z, op); }, &done));
   if (!done) {
-    PetscCall(move_to_host(pc));
+    PetscCall(move(pc, true));
     PetscCall(apply_op(pc, x, y, op));
   }
   PetscFunctionReturn(success);
@@ -102,7 +108,8 @@ PetscErrorCode apply_to_matrix(PC pc, Mat X, Mat Y) {
   PetscFunctionBegin;
   PetscCall(require_set_up(pc));
   PetscCall(MatGetSize(X, nullptr, &columns));
-  if (pc->failedreason != PC_NOERROR) {
+  PetscCall(follow_to_device<DenseArrays>(pc, X, Y));
+  if (pc->failedreason != PC_NOERROR || state.failed_by_move) {
     PetscCall(apply_to_columns(pc, X, Y, columns));
     PetscFunctionReturn(success);
   }

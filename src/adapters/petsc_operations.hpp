@@ -8,6 +8,9 @@ namespace blockjacobi::petsc {
 
 // In petsc_setup.cpp:
 PetscErrorCode set_up(PC pc);
+/// The inverses anew where the vectors of an application lie. Of this rank alone, whose vectors may be bound to the CPU
+/// where those of others are not (-dm_bind_below): no PCSetUp(), and nothing that the ranks have agreed on changes.
+PetscErrorCode move(PC pc, bool to_host);
 /// Before every solve: all ranks fail where one does, since not every solver stands the failure of some of them.
 PetscErrorCode set_up_on_blocks(PC pc);
 

@@ -211,40 +211,62 @@ PCFailedReason failure_of(const State& state, std::string* message) {
 }
 
 /// Of this rank alone: a reduction here would make every set-up wait for the slowest rank.
-PetscErrorCode note_failure(PC pc) {
+PetscErrorCode find_failure(PC pc, PCFailedReason* found) {
   std::string message;
   const PCFailedReason reason = failure_of(state_of(pc), &message);  // waits, and may throw
   PetscFunctionBegin;
   PetscCheck(reason == PC_NOERROR || !pc->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "blockjacobi: %s",
              message.c_str());
   if (reason != PC_NOERROR) PetscCall(PetscInfo(pc, "blockjacobi: %s\n", message.c_str()));
-  PetscCall(PCSetFailedReason(pc, reason));
-  state_of(pc).agreed = false;
+  *found = reason;
   PetscFunctionReturn(success);
 }
 
-PetscErrorCode try_to_set_up(PC pc) {
+PetscErrorCode try_to_set_up(PC pc, bool same_pattern, PCFailedReason* failure) {
   PetscFunctionBegin;
-  bool same_pattern = pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state_of(pc).M;
   PetscCall(
       translated([&] { return state_of(pc).matrix.take(pc->pmat, state_of(pc).vectors_on_host, &same_pattern); }));
   PetscCall(translated([&] { return analyze(pc, same_pattern); }));
   PetscCall(translated([&] { return invert(pc); }));
-  PetscCall(translated([&] { return note_failure(pc); }));
+  PetscCall(translated([&] { return find_failure(pc, failure); }));
   PetscFunctionReturn(success);
 }
 
-}  // namespace
-
-PetscErrorCode set_up(PC pc) {
+PetscErrorCode set_up_or_forget(PC pc, bool same_pattern, PCFailedReason* failure) {
   PetscFunctionBegin;
-  const PetscErrorCode code = try_to_set_up(pc);
+  const PetscErrorCode code = try_to_set_up(pc, same_pattern, failure);
   if (code != success) {
     // Else PETSc would take what an error left for the preconditioner of this matrix.
     state_of(pc).M.reset();
     forget_set_up(pc);
   }
   PetscCall(code);
+  PetscFunctionReturn(success);
+}
+
+}  // namespace
+
+PetscErrorCode set_up(PC pc) {
+  State& state = state_of(pc);
+  PCFailedReason failure = PC_NOERROR;
+  PetscFunctionBegin;
+  if (state.applied_there > 0) state.vectors_on_host = false;
+  state.applied_there = 0;
+  state.failed_by_move = state.agreed = false;
+  PetscCall(set_up_or_forget(pc, pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state.M, &failure));
+  PetscCall(PCSetFailedReason(pc, failure));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode move(PC pc, bool to_host) {
+  State& state = state_of(pc);
+  PCFailedReason failure = PC_NOERROR;
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(pc, "blockjacobi: vectors on the %s, which computes from now on\n", to_host ? "host" : "device"));
+  state.vectors_on_host = to_host;
+  state.applied_there = 0;
+  PetscCall(set_up_or_forget(pc, false, &failure));
+  state.failed_by_move = failure != PC_NOERROR;
   PetscFunctionReturn(success);
 }
 

@@ -23,9 +23,12 @@ struct State {
   LocalMatrix matrix;
   Stream stream;  ///< of a backend on a device
   std::optional<Backend> backend;
-  /// Where a device would else compute. PETSc does not tell before the first application.
+  /// The host computes where a device would else. PETSc does not tell before the first application.
   bool vectors_on_host = false;
-  index_t stated_size = 0;  ///< the blocks of M, as they were stated
+  PetscInt64 applied_there = 0;  ///< applications in a row, meanwhile, to vectors on the device
+  PetscInt64 patience = 2;       ///< as many of them bring the inverses back
+  bool failed_by_move = false;   ///< which the other ranks do not know of
+  index_t stated_size = 0;       ///< the blocks of M, as they were stated
   std::vector<PetscInt> stated_sizes;
   std::optional<RankPreconditioner> M;
   bool agreed = false;  ///< whether the ranks know of the others' failures

@@ -239,13 +239,54 @@ TEST_F(PetscDeviceTest, VectorsOnTheHostForAMatrixThere) {
   }
   EXPECT_EQ(applied(pc, H), applied(preconditioner_of(reference), H));
 
-  // Vectors on the device are served by the host until the next set-up.
+  // The host serves vectors on the device once; the next set-up is made there again.
   EXPECT_EQ(applied(pc, A), applied(preconditioner_of(reference), H));
   EXPECT_TRUE(backend_is("host")) << viewed(pc);
   must(MatScale(A, 0.5));
   must(MatScale(H, 0.5));
   EXPECT_LE(difference(applied(pc, A), applied(preconditioner_of(reference), H)), 1e-12);
   EXPECT_TRUE(backend_is("cuda")) << viewed(pc);
+}
+
+TEST_F(PetscDeviceTest, VectorsThereBringTheInversesBackFromTheHost) {
+  const System system = family(matrices::BlockFamily::random, {3, 8, 40}, 30);
+  const OwnedMat A = on_device(system), H = on_host(system);
+  const OwnedKsp ksp = set_up(A), reference = set_up(H);
+  const PC pc = preconditioner_of(ksp);
+  const auto backend_is = [&](const std::string& name) { return contains(viewed(pc), "backend: " + name); };
+  const std::vector<T> expected = applied(preconditioner_of(reference), H);
+  for (const int patience : {2, 4}) {  // each time twice as many
+    EXPECT_EQ(applied(pc, H), expected);
+    for (int i = 1; i < patience; ++i) EXPECT_EQ(applied(pc, A), expected);
+    EXPECT_TRUE(backend_is("host")) << viewed(pc);
+    EXPECT_EQ(applied(pc, H), expected);  // counts anew
+    for (int i = 1; i < patience; ++i) EXPECT_EQ(applied(pc, A), expected);
+    EXPECT_TRUE(backend_is("host")) << viewed(pc);
+    EXPECT_LE(difference(applied(pc, A), expected), 1e-12);
+    EXPECT_TRUE(backend_is("cuda")) << viewed(pc);
+  }
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  expect_no_copy_in_an_application(pc, r, z);
+  EXPECT_TRUE(contains(viewed(pc), "numeric set-ups 5")) << viewed(pc);
+}
+
+/// As the vectors of a DM may be under -dm_bind_below: a solve after that has to end.
+TEST_F(PetscDeviceTest, VectorsOfOneRankOnTheHost) {
+  const System system = elasticity(4);
+  const OwnedMat A = on_device(system), H = on_host(system);
+  const OwnedKsp ksp = solver_of(A, std::string(cg_options) + ours), reference = set_up(H);
+  const PC pc = preconditioner_of(ksp);
+  EXPECT_EQ(solve(ksp).reason, KSP_CONVERGED_RTOL);  // after which the ranks have agreed
+  const OwnedVec r = vector_of(A, true), z = vector_of(A, false);
+  if (this_rank() == 0) {
+    must(VecBindToCPU(r, PETSC_TRUE));
+    must(VecBindToCPU(z, PETSC_TRUE));
+  }
+  must(PCApply(pc, r, z));
+  EXPECT_TRUE(contains(viewed(pc), "backend: host")) << viewed(pc);  // of the first rank
+  EXPECT_LE(difference(values_of(z), applied(preconditioner_of(reference), H)), 1e-12);
+  EXPECT_EQ(solve(ksp).reason, KSP_CONVERGED_RTOL);
+  EXPECT_TRUE(contains(viewed(pc), "backend: cuda")) << viewed(pc);
 }
 
 TEST_F(PetscDeviceTest, ColumnsOnTheHostForAMatrixThere) {
