@@ -1,6 +1,8 @@
 // Clusters of a matrix on a device are found there, and stay there. Only for a PETSc with CUDA.
 #include "unit/adapters/petsc_device.hpp"
 
+#include <algorithm>
+
 #if defined(PETSC_HAVE_CUDA)
 namespace blockjacobi::test {
 namespace {
@@ -55,7 +57,8 @@ TEST_F(PetscDeviceClusters, TheSameIterations) {
     const std::string options = std::string(cg_options) + ours + clusters + more;
     const Outcome found = solve(A, options), expected = solve(H, options);
     EXPECT_EQ(found.reason, KSP_CONVERGED_RTOL);
-    EXPECT_EQ(found.iterations, expected.iterations) << more;
+    // Dot products are sums in another order there: the band of iterations of whole solves.
+    EXPECT_NEAR(found.iterations, expected.iterations, std::max(2.0, 0.02 * expected.iterations)) << more;
     EXPECT_LE(found.residual, 2e-8);
   }
 }
