@@ -16,14 +16,11 @@ namespace blockjacobi::kernels {
 ///     are, see PanelMaxima;
 ///   arrive(tile, first): the columns from `first` on of a matrix have come to the tile of this warp, which has rows;
 ///   arrive(row, ld, first, width): the same of the thread's row in shared memory;
-///   arrived() and leaving(), if the whole matrix is on the multiprocessor: between them the elimination uses `staged`;
 ///   leave(): for the thread's row of the inverse, the function of (column, element) whose value is stored, and end().
 struct Unchanged {
   static constexpr bool changes = false;
   template <class... Any>
   __device__ void arrive(Any&&...) const {}
-  __device__ void arrived() const {}
-  __device__ void leaving() const {}
   struct Row {
     template <class C>
     __device__ C operator()(int, C x) const {

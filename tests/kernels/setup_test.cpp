@@ -87,9 +87,9 @@ TYPED_TEST(SetupTest, LargeBlocksWithGaps) {
   }
 }
 
-/// Too many for clusters of thread blocks, by which few blocks of such orders are inverted.
+/// Too many for clusters of thread blocks, by which few blocks of such orders are inverted; the last warp has few rows.
 TYPED_TEST(SetupTest, ManyLargeBlocks) {
-  for (const index_t n : {97, 130})
+  for (const index_t n : {97, 130, 161})
     for (const Words words : {Words::none, Words::wide}) expect_inverses<TypeParam>(std::vector<index_t>(70, n), words);
 }
 
