@@ -141,6 +141,7 @@ class Page:
             "LD_LIBRARY_PATH": f"{libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}",
             "PREFIX": str(prefix), "LIBDIR": str(libraries),
             "OMP_WAIT_POLICY": "passive",
+            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",  # as in most containers
             "CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count() or 1),
         }
         if shutil.which("ninja"):
