@@ -301,6 +301,20 @@ TEST_F(DeviceFaults, PinnedMemory) {
   EXPECT_EQ(FailingPinned::live(), pinned + 1) << "kept for the next solve";
 }
 
+/// The error names the bytes, and CUDA has none left.
+template <class Work>
+void expect_to_want(std::size_t bytes, Work work) {
+  try {
+    work();
+    ADD_FAILURE() << bytes << " bytes were allocated";
+  } catch (const CudaError& e) {
+    EXPECT_EQ(e.code(), cudaErrorMemoryAllocation);
+    EXPECT_NE(std::string(e.what()).find("allocation of " + std::to_string(bytes) + " bytes"), std::string::npos)
+        << e.what();
+  }
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+}
+
 /// More than any device has, asked for before a block is inverted.
 TEST_F(DeviceFaults, OutOfDeviceMemorySaysHowMuchWasWanted) {
   constexpr index_t block = max_block_size, count = 100'000;
@@ -313,16 +327,8 @@ TEST_F(DeviceFaults, OutOfDeviceMemorySaysHowMuchWasWanted) {
                                                           offsets.data(),  columns.data(),     values.data(),
                                                           IndexBase::zero, MemorySpace::device};
   const auto partition = BlockPartition::uniform(empty.rows, block);
-  const std::size_t wanted = BlockJacobi<std::complex<double>>::storage_bytes(partition);
-  try {
-    BlockJacobi<std::complex<double>>(backend, empty, partition);
-    FAIL() << wanted << " bytes were allocated";
-  } catch (const CudaError& e) {
-    EXPECT_EQ(e.code(), cudaErrorMemoryAllocation);
-    EXPECT_NE(std::string(e.what()).find("allocation of " + std::to_string(wanted) + " bytes"), std::string::npos)
-        << e.what();
-  }
-  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  expect_to_want(BlockJacobi<std::complex<double>>::storage_bytes(partition),
+                 [&] { BlockJacobi<std::complex<double>>(backend, empty, partition); });
   EXPECT_EQ(BlockJacobi<double>(backend, sorted_.view(), blocks_).defects(), 0) << "the backend goes on";
 }
 
@@ -339,16 +345,9 @@ TEST_F(DeviceFaults, OutOfDeviceMemoryForABasisSaysHowMuchWasWanted) {
   Array<double> x(backend, std::vector<double>(n, 3.0));
   SolveOptions options;
   options.restart = options.max_iterations = n;
-  const std::size_t wanted = (std::size_t{n} + 1) * n * sizeof(double);
-  try {
+  expect_to_want((std::size_t{n} + 1) * n * sizeof(double), [&] {
     static_cast<void>(gmres(LinearOperator<double>(backend, identity), {}, b.view(), x.view(), options));
-    FAIL() << wanted << " bytes were allocated";
-  } catch (const CudaError& e) {
-    EXPECT_EQ(e.code(), cudaErrorMemoryAllocation);
-    EXPECT_NE(std::string(e.what()).find("allocation of " + std::to_string(wanted) + " bytes"), std::string::npos)
-        << e.what();
-  }
-  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  });
   EXPECT_EQ(x.to_host(), std::vector<double>(n, 3.0));
 }
 

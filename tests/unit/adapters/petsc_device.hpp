@@ -67,6 +67,8 @@ class Transfers {
   PetscLogEvent event_ = 0;
 };
 
+inline bool computes_on(PC pc, const std::string& backend) { return contains(viewed(pc), "backend: " + backend); }
+
 /// The preconditioner of A, which is made on this backend, does what that of the same matrix on the host does, for new
 /// values too.
 inline OwnedKsp expect_as_on_host(Mat A, const System& system, const std::string& backend, double tolerance,
@@ -75,7 +77,7 @@ inline OwnedKsp expect_as_on_host(Mat A, const System& system, const std::string
   OwnedKsp ksp = set_up(A, options);
   const OwnedKsp reference = set_up(H, options);
   const PC pc = preconditioner_of(ksp);
-  EXPECT_TRUE(contains(viewed(pc), "backend: " + backend)) << viewed(pc);
+  EXPECT_TRUE(computes_on(pc, backend)) << viewed(pc);
   EXPECT_LE(difference(applied(pc, A), applied(preconditioner_of(reference), H)), tolerance);
   must(MatScale(A, 2.0));
   must(MatScale(H, 2.0));
