@@ -16,11 +16,14 @@ namespace blockjacobi::kernels {
 ///     are, see PanelMaxima;
 ///   arrive(tile, first): the columns from `first` on of a matrix have come to the tile of this warp, which has rows;
 ///   arrive(row, ld, first, width): the same of the thread's row in shared memory;
+///   arrived() and leaving(), if the whole matrix is on the multiprocessor: between them the elimination uses `staged`;
 ///   leave(): for the thread's row of the inverse, the function of (column, element) whose value is stored, and end().
 struct Unchanged {
   static constexpr bool changes = false;
   template <class... Any>
   __device__ void arrive(Any&&...) const {}
+  __device__ void arrived() const {}
+  __device__ void leaving() const {}
   struct Row {
     template <class C>
     __device__ C operator()(int, C x) const {
@@ -268,8 +271,8 @@ struct GaussJordanPanel {
   __device__ static int row_of_key(unsigned key) { return static_cast<int>(most_rows - 1 - key % most_rows); }
 
   __device__ static unsigned best_key(const unsigned* of) {
-    if constexpr (MostWarps > 4)
-      if (warps() > 4) return __reduce_max_sync(full_warp, of[lane() % Keys::size]);
+    // why not by warps(): ptxas 13.0 then has lanes that rows chose take part in the reduction, in one kernel of set-up
+    if constexpr (MostWarps > 4) return __reduce_max_sync(full_warp, of[lane() % Keys::size]);
     const uint4 four = *reinterpret_cast<const uint4*>(of);
     return max(max(four.x, four.y), max(four.z, four.w));
   }

@@ -45,6 +45,7 @@ struct ResidentGaussJordan : GaussJordanPanel<C, W, MostWarps> {
       for (int i = 0; i < parked; ++i) arrive(parking(i), number(i));
       __syncwarp();
       if (has_rows()) passage.arrive(tile, in_registers * outer);
+      passage.arrived();
     }
 #pragma unroll 1
     for (int first = 0; first < n; first += outer) {
@@ -64,6 +65,8 @@ struct ResidentGaussJordan : GaussJordanPanel<C, W, MostWarps> {
         exchange(tile, here.panel);
       __syncthreads();
     }
+    if constexpr (Passage::changes) __syncthreads();
+    passage.leaving();
     here.store_rows(target, (panels - 1) * outer, passage);
     for (int i = 0; i < parked; ++i) {
       here.panel = parking(i);

@@ -25,8 +25,10 @@ struct WholeGaussJordan : GaussJordanPanel<C, W, MostWarps> {
     if constexpr (Passage::changes)
       if (!passage.find(PanelMaxima<C>{{panel, layout.ld}, n})) return {0, false};
     if (thread() < n) passage.arrive(&at(thread(), 0), layout.ld, 0, n);
+    passage.arrived();
     const int info = eliminate_panel(0, n);
     if (info != 0 || keys.non_finite != 0) return {info, false};
+    passage.leaving();
     store_rows(target, 0, n, passage);
     return {0, true};
   }

@@ -38,6 +38,7 @@ __global__ void __launch_bounds__(largest_order, 1)
       cluster.sync();
       if (is_first) {
         scales.add_from(cluster);
+        scales.arrived();
         outcome.rcond = reciprocal_condition(scales.norm(), scales.norm_of_inverse());
         if (outcome.rcond >= detail::singular_threshold<Real>(n) &&
             scales_serve(scales, panel.state, arguments.values, arguments.map, s))

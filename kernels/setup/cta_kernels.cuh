@@ -53,16 +53,14 @@ __device__ __noinline__ bool scales_serve(const CtaScales<C> scales, const State
   int* const misleading = reinterpret_cast<int*>(scales.row_sum);  // of which the norm has been taken
   const auto is_misleading = [&](int step) {
     const int i = state[step].pivot_row;
-    return detail::exchanges_unlike_rows<R>(scales.row_exponent(i), scales.column_exponent(i),
-                                            scales.row_exponent(step), scales.column_exponent(step));
+    return detail::exchanges_unlike_rows<R>(scales.row[i], scales.column[i], scales.row[step], scales.column[step]);
   };
   const bool misleads = k < scales.n && is_misleading(k);
   if (k < scales.n) misleading[k] = misleads ? 1 : 0;
   if (__syncthreads_or(misleads) == 0) return true;
   const auto look = [&](int step, int j, C element) {
     if (j != state[step].pivot_row || misleading[step] == 0) return;
-    const int exponent =
-        detail::magnitude_exponent(detail::abs1(element)) + scales.row_exponent(step) + scales.column_exponent(j);
+    const int exponent = detail::magnitude_exponent(detail::abs1(element)) + scales.row[step] + scales.column[j];
     if (detail::has_counterpart<R>(exponent)) misleading[step] = 0;
   };
   const MapRange entries = range_of(map, slot);
@@ -76,6 +74,13 @@ __device__ __noinline__ bool scales_serve(const CtaScales<C> scales, const State
   }
   __syncthreads();
   return __syncthreads_or(k < scales.n && misleading[k] != 0) == 0;
+}
+
+/// Whether an elimination lends memory to the scales, and what they have beside it.
+__host__ __device__ constexpr bool lends_memory(GaussJordanPlace place) { return place != GaussJordanPlace::streamed; }
+template <class C>
+__host__ __device__ constexpr std::size_t scales_bytes(GaussJordanPlace place, int n) {
+  return lends_memory(place) ? CtaScales<C>::kept_bytes(n) : CtaScales<C>::bytes(n);
 }
 
 /// A block a thread block, as inverse_cta_kernel(). Blocks that it refuses, whose info is positive, are left to
@@ -92,11 +97,19 @@ __global__ void __launch_bounds__(Threads, Ctas)
   const int n = arguments.slots[s].size;
   const detail::MatrixRef<C> inverse{arguments.inverse + arguments.slots[s].start, n, n, n};
   const MappedBlock<C> block(arguments.values, arguments.map, s);
-  const CtaScales<C> scales(shared, n);
+  unsigned char* const own = shared + scales_bytes<C>(Place, n);
+  const CtaScales<C> scales = [&] {
+    if constexpr (lends_memory(Place)) {
+      const Panel panel(own, n, Elimination::Layout::of(n, policy));
+      return CtaScales<C>(shared, reinterpret_cast<unsigned char*>(panel.staged), n);
+    } else {
+      return CtaScales<C>(shared, n);
+    }
+  }();
   const auto layout = Elimination::Layout::of(n, policy);
-  const Elimination elimination{shared + CtaScales<C>::bytes(n), n, layout};
+  const Elimination elimination{own, n, layout};
+  const Panel panel(own, n, layout);
 
-  const Panel panel(elimination.shared, n, layout);
   typename Elimination::Outcome result{0, false};
   if constexpr (Place == GaussJordanPlace::whole)
     result = elimination.template run_in<Place>(block, inverse, scales);
@@ -107,6 +120,7 @@ __global__ void __launch_bounds__(Threads, Ctas)
   if (result.info != 0) {
     outcome = {result.info, 0};
   } else if (result.regular) {
+    if constexpr (!lends_memory(Place)) scales.arrived();
     outcome.rcond = reciprocal_condition(scales.norm(), scales.norm_of_inverse());
     if (outcome.rcond >= detail::singular_threshold<Real>(n) &&
         scales_serve(scales, panel.state, arguments.values, arguments.map, s))

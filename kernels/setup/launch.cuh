@@ -98,8 +98,13 @@ void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& ran
       constexpr GaussJordanPlace place = place_of(policy.design);
       using Elimination = CtaGaussJordan<C, width, policy.warps>;
       constexpr auto bytes = [](int n) {
-        return CtaScales<C>::bytes(n) + Elimination::bytes(n, Elimination::Layout::of(n, {place, policy.stages}));
+        return scales_bytes<C>(place, n) + Elimination::bytes(n, Elimination::Layout::of(n, {place, policy.stages}));
       };
+      constexpr auto wanting = [](int n) {
+        const auto staged = static_cast<std::size_t>(Elimination::Layout::of(n, {place, policy.stages}).staged);
+        return CtaScales<C>::work_bytes(n) > staged * sizeof(C) ? SIZE_MAX : std::size_t{0};
+      };
+      static_assert(!lends_memory(place) || has_room<setup_policy, scalar_of<C>, policy>(wanting));
       static_assert(has_room<setup_policy, scalar_of<C>, policy>(bytes));
       launch_ctas(setup_cta_kernel<C, width, place, threads, policy.per_multiprocessor>, "setup", largest, range.count,
                   bytes(largest), stream, arguments, range.first, GaussJordanPolicy{place, policy.stages});
