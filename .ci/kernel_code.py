@@ -1,11 +1,20 @@
 #!/usr/bin/env python3
-"""Compares the machine code of the kernels of two builds, whatever the kernels are called.
+"""Looks at the machine code of kernels.
 
-  kernel_code.py BEFORE AFTER   folders of object files, as build/cuda/src/CMakeFiles/blockjacobi.dir
+  kernel_code.py BEFORE AFTER        compares those of two builds, whatever the kernels are called
+  kernel_code.py --reductions BUILD  sees that no lane is left out of a reduction
+
+of folders of object files, as build/cuda/src/CMakeFiles/blockjacobi.dir.
 
 Two kernels are the same if their instructions, registers, stack, static shared memory, launch bounds and parameters are.
 Prints how many are, and the names of those that only one build has; status 1 if there are any. For changes that shall
-not change what runs, where no GPU is at hand. Needs zstd, as nvcc compresses with it.
+not change what runs, where no GPU is at hand.
+
+All lanes of a warp take part in each __reduce_max_sync() and the like of the sources. ptxas 13.0 has been seen to put one
+under a predicate that lanes of rows alone have (docs/kernels/setup.md): inverses of some orders were wrong. Prints the
+kernels that have a reduction under any predicate; status 1 if there are any.
+
+Needs zstd, as nvcc compresses with it.
 """
 
 import collections
@@ -20,6 +29,8 @@ LAUNCH_ATTRIBUTES = {0x05, 0x10, 0x17, 0x1C, 0x19, 0x3D}
 # Attributes by kernel in the image's own list: registers, frame, stack.
 RESOURCE_ATTRIBUTES = {0x2F, 0x11, 0x12}
 LISTED = 15  # names of a build
+# Of an instruction of 128 bits: bits 0 to 11 say which, 12 to 15 its predicate.
+REDUCTION, ALWAYS = 0x3C4, 7
 
 
 def sections(elf):
@@ -104,9 +115,31 @@ def kernels_of(folder):
     return found
 
 
+def readable(names):
+    return subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True).stdout.rstrip()
+
+
+def reductions(code):
+    """The predicates of the reductions of a kernel's instructions."""
+    heads = (head for head, in struct.iter_unpack("<H14x", code))
+    return [head >> 12 for head in heads if head & 0xFFF == REDUCTION]
+
+
+def check_reductions(folder):
+    predicates = {name: reductions(body[0]) for body, names in kernels_of(folder).items() for name in names}
+    found = sorted(name for name, own in predicates.items() if set(own) - {ALWAYS})
+    print(f"{sum(map(len, predicates.values()))} reductions in {len(predicates)} kernels, {len(found)} of them with one under "
+          "a predicate")
+    if found:
+        print(readable(found))
+    return 1 if found else 0
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
+    if sys.argv[1] == "--reductions":
+        return check_reductions(sys.argv[2])
     before, after = map(kernels_of, sys.argv[1:])
     same = sum(min(len(names), len(after.get(body, ()))) for body, names in before.items())
     print(f"{same} kernels of the same machine code")
@@ -117,9 +150,7 @@ def main():
             continue
         different = True
         print(f"{len(names)} only {title}:")
-        readable = subprocess.run(["c++filt"], input="\n".join(sorted(names)[:LISTED]), capture_output=True, text=True,
-                                  check=True).stdout
-        print(readable.rstrip() + ("\n..." if len(names) > LISTED else ""))
+        print(readable(sorted(names)[:LISTED]) + ("\n..." if len(names) > LISTED else ""))
     return 1 if different else 0
 
 
