@@ -1,5 +1,6 @@
 """What .ci/gpu does with one test program: its tests, and the tools of compute-sanitizer over some of them."""
 
+import collections
 import concurrent.futures
 import contextlib
 import heapq
@@ -257,10 +258,10 @@ def shares_of(names, seconds, most=OTHER_SHARE_TESTS):
 
 
 def sanitize(tool, program, patterns, record, logs, place, deadline=math.inf):
-    """Runs one tool over the tests that match, in shares side by side since the tools are slow, on a GPU of place().
-    Tests of kernels whose thread blocks wait for each other come last, each alone on a GPU: other programs there make
-    them slow. Shares that an earlier run, which was stopped, found clean are not run again. None if the time was over
-    before the last began."""
+    """Runs one tool over the tests that match, in shares side by side since the tools are slow, on as many GPUs as place()
+    gives. Tests of kernels whose thread blocks wait for each other come last, each alone on a GPU: other programs there
+    make them slow. Shares that an earlier run, which was stopped, found clean are not run again. None if the time was
+    over before the last began."""
     begin = time.monotonic()
     names = test_lists.matching(patterns, test_lists.tests_of(program))
     shares = record.clean_shares(tool, program.name)
@@ -288,11 +289,27 @@ def sanitize(tool, program, patterns, record, logs, place, deadline=math.inf):
         with place() as gpu:
             return run(tests, gpu)
 
-    parts = shares_of(shared, seconds_of_tests(program, logs), most)
-    if parts:
-        with place() as gpu, side_by_side(tool, program, gpu) as there, \
-                concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
-            shares += pool.map(lambda part: run(part, there), parts)
+    waiting = collections.deque(shares_of(shared, seconds_of_tests(program, logs), most))
+
+    def taken():
+        with contextlib.suppress(IndexError):
+            while True:
+                part = waiting.popleft()
+                yield part
+
+    def run_on_one():
+        with place() as gpu:
+            if not waiting:
+                return []
+            with side_by_side(tool, program, gpu) as there, concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
+                found = pool.map(lambda _: [run(part, there) for part in taken()], range(SHARDS))
+                return list(itertools.chain.from_iterable(found))
+
+    # on every GPU that is free before the last share begins
+    there_are = len(gpus())
+    with concurrent.futures.ThreadPoolExecutor(there_are) as pool:
+        for found in [pool.submit(run_on_one) for _ in range(there_are)]:
+            shares += found.result()
     parts = [tests[at:at + most] for tests in alone.values() for at in range(0, len(tests), most)]
     with concurrent.futures.ThreadPoolExecutor(max(1, len(parts))) as pool:
         shares += pool.map(run_alone, parts)
