@@ -26,6 +26,12 @@ CsrRows<C> rows_of(const CsrView<C, std::int32_t>& a, const C* x) {
   return {a.rows, a.row_offsets, a.columns, a.values, static_cast<int>(a.base), x};
 }
 
+/// At which entry, from a.base on, row i begins; of rows behind the matrix the end of all.
+template <class C>
+__device__ int offset_of(const CsrRows<C>& a, offset_t i) {
+  return a.rows > 0 ? a.offsets[min(i, static_cast<offset_t>(a.rows))] : a.base;
+}
+
 /// Entries on their way: first + k stride of a matrix, none from `end` on.
 template <int K, class C>
 struct RowEntries {
@@ -63,17 +69,19 @@ struct RowProducts {
     const auto lanes = Lanes<width>::current();
     const offset_t stride = static_cast<offset_t>(gridDim.x) * (csr_policy.threads / width);
     offset_t row = (static_cast<offset_t>(blockIdx.x) * csr_policy.threads + threadIdx.x) / width;
+    int next_from = offset_of(a, row), next_to = offset_of(a, row + 1);
+    int first, end;
     RowEntries<K, C> entries;
-    int first = 0, end = 0;
-    const auto load_row = [&] {
-      if (row >= a.rows) return;
-      first = a.offsets[row] - a.base + lanes.rank;
-      end = a.offsets[row + 1] - a.base;
+    const auto begin_row = [&] {
+      first = next_from - a.base + lanes.rank;
+      end = next_to - a.base;
       entries.load(a, first, width, end);
+      next_from = offset_of(a, row + stride);
+      next_to = offset_of(a, row + stride + 1);
     };
-    load_row();
+    begin_row();
     if (!begin()) return;
-    for (; row < a.rows; row += stride, load_row()) {
+    while (row < a.rows) {
       C sum{};
       while (true) {
         entries.multiply(a.x);
@@ -83,10 +91,13 @@ struct RowProducts {
         if (first >= end) break;
         entries.load(a, first, width, end);
       }
+      const offset_t own = row;
+      row += stride;
+      begin_row();  // on their way while the lanes sum up
       __syncwarp(lanes.mask);
 #pragma unroll
       for (int half = width / 2; half > 0; half /= 2) sum += lanes.broadcast(sum, lanes.rank ^ half);
-      if (lanes.rank == 0) visit(row, sum);
+      if (lanes.rank == 0) visit(own, sum);
     }
   }
 };
@@ -112,8 +123,7 @@ struct RowProducts<RowShape<1, entries_>> {
     const offset_t rows = a.rows, stride = static_cast<offset_t>(gridDim.x) * csr_policy.threads;
     C* const products = scratch.products[warp];
     offset_t row = static_cast<offset_t>(blockIdx.x) * csr_policy.threads + threadIdx.x;
-    const auto offset = [&](offset_t i) { return rows > 0 ? a.offsets[min(i, rows)] : a.base; };
-    int next_from = offset(row), next_to = offset(row + 1);
+    int next_from = offset_of(a, row), next_to = offset_of(a, row + 1);
     int from, to;     // of this lane's row, in the pieces of the warp's rows
     int piece, last;  // the entries that are on their way, and the end of all
     RowEntries<K, C> entries;
@@ -123,8 +133,8 @@ struct RowProducts<RowShape<1, entries_>> {
       piece = __shfl_sync(~0u, from, 0);
       last = __shfl_sync(~0u, to, 31);
       entries.load(a, piece + lanes.rank, 32, last);
-      next_from = offset(row + stride);
-      next_to = offset(row + stride + 1);
+      next_from = offset_of(a, row + stride);
+      next_to = offset_of(a, row + stride + 1);
     };
     begin_rows();
     if (!begin()) return;
