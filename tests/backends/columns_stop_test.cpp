@@ -14,7 +14,7 @@ TYPED_TEST(ColumnsOnBackend, ColumnsEndAtVeryDifferentTimes) {
   const Backend backend = this->make_backend();
   for (const ColumnsMethod<T>& method : columns_methods<T>()) {
     SCOPED_TRACE(method.name);
-    const CsrMatrix<T> a = grid_matrix<T>(24, method.wind);
+    const CsrMatrix<T> a = grid_matrix<T>(is_under_tool() ? 10 : 24, method.wind);
     const index_t n = a.rows();
     const LinearOperator<T> A(backend, a);
     // A zero, one that x0 solves, one that begins near its solution, and random ones.
@@ -23,19 +23,20 @@ TYPED_TEST(ColumnsOnBackend, ColumnsEndAtVeryDifferentTimes) {
     x0[2].assign(x0[2].size(), T(7));
     x0[4] = random_vector<T>(n, 52);
     b[4] = product(a, x0[4]);
-    auto options = options_for<T>();
+    auto options = options_for<T>(is_under_tool() ? 1e-3 : 0.0);
     static_cast<void>(method.solve_one(A, {}, b[9], x0[9], options));
-    x0[9][5] += T(static_cast<real_t<T>>(0.001));
+    x0[9][5] += T(static_cast<real_t<T>>(is_under_tool() ? 0.1 : 0.001));
     const ColumnsSolution<T> solution = solve_columns(method, A, {}, b, x0, options);
     for (std::size_t c = 0; c < b.size(); ++c) {
       SCOPED_TRACE(c);
+      if (c != 2) {
+        expect_solved(solution.reports[c], a, b[c], solution.x[c], options.rtol);
+      }
+      if (is_under_tool()) continue;
       std::vector<T> x = x0[c];
       const SolveReport alone = method.solve_one(A, {}, b[c], x, options);
       expect_like_alone(solution.reports[c], alone);
       EXPECT_EQ(solution.reports[c].history.size() == 0, alone.history.size() == 0);
-      if (c != 2) {
-        expect_solved(solution.reports[c], a, b[c], solution.x[c], options.rtol);
-      }
     }
     EXPECT_EQ(solution.x[2], std::vector<T>(static_cast<std::size_t>(n)));
     EXPECT_EQ(solution.reports[2].true_residual, 0.0);

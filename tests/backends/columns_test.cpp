@@ -19,13 +19,19 @@ void expect_columns_like_alone(const ColumnsMethod<T>& method, const CsrMatrix<T
   for (std::size_t c = 0; c < b.size(); ++c) {
     SCOPED_TRACE(::testing::Message() << "column " << c << " of " << k);
     expect_solved(solution.reports[c], a, b[c], solution.x[c], options.rtol);
-    if (c > 0 && is_under_tool()) continue;
+    if (is_under_tool()) continue;
     std::vector<T> x = x0[c];
     const SolveReport alone = method.solve_one(A, M, b[c], x, options);
     expect_like_alone(solution.reports[c], alone);
     EXPECT_NEAR(solution.reports[c].initial_residual, alone.initial_residual, 1e-5 * alone.initial_residual);
     EXPECT_GT(solution.reports[c].seconds, 0.0);
   }
+}
+
+/// As many digits as a few iterations give, under a tool.
+template <Scalar T>
+SolveOptions few_iterations() {
+  return options_for<T>(is_under_tool() ? 0.05 : 0.0);
 }
 
 TYPED_TEST(ColumnsOnBackend, AnyNumberOfColumnsInEveryForm) {
@@ -39,11 +45,11 @@ TYPED_TEST(ColumnsOnBackend, AnyNumberOfColumnsInEveryForm) {
     for (const index_t k : {1, 3, 8, 17}) {
       SCOPED_TRACE(::testing::Message() << "form " << form);
       expect_columns_like_alone(method, a, LinearOperator<T>(backend, a), Preconditioner<T>(m), k,
-                                columns_forms[form++ % columns_forms.size()], options_for<T>());
+                                columns_forms[form++ % columns_forms.size()], few_iterations<T>());
     }
     // One column, not contiguous, so that it takes the way of several.
     expect_columns_like_alone(method, a, LinearOperator<T>(backend, a), Preconditioner<T>(m), 1, columns_forms[3],
-                              options_for<T>());
+                              few_iterations<T>());
   }
 }
 
@@ -69,7 +75,7 @@ TYPED_TEST(ColumnsOnBackend, EveryPreconditioner) {
     const LinearOperator<T> A(backend, a);
     const auto expect_solves = [&](const char* name, const Preconditioner<T>& M) {
       SCOPED_TRACE(::testing::Message() << method.name << ", " << name);
-      expect_columns_like_alone(method, a, A, M, 5, columns_forms[0], options_for<T>());
+      expect_columns_like_alone(method, a, A, M, 5, columns_forms[0], few_iterations<T>());
     };
     expect_solves("none", {});
     for (const index_t order : {1, 2, 3, 8, 20, 32, 40, 130}) {
@@ -103,7 +109,7 @@ TYPED_TEST(ColumnsOnBackend, EveryOperator) {
     const auto expect_solves = [&](const char* name, const CsrMatrix<T>& a, const LinearOperator<T>& A) {
       SCOPED_TRACE(name);
       const BlockJacobi<T> m(backend, a, BlockPartition::uniform(a.rows(), 6));
-      expect_columns_like_alone(method, a, A, Preconditioner<T>(m), 9, columns_forms[0], options_for<T>());
+      expect_columns_like_alone(method, a, A, Preconditioner<T>(m), 9, columns_forms[0], few_iterations<T>());
     };
     const CsrMatrix<T> grid = grid_matrix<T>(is_under_tool() ? 9 : 21, method.wind), uneven = long_row_matrix<T>(21);
     expect_solves("short rows", grid, LinearOperator<T>(backend, grid));

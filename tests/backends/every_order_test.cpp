@@ -201,14 +201,15 @@ TYPED_TEST(EveryOrder, Qr) {
   });
 }
 
-/// For one right-hand side and for several, which have other kernels.
-template <Scalar T, class Solve>
-void expect_solutions(const Backend& backend, const std::vector<Dense<T>>& a, Random& random, Solve solve) {
+/// For one right-hand side and for several, which have other kernels. factor(backend) is a function that solves there.
+template <Scalar T, class Factor>
+void expect_solutions(const Backend& backend, const std::vector<Dense<T>>& a, Random& random, Factor factor) {
   const auto n = static_cast<index_t>(a[0].rows());
+  const auto solve = factor(backend), solve_on_host = factor(Backend::host());
   for (const index_t columns : {1, 5}) {
     std::vector<Dense<T>> right;
     for (std::size_t k = 0; k < a.size(); ++k) right.push_back(uniform_random<T>(n, columns, random));
-    const auto found = solve(backend, right), host = solve(Backend::host(), right);
+    const auto found = solve(right), host = solve_on_host(right);
     for (std::size_t k = 0; k < a.size(); ++k) {
       const WideDense<T> wide_a = widened(a[k]), x = widened(found[k]);
       EXPECT_LE(scaled_error<T>(product(wide_a, x) - widened(right[k]), n, infinity_norm(wide_a) * infinity_norm(x)),
@@ -221,17 +222,22 @@ void expect_solutions(const Backend& backend, const std::vector<Dense<T>>& a, Ra
   }
 }
 
+/// Where factors come from: under a tool from the host, as the tests of factorizations have those of the device.
+Backend factorizing(const Backend& where) { return is_under_tool() ? Backend::host() : where; }
+
 TYPED_TEST(EveryOrder, SolvesFromLu) {
   using T = typename TypeParam::Scalar;
   for_every_order([&](index_t n, std::size_t count, Random& random) {
     const auto a = random_batch<T>(n, count, random);
-    expect_solutions(this->make_backend(), a, random, [&](const Backend& where, const std::vector<Dense<T>>& right) {
-      const TestBatch<T> lu(where, a), b(where, right);
-      Array<index_t> ipiv(where, static_cast<std::size_t>(n) * count);
-      Array<int> info(where, count);
-      batched::getrf(where, lu.view(), ipiv.data(), info.data());
-      batched::getrs(where, batched::Op::none, lu.view(), ipiv.data(), b.view());
-      return b.matrices();
+    expect_solutions(this->make_backend(), a, random, [&](const Backend& where) {
+      const LuFactors<T> factors = lu_factored(factorizing(where), a);
+      std::vector<index_t> pivots;
+      for (const auto& own : factors.ipiv) pivots.insert(pivots.end(), own.begin(), own.end());
+      return [where, lu = TestBatch<T>(where, factors.lu), ipiv = Array<index_t>(where, pivots)](const auto& right) {
+        const TestBatch<T> b(where, right);
+        batched::getrs(where, batched::Op::none, lu.view(), ipiv.data(), b.view());
+        return b.matrices();
+      };
     });
   });
 }
@@ -240,12 +246,14 @@ TYPED_TEST(EveryOrder, SolvesFromCholesky) {
   using T = typename TypeParam::Scalar;
   for_every_order([&](index_t n, std::size_t count, Random& random) {
     const auto a = random_definite<T>(n, count, random);
-    expect_solutions(this->make_backend(), a, random, [&](const Backend& where, const std::vector<Dense<T>>& right) {
-      const TestBatch<T> factors(where, a), b(where, right);
-      Array<int> info(where, count);
-      batched::potrf(where, Triangle::upper, factors.view(), info.data());
-      batched::potrs(where, Triangle::upper, factors.view(), b.view());
-      return b.matrices();
+    expect_solutions(this->make_backend(), a, random, [&](const Backend& where) {
+      const Backend there = factorizing(where);
+      const auto factors = factored(there, Triangle::upper, TestBatch<T>(there, a), std::vector<int>(count));
+      return [where, f = TestBatch<T>(where, factors)](const auto& right) {
+        const TestBatch<T> b(where, right);
+        batched::potrs(where, Triangle::upper, f.view(), b.view());
+        return b.matrices();
+      };
     });
   });
 }

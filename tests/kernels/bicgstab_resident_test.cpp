@@ -21,25 +21,29 @@ void expect_same(Bicgstab<T>& found, Bicgstab<T>& expected, double tolerance) {
 template <Scalar T>
 void expect_resident_iterations(const System<T>& a, Way way) {
   SCOPED_TRACE(::testing::Message() << "n = " << a.rows << ", way " << static_cast<int>(way));
-  Bicgstab<T> phases(Backend::host(), a, way), device(Backend::cuda(), a, way), again(Backend::cuda(), a, way);
+  Bicgstab<T> phases(Backend::host(), a, way), device(Backend::cuda(), a, way);
+  std::optional<Bicgstab<T>> again;
+  if (!is_under_tool()) again.emplace(Backend::cuda(), a, way);
   ASSERT_TRUE(device.resides() || !is_sm_90()) << "one launch for all iterations";
   if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
   int iterations = 0;
   for (const int count : {1, 2}) {
+    if (count == 1 && is_under_tool()) continue;
     iterations += count;
     for (int i = 0; i < count; ++i) phases.iterate();
     device.iterations(count);
-    again.iterations(count);
     expect_same(device, phases, rounding(a, iterations));
-    EXPECT_TRUE(same_bits(device.x().to_host(), again.x().to_host()));
-    EXPECT_TRUE(same_bits(device.p().to_host(), again.p().to_host()));
+    if (!again) continue;
+    again->iterations(count);
+    EXPECT_TRUE(same_bits(device.x().to_host(), again->x().to_host()));
+    EXPECT_TRUE(same_bits(device.p().to_host(), again->p().to_host()));
   }
 }
 
 TYPED_TEST(BicgstabResidentTest, MatchThePhases) {
   expect_resident_iterations(convection_diffusion<TypeParam>(17), Way::uniform_blocks);
-  expect_resident_iterations(convection_diffusion<TypeParam>(40), Way::mixed_blocks);
   expect_resident_iterations(long_rows<TypeParam>(200), Way::mixed_blocks);
+  if (!is_under_tool()) expect_resident_iterations(convection_diffusion<TypeParam>(40), Way::mixed_blocks);
 }
 
 TYPED_TEST(BicgstabResidentTest, IsOneLaunch) {
@@ -58,13 +62,15 @@ TYPED_TEST(BicgstabResidentTest, InLittleSharedMemory) {
   Bicgstab<TypeParam> plenty(Backend::cuda(), a, Way::mixed_blocks);
   ASSERT_TRUE(plenty.resides() || !is_sm_90()) << "one launch for all iterations";
   if (!plenty.resides()) GTEST_SKIP() << "no cooperative launches";
-  plenty.iterations(3);
+  const int first = is_under_tool() ? 1 : 2;
+  plenty.iterations(first + 1);
   for (const int held : {100, 3000, 6500}) {  // as for CG
     SCOPED_TRACE(held);
+    if (is_under_tool() && held == 100) continue;
     Bicgstab<TypeParam> little(Backend::cuda(), a, Way::mixed_blocks);
-    little.iterations_within(2, 5500 + held * static_cast<int>(sizeof(TypeParam) + sizeof(index_t)));
+    little.iterations_within(first, 5500 + held * static_cast<int>(sizeof(TypeParam) + sizeof(index_t)));
     little.iterations_within(1, 5500 + held * static_cast<int>(sizeof(TypeParam) + sizeof(index_t)));
-    expect_same(little, plenty, rounding(a, 3));
+    expect_same(little, plenty, rounding(a, first + 1));
   }
 }
 

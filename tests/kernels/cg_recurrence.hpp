@@ -2,6 +2,7 @@
 
 #include "kernels/krylov/launch.hpp"
 #include "tests/kernels/systems.hpp"
+#include "tests/support/backends.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/two_level.hpp>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 namespace blockjacobi::test {
 
@@ -211,6 +213,18 @@ class Recurrence {
   Array<T> x_, b_, r_, z_, p_, q_;
   Array<State> state_;
 };
+
+/// Grids of the systems on which phases are compared with the host; under a tool the smallest with two thread blocks of
+/// every kernel.
+inline std::vector<index_t> grids() {
+  if (is_under_tool()) return {17};
+  return {6, 16, 17, 40};
+}
+
+/// With long_rows(), for each shape of a product, and the first so long that a warp takes its rows in more pieces than
+/// one. Under a tool without blocks, whose set-up takes longer.
+inline constexpr index_t row_lengths[] = {10, 20, 40, 60, 100, 200};
+inline Way way_of_long_rows() { return is_under_tool() ? Way::plain : Way::mixed_blocks; }
 
 template <class T>
 std::complex<double> value(T a) {

@@ -1,5 +1,4 @@
 #include "tests/kernels/cg_recurrence.hpp"
-#include "tests/support/backends.hpp"
 
 namespace blockjacobi::test {
 namespace {
@@ -16,12 +15,13 @@ void expect_resident_iterations(const System<T>& a, Way way, Storage storage = S
   // A narrow format may round what two backends compute to different neighbours.
   const Backend other = storage == Storage::full ? Backend::host() : Backend::cuda();
   Recurrence<T> phases(other, a, way, 0.0, 100, in(storage)), device(Backend::cuda(), a, way, 0.0, 100, in(storage));
-  Recurrence<T> again(Backend::cuda(), a, way, 0.0, 100, in(storage));
+  std::optional<Recurrence<T>> again;
+  if (!is_under_tool()) again.emplace(Backend::cuda(), a, way, 0.0, 100, in(storage));
   ASSERT_TRUE(device.resides() || !is_sm_90()) << "one launch for all iterations";
   if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
   int iterations = 1;  // the residual and z of the beginning count as one
   for (const int count : {1, 2, 3}) {
-    if (count > 2 && is_under_tool()) break;
+    if (count != 2 && is_under_tool()) continue;  // in one launch of two, the first waits once, the last twice
     iterations += count;
     const double tolerance = rounding_of_iterations(a, iterations, 32);
     for (int i = 0; i < count; ++i) phases.iterate();
@@ -32,10 +32,10 @@ void expect_resident_iterations(const System<T>& a, Way way, Storage storage = S
     EXPECT_LE(relative_difference(device.x(), phases.x()), tolerance);
     EXPECT_LE(relative_difference(device.r(), phases.r()), tolerance);
     EXPECT_LE(relative_difference(device.p(), phases.p()), tolerance);
-    if (is_under_tool()) continue;
-    again.iterations(count);
-    EXPECT_TRUE(same_bits(device.x(), again.x()));
-    EXPECT_TRUE(same_bits(device.p(), again.p()));
+    if (!again) continue;
+    again->iterations(count);
+    EXPECT_TRUE(same_bits(device.x(), again->x()));
+    EXPECT_TRUE(same_bits(device.p(), again->p()));
   }
 }
 
@@ -67,19 +67,22 @@ TYPED_TEST(CgResidentTest, InLittleSharedMemory) {
   Recurrence<TypeParam> plenty(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
   ASSERT_TRUE(plenty.resides() || !is_sm_90()) << "one launch for all iterations";
   if (!plenty.resides()) GTEST_SKIP() << "no cooperative launches";
-  plenty.iterations(4);
-  plenty.iterations(2);
-  const double tolerance = rounding_of_iterations(a, 7, 32);
+  const int first = is_under_tool() ? 2 : 4, then = is_under_tool() ? 0 : 2;
+  plenty.iterations(first);
+  if (then > 0) plenty.iterations(then);
+  const double tolerance = rounding_of_iterations(a, 1 + first + then, 32);
   // A thread block with a block of 32 rows has 6400 entries and 430 elements, which take 2 bytes less an entry where
   // all fit: next to nothing does, a part of the entries, all of them but few, everything but what a single wait takes.
   constexpr int element = sizeof(TypeParam) + sizeof(index_t), all = 6400 * (element - 2) + 430 * element;
   for (const int held : {100 * element, 3000 * element, all - 3000, all}) {
     SCOPED_TRACE(held);
+    if (is_under_tool() && held != 3000 * element && held != all - 3000) continue;
     const int bytes = 3000 + held;
     Recurrence<TypeParam> little(Backend::cuda(), a, Way::mixed_blocks, 0.0, 100);
-    EXPECT_EQ(little.iterations_within(4, bytes), 1 + 2 * 4u) << "two waits an iteration";
-    little.iterations_within(2, bytes);
-    EXPECT_EQ(little.state().iteration, 6);
+    EXPECT_EQ(little.iterations_within(first, bytes), 1 + 2u * static_cast<unsigned>(first))
+        << "two waits an iteration";
+    if (then > 0) little.iterations_within(then, bytes);
+    EXPECT_EQ(little.state().iteration, first + then);
     expect_close("rr", little.state().rr, plenty.state().rr, tolerance);
     EXPECT_LE(relative_difference(little.x(), plenty.x()), tolerance);
     EXPECT_LE(relative_difference(little.p(), plenty.p()), tolerance);
@@ -128,10 +131,11 @@ TYPED_TEST(CgResidentTest, WaitTwiceWhereTheForecastIsRounding) {
 }
 
 /// Hermitian; most rows have nothing but their diagonals, so that a thread block gets many of them, the others 60.
+/// Under a tool a few thread blocks of 132 do.
 template <Scalar T>
 System<T> uneven_rows() {
-  constexpr index_t short_rows = 45000;
-  System<T> a{60000, {0}, {}, {}};
+  const index_t short_rows = is_under_tool() ? 2500 : 45000;
+  System<T> a{short_rows + (is_under_tool() ? 15500 : 15000), {0}, {}, {}};
   for (index_t i = 0; i < a.rows; ++i) {
     for (index_t j = i < short_rows ? i : std::max(short_rows, i - 30);
          j <= (i < short_rows ? i : std::min(a.rows - 1, i + 30)); ++j) {

@@ -2,7 +2,6 @@
 #include "kernels/krylov/launch.hpp"
 #include "kernels/storage/launch.hpp"
 #include "tests/kernels/cg_recurrence.hpp"
-#include "tests/support/backends.hpp"
 
 namespace blockjacobi::test {
 namespace {
@@ -57,9 +56,12 @@ TYPED_TEST(CgStorageTest, WhichBlocksTheUpdateTakes) {
 
 TYPED_TEST(CgStorageTest, UpdateWithBlocksInEveryStorage) {
   for (const Storage storage : other_storages) {
+    // Under a tool each kernel once: fp32 loads pieces of one length, 16-bit blocks of several orders are not taken.
+    const bool fp32 = storage == Storage::fp32;
+    if (is_under_tool() && (storage == Storage::packed || storage == Storage::adaptive)) continue;
     expect_update_as_by_apply(laplacian<TypeParam>(8), Way::uniform_blocks, storage);  // of order 32
-    expect_update_as_by_apply(laplacian<TypeParam>(12), Way::blocks_of_12, storage);
-    expect_update_as_by_apply(laplacian<TypeParam>(17), Way::mixed_blocks, storage);
+    if (!is_under_tool() || !fp32) expect_update_as_by_apply(laplacian<TypeParam>(12), Way::blocks_of_12, storage);
+    if (!is_under_tool() || fp32) expect_update_as_by_apply(laplacian<TypeParam>(17), Way::mixed_blocks, storage);
   }
 }
 

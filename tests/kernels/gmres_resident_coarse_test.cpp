@@ -22,27 +22,32 @@ void expect_resident_cycles(const System<T>& a, Way way, int restart, const TwoL
                                     << ", " << to_string(*level.mode));
   Cycles<T> phases(Backend::cuda(), a, way, restart, 1000, 0.0, level);
   Cycles<T> device(Backend::cuda(), a, way, restart, 1000, 0.0, level);
-  Cycles<T> again(Backend::cuda(), a, way, restart, 1000, 0.0, level);
+  std::optional<Cycles<T>> again;
+  if (!is_under_tool()) again.emplace(Backend::cuda(), a, way, restart, 1000, 0.0, level);
   ASSERT_TRUE(device.resides() || !is_sm_90()) << "one launch for all cycles";
   if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
   int cycles = 0;
   for (const int count : {1, 2}) {  // also in the launch after another
+    if (count == 1 && is_under_tool()) continue;
     cycles += count;
     for (int i = 0; i < count; ++i) phases.cycle();
     device.cycles(count);
-    again.cycles(count);
     expect_same(device, phases, tolerance(a, cycles * restart));
-    EXPECT_TRUE(same_bits(device.x(), again.x()));
-    EXPECT_TRUE(same_bits(device.first(), again.first()));
+    if (!again) continue;
+    again->cycles(count);
+    EXPECT_TRUE(same_bits(device.x(), again->x()));
+    EXPECT_TRUE(same_bits(device.first(), again->first()));
   }
 }
 
 TYPED_TEST(GmresResidentCoarseTest, MatchThePhases) {
   for (const CoarseMode mode : modes) {
-    expect_resident_cycles(convection_diffusion<TypeParam>(17), Way::uniform_blocks, 5, coarse(mode, 10));
+    const int restart = is_under_tool() ? 2 : 5;
+    expect_resident_cycles(convection_diffusion<TypeParam>(17), Way::uniform_blocks, restart, coarse(mode, 10));
+    expect_resident_cycles(long_rows<TypeParam>(200), Way::mixed_blocks, is_under_tool() ? 2 : 3, coarse(mode, 20, 2));
+    if (is_under_tool()) continue;
     expect_resident_cycles(convection_diffusion<TypeParam>(40), Way::mixed_blocks, 6, coarse(mode, 300));
     expect_resident_cycles(convection_diffusion<TypeParam>(40), Way::blocks_of_8, 6, coarse(mode, 120, 3));
-    expect_resident_cycles(long_rows<TypeParam>(200), Way::mixed_blocks, 3, coarse(mode, 20, 2));
   }
 }
 
@@ -61,17 +66,18 @@ TYPED_TEST(GmresResidentCoarseTest, InLittleSharedMemory) {
   const auto a = long_rows<TypeParam>(200);
   const auto level = coarse(CoarseMode::adef1, 20, 2);
   constexpr int restart = 6;
+  const int launches = is_under_tool() ? 1 : 2;
   Cycles<TypeParam> plenty(Backend::cuda(), a, Way::mixed_blocks, restart, 1000, 0.0, level);
   ASSERT_TRUE(plenty.resides() || !is_sm_90()) << "one launch for all cycles";
   if (!plenty.resides()) GTEST_SKIP() << "no cooperative launches";
-  plenty.cycles(2);
+  plenty.cycles(launches);
   for (const int held : {100, 3000, 6900, 7600}) {  // as for CG; then also a part of the basis
     SCOPED_TRACE(held);
+    if (is_under_tool() && held != 3000 && held != 7600) continue;
     const int bytes = 8000 + held * static_cast<int>(sizeof(TypeParam) + sizeof(index_t));
     Cycles<TypeParam> little(Backend::cuda(), a, Way::mixed_blocks, restart, 1000, 0.0, level);
-    little.cycles_within(1, bytes);
-    little.cycles_within(1, bytes);
-    expect_same(little, plenty, tolerance(a, 2 * restart));
+    for (int i = 0; i < launches; ++i) little.cycles_within(1, bytes);
+    expect_same(little, plenty, tolerance(a, launches * restart));
   }
 }
 

@@ -1,5 +1,4 @@
 #include "tests/kernels/gmres_cycles.hpp"
-#include "tests/support/backends.hpp"
 
 namespace blockjacobi::test {
 namespace {
@@ -13,30 +12,35 @@ template <Scalar T>
 void expect_resident_cycles(const System<T>& a, Way way, int restart) {
   SCOPED_TRACE(::testing::Message() << "n = " << a.rows << ", way " << static_cast<int>(way) << ", m = " << restart);
   Cycles<T> phases(Backend::host(), a, way, restart), device(Backend::cuda(), a, way, restart);
-  Cycles<T> again(Backend::cuda(), a, way, restart);
+  std::optional<Cycles<T>> again;
+  if (!is_under_tool()) again.emplace(Backend::cuda(), a, way, restart);
   ASSERT_TRUE(device.resides() || !is_sm_90()) << "one launch for all cycles";
   if (!device.resides()) GTEST_SKIP() << "no cooperative launches";
   int cycles = 0;
-  for (const int count : {1, is_under_tool() ? 1 : 2}) {  // also in the launch after another
+  for (const int count : {1, 2}) {                // also in the launch after another
+    if (count == 1 && is_under_tool()) continue;  // a cycle begins in the launch that another one ends in
     cycles += count;
     for (int i = 0; i < count; ++i) phases.cycle();
     device.cycles(count);
     expect_same(device, phases, rounding(a, cycles * restart));
-    if (is_under_tool()) continue;
-    again.cycles(count);
-    EXPECT_TRUE(same_bits(device.x(), again.x()));
-    EXPECT_TRUE(same_bits(device.first(), again.first()));
+    if (!again) continue;
+    again->cycles(count);
+    EXPECT_TRUE(same_bits(device.x(), again->x()));
+    EXPECT_TRUE(same_bits(device.first(), again->first()));
   }
 }
 
 TYPED_TEST(GmresResidentTest, MatchThePhases) {
-  expect_resident_cycles(convection_diffusion<TypeParam>(17), Way::uniform_blocks, 5);
+  expect_resident_cycles(convection_diffusion<TypeParam>(17), Way::uniform_blocks, is_under_tool() ? 3 : 5);
+  expect_resident_cycles(long_rows<TypeParam>(200), Way::mixed_blocks, is_under_tool() ? 2 : 3);
+  if (is_under_tool()) return;
   expect_resident_cycles(convection_diffusion<TypeParam>(40), Way::mixed_blocks, 9);
-  expect_resident_cycles(long_rows<TypeParam>(200), Way::mixed_blocks, 3);
   expect_resident_cycles(convection_diffusion<TypeParam>(12), Way::blocks_of_8, 1);
 }
 
 TYPED_TEST(GmresResidentTest, MoreRowsThanThreads) {
+  // under a tool some rows more than 132 thread blocks have threads
+  if (is_under_tool()) return expect_resident_cycles(convection_diffusion<TypeParam>(265), Way::mixed_blocks, 2);
   expect_resident_cycles(convection_diffusion<TypeParam>(320), Way::mixed_blocks, 4);
 }
 
@@ -65,17 +69,18 @@ TYPED_TEST(GmresResidentTest, LongCycles) {
 TYPED_TEST(GmresResidentTest, InLittleSharedMemory) {
   const auto a = long_rows<TypeParam>(200);
   constexpr int restart = 6;
+  const int launches = is_under_tool() ? 1 : 2;
   Cycles<TypeParam> plenty(Backend::cuda(), a, Way::mixed_blocks, restart);
   ASSERT_TRUE(plenty.resides() || !is_sm_90()) << "one launch for all cycles";
   if (!plenty.resides()) GTEST_SKIP() << "no cooperative launches";
-  plenty.cycles(2);
+  plenty.cycles(launches);
   for (const int held : {100, 3000, 6500, 7300}) {  // as for CG; then also a part of the basis
     SCOPED_TRACE(held);
+    if (is_under_tool() && held != 3000 && held != 7300) continue;
     const int bytes = 5500 + held * static_cast<int>(sizeof(TypeParam) + sizeof(index_t));
     Cycles<TypeParam> little(Backend::cuda(), a, Way::mixed_blocks, restart);
-    little.cycles_within(1, bytes);
-    little.cycles_within(1, bytes);
-    expect_same(little, plenty, rounding(a, 2 * restart));
+    for (int i = 0; i < launches; ++i) little.cycles_within(1, bytes);
+    expect_same(little, plenty, rounding(a, launches * restart));
   }
 }
 
