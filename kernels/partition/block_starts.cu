@@ -3,7 +3,8 @@
 
 #include <blockjacobi/types.hpp>
 
-#include <vector>
+#include <algorithm>
+#include <bit>
 
 namespace blockjacobi::kernels {
 
@@ -46,35 +47,36 @@ __device__ index_t last_row(std::uint32_t word, offset_t index) {
   return word == 0 ? -1 : static_cast<index_t>(index * 32 + 31 - __clz(static_cast<int>(word)));
 }
 
-/// last[tile] = the last row of the set in the tile, -1 if there is none.
-__global__ void __launch_bounds__(tile_words)
-    last_starts_kernel(const index_t rows, const std::uint32_t* const starts, index_t* const last) {
-  const offset_t word = offset_t{blockIdx.x} * tile_words + threadIdx.x;
-  const index_t found = largest_of_tile(last_row(word_or_zero(starts, word, rows), word)).all;
-  if (threadIdx.x == 0) last[blockIdx.x] = found;
-}
+/// Words that a thread asks at a time for the run that reaches into its tile.
+constexpr int asked = 8;
 
-__global__ void __launch_bounds__(tile_words) cut_runs_kernel(const index_t rows, const index_t max_size,
-                                                              const index_t* const last, std::uint32_t* const starts) {
-  const offset_t word = offset_t{blockIdx.x} * tile_words + threadIdx.x;
+__global__ void __launch_bounds__(tile_words)
+    cut_runs_kernel(const index_t rows, const index_t max_size, const std::uint32_t* const starts,
+                    std::uint32_t* const cut) {
+  const offset_t first = offset_t{blockIdx.x} * tile_words, word = first + threadIdx.x;
   const std::uint32_t own = word_or_zero(starts, word, rows);
   index_t run = largest_of_tile(last_row(own, word)).before;
-  // The run that reaches into the tile; row 0 begins one.
-  index_t reaching = -1;
-  for (offset_t tile = offset_t{blockIdx.x} - 1; tile >= 0 && reaching < 0; tile -= tile_words) {
-    const offset_t mine = tile - threadIdx.x;
-    reaching = largest_of_tile(mine >= 0 ? last[mine] : -1).all;
+  // Row 0 begins a run.
+  index_t reaching = (starts[first] & 1u) != 0 ? static_cast<index_t>(first * 32) : -1;
+  for (offset_t end = first; end > 0 && reaching < 0; end -= offset_t{asked} * tile_words) {
+    index_t found = -1;
+#pragma unroll
+    for (int k = 0; k < asked; ++k) {
+      const offset_t before = end - 1 - k * tile_words - static_cast<int>(threadIdx.x);
+      if (before >= 0) found = max(found, last_row(starts[before], before));
+    }
+    reaching = largest_of_tile(found).all;
   }
   if (word * 32 >= rows) return;
   if (run < 0) run = reaching;
-  auto length = static_cast<index_t>(run < 0 ? 0 : (word * 32 - run) % max_size);
-  std::uint32_t cut = own;
+  auto length = static_cast<index_t>((word * 32 - run) % max_size);
+  std::uint32_t bits = own;
   for (int bit = 0; bit < 32 && word * 32 + bit < rows; ++bit) {
     if ((own >> bit & 1u) != 0) length = 0;
-    if (length == 0) cut |= 1u << bit;
+    if (length == 0) bits |= 1u << bit;
     if (++length == max_size) length = 0;
   }
-  starts[word] = cut;
+  cut[word] = bits;
 }
 
 /// The starts of blocks in a tile and behind it, with `rows` among them.
@@ -111,125 +113,172 @@ struct GivenBlocks {
   __device__ int end(const TileStarts&, int row) const { return row + lengths[offset_t{blockIdx.x} * tile_rows + row]; }
 };
 
-// Where the merged blocks of a tile begin depends on the first of them alone, which lies in the first max_size rows: a
-// tile is a map from the first merged start in it to the first one behind it. These maps are composed as in a scan.
+// Where the merged blocks of some rows begin depends on the first of them alone, which lies in the first max_size rows:
+// these rows are a map from the first merged start in them to the first one behind them. Maps of parts of a tile, of
+// tiles, and of groups of tiles are composed, each with those before it in the tile or group.
 
-/// exits[tile][e]: rows from the end of the tile to the first merged start behind it, if e is the first in it.
+using Place = std::uint16_t;
+
+constexpr int exits_threads = 256;
+/// Parts of a tile times max_size, at most.
+constexpr int most_exits = std::max<int>(exits_threads, max_block_size);
+
+/// Rows of a part of a tile: whole words, and enough for the entries of all parts to have about a thread each.
+constexpr int part_rows(index_t max_size) {
+  return std::clamp(static_cast<int>(std::bit_ceil(16u * static_cast<unsigned>(max_size))), 64, tile_rows);
+}
+constexpr int parts_of(index_t max_size) { return tile_rows / part_rows(max_size); }
+static_assert(part_rows(max_block_size) >= max_block_size);
+
+/// composed[part][e]: rows from the end of the part to the first merged start behind it, if e is the first in its tile.
 template <class Blocks>
-__global__ void __launch_bounds__(max_block_size)
-    tile_exits_kernel(const index_t rows, const Blocks blocks, const std::uint32_t* const starts,
-                      std::uint16_t* const exits) {
+__global__ void __launch_bounds__(exits_threads)
+    tile_exits_kernel(const index_t rows, const Blocks blocks, const int rows_of_part,
+                      const std::uint32_t* const starts, Place* const composed) {
   __shared__ TileStarts tile;
+  __shared__ Place exits[most_exits];
   tile.load(rows, starts);
-  const int entry = static_cast<int>(threadIdx.x);
-  if (entry >= blocks.max_size) return;
-  const offset_t own_rows = min(offset_t{tile_rows}, rows - offset_t{blockIdx.x} * tile_rows);
-  int row = entry;
-  if (entry < own_rows && tile.has(entry))
-    while (row < own_rows) row = blocks.end(tile, row);
-  exits[offset_t{blockIdx.x} * blocks.max_size + entry] =
-      static_cast<std::uint16_t>(row >= tile_rows ? row - tile_rows : 0);
-}
-
-/// Maps that are composed at a time.
-constexpr int composed = 32;
-
-__global__ void compose_kernel(const index_t maps, const index_t max_size, const std::uint16_t* const exits,
-                               std::uint16_t* const composite) {
-  const offset_t first = offset_t{blockIdx.x} * composed;
-  for (int entry = static_cast<int>(threadIdx.x); entry < max_size; entry += static_cast<int>(blockDim.x)) {
+  const int entries = blocks.max_size, parts = tile_rows / rows_of_part, thread = static_cast<int>(threadIdx.x);
+  const auto own_rows = static_cast<int>(min(offset_t{tile_rows}, rows - offset_t{blockIdx.x} * tile_rows));
+  for (int k = thread; k < parts * entries; k += exits_threads) {
+    const int first = k / entries * rows_of_part, end = first + rows_of_part;
+    int row = first + k % entries;
+    if (row < own_rows && tile.has(row))
+      while (row < min(end, own_rows)) row = blocks.end(tile, row);
+    exits[k] = static_cast<Place>(row >= end ? row - end : 0);
+  }
+  __syncthreads();
+  for (int entry = thread; entry < entries; entry += exits_threads) {
     int at = entry;
-    for (offset_t m = first; m < min(first + composed, offset_t{maps}); ++m) at = exits[m * max_size + at];
-    composite[offset_t{blockIdx.x} * max_size + entry] = static_cast<std::uint16_t>(at);
+    for (int part = 0; part < parts; ++part) {
+      at = exits[part * entries + at];
+      composed[(offset_t{blockIdx.x} * parts + part) * entries + entry] = static_cast<Place>(at);
+    }
   }
 }
 
-/// entries[m]: what goes into map m, from what goes into the composites.
-__global__ void distribute_kernel(const index_t maps, const index_t max_size, const std::uint16_t* const exits,
-                                  const std::uint16_t* const composite_entries, std::uint16_t* const entries) {
-  const offset_t composite = offset_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const offset_t first = composite * composed;
-  if (first >= maps) return;
-  std::uint16_t at = composite_entries[composite];
-  for (offset_t m = first; m < min(first + composed, offset_t{maps}); ++m) {
-    entries[m] = at;
-    at = exits[m * max_size + at];
+/// Maps of a group, which lie in shared memory meanwhile.
+constexpr int staged_places = 8192;
+constexpr int compose_threads = 128;
+constexpr index_t group_of(index_t max_size) { return std::min(staged_places / max_size, 128); }
+static_assert(group_of(max_block_size) > 1);
+
+/// Maps that one thread goes through.
+constexpr index_t walked = 16;
+
+/// Maps of equal numbers of tiles, one behind the other.
+struct Maps {
+  const Place* first;
+  offset_t stride;
+  index_t count;
+  __device__ const Place* operator[](offset_t map) const { return first + map * stride; }
+};
+
+/// composed[map] = the maps of its group up to this one.
+__global__ void __launch_bounds__(compose_threads)
+    compose_kernel(const Maps maps, const int max_size, const index_t group, Place* const composed) {
+  __shared__ Place staged[staged_places];
+  const offset_t first = offset_t{blockIdx.x} * group;
+  const auto own = static_cast<int>(min(offset_t{group}, maps.count - first));
+  for (int k = static_cast<int>(threadIdx.x); k < own * max_size; k += compose_threads)
+    staged[k] = maps[first + k / max_size][k % max_size];
+  __syncthreads();
+  for (int entry = static_cast<int>(threadIdx.x); entry < max_size; entry += compose_threads) {
+    int at = entry;
+    for (int m = 0; m < own; ++m) {
+      at = staged[m * max_size + at];
+      composed[(first + m) * max_size + entry] = static_cast<Place>(at);
+    }
   }
 }
 
-/// A thread walks through its tile.
+/// The maps of all tiles but the last: those of groups of groups that are few enough to be walked, and, from the tiles
+/// on, what compose_kernel made for the levels below.
+struct TileMaps {
+  static constexpr int most_levels = 5;
+  Maps top;
+  index_t group;
+  int max_size;
+  int levels = 0;
+  const Place* composed[most_levels] = {};
+
+  /// The first merged start of a tile, counted from its first row.
+  __device__ int entry(index_t tile) const {
+    index_t before[most_levels + 1] = {tile};
+#pragma unroll
+    for (int l = 0; l < most_levels; ++l) before[l + 1] = l < levels ? before[l] / group : before[l];
+    int at = 0;
+    for (index_t map = 0; map < before[most_levels]; ++map) at = top[map][at];
+#pragma unroll
+    for (int l = most_levels - 1; l >= 0; --l)
+      if (l < levels && before[l] % group > 0) at = composed[l][(offset_t{before[l]} - 1) * max_size + at];
+    return at;
+  }
+};
+
+/// A thread walks through each part of a tile.
 template <class Blocks>
 __global__ void __launch_bounds__(tile_words)
-    mark_merged_kernel(const index_t rows, const Blocks blocks, const std::uint32_t* const starts,
-                       const std::uint16_t* const entries, std::uint32_t* const merged) {
+    mark_merged_kernel(const index_t rows, const Blocks blocks, const int rows_of_part,
+                       const std::uint32_t* const starts, const Place* const composed, const TileMaps maps,
+                       std::uint32_t* const merged) {
   __shared__ TileStarts tile;
   __shared__ std::uint32_t marks[tile_words];
   marks[threadIdx.x] = 0;
   tile.load(rows, starts);
-  const offset_t own_rows = min(offset_t{tile_rows}, rows - offset_t{blockIdx.x} * tile_rows);
-  if (threadIdx.x == 0)
-    for (int row = entries[blockIdx.x]; row < own_rows; row = blocks.end(tile, row)) marks[row / 32] |= 1u << row % 32;
+  const int parts = tile_rows / rows_of_part, part = static_cast<int>(threadIdx.x);
+  if (part < parts) {
+    int at = maps.entry(static_cast<index_t>(blockIdx.x));
+    if (part > 0) at = composed[(offset_t{blockIdx.x} * parts + part - 1) * blocks.max_size + at];
+    const auto own_rows = static_cast<int>(min(offset_t{tile_rows}, rows - offset_t{blockIdx.x} * tile_rows));
+    const int first = part * rows_of_part, end = min(first + rows_of_part, own_rows);
+    for (int row = first + at; row < end; row = blocks.end(tile, row)) marks[row / 32] |= 1u << row % 32;
+  }
   __syncthreads();
   const offset_t word = offset_t{blockIdx.x} * tile_words + threadIdx.x;
   if (word * 32 < rows) merged[word] = marks[threadIdx.x];
 }
-
-/// Numbers of maps: of the tiles, of their composites, and so on to one.
-std::vector<index_t> levels_of(index_t rows) {
-  std::vector<index_t> levels{tiles_of(rows)};
-  while (levels.back() > 1) levels.push_back((levels.back() + composed - 1) / composed);
-  return levels;
-}
+static_assert(parts_of(1) <= tile_words);
 
 template <class Blocks>
 void merge(index_t rows, const Blocks& blocks, const std::uint32_t* starts, std::uint32_t* merged, void* scratch,
            CUstream_st* stream) {
-  const index_t max_size = blocks.max_size;
-  const std::vector<index_t> levels = levels_of(rows);
-  std::vector<std::uint16_t*> exits, entries;
-  auto* next = static_cast<std::uint16_t*>(scratch);
-  for (const index_t count : levels) {
-    exits.push_back(next);
-    entries.push_back(next + offset_t{count} * max_size);
-    next = entries.back() + count;
-  }
-  const auto tiles = static_cast<unsigned>(levels[0]);
-  const auto threads = static_cast<unsigned>((max_size + 31) / 32 * 32);
-  tile_exits_kernel<<<tiles, threads, 0, stream>>>(rows, blocks, starts, exits[0]);
+  const int max_size = blocks.max_size, rows_of_part = part_rows(max_size), parts = parts_of(max_size);
+  const index_t tiles = tiles_of(rows);
+  auto* const of_parts = static_cast<Place*>(scratch);
+  auto* next = of_parts + offset_t{tiles} * parts * max_size;
+  tile_exits_kernel<<<static_cast<unsigned>(tiles), exits_threads, 0, stream>>>(rows, blocks, rows_of_part, starts,
+                                                                                of_parts);
   check_launch("tile_exits_kernel");
-  const std::size_t top = levels.size() - 1;
-  for (std::size_t l = 0; l < top; ++l) {
-    compose_kernel<<<static_cast<unsigned>(levels[l + 1]), threads, 0, stream>>>(levels[l], max_size, exits[l],
-                                                                                 exits[l + 1]);
+  const index_t group = group_of(max_size);
+  // The last part of a tile has been composed with all of them.
+  TileMaps maps{{of_parts + (parts - 1) * max_size, offset_t{parts} * max_size, tiles - 1}, group, max_size};
+  while (maps.top.count > walked) {
+    const auto groups = static_cast<unsigned>((maps.top.count - 1) / group + 1);
+    compose_kernel<<<groups, compose_threads, 0, stream>>>(maps.top, max_size, group, next);
     check_launch("compose_kernel");
+    maps.composed[maps.levels++] = next;
+    const Place* const last_of_group = next + offset_t{group - 1} * max_size;
+    next += offset_t{maps.top.count} * max_size;
+    maps.top = {last_of_group, offset_t{group} * max_size, maps.top.count / group};
   }
-  check(cudaMemsetAsync(entries[top], 0, sizeof(std::uint16_t), stream), "cudaMemsetAsync(entries)");
-  for (std::size_t l = top; l-- > 0;) {
-    const auto groups = static_cast<unsigned>((levels[l + 1] + 127) / 128);
-    distribute_kernel<<<groups, 128, 0, stream>>>(levels[l], max_size, exits[l], entries[l + 1], entries[l]);
-    check_launch("distribute_kernel");
-  }
-  mark_merged_kernel<<<tiles, tile_words, 0, stream>>>(rows, blocks, starts, entries[0], merged);
+  mark_merged_kernel<<<static_cast<unsigned>(tiles), tile_words, 0, stream>>>(rows, blocks, rows_of_part, starts,
+                                                                              of_parts, maps, merged);
   check_launch("mark_merged_kernel");
 }
 
 }  // namespace
 
-std::size_t run_scratch_words(index_t rows) { return static_cast<std::size_t>(tiles_of(rows)); }
-
-void cut_runs(index_t rows, index_t max_size, std::uint32_t* starts, index_t* scratch, CUstream_st* stream) {
-  const auto tiles = static_cast<unsigned>(tiles_of(rows));
-  last_starts_kernel<<<tiles, tile_words, 0, stream>>>(rows, starts, scratch);
-  check_launch("last_starts_kernel");
-  cut_runs_kernel<<<tiles, tile_words, 0, stream>>>(rows, max_size, scratch, starts);
+void cut_runs(index_t rows, index_t max_size, const std::uint32_t* starts, std::uint32_t* cut, CUstream_st* stream) {
+  cut_runs_kernel<<<static_cast<unsigned>(tiles_of(rows)), tile_words, 0, stream>>>(rows, max_size, starts, cut);
   check_launch("cut_runs_kernel");
 }
 
 std::size_t merge_scratch_bytes(index_t rows, index_t max_size) {
-  std::size_t maps = 0;
-  for (const index_t count : levels_of(rows)) maps += static_cast<std::size_t>(count);
-  // A map and what goes into it.
-  return maps * (static_cast<std::size_t>(max_size) + 1) * sizeof(std::uint16_t);
+  const index_t tiles = tiles_of(rows);
+  auto maps = static_cast<std::size_t>(tiles) * static_cast<std::size_t>(parts_of(max_size));
+  for (index_t count = tiles - 1; count > walked; count /= group_of(max_size)) maps += static_cast<std::size_t>(count);
+  return maps * static_cast<std::size_t>(max_size) * sizeof(Place);
 }
 
 void merge_greedily(index_t rows, index_t max_size, const std::uint32_t* starts, std::uint32_t* merged, void* scratch,

@@ -22,9 +22,8 @@ template <Offset O>
 void find_run_starts(const CsrView<const void, O>& pattern, double tolerance, std::uint32_t* starts,
                      std::uint32_t* undecided, CUstream_st* stream);
 
-/// Adds the rows at which runs of more than max_size rows are cut. Scratch: run_scratch_words().
-std::size_t run_scratch_words(index_t rows);
-void cut_runs(index_t rows, index_t max_size, std::uint32_t* starts, index_t* scratch, CUstream_st* stream);
+/// cut = `starts`, and the rows at which runs of more than max_size rows are cut.
+void cut_runs(index_t rows, index_t max_size, const std::uint32_t* starts, std::uint32_t* cut, CUstream_st* stream);
 
 /// merged = those of `starts` that remain when blocks are merged greedily into blocks of up to max_size rows.
 /// Scratch: merge_scratch_bytes().

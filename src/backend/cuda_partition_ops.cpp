@@ -28,12 +28,12 @@ class RowSet {
   CudaMemory memory_;
 };
 
+/// `scratch` and `starts` differ.
 template <Offset O>
 void find_supervariables(CudaContext& context, const CsrView<const void, O>& pattern, const SupervariableRule& rule,
-                         const RowSet& starts, const RowSet& scratch) {
-  const CudaMemory cuts(context, kernels::run_scratch_words(pattern.rows) * sizeof(index_t));
-  kernels::find_run_starts(pattern, rule.tolerance, starts.words(), scratch.words(), context.stream());
-  kernels::cut_runs(pattern.rows, rule.max_size, starts.words(), static_cast<index_t*>(cuts.data()), context.stream());
+                         const RowSet& scratch, const RowSet& starts) {
+  kernels::find_run_starts(pattern, rule.tolerance, scratch.words(), starts.words(), context.stream());
+  kernels::cut_runs(pattern.rows, rule.max_size, scratch.words(), starts.words(), context.stream());
 }
 
 template <class C, Offset O>
@@ -128,7 +128,7 @@ BlockPartition CudaPartitionOps::find(const Backend& backend, const CsrView<cons
   if (pattern.rows == 0) return {};
   const DeviceGuard guard(context_.device());
   const RowSet starts(context_, pattern.rows), second(context_, pattern.rows);
-  find_supervariables(context_, pattern, rule, starts, second);
+  find_supervariables(context_, pattern, rule, second, starts);
   if (!rule.merge_greedily) return partition_of(context_, backend, starts);
   const CudaMemory scratch(context_, kernels::merge_scratch_bytes(pattern.rows, rule.max_size));
   kernels::merge_greedily(pattern.rows, rule.max_size, starts.words(), second.words(), scratch.data(),
@@ -146,7 +146,7 @@ std::optional<BlockPartition> CudaPartitionOps::find_coupled(const Backend& back
   if (!check.is_valid || !check.is_sorted) return std::nullopt;
   const DeviceGuard guard(context_.device());
   const RowSet starts(context_, rows), second(context_, rows);
-  find_supervariables(context_, matrix, rule.supervariables, starts, second);
+  find_supervariables(context_, matrix, rule.supervariables, second, starts);
   const CudaMemory lengths(context_, static_cast<std::size_t>(rows) * sizeof(std::uint16_t));
   auto* const length = static_cast<std::uint16_t*>(lengths.data());
   measure_coupled(context_, matrix, scalar, rule, starts, length);

@@ -154,6 +154,20 @@ TYPED_TEST(DetectOnBackend, ManyRows) {
   expect_detected(backend, diagonal, {1, 31, 512});
 }
 
+TYPED_TEST(DetectOnBackend, BordersOfTiles) {
+  const Backend backend = this->make_backend();
+  for (const index_t n : {63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 8191, 8192, 8193}) {
+    expect_detected(backend, Rows(static_cast<std::size_t>(n)), {1, 31, 32, 511});
+    expect_detected(backend, random_runs(n, 4, 3, 17), {1, 2, 5, 31, 32, 33, 512});
+  }
+}
+
+TYPED_TEST(DetectOnBackend, GroupsOfGroupsOfTiles) {
+  const Backend backend = this->make_backend();
+  expect_detected(backend, Rows(1'200'000), {500});
+  expect_detected(backend, random_runs(1'200'000, 300, 2, 18), {512});
+}
+
 /// A fault in the arrays of a tridiagonal matrix, and what the error says of it.
 template <Offset O>
 struct Fault {
