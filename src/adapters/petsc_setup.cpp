@@ -134,18 +134,20 @@ std::optional<BlockPartition> partition_of(const StatedBlocks& stated, index_t r
   return BlockPartition::from_offsets(std::move(offsets));
 }
 
-/// This rank's rows of the vectors that the matrix has for it, back to back; empty if it has none.
-PetscErrorCode near_nullspace_of(Mat matrix, std::vector<PetscScalar>* vectors) {
+/// This rank's rows of the vectors that the matrix has for it, back to back. Where it has none `coarse` becomes ones.
+PetscErrorCode near_nullspace_of(Mat matrix, std::vector<PetscScalar>* vectors, CoarseVectors* coarse) {
   MatNullSpace space = nullptr;
   PetscBool has_ones = PETSC_FALSE;
   PetscInt rows = 0, count = 0;
   const Vec* given = nullptr;
   PetscFunctionBegin;
-  vectors->clear();
   PetscCall(MatGetNearNullSpace(matrix, &space));
-  if (space == nullptr) PetscFunctionReturn(success);
+  if (space != nullptr) PetscCall(MatNullSpaceGetVecs(space, &has_ones, &count, &given));
+  if (!has_ones && count == 0) {
+    *coarse = CoarseVectors::ones;
+    PetscFunctionReturn(success);
+  }
   PetscCall(MatGetLocalSize(matrix, &rows, nullptr));
-  PetscCall(MatNullSpaceGetVecs(space, &has_ones, &count, &given));
   if (has_ones) vectors->assign(static_cast<std::size_t>(rows), PetscScalar(1));
   for (PetscInt k = 0; k < count; ++k) {
     const PetscScalar* values = nullptr;
@@ -170,8 +172,10 @@ PetscErrorCode analyze(PC pc, bool same_pattern) {
       std::equal(stated.sizes.begin(), stated.sizes.end(), state.stated_sizes.begin(), state.stated_sizes.end());
   if (state.M && same_pattern && same_blocks) PetscFunctionReturn(success);
   PetscCall(MatGetBlockSize(pc->pmat, &block_size));
-  if (state.options.coarse == CoarseVectors::near_nullspace) PetscCall(near_nullspace_of(pc->pmat, &near_kernel));
   state.M.reset();
+  state.coarse = state.options.coarse;
+  if (state.coarse == CoarseVectors::near_nullspace)
+    PetscCall(near_nullspace_of(pc->pmat, &near_kernel, &state.coarse));
   state.stated_size = stated.size;
   state.stated_sizes.assign(stated.sizes.begin(), stated.sizes.end());
   PetscCall(enqueued_on(state, [&] {

@@ -79,9 +79,11 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s, detected ones have at most %" PetscInt_FMT " rows\n",
                                      o.detect ? "from the pattern" : "as the matrix states them, else from the pattern",
                                      o.max_size));
-  if (o.coarse != CoarseVectors::none)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse level of %s on the rows of each rank, additive\n",
-                                     coarse_names[static_cast<int>(o.coarse)]));
+  const CoarseVectors coarse = state.M ? state.coarse : o.coarse;
+  if (coarse != CoarseVectors::none)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse level of %s on the rows of each rank, additive%s\n",
+                                     coarse_names[static_cast<int>(coarse)],
+                                     coarse != o.coarse ? "; the matrix has no near-nullspace" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  singular blocks: %s, storage: %s, backend: %s\n", to_string(o.singular),
                                    to_string(o.storage),
                                    state.backend ? state.backend->description().c_str() : "none yet"));

@@ -97,6 +97,22 @@ TEST(PetscCoarse, TheNearNullspaceOfTheMatrix) {
   }
 }
 
+TEST(PetscCoarse, TheViewSaysWhichVectorsServe) {
+  const System system = elasticity(4);
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const auto find = [&] {
+    const OwnedKsp ksp = solver_of(A, std::string(ours) + "-pc_blockjacobi_coarse near_nullspace");
+    must(KSPSetUp(ksp));
+    return viewed(preconditioner_of(ksp));
+  };
+  const std::string where = " on the rows of each rank, additive";
+  const std::string without = find();
+  EXPECT_TRUE(contains(without, "coarse level of ones" + where + "; the matrix has no near-nullspace\n")) << without;
+  must(MatSetNearNullSpace(A, translations_of(A)));
+  const std::string with = find();
+  EXPECT_TRUE(contains(with, "coarse level of near_nullspace" + where + "\n")) << with;
+}
+
 TEST(PetscCoarse, NewValues) {
   const System system = seven_points(6, {1, 1, 1});
   for (const char* blocks : {"-pc_blockjacobi_size 4 ", "-pc_blockjacobi_clusters "}) {
