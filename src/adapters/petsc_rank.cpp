@@ -48,17 +48,6 @@ std::vector<T> in_order(std::span<const index_t> order, const std::vector<T>& ve
   return result;
 }
 
-/// Where the matrix lies; of nodes that are not all of one size on the host.
-PermutedPartition clusters_of(const Backend& backend, const LocalMatrix::View& view,
-                              const std::optional<BlockPartition>& nodes, index_t max_size) {
-  if (!nodes) return BlockPartition::clusters(SparseMatrix<T>::adopt(backend, view), max_size);
-  const index_t size = nodes->largest_block();
-  if (offset_t{nodes->blocks()} * size == view.rows)
-    return BlockPartition::clusters(SparseMatrix<T>::adopt(backend, view, {.block_size = size}), max_size);
-  if (view.space == MemorySpace::host) return BlockPartition::clusters(view, *nodes, max_size);
-  return BlockPartition::clusters(SparseMatrix<T>::adopt(backend, view).to_host(), *nodes, max_size);
-}
-
 }  // namespace
 
 RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix& matrix,
@@ -105,11 +94,18 @@ void RankPreconditioner::count_operations(const BlockPartition& partition) {
   flops_ += 4.0 * two_level_->rows();  // to the coarse level and back
 }
 
-/// Blocks of the renumbered matrix, which keep the nodes that were stated whole.
+/// Blocks of the renumbered matrix, which keep the nodes that were stated whole. Found where the backend computes, with
+/// nodes that are not all of one size on the host.
 BlockPartition RankPreconditioner::find_clusters(const Backend& backend, const View& view,
-                                                 const std::optional<BlockPartition>& stated, index_t max_size) {
-  auto [permutation, blocks] = clusters_of(backend, view, stated, max_size);
-  const auto given = SparseMatrix<T>::adopt(backend, view);
+                                                 const std::optional<BlockPartition>& nodes, index_t max_size) {
+  SparseMatrixOptions known;
+  if (nodes && offset_t{nodes->blocks()} * nodes->largest_block() == view.rows)
+    known.block_size = nodes->largest_block();
+  const auto given = SparseMatrix<T>::adopt(backend, view, known);
+  auto [permutation, blocks] = !nodes || known.block_size ? BlockPartition::clusters(given, max_size)
+                               : view.space == MemorySpace::host
+                                   ? BlockPartition::clusters(view, *nodes, max_size)
+                                   : BlockPartition::clusters(given.to_host(), *nodes, max_size);
   matrix_ = given.renumbered(permutation);
   clusters_.emplace(backend, std::move(permutation));
   if (!given.is_adopted()) given_ = given;
@@ -123,8 +119,8 @@ void RankPreconditioner::add_coarse_level(const BlockPartition& partition, const
   BlockJacobi<T> M = BlockJacobi<T>::analyze(*matrix_, partition, options);
   const index_t rows = matrix_->rows();
   const auto size = static_cast<std::size_t>(rows);
-  // What the library does by itself where the numbering has whole nodes.
-  if (near_kernel.empty() && clusters_ && block_size > 1) near_kernel = ones_of(size, block_size);
+  // The library makes them itself where the nodes that the matrix states, which clusters keep whole, are these.
+  if (near_kernel.empty() && matrix_->block_size().value_or(1) != block_size) near_kernel = ones_of(size, block_size);
   if (near_kernel.empty()) {
     two_level_.emplace(*matrix_, std::move(M), additive);
   } else {

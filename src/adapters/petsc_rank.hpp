@@ -41,7 +41,7 @@ class RankPreconditioner {
   PetscLogDouble refresh_flops() const noexcept { return refresh_flops_; }
 
  private:
-  BlockPartition find_clusters(const Backend& backend, const View& view, const std::optional<BlockPartition>& stated,
+  BlockPartition find_clusters(const Backend& backend, const View& view, const std::optional<BlockPartition>& nodes,
                                index_t max_size);
   void count_operations(const BlockPartition& partition);
   void add_coarse_level(const BlockPartition& partition, const BlockJacobiOptions& options, index_t block_size,
