@@ -65,8 +65,11 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
       : stated            ? *stated
       : is_readable_there ? BlockPartition::detect(backend, there, max_size)
                           : BlockPartition::detect(matrix.on_host(), max_size);
-  if (has_coarse_level && !has_clusters)
+  if (has_coarse_level && !has_clusters) {
     matrix_.emplace(backend, with_columns(backend, matrix, &columns), SparseMatrixOptions{.block_size = block_size});
+    if (there.space == MemorySpace::host) count_copy(backend, matrix_->bytes());
+  }
+  if (columns) count_copy(backend, columns->bytes());
   if (has_coarse_level) {
     add_coarse_level(partition, options, block_size, std::move(near_kernel));
   } else if (has_clusters) {
@@ -80,6 +83,11 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
   if (!has_clusters && there.space != backend.memory_space())
     values_.emplace(backend, static_cast<std::size_t>(there.nnz));
   count_operations(partition);
+}
+
+/// From the host to the backend.
+void RankPreconditioner::count_copy(const Backend& backend, std::size_t bytes) {
+  if (backend.memory_space() == MemorySpace::device) copies_.to_device += static_cast<PetscLogDouble>(bytes);
 }
 
 void RankPreconditioner::count_operations(const BlockPartition& partition) {
@@ -102,10 +110,14 @@ BlockPartition RankPreconditioner::find_clusters(const Backend& backend, const V
   if (nodes && offset_t{nodes->blocks()} * nodes->largest_block() == view.rows)
     known.block_size = nodes->largest_block();
   const auto given = SparseMatrix<T>::adopt(backend, view, known);
-  auto [permutation, blocks] = !nodes || known.block_size ? BlockPartition::clusters(given, max_size)
-                               : view.space == MemorySpace::host
-                                   ? BlockPartition::clusters(view, *nodes, max_size)
-                                   : BlockPartition::clusters(given.to_host(), *nodes, max_size);
+  if (view.space == MemorySpace::host) count_copy(backend, given.bytes());
+  const bool comes_to_host = nodes && !known.block_size && view.space == MemorySpace::device;
+  if (comes_to_host)
+    copies_.to_host = static_cast<PetscLogDouble>(static_cast<std::size_t>(view.rows + 1) * sizeof(PetscInt) +
+                                                  static_cast<std::size_t>(view.nnz) * (sizeof(index_t) + sizeof(T)));
+  auto [permutation, blocks] = comes_to_host ? BlockPartition::clusters(given.to_host(), *nodes, max_size)
+                               : nodes && !known.block_size ? BlockPartition::clusters(view, *nodes, max_size)
+                                                            : BlockPartition::clusters(given, max_size);
   matrix_ = given.renumbered(permutation);
   clusters_.emplace(backend, std::move(permutation));
   if (!given.is_adopted()) given_ = given;
@@ -124,6 +136,7 @@ void RankPreconditioner::add_coarse_level(const BlockPartition& partition, const
   if (near_kernel.empty()) {
     two_level_.emplace(*matrix_, std::move(M), additive);
   } else {
+    count_copy(matrix_->backend(), near_kernel.size() * sizeof(T));
     if (clusters_) near_kernel = in_order(clusters_->permutation().order(), near_kernel);
     const auto count = static_cast<index_t>(near_kernel.size() / size);
     two_level_.emplace(

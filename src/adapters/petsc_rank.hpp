@@ -15,6 +15,9 @@ namespace blockjacobi::petsc {
 class RankPreconditioner {
  public:
   using View = LocalMatrix::View;
+  struct Copies {
+    PetscLogDouble to_device = 0, to_host = 0;
+  };
 
   /// Finds blocks where none are stated, and analyses the pattern; refresh() follows. The matrix may lie on the host
   /// where the backend is a device. For the coarse level, which as clusters needs values too, `block_size`, the
@@ -35,6 +38,8 @@ class RankPreconditioner {
   /// Rows are PETSc's.
   BlockJacobiReport report() const;
   std::optional<TwoLevelReport> coarse_report() const;
+  /// Bytes of matrix and vectors that the analysis copied between host and device.
+  const Copies& copies() const noexcept { return copies_; }
   /// Of one application to a vector.
   PetscLogDouble flops() const noexcept { return flops_; }
   /// Of one refresh().
@@ -43,6 +48,7 @@ class RankPreconditioner {
  private:
   BlockPartition find_clusters(const Backend& backend, const View& view, const std::optional<BlockPartition>& nodes,
                                index_t max_size);
+  void count_copy(const Backend& backend, std::size_t bytes);
   void count_operations(const BlockPartition& partition);
   void add_coarse_level(const BlockPartition& partition, const BlockJacobiOptions& options, index_t block_size,
                         std::vector<PetscScalar> near_kernel);
@@ -54,6 +60,7 @@ class RankPreconditioner {
   std::optional<BlockJacobi<PetscScalar>> blocks_;   ///< without a coarse level
   std::optional<TwoLevel<PetscScalar>> two_level_;
   std::optional<Array<PetscScalar>> values_;  ///< those of a matrix on the host, for a device
+  Copies copies_;
   PetscLogDouble flops_ = 0, refresh_flops_ = 0;
 };
 

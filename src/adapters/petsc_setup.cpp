@@ -182,6 +182,9 @@ PetscErrorCode analyze(PC pc, bool same_pattern) {
     state.M.emplace(*state.backend, state.matrix, partition_of(stated, state.matrix.view().rows), state.options,
                     static_cast<index_t>(block_size), std::move(near_kernel));
   }));
+  const auto [to_device, to_host] = state.M->copies();
+  if (to_device > 0) PetscCall(PetscLogCpuToGpu(to_device));
+  if (to_host > 0) PetscCall(PetscLogGpuToCpu(to_host));
   ++state.analyses;
   PetscFunctionReturn(success);
 }

@@ -95,6 +95,31 @@ TEST_F(PetscDeviceClusters, OfAMatrixOnTheHostForVectorsThere) {
   expect_no_copy_in_an_application(preconditioner_of(ksp), r, z);
 }
 
+/// Once to find the clusters, then values, as the log has it.
+TEST_F(PetscDeviceClusters, TheLogHasTheCopiesOfAnAnalysis) {
+  const System system = elasticity(4);
+  const OwnedMat A = on_host(system);
+  must(MatSetVecType(A, VECCUDA));
+  MatInfo own;
+  must(MatGetInfo(A, MAT_LOCAL, &own));
+  const auto pattern = own.nz_used * sizeof(index_t), values = own.nz_used * sizeof(T);  // with other ranks' columns
+  const OwnedKsp ksp = solver_of(A, std::string(ours) + clusters);
+  {
+    const Transfers log("PCSetUp");
+    must(PCSetUp(preconditioner_of(ksp)));
+    EXPECT_EQ(log.info().CpuToGpuCount, 2);
+    EXPECT_GT(log.info().CpuToGpuSize, (pattern + 2 * values) / 2);
+    EXPECT_LT(log.info().CpuToGpuSize, 2 * pattern + 3 * values);
+    EXPECT_EQ(log.info().GpuToCpuCount, 0);
+  }
+  const System sizes = family(matrices::BlockFamily::random, {1, 3, 2}, 60);
+  const OwnedMat B = on_device(sizes);
+  const OwnedKsp other = solver_of(B, std::string(ours) + clusters);
+  const Transfers log("PCSetUp");
+  must(PCSetUp(preconditioner_of(other)));
+  EXPECT_EQ(log.info().GpuToCpuCount, 1);  // the matrix
+}
+
 TEST_F(PetscDeviceClusters, ColumnsAtOnce) {
   const System system = family(matrices::BlockFamily::random, {6, 3}, 24);
   const OwnedMat A = on_device(system);
