@@ -74,9 +74,8 @@ void place_sorted(index_t blocks, const index_t* offsets, const FirstPlace* plac
 /// Zero before check_pattern(), which adds.
 struct PatternCounts {
   unsigned long long fingerprint;
-  unsigned long long descents;      ///< of the column array
-  unsigned long long between_rows;  ///< of these, where a row begins
-  unsigned int faults;              ///< what validate() would not admit
+  unsigned long long unsorted;  ///< entries of a row whose columns are not above those before them
+  unsigned int faults;          ///< what validate() would not admit
 };
 template <Offset O>
 void check_pattern(const CsrView<const void, O>& pattern, PatternCounts* counts, CUstream_st* stream);

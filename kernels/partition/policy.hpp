@@ -11,6 +11,9 @@ namespace blockjacobi::kernels {
 /// Rows, blocks and words of sets: 8 of 256 threads fill a multiprocessor.
 inline constexpr PersistentPolicy striding_policy{256, 8};
 
+/// The check of a pattern, which mixes four columns at a time: 64 registers a thread.
+inline constexpr PersistentPolicy check_policy{256, 4};
+
 /// Lists of neighbours, whose lengths differ: eight times as many as fit.
 inline constexpr PersistentPolicy lists_policy{256, 64};
 

@@ -252,7 +252,7 @@ PatternCheck CudaPartitionOps::inspect_pattern(const CsrView<const void, O>& pat
   const DeviceCounts<kernels::PatternCounts> counts(context_);
   kernels::check_pattern(pattern, counts.get(), context_.stream());
   const kernels::PatternCounts found = counts.read();
-  return {found.faults == 0, found.descents == found.between_rows, found.fingerprint};
+  return {found.faults == 0, found.unsorted == 0, found.fingerprint};
 }
 
 template <Offset O>
