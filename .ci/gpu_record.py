@@ -3,7 +3,8 @@
 
 The record holds an entry for each program: what the binary was built from ("sha256", "commit", "sources", as the binary
 itself says), the machine that its tests ran on and their numbers of passed, failed and skipped, and the outcome of each
-tool of compute-sanitizer with its devices. An entry belongs to one hash: a program of another hash starts a new one."""
+tool of compute-sanitizer with its devices. An entry belongs to one hash: a program of another hash starts a new one.
+"reach" is of all programs together: which kernels the tools' tests launch (gpu_reach.py)."""
 
 import argparse
 import concurrent.futures
@@ -19,12 +20,14 @@ import threading
 import time
 
 import gpu_python_summary
+import gpu_reach
 import gpu_stages
 import sources_sha256
 import test_lists
 
 TOOLS = test_lists.TOOLS
 STAGES = ("tests", *TOOLS)  # of a program
+REACH = "reach"  # of all programs
 PYTHON = "python"  # .ci/gpu-python, which has a record of its own
 PETSC = "petsc"  # .ci/gpu-petsc, which makes tables
 # Of which an entry tells: what ran on another architecture's code or with less shared memory is no part of it.
@@ -59,7 +62,8 @@ class Record:
 
     def write(self):
         # why: what held for a whole run in earlier records is a matter of each program now
-        self.values = {**self.machine, "commit": self.values.get("commit", ""), "programs": self.programs}
+        reach = {REACH: self.values[REACH]} if REACH in self.values else {}
+        self.values = {**self.machine, "commit": self.values.get("commit", ""), **reach, "programs": self.programs}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(json.dumps(self.values, indent=1) + "\n", encoding="utf-8")
 
@@ -82,6 +86,10 @@ class Record:
         self.programs = dict(sorted(self.programs.items()))
         self.values["commit"] = build["commit"]
         return self.programs[name]
+
+    def add_reach(self, result):
+        self.values[REACH] = {**self.machine, **result}
+        self.write()
 
     def add_tests(self, name, outcome, skips):
         expected, possible = (test_lists.matching(patterns, outcome.names()) for patterns in skips)
@@ -244,6 +252,46 @@ def wants_petsc(arguments, root):
     return there
 
 
+def wants_reach(arguments, build):
+    """Whether what the lists reach was asked for, or belongs to all that there is to run. It is of all programs."""
+    if arguments.stages and REACH not in arguments.stages:
+        return False
+    if arguments.programs or os.environ.get("BLOCKJACOBI_TEST_SHARED_KB"):
+        if arguments.stages:
+            fail("the stage reach is of all programs, and of all shared memory")
+        return False
+    library = build / "tests" / gpu_reach.LIBRARY
+    missing = gpu_reach.why_not_loaded(library) if library.is_file() else f"{library} is not built, as without CUPTI"
+    if missing and arguments.stages == [REACH]:
+        fail(f"the stage reach: {missing}")
+    if missing:
+        print(f"gpu: SKIPPED: the stage reach, {missing}", flush=True)
+    return not missing
+
+
+def run_reach(build, builds, record, sanitized, logs, deadline, resume):
+    """Puts on record what the lists of tests reach."""
+    hashes = {name: info["sha256"] for name, info in builds.items()}
+    if resume and not sources_sha256.reach_troubles(record.values.get(REACH), hashes, sanitized):
+        print("== reach: on record", flush=True)
+        return 0
+    begin = time.monotonic()
+    programs = {build / "tests" / name: sha256 for name, sha256 in hashes.items()}
+    result = gpu_reach.reach(programs, sanitized, logs, gpu_stages.Places(gpu_stages.gpus()), deadline, resume)
+    if result is None:
+        print("== reach: not all of it began, the time is over", flush=True)
+        return 1
+    record.add_reach(result)
+    wrong = sources_sha256.reach_troubles(result, hashes, sanitized)
+    print(f"== reach: {time.monotonic() - begin:.0f} s\ngpu: reach: {gpu_reach.summary(result)}", flush=True)
+    for line in wrong:
+        print(f"gpu: FAILED reach: {line}")
+    for tool, entry in result["tools"].items():
+        for name in entry["missed"]:
+            print(f"  {tool} misses {name}")
+    return 1 if wrong else 0
+
+
 def run_other(name, logs, root, deadline):
     """The script of a stage that is none of these programs."""
     if gpu_stages.is_over(deadline):
@@ -260,7 +308,7 @@ def main(words=None, tree=None):
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--stale", action="store_true")
     parser.add_argument("--programs", nargs="+", default=[])
-    parser.add_argument("--stages", nargs="+", choices=(*STAGES, PYTHON, PETSC))
+    parser.add_argument("--stages", nargs="+", choices=(*STAGES, REACH, PYTHON, PETSC))
     parser.add_argument("--record", type=pathlib.Path)
     parser.add_argument("--logs", type=pathlib.Path)
     parser.add_argument("--skips", type=pathlib.Path)
@@ -278,12 +326,13 @@ def main(words=None, tree=None):
     logs = arguments.logs or build / "gpu"
     logs.mkdir(parents=True, exist_ok=True)
     lists = test_lists.skips(tree.root, arguments.skips), test_lists.sanitizers(tree.root)
-    names = (arguments.programs or tree.gpu_programs()) if stages else []
+    reach = wants_reach(arguments, build)
+    names = (arguments.programs or tree.gpu_programs()) if stages or reach else []
     builds = builds_of(build, names, tree)
     record = Record(arguments.record or tree.root / "tests" / "gpu-record.json", machine)
 
     jobs, entries = [], []
-    for name in names:
+    for name in names if stages else []:
         tools = [tool for tool in TOOLS if lists[1].get(name, {}).get(tool)]
         known = record.programs[name] if record.knows(name, builds[name]) else {}
         wanted = [stage for stage in stages
@@ -301,7 +350,9 @@ def main(words=None, tree=None):
     jobs.sort(key=lambda job: (job[0] != "tests", stages.index(job[0])))
     Runner(build, record, lists, logs, deadline).run_all(jobs)
     status = max([1 for entry, tools in entries if set(lacks(entry, tools)) & set(stages)], default=0)
-    print_outcome(record, [name for name in names if name in record.programs])
+    print_outcome(record, [name for name in names if stages and name in record.programs])
+    if reach:
+        status = max(status, run_reach(build, builds, record, lists[1], logs, deadline, arguments.stale))
     if wants_python(arguments, machine["device"], tree.root):
         status = max(status, run_other(PYTHON, logs, tree.root, deadline))
     if wants_petsc(arguments, tree.root):

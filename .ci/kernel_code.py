@@ -15,10 +15,11 @@ under a predicate that lanes of rows alone have (docs/kernels/setup.md): inverse
 kernels that have a reduction under any predicate; status 1 if there are others than those of which it has been read that
 all lanes have the same.
 
-Needs zstd, as nvcc compresses with it.
+Needs libzstd.so.1, as nvcc compresses with zstd.
 """
 
 import collections
+import ctypes
 import pathlib
 import struct
 import subprocess
@@ -30,6 +31,8 @@ LAUNCH_ATTRIBUTES = {0x05, 0x10, 0x17, 0x1C, 0x19, 0x3D}
 # Attributes by kernel in the image's own list: registers, frame, stack.
 RESOURCE_ATTRIBUTES = {0x2F, 0x11, 0x12}
 LISTED = 15  # names of a build
+SYSTEM_SHARED = 1024  # bytes
+MOST_BYTES = 1 << 32  # of an image
 # Of an instruction of 128 bits: bits 0 to 11 say which, 12 to 15 its predicate.
 REDUCTION, ALWAYS = 0x3C4, 7
 # Kernels that were read: where the pivot's first word decides nothing, which the warp has voted on.
@@ -49,8 +52,21 @@ def sections(elf):
     return found
 
 
+def decompressed(data):
+    """Of zstd; empty if it is not of a size that it says, as nvcc's are."""
+    zstd = ctypes.CDLL("libzstd.so.1")
+    zstd.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
+    zstd.ZSTD_decompress.restype = ctypes.c_size_t
+    size = zstd.ZSTD_getFrameContentSize(data, ctypes.c_size_t(len(data)))
+    if size > MOST_BYTES:  # which errors are as well
+        return b""
+    content = ctypes.create_string_buffer(size)
+    written = zstd.ZSTD_decompress(content, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data)))
+    return content.raw if written == size else b""
+
+
 def images(path):
-    """The ELF images in the fat binaries of an object file."""
+    """The ELF images in the fat binaries of an object file or a program."""
     for name, _, _, data in sections(path.read_bytes()):
         position = 0
         while name == ".nv_fatbin" and position + 16 <= len(data):
@@ -65,8 +81,7 @@ def images(path):
                 content = data[entry + head_size:entry + head_size + padded]
                 if kind == ELF_IMAGE:
                     if flags & ZSTD:
-                        content = subprocess.run(["zstd", "-dcq"], input=content[:compressed], capture_output=True,
-                                                 check=True).stdout
+                        content = decompressed(content[:compressed])
                     if not content.startswith(b"\x7fELF"):
                         sys.exit(f"kernel_code: {path}: an image compressed in a way that is not known here")
                     yield content
@@ -105,6 +120,16 @@ def kernels(elf):
         kernel = section.removeprefix(".text.")
         launch = tuple(pair for pair in attributes(content.get(f".nv.info.{kernel}", b"")) if pair[0] in LAUNCH_ATTRIBUTES)
         yield kernel, (content[section], tuple(sorted(resources[kernel])), size.get(f".nv.shared.{kernel}", 0), launch)
+
+
+def static_shared_memory(elf):
+    """(name, whether it has static shared memory) of each kernel of an image."""
+    size = {name: bytes_ for name, bytes_, _, _ in sections(elf)}
+    # what the system has of a thread block's shared memory, of 9.0 and later, is counted in
+    system = SYSTEM_SHARED if ".nv.shared.reserved.0" in size else 0
+    for section in (name for name in size if name.startswith(".text.")):
+        kernel = section.removeprefix(".text.")
+        yield kernel, size.get(f".nv.shared.{kernel}", 0) > system
 
 
 def kernels_of(folder):

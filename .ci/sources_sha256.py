@@ -181,6 +181,16 @@ def troubles(entry, tools):
     return found
 
 
+def reach_troubles(result, programs, sanitized):
+    """What keeps a result of gpu_reach.py from being good for programs of these hashes and for these lists."""
+    if not result:
+        return ["not run"]
+    if result["programs"] != programs or result["lists"] != test_lists.sha256(sanitized):
+        return ["of other programs or another tests/sanitizers.txt"]
+    return result["troubles"] + [f"{tool} misses {len(entry['missed'])} kernels"
+                                 for tool, entry in result["tools"].items() if entry["missed"]]
+
+
 def check(record, tree, tests_alone=False):
     """tests_alone: of the programs in the record, and no tools."""
     path = pathlib.Path(record)
@@ -194,6 +204,11 @@ def check(record, tree, tests_alone=False):
         print(f"{record}: all {len(programs)} programs were built from these sources")
     tools = {} if tests_alone else test_lists.sanitizers(tree.root)
     wrong = {name: found for name in entries if (found := troubles(entries[name], tools.get(name, {})))}
+    if not tests_alone:
+        # of what the record says ran: stale programs are told above
+        hashes = {name: entries.get(name, {}).get("sha256") for name in tree.gpu_programs()}
+        if found := reach_troubles(values.get("reach"), hashes, tools):
+            wrong["reach"] = found
     for name, found in wrong.items():
         print(f"{record}: {name}: {', '.join(found)}")
     return 1 if stale or wrong else 0

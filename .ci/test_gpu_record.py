@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import struct
 import sys
 import tempfile
 import threading
@@ -14,15 +15,18 @@ import unittest
 from unittest import mock
 
 import gpu_python_summary
+import gpu_reach
 import gpu_record
 import gpu_stages
+import kernel_code
 import sources_sha256
 import test_lists
 
 ROOT = sources_sha256.ROOT
 PETSC_IS_THERE = gpu_record.petsc_is_there
 
-# Stands for a GoogleTest program: TESTS are name: outcome, and a file of its name beside it overrides outcomes.
+# Stands for a GoogleTest program: TESTS are name: outcome, and a file of its name beside it overrides outcomes. Each test
+# that runs launches a kernel of its name, those of Lu with dynamic shared memory.
 PROGRAM = """\
 import fnmatch, json, os, pathlib, sys
 TESTS = {tests}
@@ -53,6 +57,11 @@ if "gtest_output" in options:
     pathlib.Path(options["gtest_output"].split(":", 1)[1]).write_text(f"<testsuites>{{cases}}</testsuites>")
 failed = any(TESTS[name] == "failed" for name in names[share::shares])
 print("[  FAILED  ]" if failed else "[  PASSED  ]")
+if os.path.exists(os.environ.get("CUDA_INJECTION64_PATH", "")):
+    with open(os.environ["BLOCKJACOBI_KERNELS_SEEN"], "a") as seen:
+        for suite, test in (name.split(".") for name in names[share::shares] if TESTS[name] == "passed"):
+            if "host" not in suite:
+                print(f"_ZN11blockjacobi{{len(test)}}{{test}}Ev", *["dynamic"] * (suite == "Lu"), file=seen)
 sys.exit(1 if failed else 0)
 """
 
@@ -128,11 +137,18 @@ class FakeTree(unittest.TestCase):
         environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "SANITIZER_LOG": str(self.log)}
         patch = mock.patch.dict(os.environ, environment)
         for patch in (patch, mock.patch.object(gpu_stages, "python_is_there", lambda: False),
-                      mock.patch.object(gpu_record, "petsc_is_there", lambda root: False)):
+                      mock.patch.object(gpu_record, "petsc_is_there", lambda root: False),
+                      mock.patch.object(gpu_reach, "why_not_loaded", lambda library: ""),
+                      mock.patch.object(gpu_reach, "kernels_of", self.kernels_of)):
             patch.start()
             self.addCleanup(patch.stop)
         for program in SOURCES:
             self.build(program)
+        self.write("build/tests/kernels_seen.so", "")
+        self.kernels = {"kernels": {"Runs": False}, "backends": {}}
+
+    def kernels_of(self, program):
+        return {f"_ZN11blockjacobi{len(name)}{name}Ev": has_some for name, has_some in self.kernels[program.name].items()}
 
     def write(self, name, text):
         path = self.root / name
@@ -163,7 +179,7 @@ class FakeTree(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()) as output:
             status = gpu_record.main([str(self.root / "build"), *words], self.tree())
         self.output = output.getvalue()
-        return status, json.loads(self.record.read_text(encoding="utf-8"))["programs"]
+        return status, json.loads(self.record.read_text(encoding="utf-8")).get("programs", {})
 
     def check(self, record=None, tests_alone=False):
         with contextlib.redirect_stdout(io.StringIO()) as output:
@@ -588,6 +604,135 @@ with open({str(seen)!r}, "a") as log: log.write(os.environ["CUDA_VISIBLE_DEVICES
         self.script(self.root / "build/tests/kernels", "print()\n")
         with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
             self.gpu()
+
+
+class ReachTest(FakeTree):
+    """Which kernels the lists of tests reach."""
+
+    def setUp(self):
+        super().setUp()
+        self.kernels = {"kernels": {"Runs": False, "Racy": False}, "backends": {"Runs": False, "Lu": True, "Gone": True}}
+        self.shares = []
+        run_share = gpu_reach.run_share
+
+        def noted(program, names, is_under_tool, *words):
+            self.shares.append((program.name, is_under_tool, names))
+            return run_share(program, names, is_under_tool, *words)
+
+        patches = mock.patch.object(gpu_reach, "run_share", noted), mock.patch.object(gpu_stages, "SHARDS", 1)
+        for patch in patches:
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def reach(self, *words):
+        status, _ = self.gpu("--stages", "reach", *words)
+        return status, json.loads(self.record.read_text(encoding="utf-8")).get("reach")
+
+    def test_what_lists_miss(self):
+        self.gpu("--stages", "tests")
+        status, reach = self.reach()
+        self.assertEqual(status, 1)
+        self.assertEqual([reach["kernels"], reach["launched_by_any_test"], reach["launched_by_no_test"]], [4, 3, ["Gone"]])
+        self.assertEqual(reach["tools"], {
+            "memcheck": {"kernels": 3, "launched": 3, "missed": []},
+            # of those with shared memory, static or at a launch
+            "racecheck": {"kernels": 2, "launched": 1, "in_double_precision": 0, "missed": ["Lu"]},
+            "synccheck": {"kernels": 2, "launched": 0, "missed": ["Lu", "Racy"]},
+            "initcheck": {"kernels": 3, "launched": 1, "missed": ["Lu", "Racy"]}})
+        self.assertIn("reach: racecheck misses 1 kernels", self.check()[1])
+        self.assertIn("synccheck misses Racy", self.output)
+        self.assertEqual(reach["device"], "Fake GPU")
+        self.assertEqual(sorted(self.shares), [
+            ("backends", False, ["Batched/cuda_d.Lu", "Batched/host_d.Lu"]), ("backends", True, ["Batched/cuda_d.Lu"]),
+            ("kernels", False, ["Apply.Runs", "Apply.Skips", "Lu.Racy", "Other.Runs"]),
+            ("kernels", True, ["Apply.Runs", "Apply.Skips"]), ("kernels", True, ["Lu.Racy"])])
+
+    def test_only_what_another_list_changes_runs_again(self):
+        self.reach()
+        self.write("tests/sanitizers.txt", "kernels all Apply.*\nkernels all Lu.*\nbackends all *cuda*\n")
+        self.assertIn("reach: of other programs or another tests/sanitizers.txt", self.check()[1])
+        self.shares.clear()
+        self.assertEqual(self.reach("--stale")[0], 0, self.output)
+        self.assertEqual(self.shares, [("kernels", True, ["Apply.Runs", "Apply.Skips", "Lu.Racy"])])
+        self.shares.clear()
+        self.assertEqual(self.reach("--stale")[0], 0)
+        self.assertIn("== reach: on record", self.output)
+        self.assertEqual(self.shares, [])
+        self.assertEqual(self.reach()[0], 0)
+        self.assertEqual(len(self.shares), 4)
+        self.write("tests/kernels/apply_test.cpp", "int x = 2;\n")
+        self.build("kernels")
+        self.shares.clear()
+        self.reach("--stale")
+        self.assertEqual({program for program, _, _ in self.shares}, {"kernels"})
+
+    def test_other_stages_leave_it_on_record(self):
+        _, before = self.reach()
+        self.gpu("--stages", "tests")
+        self.assertEqual(json.loads(self.record.read_text(encoding="utf-8"))["reach"], before)
+
+    def test_tests_that_fail_are_no_good_result(self):
+        self.outcomes("kernels", {"Lu.Racy": "failed"})
+        status, reach = self.reach()
+        self.assertEqual(status, 1)
+        self.assertIn("kernels: status 1 of 1 tests from Lu.Racy on", reach["troubles"])
+        self.outcomes("kernels", {"Lu.Racy": "passed"})
+        self.shares.clear()
+        self.assertEqual(self.reach("--stale")[1]["troubles"], [])
+        self.assertEqual([names[-1] for _, _, names in sorted(self.shares)], ["Other.Runs", "Lu.Racy"])
+
+    def test_what_the_library_says_is_told(self):
+        self.script(self.root / "build/tests/kernels",
+                    "import os\nprint('# cuptiSubscribe: refused', file=open(os.environ['BLOCKJACOBI_KERNELS_SEEN'], 'w'))\n")
+        troubles, _ = gpu_reach.run_share(self.root / "build/tests/kernels", ["Apply.Runs"], True, self.root / "a.txt", {})
+        self.assertEqual(troubles, ["kernels: cuptiSubscribe: refused"])
+        self.assertFalse((self.root / "a.txt").exists())
+        self.build("kernels")
+        with mock.patch.object(gpu_reach, "run_share", lambda *_: ([], [])):
+            status, reach = self.reach()
+        self.assertEqual(status, 1)
+        self.assertIn("nothing was launched", reach["troubles"][0])
+
+    def test_nothing_begins_when_the_time_is_over(self):
+        self.write("tests/gpu-record.json", "{}")
+        self.assertEqual(self.reach("--seconds", "0"), (1, None))
+        self.assertIn("== reach: not all of it began", self.output)
+
+    def test_where_there_is_no_library(self):
+        (self.root / "build/tests/kernels_seen.so").unlink()
+        with mock.patch.dict(os.environ, RACE_MENDED="1"):
+            self.assertEqual(self.gpu()[0], 0)
+        self.assertIn("SKIPPED: the stage reach", self.output)
+        for words in ((), ("--programs", "kernels")):
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+                self.gpu("--stages", "reach", *words)
+
+    def test_double_precision_stands_for_single_under_racecheck(self):
+        single, double = "_ZN11blockjacobi1fIfEEvv", "_ZN11blockjacobi1fIdEEvv"
+        seen = [((), [single, double]), (("memcheck", "racecheck"), [double, "_ZN3cub1fEv"])]
+        tools = gpu_reach.compare({single: True, double: True}, seen)["tools"]
+        self.assertEqual(tools["racecheck"], {"kernels": 2, "launched": 1, "in_double_precision": 1, "missed": []})
+        self.assertEqual(tools["memcheck"], {"kernels": 2, "launched": 1, "missed": ["f<float>"]})
+        self.assertIsNone(gpu_reach.twin_of("f<double, float>"))
+
+    def test_static_shared_memory_of_kernels(self):
+        def image(sizes):
+            names, heads, offsets = b"\0", b"", {}
+            for name in ("", *sizes):
+                offsets[name] = len(names) if name else 0
+                names += name.encode() + b"\0" if name else b""
+            end = 64 + len(names)
+            heads = struct.pack("<IIQQQQIIQQ", 0, 3, 0, 0, 64, len(names), 0, 0, 1, 0)
+            for name, size in sizes.items():
+                heads += struct.pack("<IIQQQQIIQQ", offsets[name], 8, 0, 0, end, size, 0, 0, 1, 0)
+            head = b"\x7fELF".ljust(40, b"\0") + struct.pack("<Q", end)
+            return head.ljust(58, b"\0") + struct.pack("<HHH", 64, len(sizes) + 1, 0) + names + heads
+
+        before_hopper = image({".text.f": 8, ".text.g": 8, ".nv.shared.f": 128, ".nv.shared.g": 0})
+        hopper = image({".text.f": 8, ".text.g": 8, ".text.h": 8, ".nv.shared.f": 1152, ".nv.shared.g": 1024,
+                        ".nv.shared.reserved.0": 0})
+        self.assertEqual(dict(kernel_code.static_shared_memory(before_hopper)), {"f": True, "g": False})
+        self.assertEqual(dict(kernel_code.static_shared_memory(hopper)), {"f": True, "g": False, "h": False})
 
 
 class ShareTest(unittest.TestCase):

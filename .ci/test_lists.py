@@ -12,6 +12,8 @@ Patterns are those of a shell, over the names of --gtest_list_tests; "#" begins 
 """
 
 import fnmatch
+import hashlib
+import json
 import os
 import pathlib
 import subprocess
@@ -50,6 +52,11 @@ def sanitizers(root=ROOT):
                 raise SystemExit(f"{path}:{number}: no tool is called {tool}: {', '.join(TOOLS)}")
             found[program].setdefault(tool, []).append(pattern)
     return found
+
+
+def sha256(sanitized):
+    """Of what sanitizers() found, without comments."""
+    return hashlib.sha256(json.dumps(sanitized, sort_keys=True).encode("utf-8")).hexdigest()
 
 
 def matching(patterns, names):
