@@ -139,7 +139,11 @@ void BlockJacobiImpl<T>::apply(Op op, C alpha, const ColumnsView<const C>& r, C 
 
 template <Scalar T>
 bool BlockJacobiImpl<T>::failed() const {
-  if (options.singular == SingularPolicy::fail) return defects.to_host()[0] != 0;
+  if (options.singular == SingularPolicy::fail) {
+    int count = 0;
+    backend.impl().copy_to_host(&count, defects.data(), sizeof(count));
+    return count != 0;
+  }
   backend.synchronize();
   return false;
 }
