@@ -16,11 +16,21 @@ namespace blockjacobi::kernels {
 
 constexpr std::size_t row_set_words(index_t rows) { return (static_cast<std::size_t>(rows) + 31) / 32; }
 
-/// starts = the rows that differ from the row before them by more than BlockPartition::detect tolerates, and row 0.
-/// `undecided` is scratch of the same size.
+/// Zero before check_pattern(), which adds.
+struct PatternCounts {
+  unsigned long long fingerprint;
+  unsigned long long unsorted;  ///< entries of a row whose columns are not above those before them
+  unsigned int faults;          ///< what validate() would not admit
+};
 template <Offset O>
-void find_run_starts(const CsrView<const void, O>& pattern, double tolerance, std::uint32_t* starts,
-                     std::uint32_t* undecided, CUstream_st* stream);
+void check_pattern(const CsrView<const void, O>& pattern, PatternCounts* counts, CUstream_st* stream);
+
+/// starts = the rows that differ from the row before them by more than BlockPartition::detect tolerates, and row 0.
+/// `undecided` is scratch of the same size. With `check`, on the device, all rows of a pattern that has faults by it:
+/// nobody has to wait for that before.
+template <Offset O>
+void find_run_starts(const CsrView<const void, O>& pattern, double tolerance, const PatternCounts* check,
+                     std::uint32_t* starts, std::uint32_t* undecided, CUstream_st* stream);
 
 /// cut = `starts`, and the rows at which runs of more than max_size rows are cut.
 void cut_runs(index_t rows, index_t max_size, const std::uint32_t* starts, std::uint32_t* cut, CUstream_st* stream);
@@ -71,15 +81,6 @@ std::size_t place_scratch_bytes(index_t blocks);
 void place_sorted(index_t blocks, const index_t* offsets, const FirstPlace* places, BlockSlot* slots, void* scratch,
                   CUstream_st* stream);
 
-/// Zero before check_pattern(), which adds.
-struct PatternCounts {
-  unsigned long long fingerprint;
-  unsigned long long unsorted;  ///< entries of a row whose columns are not above those before them
-  unsigned int faults;          ///< what validate() would not admit
-};
-template <Offset O>
-void check_pattern(const CsrView<const void, O>& pattern, PatternCounts* counts, CUstream_st* stream);
-
 /// Not zero if some entry of a matrix differs from the one opposite of it, or from its conjugate.
 struct UnequalCounts {
   int symmetric;
@@ -103,10 +104,10 @@ struct MapCounts {
 };
 
 /// Slots of the position map of a pattern that is valid and whose rows are sorted, with the number of its words as
-/// `begin` of each.
+/// `begin` of each. Does nothing if `check`, on the device, says of the pattern that it is not.
 template <Offset O>
-void measure_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, detail::MapSlot* slots,
-                 MapCounts* counts, CUstream_st* stream);
+void measure_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, const PatternCounts* check,
+                 detail::MapSlot* slots, MapCounts* counts, CUstream_st* stream);
 
 /// Numbers of words to where they begin; in maps of wide words all sources count from 0.
 std::size_t map_scratch_bytes(index_t blocks);

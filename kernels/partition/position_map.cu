@@ -141,7 +141,8 @@ __device__ RowPart part_of(const CsrView<const void, O>& pattern, const OwnRow& 
 template <class O>
 __global__ void __launch_bounds__(map_threads)
     measure_map_kernel(const CsrView<const void, O> pattern, const BlockTasks<double> tasks, const index_t blocks,
-                       detail::MapSlot* const slots, MapCounts* const counts) {
+                       const PatternCounts* const check, detail::MapSlot* const slots, MapCounts* const counts) {
+  if (check != nullptr && (check->faults != 0 || check->unsorted != 0)) return;
   constexpr offset_t none = offset_t{1} << 62;
   const offset_t step = offset_t{gridDim.x} * (map_threads / 32);
   unsigned long long entries = 0, words = 0, wide = 0;
@@ -205,12 +206,21 @@ struct OwnWords {
   offset_t first;
   offset_t words[per_thread];
   offset_t sum = 0;
-  __device__ OwnWords(const detail::MapSlot* slots, index_t count)
-      : first(offset_t{blockIdx.x} * tile_slots + static_cast<int>(threadIdx.x) * per_thread) {
+  __device__ OwnWords(index_t tile, const detail::MapSlot* slots, index_t count)
+      : first(offset_t{tile} * tile_slots + static_cast<int>(threadIdx.x) * per_thread) {
 #pragma unroll
     for (int k = 0; k < per_thread; ++k) {
       words[k] = first + k < count ? slots[first + k].begin : 0;
       sum += words[k];
+    }
+  }
+  __device__ void begin_slots(offset_t begin, index_t count, bool narrow, detail::MapSlot* slots) const {
+#pragma unroll
+    for (int k = 0; k < per_thread; ++k) {
+      if (first + k >= count) break;
+      slots[first + k].begin = begin;
+      if (!narrow && slots[first + k].row_stride == 0) slots[first + k].first_source = 0;
+      begin += words[k];
     }
   }
 };
@@ -218,7 +228,7 @@ struct OwnWords {
 __global__ void __launch_bounds__(map_threads)
     sum_tiles_kernel(const detail::MapSlot* const slots, const index_t count, offset_t* const tiles) {
   offset_t total = 0;
-  sum_before(OwnWords(slots, count).sum, total);
+  sum_before(OwnWords(static_cast<index_t>(blockIdx.x), slots, count).sum, total);
   if (threadIdx.x == 0) tiles[blockIdx.x] = total;
 }
 
@@ -238,15 +248,21 @@ __global__ void __launch_bounds__(map_threads) scan_tiles_kernel(const index_t c
 __global__ void __launch_bounds__(map_threads)
     begin_slots_kernel(const index_t count, const bool narrow, const offset_t* const tiles,
                        detail::MapSlot* const slots) {
-  const OwnWords own(slots, count);
+  const OwnWords own(static_cast<index_t>(blockIdx.x), slots, count);
   offset_t total = 0;
-  offset_t begin = tiles[blockIdx.x] + sum_before(own.sum, total);
-#pragma unroll
-  for (int k = 0; k < per_thread; ++k) {
-    if (own.first + k >= count) break;
-    slots[own.first + k].begin = begin;
-    if (!narrow && slots[own.first + k].row_stride == 0) slots[own.first + k].first_source = 0;
-    begin += own.words[k];
+  own.begin_slots(tiles[blockIdx.x] + sum_before(own.sum, total), count, narrow, slots);
+}
+
+/// One thread block has all slots, tile by tile.
+constexpr index_t few_tiles = 4;
+__global__ void __launch_bounds__(map_threads)
+    begin_few_slots_kernel(const index_t count, const index_t tiles, const bool narrow, detail::MapSlot* const slots) {
+  offset_t before = 0;
+  for (index_t tile = 0; tile < tiles; ++tile) {
+    const OwnWords own(tile, slots, count);
+    offset_t total = 0;
+    own.begin_slots(before + sum_before(own.sum, total), count, narrow, slots);
+    before += total;
   }
 }
 
@@ -288,21 +304,26 @@ void check_pattern(const CsrView<const void, O>& pattern, PatternCounts* counts,
 }
 
 template <Offset O>
-void measure_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, detail::MapSlot* slots,
-                 MapCounts* counts, CUstream_st* stream) {
+void measure_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, const PatternCounts* check,
+                 detail::MapSlot* slots, MapCounts* counts, CUstream_st* stream) {
   const BlockTasks<double> tasks = tasks_of(blocks);
   measure_map_kernel<O>
-      <<<grid_of(32 * tasks.warps), map_threads, 0, stream>>>(pattern, tasks, blocks.blocks, slots, counts);
+      <<<grid_of(32 * tasks.warps), map_threads, 0, stream>>>(pattern, tasks, blocks.blocks, check, slots, counts);
   check_launch("measure_map_kernel");
 }
 
 std::size_t map_scratch_bytes(index_t blocks) {
-  return static_cast<std::size_t>(tiles_of(blocks + 1)) * sizeof(offset_t);
+  const index_t tiles = tiles_of(blocks + 1);
+  return tiles <= few_tiles ? 0 : static_cast<std::size_t>(tiles) * sizeof(offset_t);
 }
 
 void sum_map_words(index_t blocks, bool narrow, detail::MapSlot* slots, offset_t* scratch, CUstream_st* stream) {
   const index_t count = blocks + 1;  // what follows the last slot holds no words, and where its words end
   const auto tiles = static_cast<unsigned>(tiles_of(count));
+  if (tiles_of(count) <= few_tiles) {
+    begin_few_slots_kernel<<<1, map_threads, 0, stream>>>(count, tiles_of(count), narrow, slots);
+    return check_launch("begin_few_slots_kernel");
+  }
   sum_tiles_kernel<<<tiles, map_threads, 0, stream>>>(slots, count, scratch);
   check_launch("sum_tiles_kernel");
   scan_tiles_kernel<<<1, map_threads, 0, stream>>>(tiles_of(count), scratch);
@@ -321,8 +342,8 @@ void fill_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks,
 
 #define BLOCKJACOBI_INSTANTIATE(O)                                                                                   \
   template void check_pattern(const CsrView<const void, O>&, PatternCounts*, CUstream_st*);                          \
-  template void measure_map(const CsrView<const void, O>&, const MappedBlocks&, detail::MapSlot*, MapCounts*,        \
-                            CUstream_st*);                                                                           \
+  template void measure_map(const CsrView<const void, O>&, const MappedBlocks&, const PatternCounts*,                \
+                            detail::MapSlot*, MapCounts*, CUstream_st*);                                             \
   template void fill_map(const CsrView<const void, O>&, const MappedBlocks&, const detail::MapSlot*, std::uint32_t*, \
                          CUstream_st*);                                                                              \
   template void fill_map(const CsrView<const void, O>&, const MappedBlocks&, const detail::MapSlot*, std::uint64_t*, \

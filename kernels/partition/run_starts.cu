@@ -26,8 +26,8 @@ __device__ bool vote_of_group(unsigned votes, int group) {
 /// lists that increase strictly do not, if the sets have to be equal; what remains is undecided.
 template <int W, class O>
 __global__ void __launch_bounds__(match_threads)
-    match_lists_kernel(const CsrView<const void, O> pattern, const bool exact, std::uint32_t* const starts,
-                       std::uint32_t* const undecided) {
+    match_lists_kernel(const CsrView<const void, O> pattern, const bool exact, const PatternCounts* const check,
+                       std::uint32_t* const starts, std::uint32_t* const undecided) {
   constexpr int groups = 32 / W;
   const int lane = static_cast<int>(threadIdx.x) % 32, rank = lane % W, group = lane / W;
   const index_t rows = pattern.rows;
@@ -38,7 +38,15 @@ __global__ void __launch_bounds__(match_threads)
   };
   const offset_t words = (offset_t{rows} + 31) / 32;
   const offset_t step = offset_t{gridDim.x} * (match_threads / 32);
+  const bool faulty = check != nullptr && check->faults != 0;
   for (offset_t word = (offset_t{blockIdx.x} * match_threads + threadIdx.x) / 32; word < words; word += step) {
+    if (faulty) {
+      if (lane == 0) {
+        starts[word] = ~0u >> max(offset_t{0}, word * 32 + 32 - rows);
+        undecided[word] = 0;
+      }
+      continue;
+    }
     const offset_t first = word * 32;
     const offset_t own = offset(first + lane), before = offset(first - 1), after = offset(first + 32);
     bool starts_here = false, is_undecided = false;
@@ -141,31 +149,31 @@ __global__ void __launch_bounds__(match_threads)
 }
 
 template <int W, Offset O>
-void match_lists(const CsrView<const void, O>& pattern, bool exact, std::uint32_t* starts, std::uint32_t* undecided,
-                 unsigned ctas, CUstream_st* stream) {
+void match_lists(const CsrView<const void, O>& pattern, bool exact, const PatternCounts* check, std::uint32_t* starts,
+                 std::uint32_t* undecided, unsigned ctas, CUstream_st* stream) {
   if constexpr (W < 32)
     if (offset_t{W} * pattern.rows < pattern.nnz)
-      return match_lists<2 * W>(pattern, exact, starts, undecided, ctas, stream);
-  match_lists_kernel<W, O><<<ctas, match_threads, 0, stream>>>(pattern, exact, starts, undecided);
+      return match_lists<2 * W>(pattern, exact, check, starts, undecided, ctas, stream);
+  match_lists_kernel<W, O><<<ctas, match_threads, 0, stream>>>(pattern, exact, check, starts, undecided);
   check_launch("match_lists_kernel");
 }
 
 }  // namespace
 
 template <Offset O>
-void find_run_starts(const CsrView<const void, O>& pattern, double tolerance, std::uint32_t* starts,
-                     std::uint32_t* undecided, CUstream_st* stream) {
+void find_run_starts(const CsrView<const void, O>& pattern, double tolerance, const PatternCounts* check,
+                     std::uint32_t* starts, std::uint32_t* undecided, CUstream_st* stream) {
   const auto words = static_cast<offset_t>(row_set_words(pattern.rows));
   const unsigned ctas = persistent_ctas(striding_policy, (words + match_threads / 32 - 1) / (match_threads / 32));
   // Lanes a row by the mean number of entries.
-  match_lists<2>(pattern, tolerance == 0.0, starts, undecided, ctas, stream);
+  match_lists<2>(pattern, tolerance == 0.0, check, starts, undecided, ctas, stream);
   match_sets_kernel<O><<<ctas, match_threads, 0, stream>>>(pattern, tolerance, undecided, starts);
   check_launch("match_sets_kernel");
 }
 
-template void find_run_starts(const CsrView<const void, std::int32_t>&, double, std::uint32_t*, std::uint32_t*,
-                              CUstream_st*);
-template void find_run_starts(const CsrView<const void, std::int64_t>&, double, std::uint32_t*, std::uint32_t*,
-                              CUstream_st*);
+template void find_run_starts(const CsrView<const void, std::int32_t>&, double, const PatternCounts*, std::uint32_t*,
+                              std::uint32_t*, CUstream_st*);
+template void find_run_starts(const CsrView<const void, std::int64_t>&, double, const PatternCounts*, std::uint32_t*,
+                              std::uint32_t*, CUstream_st*);
 
 }  // namespace blockjacobi::kernels

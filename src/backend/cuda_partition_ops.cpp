@@ -28,11 +28,11 @@ class RowSet {
   CudaMemory memory_;
 };
 
-/// `scratch` and `starts` differ.
+/// `scratch` and `starts` differ; `check` as find_run_starts() has it.
 template <Offset O>
 void find_supervariables(CudaContext& context, const CsrView<const void, O>& pattern, const SupervariableRule& rule,
-                         const RowSet& scratch, const RowSet& starts) {
-  kernels::find_run_starts(pattern, rule.tolerance, scratch.words(), starts.words(), context.stream());
+                         const kernels::PatternCounts* check, const RowSet& scratch, const RowSet& starts) {
+  kernels::find_run_starts(pattern, rule.tolerance, check, scratch.words(), starts.words(), context.stream());
   kernels::cut_runs(pattern.rows, rule.max_size, scratch.words(), starts.words(), context.stream());
 }
 
@@ -84,12 +84,20 @@ std::vector<BlocksOfOrder> orders_of(const OrderCounts& counts, index_t rows) {
   return orders;
 }
 
-/// Waits for the orders.
-BlockPartition partition_of(CudaContext& context, const Backend& backend, const RowSet& starts) {
+/// What detection waits for; nothing is wrong with a pattern that was not checked.
+struct FoundCounts {
+  kernels::PatternCounts check;
+  OrderCounts orders;
+};
+
+/// Waits for the orders. None if the pattern is not valid.
+std::optional<BlockPartition> partition_of(CudaContext& context, const Backend& backend, const RowSet& starts,
+                                           const DeviceCounts<FoundCounts>& counts) {
   const index_t rows = starts.rows();
-  const DeviceCounts<OrderCounts> counts(context);
-  kernels::count_orders(rows, starts.words(), counts.get()->data(), context.stream());
-  std::vector<BlocksOfOrder> orders = orders_of(counts.read(), rows);
+  kernels::count_orders(rows, starts.words(), counts.get()->orders.data(), context.stream());
+  const FoundCounts found = counts.read();
+  if (found.check.faults != 0) return std::nullopt;
+  std::vector<BlocksOfOrder> orders = orders_of(found.orders, rows);
   if (const index_t size = uniform_size(orders); size > 0)
     return BlockPartition(std::make_shared<const PartitionImpl>(rows, size));
   index_t blocks = 0;
@@ -116,6 +124,10 @@ CudaMemory uploaded(CudaContext& context, std::span<const T> host) {
   return memory;
 }
 
+PatternCheck check_of(const kernels::PatternCounts& found) {
+  return {found.faults == 0, found.unsorted == 0, found.fingerprint};
+}
+
 kernels::MappedBlocks mapped(const BlockTable& blocks) {
   return {nullptr, blocks.slots, blocks.groups, blocks.blocks, blocks.rows, MemorySpace::device};
 }
@@ -123,17 +135,21 @@ kernels::MappedBlocks mapped(const BlockTable& blocks) {
 }  // namespace
 
 template <Offset O>
-BlockPartition CudaPartitionOps::find(const Backend& backend, const CsrView<const void, O>& pattern,
-                                      const SupervariableRule& rule) {
-  if (pattern.rows == 0) return {};
+std::optional<BlockPartition> CudaPartitionOps::find(const Backend& backend, const CsrView<const void, O>& pattern,
+                                                     const SupervariableRule& rule, bool checks) {
+  if (pattern.rows == 0 && !checks) return BlockPartition();
   const DeviceGuard guard(context_.device());
+  const DeviceCounts<FoundCounts> counts(context_);
+  const kernels::PatternCounts* const check = checks ? &counts.get()->check : nullptr;
+  if (checks) kernels::check_pattern(pattern, &counts.get()->check, context_.stream());
+  if (pattern.rows == 0) return counts.read().check.faults != 0 ? std::nullopt : std::optional(BlockPartition());
   const RowSet starts(context_, pattern.rows), second(context_, pattern.rows);
-  find_supervariables(context_, pattern, rule, second, starts);
-  if (!rule.merge_greedily) return partition_of(context_, backend, starts);
+  find_supervariables(context_, pattern, rule, check, second, starts);
+  if (!rule.merge_greedily) return partition_of(context_, backend, starts, counts);
   const CudaMemory scratch(context_, kernels::merge_scratch_bytes(pattern.rows, rule.max_size));
   kernels::merge_greedily(pattern.rows, rule.max_size, starts.words(), second.words(), scratch.data(),
                           context_.stream());
-  return partition_of(context_, backend, second);
+  return partition_of(context_, backend, second, counts);
 }
 
 template <Offset O>
@@ -146,13 +162,13 @@ std::optional<BlockPartition> CudaPartitionOps::find_coupled(const Backend& back
   if (!check.is_valid || !check.is_sorted) return std::nullopt;
   const DeviceGuard guard(context_.device());
   const RowSet starts(context_, rows), second(context_, rows);
-  find_supervariables(context_, matrix, rule.supervariables, second, starts);
+  find_supervariables(context_, matrix, rule.supervariables, nullptr, second, starts);
   const CudaMemory lengths(context_, static_cast<std::size_t>(rows) * sizeof(std::uint16_t));
   auto* const length = static_cast<std::uint16_t*>(lengths.data());
   measure_coupled(context_, matrix, scalar, rule, starts, length);
   const CudaMemory scratch(context_, kernels::merge_scratch_bytes(rows, max_size));
   kernels::merge_coupled(rows, max_size, starts.words(), length, second.words(), scratch.data(), context_.stream());
-  return partition_of(context_, backend, second);
+  return partition_of(context_, backend, second, DeviceCounts<FoundCounts>(context_));
 }
 
 template <Offset O>
@@ -173,7 +189,7 @@ PermutedPartition CudaPartitionOps::find_clusters(const Backend& backend, const 
     case ScalarType::c: find(typed<Complex<float>>(matrix)); break;
     case ScalarType::z: find(typed<Complex<double>>(matrix)); break;
   }
-  BlockPartition blocks = partition_of(context_, backend, starts);
+  BlockPartition blocks = *partition_of(context_, backend, starts, DeviceCounts<FoundCounts>(context_));
   return {Permutation(std::make_shared<const PermutationImpl>(std::move(order))), std::move(blocks)};
 }
 
@@ -251,22 +267,31 @@ PatternCheck CudaPartitionOps::inspect_pattern(const CsrView<const void, O>& pat
   const DeviceGuard guard(context_.device());
   const DeviceCounts<kernels::PatternCounts> counts(context_);
   kernels::check_pattern(pattern, counts.get(), context_.stream());
-  const kernels::PatternCounts found = counts.read();
-  return {found.faults == 0, found.unsorted == 0, found.fingerprint};
+  return check_of(counts.read());
 }
 
 template <Offset O>
-MapExtent CudaPartitionOps::measure(const CsrView<const void, O>& pattern, const BlockTable& blocks, MapSlot* slots) {
+CheckedExtent CudaPartitionOps::measure(const CsrView<const void, O>& pattern, const BlockTable& blocks, MapSlot* slots,
+                                        bool checks) {
+  struct Counts {
+    kernels::PatternCounts check;
+    kernels::MapCounts map;
+  };
   const DeviceGuard guard(context_.device());
-  const DeviceCounts<kernels::MapCounts> counts(context_);
-  kernels::measure_map(pattern, mapped(blocks), slots, counts.get(), context_.stream());
-  const kernels::MapCounts found = counts.read();
-  const MapExtent extent{static_cast<offset_t>(found.entries), static_cast<offset_t>(found.words), found.wide == 0};
-  if (extent.words == 0) return extent;  // then all begin at 0 already
-  const CudaMemory scratch(context_, kernels::map_scratch_bytes(blocks.blocks));
-  kernels::sum_map_words(blocks.blocks, extent.narrow, slots, static_cast<offset_t*>(scratch.data()),
-                         context_.stream());
-  return extent;
+  const DeviceCounts<Counts> counts(context_);
+  Counts* const counted = counts.get();
+  if (checks) kernels::check_pattern(pattern, &counted->check, context_.stream());
+  kernels::measure_map(pattern, mapped(blocks), checks ? &counted->check : nullptr, slots, &counted->map,
+                       context_.stream());
+  const Counts found = counts.read();
+  const MapExtent extent{static_cast<offset_t>(found.map.entries), static_cast<offset_t>(found.map.words),
+                         found.map.wide == 0};
+  if (extent.words > 0) {  // otherwise all begin at 0 already
+    const CudaMemory scratch(context_, kernels::map_scratch_bytes(blocks.blocks));
+    kernels::sum_map_words(blocks.blocks, extent.narrow, slots, static_cast<offset_t*>(scratch.data()),
+                           context_.stream());
+  }
+  return {check_of(found.check), extent};
 }
 
 template <Offset O>

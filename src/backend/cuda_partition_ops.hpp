@@ -13,11 +13,19 @@ class CudaPartitionOps final : public PartitionOps {
   explicit CudaPartitionOps(CudaContext& context) : context_(context) {}
   BlockPartition detect(const Backend& backend, const CsrView<const void, std::int32_t>& pattern,
                         const SupervariableRule& rule) override {
-    return find(backend, pattern, rule);
+    return *find(backend, pattern, rule, false);
   }
   BlockPartition detect(const Backend& backend, const CsrView<const void, std::int64_t>& pattern,
                         const SupervariableRule& rule) override {
-    return find(backend, pattern, rule);
+    return *find(backend, pattern, rule, false);
+  }
+  std::optional<BlockPartition> detect_checked(const Backend& backend, const CsrView<const void, std::int32_t>& pattern,
+                                               const SupervariableRule& rule) override {
+    return find(backend, pattern, rule, true);
+  }
+  std::optional<BlockPartition> detect_checked(const Backend& backend, const CsrView<const void, std::int64_t>& pattern,
+                                               const SupervariableRule& rule) override {
+    return find(backend, pattern, rule, true);
   }
   std::optional<BlockPartition> detect_coupled(const Backend& backend, const CsrView<const void, std::int32_t>& matrix,
                                                ScalarType scalar, const CouplingRule& rule) override {
@@ -63,11 +71,19 @@ class CudaPartitionOps final : public PartitionOps {
   PatternCheck inspect(const CsrView<const void, std::int64_t>& pattern) override { return inspect_pattern(pattern); }
   MapExtent measure_map(const CsrView<const void, std::int32_t>& pattern, const BlockTable& blocks,
                         MapSlot* slots) override {
-    return measure(pattern, blocks, slots);
+    return measure(pattern, blocks, slots, false).extent;
   }
   MapExtent measure_map(const CsrView<const void, std::int64_t>& pattern, const BlockTable& blocks,
                         MapSlot* slots) override {
-    return measure(pattern, blocks, slots);
+    return measure(pattern, blocks, slots, false).extent;
+  }
+  CheckedExtent check_and_measure(const CsrView<const void, std::int32_t>& pattern, const BlockTable& blocks,
+                                  MapSlot* slots) override {
+    return measure(pattern, blocks, slots, true);
+  }
+  CheckedExtent check_and_measure(const CsrView<const void, std::int64_t>& pattern, const BlockTable& blocks,
+                                  MapSlot* slots) override {
+    return measure(pattern, blocks, slots, true);
   }
   void fill_map(const CsrView<const void, std::int32_t>& pattern, const BlockTable& blocks, const MapSlot* slots,
                 std::uint32_t* narrow, std::uint64_t* wide) override {
@@ -80,7 +96,8 @@ class CudaPartitionOps final : public PartitionOps {
 
  private:
   template <Offset O>
-  BlockPartition find(const Backend& backend, const CsrView<const void, O>& pattern, const SupervariableRule& rule);
+  std::optional<BlockPartition> find(const Backend& backend, const CsrView<const void, O>& pattern,
+                                     const SupervariableRule& rule, bool checks);
   template <Offset O>
   std::optional<BlockPartition> find_coupled(const Backend& backend, const CsrView<const void, O>& matrix,
                                              ScalarType scalar, const CouplingRule& rule);
@@ -103,7 +120,7 @@ class CudaPartitionOps final : public PartitionOps {
   template <Offset O>
   PatternCheck inspect_pattern(const CsrView<const void, O>& pattern);
   template <Offset O>
-  MapExtent measure(const CsrView<const void, O>& pattern, const BlockTable& blocks, MapSlot* slots);
+  CheckedExtent measure(const CsrView<const void, O>& pattern, const BlockTable& blocks, MapSlot* slots, bool checks);
   template <Offset O>
   void fill(const CsrView<const void, O>& pattern, const BlockTable& blocks, const MapSlot* slots,
             std::uint32_t* narrow, std::uint64_t* wide);

@@ -54,6 +54,12 @@ struct MapExtent {
   bool narrow = true;
 };
 
+/// Both of a pattern; the extent counts for one that is valid and sorted alone.
+struct CheckedExtent {
+  PatternCheck check;
+  MapExtent extent;
+};
+
 /// What a backend does with sparsity patterns in its memory.
 class PartitionOps {
  public:
@@ -65,7 +71,16 @@ class PartitionOps {
                                 const SupervariableRule& rule) = 0;
   virtual BlockPartition detect(const Backend& backend, const CsrView<const void, std::int64_t>& pattern,
                                 const SupervariableRule& rule) = 0;
-  /// The same by Merge::coupled, as merge_coupled() of partition/agglomerate.hpp gives them; the matrix has values of
+  /// The same of a pattern that is not known to be valid; none if it is not.
+  virtual std::optional<BlockPartition> detect_checked(const Backend&, const CsrView<const void, std::int32_t>&,
+                                                       const SupervariableRule&) {
+    return std::nullopt;
+  }
+  virtual std::optional<BlockPartition> detect_checked(const Backend&, const CsrView<const void, std::int64_t>&,
+                                                       const SupervariableRule&) {
+    return std::nullopt;
+  }
+  /// By Merge::coupled, as merge_coupled() of partition/agglomerate.hpp gives them; the matrix has values of
   /// that scalar. None where the host does it, from a copy: if rows are not sorted or have duplicates.
   virtual std::optional<BlockPartition> detect_coupled(const Backend&, const CsrView<const void, std::int32_t>&,
                                                        ScalarType, const CouplingRule&) {
@@ -124,6 +139,13 @@ class PartitionOps {
   /// waits.
   virtual MapExtent measure_map(const CsrView<const void, std::int32_t>&, const BlockTable&, MapSlot*) { return {}; }
   virtual MapExtent measure_map(const CsrView<const void, std::int64_t>&, const BlockTable&, MapSlot*) { return {}; }
+  /// inspect(), and measure_map() where it may be; waits once.
+  virtual CheckedExtent check_and_measure(const CsrView<const void, std::int32_t>&, const BlockTable&, MapSlot*) {
+    return {};
+  }
+  virtual CheckedExtent check_and_measure(const CsrView<const void, std::int64_t>&, const BlockTable&, MapSlot*) {
+    return {};
+  }
   /// Its words, if there are any, narrow or wide as measure_map() said; enqueued.
   virtual void fill_map(const CsrView<const void, std::int32_t>&, const BlockTable&, const MapSlot*, std::uint32_t*,
                         std::uint64_t*) {}

@@ -66,11 +66,15 @@ void require_valid_copy(const Backend& backend, const CsrView<T, O>& matrix) {
   detail::require_valid("BlockPartition::detect", detail::pattern_of(host.view()));
 }
 
+detail::SupervariableRule rule_of(const DetectOptions& o) {
+  return {o.max_size, o.tolerance, o.merge == Merge::greedy};
+}
+
 /// The matrix lies in the memory of the backend. With Merge::coupled it may be wrong.
 template <Scalar T, Offset O>
 BlockPartition detect_in_backend(const Backend& backend, const CsrView<T, O>& matrix, const DetectOptions& o) {
   detail::PartitionOps& ops = backend.impl().partition_ops();
-  const detail::SupervariableRule rule{o.max_size, o.tolerance, o.merge == Merge::greedy};
+  const detail::SupervariableRule rule = rule_of(o);
   if (o.merge != Merge::coupled) return ops.detect(backend, detail::pattern_of(matrix), rule);
   if (auto found = ops.detect_coupled(backend, detail::untyped(matrix), scalar_type<T>, {rule, o.coupling}))
     return std::move(*found);
@@ -160,9 +164,11 @@ BlockPartition BlockPartition::detect(const Backend& backend, const CsrView<T, O
                                           to_string(matrix.space), backend.description()));
   detail::require_arrays("BlockPartition::detect", matrix);
   require_matrix(matrix, options);
-  const bool is_inspected = options.merge == Merge::coupled;  // by the detection
-  if (!is_inspected && !backend.impl().partition_ops().inspect(detail::pattern_of(matrix)).is_valid)
+  if (options.merge != Merge::coupled) {  // which checks in any case
+    auto found = backend.impl().partition_ops().detect_checked(backend, detail::pattern_of(matrix), rule_of(options));
+    if (found) return std::move(*found);
     require_valid_copy(backend, matrix);
+  }
   return detect_in_backend(backend, matrix, options);
 }
 

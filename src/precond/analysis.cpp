@@ -23,15 +23,18 @@ Analysis analyze_on_host(const Backend& backend, const CsrView<const void, O>& p
   return {std::move(layout), pattern.nnz, fingerprint, {backend, map}, std::move(l1)};
 }
 
-/// A canonical pattern in the memory of the backend, which takes it.
-template <Offset O>
-Analysis analyze_in_backend(const Backend& backend, const CsrView<const void, O>& pattern, BlockLayout layout,
-                            std::uint64_t fingerprint) {
+/// A pattern in the memory of the backend, which takes it if it is canonical. measure(ops, blocks, slots) finds out,
+/// and measures the map of one that is.
+template <Offset O, class Measure>
+std::optional<Analysis> analyze_in_backend(const Backend& backend, const CsrView<const void, O>& pattern,
+                                           const BlockLayout& layout, Measure measure) {
   PartitionOps& ops = backend.impl().partition_ops();
   const Array<BlockSlot> slots = layout.groups().size() > 1 ? slots_in(backend, layout) : Array<BlockSlot>(backend, 0);
   const BlockTable blocks{layout.groups(), slots.data(), layout.blocks(), layout.rows()};
   BackendMap map(backend, layout.blocks());
-  const MapExtent extent = ops.measure_map(pattern, blocks, map.slots.data());
+  const CheckedExtent found = measure(ops, blocks, map.slots.data());
+  if (!found.check.is_valid || !found.check.is_sorted) return std::nullopt;
+  const MapExtent& extent = found.extent;
   map.entries = extent.entries;
   if (extent.words > 0) {
     const auto words = static_cast<std::size_t>(extent.words);
@@ -41,7 +44,7 @@ Analysis analyze_in_backend(const Backend& backend, const CsrView<const void, O>
       map.wide = Array<std::uint64_t>(backend, words);
     ops.fill_map(pattern, blocks, map.slots.data(), extent.narrow ? map.narrow.data() : nullptr, map.wide.data());
   }
-  return Analysis{std::move(layout), pattern.nnz, fingerprint, std::move(map), std::nullopt};
+  return Analysis{layout, pattern.nnz, found.check.fingerprint, std::move(map), std::nullopt};
 }
 
 bool is_analyzed_there(const Backend& backend, MemorySpace space, const BlockLayout& layout,
@@ -66,10 +69,12 @@ Analysis analyze(const Backend& backend, const CsrView<T, O>& matrix, const Bloc
   const auto pattern = pattern_of(matrix);
   BlockLayout layout(partition, sizeof(T));
   if (is_analyzed_there(backend, matrix.space, layout, options)) {
-    const PatternCheck check = backend.impl().partition_ops().inspect(pattern);
+    auto found =
+        analyze_in_backend(backend, pattern, layout, [&](PartitionOps& ops, const BlockTable& blocks, MapSlot* slots) {
+          return ops.check_and_measure(pattern, blocks, slots);
+        });
     // why: a pattern that is not valid goes to the host, which has the words for it
-    if (check.is_valid && check.is_sorted)
-      return analyze_in_backend(backend, pattern, std::move(layout), check.fingerprint);
+    if (found) return std::move(*found);
   }
   const HostPattern<T, O> host("BlockJacobi", backend, matrix);
   const auto host_pattern = pattern_of(host.view());
@@ -82,8 +87,13 @@ template <Scalar T, Offset O>
 Analysis analyze_canonical(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
                            const BlockJacobiOptions& options, std::uint64_t fingerprint) {
   BlockLayout layout(partition, sizeof(T));
-  if (is_analyzed_there(backend, matrix.space, layout, options))
-    return analyze_in_backend(backend, pattern_of(matrix), std::move(layout), fingerprint);
+  if (is_analyzed_there(backend, matrix.space, layout, options)) {
+    const auto pattern = pattern_of(matrix);
+    return *analyze_in_backend(
+        backend, pattern, layout, [&](PartitionOps& ops, const BlockTable& blocks, MapSlot* slots) {
+          return CheckedExtent{{true, true, fingerprint}, ops.measure_map(pattern, blocks, slots)};
+        });
+  }
   const HostPattern<T, O> host("BlockJacobi", backend, matrix);
   return analyze_on_host(backend, pattern_of(host.view()), std::move(layout), options, fingerprint);
 }

@@ -179,6 +179,64 @@ TEST_F(PositionMapTest, SeesWhatIsNotValidOrNotSorted) {
   check(P{3, {0, 2, 1 << 30, 4}, {0, 1, 1, 2}}, false, true);
 }
 
+TEST_F(PositionMapTest, InspectsColumnsThatBeginAnywhere) {
+  const Backend backend = Backend::cuda();
+  auto& ops = backend.impl().partition_ops();
+  for (const index_t n : {1, 2, 3, 9, 400, 20000}) {
+    const Pattern<std::int32_t> p = random_pattern<std::int32_t>(n, IndexBase::one, 2);
+    const Array<std::int32_t> offsets(backend, p.offsets);
+    for (std::size_t ahead = 0; ahead < 4; ++ahead) {
+      SCOPED_TRACE(::testing::Message() << n << " rows, " << ahead << " columns ahead");
+      const auto inspected = [&](const std::vector<index_t>& own) {
+        std::vector<index_t> columns(ahead, 0);  // which nobody counts
+        columns.insert(columns.end(), own.begin(), own.end());
+        columns.push_back(0);
+        const Array<index_t> all(backend, columns);
+        return ops.inspect(p.view(offsets.data(), all.data() + ahead, MemorySpace::device));
+      };
+      const PatternCheck check = inspected(p.columns);
+      EXPECT_TRUE(check.is_valid);
+      EXPECT_TRUE(check.is_sorted);
+      EXPECT_EQ(check.fingerprint, fingerprint(p));
+      for (const std::size_t k : {std::size_t{0}, p.columns.size() / 2, p.columns.size() - 1}) {
+        std::vector<index_t> bad = p.columns;
+        bad[k] = n + 1;
+        EXPECT_FALSE(inspected(bad).is_valid) << k;
+        bad[k] = 0;
+        EXPECT_FALSE(inspected(bad).is_valid) << k;
+      }
+    }
+  }
+}
+
+TEST_F(PositionMapTest, ChecksAndMeasuresAtOnce) {
+  const Backend backend = Backend::cuda();
+  auto& ops = backend.impl().partition_ops();
+  const Pattern<std::int32_t> p = random_pattern<std::int32_t>(1500, IndexBase::zero, 3);
+  const BlockLayout layout(BlockPartition::uniform(p.n, 4), sizeof(double));
+  const detail::BlockTable blocks{layout.groups(), nullptr, layout.blocks(), layout.rows()};
+  const Array<MapSlot> slots(backend, static_cast<std::size_t>(layout.blocks()) + 1);
+  const auto found = [&](const Pattern<std::int32_t>& of) {
+    const DevicePattern<std::int32_t> device(backend, of);
+    const detail::CheckedExtent both = ops.check_and_measure(device.view(), blocks, slots.data());
+    backend.synchronize();
+    return both;
+  };
+  const detail::CheckedExtent good = found(p);
+  EXPECT_TRUE(good.check.is_valid && good.check.is_sorted);
+  EXPECT_EQ(good.check.fingerprint, fingerprint(p));
+  EXPECT_EQ(good.extent.entries, detail::build_position_map(p.host(), layout, 1).entries);
+  Pattern<std::int32_t> faulty = p;
+  faulty.offsets[700] = 1 << 30;
+  EXPECT_FALSE(found(faulty).check.is_valid);
+  faulty.offsets[700] = -7;
+  EXPECT_FALSE(found(faulty).check.is_valid);
+  Pattern<std::int32_t> unsorted = p;
+  std::swap(unsorted.columns[unsorted.columns.size() - 1], unsorted.columns[unsorted.columns.size() - 2]);
+  EXPECT_TRUE(found(unsorted).check.is_valid);
+  EXPECT_FALSE(found(unsorted).check.is_sorted);
+}
+
 /// The inverses of blocks of two rows, from a pattern on the device.
 std::vector<double> inverses(const Pattern<std::int32_t>& p) {
   const Backend backend = Backend::cuda();
