@@ -2,6 +2,7 @@
 
 #include "batched/timer.hpp"
 
+#include <cstdint>
 #include <optional>
 
 namespace bench {
@@ -34,6 +35,11 @@ struct Measurement {
   int cores = 0;    ///< of the host, where it works
   std::optional<Energy> energy{};
   std::string matrix{};  ///< the system, where it has a name
+  std::string pattern = "moving";
+  std::int64_t nnz = 0;      ///< of the matrix, where that matters
+  std::int64_t entries = 0;  ///< of it, inside of the blocks
+  int singular = 0;          ///< blocks
+  int copies = 0;            ///< that a call goes through in turn, where that is more than one
 };
 
 }  // namespace bench

@@ -41,7 +41,8 @@ class Report {
       double peer = 0;
       for (const Measurement& other : measurements_)
         if (other.implementation != m.implementation && other.operation == m.operation && other.n == m.n &&
-            other.scalar == m.scalar && other.columns == m.columns && (peer == 0 || other.time.median < peer))
+            other.scalar == m.scalar && other.columns == m.columns && other.matrix == m.matrix &&
+            (peer == 0 || other.time.median < peer))
           peer = other.time.median;
       out << std::left << std::setw(13) << m.operation << std::setw(7) << m.scalar << std::right << std::setw(3) << m.n
           << std::setprecision(3) << std::setw(8) << m.time.median << std::setprecision(1) << std::setw(8)
@@ -59,6 +60,7 @@ class Report {
     std::string text = m.storage == "full" ? "" : "  " + m.storage;
     if (!m.partition.empty() && m.partition != "uniform") text += "  " + m.partition;
     if (!m.matrix.empty()) text += "  " + m.matrix;
+    if (m.pattern == "definite") text += "  definite";
     if (m.transposed) text += "  transposed";
     if (m.columns > 1) text += "  " + std::to_string(m.columns) + " columns";
     return text;
@@ -79,7 +81,7 @@ class Report {
                                 {"storage", m.storage},
                                 {"n", m.n},
                                 {"batch", m.batch},
-                                {"pattern", "moving"},
+                                {"pattern", m.pattern},
                                 {"time_ms", m.time.median},
                                 {"time_p25", m.time.p25},
                                 {"time_p75", m.time.p75},
@@ -95,6 +97,10 @@ class Report {
     if (m.columns > 1) json["columns"] = m.columns;
     if (!m.matrix.empty()) json["matrix"] = m.matrix;
     if (m.rows > 0) json["rows"] = m.rows;
+    if (m.nnz > 0) json["nnz"] = m.nnz;
+    if (m.entries > 0) json["entries"] = m.entries;
+    if (m.singular > 0) json["singular"] = m.singular;
+    if (m.copies > 1) json["copies"] = m.copies;
     if (m.inner > 0) json["inner"] = m.inner;
     if (m.streams > 0) json["streams"] = m.streams;
     if (m.cores > 0) json["cores"] = m.cores;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ class Buffer {
     check(cudaMemcpy(data_, pattern.data(), first * sizeof(T), cudaMemcpyHostToDevice));
     for (std::size_t done = first; done < count_; done *= 2)
       check(cudaMemcpy(data_ + done, data_, std::min(done, count_ - done) * sizeof(T), cudaMemcpyDeviceToDevice));
+  }
+  /// As many elements as there are values.
+  void upload(std::span<const T> values) {
+    check(cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice));
   }
   void restore(const Buffer& source) { check(cudaMemcpyAsync(data_, source.data_, bytes(), cudaMemcpyDeviceToDevice)); }
   std::vector<T> sample(std::size_t first, std::size_t count) const {

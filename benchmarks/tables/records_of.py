@@ -2,11 +2,13 @@
 
 A file says where its figures come from (device, driver, nvcc, copy_gbps, read_gbps, sm_clock_mhz, date, program_sha256,
 commit; newer ones also the least and the median clock while the program measured, and what lowered it) and has a list
-of records. One of batched work has operation, implementation, scalar, storage, n (order), batch,
-pattern (moving or dominant rows), time_ms with its quartiles, bytes, batch_bytes, flops, fractions of the copy
-bandwidth and of the floor, error, and matrix where that has a name; one of a solver operation, implementation, scalar,
-storage, matrix, rows, nnz, block, partition, solver, iterations, setup_ms, solve_ms, time_ms, bytes, fraction_of_floor,
-true_residual, reason. What is varied beside that stands in fields of its own (VARIED).
+of records. One of batched work has operation, implementation, scalar, storage, n (order, or the largest one), batch,
+pattern (moving or dominant rows; "system" or, where that was stated, "definite" for those of a system), time_ms with its
+quartiles, bytes, batch_bytes, flops, fractions of the copy bandwidth and of the floor, error, and matrix where that has a
+name, of a system with its rows, nnz, the entries inside of the blocks, singular blocks, and copies where a call was one
+of several in turn; one of a solver operation, implementation, scalar, storage, matrix, rows, nnz, block, partition,
+solver, iterations, setup_ms, solve_ms, time_ms, bytes, fraction_of_floor, true_residual, reason. What is varied beside
+that stands in fields of its own (VARIED).
 """
 
 import json
@@ -52,8 +54,9 @@ def head(record):
 def key_of(record):
     """What a record measures, by the words that name it."""
     size = ("matrix", "solver", "block") if "solver" in record else ("matrix", "n", "batch_of_one")
-    record = {**record, "batch_of_one": record.get("batch") == 1 or None}
-    return tuple((name, record[name]) for name in ("operation", "implementation", "scalar", "storage", *size, *VARIED)
+    record = {**record, "batch_of_one": record.get("batch") == 1 or None,
+              "pattern": "definite" if record.get("pattern") == "definite" else None}
+    return tuple((name, record[name]) for name in ("operation", "implementation", "scalar", "storage", *size, "pattern", *VARIED)
                  if record.get(name) not in (None, ""))
 
 
@@ -63,7 +66,7 @@ def time_of(record):
 
 
 def words_of(key):
-    return " ".join(str(value) if name in ("operation", "scalar", "matrix", "solver") else f"{name} {value}"
+    return " ".join(str(value) if name in ("operation", "scalar", "matrix", "solver", "pattern") else f"{name} {value}"
                     for name, value in key if name not in ("implementation", "batch_of_one")
                     and (name, value) != ("storage", "full"))
 
