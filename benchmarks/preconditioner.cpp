@@ -4,9 +4,11 @@
 ///   preconditioner OUT.json [--operations gemv,storage,transposed,columns,mixed,refresh,detect,clusters,construct]
 ///                  [--scalars sdcz] [--orders 1-32,33,40,...] [--complex-orders ...] [--storage-orders ...]
 ///                  [--gigabytes 2] [--parts] [--fresh-memory]
+///   preconditioner OUT.json --operations patterns [--stencils NAME,...] [--definite FILE ...] [--general FILE ...]
 ///
 /// The blocks are random numbers; every product is compared with one in extended precision on a few blocks. Times are
-/// medians; those of construction and clusters are the host's.
+/// medians; those of construction and clusters are the host's. "patterns" is construction, refresh and the inversion of
+/// the same blocks of stencils in uniform blocks, and of files in detected blocks and in those of METIS.
 #include "batched/orders.hpp"
 #include "batched/report.hpp"
 #include "batched/setup.hpp"
@@ -14,6 +16,7 @@
 #include "preconditioner/clusters.hpp"
 #include "preconditioner/construct.hpp"
 #include "preconditioner/detect.hpp"
+#include "preconditioner/patterns.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -30,11 +33,16 @@ struct Options {
   std::string scalars = "sdcz";
   std::vector<std::string> operations{"gemv",    "storage", "transposed", "columns",  "mixed",
                                       "refresh", "detect",  "clusters",   "construct"};
+  std::vector<std::string> stencils{"7-point 128^3", "7-point 200^3", "27-point 64^3 3-dof"}, definite, general;
   double gigabytes = 2.0;
   bool parts = false, fresh_memory = false;
 
   bool has(const std::string& operation) const {
     return std::find(operations.begin(), operations.end(), operation) != operations.end();
+  }
+  template <class T>
+  bool has_scalar() const {
+    return scalars.find(blockjacobi::to_char(blockjacobi::scalar_type<T>)) != std::string::npos;
   }
 };
 
@@ -61,7 +69,7 @@ std::vector<ApplyCase> cases_of(const Options& options) {
 
 template <class T>
 void run(const Options& options, Device& device, Report& report) {
-  if (options.scalars.find(blockjacobi::to_char(blockjacobi::scalar_type<T>)) == std::string::npos) return;
+  if (!options.has_scalar<T>()) return;
   if (std::vector<ApplyCase> cases = cases_of<T>(options); !cases.empty()) {
     RandomMemory<T> memory(1.05e9 * options.gigabytes,
                            static_cast<std::size_t>(0.55e9 * options.gigabytes / sizeof(T)));
@@ -93,6 +101,26 @@ void run_clusters(const Options& options, Device& device, Report& report) {
   }
 }
 
+template <class T>
+void run_pattern(const Options& options, Device& device, const PatternSystem& system, Report& report) {
+  if (!options.has_scalar<T>()) return;
+  PatternSetup<T> setup(device, system);
+  for (const PatternBlocks& blocks : system.blocks)
+    for (const Measurement& m : setup.measure(blocks)) report.add(m);
+}
+
+void run_patterns(const Options& options, Device& device, Report& report) {
+  if (!options.fresh_memory) keep_freed_memory();
+  const auto run_both = [&](const PatternSystem& system) {
+    run_pattern<double>(options, device, system, report);
+    run_pattern<float>(options, device, system, report);
+  };
+  for (const std::string& name : options.stencils) run_both(stencil_pattern(name));
+  for (const bool is_definite : {true, false})
+    for (const std::string& path : is_definite ? options.definite : options.general)
+      for (const PatternSystem& system : file_patterns(path, is_definite)) run_both(system);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -100,7 +128,7 @@ int main(int argc, char** argv) {
   CLI::App app("Times the block-Jacobi preconditioner on the GPU.", "preconditioner");
   app.add_option("OUT", options.out, "JSON file")->required();
   app.add_option("--operations", options.operations,
-                 "gemv, storage, transposed, columns, mixed, refresh, detect, clusters, construct")
+                 "gemv, storage, transposed, columns, mixed, refresh, detect, clusters, construct; patterns")
       ->delimiter(',');
   app.add_option("--scalars", options.scalars, "letters out of sdcz")->capture_default_str();
   app.add_option("--orders", options.orders, "orders of gemv, as 1-8,16")->capture_default_str();
@@ -109,6 +137,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--refresh-orders", options.refresh_orders, "orders of refresh, and of the inversion alone")
       ->capture_default_str();
+  app.add_option("--stencils", options.stencils, "systems of patterns, by name")->delimiter(',')->capture_default_str();
+  app.add_option("--definite", options.definite, "Matrix Market files of patterns, symmetric positive definite");
+  app.add_option("--general", options.general, "others");
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
   app.add_flag("--parts", options.parts, "prints what the parts of a construction take, and the phases of clusters");
   app.add_flag("--fresh-memory", options.fresh_memory,
@@ -127,6 +158,7 @@ int main(int argc, char** argv) {
     }
     if (options.has("clusters")) run_clusters(options, device, report);
     if (options.has("construct")) run_construct(options, device, report);
+    if (options.has("patterns")) run_patterns(options, device, report);
     report.write(options.out);
     report.print_table(std::cout);
   } catch (const std::exception& error) {

@@ -28,11 +28,16 @@ inline void keep_freed_memory() {
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
 }
 
-/// Milliseconds by the clock of the host, all that is enqueued included; what `make` makes goes outside of them.
+/// Milliseconds by the clock of the host, all that is enqueued included; what `make` makes goes outside of them. None
+/// begins after `seconds`, but for the first three.
 template <class Make>
-Time time_on_host(const blockjacobi::Backend& backend, int repetitions, Make make) {
+Time time_on_host(const blockjacobi::Backend& backend, int repetitions, Make make, double seconds = INFINITY) {
   std::vector<double> times;
-  for (int i = -2; i < repetitions; ++i) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto is_late = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > seconds;
+  };
+  for (int i = -2; i < repetitions && (i < 3 || !is_late()); ++i) {
     backend.synchronize();
     const auto begin = std::chrono::steady_clock::now();
     [[maybe_unused]] const auto made = make();
