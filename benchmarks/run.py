@@ -19,7 +19,8 @@ Tables of the host, and one of the GPU, which say what they take with --help:
   run.py accuracy-host ...               residuals of inverses, next to LAPACK's
   run.py accuracy-cuda ...               the same on the GPU, results/<gpu>/accuracy.md
 
-BLOCKJACOBI_MATRICES names the folder of NAME.mtx.gz; for suggest folders, separated by colons, with MANIFEST.tsv.
+BLOCKJACOBI_MATRICES names folders of NAME.mtx.gz, separated by colons; for suggest with MANIFEST.tsv. Those of FEniCSx
+are taken by patterns and suggest alone.
 """
 
 import argparse
@@ -37,12 +38,15 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / ".ci")]
 
 import sources_sha256  # noqa: E402
-from tables import ablation, accuracy, batched, convergence, host_solves, iterations, plots, preconditioner, records_of, solve, storage, suggest, two_level  # noqa: E402
+from tables import ablation, accuracy, batched, convergence, host_solves, iterations, patterns, plots, preconditioner, records_of, solve, storage, suggest, two_level  # noqa: E402
 
 TINY = ["--orders", "1-32", "--complex-orders", "4,8,16,24,32"]
 LARGE = ["--orders", "33,40,48,64,77,96,128,160,190,256,333,512", "--complex-orders", "64,128,190"]
 CG = "ccx_segmenttet bcsstk16 nasa4704 bcsstk14 bcsstk13 xpetra_regions_A heart_bidomain".split()
 GMRES = "opm_spe9 orsirr_1 sherman5 teko_nsjac".split()
+# Set-up; of the first kind are the definite ones.
+PATTERNS = {"--definite": "ccx_segmenttet heart_bidomain fenicsx_elasticity_contrast".split(),
+            "--general": "opm_spe9 fenicsx_dg2".split()}
 PRODUCTS = """ReSolve_ScaleMicrogrid_N1000 adder_dcop_32 bayer10 cage10 cavity10 epb0 fidap007 gemat11 hypre_tucker21935
 hypre_ams_mfemA magma_ani5_crop muelu_maxwell_M1 wathenSmall ccx_segmenttet bcsstk16 nasa4704 xpetra_regions_A
 heart_bidomain opm_spe9 sherman3 teko_nsjac""".split()
@@ -60,19 +64,22 @@ class Benchmark:
     plot: typing.Callable = plots.throughput
 
 
-def files(names):
-    folder = os.environ.get("BLOCKJACOBI_MATRICES")
-    if not folder or not pathlib.Path(folder).is_dir():
-        raise SystemExit("run.py: BLOCKJACOBI_MATRICES names no folder, which this benchmark needs")
-    return [f"{folder}/{name}.mtx.gz" for name in names]
-
-
 def folders():
     """Those that BLOCKJACOBI_MATRICES names, separated by colons."""
     names = os.environ.get("BLOCKJACOBI_MATRICES", "")
     if not all(pathlib.Path(name).is_dir() for name in names.split(":")) or not names:
         raise SystemExit("run.py: BLOCKJACOBI_MATRICES names no folders, which this benchmark needs")
     return names
+
+
+def files(names):
+    """Each in the first folder that has it."""
+    found = [next((path for folder in folders().split(":") if (path := pathlib.Path(folder) / f"{name}.mtx.gz").is_file()), None)
+             for name in names]
+    if None in found:
+        missing = [name for name, path in zip(names, found) if path is None]
+        raise SystemExit(f"run.py: no folder of BLOCKJACOBI_MATRICES has {', '.join(missing)}")
+    return [str(path) for path in found]
 
 
 BENCHMARKS = {
@@ -86,6 +93,10 @@ BENCHMARKS = {
         ["--operations", "getrs,potrs", "--orders", "64,128,256,512", "--complex-orders", "64,128"]]),
     "preconditioner": Benchmark("products with inverses in every storage, refresh, detection, construction", "preconditioner", lambda: [[]],
                                 preconditioner.report),
+    "patterns": Benchmark("construction and refresh on stencils and assembled systems, beside the inversion of the same blocks",
+                          "preconditioner", lambda: [
+        ["--operations", "patterns", "--scalars", "sd"] + [word for kind, names in PATTERNS.items() for word in (kind, *files(names))]],
+                          patterns.report, None),
     "solve": Benchmark("iterations of CG and GMRES, products with sparse matrices, whole solves", "solve", lambda: [
         ["--cg", *files(CG), "--gmres", *files(GMRES), "--products", *files(PRODUCTS)]], solve.report, plots.solves),
     "two_level": Benchmark("solves with a coarse level over blocks, by the order of its matrix", "two_level", lambda: [
@@ -187,7 +198,7 @@ def main(words):
     for name in names:
         try:
             status = status if measure(name, arguments) else 1
-        except subprocess.CalledProcessError as failure:  # the others run all the same
+        except (subprocess.CalledProcessError, SystemExit) as failure:  # the others run all the same
             print(f"{name}: FAILED: {failure}", flush=True)
             status = 1
     return status

@@ -2,16 +2,19 @@
 """Tests of the front of the benchmarks, with a program that only pretends to measure, and of the records that are there."""
 
 import contextlib
+import functools
 import importlib.util
 import io
 import json
+import os
 import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import run
-from tables import plots, records_of, suggest, two_level
+from tables import patterns, plots, records_of, suggest, two_level
 
 RECORD = {"device": "NVIDIA Fake 1", "driver": "1", "nvcc": 13000, "copy_gbps": 4000.0, "read_gbps": None,
           "sm_clock_mhz": 1000, "date": "2026-01-01"}
@@ -115,6 +118,76 @@ class RunTest(unittest.TestCase):
         text, passed = two_level.report({**RECORD, "records": failed})
         self.assertIn("| uniform 8 | 90 | max_iterations | max_iterations |", text)
         self.assertFalse(passed)
+
+
+class PatternsTest(unittest.TestCase):
+    """Set-up of systems: each row beside the target that it has."""
+
+    @staticmethod
+    def row(operation, matrix, n, time_ms, batch=1000, partition="uniform", **other):
+        return {**ROW, "operation": operation, "matrix": matrix, "n": n, "batch": batch, "time_ms": time_ms, "rows": n * batch,
+                "nnz": 9000, "partition": partition, "pattern": "system", **other}
+
+    def refresh(self, *words, **other):
+        return self.row("refresh", *words, **{"bytes": 24000.0, "entries": 2000, **other})
+
+    @staticmethod
+    def report(*records):
+        return patterns.report({**RECORD, "program_sha256": None, "commit": None, "records": records})
+
+    def test_construction(self):
+        row = functools.partial(self.row, "construct")
+        text, passed = self.report(row("7-point 200^3", 8, 1.5), row("7-point 200^3", 3, 4.0), row("7-point 128^3", 16, 0.5),
+                                   row("opm_spe9", 30, 1.0, partition="detected"),
+                                   row("7-point 200^3", 8, 9.0, scalar="s", singular=7),
+                                   row("7-point 128^3", 32, 0.5, error=None))
+        self.assertIn("| 7-point 200^3 | 8 | 1000 | 1.500 |  | 2.0 ms | ok |", text)
+        self.assertIn("| 7-point 200^3 | 3 | 1000 | 4.000 |  | 3.5 ms | **under** |", text)
+        self.assertIn("| 7-point 128^3 | 16 | 1000 | 0.500 | 2.78 |  |  |", text)
+        self.assertIn("| opm_spe9 | detected, up to 30 | 1000 | 1.000 | 3.79 |  |  |", text)
+        self.assertIn("| 7-point 200^3 | 8 (7 singular) | 1000 | 9.000 |  |  |  |", text)
+        self.assertIn("| 7-point 128^3 | 32 | 1000 | 0.500 | 6.06 |  | **wrong** |", text)
+        self.assertIn("3 rows with a target, 2 under it", text)
+        self.assertFalse(passed)
+
+    def test_refresh_of_tiny_blocks(self):
+        inverse = functools.partial(self.row, "inverse", "7-point 128^3", 8)
+        text, passed = self.report(
+            self.refresh("7-point 128^3", 8, 0.5, fraction_of_copy=0.6),
+            inverse(3.0, batch=2000, implementation="cublas"), inverse(4.0, batch=4000, implementation="cublas matinv"),
+            inverse(0.2), self.refresh("7-point 128^3", 8, 0.5, scalar="s", fraction_of_copy=0.49),
+            self.refresh("opm_spe9", 30, 0.5, partition="detected", fraction_of_copy=0.59, copies=9))
+        # Outside are 7000 entries of 12 bytes, 3.5 times what counts.
+        self.assertIn("| 7-point 128^3 | 8 | 1000 | 0.0 |  | 0.5000 | 60.0 | 270.0 | 1.5 | 2 | 60 % | ok |", text)
+        self.assertIn("| 7-point 128^3 | 8 | 1000 | 0.0 |  | 0.5000 | 49.0 | 163.3 |  |  | 50 % | **under** |", text)
+        self.assertIn("| opm_spe9 | detected, up to 30 | 1000 | 0.0 | 9 | 0.5000 | 59.0 | 265.5 |  |  | 60 % | **under** |", text)
+        self.assertFalse(passed)
+
+    def test_refresh_of_large_blocks(self):
+        of_metis = {"matrix": "heart", "n": 126, "partition": "METIS 128"}
+        records = [self.refresh("7-point 128^3", 64, 1.4), self.refresh("7-point 128^3", 64, 1.4, pattern="definite"),
+                   self.row("inverse", "7-point 128^3", 64, 0.5, batch=500), self.row("inverse", "7-point 200^3", 64, 0.1),
+                   self.row("inverse", "7-point 128^3", 64, 5.0, batch=500, implementation="cublas"),
+                   self.refresh(time_ms=3.0, **of_metis), self.row("inverse", time_ms=2.0, **of_metis),
+                   self.refresh("7-point 30^3", 64, 1.0)]
+        text, passed = self.report(*records)
+        self.assertIn("| 7-point 128^3 | 64 | 1000 | 0.0 |  | 1.4000 | 90.0 | 405.0 | 1.0000 | 1.40x | 7.14 | 1.5x | ok |", text)
+        self.assertIn("| 1.0000 | 1.40x | 7.14 | 1.0x | **under** |", text)
+        self.assertIn("| heart | METIS 128, up to 126 | 1000 | 0.0 |  | 3.0000 | 90.0 | 405.0 | 2.0000 | 1.50x |  | 1.5x | ok |", text)
+        self.assertIn("| 7-point 30^3 | 64 | 1000 | 0.0 |  | 1.0000 | 90.0 | 405.0 |  |  |  |  |  |", text)
+        self.assertIn("3 rows with a target, 1 under it", text)
+        self.assertFalse(passed)
+        self.assertEqual(len({records_of.key_of(r) for r in records}), len(records))
+        self.assertIn("definite", records_of.words_of(records_of.key_of(records[1])))
+
+    def test_files_of_several_folders(self):
+        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+            for folder, name in ((one, "a"), (other, "a"), (other, "b")):
+                (pathlib.Path(folder) / f"{name}.mtx.gz").touch()
+            with unittest.mock.patch.dict(os.environ, {"BLOCKJACOBI_MATRICES": f"{one}:{other}"}):
+                self.assertEqual(run.files(["b", "a"]), [f"{other}/b.mtx.gz", f"{one}/a.mtx.gz"])
+                with self.assertRaisesRegex(SystemExit, "has c, d"):
+                    run.files(["c", "a", "d"])
 
 
 class SuggestTest(unittest.TestCase):
