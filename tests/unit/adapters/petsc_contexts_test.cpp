@@ -10,13 +10,19 @@ namespace {
 using T = PetscScalar;
 class PetscContextsTest : public PetscDeviceTest {};
 
+#if PETSC_VERSION_GE(3, 21, 0)
+constexpr auto nonblocking = PETSC_STREAM_NONBLOCKING;
+#else
+constexpr auto nonblocking = PETSC_STREAM_GLOBAL_NONBLOCKING;
+#endif
+
 /// Another context of PETSc, which is another stream that waits for none by itself, as the current one.
 class OtherContext {
  public:
   OtherContext() {
     must(PetscDeviceContextGetCurrentContext(&before_));
     must(PetscDeviceContextCreate(&other_));
-    must(PetscDeviceContextSetStreamType(other_, PETSC_STREAM_NONBLOCKING));
+    must(PetscDeviceContextSetStreamType(other_, nonblocking));
     must(PetscDeviceContextSetUp(other_));
   }
   ~OtherContext() {
