@@ -15,12 +15,14 @@
 #include <blockjacobi/bsr_matrix.hpp>
 #include <blockjacobi/csr_matrix.hpp>
 #include <blockjacobi/error.hpp>
+#include <blockjacobi/gather.hpp>
 #include <blockjacobi/linear_operator.hpp>
 #include <blockjacobi/matrix_market.hpp>
 #include <blockjacobi/memory.hpp>
 #include <blockjacobi/near_kernel.hpp>
 #include <blockjacobi/permutation.hpp>
 #include <blockjacobi/permuted_matrix.hpp>
+#include <blockjacobi/renumbering.hpp>
 #include <blockjacobi/solve_status.hpp>
 #include <blockjacobi/solver.hpp>
 #include <blockjacobi/sparse_matrix.hpp>

@@ -56,10 +56,10 @@ SolveReport solve_renumbered(Solver<T> solver, const Backend& backend, const Csr
   const LinearOperator<T> A(backend, renumbered.view());
   if (const DeviceNumbering<T>* numbering = M.numbering()) {
     Array<T> right(backend, static_cast<std::size_t>(b.size)), left(backend, static_cast<std::size_t>(x.size));
-    numbering->to_blocks(b, right.view());
-    numbering->to_blocks(x, left.view());
+    numbering->to_permuted(b, right.view());
+    numbering->to_permuted(x, left.view());
     const SolveReport report = solver(A, M.preconditioner(), right.view(), left.view(), options);
-    numbering->to_user(left.view(), x);
+    numbering->to_original(left.view(), x);
     return report;
   }
   const std::vector<T> right = permutation.to_permuted(std::vector<T>(b.data, b.data + b.size));
@@ -84,12 +84,12 @@ std::vector<SolveReport> solve_renumbered(ColumnsSolver<T> solver, const Backend
     const MultiVectorView<T> rights{right.data(), n, B.cols, n, Layout::column_major, MemorySpace::device};
     const MultiVectorView<T> lefts{left.data(), n, X.cols, n, Layout::column_major, MemorySpace::device};
     for (index_t c = 0; c < B.cols; ++c) {
-      numbering->to_blocks(column_of(B, c, "solve: b"), column_of(rights, c, "solve: b"));
-      numbering->to_blocks(column_of(X, c, "solve: x"), column_of(lefts, c, "solve: x"));
+      numbering->to_permuted(column_of(B, c, "solve: b"), column_of(rights, c, "solve: b"));
+      numbering->to_permuted(column_of(X, c, "solve: x"), column_of(lefts, c, "solve: x"));
     }
     std::vector<SolveReport> reports = solver(A, M.preconditioner(), rights, lefts, options);
     for (index_t c = 0; c < X.cols; ++c)
-      numbering->to_user(column_of(lefts, c, "solve: x"), column_of(X, c, "solve: x"));
+      numbering->to_original(column_of(lefts, c, "solve: x"), column_of(X, c, "solve: x"));
     return reports;
   }
   const auto at = [](const auto& v, index_t i, index_t c) -> auto& {

@@ -119,6 +119,7 @@ BlockPartition RankPreconditioner::find_clusters(const Backend& backend, const V
                                : nodes && !known.block_size ? BlockPartition::clusters(view, *nodes, max_size)
                                                             : BlockPartition::clusters(given, max_size);
   matrix_ = given.renumbered(permutation);
+  renumbered_.emplace(backend, 2 * static_cast<std::size_t>(view.rows));
   clusters_.emplace(backend, std::move(permutation));
   if (!given.is_adopted()) given_ = given;
   return blocks;
@@ -181,17 +182,17 @@ void RankPreconditioner::apply(const T* r, T* z, Op op) {
   const index_t rows = blocks().rows();
   const MemorySpace space = blocks().backend().memory_space();
   if (!clusters_) return apply_own({r, rows, space}, {z, rows, space}, op);
-  clusters_->around({r, rows, 1, rows, Layout::column_major, space}, {z, rows, 1, rows, Layout::column_major, space},
-                    [&](const auto& in, const auto& out) {
-                      apply_own({in.data, rows, space}, {out.data, rows, space}, op);
-                    });
+  clusters_->around(VectorView<const T>{r, rows, space}, VectorView<T>{z, rows, space}, *renumbered_,
+                    [&](const auto& in, const auto& out) { apply_own(in, out, op); });
 }
 
 void RankPreconditioner::apply(const MultiVectorView<const T>& R, const MultiVectorView<T>& Z) {
   if (two_level_) {
     for (index_t j = 0; j < R.cols; ++j) apply(R.data + j * R.ld, Z.data + j * Z.ld, Op::none);
   } else if (clusters_) {
-    clusters_->around(R, Z, [&](const auto& in, const auto& out) { blocks_->apply(in, out); });
+    const auto needed = 2 * static_cast<std::size_t>(R.rows) * static_cast<std::size_t>(R.cols);
+    if (renumbered_->size() < needed) renumbered_ = Array<T>(renumbered_->backend(), needed);
+    clusters_->around(R, Z, *renumbered_, [&](const auto& in, const auto& out) { blocks_->apply(in, out); });
   } else {
     blocks_->apply(R, Z);
   }

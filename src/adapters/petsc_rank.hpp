@@ -1,7 +1,6 @@
 #pragma once
 
 #include "adapters/petsc_matrix.hpp"
-#include "adapters/petsc_numbering.hpp"
 #include "adapters/petsc_options.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
@@ -54,10 +53,11 @@ class RankPreconditioner {
                         std::vector<PetscScalar> near_kernel);
   void apply_own(VectorView<const PetscScalar> r, VectorView<PetscScalar> z, Op op) const;
 
-  std::optional<Numbering> clusters_;                ///< whose blocks have rows that need not be neighbours
-  std::optional<SparseMatrix<PetscScalar>> given_;   ///< a copy, where clusters cannot take PETSc's own arrays
-  std::optional<SparseMatrix<PetscScalar>> matrix_;  ///< renumbered, or a copy with which the coarse level multiplies
-  std::optional<BlockJacobi<PetscScalar>> blocks_;   ///< without a coarse level
+  std::optional<Renumbering<PetscScalar>> clusters_;  ///< whose blocks have rows that need not be neighbours
+  std::optional<Array<PetscScalar>> renumbered_;      ///< what it has under way
+  std::optional<SparseMatrix<PetscScalar>> given_;    ///< a copy, where clusters cannot take PETSc's own arrays
+  std::optional<SparseMatrix<PetscScalar>> matrix_;   ///< renumbered, or a copy with which the coarse level multiplies
+  std::optional<BlockJacobi<PetscScalar>> blocks_;    ///< without a coarse level
   std::optional<TwoLevel<PetscScalar>> two_level_;
   std::optional<Array<PetscScalar>> values_;  ///< those of a matrix on the host, for a device
   Copies copies_;

@@ -82,7 +82,7 @@ HeldPreconditioner<T> make(const Backend& backend, const CsrView<T, O>& view, co
   return held;
 }
 
-TwoLevelReport report_of(const bj_block_jacobi* M) {
+TwoLevelReport coarse_report_of(const bj_block_jacobi* M) {
   return std::visit([](const auto& held) { return held.coarse().report(); }, required(M, "M")->value);
 }
 
@@ -138,7 +138,7 @@ bj_status bj_two_level_correct(const bj_block_jacobi* M, const void* r, void* u,
 bj_status bj_two_level_get_report(const bj_block_jacobi* M, bj_two_level_report* report) {
   return guarded("bj_two_level_get_report", [&] {
     required(report, "report");
-    const TwoLevelReport found = report_of(M);
+    const TwoLevelReport found = coarse_report_of(M);
     bj_two_level_report result{};
     result.bytes = static_cast<std::int64_t>(found.bytes);
     result.mode = static_cast<bj_coarse_mode>(found.mode) + 1;
@@ -154,5 +154,5 @@ bj_status bj_two_level_get_report(const bj_block_jacobi* M, bj_two_level_report*
 }
 
 bj_status bj_two_level_text(const bj_block_jacobi* M, char* buffer, std::size_t size, std::size_t* length) {
-  return guarded("bj_two_level_text", [&] { capi::copy_text(to_text(report_of(M)), buffer, size, length); });
+  return guarded("bj_two_level_text", [&] { capi::copy_text(to_text(coarse_report_of(M)), buffer, size, length); });
 }

@@ -1,8 +1,9 @@
 #include <blockjacobi/suggested_system.hpp>
 
-#include "backend/backend_impl.hpp"
 #include "backend/require.hpp"
 #include "core/message.hpp"
+
+#include <blockjacobi/renumbering.hpp>
 
 #include <optional>
 
@@ -22,25 +23,13 @@ const BlockCandidate& checked(const SparseMatrix<T>& matrix, const BlockCandidat
   return candidate;
 }
 
-std::vector<offset_t> wide(std::span<const index_t> numbers) { return {numbers.begin(), numbers.end()}; }
-
 }  // namespace
-
-/// Where the elements of vectors go in the new numbering, and back, in backend memory.
-struct Renumbering {
-  Renumbering(const Backend& backend, const Permutation& permutation)
-      : order(backend, wide(permutation.order())), inverse(backend, wide(permutation.inverse().order())) {}
-  Array<offset_t> order, inverse;
-};
 
 template <Scalar T>
 class SuggestedSystemImpl {
  public:
   SuggestedSystemImpl(const SparseMatrix<T>& matrix, const BlockCandidate& candidate, const BlockJacobiOptions& options)
-      : given_(matrix),
-        permutation_(checked(matrix, candidate).permutation),
-        ops_(krylov_ops<T>(matrix.backend())),
-        own_(renumbered()) {
+      : given_(matrix), permutation_(checked(matrix, candidate).permutation), own_(renumbered()) {
     BlockJacobi<T> M(system(), candidate.blocks, options);
     if (candidate.coarse)
       two_level_.emplace(system(), std::move(M), *candidate.coarse);
@@ -70,11 +59,11 @@ class SuggestedSystemImpl {
     require_disjoint("SuggestedSystem::solve", b, x);
     const auto n = static_cast<std::size_t>(system().rows());
     Array<T> staged(backend(), n), right(backend(), n), left(backend(), n);
-    gather(renumbering_->order, there(b, staged), right.data());
-    gather(renumbering_->order, there(VectorView<const T>(x), staged), left.data());
+    renumbering_->to_permuted(there(b, staged), right.view());
+    renumbering_->to_permuted(there(x, staged), left.view());
     const SolveReport report = run(std::as_const(right).view(), left.view());
     const bool staged_x = x.space != backend().memory_space();
-    gather(renumbering_->inverse, left.data(), staged_x ? staged.data() : x.data);
+    renumbering_->to_original(std::as_const(left).view(), staged_x ? staged.view() : x);
     if (staged_x) staged.copy_to_host(x.data);
     return report;
   }
@@ -93,20 +82,16 @@ class SuggestedSystemImpl {
     return given_.renumbered(permutation_);
   }
 
-  void gather(const Array<offset_t>& from, const T* source, T* target) const {
-    ops_.bsr_fill({static_cast<offset_t>(from.size()), from.data(), nullptr}, source, target);
-  }
-  /// Its elements in backend memory.
-  const T* there(VectorView<const T> v, Array<T>& staged) const {
-    if (v.space == backend().memory_space()) return v.data;
+  /// In backend memory.
+  VectorView<const T> there(VectorView<const T> v, Array<T>& staged) const {
+    if (v.space == backend().memory_space()) return v;
     staged.copy_from_host(v.data);
-    return staged.data();
+    return staged.view();
   }
 
   SparseMatrix<T> given_;
   Permutation permutation_;
-  KrylovOps<T>& ops_;
-  std::optional<Renumbering> renumbering_;
+  std::optional<Renumbering<T>> renumbering_;
   std::optional<SparseMatrix<T>> own_;
   std::optional<BlockJacobi<T>> jacobi_;
   std::optional<TwoLevel<T>> two_level_;
