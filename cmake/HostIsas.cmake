@@ -80,11 +80,13 @@ function(blockjacobi_add_host_isa target isa objects)
     target_compile_options(${objects} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized)
   endif()
   set(joined "${CMAKE_CURRENT_BINARY_DIR}/host_${isa}.o")
+  set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/join_isa.ld")
   add_custom_command(
     OUTPUT "${joined}"
-    COMMAND "${BLOCKJACOBI_LD}" -r -d --force-group-allocation -o "${joined}" "$<TARGET_OBJECTS:${objects}>"
+    COMMAND "${BLOCKJACOBI_LD}" -r -d --force-group-allocation -T "${script}" -o "${joined}"
+            "$<TARGET_OBJECTS:${objects}>"
     COMMAND "${CMAKE_OBJCOPY}" --keep-global-symbol=_ZN11blockjacobi6detail15host_kernels_${isa}Ei "${joined}"
-    DEPENDS "$<TARGET_OBJECTS:${objects}>"
+    DEPENDS "$<TARGET_OBJECTS:${objects}>" "${script}"
     COMMENT "Joining the kernels of the host for x86-64-${isa}"
     COMMAND_EXPAND_LISTS VERBATIM)
   set_source_files_properties("${joined}" PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
