@@ -101,9 +101,13 @@ class Record:
                 expected_skips=len(expected), failed_tests=outcome.failed, wrong_skips=sorted(wrong))
             self.write()
 
-    def clean_shares(self, tool, name):
-        """Shares of a program that were clean before a run was stopped."""
-        return list(self.programs[name].get("unfinished", {}).get(tool, []))
+    def clean_shares(self, tool, name, is_clean):
+        """Shares of a program that were clean before a run was stopped, and still are by the rules of today."""
+        with self.lock:
+            unfinished = self.programs[name].get("unfinished", {})
+            if tool in unfinished:
+                unfinished[tool] = [share for share in unfinished[tool] if is_clean(share)]
+            return list(unfinished.get(tool, []))
 
     def add_share(self, tool, name, share):
         if not share["clean"]:
@@ -173,7 +177,8 @@ class Runner:
 
     def run_tool(self, tool, name, rank):
         print(f"== {tool} {name}", flush=True)
-        result = gpu_stages.sanitize(tool, self.build / "tests" / name, self.sanitized[name][tool], self.record, self.logs,
+        lists = self.sanitized[name][tool], self.skips.get(name, ([], []))
+        result = gpu_stages.sanitize(tool, self.build / "tests" / name, lists, self.record, self.logs,
                                      lambda: self.places.one(rank), self.deadline)
         if result is not None:
             self.record.add_sanitizer(tool, name, result)

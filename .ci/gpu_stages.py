@@ -17,7 +17,6 @@ import xml.etree.ElementTree as ElementTree
 
 import test_lists
 
-NO_CUDA_CALL = "before first instrumented API call"
 NO_GPU = "no CUDA device"  # what tests say that skip themselves for it
 SANITIZER_ERROR_STATUS = 86
 SHARE_SECONDS = 900  # of one process: kernels that wait for each other may wait for ever
@@ -34,6 +33,12 @@ BEGUN_TEST = re.compile(r"^\[ RUN      \] (\S+)", re.MULTILINE)
 TEST_TIME = re.compile(r"\[       OK \] (\S+).*? \((\d+) ms\)")
 COUNT_OF_HAZARDS = re.compile(r" \[\d+ hazards?\]")
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK|LEAK) SUMMARY: (.+)")
+NUMBER_PASSED = re.compile(r"\[  PASSED  \] (\d+) test")
+SKIPPED_TEST = re.compile(r"\[  SKIPPED \] (\S+)")
+# Summaries of a tool that found nothing: racecheck must say that of hazards, others the first. Warnings count as errors.
+NO_ERRORS = "0 errors"
+NO_HAZARDS = "0 hazards displayed (0 errors, 0 warnings)"
+NOTHING_FOUND = (NO_ERRORS, NO_HAZARDS, "0 bytes leaked in 0 allocations")
 # why cuSPARSE is left out: racecheck reports hazards inside its own SpMV kernels, which are not ours to mend. Calls of
 # CUDA that fail are no errors of memory: tests of what a user may do wrong make them fail.
 OPTIONS = {
@@ -172,7 +177,7 @@ def sanitizer_version():
     return found[1] if found else ""
 
 
-def sanitize_share(tool, program, names, gpu):
+def sanitize_share(tool, program, names, gpu, may_skip=()):
     """The named tests under one tool; what came of them, and the lines to keep."""
     command = [*within_time(), "compute-sanitizer", "--tool", tool, "--error-exitcode", str(SANITIZER_ERROR_STATUS),
                *OPTIONS.get(tool, []), "--kernel-name-exclude", "kns=cusparse", str(program),
@@ -180,9 +185,13 @@ def sanitize_share(tool, program, names, gpu):
     answer = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                             env={**THREADS, **os.environ, **gpu, "BLOCKJACOBI_TEST_UNDER_TOOL": "1"}, check=False)
     print(*slowest_tests(answer.stdout), sep="\n", flush=True)
-    share = {"tests": names, "status": answer.returncode, "summary": sorted(set(SUMMARY.findall(answer.stdout))),
-             "no_cuda_call": NO_CUDA_CALL in answer.stdout, "clean": is_clean(answer)}
-    return share, shown_lines(answer.stdout)
+    said_skipped = set(SKIPPED_TEST.findall(answer.stdout))
+    share = {"tests": names, "passed": int((NUMBER_PASSED.findall(answer.stdout) or [0])[-1]),
+             "skipped": [name for name in names if name in said_skipped], "status": answer.returncode,
+             "summary": sorted(set(SUMMARY.findall(answer.stdout)))}
+    troubles = share_troubles(tool, share, may_skip) + (["there was no GPU"] if NO_GPU in answer.stdout else [])
+    share["clean"] = not troubles
+    return share, [*(f"not clean: {trouble}" for trouble in troubles), *shown_lines(answer.stdout)]
 
 
 def slowest_tests(output, count=2):
@@ -191,13 +200,29 @@ def slowest_tests(output, count=2):
     return [f"{ms} ms {name}" for ms, name in times[:count]]
 
 
-def is_clean(answer):
-    """Whether tests passed and the tool found nothing. A program whose tests passed without touching CUDA has nothing
-    that could be checked; one that found no GPU, as after a fault of another under the Multi-Process Service, was not
-    checked."""
-    if "[  PASSED  ]" not in answer.stdout or "[  FAILED  ]" in answer.stdout or NO_GPU in answer.stdout:
-        return False
-    return NO_CUDA_CALL in answer.stdout or (answer.returncode == 0 and bool(SUMMARY.search(answer.stdout)))
+def skipped_of(share, may_skip):
+    """Shares of earlier records do not say which tests skipped themselves: those that may, since the tests ran without a
+    tool as well, where any other skip is a failure."""
+    return share.get("skipped", [name for name in share["tests"] if name in may_skip])
+
+
+def share_troubles(tool, share, may_skip):
+    """What keeps a share from being clean. Each of its tests passed, or skipped itself and stands in a list of those that
+    may; the tool ended well and says that it found nothing. It need not where all tests of the share skipped themselves:
+    of a program that calls nothing of CUDA it only says so."""
+    skipped = skipped_of(share, may_skip)
+    ran = len(share["tests"]) - len(skipped)
+    found = [f"{name} skipped itself" for name in skipped if name not in may_skip]
+    if share.get("passed", ran) != ran:
+        found.append(f"{share['passed']} of {ran} tests passed")
+    if ran == 0 and not found:
+        return []
+    if share["status"] != 0:
+        found.append(f"status {share['status']}")
+    wanted = NO_HAZARDS if tool == "racecheck" else NO_ERRORS
+    if wanted not in share["summary"]:
+        found.append(f"{tool} does not say: {wanted}")
+    return found + [text for text in share["summary"] if text not in NOTHING_FOUND]
 
 
 def shown_lines(output, most=200):
@@ -257,14 +282,16 @@ def shares_of(names, seconds, most=OTHER_SHARE_TESTS):
     return sorted(shares, key=lambda share: sum(weights[name] for name in share), reverse=True)
 
 
-def sanitize(tool, program, patterns, record, logs, place, deadline=math.inf):
+def sanitize(tool, program, lists, record, logs, place, deadline=math.inf):
     """Runs one tool over the tests that match, in shares side by side since the tools are slow, on as many GPUs as place()
     gives. Tests of kernels whose thread blocks wait for each other come last, each alone on a GPU: other programs there
     make them slow. Shares that an earlier run, which was stopped, found clean are not run again. None if the time was
-    over before the last began."""
+    over before the last began. lists: patterns of the tests, and of those that skip themselves."""
+    patterns, skips = lists
     begin = time.monotonic()
     names = test_lists.matching(patterns, test_lists.tests_of(program))
-    shares = record.clean_shares(tool, program.name)
+    may_skip = {name for patterns_of_skips in skips for name in test_lists.matching(patterns_of_skips, names)}
+    shares = record.clean_shares(tool, program.name, lambda share: not share_troubles(tool, share, may_skip))
     done = {name for share in shares for name in share["tests"]}
     shared = [name for name in names if "Resident" not in name and name not in done]
     alone = {}
@@ -276,7 +303,7 @@ def sanitize(tool, program, patterns, record, logs, place, deadline=math.inf):
     def run(tests, gpu):
         if is_over(deadline):
             return None
-        share, lines = sanitize_share(tool, program, tests, gpu)
+        share, lines = sanitize_share(tool, program, tests, gpu, may_skip)
         record.add_share(tool, program.name, share)
         with record.lock, open(log, "a", encoding="utf-8") as file:
             heading = f"# {tool} {program.name}: {len(tests)} tests, status {share['status']}"
@@ -316,10 +343,12 @@ def sanitize(tool, program, patterns, record, logs, place, deadline=math.inf):
     print(f"== {tool} {program.name}: {time.monotonic() - begin:.0f} s, {log}", flush=True)
     if None in shares:
         return None
+    skipped = {name for share in shares for name in skipped_of(share, may_skip)} & set(names)
     return {
         "tests": len(names),
+        "skipped": len(skipped),
         "summary": "; ".join(sorted({text for share in shares for text in share["summary"]})),
         "version": sanitizer_version(),
-        # Where no test called CUDA nothing was checked, and that is no success.
-        "clean": any(not share["no_cuda_call"] for share in shares) and all(share["clean"] for share in shares),
+        # where every test skipped itself nothing was checked, and that is no success
+        "clean": len(skipped) < len(names) and all(share["clean"] for share in shares),
     }

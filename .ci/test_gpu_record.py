@@ -56,7 +56,12 @@ for name in names[share::shares]:
 if "gtest_output" in options:
     pathlib.Path(options["gtest_output"].split(":", 1)[1]).write_text(f"<testsuites>{{cases}}</testsuites>")
 failed = any(TESTS[name] == "failed" for name in names[share::shares])
-print("[  FAILED  ]" if failed else "[  PASSED  ]")
+for name in names[share::shares]:
+    if TESTS[name] == "skipped":
+        print(f"[  SKIPPED ] {{name}} (0 ms)")
+print("[  PASSED  ]", sum(TESTS[name] == "passed" for name in names[share::shares]), "tests.")
+if failed:
+    print("[  FAILED  ]")
 if os.path.exists(os.environ.get("CUDA_INJECTION64_PATH", "")):
     with open(os.environ["BLOCKJACOBI_KERNELS_SEEN"], "a") as seen:
         for suite, test in (name.split(".") for name in names[share::shares] if TESTS[name] == "passed"):
@@ -78,7 +83,10 @@ with open(os.environ["SANITIZER_LOG"], "a") as log:
                         os.environ.get("OMP_NUM_THREADS", "all")]) + "\\n")
 status = subprocess.run(words[at:]).returncode
 bad = tool == "racecheck" and "Racy" in words[-1] and not os.environ.get("RACE_MENDED")
-print("========= ERROR SUMMARY: " + ("1 error" if bad else "0 errors"))
+if tool == "racecheck":
+    print(f"========= RACECHECK SUMMARY: {int(bad)} hazards displayed ({int(bad)} errors, 0 warnings)")
+else:
+    print("========= ERROR SUMMARY: 0 errors")
 sys.exit(86 if bad else status)
 """
 
@@ -263,6 +271,7 @@ class RecordTest(FakeTree):
         self.assertEqual(kernels["commit"], "c0ffee")
         self.assertEqual({tool: found["tests"] for tool, found in kernels["sanitizers"].items()},
                          {"memcheck": 3, "racecheck": 3, "synccheck": 2, "initcheck": 2})
+        self.assertEqual({found["skipped"] for found in kernels["sanitizers"].values()}, {1})
         self.assertEqual(list(programs["backends"]["sanitizers"]), ["memcheck"])
         self.assertEqual(programs["backends"]["sanitizers"]["memcheck"]["version"], "2026.4.0.0")
         self.assertEqual(self.check()[0], 0, self.check()[1])
@@ -503,15 +512,69 @@ with open({str(seen)!r}, "a") as log: log.write(os.environ["CUDA_VISIBLE_DEVICES
         self.assertEqual(len(self.log.read_text(encoding="utf-8").splitlines()), 1)
         self.assertNotIn("unfinished", programs["kernels"])
 
-    def test_a_share_that_found_no_gpu_is_not_clean(self):
-        said = "Skipped\nno CUDA device\n[  PASSED  ] 0 tests.\nError: Target application terminated " + \
-            gpu_stages.NO_CUDA_CALL
-        self.script(self.bin / "compute-sanitizer", f"print({said!r})\n")
-        share, _ = gpu_stages.sanitize_share("racecheck", self.root / "kernels", ["Apply.Runs"], {})
-        self.assertFalse(share["clean"])
-        self.script(self.bin / "compute-sanitizer", f"print({said.replace('no CUDA device', '')!r})\n")
-        share, _ = gpu_stages.sanitize_share("racecheck", self.root / "kernels", ["Apply.Runs"], {})
-        self.assertTrue(share["clean"])
+    def share(self, tool, output, status=0, names=("Apply.Runs", "Lu.Racy"), may_skip=("Apply.Skips",)):
+        """Whether a share is clean of which the tool says this, and the lines that are kept."""
+        self.script(self.bin / "compute-sanitizer", f"print({output!r})\nraise SystemExit({status})\n")
+        share, lines = gpu_stages.sanitize_share(tool, self.root / "kernels", list(names), {}, set(may_skip))
+        return share["clean"], "\n".join(lines)
+
+    def test_a_share_is_clean_if_its_tests_ran_and_the_tool_says_so(self):
+        passed = "[  PASSED  ] 2 tests.\n"
+        no_error, no_leak = "========= ERROR SUMMARY: 0 errors", "========= LEAK SUMMARY: 0 bytes leaked in 0 allocations\n"
+        no_hazard = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)"
+        warnings = "========= RACECHECK SUMMARY: 2 hazards displayed (0 errors, 2 warnings)"
+        self.assertTrue(self.share("memcheck", passed + no_leak + no_error)[0])
+        self.assertTrue(self.share("racecheck", passed + no_hazard)[0])
+        for tool, output, status, told in (
+                ("memcheck", passed + no_error, 139, "status 139"),
+                ("memcheck", passed + no_error + "\n" + no_error.replace("0", "3"), 0, "3 errors"),
+                ("memcheck", passed + no_leak.replace("0", "8") + no_error, 0, "8 bytes leaked in 8 allocations"),
+                ("memcheck", passed, 0, "memcheck does not say: 0 errors"),
+                ("racecheck", passed + warnings, 0, "2 hazards displayed (0 errors, 2 warnings)"),
+                ("racecheck", passed + no_error, 0, "racecheck does not say: 0 hazards"),
+                ("memcheck", passed.replace("2", "1") + no_error, 0, "1 of 2 tests passed"),
+                ("memcheck", no_error, 0, "0 of 2 tests passed"),
+                ("memcheck", "[  SKIPPED ] Lu.Racy (0 ms)\n[  PASSED  ] 1 test.\n" + no_error, 0, "Lu.Racy skipped itself")):
+            clean, lines = self.share(tool, output, status)
+            self.assertFalse(clean, told)
+            self.assertIn(f"not clean: {told}", lines)
+
+    def test_a_share_without_a_call_of_cuda_is_not_clean(self):
+        message = "========= Error: Target application terminated before first instrumented API call"
+        for status in (0, 139, 255):
+            clean, lines = self.share("memcheck", "[  PASSED  ] 2 tests.\n" + message, status)
+            self.assertFalse(clean)
+            self.assertIn(message, lines)
+
+    def test_only_tests_of_a_list_may_all_skip_themselves(self):
+        said = "[  SKIPPED ] Apply.Skips (0 ms)\n[  PASSED  ] 0 tests.\n"
+        for status in (0, 139):
+            self.assertTrue(self.share("racecheck", said, status, ["Apply.Skips"])[0])
+            self.assertFalse(self.share("racecheck", said, status, ["Apply.Skips"], ())[0])
+            self.assertFalse(self.share("racecheck", "no CUDA device\n" + said, status, ["Apply.Skips"])[0])
+        both = said.replace("0 tests", "1 test") + "========= ERROR SUMMARY: 0 errors"
+        self.assertTrue(self.share("memcheck", both, 0, ["Apply.Runs", "Apply.Skips"])[0])
+
+    def test_a_tool_of_which_all_tests_skipped_is_not_clean(self):
+        self.write("tests/sanitizers.txt", "kernels memcheck Apply.Skips\n")
+        status, programs = self.gpu("--programs", "kernels", "--stages", "memcheck")
+        self.assertEqual(status, 1)
+        found = programs["kernels"]["sanitizers"]["memcheck"]
+        self.assertEqual([found[key] for key in ("tests", "skipped", "clean")], [1, 1, False])
+
+    def test_shares_on_record_are_judged_anew(self):
+        self.gpu("--programs", "kernels", "--stages", "tests")
+        record = json.loads(self.record.read_text(encoding="utf-8"))
+        share = {"tests": ["Apply.Runs"], "status": 0, "summary": [gpu_stages.NO_HAZARDS], "clean": True}
+        shares = [share, {**share, "tests": ["Apply.Skips"], "status": 139, "summary": []},
+                  {**share, "tests": ["Lu.Racy"], "status": 139, "summary": []}]
+        record["programs"]["kernels"]["unfinished"] = {"racecheck": shares}
+        self.record.write_text(json.dumps(record), encoding="utf-8")
+        with mock.patch.dict(os.environ, RACE_MENDED="1"):
+            status, programs = self.gpu("--programs", "kernels", "--stages", "racecheck", "--stale")
+        self.assertEqual([line.split()[2] for line in self.log.read_text(encoding="utf-8").splitlines()],
+                         ["--gtest_filter=Lu.Racy"])
+        self.assertEqual(programs["kernels"]["sanitizers"]["racecheck"]["tests"], 3)
 
     def test_tests_know_of_a_tool(self):
         self.gpu("--programs", "kernels", "--stages", "tests", "memcheck")
