@@ -3,7 +3,8 @@
 
 The record holds an entry for each program: what the binary was built from ("sha256", "commit", "sources", as the binary
 itself says), the machine that its tests ran on and their numbers of passed, failed and skipped, and the outcome of each
-tool of compute-sanitizer with its devices. An entry belongs to one hash: a program of another hash starts a new one.
+tool of compute-sanitizer with its devices and the hash of its list of tests ("lists"). An entry belongs to one hash: a
+program of another hash starts a new one, and what a tool found over another list is not good.
 "reach" is of all programs together: which kernels the tools' tests launch (gpu_reach.py)."""
 
 import argparse
@@ -133,12 +134,12 @@ class Record:
             self.write()
 
 
-def lacks(entry, wanted_tools):
-    """Stages of which an entry has no good outcome."""
+def lacks(entry, tools):
+    """Stages of which an entry has no good outcome; tools: {tool: patterns of its tests}."""
     tests_good = entry.get("passed") and not entry.get("failed") and not entry.get("wrong_skips")
     sanitizers = entry.get("sanitizers", {})
-    return ([] if tests_good else ["tests"]) + [tool for tool in wanted_tools
-                                                if not sanitizers.get(tool, {}).get("clean")]
+    return ([] if tests_good else ["tests"]) + [
+        tool for tool, patterns in tools.items() if sources_sha256.tool_troubles(tool, sanitizers.get(tool), patterns)]
 
 
 class Runner:
@@ -214,12 +215,13 @@ def builds_of(build, names, tree):
     return builds
 
 
-def print_outcome(record, names):
+def print_outcome(record, names, sanitized):
     for name in names:
-        entry = record.programs[name]
+        entry, lists = record.programs[name], sanitized.get(name, {})
         print(f"gpu: {name}: {entry.get('passed', 0)} passed, {entry.get('failed', 0)} failed, "
               f"{entry.get('skipped', 0)} skipped of {entry.get('expected_skips', 0)} expected; " +
               ", ".join(f"{tool} {'clean' if found['clean'] else 'ERRORS'}"
+                        f"{'' if found.get('lists') == test_lists.sha256(lists.get(tool)) else ' of another list'}"
                         for tool, found in entry.get("sanitizers", {}).items()))
         for line in entry.get("failed_tests", []) + entry.get("wrong_skips", []):
             print(f"gpu: FAILED {name}: {line}")
@@ -338,7 +340,7 @@ def main(words=None, tree=None):
 
     jobs, entries = [], []
     for name in names if stages else []:
-        tools = [tool for tool in TOOLS if lists[1].get(name, {}).get(tool)]
+        tools = {tool: lists[1][name][tool] for tool in TOOLS if lists[1].get(name, {}).get(tool)}
         known = record.programs[name] if record.knows(name, builds[name]) else {}
         wanted = [stage for stage in stages
                   if stage in (lacks(known, tools) if arguments.stale else ["tests", *tools])]
@@ -355,7 +357,7 @@ def main(words=None, tree=None):
     jobs.sort(key=lambda job: (job[0] != "tests", stages.index(job[0])))
     Runner(build, record, lists, logs, deadline).run_all(jobs)
     status = max([1 for entry, tools in entries if set(lacks(entry, tools)) & set(stages)], default=0)
-    print_outcome(record, [name for name in names if stages and name in record.programs])
+    print_outcome(record, [name for name in names if stages and name in record.programs], lists[1])
     if reach:
         status = max(status, run_reach(build, builds, record, lists[1], logs, deadline, arguments.stale))
     if wants_python(arguments, machine["device"], tree.root):

@@ -167,17 +167,26 @@ def is_stale(tree, program, entry):
     return not known or tree.program_sha256(program, entry["sources"]) != entry["sha256"]
 
 
+def tool_troubles(tool, outcome, patterns):
+    """What keeps the outcome of a tool, if there is one, from being good for a list of tests."""
+    if not outcome:
+        return [f"{tool} not run"]
+    found = [] if outcome["clean"] else [f"{tool} not clean"]
+    if "lists" not in outcome:
+        return found + [f"{tool} of an unknown list of tests"]
+    return found + ([] if outcome["lists"] == test_lists.sha256(patterns) else [f"{tool} of another list of tests"])
+
+
 def troubles(entry, tools):
-    """What keeps the record of a program that is to run under some tools from being good; see gpu_record.py for its
+    """What keeps the record of a program from being good for {tool: patterns of its tests}; see gpu_record.py for the
     fields."""
     found = [f"{entry['failed']} failed"] if entry.get("failed") else []
     if entry.get("wrong_skips"):
         found.append(f"{len(entry['wrong_skips'])} skips other than expected")
     if not entry.get("passed"):
         found.append("tests not run")
-    outcomes = entry.get("sanitizers", {})
-    found += [f"{tool} {'not clean' if tool in outcomes else 'not run'}" for tool in tools
-              if not outcomes.get(tool, {}).get("clean")]
+    for tool, patterns in tools.items():
+        found += tool_troubles(tool, entry.get("sanitizers", {}).get(tool), patterns)
     return found
 
 

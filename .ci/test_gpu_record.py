@@ -555,6 +555,38 @@ with open({str(seen)!r}, "a") as log: log.write(os.environ["CUDA_VISIBLE_DEVICES
         both = said.replace("0 tests", "1 test") + "========= ERROR SUMMARY: 0 errors"
         self.assertTrue(self.share("memcheck", both, 0, ["Apply.Runs", "Apply.Skips"])[0])
 
+    def test_a_tool_whose_list_changed_runs_again(self):
+        with mock.patch.dict(os.environ, RACE_MENDED="1"):
+            self.gpu()
+            self.assertEqual(self.check()[0], 0)
+            self.sanitized()
+            self.write("tests/sanitizers.txt", FILES["tests/sanitizers.txt"] + "# why\nkernels initcheck Lu.*\n")
+            status, text = self.check()
+            self.assertEqual(status, 1)
+            self.assertIn("kernels: initcheck of another list of tests\n", text)
+            self.assertNotIn("backends: ", text)
+            self.gpu("--stages", "tests")
+            self.assertIn("synccheck clean, initcheck clean of another list", self.output)
+            status, programs = self.gpu("--stale", "--stages", *gpu_record.STAGES)
+            self.assertEqual(status, 0, self.output)
+            self.assertEqual(self.sanitized(), {("initcheck", "kernels")})
+            self.assertEqual(programs["kernels"]["sanitizers"]["initcheck"]["tests"], 3)
+            self.assertNotIn("list", self.check()[1].replace("sanitizers.txt", ""))
+
+    def test_a_tool_that_names_no_list_is_not_good(self):
+        with mock.patch.dict(os.environ, RACE_MENDED="1"):
+            self.gpu()
+            record = json.loads(self.record.read_text(encoding="utf-8"))
+            del record["programs"]["backends"]["sanitizers"]["memcheck"]["lists"]
+            self.record.write_text(json.dumps(record), encoding="utf-8")
+            status, text = self.check()
+            self.assertEqual(status, 1)
+            self.assertIn("backends: memcheck of an unknown list of tests\n", text)
+            self.sanitized()
+            self.assertEqual(self.gpu("--stale")[0], 0)
+        self.assertEqual(self.sanitized(), {("memcheck", "backends")})
+        self.assertEqual(self.check()[0], 0)
+
     def test_a_tool_of_which_all_tests_skipped_is_not_clean(self):
         self.write("tests/sanitizers.txt", "kernels memcheck Apply.Skips\n")
         status, programs = self.gpu("--programs", "kernels", "--stages", "memcheck")

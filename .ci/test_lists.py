@@ -55,7 +55,7 @@ def sanitizers(root=ROOT):
 
 
 def sha256(sanitized):
-    """Of what sanitizers() found, without comments."""
+    """Of what sanitizers() found, or of the patterns of one tool in it, without comments."""
     return hashlib.sha256(json.dumps(sanitized, sort_keys=True).encode("utf-8")).hexdigest()
 
 
