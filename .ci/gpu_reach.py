@@ -4,8 +4,8 @@ reaches all that the tests do.
 The tests run without a tool, those of its lists once more with what they leave out under one, and CUDA loads
 tests/kernels_seen.so into them, which writes down what is launched (tests/support/kernels_seen.cpp). The kernels that
 there are stand in the programs (kernel_code.py). A tool that looks at shared memory, or at threads that wait for each other
-over it, needs those kernels alone that have some. What no test launches has no list to be in: most are designs for other
-devices."""
+over it, needs those kernels alone that have some. What no test launches, as designs for other devices, stands with its
+reason in tests/unlaunched-kernels.txt."""
 
 import collections
 import concurrent.futures

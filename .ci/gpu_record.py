@@ -276,10 +276,11 @@ def wants_reach(arguments, build):
     return not missing
 
 
-def run_reach(build, builds, record, sanitized, logs, deadline, resume):
-    """Puts on record what the lists of tests reach."""
+def run_reach(build, builds, record, lists, logs, deadline, resume):
+    """Puts on record what the lists of tests reach; lists: of the tools, and of kernels that no test launches."""
+    sanitized, unlaunched = lists
     hashes = {name: info["sha256"] for name, info in builds.items()}
-    if resume and not sources_sha256.reach_troubles(record.values.get(REACH), hashes, sanitized):
+    if resume and not sources_sha256.reach_troubles(record.values.get(REACH), hashes, sanitized, unlaunched):
         print("== reach: on record", flush=True)
         return 0
     begin = time.monotonic()
@@ -289,13 +290,15 @@ def run_reach(build, builds, record, sanitized, logs, deadline, resume):
         print("== reach: not all of it began, the time is over", flush=True)
         return 1
     record.add_reach(result)
-    wrong = sources_sha256.reach_troubles(result, hashes, sanitized)
+    wrong = sources_sha256.reach_troubles(result, hashes, sanitized, unlaunched)
     print(f"== reach: {time.monotonic() - begin:.0f} s\ngpu: reach: {gpu_reach.summary(result)}", flush=True)
     for line in wrong:
         print(f"gpu: FAILED reach: {line}")
     for tool, entry in result["tools"].items():
         for name in entry["missed"]:
             print(f"  {tool} misses {name}")
+    for line in sources_sha256.unlaunched_troubles(result, unlaunched):
+        print(f"  {line}")
     return 1 if wrong else 0
 
 
@@ -359,7 +362,8 @@ def main(words=None, tree=None):
     status = max([1 for entry, tools in entries if set(lacks(entry, tools)) & set(stages)], default=0)
     print_outcome(record, [name for name in names if stages and name in record.programs], lists[1])
     if reach:
-        status = max(status, run_reach(build, builds, record, lists[1], logs, deadline, arguments.stale))
+        status = max(status, run_reach(build, builds, record, (lists[1], test_lists.unlaunched(tree.root)), logs, deadline,
+                                       arguments.stale))
     if wants_python(arguments, machine["device"], tree.root):
         status = max(status, run_other(PYTHON, logs, tree.root, deadline))
     if wants_petsc(arguments, tree.root):

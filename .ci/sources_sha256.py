@@ -190,14 +190,24 @@ def troubles(entry, tools):
     return found
 
 
-def reach_troubles(result, programs, sanitized):
+def unlaunched_troubles(result, unlaunched):
+    """Where a result of gpu_reach.py and the list of kernels that no test launches are not of one mind."""
+    names = set(result["launched_by_no_test"])
+    found = [f"no test launches {name}" for name in sorted(names - set(unlaunched))]
+    return found + [f"tests/unlaunched-kernels.txt: a test launches {name}, or it is no kernel"
+                    for name in sorted(set(unlaunched) - names)]
+
+
+def reach_troubles(result, programs, sanitized, unlaunched):
     """What keeps a result of gpu_reach.py from being good for programs of these hashes and for these lists."""
     if not result:
         return ["not run"]
     if result["programs"] != programs or result["lists"] != test_lists.sha256(sanitized):
         return ["of other programs or another tests/sanitizers.txt"]
-    return result["troubles"] + [f"{tool} misses {len(entry['missed'])} kernels"
-                                 for tool, entry in result["tools"].items() if entry["missed"]]
+    found = result["troubles"] + [f"{tool} misses {len(entry['missed'])} kernels"
+                                  for tool, entry in result["tools"].items() if entry["missed"]]
+    count = len(unlaunched_troubles(result, unlaunched))
+    return found + ([f"{count} kernels not as in tests/unlaunched-kernels.txt"] if count else [])
 
 
 def check(record, tree, tests_alone=False):
@@ -216,7 +226,7 @@ def check(record, tree, tests_alone=False):
     if not tests_alone:
         # of what the record says ran: stale programs are told above
         hashes = {name: entries.get(name, {}).get("sha256") for name in tree.gpu_programs()}
-        if found := reach_troubles(values.get("reach"), hashes, tools):
+        if found := reach_troubles(values.get("reach"), hashes, tools, test_lists.unlaunched(tree.root)):
             wrong["reach"] = found
     for name, found in wrong.items():
         print(f"{record}: {name}: {', '.join(found)}")

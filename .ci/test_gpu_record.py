@@ -115,6 +115,7 @@ FILES = {
     "tests/backends/lu_test.cpp": '#include "tests/support/norms.hpp"\n',
     "tests/kernels/apply_test.cpp": '#include "tests/support/norms.hpp"\nint x = 1;\n',
     "tests/sanitizers.txt": "kernels all Apply.*\nkernels memcheck,racecheck Lu.*\nbackends memcheck *cuda*\n",
+    "tests/unlaunched-kernels.txt": "# none\n",
     "tests/expected-skips.txt": "kernels Apply.Skips  # no such storage\n",
 }
 SOURCES = {
@@ -743,6 +744,7 @@ class ReachTest(FakeTree):
             ("kernels", True, ["Apply.Runs", "Apply.Skips"]), ("kernels", True, ["Lu.Racy"])])
 
     def test_only_what_another_list_changes_runs_again(self):
+        self.write("tests/unlaunched-kernels.txt", "Gone # of another device\n")
         self.reach()
         self.write("tests/sanitizers.txt", "kernels all Apply.*\nkernels all Lu.*\nbackends all *cuda*\n")
         self.assertIn("reach: of other programs or another tests/sanitizers.txt", self.check()[1])
@@ -760,6 +762,21 @@ class ReachTest(FakeTree):
         self.shares.clear()
         self.reach("--stale")
         self.assertEqual({program for program, _, _ in self.shares}, {"kernels"})
+
+    def test_kernels_that_no_test_launches_are_those_of_the_list(self):
+        self.write("tests/sanitizers.txt", "kernels all Apply.*\nkernels all Lu.*\nbackends all *cuda*\n")
+        self.gpu("--stages", "tests")
+        self.assertEqual(self.reach()[0], 1)
+        self.assertIn("reach: 1 kernels not as in tests/unlaunched-kernels.txt", self.check()[1])
+        self.assertIn("  no test launches Gone\n", self.output)
+        self.write("tests/unlaunched-kernels.txt", "# Other devices.\nGone # of another device\n")
+        self.assertEqual(self.reach("--stale")[0], 0)
+        self.assertIn("== reach: on record", self.output)
+        self.assertNotIn("reach", self.check()[1])
+        self.write("tests/unlaunched-kernels.txt", "Gone # of another device\nLu # of another device\n")
+        self.assertIn("reach: 1 kernels not as in tests/unlaunched-kernels.txt", self.check()[1])
+        self.assertEqual(self.reach("--stale")[0], 1)
+        self.assertIn("  tests/unlaunched-kernels.txt: a test launches Lu, or it is no kernel\n", self.output)
 
     def test_other_stages_leave_it_on_record(self):
         _, before = self.reach()
@@ -883,6 +900,14 @@ class ListTest(FakeTree):
         self.write("tests/expected-skips.txt", "\nkernels\n")
         with self.assertRaisesRegex(SystemExit, "expected-skips.txt:2: 1 words, not 2"):
             test_lists.skips(self.root)
+        for text, told in (("lu<double>\n", "1: no reason: lu"), ("lu # a\n\nlu # b\n", "3: a second time: lu")):
+            self.write("tests/unlaunched-kernels.txt", text)
+            with self.assertRaisesRegex(SystemExit, f"unlaunched-kernels.txt:{told}"):
+                test_lists.unlaunched(self.root)
+
+    def test_names_of_kernels(self):
+        self.write("tests/unlaunched-kernels.txt", "# f<int> # no kernel\n f<double, 2>::{lambda(int)#1}  #  large orders # \n")
+        self.assertEqual(test_lists.unlaunched(self.root), {"f<double, 2>::{lambda(int)#1}": "large orders #"})
 
 
 class LinkTest(unittest.TestCase):
@@ -912,6 +937,7 @@ class TreeTest(unittest.TestCase):
         self.assertLessEqual({"backends", "kernels"}, set(programs))
         self.assertLessEqual(set(test_lists.skips()), set(programs))
         self.assertEqual(set(test_lists.sanitizers()), set(programs))
+        self.assertTrue(all(test_lists.unlaunched().values()))
 
 
 if __name__ == "__main__":

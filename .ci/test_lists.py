@@ -5,6 +5,7 @@ tests/expected-skips.txt: PROGRAM PATTERN, tests that skip themselves; all other
                           tests that may do either. expected-skips-*.txt: which others do where something is lacking.
 tests/sanitizers.txt:     PROGRAM TOOLS PATTERN, tests that run under tools of compute-sanitizer ("all", "none", or names
                           with commas). A pattern that begins with "-" takes tests out again.
+tests/unlaunched-kernels.txt: NAME # why, kernels that no test launches.
 
 Patterns are those of a shell, over the names of --gtest_list_tests; "#" begins a comment.
 
@@ -51,6 +52,21 @@ def sanitizers(root=ROOT):
             if tool not in TOOLS:
                 raise SystemExit(f"{path}:{number}: no tool is called {tool}: {', '.join(TOOLS)}")
             found[program].setdefault(tool, []).append(pattern)
+    return found
+
+
+def unlaunched(root=ROOT):
+    """{kernel that no test launches: why}"""
+    path = root / "tests" / "unlaunched-kernels.txt"
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        # names have spaces, and lambdas a "#" that no space follows
+        name, _, why = line.strip().partition(" # ")
+        if not name or name.startswith("#"):
+            continue
+        if not why.strip() or name.strip() in found:
+            raise SystemExit(f"{path}:{number}: {'no reason' if not why.strip() else 'a second time'}: {line}")
+        found[name.strip()] = why.strip()
     return found
 
 
