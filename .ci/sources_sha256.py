@@ -6,8 +6,9 @@ include, and of the rules of the CMake files that decide how they are compiled. 
 cmake/build_hash.py writes the hash into the program when it is linked, with the commit and the names of the sources, so
 that a record says what ran and not what lay in the tree meanwhile; the same hash is computed here from the tree.
 
-  sources_sha256.py --check RECORD.json    say which programs of the record are stale; status 1 if any is; with --tests,
-                                           of a record of some programs whose tests alone ran
+  sources_sha256.py --check RECORD.json    say which programs of the record are stale, and what it lacks; status 1 if
+                                           there are any; with --tests, of a record of some programs whose tests alone ran;
+                                           with --failures, status 1 only for what failed of these sources
   sources_sha256.py --of PROGRAM...        say what each program was built from; status 1 if that is not this tree
   sources_sha256.py --gpu-programs         names of the test programs with cases for CUDA
 """
@@ -198,6 +199,15 @@ def unlaunched_troubles(result, unlaunched):
                     for name in sorted(set(unlaunched) - names)]
 
 
+def failures(entry, tools):
+    """Of the troubles of an entry those that were found, not those that nothing was there to find: tests, and tools that
+    are not clean over their list of today, or over one that is not known."""
+    lists = {tool: outcome.get("lists") for tool, outcome in entry.get("sanitizers", {}).items()}
+    found = ["tests"] if entry.get("failed") or entry.get("wrong_skips") else []
+    return found + [tool for tool, patterns in tools.items() if tool in lists and not entry["sanitizers"][tool]["clean"]
+                    and lists[tool] in (None, test_lists.sha256(patterns))]
+
+
 def reach_troubles(result, programs, sanitized, unlaunched):
     """What keeps a result of gpu_reach.py from being good for programs of these hashes and for these lists."""
     if not result:
@@ -210,8 +220,9 @@ def reach_troubles(result, programs, sanitized, unlaunched):
     return found + ([f"{count} kernels not as in tests/unlaunched-kernels.txt"] if count else [])
 
 
-def check(record, tree, tests_alone=False):
-    """tests_alone: of the programs in the record, and no tools."""
+def check(record, tree, tests_alone=False, failures_alone=False):
+    """tests_alone: of the programs in the record, and no tools. failures_alone: the status is of what failed; that of
+    other sources may be mended in these, which takes a GPU to tell."""
     path = pathlib.Path(record)
     values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     entries = values.get("programs", {})
@@ -230,7 +241,11 @@ def check(record, tree, tests_alone=False):
             wrong["reach"] = found
     for name, found in wrong.items():
         print(f"{record}: {name}: {', '.join(found)}")
-    return 1 if stale or wrong else 0
+    failed = {name: found for name in entries if name not in stale
+              and (found := failures(entries[name], tools.get(name, {})))}
+    for name, found in failed.items():
+        print(f"{record}: FAILED of these sources: {name}: {', '.join(found)}")
+    return 1 if failed or (not failures_alone and (stale or wrong)) else 0
 
 
 def show(binaries, tree):
@@ -255,11 +270,14 @@ def main():
     wanted.add_argument("--of", metavar="PROGRAM", nargs="+", help="compare programs with the tree")
     wanted.add_argument("--gpu-programs", action="store_true", help="name the test programs with cases for CUDA")
     parser.add_argument("--tests", action="store_true")
+    parser.add_argument("--failures", action="store_true")
     arguments = parser.parse_args()
     if arguments.gpu_programs:
         print("\n".join(Tree().gpu_programs()))
         return 0
-    return check(arguments.check, Tree(), arguments.tests) if arguments.check else show(arguments.of, Tree())
+    if arguments.check:
+        return check(arguments.check, Tree(), arguments.tests, arguments.failures)
+    return show(arguments.of, Tree())
 
 
 if __name__ == "__main__":

@@ -6,7 +6,10 @@ import io
 import json
 import os
 import pathlib
+import re
+import shutil
 import struct
+import subprocess
 import sys
 import tempfile
 import threading
@@ -190,10 +193,13 @@ class FakeTree(unittest.TestCase):
         self.output = output.getvalue()
         return status, json.loads(self.record.read_text(encoding="utf-8")).get("programs", {})
 
-    def check(self, record=None, tests_alone=False):
+    def check(self, record=None, tests_alone=False, failures_alone=False):
         with contextlib.redirect_stdout(io.StringIO()) as output:
-            status = sources_sha256.check(str(record or self.record), self.tree(), tests_alone)
+            status = sources_sha256.check(str(record or self.record), self.tree(), tests_alone, failures_alone)
         return status, output.getvalue()
+
+    def failures(self):
+        return self.check(failures_alone=True)
 
     def sanitized(self):
         lines = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
@@ -587,6 +593,77 @@ with open({str(seen)!r}, "a") as log: log.write(os.environ["CUDA_VISIBLE_DEVICES
             self.assertEqual(self.gpu("--stale")[0], 0)
         self.assertEqual(self.sanitized(), {("memcheck", "backends")})
         self.assertEqual(self.check()[0], 0)
+
+    def test_what_is_stale_or_lacking_is_no_failure(self):
+        self.assertEqual(self.failures()[0], 0)
+        self.gpu("--stages", "tests")
+        status, text = self.failures()
+        self.assertEqual(status, 0)
+        self.assertIn("memcheck not run", text)
+        self.assertNotIn("FAILED", text)
+
+    def test_what_failed_of_these_sources_is_a_failure(self):
+        self.outcomes("backends", {"Batched/cuda_d.Lu": "failed"})
+        self.gpu("--stages", "tests")
+        status, text = self.failures()
+        self.assertEqual(status, 1)
+        self.assertIn("FAILED of these sources: backends: tests\n", text)
+        self.assertNotIn("FAILED of these sources: kernels", text)
+        # other sources may have it mended
+        self.write("src/core/steps.hpp", "#pragma once\nconstexpr int steps = 3;\n")
+        status, text = self.failures()
+        self.assertEqual(status, 0)
+        self.assertIn("1 of 2 stale: backends", text)
+        self.assertIn("backends: 1 failed", text)
+
+    def test_a_skip_that_no_list_has_is_a_failure(self):
+        self.outcomes("kernels", {"Other.Runs": "skipped"})
+        self.gpu("--stages", "tests")
+        self.assertIn("FAILED of these sources: kernels: tests\n", self.failures()[1])
+        self.assertEqual(self.failures()[0], 1)
+
+    def test_a_hazard_is_a_failure_as_long_as_its_list_stands(self):
+        self.gpu()
+        status, text = self.failures()
+        self.assertEqual(status, 1)
+        self.assertIn("FAILED of these sources: kernels: racecheck\n", text)
+        self.write("tests/sanitizers.txt", FILES["tests/sanitizers.txt"].replace("memcheck,racecheck", "memcheck"))
+        status, text = self.failures()
+        self.assertEqual(status, 0)
+        self.assertIn("kernels: racecheck not clean, racecheck of another list of tests\n", text)
+        record = json.loads(self.record.read_text(encoding="utf-8"))
+        del record["programs"]["kernels"]["sanitizers"]["racecheck"]["lists"]
+        self.record.write_text(json.dumps(record), encoding="utf-8")
+        self.assertEqual(self.failures()[0], 1)
+
+    def status_of_the_stage(self):
+        """Of gpu_record_status in .ci/run, in this tree."""
+        (self.root / ".ci").mkdir(exist_ok=True)
+        for name in ("sources_sha256.py", "test_lists.py"):
+            shutil.copy(ROOT / ".ci" / name, self.root / ".ci")
+        text = (ROOT / ".ci/run").read_text(encoding="utf-8")
+        function = re.search(r"^gpu_record_status\(\) \{\n.*?^\}\n", text, re.MULTILINE | re.DOTALL)[0]
+        answer = subprocess.run(["bash", "-c", f"set -euo pipefail\n{function}\ngpu_record_status"], cwd=self.root,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.output = answer.stdout
+        return answer.returncode
+
+    def test_the_checks_of_a_change_fail_for_what_failed_alone(self):
+        self.gpu("--stages", "tests")
+        self.assertEqual(self.status_of_the_stage(), 0, self.output)
+        self.assertIn("backends: memcheck not run", self.output)
+        good = self.record.read_text(encoding="utf-8")
+        self.outcomes("kernels", {"Lu.Racy": "failed"})
+        self.gpu("--stages", "tests")
+        self.assertEqual(self.status_of_the_stage(), 1)
+        self.record.rename(self.root / "tests/gpu-record-99kb.json")
+        self.record.write_text(good, encoding="utf-8")
+        self.assertEqual(self.status_of_the_stage(), 1)
+        self.write("tests/kernels/apply_test.cpp", "int x = 2;\n")
+        self.assertEqual(self.status_of_the_stage(), 0)
+        self.assertIn("1 of 2 stale: kernels", self.output)
+        self.record.write_text("{", encoding="utf-8")
+        self.assertEqual(self.status_of_the_stage(), 1)
 
     def test_a_tool_of_which_all_tests_skipped_is_not_clean(self):
         self.write("tests/sanitizers.txt", "kernels memcheck Apply.Skips\n")
