@@ -19,6 +19,7 @@
 #include <blockjacobi/linear_operator.hpp>
 #include <blockjacobi/matrix_market.hpp>
 #include <blockjacobi/memory.hpp>
+#include <blockjacobi/multigrid.hpp>
 #include <blockjacobi/near_kernel.hpp>
 #include <blockjacobi/permutation.hpp>
 #include <blockjacobi/permuted_matrix.hpp>

@@ -9,7 +9,8 @@
 
 namespace blockjacobi {
 
-/// Vectors that A nearly maps to zero, the columns of a rows x cols array on the host, column-major, for TwoLevel:
+/// Vectors that A nearly maps to zero, the columns of a rows x cols array on the host, column-major, for TwoLevel
+/// and Multigrid:
 ///
 ///     const NearKernel<double> modes = rigid_body_modes<double>(coordinates, 3);
 ///     const TwoLevel<double> M(A, BlockJacobi<double>(A, blocks), modes.view());

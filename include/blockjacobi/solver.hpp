@@ -22,6 +22,8 @@ class EnqueuedGmres;
 }  // namespace detail
 
 template <Scalar T>
+class Multigrid;
+template <Scalar T>
 class TwoLevel;
 
 /// Shown to the progress callback.
@@ -92,10 +94,10 @@ struct SolveReport {
 /// One line: reason, iterations, residuals and their gap, time.
 [[nodiscard]] BLOCKJACOBI_EXPORT std::string to_text(const SolveReport& report);
 
-/// z = M^-1 r for the solvers: a BlockJacobi or TwoLevel (referred to, so that it must outlive this object), a user's
-/// function, or nothing. Copies share the function, and so do objects that were moved from. Thread safety: on a host
-/// backend several threads may solve with it at once, provided that a user's function allows that, but with a TwoLevel
-/// one at a time, as on CUDA. A refresh() excludes every solve.
+/// z = M^-1 r for the solvers: a BlockJacobi, TwoLevel or Multigrid (referred to, so that it must outlive this object),
+/// a user's function, or nothing. Copies share the function, and so do objects that were moved from. Thread safety: on
+/// a host backend several threads may solve with it at once, provided that a user's function allows that, but with a
+/// TwoLevel or Multigrid one at a time, as on CUDA. A refresh() excludes every solve.
 template <Scalar T>
 class BLOCKJACOBI_EXPORT Preconditioner {
  public:
@@ -103,6 +105,7 @@ class BLOCKJACOBI_EXPORT Preconditioner {
   Preconditioner() = default;
   Preconditioner(const BlockJacobi<T>& block_jacobi);
   Preconditioner(const TwoLevel<T>& two_level);
+  Preconditioner(const Multigrid<T>& multigrid);
   /// Throws InvalidArgument for rows < 0 or an empty function.
   Preconditioner(const Backend& backend, index_t rows, VectorFunction<T> solve, Capture capture = Capture::no);
 

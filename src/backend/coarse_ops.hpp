@@ -8,6 +8,7 @@
 #include <blockjacobi/sparse_matrix.hpp>
 
 #include <memory>
+#include <utility>
 
 namespace blockjacobi::detail {
 
@@ -57,6 +58,17 @@ struct CoarsePattern {
     return {rows, cols, static_cast<offset_t>(columns.size()), offsets.data(), columns.data(), values, IndexBase::zero,
             space};
   }
+};
+
+/// A sparse matrix in backend memory.
+template <Scalar T>
+struct CoarseMatrix {
+  CoarsePattern pattern;
+  Array<T> values;
+
+  CsrView<T, std::int32_t> view() const { return pattern.with(values.data()); }
+  CsrView<compute_t<T>, std::int32_t> compute_view() const { return pattern.with(compute_cast(values.data())); }
+  std::size_t bytes() const { return pattern.bytes() + values.bytes(); }
 };
 
 /// The arrays of CoarseSums.
@@ -178,6 +190,27 @@ class CoarseOps {
   virtual void solve(const CoarseView<T>& coarse, const C* r, const C* y) = 0;
   /// z = in + Z coarse.correction, in being zero if null; z may be in.
   virtual void prolong(const CoarseView<T>& coarse, const C* in, C* z) = 0;
+  /// Z, row by row. Waits.
+  virtual CoarseMatrix<T> rows_of(const Backend& backend, const CoarseSpace<T>& z) = 0;
+  /// The pattern of A B. Waits. Throws InvalidArgument if the number of its terms does not fit into 32 bits.
+  virtual CoarsePattern product_pattern(const Backend& backend, const AnyCsrView<T>& a, const CoarsePattern& b) = 0;
+  /// The values of A B, whose pattern is `product`, each sum in the order of the entries of A; enqueued.
+  virtual void multiply(const AnyCsrView<T>& a, const CsrView<C, std::int32_t>& b, const CoarsePattern& product,
+                        C* values) = 0;
+  /// The pattern of the transposed matrix, and which entry of `pattern` each of its entries is. Waits.
+  virtual std::pair<CoarsePattern, Array<std::int32_t>> transposed(const Backend& backend,
+                                                                   const CoarsePattern& pattern) = 0;
+  /// to[k] = conj(from[order[k]]); enqueued.
+  virtual void conjugate(const Array<std::int32_t>& order, const C* from, C* to) = 0;
+  /// The values of P = Z - relaxation D^-1 (A Z), D the diagonal of A, from those of A Z, which has all elements of Z
+  /// in rows with a diagonal element; rows without one keep Z. Enqueued.
+  virtual void smooth(const AnyCsrView<T>& a, const CoarseBasis<T>& z, real_t<T> relaxation, const CoarsePattern& p,
+                      C* values) = 0;
+
+  /// out = matrix x, for rows of any length.
+  virtual void restrict(const CsrView<C, std::int32_t>& matrix, const C* x, C* out) = 0;
+  /// x += matrix c, for short rows.
+  virtual void add_product(const CsrView<C, std::int32_t>& matrix, const C* c, C* x) = 0;
   /// out = in - matrix c; out may be in.
   virtual void subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const C* in, C* out) = 0;
 };

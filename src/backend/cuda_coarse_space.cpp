@@ -1,9 +1,8 @@
 #include "backend/cuda_check.hpp"
 #include "backend/cuda_clusters.hpp"
 #include "backend/cuda_coarse_ops.hpp"
+#include "backend/cuda_key_runs.hpp"
 #include "core/csr_pattern.hpp"
-#include "kernels/coarse/launch_patterns.hpp"
-#include "kernels/partition/launch_sort.hpp"
 
 #include <utility>
 #include <variant>
@@ -14,21 +13,9 @@ namespace blockjacobi::detail {
 
 namespace {
 
-using kernels::KeyRuns;
 using kernels::SortKey;
 
 std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
-
-/// Memory of a step.
-template <class V>
-class StepMemory {
- public:
-  StepMemory(CudaContext& context, offset_t count) : memory_(context, at(count) * sizeof(V)) {}
-  operator V*() const { return static_cast<V*>(memory_.data()); }
-
- private:
-  CudaMemory memory_;
-};
 
 /// The rows of each group, in ascending order; those of group g are from bounds[g] to bounds[g + 1].
 struct Members {
@@ -65,7 +52,7 @@ class PatternBuilder {
         groups_(groups),
         bounds_(context, groups.count + 1),
         begin_(context, groups.count + 1),
-        counts_(context, 1) {}
+        elements_(context, 1) {}
 
   template <Offset O>
   CoarsePatterns build(const CsrView<const void, O>& a) {
@@ -76,7 +63,7 @@ class PatternBuilder {
     const SortKey inner = left ? static_cast<SortKey>(a.cols) : groups;
     const SortKey limit = left ? groups * inner : static_cast<SortKey>(a.rows) * inner;
     StepMemory<index_t> rows(context_, groups_.has_values ? a.nnz : 0);
-    Runs entries = sort(a.nnz, limit, [&](SortKey* keys, std::int32_t* numbers) {
+    const SortedKeys entries = sorted_keys(context_, a.nnz, limit, [&](SortKey* keys, std::int32_t* numbers) {
       kernels::key_entries(a, side_, groups_.count, groups_.of_row, keys, numbers,
                            groups_.has_values ? static_cast<index_t*>(rows) : nullptr, stream());
     });
@@ -106,18 +93,6 @@ class PatternBuilder {
   }
 
  private:
-  /// Sorted keys with the runs of equal ones.
-  struct Runs {
-    StepMemory<SortKey> keys;
-    StepMemory<std::int32_t> numbers, begin;
-    KeyRuns found;
-  };
-  /// Numbers that the host waits for.
-  struct Counts {
-    KeyRuns runs;
-    offset_t elements;
-  };
-
   CUstream_st* stream() const { return context_.stream(); }
   template <class V>
   Array<V> array(offset_t count) const {
@@ -128,29 +103,9 @@ class PatternBuilder {
     backend_.impl().copy(to.data(), static_cast<const V*>(from), to.bytes());
   }
   offset_t read_elements() const {
-    const offset_t count = context_.read(&static_cast<Counts*>(counts_)->elements);
+    const offset_t count = context_.read(static_cast<const offset_t*>(elements_));
     require_coarse_elements(count);
     return count;
-  }
-
-  /// fill(keys, numbers). Waits.
-  template <class Fill>
-  Runs sort(offset_t count, SortKey limit, Fill fill) {
-    Runs runs{StepMemory<SortKey>(context_, count),
-              StepMemory<std::int32_t>(context_, count),
-              StepMemory<std::int32_t>(context_, count + 1),
-              {}};
-    const StepMemory<SortKey> keys(context_, count);
-    const StepMemory<std::int32_t> numbers(context_, count);
-    fill(keys, numbers);
-    const StepMemory<std::byte> scratch(
-        context_, static_cast<offset_t>(std::max(kernels::sort_bytes(count, limit), kernels::coarse_run_bytes(count))));
-    kernels::sort_keys(count, limit, keys, runs.keys, numbers, runs.numbers, scratch, stream());
-    KeyRuns* const found = &static_cast<Counts*>(counts_)->runs;
-    context_.zero(found, sizeof(*found));
-    kernels::find_runs(count, limit, runs.keys, runs.begin, found, scratch, stream());
-    runs.found = context_.read(found);
-    return runs;
   }
 
   CoarsePattern restrict(index_t rows) {
@@ -166,8 +121,8 @@ class PatternBuilder {
   /// Rows of a pattern for each column of Z; waits for the number of elements.
   CoarsePattern lay_out(index_t cols, const std::int32_t* bounds, const std::int32_t* before, std::int32_t* stride) {
     Array<std::int32_t> offsets = array<std::int32_t>(offset_t{groups_.order} + 1);
-    kernels::lay_out_rows(groups_.count, groups_.first, bounds, before, stride, begin_, offsets.data(),
-                          &static_cast<Counts*>(counts_)->elements, stream());
+    kernels::lay_out_rows(groups_.count, groups_.first, bounds, before, stride, begin_, offsets.data(), elements_,
+                          stream());
     const offset_t elements = read_elements();
     return {groups_.order, cols, std::move(offsets), array<index_t>(elements)};
   }
@@ -203,10 +158,11 @@ class PatternBuilder {
 
   CoarsePattern galerkin(std::int32_t segments, CoarseSumArrays& sums) {
     const auto groups = static_cast<SortKey>(groups_.count);
-    const Runs pairs = sort(segments, groups * groups, [&](SortKey* keys, std::int32_t* numbers) {
-      kernels::key_segments(segments, side_, groups_.count, groups_.of_row, sums.group.data(), sums.other.data(), keys,
-                            numbers, stream());
-    });
+    const SortedKeys pairs =
+        sorted_keys(context_, segments, groups * groups, [&](SortKey* keys, std::int32_t* numbers) {
+          kernels::key_segments(segments, side_, groups_.count, groups_.of_row, sums.group.data(), sums.other.data(),
+                                keys, numbers, stream());
+        });
     const std::int32_t count = pairs.found.runs;
     sums.pair_begin = array<std::int32_t>(offset_t{count} + 1);
     sums.segment = array<index_t>(pairs.found.end);
@@ -230,7 +186,7 @@ class PatternBuilder {
   CoarseSide side_;
   Groups groups_;
   StepMemory<std::int32_t> bounds_, begin_;
-  StepMemory<Counts> counts_;
+  StepMemory<offset_t> elements_;  ///< a number that the host waits for
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "backend/host_rows.hpp"
 #include "core/message.hpp"
+#include "core/shared/sparse_rows.hpp"
 
 #include <blockjacobi/error.hpp>
 
@@ -15,15 +16,6 @@ namespace {
 /// Products with fewer rows of a dense matrix, or fewer entries of a sparse one, are not worth the threads.
 constexpr index_t few_rows = 64;
 constexpr offset_t few_entries = 1024;
-
-/// Row i of A x; without values A has ones.
-template <class C>
-C row_product(const CsrView<C, std::int32_t>& a, index_t i, const C* x) {
-  C sum{};
-  for (std::int32_t k = a.row_offsets[i]; k < a.row_offsets[i + 1]; ++k)
-    sum += a.values != nullptr ? a.values[k] * x[a.columns[k]] : x[a.columns[k]];
-  return sum;
-}
 
 /// c = D X D s.
 template <class C, class S, class R>

@@ -25,6 +25,17 @@ class HostCoarseOps final : public CoarseOps<T> {
   index_t pieces(index_t, offset_t) const override { return 1; }
   void solve(const CoarseView<T>& coarse, const C* r, const C* y) override;
   void prolong(const CoarseView<T>& coarse, const C* in, C* z) override;
+  CoarseMatrix<T> rows_of(const Backend& backend, const CoarseSpace<T>& z) override;
+  CoarsePattern product_pattern(const Backend& backend, const AnyCsrView<T>& a, const CoarsePattern& b) override;
+  void multiply(const AnyCsrView<T>& a, const CsrView<C, std::int32_t>& b, const CoarsePattern& product,
+                C* values) override;
+  std::pair<CoarsePattern, Array<std::int32_t>> transposed(const Backend& backend,
+                                                           const CoarsePattern& pattern) override;
+  void conjugate(const Array<std::int32_t>& order, const C* from, C* to) override;
+  void smooth(const AnyCsrView<T>& a, const CoarseBasis<T>& z, real_t<T> relaxation, const CoarsePattern& p,
+              C* values) override;
+  void restrict(const CsrView<C, std::int32_t>& matrix, const C* x, C* out) override;
+  void add_product(const CsrView<C, std::int32_t>& matrix, const C* c, C* x) override;
   void subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const C* in, C* out) override;
 
  private:

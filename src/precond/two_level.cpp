@@ -1,7 +1,7 @@
 #include "backend/range.hpp"
-#include "backend/require.hpp"
 #include "core/compute_views.hpp"
 #include "core/message.hpp"
+#include "precond/coarse_arguments.hpp"
 #include "precond/relaxed_vectors.hpp"
 #include "precond/two_level_impl.hpp"
 
@@ -172,46 +172,12 @@ namespace {
 template <Scalar T>
 void require_arguments(const SparseMatrix<T>& matrix, const BlockJacobi<T>& M, const TwoLevelOptions& options,
                        index_t vectors) {
-  if (matrix.rows() != matrix.cols())
-    throw InvalidArgument(message("TwoLevel: the matrix is {} x {}, must be square", matrix.rows(), matrix.cols()));
-  if (!(matrix.backend() == M.backend()))
-    throw InvalidArgument(message("TwoLevel: the block-Jacobi lives on another backend ({}) than the matrix ({})",
-                                  M.backend().description(), matrix.backend().description()));
-  if (M.rows() != matrix.rows() || M.nnz() != matrix.nnz())
-    throw InvalidArgument(message("TwoLevel: the block-Jacobi has {} rows and {} entries, the matrix {} and {}",
-                                  M.rows(), M.nnz(), matrix.rows(), matrix.nnz()));
-  if (matrix.nnz() > std::numeric_limits<index_t>::max())
-    throw InvalidArgument(
-        message("TwoLevel: the matrix has {} entries, can have {}", matrix.nnz(), std::numeric_limits<index_t>::max()));
+  require_block_jacobi("TwoLevel", matrix, M);
   if (options.mode) require_enumerator("TwoLevel", "mode", *options.mode, CoarseMode::adef2);
   if (options.size < 0 || options.size > max_coarse_size)
     throw InvalidArgument(message("TwoLevel: size is {}, must be in 0..{}", options.size, max_coarse_size));
   if (options.size > 0 && options.size < vectors)
     throw InvalidArgument(message("TwoLevel: size is {}, an aggregate has {} vectors", options.size, vectors));
-}
-
-template <Scalar T>
-void require_finite_vectors(const SparseMatrix<T>& matrix, const MultiVectorView<const T>& vectors) {
-  require_multivector("TwoLevel: vectors", vectors, matrix.rows(), Backend::host(1));
-  if (vectors.cols < 1 || vectors.cols > max_block_size)
-    throw InvalidArgument(message("TwoLevel: there are {} vectors, must be 1..{}", vectors.cols, max_block_size));
-  const bool by_columns = vectors.layout == Layout::column_major;
-  for (index_t j = 0; j < vectors.cols; ++j)
-    for (index_t i = 0; i < vectors.rows; ++i) {
-      const T value = vectors.data[by_columns ? i + j * vectors.ld : i * vectors.ld + j];
-      if (!std::isfinite(std::real(value)) || !std::isfinite(std::imag(value)))
-        throw InvalidArgument(message("TwoLevel: element {} of vector {} is NaN or Inf", i, j));
-    }
-}
-
-template <Scalar T>
-std::vector<T> by_rows(const MultiVectorView<const T>& v) {
-  std::vector<T> elements;
-  elements.reserve(static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols));
-  const bool by_columns = v.layout == Layout::column_major;
-  for (index_t i = 0; i < v.rows; ++i)
-    for (index_t j = 0; j < v.cols; ++j) elements.push_back(v.data[by_columns ? i + j * v.ld : i * v.ld + j]);
-  return elements;
 }
 
 /// Of order options.size at most, with as many vectors an aggregate; space(aggregates, M) makes Z.
@@ -288,7 +254,7 @@ TwoLevel<T>::TwoLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi
         if (options.relaxed != 0)
           throw InvalidArgument(
               detail::message("TwoLevel: relaxed is {}, must be 0 where vectors are given", options.relaxed));
-        detail::require_finite_vectors(matrix, vectors);
+        detail::require_near_kernel("TwoLevel", matrix, vectors);
         return detail::make_two_level(matrix, std::move(block_jacobi), options, vectors.cols,
                                       [&](const detail::Aggregates& aggregates, const BlockJacobi<T>&) {
                                         return detail::coarse_ops<T>(matrix.backend())
@@ -310,30 +276,15 @@ void TwoLevel<T>::refresh() {
   impl_->refresh();
 }
 
-namespace {
-
-template <Scalar T>
-void require_vectors(const char* function, const detail::TwoLevelImpl<T>& impl, const VectorView<const T>& in,
-                     const VectorView<T>& out, const char* out_name) {
-  const auto name = [&](const char* argument) { return detail::message("{}: {}", function, argument); };
-  detail::require_vector(name("r").c_str(), in, impl.rows());
-  detail::require_vector(name(out_name).c_str(), out, impl.rows());
-  detail::require_space(name("r").c_str(), in, impl.backend);
-  detail::require_space(name(out_name).c_str(), out, impl.backend);
-  detail::require_disjoint(function, in, out);
-}
-
-}  // namespace
-
 template <Scalar T>
 void TwoLevel<T>::apply(VectorView<const T> r, VectorView<T> z) const {
-  require_vectors("TwoLevel::apply", *impl_, r, z, "z");
+  detail::require_vectors("TwoLevel::apply", impl_->backend, impl_->rows(), r, z, "z");
   impl_->apply(detail::compute_cast(r.data), detail::compute_cast(z.data));
 }
 
 template <Scalar T>
 void TwoLevel<T>::correct(VectorView<const T> r, VectorView<T> u) const {
-  require_vectors("TwoLevel::correct", *impl_, r, u, "u");
+  detail::require_vectors("TwoLevel::correct", impl_->backend, impl_->rows(), r, u, "u");
   impl_->correct(detail::compute_cast(r.data), detail::compute_cast(u.data));
 }
 

@@ -2,6 +2,7 @@
 #include "core/message.hpp"
 #include "solver/callback.hpp"
 
+#include <blockjacobi/multigrid.hpp>
 #include <blockjacobi/solver.hpp>
 #include <blockjacobi/two_level.hpp>
 
@@ -14,6 +15,10 @@ Preconditioner<T>::Preconditioner(const BlockJacobi<T>& block_jacobi)
 template <Scalar T>
 Preconditioner<T>::Preconditioner(const TwoLevel<T>& two_level)
     : backend_(two_level.backend()), impl_(std::shared_ptr<void>(), &two_level.preconditioner()) {}
+
+template <Scalar T>
+Preconditioner<T>::Preconditioner(const Multigrid<T>& multigrid)
+    : backend_(multigrid.backend()), impl_(std::shared_ptr<void>(), &multigrid.preconditioner()) {}
 
 template <Scalar T>
 Preconditioner<T>::Preconditioner(const Backend& backend, index_t rows, VectorFunction<T> solve, Capture capture)

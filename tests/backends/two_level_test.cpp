@@ -18,38 +18,13 @@ template <class Case>
 class TwoLevelOnBackend : public BackendTest<Case> {};
 TYPED_TEST_SUITE(TwoLevelOnBackend, BackendCases, BackendCaseName);
 
-/// The columns op(e_1), op(e_2), ...
-template <Scalar T, class Apply>
-WideDense<T> dense_of(const TwoLevel<T>& M, Apply op) {
-  const index_t n = M.rows();
-  WideDense<T> all(n, n);
-  for (index_t j = 0; j < n; ++j) {
-    std::vector<T> unit(static_cast<std::size_t>(n));
-    unit[static_cast<std::size_t>(j)] = T(1);
-    Array<T> in(M.backend(), unit), out(M.backend(), unit.size());
-    op(std::as_const(in).view(), out.view());
-    const std::vector<T> column = out.to_host();
-    all.col(j) = Eigen::Map<const Dense<T>>(column.data(), n, 1).template cast<typename Wide<T>::type>();
-  }
-  return all;
-}
 template <Scalar T>
 WideDense<T> correction(const TwoLevel<T>& M) {
-  return dense_of(M, [&](auto r, auto u) { M.correct(r, u); });
+  return dense_of<T>(M.backend(), M.rows(), [&](auto r, auto u) { M.correct(r, u); });
 }
 template <Scalar T>
 WideDense<T> preconditioner(const TwoLevel<T>& M) {
-  return dense_of(M, [&](auto r, auto z) { M.apply(r, z); });
-}
-
-template <Scalar T>
-WideDense<T> dense(const CsrMatrix<T>& a) {
-  WideDense<T> wide = WideDense<T>::Zero(a.rows(), a.cols());
-  for (index_t i = 0; i < a.rows(); ++i)
-    for (offset_t k = a.row_offsets()[static_cast<std::size_t>(i)];
-         k < a.row_offsets()[static_cast<std::size_t>(i) + 1]; ++k)
-      wide(i, a.columns()[static_cast<std::size_t>(k)]) = a.values()[static_cast<std::size_t>(k)];
-  return wide;
+  return dense_of<T>(M.backend(), M.rows(), [&](auto r, auto z) { M.apply(r, z); });
 }
 
 template <Scalar T>
@@ -116,12 +91,6 @@ double condition_of_vectors(const std::map<index_t, std::vector<index_t>>& group
     most = std::max(most, condition_of<T>(own));
   }
   return most;
-}
-
-template <Scalar T>
-void expect_near(const WideDense<T>& found, const WideDense<T>& expected, double factor) {
-  EXPECT_LE(static_cast<double>((found - expected).norm()),
-            factor * epsilon<T>() * static_cast<double>(expected.norm()));
 }
 
 /// Of Z^H A Z with Z of ones, without its kernel.
@@ -312,21 +281,6 @@ TYPED_TEST(TwoLevelOnBackend, SetUpIsThatOfTheHost) {
   }
 }
 
-/// -1, 2, -1 in both directions of an m x m grid without boundary: the ones span its kernel.
-template <Scalar T>
-CsrMatrix<T> floating_grid(index_t m) {
-  std::vector<Triplet<T>> entries;
-  const auto couple = [&](index_t a, index_t b) {
-    entries.insert(entries.end(), {{a, b, T(-1)}, {b, a, T(-1)}, {a, a, T(1)}, {b, b, T(1)}});
-  };
-  for (index_t i = 0; i < m; ++i)
-    for (index_t j = 0; j < m; ++j) {
-      if (i + 1 < m) couple(i * m + j, (i + 1) * m + j);
-      if (j + 1 < m) couple(i * m + j, i * m + j + 1);
-    }
-  return CsrMatrix<T>::from_triplets(m * m, m * m, entries);
-}
-
 /// Of an order that no block has, in single precision: Q A Q = Q as far as its condition allows.
 TYPED_TEST(TwoLevelOnBackend, CoarseMatrixLargerThanABlock) {
   using T = typename TypeParam::Scalar;
@@ -385,17 +339,6 @@ TYPED_TEST(TwoLevelOnBackend, SingularCoarseMatrixLargerThanABlock) {
   EXPECT_TRUE(contains(to_text(M.report()), "diagonal was raised")) << to_text(M.report());
   std::vector<T> x(b.size());
   expect_solved(cg(LinearOperator<T>(matrix), M, b, x, options), host_matrix, b, x, options.rtol);
-}
-
-/// D A D with powers of two, which leave the strengths and so the aggregates as they are.
-template <Scalar T>
-CsrMatrix<T> rescaled(CsrMatrix<T> a) {
-  const auto power = [](index_t i) { return static_cast<real_t<T>>(std::ldexp(1.0, i * 7 % 5 - 2)); };
-  for (index_t i = 0; i < a.rows(); ++i)
-    for (auto k = static_cast<std::size_t>(a.row_offsets()[static_cast<std::size_t>(i)]);
-         k < static_cast<std::size_t>(a.row_offsets()[static_cast<std::size_t>(i) + 1]); ++k)
-      a.values()[k] *= power(i) * power(a.columns()[k]);
-  return a;
 }
 
 /// To the bits of a new object; recorded and replayed, too.

@@ -1,0 +1,227 @@
+#include "core/shared/sparse_rows.hpp"
+#include "kernels/coarse/launch_products.hpp"
+#include "kernels/coarse/policy.hpp"
+#include "kernels/launch/grid.hpp"
+
+#include <algorithm>
+
+namespace blockjacobi::kernels {
+
+namespace {
+
+using detail::SparseRows;
+
+/// Lanes that go through a row together: rows of stencils and of prolongators have about as many entries.
+constexpr int row_lanes = 8;
+
+unsigned ctas_of(offset_t items, const char* kernel) {
+  return grid_for(std::max<offset_t>(items, 1), coarse_threads, kernel);
+}
+
+__device__ offset_t thread_index() { return static_cast<offset_t>(blockIdx.x) * coarse_threads + threadIdx.x; }
+__device__ int row_lane() { return static_cast<int>(threadIdx.x % row_lanes); }
+
+template <class O>
+__global__ void __launch_bounds__(coarse_threads)
+    count_terms_kernel(const CsrView<const void, O> a, const std::int32_t* const b_offsets, std::int32_t* const terms,
+                       unsigned long long* const all) {
+  const offset_t k = thread_index();
+  std::int32_t count = 0;
+  if (k < a.nnz) {
+    const index_t j = SparseRows<const void, O>{a}.column(static_cast<O>(k));
+    count = b_offsets[j + 1] - b_offsets[j];
+  }
+  if (k <= a.nnz) terms[k] = count;
+  const auto of_warp = static_cast<unsigned long long>(__reduce_add_sync(~0u, static_cast<unsigned>(count)));
+  if (threadIdx.x % 32 == 0 && of_warp > 0) atomicAdd(all, of_warp);
+}
+
+template <class O>
+__global__ void __launch_bounds__(coarse_threads)
+    key_terms_kernel(const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
+                     const std::int32_t* const before, SortKey* const keys, std::int32_t* const numbers) {
+  const offset_t i = thread_index() / row_lanes;
+  if (i >= a.rows) return;
+  const SparseRows<const void, O> rows{a};
+  for (O k = rows.begin(i) + static_cast<O>(row_lane()); k < rows.end(i); k += row_lanes) {
+    const index_t j = rows.column(k);
+    std::int32_t t = before[k];
+    for (std::int32_t e = b.row_offsets[j]; e < b.row_offsets[j + 1]; ++e, ++t) {
+      keys[t] = static_cast<SortKey>(i) * static_cast<SortKey>(b.cols) + static_cast<SortKey>(b.columns[e]);
+      numbers[t] = t;
+    }
+  }
+}
+
+__global__ void __launch_bounds__(coarse_threads)
+    key_transposed_kernel(const CsrView<const void, std::int32_t> a, SortKey* const keys, std::int32_t* const numbers) {
+  const offset_t i = thread_index() / row_lanes;
+  if (i >= a.rows) return;
+  for (std::int32_t k = a.row_offsets[i] + row_lane(); k < a.row_offsets[i + 1]; k += row_lanes) {
+    keys[k] = static_cast<SortKey>(a.columns[k]) * static_cast<SortKey>(a.rows) + static_cast<SortKey>(i);
+    numbers[k] = k;
+  }
+}
+
+template <class C>
+__global__ void __launch_bounds__(coarse_threads)
+    count_basis_kernel(const detail::CoarseBasisArrays<C> z, std::int32_t* const lengths) {
+  const offset_t i = thread_index();
+  if (i > z.rows) return;
+  const index_t g = i < z.rows ? z.group[i] : detail::no_group;
+  lengths[i] = g == detail::no_group ? 0 : z.columns(g);
+}
+
+template <class C>
+__global__ void __launch_bounds__(coarse_threads)
+    fill_basis_kernel(const detail::CoarseBasisArrays<C> z, const std::int32_t* const offsets, index_t* const columns,
+                      C* const values) {
+  const offset_t i = thread_index();
+  if (i >= z.rows) return;
+  const std::int32_t first = offsets[i], count = offsets[i + 1] - first;
+  for (std::int32_t v = 0; v < count; ++v) {
+    columns[first + v] = z.first_column(z.group[i]) + v;
+    values[first + v] = z.value(static_cast<index_t>(i), v);
+  }
+}
+
+/// row_lanes of a warp have a row of the product: all go through the row of A, and share each row of B, of which no two
+/// elements go to the same sum.
+template <class C, class O>
+__global__ void __launch_bounds__(coarse_threads)
+    sparse_product_kernel(const CsrView<C, O> a, const CsrView<C, std::int32_t> b, const std::int32_t* const offsets,
+                          const index_t* const columns, C* const values) {
+  const offset_t i = thread_index() / row_lanes;
+  if (i >= a.rows) return;
+  const unsigned lanes = ((1u << row_lanes) - 1) << (threadIdx.x % 32 / row_lanes * row_lanes);
+  const std::int32_t first = offsets[i], count = offsets[i + 1] - first;
+  for (std::int32_t k = row_lane(); k < count; k += row_lanes) values[first + k] = C{};
+  __syncwarp(lanes);
+  const SparseRows<C, O> rows{a};
+  for (O k = rows.begin(i); k < rows.end(i); ++k) {
+    const index_t j = rows.column(k);
+    const C factor = a.values[k];
+    for (std::int32_t e = b.row_offsets[j] + row_lane(); e < b.row_offsets[j + 1]; e += row_lanes)
+      values[first + detail::place_of(b.columns[e], columns + first, count)] += factor * b.values[e];
+    __syncwarp(lanes);
+  }
+}
+
+template <class C, class O>
+__global__ void __launch_bounds__(coarse_threads)
+    smooth_basis_kernel(const CsrView<C, O> a, const detail::CoarseBasisArrays<C> z,
+                        const detail::arithmetic_real_t<C> relaxation, const std::int32_t* const offsets,
+                        const index_t* const columns, C* const values) {
+  const offset_t i = thread_index();
+  if (i < a.rows) detail::smooth_row(SparseRows<C, O>{a}, z, relaxation, i, offsets, columns, values);
+}
+
+template <class C>
+__global__ void __launch_bounds__(coarse_threads)
+    conjugate_kernel(const std::int32_t count, const std::int32_t* const order, const C* const from, C* const to) {
+  const offset_t k = thread_index();
+  if (k < count) to[k] = detail::conj(from[order[k]]);
+}
+
+template <class C>
+__global__ void __launch_bounds__(coarse_threads)
+    add_product_kernel(const CsrView<C, std::int32_t> a, const C* const c, C* const x) {
+  const offset_t i = thread_index();
+  if (i < a.rows) x[i] += detail::row_product(a, i, c);
+}
+
+}  // namespace
+
+template <Offset O>
+void count_terms(const CsrView<const void, O>& a, const std::int32_t* b_offsets, std::int32_t* terms,
+                 unsigned long long* all, CUstream_st* stream) {
+  count_terms_kernel<<<ctas_of(a.nnz + 1, "count_terms_kernel"), coarse_threads, 0, stream>>>(a, b_offsets, terms, all);
+  check_launch("count_terms_kernel");
+}
+
+template <Offset O>
+void key_terms(const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b, const std::int32_t* before,
+               SortKey* keys, std::int32_t* numbers, CUstream_st* stream) {
+  key_terms_kernel<<<ctas_of(offset_t{a.rows} * row_lanes, "key_terms_kernel"), coarse_threads, 0, stream>>>(
+      a, b, before, keys, numbers);
+  check_launch("key_terms_kernel");
+}
+
+void key_transposed(const CsrView<const void, std::int32_t>& a, SortKey* keys, std::int32_t* numbers,
+                    CUstream_st* stream) {
+  key_transposed_kernel<<<ctas_of(offset_t{a.rows} * row_lanes, "key_transposed_kernel"), coarse_threads, 0, stream>>>(
+      a, keys, numbers);
+  check_launch("key_transposed_kernel");
+}
+
+template <class C>
+void count_basis(const detail::CoarseBasisArrays<C>& z, std::int32_t* lengths, CUstream_st* stream) {
+  count_basis_kernel<<<ctas_of(offset_t{z.rows} + 1, "count_basis_kernel"), coarse_threads, 0, stream>>>(z, lengths);
+  check_launch("count_basis_kernel");
+}
+
+template <class C>
+void fill_basis(const detail::CoarseBasisArrays<C>& z, const std::int32_t* offsets, index_t* columns, C* values,
+                CUstream_st* stream) {
+  fill_basis_kernel<<<ctas_of(z.rows, "fill_basis_kernel"), coarse_threads, 0, stream>>>(z, offsets, columns, values);
+  check_launch("fill_basis_kernel");
+}
+
+template <class C, Offset O>
+void sparse_product(const CsrView<C, O>& a, const CsrView<C, std::int32_t>& b, const std::int32_t* offsets,
+                    const index_t* columns, C* values, CUstream_st* stream) {
+  sparse_product_kernel<<<ctas_of(offset_t{a.rows} * row_lanes, "sparse_product_kernel"), coarse_threads, 0, stream>>>(
+      a, b, offsets, columns, values);
+  check_launch("sparse_product_kernel");
+}
+
+template <class C, Offset O>
+void smooth_basis(const CsrView<C, O>& a, const detail::CoarseBasisArrays<C>& z,
+                  detail::arithmetic_real_t<C> relaxation, const std::int32_t* offsets, const index_t* columns,
+                  C* values, CUstream_st* stream) {
+  smooth_basis_kernel<<<ctas_of(a.rows, "smooth_basis_kernel"), coarse_threads, 0, stream>>>(a, z, relaxation, offsets,
+                                                                                             columns, values);
+  check_launch("smooth_basis_kernel");
+}
+
+template <class C>
+void conjugate(std::int32_t count, const std::int32_t* order, const C* from, C* to, CUstream_st* stream) {
+  conjugate_kernel<<<ctas_of(count, "conjugate_kernel"), coarse_threads, 0, stream>>>(count, order, from, to);
+  check_launch("conjugate_kernel");
+}
+
+template <class C>
+void add_product(const CsrView<C, std::int32_t>& a, const C* c, C* x, CUstream_st* stream) {
+  add_product_kernel<<<ctas_of(a.rows, "add_product_kernel"), coarse_threads, 0, stream>>>(a, c, x);
+  check_launch("add_product_kernel");
+}
+
+#define BLOCKJACOBI_INSTANTIATE(O)                                                                                  \
+  template void count_terms(const CsrView<const void, O>&, const std::int32_t*, std::int32_t*, unsigned long long*, \
+                            CUstream_st*);                                                                          \
+  template void key_terms(const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,                  \
+                          const std::int32_t*, SortKey*, std::int32_t*, CUstream_st*)
+BLOCKJACOBI_INSTANTIATE(std::int32_t);
+BLOCKJACOBI_INSTANTIATE(std::int64_t);
+#undef BLOCKJACOBI_INSTANTIATE
+
+#define BLOCKJACOBI_INSTANTIATE_BY_ROWS(C, O)                                                                         \
+  template void sparse_product(const CsrView<C, O>&, const CsrView<C, std::int32_t>&, const std::int32_t*,            \
+                               const index_t*, C*, CUstream_st*);                                                     \
+  template void smooth_basis(const CsrView<C, O>&, const detail::CoarseBasisArrays<C>&, detail::arithmetic_real_t<C>, \
+                             const std::int32_t*, const index_t*, C*, CUstream_st*)
+#define BLOCKJACOBI_INSTANTIATE(C)                                                                                \
+  template void count_basis(const detail::CoarseBasisArrays<C>&, std::int32_t*, CUstream_st*);                    \
+  template void fill_basis(const detail::CoarseBasisArrays<C>&, const std::int32_t*, index_t*, C*, CUstream_st*); \
+  template void conjugate(std::int32_t, const std::int32_t*, const C*, C*, CUstream_st*);                         \
+  template void add_product(const CsrView<C, std::int32_t>&, const C*, C*, CUstream_st*);                         \
+  BLOCKJACOBI_INSTANTIATE_BY_ROWS(C, std::int32_t);                                                               \
+  BLOCKJACOBI_INSTANTIATE_BY_ROWS(C, std::int64_t)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+#undef BLOCKJACOBI_INSTANTIATE_BY_ROWS
+
+}  // namespace blockjacobi::kernels

@@ -1,0 +1,158 @@
+#include "backend/cuda_check.hpp"
+#include "backend/cuda_coarse_ops.hpp"
+#include "backend/cuda_key_runs.hpp"
+#include "core/csr_pattern.hpp"
+#include "kernels/coarse/launch.hpp"
+#include "kernels/coarse/launch_products.hpp"
+
+#include <utility>
+#include <variant>
+
+// Products of sparse matrices for a Multigrid: a pattern by sorting the keys of all terms, values by rows.
+
+namespace blockjacobi::detail {
+
+namespace {
+
+using kernels::SortKey;
+
+std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
+
+/// The pattern whose elements have these keys, (row, column).
+CoarsePattern pattern_of_runs(CudaContext& context, const Backend& backend, index_t rows, index_t cols,
+                              const SortedKeys& sorted) {
+  const std::int32_t count = sorted.found.runs;
+  CoarsePattern pattern{rows, cols, Array<std::int32_t>(backend, at(rows) + 1), Array<index_t>(backend, at(count))};
+  const StepMemory<index_t> of_row(context, count);
+  kernels::split_keys(count, sorted.begin, sorted.keys, static_cast<SortKey>(cols), of_row, pattern.columns.data(),
+                      context.stream());
+  kernels::find_bounds(count, static_cast<const index_t*>(of_row), rows, pattern.offsets.data(), context.stream());
+  return pattern;
+}
+
+template <Scalar T, Offset O>
+CsrView<compute_t<T>, O> compute_rows(const CsrView<T, O>& m) {
+  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
+}
+
+}  // namespace
+
+template <Scalar T>
+CoarseMatrix<T> CudaCoarseOps<T>::rows_of(const Backend& backend, const CoarseSpace<T>& z) {
+  const DeviceGuard guard(context_.device());
+  const CoarseBasis<T> basis = z.view();
+  Array<std::int32_t> offsets(backend, at(basis.rows) + 1);
+  const StepMemory<std::byte> scratch(context_, static_cast<offset_t>(kernels::scan_bytes(basis.rows + 1)));
+  kernels::count_basis(basis, offsets.data(), context_.stream());
+  kernels::sum_before(basis.rows + 1, offsets.data(), offsets.data(), scratch, context_.stream());
+  const std::size_t count = at(context_.read(static_cast<const std::int32_t*>(offsets.data()) + basis.rows));
+  CoarseMatrix<T> rows{{basis.rows, z.order, std::move(offsets), Array<index_t>(backend, count)},
+                       Array<T>(backend, count)};
+  kernels::fill_basis(basis, rows.pattern.offsets.data(), rows.pattern.columns.data(), compute_cast(rows.values.data()),
+                      context_.stream());
+  return rows;
+}
+
+template <Scalar T>
+CoarsePattern CudaCoarseOps<T>::product_pattern(const Backend& backend, const AnyCsrView<T>& matrix,
+                                                const CoarsePattern& b) {
+  const DeviceGuard guard(context_.device());
+  return std::visit(
+      [&](const auto& view) {
+        const auto a = pattern_of(view);
+        const auto entries = static_cast<index_t>(a.nnz);
+        const StepMemory<std::int32_t> before(context_, a.nnz + 1);
+        const StepMemory<unsigned long long> all(context_, 1);
+        context_.zero(all, sizeof(unsigned long long));
+        kernels::count_terms(a, b.offsets.data(), before, all, context_.stream());
+        const auto terms = static_cast<offset_t>(context_.read(static_cast<const unsigned long long*>(all)));
+        require_coarse_elements(terms);
+        const StepMemory<std::byte> scratch(context_, static_cast<offset_t>(kernels::scan_bytes(entries + 1)));
+        kernels::sum_before(entries + 1, before, before, scratch, context_.stream());
+        const SortKey limit = static_cast<SortKey>(a.rows) * static_cast<SortKey>(b.cols);
+        const SortedKeys sorted = sorted_keys(context_, terms, limit, [&](SortKey* keys, std::int32_t* numbers) {
+          kernels::key_terms(a, pattern_of(b.with<C>(nullptr)), before, keys, numbers, context_.stream());
+        });
+        return pattern_of_runs(context_, backend, a.rows, b.cols, sorted);
+      },
+      matrix);
+}
+
+template <Scalar T>
+void CudaCoarseOps<T>::multiply(const AnyCsrView<T>& matrix, const CsrView<C, std::int32_t>& b,
+                                const CoarsePattern& product, C* values) {
+  const DeviceGuard guard(context_.device());
+  std::visit(
+      [&](const auto& view) {
+        kernels::sparse_product(compute_rows(view), b, product.offsets.data(), product.columns.data(), values,
+                                context_.stream());
+      },
+      matrix);
+}
+
+template <Scalar T>
+std::pair<CoarsePattern, Array<std::int32_t>> CudaCoarseOps<T>::transposed(const Backend& backend,
+                                                                           const CoarsePattern& pattern) {
+  const DeviceGuard guard(context_.device());
+  const auto count = static_cast<offset_t>(pattern.columns.size());
+  const SortKey limit = static_cast<SortKey>(pattern.rows) * static_cast<SortKey>(pattern.cols);
+  const SortedKeys sorted = sorted_keys(context_, count, limit, [&](SortKey* keys, std::int32_t* numbers) {
+    kernels::key_transposed(pattern_of(pattern.with<C>(nullptr)), keys, numbers, context_.stream());
+  });
+  Array<std::int32_t> order(backend, at(count));
+  backend.impl().copy(order.data(), static_cast<const std::int32_t*>(sorted.numbers), order.bytes());
+  return {pattern_of_runs(context_, backend, pattern.cols, pattern.rows, sorted), std::move(order)};
+}
+
+template <Scalar T>
+void CudaCoarseOps<T>::conjugate(const Array<std::int32_t>& order, const C* from, C* to) {
+  const DeviceGuard guard(context_.device());
+  kernels::conjugate(static_cast<std::int32_t>(order.size()), static_cast<const std::int32_t*>(order.data()), from, to,
+                     context_.stream());
+}
+
+template <Scalar T>
+void CudaCoarseOps<T>::smooth(const AnyCsrView<T>& matrix, const CoarseBasis<T>& z, real_t<T> relaxation,
+                              const CoarsePattern& p, C* values) {
+  const DeviceGuard guard(context_.device());
+  std::visit(
+      [&](const auto& view) {
+        kernels::smooth_basis(compute_rows(view), z, relaxation, p.offsets.data(), p.columns.data(), values,
+                              context_.stream());
+      },
+      matrix);
+}
+
+template <Scalar T>
+void CudaCoarseOps<T>::restrict(const CsrView<C, std::int32_t>& matrix, const C* x, C* out) {
+  const DeviceGuard guard(context_.device());
+  const CsrView<C, std::int32_t> none;
+  kernels::coarse_restrict(matrix, x, none, static_cast<const C*>(nullptr), 1, out, nullptr, context_.stream());
+}
+
+template <Scalar T>
+void CudaCoarseOps<T>::add_product(const CsrView<C, std::int32_t>& matrix, const C* c, C* x) {
+  const DeviceGuard guard(context_.device());
+  kernels::add_product(matrix, c, x, context_.stream());
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                                     \
+  template CoarseMatrix<T> CudaCoarseOps<T>::rows_of(const Backend&, const CoarseSpace<T>&);                           \
+  template CoarsePattern CudaCoarseOps<T>::product_pattern(const Backend&, const AnyCsrView<T>&,                       \
+                                                           const CoarsePattern&);                                      \
+  template void CudaCoarseOps<T>::multiply(const AnyCsrView<T>&, const CsrView<C, std::int32_t>&,                      \
+                                           const CoarsePattern&, C*);                                                  \
+  template std::pair<CoarsePattern, Array<std::int32_t>> CudaCoarseOps<T>::transposed(const Backend&,                  \
+                                                                                      const CoarsePattern&);           \
+  template void CudaCoarseOps<T>::conjugate(const Array<std::int32_t>&, const C*, C*);                                 \
+  template void CudaCoarseOps<T>::smooth(const AnyCsrView<T>&, const CoarseBasis<T>&, real_t<T>, const CoarsePattern&, \
+                                         C*);                                                                          \
+  template void CudaCoarseOps<T>::restrict(const CsrView<C, std::int32_t>&, const C*, C*);                             \
+  template void CudaCoarseOps<T>::add_product(const CsrView<C, std::int32_t>&, const C*, C*)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::detail

@@ -1,0 +1,203 @@
+#include "backend/host_coarse_ops.hpp"
+
+#include "backend/host_rows.hpp"
+#include "core/first_exception.hpp"
+#include "core/shared/sparse_rows.hpp"
+#include "core/worth_threads.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <variant>
+#include <vector>
+
+// Products of sparse matrices for a Multigrid: row by row of the first factor (Gustavson, Two fast algorithms for
+// sparse matrices, 1978).
+
+namespace blockjacobi::detail {
+
+namespace {
+
+/// Rows of a product that a thread takes at a time.
+constexpr int rows_at_once = 256;
+
+template <class V>
+Array<V> array_of(const Backend& backend, const std::vector<V>& host) {
+  return Array<V>(backend, host);
+}
+
+/// The columns of row i of A B, ascending; `seen` remembers rows for each column.
+template <class Matrix>
+void find_columns(const Matrix& a, const CoarsePattern& b, index_t i, std::vector<index_t>& seen,
+                  std::vector<index_t>& columns) {
+  columns.clear();
+  for (auto k = a.begin(i); k < a.end(i); ++k) {
+    const index_t j = a.column(k);
+    for (std::int32_t e = b.offsets.data()[j]; e < b.offsets.data()[j + 1]; ++e) {
+      const index_t c = b.columns.data()[e];
+      if (seen[static_cast<std::size_t>(c)] == i) continue;
+      seen[static_cast<std::size_t>(c)] = i;
+      columns.push_back(c);
+    }
+  }
+  std::ranges::sort(columns);
+}
+
+template <Scalar T, Offset O>
+CsrView<compute_t<T>, O> compute_rows(const CsrView<T, O>& m) {
+  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
+}
+
+}  // namespace
+
+template <Scalar T>
+CoarseMatrix<T> HostCoarseOps<T>::rows_of(const Backend& backend, const CoarseSpace<T>& z) {
+  const CoarseBasis<T> basis = z.view();
+  std::vector<std::int32_t> offsets(z.group.size() + 1);
+  for (index_t i = 0; i < basis.rows; ++i) {
+    const index_t g = basis.group[i];
+    offsets[static_cast<std::size_t>(i) + 1] =
+        offsets[static_cast<std::size_t>(i)] + (g == no_group ? 0 : basis.columns(g));
+  }
+  const auto count = static_cast<std::size_t>(offsets.back());
+  CoarseMatrix<T> rows{{basis.rows, z.order, array_of(backend, offsets), Array<index_t>(backend, count)},
+                       Array<T>(backend, count)};
+  index_t* const columns = rows.pattern.columns.data();
+  C* const values = compute_cast(rows.values.data());
+  for_rows(basis.rows, threads_, [&](index_t i) {
+    const index_t g = basis.group[i];
+    const std::int32_t first = offsets[static_cast<std::size_t>(i)];
+    for (std::int32_t v = 0; v < offsets[static_cast<std::size_t>(i) + 1] - first; ++v) {
+      columns[first + v] = basis.first_column(g) + v;
+      values[first + v] = basis.value(i, v);
+    }
+  });
+  return rows;
+}
+
+template <Scalar T>
+CoarsePattern HostCoarseOps<T>::product_pattern(const Backend& backend, const AnyCsrView<T>& matrix,
+                                                const CoarsePattern& b) {
+  return std::visit(
+      [&](const auto& view) {
+        const SparseRows a{view};
+        const auto rows = static_cast<std::size_t>(view.rows);
+        std::vector<std::vector<index_t>> found(rows / rows_at_once + 1);
+        std::vector<std::int32_t> lengths(rows + 1);
+        FirstException failure;
+#pragma omp parallel num_threads(threads_) if (view.nnz > worth_threads)
+        {
+          std::vector<index_t> seen, columns;
+          failure.run([&] { seen.assign(static_cast<std::size_t>(b.cols), -1); });
+#pragma omp for schedule(dynamic)
+          for (index_t chunk = 0; chunk < static_cast<index_t>(found.size()); ++chunk)
+            failure.run([&] {
+              const index_t first = chunk * rows_at_once, end = std::min(first + rows_at_once, view.rows);
+              for (index_t i = first; i < end; ++i) {
+                find_columns(a, b, i, seen, columns);
+                lengths[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(columns.size());
+                auto& own = found[static_cast<std::size_t>(chunk)];
+                own.insert(own.end(), columns.begin(), columns.end());
+              }
+            });
+        }
+        failure.rethrow();
+        require_coarse_elements(std::accumulate(lengths.begin(), lengths.end(), offset_t{0}));
+        std::exclusive_scan(lengths.begin(), lengths.end(), lengths.begin(), std::int32_t{0});
+        std::vector<index_t> all;
+        all.reserve(static_cast<std::size_t>(lengths.back()));
+        for (const auto& own : found) all.insert(all.end(), own.begin(), own.end());
+        return CoarsePattern{view.rows, b.cols, array_of(backend, lengths), array_of(backend, all)};
+      },
+      matrix);
+}
+
+template <Scalar T>
+void HostCoarseOps<T>::multiply(const AnyCsrView<T>& matrix, const CsrView<C, std::int32_t>& b,
+                                const CoarsePattern& product, C* values) {
+  const std::int32_t* const offsets = product.offsets.data();
+  std::visit(
+      [&](const auto& view) {
+        const SparseRows a{compute_rows(view)};
+#pragma omp parallel for num_threads(threads_) schedule(static) if (view.nnz > worth_threads)
+        for (index_t i = 0; i < product.rows; ++i) {
+          const index_t* const columns = product.columns.data() + offsets[i];
+          const std::int32_t count = offsets[i + 1] - offsets[i];
+          C* const sums = values + offsets[i];
+          std::fill_n(sums, count, C{});
+          for (auto k = a.begin(i); k < a.end(i); ++k) {
+            const index_t j = a.column(k);
+            for (std::int32_t e = b.row_offsets[j]; e < b.row_offsets[j + 1]; ++e)
+              sums[place_of(b.columns[e], columns, count)] += a.m.values[k] * b.values[e];
+          }
+        }
+      },
+      matrix);
+}
+
+template <Scalar T>
+std::pair<CoarsePattern, Array<std::int32_t>> HostCoarseOps<T>::transposed(const Backend& backend,
+                                                                           const CoarsePattern& pattern) {
+  std::vector<std::int32_t> offsets(static_cast<std::size_t>(pattern.cols) + 1), order(pattern.columns.size());
+  std::vector<index_t> rows(pattern.columns.size());
+  for (std::size_t k = 0; k < pattern.columns.size(); ++k)
+    ++offsets[static_cast<std::size_t>(pattern.columns.data()[k]) + 1];
+  std::inclusive_scan(offsets.begin(), offsets.end(), offsets.begin());
+  std::vector<std::int32_t> next(offsets);
+  for (index_t i = 0; i < pattern.rows; ++i)
+    for (std::int32_t k = pattern.offsets.data()[i]; k < pattern.offsets.data()[i + 1]; ++k) {
+      const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(pattern.columns.data()[k])]++);
+      rows[place] = i;
+      order[place] = k;
+    }
+  return {CoarsePattern{pattern.cols, pattern.rows, array_of(backend, offsets), array_of(backend, rows)},
+          array_of(backend, order)};
+}
+
+template <Scalar T>
+void HostCoarseOps<T>::conjugate(const Array<std::int32_t>& order, const C* from, C* to) {
+  const std::int32_t* const source = order.data();
+  for_rows(static_cast<index_t>(order.size()), threads_, [&](index_t k) { to[k] = conj(from[source[k]]); });
+}
+
+template <Scalar T>
+void HostCoarseOps<T>::smooth(const AnyCsrView<T>& matrix, const CoarseBasis<T>& z, real_t<T> relaxation,
+                              const CoarsePattern& p, C* values) {
+  std::visit(
+      [&](const auto& view) {
+        const SparseRows a{compute_rows(view)};
+        for_rows(p.rows, threads_,
+                 [&](index_t i) { smooth_row(a, z, relaxation, i, p.offsets.data(), p.columns.data(), values); });
+      },
+      matrix);
+}
+
+template <Scalar T>
+void HostCoarseOps<T>::restrict(const CsrView<C, std::int32_t>& matrix, const C* x, C* out) {
+  for_rows(matrix.rows, threads_, [&](index_t i) { out[i] = row_product(matrix, i, x); });
+}
+
+template <Scalar T>
+void HostCoarseOps<T>::add_product(const CsrView<C, std::int32_t>& matrix, const C* c, C* x) {
+  for_rows(matrix.rows, threads_, [&](index_t i) { x[i] += row_product(matrix, i, c); });
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)                                                                                     \
+  template CoarseMatrix<T> HostCoarseOps<T>::rows_of(const Backend&, const CoarseSpace<T>&);                           \
+  template CoarsePattern HostCoarseOps<T>::product_pattern(const Backend&, const AnyCsrView<T>&,                       \
+                                                           const CoarsePattern&);                                      \
+  template void HostCoarseOps<T>::multiply(const AnyCsrView<T>&, const CsrView<C, std::int32_t>&,                      \
+                                           const CoarsePattern&, C*);                                                  \
+  template std::pair<CoarsePattern, Array<std::int32_t>> HostCoarseOps<T>::transposed(const Backend&,                  \
+                                                                                      const CoarsePattern&);           \
+  template void HostCoarseOps<T>::conjugate(const Array<std::int32_t>&, const C*, C*);                                 \
+  template void HostCoarseOps<T>::smooth(const AnyCsrView<T>&, const CoarseBasis<T>&, real_t<T>, const CoarsePattern&, \
+                                         C*);                                                                          \
+  template void HostCoarseOps<T>::restrict(const CsrView<C, std::int32_t>&, const C*, C*);                             \
+  template void HostCoarseOps<T>::add_product(const CsrView<C, std::int32_t>&, const C*, C*)
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi::detail

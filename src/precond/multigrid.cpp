@@ -1,0 +1,357 @@
+#include "precond/multigrid_impl.hpp"
+
+#include "backend/range.hpp"
+#include "backend/require.hpp"
+#include "core/compute_views.hpp"
+#include "core/message.hpp"
+#include "core/random_vector.hpp"
+#include "precond/coarse_arguments.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace blockjacobi {
+
+namespace detail {
+
+namespace {
+
+/// Coarser by less than this, a level is not worth its work.
+constexpr index_t least_coarsening = 2;
+constexpr index_t most_coarsening = 1000;
+/// Of the power method. Ten steps find four fifths and more of the largest eigenvalue; 4/3 is two thirds of where a
+/// cycle would cease to be definite.
+constexpr int power_steps = 10;
+
+/// A number below the largest eigenvalue of M^-1 A, and near it. Waits.
+template <Scalar T>
+double largest_eigenvalue(const LinearOperator<T>& A, const BlockJacobi<T>& M) {
+  const Backend& backend = A.backend();
+  Array<T> x(backend, random_vector<T>(A.rows(), 1)), y(backend, x.size());
+  Array<double> norms(backend, 2);
+  for (int k = 0; k < power_steps; ++k) {
+    if (k == power_steps - 1)
+      krylov_ops<T>(backend).norm(A.rows(), compute_cast(std::as_const(x).data()), norms.data());
+    A.apply(std::as_const(x).view(), y.view());
+    M.apply(std::as_const(y).view(), x.view());
+  }
+  krylov_ops<T>(backend).norm(A.rows(), compute_cast(std::as_const(x).data()), norms.data() + 1);
+  const std::vector<double> found = norms.to_host();
+  return found[1] / found[0];
+}
+
+/// 4/3 over it; 1 where the matrix has NaN or Inf, which then reach whoever reads the result.
+template <Scalar T>
+real_t<T> relaxation_of(const LinearOperator<T>& A, const BlockJacobi<T>& M) {
+  const double largest = largest_eigenvalue(A, M);
+  return largest > 0.0 && std::isfinite(largest) ? static_cast<real_t<T>>(4.0 / (3.0 * largest)) : real_t<T>(1);
+}
+
+template <Scalar T>
+BlockJacobi<T> smoother_of(const SparseMatrix<T>& matrix, const BlockPartition& blocks) {
+  return BlockJacobi<T>(matrix, blocks, {.singular = SingularPolicy::pseudo_inverse, .check_pattern = false});
+}
+
+template <Scalar T>
+CoarseMatrix<T> with_values(const Backend& backend, CoarsePattern pattern) {
+  const std::size_t count = pattern.columns.size();
+  return {std::move(pattern), Array<T>(backend, count)};
+}
+
+/// As a matrix of its own.
+template <Scalar T>
+AnyCsrView<T> any(const CoarseMatrix<T>& m) {
+  return m.view();
+}
+
+}  // namespace
+
+template <Scalar T>
+GridTransfer<T>::GridTransfer(const SparseMatrix<T>& fine, CoarseSpace<T> z, real_t<T> relaxation)
+    : ops_(coarse_ops<T>(fine.backend())),
+      fine_(fine),
+      z_(std::move(z)),
+      relaxation_(relaxation),
+      rows_(ops_.rows_of(fine.backend(), z_)),
+      p_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), fine.view(), rows_.pattern))),
+      adjoint_{{0, 0, Array<std::int32_t>(fine.backend(), 0), Array<index_t>(fine.backend(), 0)},
+               Array<T>(fine.backend(), 0)},
+      product_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), fine.view(), p_.pattern))),
+      e_{{0, 0, Array<std::int32_t>(fine.backend(), 0), Array<index_t>(fine.backend(), 0)},
+         Array<T>(fine.backend(), 0)},
+      order_(fine.backend(), 0) {
+  const Backend& backend = fine.backend();
+  auto [pattern, order] = ops_.transposed(backend, p_.pattern);
+  adjoint_ = with_values<T>(backend, std::move(pattern));
+  order_ = std::move(order);
+  e_ = with_values<T>(backend, ops_.product_pattern(backend, any(adjoint_), product_.pattern));
+  coarse_.emplace(SparseMatrix<T>::adopt(backend, e_.view(),
+                                         {.symmetry = is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric}));
+}
+
+template <Scalar T>
+void GridTransfer<T>::refresh() {
+  const auto multiply = [&](const AnyCsrView<T>& a, const CoarseMatrix<T>& b, const CoarseMatrix<T>& product) {
+    ops_.multiply(a, b.compute_view(), product.pattern, compute_cast(product.values.data()));
+  };
+  multiply(fine_.view(), rows_, p_);
+  ops_.smooth(fine_.view(), z_.view(), relaxation_, p_.pattern, compute_cast(p_.values.data()));
+  ops_.conjugate(order_, compute_cast(std::as_const(p_.values).data()), compute_cast(adjoint_.values.data()));
+  multiply(fine_.view(), p_, product_);
+  multiply(any(adjoint_), product_, e_);
+}
+
+template <Scalar T>
+void GridTransfer<T>::restrict(const C* x, C* out) const {
+  ops_.restrict(adjoint_.compute_view(), x, out);
+}
+
+template <Scalar T>
+void GridTransfer<T>::add_prolonged(const C* c, C* x) const {
+  ops_.add_product(p_.compute_view(), c, x);
+}
+
+template <Scalar T>
+index_t GridTransfer<T>::components(index_t aggregates) const {
+  return z_.order % aggregates == 0 ? z_.order / aggregates : 1;
+}
+
+template <Scalar T>
+BlockPartition GridTransfer<T>::nodes(index_t aggregates) const {
+  if (z_.first.size() == 0) return BlockPartition::uniform(z_.order, components(aggregates));
+  std::vector<index_t> offsets = z_.first.to_host();
+  offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
+  return BlockPartition::from_offsets(std::move(offsets));
+}
+
+template <Scalar T>
+NearKernel<T> GridTransfer<T>::restricted(const NearKernel<T>& fine, index_t aggregates) const {
+  if (fine.values.empty()) return {z_.order, components(aggregates), {}};
+  const Backend& backend = fine_.backend();
+  auto [pattern, order] = ops_.transposed(backend, rows_.pattern);
+  const CoarseMatrix<T> adjoint = with_values<T>(backend, std::move(pattern));
+  ops_.conjugate(order, compute_cast(std::as_const(rows_.values).data()), compute_cast(adjoint.values.data()));
+  NearKernel<T> coarse{z_.order, fine.cols, {}};
+  Array<T> x(backend, z_.group.size()), y(backend, static_cast<std::size_t>(z_.order));
+  for (std::size_t first = 0; first < fine.values.size(); first += x.size()) {
+    x.copy_from_host(fine.values.data() + first);
+    ops_.restrict(adjoint.compute_view(), compute_cast(std::as_const(x).data()), compute_cast(y.data()));
+    const std::vector<T> column = y.to_host();
+    coarse.values.insert(coarse.values.end(), column.begin(), column.end());
+  }
+  return coarse;
+}
+
+template <Scalar T>
+std::size_t GridTransfer<T>::bytes() const {
+  return z_.bytes() + rows_.bytes() + p_.bytes() + adjoint_.bytes() + product_.bytes() + e_.bytes() + order_.bytes();
+}
+
+template <Scalar T>
+GridLevel<T>::GridLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> smoother, const BlockPartition& nodes,
+                        const NearKernel<T>& near_kernel, const MultigridOptions& options)
+    : matrix_(matrix),
+      product_(matrix),
+      smoother_(std::move(smoother)),
+      left_(matrix.backend(), static_cast<std::size_t>(matrix.rows())),
+      right_(matrix.backend(), 0),
+      answer_(matrix.backend(), 0) {
+  if (matrix.rows() > options.coarsest) make_next(nodes, near_kernel, options);
+}
+
+template <Scalar T>
+void GridLevel<T>::make_next(const BlockPartition& nodes, const NearKernel<T>& near_kernel,
+                             const MultigridOptions& options) {
+  const Backend& backend = matrix_.backend();
+  const index_t count = std::max<index_t>(
+      1, std::min(nodes.blocks() / options.coarsening, matrix_.rows() / (least_coarsening * near_kernel.cols)));
+  CoarseOps<T>& ops = coarse_ops<T>(backend);
+  const Aggregates aggregates = ops.aggregate(backend, matrix_.view(), nodes, count);
+  CoarseSpace<T> z =
+      near_kernel.values.empty()
+          ? ops.ones(backend, aggregates, near_kernel.cols)
+          : ops.orthonormal(backend, aggregates, Array<T>(backend, by_rows(near_kernel.view())), near_kernel.cols);
+  if (z.order == 0) return;
+  relaxation_ = relaxation_of(product_, smoother_);
+  transfer_.emplace(matrix_, std::move(z),
+                    relaxation_of(product_, smoother_of(matrix_, BlockPartition::uniform(matrix_.rows(), 1))));
+  transfer_->refresh();
+  const SparseMatrix<T>& coarse = transfer_->coarse();
+  const BlockPartition coarse_nodes = transfer_->nodes(aggregates.count);
+  const bool is_last = coarse.rows() <= options.coarsest;
+  next_ = std::make_unique<GridLevel>(
+      coarse, smoother_of(coarse, is_last ? BlockPartition::uniform(coarse.rows(), coarse.rows()) : coarse_nodes),
+      coarse_nodes, transfer_->restricted(near_kernel, aggregates.count), options);
+  right_ = Array<T>(backend, static_cast<std::size_t>(coarse.rows()));
+  answer_ = Array<T>(backend, right_.size());
+}
+
+template <Scalar T>
+void GridLevel<T>::refresh() {
+  smoother_.refresh(matrix_.values(), matrix_.nnz(), matrix_.backend().memory_space());
+  if (!transfer_) return;
+  transfer_->refresh();
+  next_->refresh();
+}
+
+template <Scalar T>
+void GridLevel<T>::cycle(VectorView<const T> r, VectorView<T> z) const {
+  if (!transfer_) return smoother_.apply(r, z);
+  KrylovOps<T>& ops = krylov_ops<T>(matrix_.backend());
+  C* const left = compute_cast(left_.data());
+  smoother_.apply(T(relaxation_), r, T(0), z);
+  ops.residual(product_.impl(), compute_cast(r.data), compute_cast(static_cast<const T*>(z.data)), left);
+  transfer_->restrict(left, compute_cast(right_.data()));
+  next_->cycle(right_.view(), {answer_.data(), static_cast<index_t>(answer_.size()), z.space});
+  transfer_->add_prolonged(compute_cast(static_cast<const T*>(answer_.data())), compute_cast(z.data));
+  ops.residual(product_.impl(), compute_cast(r.data), compute_cast(static_cast<const T*>(z.data)), left);
+  smoother_.apply(T(relaxation_), left_.view(), T(1), z);
+}
+
+template <Scalar T>
+void GridLevel<T>::add_to(MultigridReport& report) const {
+  report.levels.push_back({matrix_.rows(), matrix_.nnz(), static_cast<double>(relaxation_)});
+  if (next_) return next_->add_to(report);
+  if (report.levels.size() == 1) return;  // M alone
+  const int info = smoother_.info()[0];
+  report.is_singular = info > 0;
+  report.is_finite = info >= 0;
+  report.rcond = static_cast<double>(smoother_.rcond()[0]);
+}
+
+template <Scalar T>
+std::size_t GridLevel<T>::bytes() const {
+  std::size_t all = left_.bytes() + right_.bytes() + answer_.bytes();
+  if (transfer_) all += transfer_->bytes() + next_->smoother_.bytes() + next_->bytes();
+  return all;
+}
+
+template <Scalar T>
+MultigridImpl<T>::MultigridImpl(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi,
+                                const NearKernel<T>& near_kernel, const MultigridOptions& options)
+    : backend(matrix.backend()),
+      finest(matrix, std::move(block_jacobi), BlockPartition::uniform(matrix.rows(), matrix.block_size().value_or(1)),
+             near_kernel, options),
+      rows_(matrix.rows()) {
+  backend.synchronize();
+}
+
+template <Scalar T>
+MultigridReport MultigridImpl<T>::report() const {
+  MultigridReport report;
+  finest.add_to(report);
+  report.bytes = finest.bytes();
+  return report;
+}
+
+template <Scalar T>
+void MultigridImpl<T>::apply(const C* r, C* z) const {
+  const Range range("multigrid cycle");
+  const MemorySpace space = backend.memory_space();
+  finest.cycle(VectorView<const T>(public_cast(r), rows_, space), VectorView<T>(public_cast(z), rows_, space));
+}
+
+namespace {
+
+template <Scalar T>
+std::unique_ptr<MultigridImpl<T>> make_multigrid(const SparseMatrix<T>& matrix, BlockJacobi<T> M,
+                                                 const MultigridOptions& options, const NearKernel<T>& near_kernel) {
+  require_block_jacobi("Multigrid", matrix, M);
+  if (!matrix.is_hermitian())
+    throw InvalidArgument(message("Multigrid: the matrix is not {}", is_complex<T> ? "Hermitian" : "symmetric"));
+  if (options.coarsening < least_coarsening || options.coarsening > most_coarsening)
+    throw InvalidArgument(message("Multigrid: coarsening is {}, must be in {}..{}", options.coarsening,
+                                  least_coarsening, most_coarsening));
+  if (options.coarsest < 1 || options.coarsest > max_block_size)
+    throw InvalidArgument(message("Multigrid: coarsest is {}, must be in 1..{}", options.coarsest, max_block_size));
+  return std::make_unique<MultigridImpl<T>>(matrix, std::move(M), near_kernel, options);
+}
+
+}  // namespace
+
+}  // namespace detail
+
+std::string to_text(const MultigridReport& r) {
+  std::string text = detail::message("multigrid: {} level{}, {:.2f} MB\n", r.levels.size(),
+                                     r.levels.size() == 1 ? "" : "s", static_cast<double>(r.bytes) * 1e-6);
+  for (const MultigridLevel& level : r.levels)
+    text += detail::message("  {} rows, {} entries{}\n", level.rows, level.nnz,
+                            level.relaxation > 0.0 ? detail::message(", relaxation {:.2f}", level.relaxation) : "");
+  if (!r.is_finite)
+    text += "  the coarsest matrix has NaN or Inf: its diagonal takes the place of the inverse\n";
+  else if (r.is_singular)
+    text +=
+        detail::message("  the coarsest matrix is singular (reciprocal condition {:.2e}): pseudo-inverse\n", r.rcond);
+  return text;
+}
+
+template <Scalar T>
+Multigrid<T>::Multigrid(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, const MultigridOptions& options)
+    : impl_("Multigrid", detail::make_multigrid<T>(matrix, std::move(block_jacobi), options,
+                                                   {matrix.rows(), matrix.block_size().value_or(1), {}})) {}
+
+template <Scalar T>
+Multigrid<T>::Multigrid(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, MultiVectorView<const T> vectors,
+                        const MultigridOptions& options)
+    : impl_("Multigrid", [&] {
+        detail::require_near_kernel("Multigrid", matrix, vectors);
+        return detail::make_multigrid<T>(matrix, std::move(block_jacobi), options, detail::copied(vectors));
+      }()) {}
+
+template <Scalar T>
+Multigrid<T>::Multigrid(Multigrid&&) noexcept = default;
+template <Scalar T>
+Multigrid<T>& Multigrid<T>::operator=(Multigrid&&) noexcept = default;
+template <Scalar T>
+Multigrid<T>::~Multigrid() = default;
+
+template <Scalar T>
+void Multigrid<T>::refresh() {
+  const detail::Range range("multigrid set-up");
+  impl_->finest.refresh();
+}
+
+template <Scalar T>
+void Multigrid<T>::apply(VectorView<const T> r, VectorView<T> z) const {
+  detail::require_vectors("Multigrid::apply", impl_->backend, impl_->rows(), r, z, "z");
+  impl_->apply(detail::compute_cast(r.data), detail::compute_cast(z.data));
+}
+
+template <Scalar T>
+MultigridReport Multigrid<T>::report() const {
+  return impl_->report();
+}
+
+template <Scalar T>
+const BlockJacobi<T>& Multigrid<T>::block_jacobi() const {
+  return impl_->finest.smoother();
+}
+
+template <Scalar T>
+const Backend& Multigrid<T>::backend() const {
+  return impl_->backend;
+}
+
+template <Scalar T>
+index_t Multigrid<T>::rows() const {
+  return impl_->rows();
+}
+
+template <Scalar T>
+const detail::PreconditionerImpl<T>& Multigrid<T>::preconditioner() const {
+  return *impl_;
+}
+
+#define BLOCKJACOBI_INSTANTIATE(T)         \
+  template class detail::GridTransfer<T>;  \
+  template class detail::GridLevel<T>;     \
+  template class detail::MultigridImpl<T>; \
+  template class Multigrid<T>
+BLOCKJACOBI_INSTANTIATE(float);
+BLOCKJACOBI_INSTANTIATE(double);
+BLOCKJACOBI_INSTANTIATE(std::complex<float>);
+BLOCKJACOBI_INSTANTIATE(std::complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+}  // namespace blockjacobi
