@@ -82,11 +82,12 @@ class Copy:
     def configure(self):
         # of all mutants of this preset, so that another choice of them finds the same build
         files = {file.removeprefix("tests/") for mutant in MUTANTS if self.preset == "cuda" or not mutant.gpu
-                 for file in record.test_files(TREE, mutant)}
+                 for file in record.test_files(TREE, mutant) if file.endswith("_test.cpp")}
         options = ["-DBLOCKJACOBI_BUILD_BENCHMARKS=OFF", "-DBLOCKJACOBI_BUILD_EXAMPLES=OFF",
                    "-DBLOCKJACOBI_TEST_FILES=" + ";".join(sorted(files)),
                    *(NOT_OPTIMIZED if self.preset == "host" else ()), *self.options]
-        self.run("cmake", "--preset", self.preset, *options, quiet=False).check_returncode()
+        if self.run("cmake", "--preset", self.preset, *options, quiet=False).returncode != 0:
+            raise SystemExit("the copy cannot be configured")
 
     def build(self, program):
         return self.run("cmake", "--build", "--preset", self.preset, f"-j{self.jobs}", "--target",
