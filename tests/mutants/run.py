@@ -238,8 +238,8 @@ def run_in_overlay(group, copy):
         upper.mkdir()
         work.mkdir()
         command = [*IN_OVERLAY, copy.folder, upper, work, sys.executable, "-B", __file__, "--preset", copy.preset,
-                   "--copy", copy.folder, "--jobs", copy.jobs, *(f"--cmake={option}" for option in copy.options),
-                   "--record", own_record, "--only", *(m.name for m in group)]
+                   "--copy", copy.folder, "--as-it-is", "--jobs", copy.jobs, "--record", own_record,
+                   "--only", *(m.name for m in group)]
         done = subprocess.run(list(map(str, command)), check=False, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         entries = record.load(own_record)
@@ -249,6 +249,7 @@ def run_in_overlay(group, copy):
 
 def run_side_by_side(copy, chosen, shards, result):
     """Those of one program and file go together: for the second less has to be compiled."""
+    origins = {m.name: record.origin(TREE, m) for m in chosen}
     for program in dict.fromkeys(m.program for m in chosen):
         copy.build_unchanged(program)
     together = {}
@@ -260,7 +261,7 @@ def run_side_by_side(copy, chosen, shards, result):
         for group, entries in zip(groups, pool.map(lambda group: run_in_overlay(group, copy), groups)):
             for mutant in group:
                 found = entries.get(mutant.name, {"outcome": "did not end"})
-                result.add(mutant, found, Outcome(found["outcome"], found.get("killed_by", "")))
+                result.add(mutant, origins[mutant.name], Outcome(found["outcome"], found.get("killed_by", "")))
     return result.status()
 
 
@@ -280,6 +281,7 @@ def main():
     parser.add_argument("--build-only", type=pathlib.Path, metavar="FOLDER", help="build those that need a GPU")
     parser.add_argument("--run-only", type=pathlib.Path, metavar="FOLDER", help="run what was built there")
     parser.add_argument("--copy", type=pathlib.Path, metavar="FOLDER", help="where the copy lies, and stays")
+    parser.add_argument("--as-it-is", action="store_true", help="take that copy as it is, configured")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--preset", choices=("host", "cuda"), help="cuda if a mutant needs a GPU, else host")
     parser.add_argument("--shards", type=int, default=1, help="so many mutants at a time, with a share of the jobs")
@@ -314,10 +316,11 @@ def main():
 
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         folder = (arguments.copy or pathlib.Path(scratch)).resolve()
-        copy_tree(folder)
         preset = arguments.preset or ("cuda" if any(m.gpu for m in chosen) else "host")
         copy = Copy(folder, preset, arguments.jobs, arguments.cmake)
-        copy.configure()
+        if not arguments.as_it_is:
+            copy_tree(folder)
+            copy.configure()
         if arguments.build_only:
             return build_only(copy, chosen, arguments.build_only.resolve(), result)
         if arguments.shards > 1:
