@@ -258,9 +258,10 @@ def run_side_by_side(copy, chosen, shards, result):
     groups = [group[at:at + 2] for group in together.values() for at in range(0, len(group), 2)]
     copy.jobs = max(1, copy.jobs // shards)
     with concurrent.futures.ThreadPoolExecutor(shards) as pool:
-        for group, entries in zip(groups, pool.map(lambda group: run_in_overlay(group, copy), groups)):
-            for mutant in group:
-                found = entries.get(mutant.name, {"outcome": "did not end"})
+        running = {pool.submit(run_in_overlay, group, copy): group for group in groups}
+        for future in concurrent.futures.as_completed(running):
+            for mutant in running[future]:
+                found = future.result().get(mutant.name, {"outcome": "did not end"})
                 result.add(mutant, origins[mutant.name], Outcome(found["outcome"], found.get("killed_by", "")))
     return result.status()
 
@@ -281,7 +282,7 @@ def main():
     parser.add_argument("--build-only", type=pathlib.Path, metavar="FOLDER", help="build those that need a GPU")
     parser.add_argument("--run-only", type=pathlib.Path, metavar="FOLDER", help="run what was built there")
     parser.add_argument("--copy", type=pathlib.Path, metavar="FOLDER", help="where the copy lies, and stays")
-    parser.add_argument("--as-it-is", action="store_true", help="take that copy as it is, configured")
+    parser.add_argument("--as-it-is", action="store_true", help="that copy is configured, and has the tree")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--preset", choices=("host", "cuda"), help="cuda if a mutant needs a GPU, else host")
     parser.add_argument("--shards", type=int, default=1, help="so many mutants at a time, with a share of the jobs")
