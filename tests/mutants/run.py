@@ -140,18 +140,55 @@ def obstacle(folder, mutant):
     return f"cannot be applied: the text stands {count} times in {mutant.file}" if count != 1 else ""
 
 
-def built(copy, mutant, then):
-    """What `then` finds out in the copy with the mutant built; or that it cannot be applied or does not compile."""
-    path = copy.folder / mutant.file
+class Applied:
+    """A mutant in the copy, and the file as it was in the end."""
+
+    def __init__(self, copy, mutant):
+        self.path = copy.folder / mutant.file
+        self.text, stat = self.path.read_text(encoding="utf-8"), self.path.stat()
+        self.times = stat.st_atime_ns, stat.st_mtime_ns
+        self.changed = self.text.replace(mutant.before, mutant.after)
+        # Those that include it.
+        self.tests = [copy.folder / file for file in record.test_files(TREE, mutant)
+                      if mutant.file in TREE.closure([file]) and file != mutant.file]
+        self.is_in_tests_alone = False
+
+    def __enter__(self):
+        self.path.write_text(self.changed, encoding="utf-8")
+        return self
+
+    def show_to_tests_alone(self):
+        """Only they are compiled anew: for all others the file is as old as before."""
+        self.is_in_tests_alone = True
+        os.utime(self.path, ns=self.times)
+        for test in self.tests:
+            os.utime(test)
+
+    def show_to_all(self):
+        self.is_in_tests_alone = False
+        os.utime(self.path)
+
+    def __exit__(self, *_):
+        self.path.write_text(self.text, encoding="utf-8")
+        if self.is_in_tests_alone:
+            self.show_to_tests_alone()
+
+
+def built(copy, mutant, then, tests_first=False):
+    """What `then` finds out in the copy with the mutant built; or that it cannot be applied or does not compile.
+
+    `tests_first`: a header may be in all of the library. Tests that include it are compiled alone at first; what they
+    notice of it in their own code is noticed."""
     if wrong := obstacle(copy.folder, mutant):
         return Outcome(wrong)
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace(mutant.before, mutant.after), encoding="utf-8")
-    try:
+    with Applied(copy, mutant) as applied:
+        if tests_first and applied.tests:
+            applied.show_to_tests_alone()
+            if copy.build(mutant.program).returncode == 0 and (found := then(copy, mutant)).what == KILLED:
+                return found
+            applied.show_to_all()
         made = copy.build(mutant.program)
         return then(copy, mutant) if made.returncode == 0 else Outcome(NOT_COMPILED, output=made.stdout)
-    finally:
-        path.write_text(text, encoding="utf-8")
 
 
 class Result:
@@ -222,7 +259,7 @@ def run_here(copy, chosen, result):
             if copy.test(mutant).what != SURVIVED:
                 raise SystemExit(f"{mutant.name}: its test fails without it")
         for mutant in own:
-            result.add(mutant, origins[mutant.name], built(copy, mutant, Copy.test))
+            result.add(mutant, origins[mutant.name], built(copy, mutant, Copy.test, tests_first=True))
     return result.status()
 
 

@@ -4,6 +4,7 @@
 import contextlib
 import io
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -28,7 +29,7 @@ blockjacobi_add_tests(kernels kernels SOURCES steps_test.cpp LABELS cuda)
 add_executable(c_api unit/capi/check.c unit/capi/steps_test.c)
 """,
     "src/steps.hpp": "// what is counted\nconstexpr int steps = 1;\nconstexpr int moves = 1;\n",
-    "tests/unit/core/steps_test.cpp": "TEST(Steps, AreCounted) {}\nTEST(Steps, End) {}\n",
+    "tests/unit/core/steps_test.cpp": '#include "steps.hpp"\nTEST(Steps, AreCounted) {}\nTEST(Steps, End) {}\n',
     "tests/unit/core/moved_test.cpp": "TEST_F(MovedTest, HasNothing) {}\n",
     "tests/unit/core/support.cpp": "int support;\n",
     "tests/kernels/steps_test.cpp": "TYPED_TEST(StepsTest, Run) {}\n",
@@ -53,7 +54,10 @@ sys.exit(fails)
 
 
 class FakeCopy(run.Copy):
+    builds = ()  # when the header was written, for each
+
     def build(self, program):
+        self.builds = (*self.builds, (self.folder / "src/steps.hpp").stat().st_mtime_ns)
         text = (self.folder / "src/steps.hpp").read_text(encoding="utf-8")
         if "= =" in text:
             return subprocess.CompletedProcess([], 1, stdout="steps.hpp: error\n")
@@ -242,6 +246,29 @@ class OutcomeTest(MutantsTest):
         status, _ = self.quietly(run.run_here, self.copy, [FEWER], self.result())
         self.assertEqual(status, 0)
         self.assertEqual(len(record.load(self.record)), 3)
+
+    def test_tests_that_include_the_file_are_compiled_first(self):
+        header, test = self.copy.folder / "src/steps.hpp", self.copy.folder / "tests/unit/core/steps_test.cpp"
+        os.utime(header, (1000, 1000))
+        os.utime(test, (1000, 1000))
+        self.quietly(run.run_here, self.copy, [FEWER], self.result())
+        old = 1000 * 10**9
+        self.assertEqual(self.copy.builds, (old, old))
+        self.assertEqual(header.stat().st_mtime_ns, old)
+        self.assertGreater(test.stat().st_mtime_ns, old)
+        self.assertEqual(header.read_text(encoding="utf-8"), FILES["src/steps.hpp"])
+        # of what they do not notice, or cannot compile, all is compiled
+        for mutant in (UNSEEN, WRONG):
+            os.utime(header, (1000, 1000))
+            self.copy.builds = ()
+            self.quietly(run.run_here, self.copy, [mutant], self.result())
+            self.assertEqual([when == old for when in self.copy.builds], [True, True, False])
+            self.assertGreater(header.stat().st_mtime_ns, old)
+        # and of what they do not include
+        os.utime(header, (1000, 1000))
+        self.copy.builds = ()
+        self.quietly(run.run_here, self.copy, [IN_C], self.result())
+        self.assertEqual([when == old for when in self.copy.builds], [True, False])
 
     def test_a_test_that_fails_without_the_mutant_kills_nothing(self):
         write(self.copy.folder / "src/steps.hpp", "constexpr int steps = 0;\nconstexpr int moves = 1;\n")
