@@ -1,7 +1,8 @@
-/// Solves by CG and GMRES(30) with a coarse level over blocks, by its vectors, as records in JSON.
+/// Solves by CG and GMRES(30) with a coarse level over blocks, by its vectors, and CG with a multigrid over them, as
+/// records in JSON.
 ///
 ///   two_level OUT.json [--systems "7-point 64^3","7-point 128^3 jumps",...] [--cg FILE.mtx.gz ...]
-///             [--gmres FILE.mtx.gz ...] [--sizes 0,512,...] [--relaxed 0,4,...]
+///             [--gmres FILE.mtx.gz ...] [--sizes 0,512,...] [--relaxed 0,4,...] [--coarsenings 12,...]
 ///
 /// Of files each number of relaxed vectors an aggregate is tried, 0 being ones; of model systems ones.
 /// Each choice is set up from a matrix on the device ("krylov_solve"; of clusters, from the host's, which is renumbered
@@ -34,8 +35,14 @@ struct Options {
   std::vector<std::string> cg, gmres;
   std::vector<index_t> relaxed{0, 4, 8};
   std::vector<index_t> sizes{0, 128, 512, 1024, 2048, 4096};
-  std::vector<index_t> clusters{0, 32};
+  std::vector<index_t> coarsenings{8, 12, 27};
+  std::vector<index_t> clusters{0, 8, 32};
   int repetitions = 5;
+};
+
+/// What goes above the blocks: nothing, a TwoLevel of a size, or a Multigrid with a coarsening.
+struct Choice {
+  index_t size = 0, relaxed = 0, coarsening = 0;
 };
 
 double ms(std::chrono::steady_clock::time_point since) {
@@ -56,7 +63,7 @@ class TwoLevelBenchmark {
  private:
   /// A matrix as a user has it on the device, of which nothing is known yet, with all that a solve asks for.
   struct System {
-    System(const SparseMatrix<double>& given, index_t clusters, index_t size, index_t relaxed)
+    System(const SparseMatrix<double>& given, index_t clusters, const Choice& choice)
         : A(std::visit([&](const auto& m) { return SparseMatrix<double>::adopt(given.backend(), m); }, given.view())) {
       BlockPartition blocks = BlockPartition::uniform(A.rows(), 8);
       if (clusters > 0) {
@@ -65,38 +72,50 @@ class TwoLevelBenchmark {
         blocks = found.blocks;
       }
       jacobi.emplace(A, blocks);
-      if (size > 0) two_level.emplace(A, std::move(*jacobi), TwoLevelOptions{.size = size, .relaxed = relaxed});
+      if (choice.size > 0)
+        two_level.emplace(A, std::move(*jacobi), TwoLevelOptions{.size = choice.size, .relaxed = choice.relaxed});
+      if (choice.coarsening > 0)
+        multigrid.emplace(A, std::move(*jacobi), MultigridOptions{.coarsening = choice.coarsening});
       largest_block = blocks.largest_block();
     }
     void refresh(const SparseMatrix<double>& given) {
       if (A.values() != given.values()) A.update_values(given.values(), given.nnz(), A.backend().memory_space());
       if (two_level)
         two_level->refresh();
+      else if (multigrid)
+        multigrid->refresh();
       else
         jacobi->refresh(A.values(), A.nnz(), A.backend().memory_space());
     }
     Preconditioner<double> preconditioner() const {
-      return two_level ? Preconditioner<double>(*two_level) : Preconditioner<double>(*jacobi);
+      return two_level   ? Preconditioner<double>(*two_level)
+             : multigrid ? Preconditioner<double>(*multigrid)
+                         : Preconditioner<double>(*jacobi);
     }
 
     SparseMatrix<double> A;
     std::optional<BlockJacobi<double>> jacobi;
     std::optional<TwoLevel<double>> two_level;
+    std::optional<Multigrid<double>> multigrid;
     index_t largest_block = 0;
   };
 
   void measure(const SparseMatrix<double>& given, index_t clusters, index_t relaxed, const Options& options,
                SolveReports& reports) {
+    std::vector<Choice> choices;
+    for (const index_t size : options.sizes)
+      if (size > 0 || relaxed == 0) choices.push_back({.size = size, .relaxed = relaxed});
+    if (by_cg_ && relaxed == 0)
+      for (const index_t coarsening : options.coarsenings) choices.push_back({.coarsening = coarsening});
     index_t last = -1;
-    for (const index_t size : options.sizes) {
-      if (size == 0 && relaxed > 0) continue;  // measured with ones
+    for (const Choice& choice : choices) {
       std::optional<System> system;
       std::vector<double> first_times;
       for (int i = 0; i <= options.repetitions; ++i) {  // the first one starts libraries, and does not count
         system.reset();
         backend_.synchronize();
         const auto start = std::chrono::steady_clock::now();
-        system.emplace(given, clusters, size, relaxed);
+        system.emplace(given, clusters, choice);
         backend_.synchronize();
         if (i > 0) first_times.push_back(ms(start));
       }
@@ -104,13 +123,14 @@ class TwoLevelBenchmark {
       const double first_ms = first_times[first_times.size() / 2];
       const LinearOperator<double> A(system->A);
       // Fewer aggregates than were allowed: a larger order allowed is the same choice.
-      if (size > 0 && std::exchange(last, system->two_level->report().size) == system->two_level->report().size)
+      if (choice.size > 0 && std::exchange(last, system->two_level->report().size) == system->two_level->report().size)
         continue;
 
       const std::string blocks = clusters > 0 ? "clusters " + std::to_string(clusters) : "uniform 8";
       SolveRecord r{"krylov_solve", "blockjacobi", name_, blocks, by_cg_ ? "cg" : "gmres", given.rows(), given.nnz()};
       r.block = system->largest_block;
-      if (size > 0)
+      if (choice.coarsening > 0) r.partition += " + multigrid " + std::to_string(choice.coarsening);
+      if (choice.size > 0)
         r.partition += " + " + (relaxed > 0 ? std::to_string(relaxed) + " relaxed " : "ones ") + std::to_string(last);
       const Array<double> b = right_hand_side(A, false);
       std::vector<std::pair<double, double>> times;
@@ -162,6 +182,9 @@ int main(int argc, char** argv) {
   app.add_option("--gmres", options.gmres, "Matrix Market files of others");
   app.add_option("--relaxed", options.relaxed, "vectors an aggregate, 0: ones")->delimiter(',');
   app.add_option("--sizes", options.sizes, "orders of the coarse matrix at most, 0: none")->delimiter(',');
+  app.add_option("--coarsenings", options.coarsenings, "nodes of an aggregate of a multigrid; none: an empty list")
+      ->delimiter(',')
+      ->expected(0, -1);
   app.add_option("--clusters", options.clusters, "rows of a cluster at most, 0: uniform blocks of 8")->delimiter(',');
   app.add_option("--repetitions", options.repetitions, "solves of each kind")->capture_default_str();
   CLI11_PARSE(app, argc, argv);

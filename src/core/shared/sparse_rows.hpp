@@ -37,8 +37,8 @@ BLOCKJACOBI_HD inline std::int32_t place_of(index_t j, const index_t* columns, s
   return first;
 }
 
-/// Row i of P = Z - relaxation D^-1 (A Z), D the real diagonal of A, in place of that of A Z; that of Z where the row has no
-/// diagonal.
+/// Row i of P = Z - relaxation D^-1 (A Z), D the real diagonal of A, in place of that of A Z; that of Z where the row
+/// has no diagonal.
 template <class C, class O, class R>
 BLOCKJACOBI_HD inline void smooth_row(const SparseRows<C, O>& a, const CoarseBasisArrays<C>& z, R relaxation,
                                       offset_t i, const std::int32_t* offsets, const index_t* columns, C* values) {
