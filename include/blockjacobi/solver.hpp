@@ -178,11 +178,11 @@ template <Scalar T>
 
 /// cg() for the columns of B and X, each a system of its own: B and X are A.rows() x k, of any layout, in the backend's
 /// space or on the host. An iteration reads matrix, blocks and pattern once for all columns (of a user's product or
-/// preconditioner, a BsrMatrix, a TwoLevel or, on CUDA, a matrix with rows of very different lengths, it takes one
-/// column after the other). Each column has its own scalars, stop and report, as if it were solved alone but for the
-/// order of sums, and changes no more once it has stopped; what it claims is looked at, and followed up, when no other
-/// runs any more. SolveReport::seconds is the time of the call; the progress callback is shown the column that runs and
-/// is furthest from its target; clock and callback stop all columns.
+/// preconditioner, a BsrMatrix, a TwoLevel, a Multigrid or, on CUDA, a matrix with rows of very different lengths, it
+/// takes one column after the other). Each column has its own scalars, stop and report, as if it were solved alone but
+/// for the order of sums, and changes no more once it has stopped; what it claims is looked at, and followed up, when
+/// no other runs any more. SolveReport::seconds is the time of the call; the progress callback is shown the column that
+/// runs and is furthest from its target; clock and callback stop all columns.
 ///
 /// The columns are solved interleaved by rows, eight side by side, so that every view is converted twice; row-major
 /// views are so in the fewest sectors. More than 64 columns are solved 64 at a time, for which max_seconds counts anew.
@@ -373,7 +373,7 @@ class BLOCKJACOBI_EXPORT GmresWorkspace {
 /// are read and written when the work runs. All scratch of the solve belongs to its workspace, so that graphs with
 /// solves recorded on one backend may be launched in several streams at the same time; what they share must only be
 /// read then, which is so of a BlockJacobi and of a matrix, unless cuSPARSE multiplies with it (rows much longer than
-/// the mean), but not of a TwoLevel.
+/// the mean), but not of a TwoLevel or Multigrid.
 ///
 /// The recurrence goes on to 0.9 of the target, since its claim of convergence cannot be followed up: if the recomputed
 /// residual does not show it, the reason is stagnation. singular_block stands for a refresh under SingularPolicy::fail

@@ -259,7 +259,10 @@ std::unique_ptr<MultigridImpl<T>> make_multigrid(const SparseMatrix<T>& matrix, 
                                                  const MultigridOptions& options, const NearKernel<T>& near_kernel) {
   require_block_jacobi("Multigrid", matrix, M);
   if (!matrix.is_hermitian())
-    throw InvalidArgument(message("Multigrid: the matrix is not {}", is_complex<T> ? "Hermitian" : "symmetric"));
+    throw InvalidArgument(
+        message("Multigrid: the matrix is not {}; where it is but for rounding, state so "
+                "(SparseMatrixOptions::symmetry, or symmetry_tolerance)",
+                is_complex<T> ? "Hermitian" : "symmetric"));
   if (options.coarsening < least_coarsening || options.coarsening > most_coarsening)
     throw InvalidArgument(message("Multigrid: coarsening is {}, must be in {}..{}", options.coarsening,
                                   least_coarsening, most_coarsening));
