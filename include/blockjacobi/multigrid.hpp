@@ -18,6 +18,8 @@ struct MultigridOptions {
   index_t coarsening = 12;
   /// Rows of a level from which on it is inverted instead of made coarser, 1 .. max_block_size.
   index_t coarsest = max_block_size;
+  /// Relaxed vectors, as those of a TwoLevel, that take the place of ones, at most max_block_size; 0: ones.
+  index_t relaxed = 0;
 };
 
 /// One matrix of the hierarchy.
@@ -48,9 +50,10 @@ struct MultigridReport {
 ///
 /// Aggregates of the nodes of A (rows, or as many together as the block size that is stated with the matrix) are grown
 /// by the matching of BlockPartition::clusters. Z has a column of ones for each unknown of a node on each aggregate, or
-/// the user's vectors there, made orthonormal by QR with column pivoting. P = (I - w D^-1 A) Z, D being the diagonal of
-/// A and w 4/3 over the largest eigenvalue of D^-1 A, and P^H A P is the matrix of the next level, whose nodes are the
-/// aggregates, until it has no more than MultigridOptions::coarsest rows and is inverted as BlockJacobi inverts blocks.
+/// relaxed vectors or the user's there, made orthonormal by QR with column pivoting. P = (I - w D^-1 A) Z, D being the
+/// diagonal of A and w 4/3 over the largest eigenvalue of D^-1 A, and P^H A P is the matrix of the next level, whose
+/// nodes are the aggregates, until it has no more than MultigridOptions::coarsest rows and is inverted as BlockJacobi
+/// inverts blocks.
 ///
 /// apply() is one V-cycle from zero on each level: x = v M^-1 r; x += P (the next level's answer to P^H (r - A x));
 /// x += v M^-1 (r - A x), with v 4/3 over the largest eigenvalue of M^-1 A. M is the BlockJacobi given, on coarser
@@ -71,7 +74,7 @@ class BLOCKJACOBI_EXPORT Multigrid {
 
   /// With the user's vectors, the columns of a rows x k array on the host, 1 <= k <= 512, which is not referenced
   /// afterwards: near-kernel vectors, such as rigid_body_modes() of elasticity. Throws as above, and for vectors of
-  /// another shape or space, and with NaN or Inf.
+  /// another shape or space, with NaN or Inf, and relaxed vectors beside them.
   Multigrid(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, MultiVectorView<const T> vectors,
             const MultigridOptions& options = {});
 

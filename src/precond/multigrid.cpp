@@ -6,6 +6,7 @@
 #include "core/message.hpp"
 #include "core/random_vector.hpp"
 #include "precond/coarse_arguments.hpp"
+#include "precond/relaxed_vectors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -254,21 +255,37 @@ void MultigridImpl<T>::apply(const C* r, C* z) const {
 
 namespace {
 
-template <Scalar T>
+void require_options(const MultigridOptions& options) {
+  const auto require = [](const char* name, index_t value, index_t least, index_t most) {
+    if (value < least || value > most)
+      throw InvalidArgument(message("Multigrid: {} is {}, must be in {}..{}", name, value, least, most));
+  };
+  require("coarsening", options.coarsening, least_coarsening, most_coarsening);
+  require("coarsest", options.coarsest, 1, max_block_size);
+  require("relaxed", options.relaxed, 0, max_block_size);
+}
+
+/// near_kernel() is asked once the arguments are known to be good.
+template <Scalar T, class Make>
 std::unique_ptr<MultigridImpl<T>> make_multigrid(const SparseMatrix<T>& matrix, BlockJacobi<T> M,
-                                                 const MultigridOptions& options, const NearKernel<T>& near_kernel) {
+                                                 const MultigridOptions& options, Make near_kernel) {
   require_block_jacobi("Multigrid", matrix, M);
   if (!matrix.is_hermitian())
     throw InvalidArgument(
         message("Multigrid: the matrix is not {}; where it is but for rounding, state so "
                 "(SparseMatrixOptions::symmetry, or symmetry_tolerance)",
                 is_complex<T> ? "Hermitian" : "symmetric"));
-  if (options.coarsening < least_coarsening || options.coarsening > most_coarsening)
-    throw InvalidArgument(message("Multigrid: coarsening is {}, must be in {}..{}", options.coarsening,
-                                  least_coarsening, most_coarsening));
-  if (options.coarsest < 1 || options.coarsest > max_block_size)
-    throw InvalidArgument(message("Multigrid: coarsest is {}, must be in 1..{}", options.coarsest, max_block_size));
-  return std::make_unique<MultigridImpl<T>>(matrix, std::move(M), near_kernel, options);
+  require_options(options);
+  const NearKernel<T> vectors = near_kernel(M);
+  return std::make_unique<MultigridImpl<T>>(matrix, std::move(M), vectors, options);
+}
+
+/// Of ones, or of relaxed vectors.
+template <Scalar T>
+NearKernel<T> found_near_kernel(const SparseMatrix<T>& matrix, const BlockJacobi<T>& M, index_t relaxed) {
+  if (relaxed == 0) return {matrix.rows(), matrix.block_size().value_or(1), {}};
+  const std::vector<T> by_rows = relaxed_vectors(matrix, M, relaxed).to_host();
+  return copied(MultiVectorView<const T>{by_rows.data(), matrix.rows(), relaxed, relaxed, Layout::row_major});
 }
 
 }  // namespace
@@ -291,15 +308,21 @@ std::string to_text(const MultigridReport& r) {
 
 template <Scalar T>
 Multigrid<T>::Multigrid(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, const MultigridOptions& options)
-    : impl_("Multigrid", detail::make_multigrid<T>(matrix, std::move(block_jacobi), options,
-                                                   {matrix.rows(), matrix.block_size().value_or(1), {}})) {}
+    : impl_("Multigrid",
+            detail::make_multigrid<T>(matrix, std::move(block_jacobi), options, [&](const BlockJacobi<T>& M) {
+              return detail::found_near_kernel(matrix, M, options.relaxed);
+            })) {}
 
 template <Scalar T>
 Multigrid<T>::Multigrid(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, MultiVectorView<const T> vectors,
                         const MultigridOptions& options)
     : impl_("Multigrid", [&] {
+        if (options.relaxed != 0)
+          throw InvalidArgument(
+              detail::message("Multigrid: relaxed is {}, must be 0 where vectors are given", options.relaxed));
         detail::require_near_kernel("Multigrid", matrix, vectors);
-        return detail::make_multigrid<T>(matrix, std::move(block_jacobi), options, detail::copied(vectors));
+        return detail::make_multigrid<T>(matrix, std::move(block_jacobi), options,
+                                         [&](const BlockJacobi<T>&) { return detail::copied(vectors); });
       }()) {}
 
 template <Scalar T>

@@ -162,6 +162,33 @@ TYPED_TEST(MultigridOnBackend, VectorsOfTheUser) {
   EXPECT_LT(2 * iterations(with), iterations(without));
 }
 
+/// Where nobody knows the near-kernel: of D A D with D of random signs.
+TYPED_TEST(MultigridOnBackend, RelaxedVectorsFindTheNearKernel) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  constexpr index_t m = 50;
+  CsrMatrix<T> host_matrix = grid_matrix<T>(m);
+  Random random(88);
+  std::vector<T> signs(m * m);
+  for (T& sign : signs) sign = random.index(2) == 0 ? T(1) : T(-1);
+  for (index_t i = 0; i < m * m; ++i)
+    for (auto k = static_cast<std::size_t>(host_matrix.row_offsets()[static_cast<std::size_t>(i)]);
+         k < static_cast<std::size_t>(host_matrix.row_offsets()[static_cast<std::size_t>(i) + 1]); ++k)
+      host_matrix.values()[k] *=
+          signs[static_cast<std::size_t>(i)] * signs[static_cast<std::size_t>(host_matrix.columns()[k])];
+  const SparseMatrix<T> matrix(backend, host_matrix);
+  const std::vector<T> b = product(host_matrix, random_vector<T>(m * m, 89));
+  const SolveOptions options = reachable<T>();
+  const auto iterations = [&](index_t relaxed) {
+    const Multigrid<T> M(matrix, BlockJacobi<T>(matrix, BlockPartition::uniform(m * m, 4)), {.relaxed = relaxed});
+    std::vector<T> x(b.size());
+    const SolveReport report = cg(LinearOperator<T>(matrix), M, b, x, options);
+    expect_solved(report, host_matrix, b, x, options.rtol);
+    return report.iterations;
+  };
+  EXPECT_LT(iterations(2), iterations(0));
+}
+
 /// The same bits for the same values; recorded and replayed, too.
 TYPED_TEST(MultigridOnBackend, RefreshTakesTheValuesOfTheMatrix) {
   using T = typename TypeParam::Scalar;
@@ -359,7 +386,10 @@ TYPED_TEST(MultigridOnBackend, Misuse) {
     expect_message("coarsening", [&] { Multigrid<T>(matrix, jacobi(), {.coarsening = coarsening}); });
   for (const index_t coarsest : {0, 513})
     expect_message("coarsest", [&] { Multigrid<T>(matrix, jacobi(), {.coarsest = coarsest}); });
+  for (const index_t relaxed : {-1, 513})
+    expect_message("relaxed", [&] { Multigrid<T>(matrix, jacobi(), {.relaxed = relaxed}); });
   std::vector<T> vectors(36 * 2, T(1));
+  expect_message("relaxed is 1", [&] { Multigrid<T>(matrix, jacobi(), {vectors.data(), 36, 2, 36}, {.relaxed = 1}); });
   expect_message("vectors", [&] { Multigrid<T>(matrix, jacobi(), {vectors.data(), 35, 2, 36}); });
   vectors[37] = T(std::numeric_limits<real_t<T>>::infinity());
   expect_message("element 1 of vector 1", [&] { Multigrid<T>(matrix, jacobi(), {vectors.data(), 36, 2, 36}); });
