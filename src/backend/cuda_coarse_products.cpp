@@ -30,6 +30,42 @@ CoarsePattern pattern_of_runs(CudaContext& context, const Backend& backend, inde
   return pattern;
 }
 
+CoarsePattern product_of_patterns(CudaContext& context, const Backend& backend, const AnyPattern& matrix,
+                                  const CoarsePattern& b) {
+  const DeviceGuard guard(context.device());
+  return std::visit(
+      [&](const auto& a) {
+        const auto entries = static_cast<index_t>(a.nnz);
+        const StepMemory<std::int32_t> before(context, a.nnz + 1);
+        const StepMemory<unsigned long long> all(context, 1);
+        context.zero(all, sizeof(unsigned long long));
+        kernels::count_terms(a, b.offsets.data(), before, all, context.stream());
+        const auto terms = static_cast<offset_t>(context.read(static_cast<const unsigned long long*>(all)));
+        require_coarse_elements(terms);
+        const StepMemory<std::byte> scratch(context, static_cast<offset_t>(kernels::scan_bytes(entries + 1)));
+        kernels::sum_before(entries + 1, before, before, scratch, context.stream());
+        const SortKey limit = static_cast<SortKey>(a.rows) * static_cast<SortKey>(b.cols);
+        const SortedKeys sorted = sorted_keys(context, terms, limit, [&](SortKey* keys, std::int32_t* numbers) {
+          kernels::key_terms(a, pattern_of(b.with<const char>(nullptr)), before, keys, numbers, context.stream());
+        });
+        return pattern_of_runs(context, backend, a.rows, b.cols, sorted);
+      },
+      matrix);
+}
+
+std::pair<CoarsePattern, Array<std::int32_t>> transposed_pattern(CudaContext& context, const Backend& backend,
+                                                                 const CoarsePattern& pattern) {
+  const DeviceGuard guard(context.device());
+  const auto count = static_cast<offset_t>(pattern.columns.size());
+  const SortKey limit = static_cast<SortKey>(pattern.rows) * static_cast<SortKey>(pattern.cols);
+  const SortedKeys sorted = sorted_keys(context, count, limit, [&](SortKey* keys, std::int32_t* numbers) {
+    kernels::key_transposed(pattern_of(pattern.with<const char>(nullptr)), keys, numbers, context.stream());
+  });
+  Array<std::int32_t> order(backend, at(count));
+  backend.impl().copy(order.data(), static_cast<const std::int32_t*>(sorted.numbers), order.bytes());
+  return {pattern_of_runs(context, backend, pattern.cols, pattern.rows, sorted), std::move(order)};
+}
+
 template <Scalar T, Offset O>
 CsrView<compute_t<T>, O> compute_rows(const CsrView<T, O>& m) {
   return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
@@ -54,28 +90,15 @@ CoarseMatrix<T> CudaCoarseOps<T>::rows_of(const Backend& backend, const CoarseSp
 }
 
 template <Scalar T>
-CoarsePattern CudaCoarseOps<T>::product_pattern(const Backend& backend, const AnyCsrView<T>& matrix,
+CoarsePattern CudaCoarseOps<T>::product_pattern(const Backend& backend, const AnyCsrView<T>& a,
                                                 const CoarsePattern& b) {
-  const DeviceGuard guard(context_.device());
-  return std::visit(
-      [&](const auto& view) {
-        const auto a = pattern_of(view);
-        const auto entries = static_cast<index_t>(a.nnz);
-        const StepMemory<std::int32_t> before(context_, a.nnz + 1);
-        const StepMemory<unsigned long long> all(context_, 1);
-        context_.zero(all, sizeof(unsigned long long));
-        kernels::count_terms(a, b.offsets.data(), before, all, context_.stream());
-        const auto terms = static_cast<offset_t>(context_.read(static_cast<const unsigned long long*>(all)));
-        require_coarse_elements(terms);
-        const StepMemory<std::byte> scratch(context_, static_cast<offset_t>(kernels::scan_bytes(entries + 1)));
-        kernels::sum_before(entries + 1, before, before, scratch, context_.stream());
-        const SortKey limit = static_cast<SortKey>(a.rows) * static_cast<SortKey>(b.cols);
-        const SortedKeys sorted = sorted_keys(context_, terms, limit, [&](SortKey* keys, std::int32_t* numbers) {
-          kernels::key_terms(a, pattern_of(b.with<C>(nullptr)), before, keys, numbers, context_.stream());
-        });
-        return pattern_of_runs(context_, backend, a.rows, b.cols, sorted);
-      },
-      matrix);
+  return product_of_patterns(context_, backend, any_pattern_of(a), b);
+}
+
+template <Scalar T>
+std::pair<CoarsePattern, Array<std::int32_t>> CudaCoarseOps<T>::transposed(const Backend& backend,
+                                                                           const CoarsePattern& pattern) {
+  return transposed_pattern(context_, backend, pattern);
 }
 
 template <Scalar T>
@@ -88,20 +111,6 @@ void CudaCoarseOps<T>::multiply(const AnyCsrView<T>& matrix, const CsrView<C, st
                                 context_.stream());
       },
       matrix);
-}
-
-template <Scalar T>
-std::pair<CoarsePattern, Array<std::int32_t>> CudaCoarseOps<T>::transposed(const Backend& backend,
-                                                                           const CoarsePattern& pattern) {
-  const DeviceGuard guard(context_.device());
-  const auto count = static_cast<offset_t>(pattern.columns.size());
-  const SortKey limit = static_cast<SortKey>(pattern.rows) * static_cast<SortKey>(pattern.cols);
-  const SortedKeys sorted = sorted_keys(context_, count, limit, [&](SortKey* keys, std::int32_t* numbers) {
-    kernels::key_transposed(pattern_of(pattern.with<C>(nullptr)), keys, numbers, context_.stream());
-  });
-  Array<std::int32_t> order(backend, at(count));
-  backend.impl().copy(order.data(), static_cast<const std::int32_t*>(sorted.numbers), order.bytes());
-  return {pattern_of_runs(context_, backend, pattern.cols, pattern.rows, sorted), std::move(order)};
 }
 
 template <Scalar T>

@@ -1,6 +1,7 @@
 #include "backend/host_coarse_ops.hpp"
 
 #include "backend/host_rows.hpp"
+#include "core/csr_pattern.hpp"
 #include "core/first_exception.hpp"
 #include "core/shared/sparse_rows.hpp"
 #include "core/worth_threads.hpp"
@@ -42,6 +43,59 @@ void find_columns(const Matrix& a, const CoarsePattern& b, index_t i, std::vecto
   std::ranges::sort(columns);
 }
 
+CoarsePattern product_of_patterns(const Backend& backend, const AnyPattern& matrix, const CoarsePattern& b,
+                                  int threads) {
+  return std::visit(
+      [&](const auto& view) {
+        const SparseRows a{view};
+        const auto rows = static_cast<std::size_t>(view.rows);
+        std::vector<std::vector<index_t>> found(rows / rows_at_once + 1);
+        std::vector<std::int32_t> lengths(rows + 1);
+        FirstException failure;
+#pragma omp parallel num_threads(threads) if (view.nnz > worth_threads)
+        {
+          std::vector<index_t> seen, columns;
+          failure.run([&] { seen.assign(static_cast<std::size_t>(b.cols), -1); });
+#pragma omp for schedule(dynamic)
+          for (index_t chunk = 0; chunk < static_cast<index_t>(found.size()); ++chunk)
+            failure.run([&] {
+              const index_t first = chunk * rows_at_once, end = std::min(first + rows_at_once, view.rows);
+              for (index_t i = first; i < end; ++i) {
+                find_columns(a, b, i, seen, columns);
+                lengths[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(columns.size());
+                auto& own = found[static_cast<std::size_t>(chunk)];
+                own.insert(own.end(), columns.begin(), columns.end());
+              }
+            });
+        }
+        failure.rethrow();
+        require_coarse_elements(std::accumulate(lengths.begin(), lengths.end(), offset_t{0}));
+        std::exclusive_scan(lengths.begin(), lengths.end(), lengths.begin(), std::int32_t{0});
+        std::vector<index_t> all;
+        all.reserve(static_cast<std::size_t>(lengths.back()));
+        for (const auto& own : found) all.insert(all.end(), own.begin(), own.end());
+        return CoarsePattern{view.rows, b.cols, array_of(backend, lengths), array_of(backend, all)};
+      },
+      matrix);
+}
+
+std::pair<CoarsePattern, Array<std::int32_t>> transposed_pattern(const Backend& backend, const CoarsePattern& pattern) {
+  std::vector<std::int32_t> offsets(static_cast<std::size_t>(pattern.cols) + 1), order(pattern.columns.size());
+  std::vector<index_t> rows(pattern.columns.size());
+  for (std::size_t k = 0; k < pattern.columns.size(); ++k)
+    ++offsets[static_cast<std::size_t>(pattern.columns.data()[k]) + 1];
+  std::inclusive_scan(offsets.begin(), offsets.end(), offsets.begin());
+  std::vector<std::int32_t> next(offsets);
+  for (index_t i = 0; i < pattern.rows; ++i)
+    for (std::int32_t k = pattern.offsets.data()[i]; k < pattern.offsets.data()[i + 1]; ++k) {
+      const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(pattern.columns.data()[k])]++);
+      rows[place] = i;
+      order[place] = k;
+    }
+  return {CoarsePattern{pattern.cols, pattern.rows, array_of(backend, offsets), array_of(backend, rows)},
+          array_of(backend, order)};
+}
+
 template <Scalar T, Offset O>
 CsrView<compute_t<T>, O> compute_rows(const CsrView<T, O>& m) {
   return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
@@ -75,40 +129,15 @@ CoarseMatrix<T> HostCoarseOps<T>::rows_of(const Backend& backend, const CoarseSp
 }
 
 template <Scalar T>
-CoarsePattern HostCoarseOps<T>::product_pattern(const Backend& backend, const AnyCsrView<T>& matrix,
+CoarsePattern HostCoarseOps<T>::product_pattern(const Backend& backend, const AnyCsrView<T>& a,
                                                 const CoarsePattern& b) {
-  return std::visit(
-      [&](const auto& view) {
-        const SparseRows a{view};
-        const auto rows = static_cast<std::size_t>(view.rows);
-        std::vector<std::vector<index_t>> found(rows / rows_at_once + 1);
-        std::vector<std::int32_t> lengths(rows + 1);
-        FirstException failure;
-#pragma omp parallel num_threads(threads_) if (view.nnz > worth_threads)
-        {
-          std::vector<index_t> seen, columns;
-          failure.run([&] { seen.assign(static_cast<std::size_t>(b.cols), -1); });
-#pragma omp for schedule(dynamic)
-          for (index_t chunk = 0; chunk < static_cast<index_t>(found.size()); ++chunk)
-            failure.run([&] {
-              const index_t first = chunk * rows_at_once, end = std::min(first + rows_at_once, view.rows);
-              for (index_t i = first; i < end; ++i) {
-                find_columns(a, b, i, seen, columns);
-                lengths[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(columns.size());
-                auto& own = found[static_cast<std::size_t>(chunk)];
-                own.insert(own.end(), columns.begin(), columns.end());
-              }
-            });
-        }
-        failure.rethrow();
-        require_coarse_elements(std::accumulate(lengths.begin(), lengths.end(), offset_t{0}));
-        std::exclusive_scan(lengths.begin(), lengths.end(), lengths.begin(), std::int32_t{0});
-        std::vector<index_t> all;
-        all.reserve(static_cast<std::size_t>(lengths.back()));
-        for (const auto& own : found) all.insert(all.end(), own.begin(), own.end());
-        return CoarsePattern{view.rows, b.cols, array_of(backend, lengths), array_of(backend, all)};
-      },
-      matrix);
+  return product_of_patterns(backend, any_pattern_of(a), b, threads_);
+}
+
+template <Scalar T>
+std::pair<CoarsePattern, Array<std::int32_t>> HostCoarseOps<T>::transposed(const Backend& backend,
+                                                                           const CoarsePattern& pattern) {
+  return transposed_pattern(backend, pattern);
 }
 
 template <Scalar T>
@@ -132,25 +161,6 @@ void HostCoarseOps<T>::multiply(const AnyCsrView<T>& matrix, const CsrView<C, st
         }
       },
       matrix);
-}
-
-template <Scalar T>
-std::pair<CoarsePattern, Array<std::int32_t>> HostCoarseOps<T>::transposed(const Backend& backend,
-                                                                           const CoarsePattern& pattern) {
-  std::vector<std::int32_t> offsets(static_cast<std::size_t>(pattern.cols) + 1), order(pattern.columns.size());
-  std::vector<index_t> rows(pattern.columns.size());
-  for (std::size_t k = 0; k < pattern.columns.size(); ++k)
-    ++offsets[static_cast<std::size_t>(pattern.columns.data()[k]) + 1];
-  std::inclusive_scan(offsets.begin(), offsets.end(), offsets.begin());
-  std::vector<std::int32_t> next(offsets);
-  for (index_t i = 0; i < pattern.rows; ++i)
-    for (std::int32_t k = pattern.offsets.data()[i]; k < pattern.offsets.data()[i + 1]; ++k) {
-      const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(pattern.columns.data()[k])]++);
-      rows[place] = i;
-      order[place] = k;
-    }
-  return {CoarsePattern{pattern.cols, pattern.rows, array_of(backend, offsets), array_of(backend, rows)},
-          array_of(backend, order)};
 }
 
 template <Scalar T>

@@ -3,13 +3,23 @@
 #include <blockjacobi/views.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <variant>
 
 namespace blockjacobi::detail {
 
 template <class T, Offset O>
 CsrView<const void, O> pattern_of(const CsrView<T, O>& m) {
   return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, nullptr, m.base, m.space};
+}
+
+/// The pattern of a matrix with offsets of either width.
+using AnyPattern = std::variant<CsrView<const void, std::int32_t>, CsrView<const void, std::int64_t>>;
+
+template <class View>
+AnyPattern any_pattern_of(const View& matrix) {
+  return std::visit([](const auto& m) -> AnyPattern { return pattern_of(m); }, matrix);
 }
 
 /// For what takes the scalar beside.
