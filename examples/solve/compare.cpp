@@ -34,7 +34,15 @@ std::string block_words(const Options& options) {
 
 std::string coarse_word(const Options& options) {
   if (options.coarse == Coarse::relaxed) return fmt::format("relaxed:{}", options.relaxed);
-  return options.coarse == Coarse::ones ? "ones" : shell_word("vectors:" + options.coarse_file.string());
+  const std::string file = options.coarse_file.string();
+  if (options.coarse == Coarse::multigrid) return file.empty() ? "multigrid" : shell_word("multigrid:" + file);
+  return options.coarse == Coarse::ones ? "ones" : shell_word("vectors:" + file);
+}
+
+/// Without the file.
+std::string short_name(const Options& options) {
+  if (options.coarse == Coarse::multigrid) return "multigrid";
+  return options.coarse == Coarse::vectors ? "vectors" : coarse_name(options);
 }
 
 std::string ending(const Candidate& candidate) {
@@ -80,7 +88,7 @@ std::vector<std::vector<Candidate>> candidates_of(const Options& options) {
     for (const Coarse level : levels) {
       Candidate both = alone;
       both.options.coarse = level;
-      both.name += ", " + (level == Coarse::vectors ? "vectors" : coarse_name(both.options));
+      both.name += ", " + short_name(both.options);
       group.push_back(std::move(both));
     }
     groups.push_back(std::move(group));

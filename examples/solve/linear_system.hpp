@@ -49,7 +49,7 @@ template <Scalar T>
 struct Vectors {
   blockjacobi::DenseMatrix<T> b;
   blockjacobi::DenseMatrix<T> x0;
-  blockjacobi::DenseMatrix<T> coarse;  ///< with Coarse::vectors
+  blockjacobi::DenseMatrix<T> coarse;  ///< of Options::coarse_file; no columns without
 };
 
 template <Scalar T>
@@ -103,9 +103,9 @@ Vectors<T> read_vectors(const Options& options, const CsrMatrix<T>& A) {
     vectors.x0 = {A.rows(), columns, std::vector<T>(vectors.b.values.size())};
   else
     vectors.x0 = read_columns<T>("--x0", options.x0_file, A.rows(), {columns, columns});
-  if (options.coarse == Coarse::vectors)
-    vectors.coarse =
-        read_columns<T>("--coarse vectors", options.coarse_file, A.rows(), {1, blockjacobi::max_block_size});
+  if (!options.coarse_file.empty())
+    vectors.coarse = read_columns<T>(vectors_option(options.coarse), options.coarse_file, A.rows(),
+                                     {1, blockjacobi::max_block_size});
   return vectors;
 }
 

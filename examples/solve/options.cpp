@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::string_view labels_prefix = "labels:";
 constexpr std::string_view vectors_prefix = "vectors:";
+constexpr std::string_view multigrid_prefix = "multigrid:";
 constexpr std::string_view relaxed_prefix = "relaxed:";
 constexpr double seconds_of_a_candidate = 60.0;
 
@@ -192,20 +193,29 @@ void require_effect(const CLI::App& app, const Words& words) {
     throw UsageError("--block-tolerance: belongs to --blocks detect and coupled");
   if (app.count("--coupling") > 0 && blocks != Blocks::coupled)
     throw UsageError("--coupling: belongs to --blocks coupled");
-  if (app.count("--coarse-size") > 0 && (words.coarse == "auto" || words.coarse == "none") &&
-      app.count("--compare") == 0)
+  const bool names_none = words.coarse == "auto" || words.coarse == "none";
+  const bool names_multigrid = words.coarse == "multigrid" || words.coarse.starts_with(multigrid_prefix);
+  if (app.count("--coarse-size") > 0 && (names_multigrid || (names_none && app.count("--compare") == 0)))
     throw UsageError(
         fmt::format("--coarse-size: belongs to --coarse ones, relaxed and vectors, but --coarse is {}", words.coarse));
 }
 
 void interpret_coarse(const Words& words, Options& options) {
-  static const Choice<Coarse> choice{
-      "--coarse",
-      {{"auto", Coarse::automatic}, {"none", Coarse::none}, {"ones", Coarse::ones}, {"relaxed", Coarse::relaxed}}};
+  static const Choice<Coarse> choice{"--coarse",
+                                     {{"auto", Coarse::automatic},
+                                      {"none", Coarse::none},
+                                      {"ones", Coarse::ones},
+                                      {"relaxed", Coarse::relaxed},
+                                      {"multigrid", Coarse::multigrid}}};
+  const auto take_file = [&](Coarse coarse, std::string_view prefix) {
+    options.coarse = coarse;
+    options.coarse_file = words.coarse.substr(prefix.size());
+    require_input_file(vectors_option(coarse), options.coarse_file.string());
+  };
   if (words.coarse.starts_with(vectors_prefix)) {
-    options.coarse = Coarse::vectors;
-    options.coarse_file = words.coarse.substr(vectors_prefix.size());
-    require_input_file("--coarse vectors", options.coarse_file.string());
+    take_file(Coarse::vectors, vectors_prefix);
+  } else if (words.coarse.starts_with(multigrid_prefix)) {
+    take_file(Coarse::multigrid, multigrid_prefix);
   } else if (words.coarse.starts_with(relaxed_prefix)) {
     options.coarse = Coarse::relaxed;
     options.relaxed =
@@ -325,8 +335,9 @@ void describe_options(CLI::App& app, Words& words, Options& options) {
          "--coarse", words.coarse,
          "coarse level above the blocks: auto (what suggest recommends where it finds the blocks, else none), "
          "none, ones (a vector of ones on each aggregate of blocks), relaxed:K (K vectors that a few iterations "
-         "find, 4 without a number), or "
-         "vectors:FILE, a Matrix Market file with near-kernel vectors as columns, such as rigid body modes")
+         "find, 4 without a number), vectors:FILE, a Matrix Market file with near-kernel vectors as columns, such as "
+         "rigid body modes, multigrid (levels down to a small matrix, from ones) or multigrid:FILE (from such "
+         "vectors), both for symmetric and hermitian matrices")
       ->capture_default_str();
   app.add_option("--coarse-size", words.coarse_size,
                  "order of the coarse matrix at most, 1..4096; auto: by the entries of the matrix")

@@ -21,9 +21,14 @@ enum class Blocks { automatic, detect, supervariables, coupled, clusters, metis,
 /// Whether suggest() finds them, once the header of the file is known.
 inline bool suggests(Blocks blocks) noexcept { return blocks == Blocks::automatic || blocks == Blocks::suggest; }
 
-/// What the coarse level is made of: nothing, vectors of ones, relaxed ones, or those of a file. `automatic`: what
-/// suggest() recommends where it finds the blocks, else nothing.
-enum class Coarse { automatic, none, ones, relaxed, vectors };
+/// What the coarse level is made of: nothing, vectors of ones, relaxed ones, or those of a file; or many levels, by
+/// multigrid. `automatic`: what suggest() recommends where it finds the blocks, else nothing.
+enum class Coarse { automatic, none, ones, relaxed, vectors, multigrid };
+
+/// The words that vectors of a file are asked for by, for messages.
+inline const char* vectors_option(Coarse coarse) noexcept {
+  return coarse == Coarse::multigrid ? "--coarse multigrid" : "--coarse vectors";
+}
 
 /// Where the right-hand side comes from: A x with x uniform in [-1, 1], A * ones, or a file.
 enum class Rhs { random, ones, file };
@@ -41,7 +46,7 @@ struct Options {
   bool unknowns_from_file = false;
   Coarse coarse = Coarse::automatic;
   index_t relaxed = 4;                ///< TwoLevelOptions::relaxed, with Coarse::relaxed
-  std::filesystem::path coarse_file;  ///< with Coarse::vectors
+  std::filesystem::path coarse_file;  ///< with Coarse::vectors, and Coarse::multigrid of vectors
   index_t coarse_size = 0;            ///< TwoLevelOptions::size
   std::optional<blockjacobi::BackendKind> backend;
   int threads = 0;  ///< of the host backend; 0 takes OpenMP's default

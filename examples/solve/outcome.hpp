@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace solve {
@@ -30,11 +31,17 @@ struct BlocksInfo {
   std::optional<blockjacobi::Suggestion> suggestion{};  ///< where suggest() was asked, followed or not
 };
 
-/// The level above the blocks.
+using CoarseReport = std::variant<blockjacobi::TwoLevelReport, blockjacobi::MultigridReport>;
+
+/// The level or levels above the blocks.
 struct CoarseInfo {
   std::string how;
   double milliseconds = 0.0;
-  blockjacobi::TwoLevelReport report;
+  CoarseReport report;
+
+  std::size_t bytes() const {
+    return std::visit([](const auto& found) { return found.bytes; }, report);
+  }
 };
 
 /// The solve of one right-hand side.
@@ -67,7 +74,7 @@ struct Attempt {
     return sum;
   }
   /// In the backend's memory, besides the matrix; 0 without a set-up.
-  std::size_t bytes() const noexcept { return (setup ? setup->bytes : 0) + (coarse ? coarse->report.bytes : 0); }
+  std::size_t bytes() const { return (setup ? setup->bytes : 0) + (coarse ? coarse->bytes() : 0); }
 };
 
 /// One of the choices that --compare tries.

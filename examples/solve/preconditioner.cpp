@@ -10,9 +10,10 @@ std::string coarse_name(const Options& options) {
     case Coarse::none: return "none";
     case Coarse::ones: return "ones";
     case Coarse::relaxed: return fmt::format("relaxed {}", options.relaxed);
-    case Coarse::vectors: break;
+    case Coarse::vectors: return fmt::format("vectors from {}", options.coarse_file.string());
+    case Coarse::multigrid: break;
   }
-  return fmt::format("vectors from {}", options.coarse_file.string());
+  return options.coarse_file.empty() ? "multigrid" : fmt::format("multigrid from {}", options.coarse_file.string());
 }
 
 }  // namespace solve

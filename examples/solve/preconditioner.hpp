@@ -14,16 +14,17 @@
 
 namespace solve {
 
-/// Blocks alone, or with a coarse level.
+/// Blocks alone, or with a coarse level, or with many.
 template <Scalar T>
-using AnyPreconditioner = std::variant<blockjacobi::BlockJacobi<T>, blockjacobi::TwoLevel<T>>;
+using AnyPreconditioner =
+    std::variant<blockjacobi::BlockJacobi<T>, blockjacobi::TwoLevel<T>, blockjacobi::Multigrid<T>>;
 
 template <Scalar T>
 blockjacobi::Preconditioner<T> as_preconditioner(const AnyPreconditioner<T>& M) {
   return std::visit([](const auto& m) { return blockjacobi::Preconditioner<T>(m); }, M);
 }
 
-/// "ones", "relaxed 4", "vectors from FILE"
+/// "ones", "relaxed 4", "vectors from FILE", "multigrid", "multigrid from FILE"
 std::string coarse_name(const Options& options);
 
 /// The columns in another order of their elements.
@@ -39,17 +40,28 @@ blockjacobi::DenseMatrix<T> permuted(const blockjacobi::DenseMatrix<T>& vectors,
   return result;
 }
 
+/// The blocks, with what --coarse names above them.
 template <Scalar T>
-blockjacobi::TwoLevel<T> with_coarse_level(const Options& options, Solver solver, const BlockedSystem<T>& blocked,
-                                           const blockjacobi::DenseMatrix<T>& vectors,
-                                           blockjacobi::BlockJacobi<T> blocks) {
+AnyPreconditioner<T> with_coarse_level(const Options& options, Solver solver, const BlockedSystem<T>& blocked,
+                                       const blockjacobi::DenseMatrix<T>& vectors, blockjacobi::BlockJacobi<T> blocks) {
+  using blockjacobi::Multigrid, blockjacobi::TwoLevel;
+  const auto Z = permuted(vectors, blocked.found.permutation);
+  const blockjacobi::MultiVectorView<const T> view{Z.values.data(), Z.rows, Z.cols, Z.rows};
+  if (options.coarse == Coarse::multigrid) {
+    if (Z.cols == 0) return Multigrid<T>(blocked.A, std::move(blocks));
+    return Multigrid<T>(blocked.A, std::move(blocks), view);
+  }
   const blockjacobi::TwoLevelOptions two_level{.mode = traits(solver).coarse_mode,
                                                .size = options.coarse_size,
                                                .relaxed = options.coarse == Coarse::relaxed ? options.relaxed : 0};
-  if (options.coarse != Coarse::vectors) return {blocked.A, std::move(blocks), two_level};
-  const auto Z = permuted(vectors, blocked.found.permutation);
-  const blockjacobi::MultiVectorView<const T> view{Z.values.data(), Z.rows, Z.cols, Z.rows};
-  return {blocked.A, std::move(blocks), view, two_level};
+  if (Z.cols == 0) return TwoLevel<T>(blocked.A, std::move(blocks), two_level);
+  return TwoLevel<T>(blocked.A, std::move(blocks), view, two_level);
+}
+
+template <Scalar T>
+CoarseReport coarse_report(const AnyPreconditioner<T>& M) {
+  if (const auto* multigrid = std::get_if<blockjacobi::Multigrid<T>>(&M)) return multigrid->report();
+  return std::get<blockjacobi::TwoLevel<T>>(M).report();
 }
 
 /// What the options ask for, and what there is to say of it. Throws SingularBlock.
@@ -64,11 +76,11 @@ AnyPreconditioner<T> set_up(const Options& options, Solver solver, const Blocked
   attempt.setup = blocks->report(blocked.A);
   if (attempt.blocks.renumbered) attempt.setup = in_original_rows(std::move(*attempt.setup), blocked.found.permutation);
   if (options.coarse == Coarse::none) return std::move(*blocks);
-  std::optional<blockjacobi::TwoLevel<T>> two_level;
+  std::optional<AnyPreconditioner<T>> both;
   const double ms = milliseconds(
-      backend, [&] { two_level.emplace(with_coarse_level(options, solver, blocked, vectors, std::move(*blocks))); });
-  attempt.coarse = CoarseInfo{coarse_name(options), ms, two_level->report()};
-  return std::move(*two_level);
+      backend, [&] { both.emplace(with_coarse_level(options, solver, blocked, vectors, std::move(*blocks))); });
+  attempt.coarse = CoarseInfo{coarse_name(options), ms, coarse_report(*both)};
+  return std::move(*both);
 }
 
 }  // namespace solve

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <sstream>
+#include <variant>
 
 namespace solve {
 
@@ -106,7 +107,8 @@ void print_setup(const Attempt& attempt) {
   print_labelled("set-up", fmt::format("{:.1f} ms\n{}", attempt.setup_ms, blockjacobi::to_text(setup)));
   if (attempt.coarse)
     print_labelled("coarse", fmt::format("{} ({:.1f} ms)\n{}", attempt.coarse->how, attempt.coarse->milliseconds,
-                                         blockjacobi::to_text(attempt.coarse->report)));
+                                         std::visit([](const auto& report) { return blockjacobi::to_text(report); },
+                                                    attempt.coarse->report)));
   if (setup.unsuited_blocks > 0)
     warn(fmt::format("{} storage loses a row or column of the inverses of {} of {} (first: block {}); take another",
                      blockjacobi::to_string(setup.storage), setup.unsuited_blocks, counted(setup.blocks, "block"),

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace solve {
 
@@ -62,18 +63,33 @@ nlohmann::json blocks_json(const Attempt& attempt) {
   return json;
 }
 
-nlohmann::json coarse_json(const CoarseInfo& coarse) {
-  const auto& report = coarse.report;
-  return {{"how", coarse.how},
-          {"mode", blockjacobi::to_string(report.mode)},
+nlohmann::json shape_json(const blockjacobi::TwoLevelReport& report) {
+  return {{"mode", blockjacobi::to_string(report.mode)},
           {"size", report.size},
           {"aggregates", report.aggregates},
-          {"uncovered_rows", report.uncovered_rows},
-          {"bytes", report.bytes},
-          {"singular", report.is_singular},
-          {"finite", report.is_finite},
-          {"rcond", report.rcond},
-          {"setup_ms", coarse.milliseconds}};
+          {"uncovered_rows", report.uncovered_rows}};
+}
+
+nlohmann::json shape_json(const blockjacobi::MultigridReport& report) {
+  nlohmann::json levels = nlohmann::json::array();
+  for (const auto& level : report.levels)
+    levels.push_back({{"rows", level.rows}, {"nnz", level.nnz}, {"relaxation", level.relaxation}});
+  return {{"levels", std::move(levels)}};
+}
+
+nlohmann::json coarse_json(const CoarseInfo& coarse) {
+  return std::visit(
+      [&](const auto& report) {
+        nlohmann::json json = shape_json(report);
+        json["how"] = coarse.how;
+        json["bytes"] = report.bytes;
+        json["singular"] = report.is_singular;
+        json["finite"] = report.is_finite;
+        json["rcond"] = report.rcond;
+        json["setup_ms"] = coarse.milliseconds;
+        return json;
+      },
+      coarse.report);
 }
 
 std::ofstream open(const char* option, const std::filesystem::path& path) {

@@ -101,12 +101,12 @@ class CoarseLevel(SolveTest):
                 none, right, wrong = iterations.values()
                 self.assertLess(right, 0.7 * min(none, wrong))
 
-    def two_unknowns(self):
+    def two_unknowns(self, n=16):
         entries = []
-        for i, j, value in laplace_2d(16):
+        for i, j, value in laplace_2d(n):
             entries += [(2 * i - 1, 2 * j - 1, 2 * value), (2 * i, 2 * j, value)]
             entries += [(2 * i, 2 * j - 1, 0.5 * value)] + ([(2 * i - 1, 2 * j, 0.5 * value)] if i != j else [])
-        return self.matrix("two.mtx", sorted(entries), 512, symmetry="symmetric")
+        return self.matrix("two.mtx", sorted(entries), 2 * n * n, symmetry="symmetric")
 
     def test_a_vector_of_ones_for_each_unknown(self):
         """Of a node, as long as its rows stay neighbours: labels part them."""
@@ -128,13 +128,104 @@ class CoarseLevel(SolveTest):
         clusters = self.solve(path, "--blocks", "clusters", "--block-size", 9, "--unknowns", 4)
         self.assertTrue(all(size["rows"] % 4 == 0 for size in clusters.report["blocks"]["sizes"]))
 
+    def test_multigrid_takes_fewer_iterations_on_any_mesh(self):
+        iterations = []
+        for n in (40, 80):
+            path = self.laplace(n)
+            alone, ones, multigrid = (self.solve(path, "--blocks", "clusters", "--coarse", coarse)
+                                      for coarse in ("none", "ones", "multigrid"))
+            self.assert_converged(multigrid)
+            self.assertLess(multigrid.report["iterations"], 0.5 * alone.report["iterations"])
+            self.assertLess(multigrid.report["iterations"], 0.7 * ones.report["iterations"])
+            iterations.append(multigrid.report["iterations"])
+        self.assertLessEqual(iterations[1], iterations[0] + 4)
+
+    def test_multigrid_in_the_reports(self):
+        result = self.solve(self.laplace(90), "--coarse", "multigrid")
+        self.assert_converged(result)
+        coarse = result.report["coarse"]
+        self.assertEqual(sorted(coarse), ["bytes", "finite", "how", "levels", "rcond", "setup_ms", "singular"])
+        self.assertEqual((coarse["how"], coarse["finite"], coarse["singular"]), ("multigrid", True, False))
+        self.assertTrue(0.0 < coarse["rcond"] <= 1.0 and coarse["setup_ms"] > 0.0, coarse)
+        levels = coarse["levels"]
+        self.assertEqual([sorted(level) for level in levels], [["nnz", "relaxation", "rows"]] * len(levels))
+        self.assertEqual((levels[0]["rows"], levels[0]["nnz"]), (8100, result.report["nnz"]))
+        rows = [level["rows"] for level in levels]
+        self.assertTrue(len(rows) > 2 and rows == sorted(rows, reverse=True) and rows[-1] <= 512 < rows[-2], rows)
+        self.assertTrue(all(level["relaxation"] > 0.0 for level in levels[:-1]), levels)
+        self.assertEqual(levels[-1]["relaxation"], 0.0)
+        self.assertGreater(coarse["bytes"], 12 * sum(level["nnz"] for level in levels[1:]))
+        self.assertRegex(result.out, rf"coarse +multigrid \(.* ms\)\n +multigrid: {len(levels)} levels, .* MB\n"
+                                     rf" +8100 rows, {levels[0]['nnz']} entries, relaxation ")
+
+    def test_multigrid_of_a_matrix_that_is_inverted_whole(self):
+        path = self.laplace()
+        alone, one_level = (self.solve(path, "--blocks", "detect", "--coarse", coarse) for coarse in ("none", "multigrid"))
+        self.assertEqual(len(one_level.report["coarse"]["levels"]), 1)
+        self.assertEqual(one_level.report["history"], alone.report["history"])
+
+    def test_multigrid_with_every_solver(self):
+        path = self.laplace(30)
+        for solver in ("cg", "fcg", "minres", "bicgstab", "gmres", "fgmres", "richardson"):
+            with self.subTest(solver=solver):
+                result = self.solve(path, "--solver", solver, "--coarse", "multigrid")
+                self.assert_converged(result)
+                self.assertLess(result.report["iterations"], 40)
+
+    def test_multigrid_of_vectors_follows_the_numbering(self):
+        path = self.scaled_laplace(30)
+        tiles = [str(i // 60 * 6 + i % 30 // 5) for i in range(900)]
+        labels = self.write("labels.txt", "\n".join(tiles))
+        for blocks in (("clusters", "--block-size", 8), ("labels:" + labels,), ("uniform", "--block-size", 8)):
+            with self.subTest(blocks=blocks):
+                none, right, wrong = (self.solve(path, "--blocks", *blocks, "--coarse", coarse) for coarse in
+                                      ("none", *("multigrid:" + self.path(name) for name in ("z.mtx", "wrong.mtx"))))
+                self.assert_converged(right)
+                self.assertEqual(right.report["coarse"]["how"], "multigrid from " + self.path("z.mtx"))
+                self.assertIn("multigrid from " + self.path("z.mtx"), right.out)
+                others = min(result.report["iterations"] for result in (none, wrong))
+                self.assertLess(right.report["iterations"], 0.5 * others)
+
+    def test_multigrid_with_a_vector_of_ones_for_each_unknown(self):
+        path = self.two_unknowns(24)
+        rows_alone, nodes = (self.solve(path, "--blocks", "clusters", "--unknowns", unknowns, "--coarse", "multigrid")
+                             for unknowns in ("auto", 2))
+        self.assert_converged(nodes)
+        self.assertEqual(nodes.report["coarse"]["levels"][1]["rows"] % 2, 0)
+        self.assertLess(nodes.report["iterations"], rows_alone.report["iterations"])
+
+    def test_multigrid_of_a_hermitian_matrix(self):
+        entries = [(i, j, complex(4.0) if i == j else complex(-0.6, 0.8)) for i, j, _ in laplace_2d(24)]
+        path = self.matrix("hermitian.mtx", entries, 576, field="complex", symmetry="hermitian")
+        result = self.solve(path, "--coarse", "multigrid")
+        self.assert_converged(result)
+        self.assertEqual((result.report["solver"], len(result.report["coarse"]["levels"])), ("cg", 2))
+
+    def test_multigrid_is_refused(self):
+        path = self.laplace(24)
+        write_array(self.path("short.mtx"), [[1.0] * 575])
+        for coarse in ("multigrid", "multigrid:" + path):
+            for more in ((), ("--compare",)):
+                self.assert_refused(self.solve(path, "--coarse", coarse, "--coarse-size", 8, *more), "--coarse-size",
+                                    "ones, relaxed and vectors", coarse)
+        self.assert_refused(self.solve(path, "--coarse", "multigrid:none.mtx"), "--coarse multigrid", "'none.mtx'")
+        self.assert_refused(self.solve(path, "--coarse", "multigrid:"), "--coarse multigrid", "''")
+        self.assert_refused(self.solve(path, "--coarse", "multigrid:" + self.path("short.mtx")), "--coarse multigrid",
+                            "575 x 1", "576 x 1 to 512")
+        upper = self.matrix("upper.mtx", [(j, i, value) for i, j, value in laplace_2d(24)], 576)
+        self.assert_refused(self.solve(upper, "--coarse", "multigrid"), "Multigrid: the matrix is not symmetric")
+        entries = [(i, j, complex(value, 0.5)) for i, j, value in laplace_2d(24)]
+        complex_symmetric = self.matrix("z.mtx", entries, 576, field="complex", symmetry="symmetric")
+        self.assert_refused(self.solve(complex_symmetric, "--coarse", "multigrid"),
+                            "Multigrid: the matrix is not Hermitian")
+
     def test_refused(self):
         path = self.laplace()
         write_array(self.path("short.mtx"), [[1.0] * 143])
         write_array(self.path("wide.mtx"), [[1.0] * 144] * 513)
         write_array(self.path("three.mtx"), [[1.0] * 144] * 3)
         for arguments, *parts in (
-            (("--coarse", "twos"), "--coarse", "'twos'", "none, ones"),
+            (("--coarse", "twos"), "--coarse", "'twos'", "none, ones, relaxed, multigrid"),
             (("--coarse", "vectors:none.mtx"), "--coarse vectors", "'none.mtx'"),
             (("--coarse", "vectors:" + self.path("short.mtx")), "--coarse vectors", "143 x 1", "144 x 1 to 512"),
             (("--coarse", "vectors:" + self.path("wide.mtx")), "--coarse vectors", "144 x 513", "144 x 1 to 512"),

@@ -101,6 +101,28 @@ class Compare(SolveTest):
         self.assertEqual({name.partition(", ")[2] for name in found}, {"", "relaxed 2"})
         self.assertIn("--coarse relaxed:2", found["clusters 32, relaxed 2"]["command"])
 
+    def test_multigrid_where_it_is_named(self):
+        write_array(self.path("a vector.mtx"), [[1.0] * 900])
+        for word in ("multigrid", "multigrid:" + self.path("a vector.mtx")):
+            with self.subTest(word=word):
+                result = self.solve(self.laplace(30), "--compare", "--coarse", word)
+                self.assert_converged(result)
+                found = self.candidates(result)
+                self.assertEqual({name.partition(", ")[2] for name in found}, {"", "multigrid"})
+                both = found["clusters 32, multigrid"]
+                self.assertEqual(shlex.split(both["command"])[-2:], ["--coarse", word])
+                self.assertEqual(len(both["coarse"]["levels"]), 2)
+                self.assertEqual(both["bytes"], both["blocks"]["bytes"] + both["coarse"]["bytes"])
+                self.assertLess(both["iterations"], found["clusters 32"]["iterations"])
+
+    def test_what_multigrid_refuses_ends_a_candidate_alone(self):
+        path = self.matrix("t.mtx", tridiagonal(600, -1.5, 4.0, -0.5), 600)
+        result = self.solve(path, "--compare", "--coarse", "multigrid")
+        self.assert_converged(result)
+        for name, candidate in self.candidates(result).items():
+            if candidate["same_as"] is None:
+                self.assertEqual(candidate["failure"], "Multigrid: the matrix is not symmetric" if "," in name else None)
+
     def test_none_converges(self):
         entries = [(i, i, 1.0 if i % 2 else -1.0) for i in range(1, 601)] + [(i + 1, i, 2.0) for i in range(1, 600)]
         path = self.matrix("i.mtx", entries, 600, symmetry="symmetric")

@@ -37,7 +37,10 @@ void check(const solve::Options& o) {
   FUZZ_EXPECT(o.relaxation > 0.0 && std::isfinite(o.relaxation));
   const bool from_file = o.blocks == solve::Blocks::file || o.blocks == solve::Blocks::labels;
   FUZZ_EXPECT(from_file == !o.block_file.empty() && (!from_file || is_file(o.block_file)));
-  FUZZ_EXPECT((o.coarse == solve::Coarse::vectors) == !o.coarse_file.empty());
+  FUZZ_EXPECT(o.coarse != solve::Coarse::vectors || !o.coarse_file.empty());
+  const bool takes_vectors = o.coarse == solve::Coarse::vectors || o.coarse == solve::Coarse::multigrid;
+  FUZZ_EXPECT(o.coarse_file.empty() || (takes_vectors && is_file(o.coarse_file)));
+  FUZZ_EXPECT(o.coarse != solve::Coarse::multigrid || o.coarse_size == 0);
   FUZZ_EXPECT(o.coarse_size >= 0 && o.coarse_size <= max_coarse_size);
   FUZZ_EXPECT(!o.unknowns || (*o.unknowns >= 1 && *o.unknowns <= max_block_size));
   FUZZ_EXPECT(o.max_seconds >= 0.0 && std::isfinite(o.max_seconds));
