@@ -60,10 +60,23 @@ CoarseMatrix<T> with_values(const Backend& backend, CoarsePattern pattern) {
   return {std::move(pattern), Array<T>(backend, count)};
 }
 
-/// As a matrix of its own.
 template <Scalar T>
 AnyCsrView<T> any(const CoarseMatrix<T>& m) {
   return m.view();
+}
+
+/// Its values are not there yet.
+template <Scalar T>
+AdjointMatrix<T> adjoint_pattern(CoarseOps<T>& ops, const Backend& backend, const CoarseMatrix<T>& m) {
+  auto [pattern, order] = ops.transposed(backend, m.pattern);
+  return {with_values<T>(backend, std::move(pattern)), std::move(order)};
+}
+
+/// Enqueued.
+template <Scalar T>
+void fill_adjoint(CoarseOps<T>& ops, const CoarseMatrix<T>& m, const AdjointMatrix<T>& adjoint) {
+  ops.conjugate(adjoint.order, compute_cast(std::as_const(m.values).data()),
+                compute_cast(adjoint.matrix.values.data()));
 }
 
 }  // namespace
@@ -76,20 +89,11 @@ GridTransfer<T>::GridTransfer(const SparseMatrix<T>& fine, CoarseSpace<T> z, rea
       relaxation_(relaxation),
       rows_(ops_.rows_of(fine.backend(), z_)),
       p_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), fine.view(), rows_.pattern))),
-      adjoint_{{0, 0, Array<std::int32_t>(fine.backend(), 0), Array<index_t>(fine.backend(), 0)},
-               Array<T>(fine.backend(), 0)},
+      adjoint_(adjoint_pattern(ops_, fine.backend(), p_)),
       product_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), fine.view(), p_.pattern))),
-      e_{{0, 0, Array<std::int32_t>(fine.backend(), 0), Array<index_t>(fine.backend(), 0)},
-         Array<T>(fine.backend(), 0)},
-      order_(fine.backend(), 0) {
-  const Backend& backend = fine.backend();
-  auto [pattern, order] = ops_.transposed(backend, p_.pattern);
-  adjoint_ = with_values<T>(backend, std::move(pattern));
-  order_ = std::move(order);
-  e_ = with_values<T>(backend, ops_.product_pattern(backend, any(adjoint_), product_.pattern));
-  coarse_.emplace(SparseMatrix<T>::adopt(backend, e_.view(),
-                                         {.symmetry = is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric}));
-}
+      e_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), any(adjoint_.matrix), product_.pattern))),
+      coarse_(SparseMatrix<T>::adopt(fine.backend(), e_.view(),
+                                     {.symmetry = is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric})) {}
 
 template <Scalar T>
 void GridTransfer<T>::refresh() {
@@ -98,14 +102,14 @@ void GridTransfer<T>::refresh() {
   };
   multiply(fine_.view(), rows_, p_);
   ops_.smooth(fine_.view(), z_.view(), relaxation_, p_.pattern, compute_cast(p_.values.data()));
-  ops_.conjugate(order_, compute_cast(std::as_const(p_.values).data()), compute_cast(adjoint_.values.data()));
+  fill_adjoint(ops_, p_, adjoint_);
   multiply(fine_.view(), p_, product_);
-  multiply(any(adjoint_), product_, e_);
+  multiply(any(adjoint_.matrix), product_, e_);
 }
 
 template <Scalar T>
 void GridTransfer<T>::restrict(const C* x, C* out) const {
-  ops_.restrict(adjoint_.compute_view(), x, out);
+  ops_.restrict(adjoint_.matrix.compute_view(), x, out);
 }
 
 template <Scalar T>
@@ -130,14 +134,13 @@ template <Scalar T>
 NearKernel<T> GridTransfer<T>::restricted(const NearKernel<T>& fine, index_t aggregates) const {
   if (fine.values.empty()) return {z_.order, components(aggregates), {}};
   const Backend& backend = fine_.backend();
-  auto [pattern, order] = ops_.transposed(backend, rows_.pattern);
-  const CoarseMatrix<T> adjoint = with_values<T>(backend, std::move(pattern));
-  ops_.conjugate(order, compute_cast(std::as_const(rows_.values).data()), compute_cast(adjoint.values.data()));
+  const AdjointMatrix<T> adjoint = adjoint_pattern(ops_, backend, rows_);
+  fill_adjoint(ops_, rows_, adjoint);
   NearKernel<T> coarse{z_.order, fine.cols, {}};
   Array<T> x(backend, z_.group.size()), y(backend, static_cast<std::size_t>(z_.order));
   for (std::size_t first = 0; first < fine.values.size(); first += x.size()) {
     x.copy_from_host(fine.values.data() + first);
-    ops_.restrict(adjoint.compute_view(), compute_cast(std::as_const(x).data()), compute_cast(y.data()));
+    ops_.restrict(adjoint.matrix.compute_view(), compute_cast(std::as_const(x).data()), compute_cast(y.data()));
     const std::vector<T> column = y.to_host();
     coarse.values.insert(coarse.values.end(), column.begin(), column.end());
   }
@@ -146,7 +149,7 @@ NearKernel<T> GridTransfer<T>::restricted(const NearKernel<T>& fine, index_t agg
 
 template <Scalar T>
 std::size_t GridTransfer<T>::bytes() const {
-  return z_.bytes() + rows_.bytes() + p_.bytes() + adjoint_.bytes() + product_.bytes() + e_.bytes() + order_.bytes();
+  return z_.bytes() + rows_.bytes() + p_.bytes() + adjoint_.bytes() + product_.bytes() + e_.bytes();
 }
 
 template <Scalar T>

@@ -11,6 +11,15 @@
 
 namespace blockjacobi::detail {
 
+/// B^H of a sparse matrix B.
+template <Scalar T>
+struct AdjointMatrix {
+  CoarseMatrix<T> matrix;
+  Array<std::int32_t> order;  ///< which entry of B each entry is
+
+  std::size_t bytes() const { return matrix.bytes() + order.bytes(); }
+};
+
 /// From one level to the next.
 template <Scalar T>
 class GridTransfer {
@@ -30,7 +39,7 @@ class GridTransfer {
   void add_prolonged(const C* c, C* x) const;
 
   /// P^H A P; it refers to arrays of this object.
-  const SparseMatrix<T>& coarse() const { return *coarse_; }
+  const SparseMatrix<T>& coarse() const { return coarse_; }
   /// What the near-kernel is in coordinates of Z. Waits.
   NearKernel<T> restricted(const NearKernel<T>& fine, index_t aggregates) const;
   /// The columns of each aggregate.
@@ -44,10 +53,12 @@ class GridTransfer {
   SparseMatrix<T> fine_;
   CoarseSpace<T> z_;
   real_t<T> relaxation_;
-  CoarseMatrix<T> rows_;                       ///< Z
-  CoarseMatrix<T> p_, adjoint_, product_, e_;  ///< P, P^H, A P, P^H A P
-  Array<std::int32_t> order_;                  ///< of the entries of P in P^H
-  std::optional<SparseMatrix<T>> coarse_;
+  CoarseMatrix<T> rows_;      ///< Z
+  CoarseMatrix<T> p_;         ///< P
+  AdjointMatrix<T> adjoint_;  ///< P^H
+  CoarseMatrix<T> product_;   ///< A P
+  CoarseMatrix<T> e_;         ///< P^H A P
+  SparseMatrix<T> coarse_;
 };
 
 /// A level with those below it.
