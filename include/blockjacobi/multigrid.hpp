@@ -16,7 +16,7 @@ class MultigridImpl;
 struct MultigridOptions {
   /// Nodes of a level that one aggregate has in the mean, 2 .. 1000. Fewer cost fewer iterations and more levels.
   index_t coarsening = 12;
-  /// Rows of a level from which on it is inverted instead of made coarser, 1 .. max_block_size.
+  /// Rows of a coarser level from which on it is inverted, 1 .. max_block_size. Without more, A itself is left to M.
   index_t coarsest = max_block_size;
   /// Relaxed vectors, as those of a TwoLevel, that take the place of ones, at most max_block_size; 0: ones.
   index_t relaxed = 0;
@@ -33,7 +33,7 @@ struct MultigridLevel {
 /// What set-up found, as values on the host.
 struct MultigridReport {
   std::vector<MultigridLevel> levels;  ///< the matrix itself first
-  std::size_t bytes = 0;               ///< in the backend's memory, beside M and the matrix
+  std::size_t bytes = 0;               ///< in the backend's memory, beside M, the matrix and products
   /// The coarsest matrix is singular to working precision, and its pseudo-inverse is there.
   bool is_singular = false;
   /// Without NaN and Inf.

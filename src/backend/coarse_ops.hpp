@@ -203,7 +203,7 @@ class CoarseOps {
   /// to[k] = conj(from[order[k]]); enqueued.
   virtual void conjugate(const Array<std::int32_t>& order, const C* from, C* to) = 0;
   /// The values of P = Z - relaxation D^-1 (A Z), D the diagonal of A, from those of A Z, which has all elements of Z
-  /// in rows with a diagonal element; rows without one keep Z. Enqueued.
+  /// in rows with a diagonal element; rows without one keep theirs. Enqueued.
   virtual void smooth(const AnyCsrView<T>& a, const CoarseBasis<T>& z, real_t<T> relaxation, const CoarsePattern& p,
                       C* values) = 0;
 

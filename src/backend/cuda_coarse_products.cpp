@@ -77,6 +77,7 @@ template <Scalar T>
 CoarseMatrix<T> CudaCoarseOps<T>::rows_of(const Backend& backend, const CoarseSpace<T>& z) {
   const DeviceGuard guard(context_.device());
   const CoarseBasis<T> basis = z.view();
+  require_coarse_elements(offset_t{basis.rows} * basis.width);
   Array<std::int32_t> offsets(backend, at(basis.rows) + 1);
   const StepMemory<std::byte> scratch(context_, static_cast<offset_t>(kernels::scan_bytes(basis.rows + 1)));
   kernels::count_basis(basis, offsets.data(), context_.stream());

@@ -4,6 +4,7 @@
 #include "backend/cuda_key_runs.hpp"
 #include "core/csr_pattern.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 

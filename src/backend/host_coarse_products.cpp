@@ -106,6 +106,7 @@ CsrView<compute_t<T>, O> compute_rows(const CsrView<T, O>& m) {
 template <Scalar T>
 CoarseMatrix<T> HostCoarseOps<T>::rows_of(const Backend& backend, const CoarseSpace<T>& z) {
   const CoarseBasis<T> basis = z.view();
+  require_coarse_elements(offset_t{basis.rows} * basis.width);
   std::vector<std::int32_t> offsets(z.group.size() + 1);
   for (index_t i = 0; i < basis.rows; ++i) {
     const index_t g = basis.group[i];

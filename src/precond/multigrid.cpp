@@ -42,7 +42,7 @@ double largest_eigenvalue(const LinearOperator<T>& A, const BlockJacobi<T>& M) {
   return found[1] / found[0];
 }
 
-/// 4/3 over it; 1 where the matrix has NaN or Inf, which then reach whoever reads the result.
+/// 4/3 over it; 1 where the matrix has NaN or Inf, as long as it has them report() tells.
 template <Scalar T>
 real_t<T> relaxation_of(const LinearOperator<T>& A, const BlockJacobi<T>& M) {
   const double largest = largest_eigenvalue(A, M);
@@ -218,10 +218,12 @@ void GridLevel<T>::add_to(MultigridReport& report) const {
   report.levels.push_back({matrix_.rows(), matrix_.nnz(), static_cast<double>(relaxation_)});
   if (next_) return next_->add_to(report);
   if (report.levels.size() == 1) return;  // M alone
-  const int info = smoother_.info()[0];
-  report.is_singular = info > 0;
-  report.is_finite = info >= 0;
-  report.rcond = static_cast<double>(smoother_.rcond()[0]);
+  // One block, or those of a level whose nodes nothing couples.
+  for (const int info : smoother_.info()) {
+    report.is_singular = report.is_singular || info > 0;
+    report.is_finite = report.is_finite && info >= 0;
+  }
+  for (const real_t<T> rcond : smoother_.rcond()) report.rcond = std::min(report.rcond, static_cast<double>(rcond));
 }
 
 template <Scalar T>

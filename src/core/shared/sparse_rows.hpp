@@ -4,6 +4,8 @@
 
 #include <blockjacobi/views.hpp>
 
+#include <cstdint>
+
 namespace blockjacobi::detail {
 
 /// The rows of a matrix of any base, in numbers from 0.
