@@ -122,7 +122,7 @@ class Compare(SolveTest):
         for name, candidate in self.candidates(result).items():
             if candidate["same_as"] is None:
                 failure = candidate["failure"] or ""
-            self.assertEqual(failure.startswith("Multigrid: the matrix is not symmetric"), "," in name, failure)
+                self.assertEqual(failure.startswith("Multigrid: the matrix is not symmetric"), "," in name, failure)
 
     def test_none_converges(self):
         entries = [(i, i, 1.0 if i % 2 else -1.0) for i in range(1, 601)] + [(i + 1, i, 2.0) for i in range(1, 600)]
