@@ -21,11 +21,6 @@ namespace {
 /// Rows of a product that a thread takes at a time.
 constexpr int rows_at_once = 256;
 
-template <class V>
-Array<V> array_of(const Backend& backend, const std::vector<V>& host) {
-  return Array<V>(backend, host);
-}
-
 /// The columns of row i of A B, ascending; `seen` remembers rows for each column.
 template <class Matrix>
 void find_columns(const Matrix& a, const CoarsePattern& b, index_t i, std::vector<index_t>& seen,
@@ -74,7 +69,7 @@ CoarsePattern product_of_patterns(const Backend& backend, const AnyPattern& matr
         std::vector<index_t> all;
         all.reserve(static_cast<std::size_t>(lengths.back()));
         for (const auto& own : found) all.insert(all.end(), own.begin(), own.end());
-        return CoarsePattern{view.rows, b.cols, array_of(backend, lengths), array_of(backend, all)};
+        return CoarsePattern{view.rows, b.cols, Array<std::int32_t>(backend, lengths), Array<index_t>(backend, all)};
       },
       matrix);
 }
@@ -92,8 +87,9 @@ std::pair<CoarsePattern, Array<std::int32_t>> transposed_pattern(const Backend& 
       rows[place] = i;
       order[place] = k;
     }
-  return {CoarsePattern{pattern.cols, pattern.rows, array_of(backend, offsets), array_of(backend, rows)},
-          array_of(backend, order)};
+  return {
+      CoarsePattern{pattern.cols, pattern.rows, Array<std::int32_t>(backend, offsets), Array<index_t>(backend, rows)},
+      Array<std::int32_t>(backend, order)};
 }
 
 template <Scalar T, Offset O>
@@ -114,7 +110,7 @@ CoarseMatrix<T> HostCoarseOps<T>::rows_of(const Backend& backend, const CoarseSp
         offsets[static_cast<std::size_t>(i)] + (g == no_group ? 0 : basis.columns(g));
   }
   const auto count = static_cast<std::size_t>(offsets.back());
-  CoarseMatrix<T> rows{{basis.rows, z.order, array_of(backend, offsets), Array<index_t>(backend, count)},
+  CoarseMatrix<T> rows{{basis.rows, z.order, Array<std::int32_t>(backend, offsets), Array<index_t>(backend, count)},
                        Array<T>(backend, count)};
   index_t* const columns = rows.pattern.columns.data();
   C* const values = compute_cast(rows.values.data());
