@@ -19,6 +19,9 @@ struct SparseRows {
   BLOCKJACOBI_HD index_t column(O k) const { return m.columns[k] - base(); }
 };
 
+template <class C, class O>
+SparseRows(CsrView<C, O>) -> SparseRows<C, O>;
+
 /// (A x)_i of a matrix of base 0; without values A has ones.
 template <class C>
 BLOCKJACOBI_HD inline C row_product(const CsrView<C, std::int32_t>& a, offset_t i, const C* x) {
