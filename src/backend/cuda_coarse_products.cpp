@@ -1,6 +1,7 @@
 #include "backend/cuda_check.hpp"
 #include "backend/cuda_coarse_ops.hpp"
 #include "backend/cuda_key_runs.hpp"
+#include "core/compute_views.hpp"
 #include "core/csr_pattern.hpp"
 #include "kernels/coarse/launch.hpp"
 #include "kernels/coarse/launch_products.hpp"
@@ -35,6 +36,7 @@ CoarsePattern product_of_patterns(CudaContext& context, const Backend& backend, 
   const DeviceGuard guard(context.device());
   return std::visit(
       [&](const auto& a) {
+        require_coarse_elements(a.nnz + 1);  // which are scanned
         const auto entries = static_cast<index_t>(a.nnz);
         const StepMemory<std::int32_t> before(context, a.nnz + 1);
         const StepMemory<unsigned long long> all(context, 1);
@@ -46,7 +48,7 @@ CoarsePattern product_of_patterns(CudaContext& context, const Backend& backend, 
         kernels::sum_before(entries + 1, before, before, scratch, context.stream());
         const SortKey limit = static_cast<SortKey>(a.rows) * static_cast<SortKey>(b.cols);
         const SortedKeys sorted = sorted_keys(context, terms, limit, [&](SortKey* keys, std::int32_t* numbers) {
-          kernels::key_terms(a, pattern_of(b.with<const char>(nullptr)), before, keys, numbers, context.stream());
+          kernels::key_terms(a, b.with<const void>(nullptr), before, keys, numbers, context.stream());
         });
         return pattern_of_runs(context, backend, a.rows, b.cols, sorted);
       },
@@ -59,16 +61,11 @@ std::pair<CoarsePattern, Array<std::int32_t>> transposed_pattern(CudaContext& co
   const auto count = static_cast<offset_t>(pattern.columns.size());
   const SortKey limit = static_cast<SortKey>(pattern.rows) * static_cast<SortKey>(pattern.cols);
   const SortedKeys sorted = sorted_keys(context, count, limit, [&](SortKey* keys, std::int32_t* numbers) {
-    kernels::key_transposed(pattern_of(pattern.with<const char>(nullptr)), keys, numbers, context.stream());
+    kernels::key_transposed(pattern.with<const void>(nullptr), keys, numbers, context.stream());
   });
   Array<std::int32_t> order(backend, at(count));
   backend.impl().copy(order.data(), static_cast<const std::int32_t*>(sorted.numbers), order.bytes());
   return {pattern_of_runs(context, backend, pattern.cols, pattern.rows, sorted), std::move(order)};
-}
-
-template <Scalar T, Offset O>
-CsrView<compute_t<T>, O> compute_rows(const CsrView<T, O>& m) {
-  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
 }
 
 }  // namespace
@@ -108,7 +105,7 @@ void CudaCoarseOps<T>::multiply(const AnyCsrView<T>& matrix, const CsrView<C, st
   const DeviceGuard guard(context_.device());
   std::visit(
       [&](const auto& view) {
-        kernels::sparse_product(compute_rows(view), b, product.offsets.data(), product.columns.data(), values,
+        kernels::sparse_product(compute_view(view), b, product.offsets.data(), product.columns.data(), values,
                                 context_.stream());
       },
       matrix);
@@ -127,7 +124,7 @@ void CudaCoarseOps<T>::smooth(const AnyCsrView<T>& matrix, const CoarseBasis<T>&
   const DeviceGuard guard(context_.device());
   std::visit(
       [&](const auto& view) {
-        kernels::smooth_basis(compute_rows(view), z, relaxation, p.offsets.data(), p.columns.data(), values,
+        kernels::smooth_basis(compute_view(view), z, relaxation, p.offsets.data(), p.columns.data(), values,
                               context_.stream());
       },
       matrix);

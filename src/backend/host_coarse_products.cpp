@@ -1,6 +1,7 @@
 #include "backend/host_coarse_ops.hpp"
 
 #include "backend/host_rows.hpp"
+#include "core/compute_views.hpp"
 #include "core/csr_pattern.hpp"
 #include "core/first_exception.hpp"
 #include "core/shared/sparse_rows.hpp"
@@ -92,11 +93,6 @@ std::pair<CoarsePattern, Array<std::int32_t>> transposed_pattern(const Backend& 
       Array<std::int32_t>(backend, order)};
 }
 
-template <Scalar T, Offset O>
-CsrView<compute_t<T>, O> compute_rows(const CsrView<T, O>& m) {
-  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
-}
-
 }  // namespace
 
 template <Scalar T>
@@ -143,7 +139,7 @@ void HostCoarseOps<T>::multiply(const AnyCsrView<T>& matrix, const CsrView<C, st
   const std::int32_t* const offsets = product.offsets.data();
   std::visit(
       [&](const auto& view) {
-        const SparseRows a{compute_rows(view)};
+        const SparseRows a{compute_view(view)};
 #pragma omp parallel for num_threads(threads_) schedule(static) if (view.nnz > worth_threads)
         for (index_t i = 0; i < product.rows; ++i) {
           const index_t* const columns = product.columns.data() + offsets[i];
@@ -171,7 +167,7 @@ void HostCoarseOps<T>::smooth(const AnyCsrView<T>& matrix, const CoarseBasis<T>&
                               const CoarsePattern& p, C* values) {
   std::visit(
       [&](const auto& view) {
-        const SparseRows a{compute_rows(view)};
+        const SparseRows a{compute_view(view)};
         for_rows(p.rows, threads_,
                  [&](index_t i) { smooth_row(a, z, relaxation, i, p.offsets.data(), p.columns.data(), values); });
       },

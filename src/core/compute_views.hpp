@@ -28,6 +28,12 @@ auto compute_view(const ColumnsView<T>& v) {
   return ColumnsView<C>{data, v.row_stride, v.column_stride, v.count};
 }
 
+template <class T, Offset O>
+auto compute_view(const CsrView<T, O>& m) {
+  using C = compute_t<T>;
+  return CsrView<C, O>{m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
+}
+
 /// The way back, for what knows public scalars alone.
 template <class R>
 R* public_cast(R* p) {

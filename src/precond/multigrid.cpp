@@ -118,21 +118,16 @@ void GridTransfer<T>::add_prolonged(const C* c, C* x) const {
 }
 
 template <Scalar T>
-index_t GridTransfer<T>::components(index_t aggregates) const {
-  return z_.order % aggregates == 0 ? z_.order / aggregates : 1;
-}
-
-template <Scalar T>
-BlockPartition GridTransfer<T>::nodes(index_t aggregates) const {
-  if (z_.first.size() == 0) return BlockPartition::uniform(z_.order, components(aggregates));
+BlockPartition GridTransfer<T>::nodes(index_t ones) const {
+  if (z_.first.size() == 0) return BlockPartition::uniform(z_.order, ones);
   std::vector<index_t> offsets = z_.first.to_host();
   offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
   return BlockPartition::from_offsets(std::move(offsets));
 }
 
 template <Scalar T>
-NearKernel<T> GridTransfer<T>::restricted(const NearKernel<T>& fine, index_t aggregates) const {
-  if (fine.values.empty()) return {z_.order, components(aggregates), {}};
+NearKernel<T> GridTransfer<T>::restricted(const NearKernel<T>& fine) const {
+  if (fine.values.empty()) return {z_.order, fine.cols, {}};
   const Backend& backend = fine_.backend();
   const AdjointMatrix<T> adjoint = adjoint_pattern(ops_, backend, rows_);
   fill_adjoint(ops_, rows_, adjoint);
@@ -182,11 +177,11 @@ void GridLevel<T>::make_next(const BlockPartition& nodes, const NearKernel<T>& n
                     relaxation_of(product_, smoother_of(matrix_, BlockPartition::uniform(matrix_.rows(), 1))));
   transfer_->refresh();
   const SparseMatrix<T>& coarse = transfer_->coarse();
-  const BlockPartition coarse_nodes = transfer_->nodes(aggregates.count);
+  const BlockPartition coarse_nodes = transfer_->nodes(near_kernel.cols);
   const bool is_last = coarse.rows() <= options.coarsest;
   next_ = std::make_unique<GridLevel>(
       coarse, smoother_of(coarse, is_last ? BlockPartition::uniform(coarse.rows(), coarse.rows()) : coarse_nodes),
-      coarse_nodes, transfer_->restricted(near_kernel, aggregates.count), options);
+      coarse_nodes, transfer_->restricted(near_kernel), options);
   right_ = Array<T>(backend, static_cast<std::size_t>(coarse.rows()));
   answer_ = Array<T>(backend, right_.size());
 }
@@ -238,8 +233,7 @@ MultigridImpl<T>::MultigridImpl(const SparseMatrix<T>& matrix, BlockJacobi<T> bl
                                 const NearKernel<T>& near_kernel, const MultigridOptions& options)
     : backend(matrix.backend()),
       finest(matrix, std::move(block_jacobi), BlockPartition::uniform(matrix.rows(), matrix.block_size().value_or(1)),
-             near_kernel, options),
-      rows_(matrix.rows()) {
+             near_kernel, options) {
   backend.synchronize();
 }
 
@@ -255,7 +249,7 @@ template <Scalar T>
 void MultigridImpl<T>::apply(const C* r, C* z) const {
   const Range range("multigrid cycle");
   const MemorySpace space = backend.memory_space();
-  finest.cycle(VectorView<const T>(public_cast(r), rows_, space), VectorView<T>(public_cast(z), rows_, space));
+  finest.cycle(VectorView<const T>(public_cast(r), rows(), space), VectorView<T>(public_cast(z), rows(), space));
 }
 
 namespace {
@@ -285,10 +279,12 @@ std::unique_ptr<MultigridImpl<T>> make_multigrid(const SparseMatrix<T>& matrix, 
   return std::make_unique<MultigridImpl<T>>(matrix, std::move(M), vectors, options);
 }
 
-/// Of ones, or of relaxed vectors.
+/// Of ones, or of relaxed vectors where there will be a level for them.
 template <Scalar T>
-NearKernel<T> found_near_kernel(const SparseMatrix<T>& matrix, const BlockJacobi<T>& M, index_t relaxed) {
-  if (relaxed == 0) return {matrix.rows(), matrix.block_size().value_or(1), {}};
+NearKernel<T> found_near_kernel(const SparseMatrix<T>& matrix, const BlockJacobi<T>& M,
+                                const MultigridOptions& options) {
+  const index_t relaxed = options.relaxed;
+  if (relaxed == 0 || matrix.rows() <= options.coarsest) return {matrix.rows(), matrix.block_size().value_or(1), {}};
   const std::vector<T> by_rows = relaxed_vectors(matrix, M, relaxed).to_host();
   return copied(MultiVectorView<const T>{by_rows.data(), matrix.rows(), relaxed, relaxed, Layout::row_major});
 }
@@ -315,7 +311,7 @@ template <Scalar T>
 Multigrid<T>::Multigrid(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, const MultigridOptions& options)
     : impl_("Multigrid",
             detail::make_multigrid<T>(matrix, std::move(block_jacobi), options, [&](const BlockJacobi<T>& M) {
-              return detail::found_near_kernel(matrix, M, options.relaxed);
+              return detail::found_near_kernel(matrix, M, options);
             })) {}
 
 template <Scalar T>

@@ -41,14 +41,12 @@ class GridTransfer {
   /// P^H A P; it refers to arrays of this object.
   const SparseMatrix<T>& coarse() const { return coarse_; }
   /// What the near-kernel is in coordinates of Z. Waits.
-  NearKernel<T> restricted(const NearKernel<T>& fine, index_t aggregates) const;
-  /// The columns of each aggregate.
-  BlockPartition nodes(index_t aggregates) const;
+  NearKernel<T> restricted(const NearKernel<T>& fine) const;
+  /// The columns of each aggregate, `ones` of them if they are ones.
+  BlockPartition nodes(index_t ones) const;
   std::size_t bytes() const;
 
  private:
-  index_t components(index_t aggregates) const;
-
   CoarseOps<T>& ops_;
   SparseMatrix<T> fine_;
   CoarseSpace<T> z_;
@@ -107,16 +105,13 @@ class MultigridImpl final : public PreconditionerImpl<T> {
 
   MultigridReport report() const;
 
-  index_t rows() const override { return rows_; }
+  index_t rows() const override { return finest.smoother().rows(); }
   void apply(const C* r, C* z) const override;
   bool capturable() const override { return finest.capturable(); }
   const int* failure() const override { return finest.smoother().preconditioner().failure(); }
 
   Backend backend;
   GridLevel<T> finest;
-
- private:
-  index_t rows_;
 };
 
 }  // namespace blockjacobi::detail
