@@ -222,7 +222,7 @@ def print_outcome(record, names, sanitized):
               f"{entry.get('skipped', 0)} skipped of {entry.get('expected_skips', 0)} expected; " +
               ", ".join(f"{tool} {'clean' if found['clean'] else 'ERRORS'}"
                         f"{'' if found.get('lists') == test_lists.sha256(lists.get(tool)) else ' of another list'}"
-                        for tool, found in entry.get("sanitizers", {}).items()))
+                        for tool in TOOLS if (found := entry.get("sanitizers", {}).get(tool))))
         for line in entry.get("failed_tests", []) + entry.get("wrong_skips", []):
             print(f"gpu: FAILED {name}: {line}")
 

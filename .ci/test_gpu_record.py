@@ -502,7 +502,7 @@ with open({str(seen)!r}, "a") as log: log.write(os.environ["CUDA_VISIBLE_DEVICES
 
     def test_tests_that_do_not_end_are_stopped(self):
         self.script(self.root / "build/tests/kernels", "print('[ RUN      ] Apply.Hangs', flush=True)\nimport time\ntime.sleep(60)\n")
-        with mock.patch.object(gpu_stages, "SHARE_SECONDS", 0.2), mock.patch.object(gpu_stages, "SHARDS", 1), \
+        with mock.patch.object(gpu_stages, "SHARE_SECONDS", 5), mock.patch.object(gpu_stages, "SHARDS", 1), \
                 contextlib.redirect_stdout(io.StringIO()):
             outcome = gpu_stages.run_tests(self.root / "build/tests/kernels", self.root, {})
         self.assertIn("status 124 and no report in Apply.Hangs", outcome.failed[0])
