@@ -2,7 +2,7 @@
 /// records in JSON.
 ///
 ///   two_level OUT.json [--systems "7-point 64^3","7-point 128^3 jumps",...] [--cg FILE.mtx.gz ...]
-///             [--gmres FILE.mtx.gz ...] [--sizes 0,512,...] [--relaxed 0,4,...] [--coarsenings 12,...]
+///             [--gmres FILE.mtx.gz ...] [--sizes 0,512,...] [--relaxed 0,4,...] [--no-multigrid]
 ///
 /// Of files each number of relaxed vectors an aggregate is tried, 0 being ones; of model systems ones.
 /// Each choice is set up from a matrix on the device ("krylov_solve"; of clusters, from the host's, which is renumbered
@@ -35,14 +35,15 @@ struct Options {
   std::vector<std::string> cg, gmres;
   std::vector<index_t> relaxed{0, 4, 8};
   std::vector<index_t> sizes{0, 128, 512, 1024, 2048, 4096};
-  std::vector<index_t> coarsenings{8, 12, 27};
   std::vector<index_t> clusters{0, 8, 32};
+  bool multigrid = true;
   int repetitions = 5;
 };
 
-/// What goes above the blocks: nothing, a TwoLevel of a size, or a Multigrid with a coarsening.
+/// What goes above the blocks: nothing, a TwoLevel of a size, or a Multigrid.
 struct Choice {
-  index_t size = 0, relaxed = 0, coarsening = 0;
+  index_t size = 0, relaxed = 0;
+  bool multigrid = false;
 };
 
 double ms(std::chrono::steady_clock::time_point since) {
@@ -74,8 +75,7 @@ class TwoLevelBenchmark {
       jacobi.emplace(A, blocks);
       if (choice.size > 0)
         two_level.emplace(A, std::move(*jacobi), TwoLevelOptions{.size = choice.size, .relaxed = choice.relaxed});
-      if (choice.coarsening > 0)
-        multigrid.emplace(A, std::move(*jacobi), MultigridOptions{.coarsening = choice.coarsening});
+      if (choice.multigrid) multigrid.emplace(A, std::move(*jacobi));
       largest_block = blocks.largest_block();
     }
     void refresh(const SparseMatrix<double>& given) {
@@ -105,8 +105,7 @@ class TwoLevelBenchmark {
     std::vector<Choice> choices;
     for (const index_t size : options.sizes)
       if (size > 0 || relaxed == 0) choices.push_back({.size = size, .relaxed = relaxed});
-    if (by_cg_ && relaxed == 0)
-      for (const index_t coarsening : options.coarsenings) choices.push_back({.coarsening = coarsening});
+    if (by_cg_ && relaxed == 0 && options.multigrid) choices.push_back({.multigrid = true});
     index_t last = -1;
     for (const Choice& choice : choices) {
       std::optional<System> system;
@@ -129,7 +128,7 @@ class TwoLevelBenchmark {
       const std::string blocks = clusters > 0 ? "clusters " + std::to_string(clusters) : "uniform 8";
       SolveRecord r{"krylov_solve", "blockjacobi", name_, blocks, by_cg_ ? "cg" : "gmres", given.rows(), given.nnz()};
       r.block = system->largest_block;
-      if (choice.coarsening > 0) r.partition += " + multigrid " + std::to_string(choice.coarsening);
+      if (choice.multigrid) r.partition += " + multigrid";
       if (choice.size > 0)
         r.partition += " + " + (relaxed > 0 ? std::to_string(relaxed) + " relaxed " : "ones ") + std::to_string(last);
       const Array<double> b = right_hand_side(A, false);
@@ -182,9 +181,7 @@ int main(int argc, char** argv) {
   app.add_option("--gmres", options.gmres, "Matrix Market files of others");
   app.add_option("--relaxed", options.relaxed, "vectors an aggregate, 0: ones")->delimiter(',');
   app.add_option("--sizes", options.sizes, "orders of the coarse matrix at most, 0: none")->delimiter(',');
-  app.add_option("--coarsenings", options.coarsenings, "nodes of an aggregate of a multigrid; none: an empty list")
-      ->delimiter(',')
-      ->expected(0, -1);
+  app.add_flag("--multigrid,!--no-multigrid", options.multigrid, "with a multigrid, too");
   app.add_option("--clusters", options.clusters, "rows of a cluster at most, 0: uniform blocks of 8")->delimiter(',');
   app.add_option("--repetitions", options.repetitions, "solves of each kind")->capture_default_str();
   CLI11_PARSE(app, argc, argv);

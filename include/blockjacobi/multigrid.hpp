@@ -14,8 +14,6 @@ class MultigridImpl;
 }  // namespace detail
 
 struct MultigridOptions {
-  /// Nodes of a level that one aggregate has in the mean, 2 .. 1000. Fewer cost fewer iterations and more levels.
-  index_t coarsening = 12;
   /// Rows of a coarser level from which on it is inverted, 1 .. max_block_size. Without more, A itself is left to M.
   index_t coarsest = max_block_size;
   /// Relaxed vectors, as those of a TwoLevel, that take the place of ones, at most max_block_size; 0: ones.
@@ -36,7 +34,7 @@ struct MultigridReport {
   std::size_t bytes = 0;               ///< in the backend's memory, beside M, the matrix and products
   /// The coarsest matrix is singular to working precision, and its pseudo-inverse is there.
   bool is_singular = false;
-  /// Without NaN and Inf.
+  /// No matrix below the first has NaN or Inf.
   bool is_finite = true;
   double rcond = 1.0;  ///< reciprocal condition of the coarsest matrix, equilibrated
 };
@@ -48,12 +46,14 @@ struct MultigridReport {
 /// Hermitian positive definite A (Vanek, Mandel, Brezina, Algebraic multigrid by smoothed aggregation for second and
 /// fourth order elliptic problems, 1996).
 ///
-/// Aggregates of the nodes of A (rows, or as many together as the block size that is stated with the matrix) are grown
-/// by the matching of BlockPartition::clusters. Z has a column of ones for each unknown of a node on each aggregate, or
-/// relaxed vectors or the user's there, made orthonormal by QR with column pivoting. P = (I - w D^-1 A) Z, D being the
-/// diagonal of A and w 4/3 over the largest eigenvalue of D^-1 A, and P^H A P is the matrix of the next level, whose
-/// nodes are the aggregates, until it has no more than MultigridOptions::coarsest rows and is inverted as BlockJacobi
-/// inverts blocks.
+/// Aggregates of the nodes of A (rows, or as many together as the block size that is stated with the matrix) grow
+/// around a maximal independent set: nodes of which no two have a strong coupling or a strongly coupled neighbour in
+/// common (Bell, Dalton, Olson, Exposing fine-grained parallelism in algebraic multigrid methods, 2012). Where they are
+/// too small for the vectors, the matching of BlockPartition::clusters grows them. Z has a column of ones for each
+/// unknown of a node on each aggregate, or relaxed vectors or the user's there, made orthonormal by QR with column
+/// pivoting. P = (I - w D^-1 A) Z, D being the diagonal of A and w 4/3 over the largest eigenvalue of D^-1 A, and P^H A
+/// P is the matrix of the next level, whose nodes are the aggregates, until it has no more than
+/// MultigridOptions::coarsest rows and is inverted as BlockJacobi inverts blocks.
 ///
 /// apply() is one V-cycle from zero on each level: x = v M^-1 r; x += P (the next level's answer to P^H (r - A x));
 /// x += v M^-1 (r - A x), with v 4/3 over the largest eigenvalue of M^-1 A. M is the BlockJacobi given, on coarser

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/shared/independent_set.hpp"
 #include "kernels/partition/policy.hpp"
 
 #include <blockjacobi/views.hpp>
@@ -11,8 +12,8 @@
 
 struct CUstream_st;
 
-/// The steps of BlockPartition::clusters. Conventions of launchers: kernels/launch.hpp. Lists stand in no order and
-/// what is found does not depend on it: see cluster_rules.hpp.
+/// The steps of BlockPartition::clusters and of aggregates. Conventions of launchers: kernels/launch.hpp. Lists stand
+/// in no order and what is found does not depend on it: see cluster_rules.hpp.
 namespace blockjacobi::kernels {
 
 /// The lists of neighbours of the vertices of a graph, with gaps between them. A vertex in its own list, with weight 0,
@@ -158,6 +159,24 @@ void number_coupled(const GraphLists& graph, const index_t* rows, const index_t*
 /// From these, aggregate[i] of each row, of the vertex node[i], or i if that is null; see kept_aggregate().
 void number_rows(index_t rows, index_t vertices, const index_t* node, const index_t* cluster, const index_t* first,
                  const index_t* numbers, index_t kept, index_t found, index_t* aggregate, CUstream_st* stream);
+
+/// What the search for an independent set knows of the vertices of a graph; see independent_set_roots() in
+/// src/partition.
+struct StandingLists {
+  double* largest;           ///< weight at a vertex; zero without neighbours
+  index_t* strong;           ///< as graph.neighbours; over edges that are not strong the vertex itself
+  detail::Standing* own;     ///< of a vertex
+  detail::Standing* beside;  ///< the last of its own and those of its neighbours over strong edges
+};
+
+/// Vertices with neighbours are undecided after it.
+void begin_standings(const GraphLists& graph, double share, const StandingLists& of, CUstream_st* stream);
+/// of.beside from of.own, which it need not look at where it is inside.
+void look_beside(const GraphLists& graph, const StandingLists& of, CUstream_st* stream);
+/// of.own from of.beside, where it is undecided; *left = 1 where it stays so.
+void decide(const GraphLists& graph, const StandingLists& of, index_t* left, CUstream_st* stream);
+/// From a set that is decided and what is beside each vertex: the roots.
+void join_roots(const GraphLists& graph, const StandingLists& of, index_t* roots, CUstream_st* stream);
 
 void fill(index_t count, index_t value, index_t* values, CUstream_st* stream);
 /// values[i] = i.

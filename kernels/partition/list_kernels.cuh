@@ -110,6 +110,16 @@ void work_on_lists(const Op& op, offset_t longest, offset_t usual, const ListTab
   if (longest > longest_of_warp) work_on_long_lists(op, longest_of_warp, tables, name, stream);
 }
 
+/// The same by eight lanes a list whatever its length, without a tally: it keeps the kernels few.
+template <class Op>
+void work_by_eights(const Op& op, offset_t longest, const char* name, CUstream_st* stream) {
+  static_assert(!Op::tallies);
+  if (op.count == 0) return;
+  work_on_short_lists<8, true>(op, name, stream);
+  if (longest > longest_of_warp)
+    work_on_long_lists(op, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, name, stream);
+}
+
 /// Entries k, k + stride, ... of a list, of those that it has; v itself, which is no neighbour, behind its end.
 struct Entries {
   index_t neighbours[entries_of_lane];

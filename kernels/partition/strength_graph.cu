@@ -10,9 +10,6 @@ namespace blockjacobi::kernels {
 
 namespace {
 
-/// Lanes that have a row, whatever its length: one width keeps the kernels for all scalars few.
-constexpr int row_lanes = 8;
-
 template <class C, class O>
 struct Rows {
   CsrView<const C, O> matrix;
@@ -106,13 +103,6 @@ struct TieRows {
   }
 };
 
-template <class Op>
-void work_on_rows(const Op& op, offset_t longest, const char* name, CUstream_st* stream) {
-  work_on_short_lists<row_lanes, true>(op, name, stream);
-  if (longest > longest_of_warp)
-    work_on_long_lists(op, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, name, stream);
-}
-
 template <class O>
 __global__ void __launch_bounds__(list_threads)
     measure_rows_kernel(const Rows<void, O> rows, const index_t* const taken, ListSum* const sums,
@@ -161,13 +151,14 @@ void measure_rows(const CsrView<const void, O>& pattern, const index_t* taken, L
 
 template <class C, Offset O>
 void scale_rows(const CsrView<const C, O>& matrix, offset_t longest, double* roots, CUstream_st* stream) {
-  work_on_rows(ScaleRows<C, O>{matrix.rows, {matrix}, roots}, longest, "scale_rows", stream);
+  work_by_eights(ScaleRows<C, O>{matrix.rows, {matrix}, roots}, longest, "scale_rows", stream);
 }
 
 template <class C, Offset O>
 void tie_rows(const CsrView<const C, O>& matrix, offset_t longest, const double* roots, const GraphLists& graph,
               index_t* taken, bool appends, ListCounts* counts, CUstream_st* stream) {
-  work_on_rows(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, appends, counts}, longest, "tie_rows", stream);
+  work_by_eights(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, appends, counts}, longest, "tie_rows",
+                 stream);
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                                        \

@@ -125,23 +125,17 @@ class ClusterSearch {
   /// The aggregate of each row; at most `count` of them.
   kernels::CoupledCounts aggregate(AggregateSizes sizes, index_t count, index_t* of_row) {
     const Level graph = levels_.front();
-    auto* const first = arena_.take<index_t>(graph.size());
-    auto* const numbers = arena_.take<index_t>(graph.size());
-    auto* const counts = arena_.take<kernels::CoupledCounts>(std::size_t{1});
-    auto* const scratch = arena_.take<std::byte>(kernels::scan_bytes(graph.size()));
+    const CoupledNumbers numbers = make_numbers();
     const Arena::Mark mark = arena_.mark();
     while (true) {
       max_size_ = sizes.most();
       while (contract()) continue;
       refine();
       const index_t* const cluster = levels_.front().of != nullptr ? levels_.front().of : identity();
-      kernels::number_coupled(graph.graph, graph.rows, cluster, levels_.back().size(), first, counts, numbers, scratch,
-                              stream());
-      kernels::CoupledCounts found = context_.read(counts);
+      const kernels::CoupledCounts found = number_coupled(graph, cluster, levels_.back().size(), numbers);
       if (!sizes.grow(found.clusters)) {
         const index_t kept = std::min(found.clusters, count);
-        kernels::number_rows(rows_, graph.size(), node_, cluster, first, numbers, kept, found.clusters, of_row,
-                             stream());
+        number_rows(graph, cluster, numbers, kept, found.clusters, of_row);
         return {kept, found.uncovered_rows};
       }
       levels_.assign(1, graph);
@@ -149,7 +143,56 @@ class ClusterSearch {
     }
   }
 
+  /// The aggregate of each row, around an independent set.
+  kernels::CoupledCounts neighbourhoods(double share, index_t* of_row) {
+    const Level& level = levels_.front();
+    const kernels::StandingLists of{arena_.take<double>(level.size()),
+                                    arena_.take<index_t>(static_cast<std::size_t>(level.entries)),
+                                    arena_.take<Standing>(level.size()), arena_.take<Standing>(level.size())};
+    auto* const left = arena_.take<index_t>(std::size_t{1});
+    kernels::begin_standings(level.graph, share, of, stream());
+    do {
+      for (int round = 1; round <= rounds_at_once; ++round) {
+        if (round == rounds_at_once) context_.zero(left, sizeof(*left));
+        kernels::look_beside(level.graph, of, stream());
+        kernels::decide(level.graph, of, left, stream());
+      }
+    } while (context_.read(static_cast<const index_t*>(left)) != 0);
+    kernels::look_beside(level.graph, of, stream());
+    kernels::join_roots(level.graph, of, mates_, stream());
+    const CoupledNumbers numbers = make_numbers();
+    const kernels::CoupledCounts found = number_coupled(level, mates_, level.size(), numbers);
+    number_rows(level, mates_, numbers, found.clusters, found.clusters, of_row);
+    return found;
+  }
+
  private:
+  /// Of an independent set, before the host asks whether there are vertices left; 9 to 12 decide all.
+  static constexpr int rounds_at_once = 4;
+
+  /// Scratch of numbers for clusters of the first level.
+  struct CoupledNumbers {
+    index_t *first, *numbers;
+    kernels::CoupledCounts* counts;
+    std::byte* scratch;
+  };
+  CoupledNumbers make_numbers() {
+    const index_t size = levels_.front().size();
+    return {arena_.take<index_t>(size), arena_.take<index_t>(size), arena_.take<kernels::CoupledCounts>(std::size_t{1}),
+            arena_.take<std::byte>(kernels::scan_bytes(size))};
+  }
+  /// Waits.
+  kernels::CoupledCounts number_coupled(const Level& level, const index_t* cluster, index_t clusters,
+                                        const CoupledNumbers& of) {
+    kernels::number_coupled(level.graph, level.rows, cluster, clusters, of.first, of.counts, of.numbers, of.scratch,
+                            stream());
+    return context_.read(static_cast<const kernels::CoupledCounts*>(of.counts));
+  }
+  void number_rows(const Level& level, const index_t* cluster, const CoupledNumbers& of, index_t kept, index_t found,
+                   index_t* of_row) {
+    kernels::number_rows(rows_, level.size(), node_, cluster, of.first, of.numbers, kept, found, of_row, stream());
+  }
+
   /// The graph of the rows.
   template <class C, Offset O>
   void tie_rows(const CsrView<const C, O>& matrix) {
@@ -369,11 +412,27 @@ Aggregates cuda_aggregates(CudaContext& context, const Backend& backend, const C
   return aggregates;
 }
 
+template <class C, Offset O>
+Aggregates cuda_neighbourhoods(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
+                               const BlockPartition& blocks, double share) {
+  Aggregates aggregates{Array<index_t>(backend, static_cast<std::size_t>(matrix.rows)), 0, 0};
+  if (matrix.rows == 0) return aggregates;
+  const DeviceGuard guard(context.device());
+  ClusterSearch search(context, matrix.rows, matrix.nnz, largest_cluster, {});
+  search.tie(matrix, backend, blocks);
+  const kernels::CoupledCounts found = search.neighbourhoods(share, aggregates.of_row.data());
+  aggregates.count = found.clusters;
+  aggregates.uncovered_rows = found.uncovered_rows;
+  return aggregates;
+}
+
 #define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                                              \
   template void cuda_clusters(CudaContext&, const Backend&, const CsrView<const C, O>&, const BlockPartition&,         \
                               index_t, index_t*, std::uint32_t*, const ClusterPhases&);                                \
   template Aggregates cuda_aggregates(CudaContext&, const Backend&, const CsrView<const C, O>&, const BlockPartition&, \
-                                      index_t)
+                                      index_t);                                                                        \
+  template Aggregates cuda_neighbourhoods(CudaContext&, const Backend&, const CsrView<const C, O>&,                    \
+                                          const BlockPartition&, double)
 #define BLOCKJACOBI_INSTANTIATE(C)              \
   BLOCKJACOBI_INSTANTIATE_FOR(C, std::int32_t); \
   BLOCKJACOBI_INSTANTIATE_FOR(C, std::int64_t)

@@ -28,4 +28,9 @@ template <class C, Offset O>
 Aggregates cuda_aggregates(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
                            const BlockPartition& blocks, index_t count);
 
+/// As CoarseOps::neighbourhoods() has them; of_row on the device.
+template <class C, Offset O>
+Aggregates cuda_neighbourhoods(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
+                               const BlockPartition& blocks, double share);
+
 }  // namespace blockjacobi::detail

@@ -190,17 +190,25 @@ class PatternBuilder {
   StepMemory<offset_t> elements_;  ///< a number that the host waits for
 };
 
+template <Scalar T, Offset O>
+CsrView<const compute_t<T>, O> graph_view(const CsrView<T, O>& m) {
+  return {m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values), m.base, m.space};
+}
+
 }  // namespace
 
 template <Scalar T>
 Aggregates CudaCoarseOps<T>::aggregate(const Backend& backend, const AnyCsrView<T>& matrix,
                                        const BlockPartition& blocks, index_t count) {
   return std::visit(
-      [&]<Offset O>(const CsrView<T, O>& m) {
-        const CsrView<const C, O> view{m.rows, m.cols, m.nnz, m.row_offsets, m.columns, compute_cast(m.values),
-                                       m.base, m.space};
-        return cuda_aggregates(context_, backend, view, blocks, count);
-      },
+      [&](const auto& view) { return cuda_aggregates(context_, backend, graph_view(view), blocks, count); }, matrix);
+}
+
+template <Scalar T>
+Aggregates CudaCoarseOps<T>::neighbourhoods(const Backend& backend, const AnyCsrView<T>& matrix,
+                                            const BlockPartition& blocks, double share) {
+  return std::visit(
+      [&](const auto& view) { return cuda_neighbourhoods(context_, backend, graph_view(view), blocks, share); },
       matrix);
 }
 
@@ -273,6 +281,8 @@ void CudaCoarseOps<T>::multiply(const CoarsePatterns& patterns, const CoarseBasi
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                                    \
+  template Aggregates CudaCoarseOps<T>::neighbourhoods(const Backend&, const AnyCsrView<T>&, const BlockPartition&,   \
+                                                       double);                                                       \
   template Aggregates CudaCoarseOps<T>::aggregate(const Backend&, const AnyCsrView<T>&, const BlockPartition&,        \
                                                   index_t);                                                           \
   template CoarseSpace<T> CudaCoarseOps<T>::ones(const Backend&, const Aggregates&, index_t);                         \

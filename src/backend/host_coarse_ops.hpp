@@ -14,6 +14,8 @@ class HostCoarseOps final : public CoarseOps<T> {
 
   Aggregates aggregate(const Backend& backend, const AnyCsrView<T>& matrix, const BlockPartition& blocks,
                        index_t count) override;
+  Aggregates neighbourhoods(const Backend& backend, const AnyCsrView<T>& matrix, const BlockPartition& blocks,
+                            double share) override;
   CoarseSpace<T> ones(const Backend& backend, const Aggregates& aggregates, index_t components) override;
   CoarseSpace<T> orthonormal(const Backend& backend, const Aggregates& aggregates, const Array<T>& vectors,
                              index_t count) override;

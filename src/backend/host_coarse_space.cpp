@@ -4,6 +4,7 @@
 #include "core/worth_threads.hpp"
 #include "partition/aggregates.hpp"
 #include "partition/clusters.hpp"
+#include "partition/independent_set.hpp"
 #include "partition/magnitudes.hpp"
 #include "partition/strength_graph.hpp"
 
@@ -325,6 +326,23 @@ std::span<const V> span_of(const Array<V>& array) {
   return {array.data(), array.size()};
 }
 
+template <Scalar T>
+CsrMatrix<double> graph_of(const AnyCsrView<T>& matrix, const BlockPartition& blocks, int threads) {
+  return std::visit([&](const auto& view) { return strength_graph(magnitudes(view), blocks.offsets(), threads); },
+                    matrix);
+}
+
+/// Of `found` clusters of blocks, which become `kept` aggregates.
+Aggregates aggregates_of(const Backend& backend, const BlockPartition& blocks, const std::vector<index_t>& cluster,
+                         index_t kept, index_t found) {
+  std::vector<index_t> of_row;
+  of_row.reserve(at(blocks.rows()));
+  for (index_t b = 0; b < blocks.blocks(); ++b)
+    of_row.insert(of_row.end(), at(blocks.block_size(b)),
+                  cluster[at(b)] == no_group ? no_group : kept_aggregate(cluster[at(b)], kept, found));
+  return {array_of(backend, of_row), kept, static_cast<index_t>(std::ranges::count(of_row, no_group))};
+}
+
 }  // namespace
 
 template <Scalar T>
@@ -332,9 +350,7 @@ Aggregates HostCoarseOps<T>::aggregate(const Backend& backend, const AnyCsrView<
                                        const BlockPartition& blocks, index_t count) {
   std::vector<index_t> rows(at(blocks.blocks()));
   for (index_t b = 0; b < blocks.blocks(); ++b) rows[at(b)] = blocks.block_size(b);
-  const CsrMatrix<double> graph = std::visit(
-      [&](const auto& view) { return strength_graph(magnitudes(view), blocks.offsets(), threads_); }, matrix);
-
+  const CsrMatrix<double> graph = graph_of<T>(matrix, blocks, threads_);
   AggregateSizes sizes(blocks, count);
   std::vector<index_t> cluster;
   index_t found = 0;
@@ -342,13 +358,16 @@ Aggregates HostCoarseOps<T>::aggregate(const Backend& backend, const AnyCsrView<
     cluster = clusters(graph, rows, sizes.most(), threads_);
     found = number_coupled(graph, cluster);
   } while (sizes.grow(found));
-  const index_t kept = std::min(found, count);
-  std::vector<index_t> of_row;
-  of_row.reserve(at(blocks.rows()));
-  for (std::size_t b = 0; b < rows.size(); ++b)
-    of_row.insert(of_row.end(), at(rows[b]),
-                  cluster[b] == no_group ? no_group : kept_aggregate(cluster[b], kept, found));
-  return {array_of(backend, of_row), kept, static_cast<index_t>(std::ranges::count(of_row, no_group))};
+  return aggregates_of(backend, blocks, cluster, std::min(found, count), found);
+}
+
+template <Scalar T>
+Aggregates HostCoarseOps<T>::neighbourhoods(const Backend& backend, const AnyCsrView<T>& matrix,
+                                            const BlockPartition& blocks, double share) {
+  const CsrMatrix<double> graph = graph_of<T>(matrix, blocks, threads_);
+  std::vector<index_t> roots = independent_set_roots(graph, share, threads_);
+  const index_t found = number_coupled(graph, roots);
+  return aggregates_of(backend, blocks, roots, found, found);
 }
 
 template <Scalar T>
@@ -416,6 +435,8 @@ CoarsePatterns HostCoarseOps<T>::patterns(const Backend& backend, CoarseSide sid
 }
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                                    \
+  template Aggregates HostCoarseOps<T>::neighbourhoods(const Backend&, const AnyCsrView<T>&, const BlockPartition&,   \
+                                                       double);                                                       \
   template Aggregates HostCoarseOps<T>::aggregate(const Backend&, const AnyCsrView<T>&, const BlockPartition&,        \
                                                   index_t);                                                           \
   template CoarseSpace<T> HostCoarseOps<T>::ones(const Backend&, const Aggregates&, index_t);                         \

@@ -20,7 +20,9 @@ namespace {
 
 /// Coarser by less than this, a level is not worth its work.
 constexpr index_t least_coarsening = 2;
-constexpr index_t most_coarsening = 1000;
+/// Share of the largest coupling of a node from which on one is strong, on the finest level and on others, whose
+/// smoothed vectors couple nodes that hardly matter to each other.
+constexpr double strong_share = 0.25, strong_coarse_share = 0.1;
 /// Of the power method. Ten steps find four fifths and more of the largest eigenvalue; 4/3 is two thirds of where a
 /// cycle would cease to be definite.
 constexpr int power_steps = 10;
@@ -149,24 +151,24 @@ std::size_t GridTransfer<T>::bytes() const {
 
 template <Scalar T>
 GridLevel<T>::GridLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> smoother, const BlockPartition& nodes,
-                        const NearKernel<T>& near_kernel, const MultigridOptions& options)
+                        const NearKernel<T>& near_kernel, double share, const MultigridOptions& options)
     : matrix_(matrix),
       product_(matrix),
       smoother_(std::move(smoother)),
       left_(matrix.backend(), static_cast<std::size_t>(matrix.rows())),
       right_(matrix.backend(), 0),
       answer_(matrix.backend(), 0) {
-  if (matrix.rows() > options.coarsest) make_next(nodes, near_kernel, options);
+  if (matrix.rows() > options.coarsest) make_next(nodes, near_kernel, share, options);
 }
 
 template <Scalar T>
-void GridLevel<T>::make_next(const BlockPartition& nodes, const NearKernel<T>& near_kernel,
+void GridLevel<T>::make_next(const BlockPartition& nodes, const NearKernel<T>& near_kernel, double share,
                              const MultigridOptions& options) {
   const Backend& backend = matrix_.backend();
-  const index_t count = std::max<index_t>(
-      1, std::min(nodes.blocks() / options.coarsening, matrix_.rows() / (least_coarsening * near_kernel.cols)));
   CoarseOps<T>& ops = coarse_ops<T>(backend);
-  const Aggregates aggregates = ops.aggregate(backend, matrix_.view(), nodes, count);
+  const index_t most = std::max<index_t>(1, matrix_.rows() / (least_coarsening * near_kernel.cols));
+  Aggregates aggregates = ops.neighbourhoods(backend, matrix_.view(), nodes, share);
+  if (aggregates.count > most) aggregates = ops.aggregate(backend, matrix_.view(), nodes, most);
   CoarseSpace<T> z =
       near_kernel.values.empty()
           ? ops.ones(backend, aggregates, near_kernel.cols)
@@ -181,7 +183,7 @@ void GridLevel<T>::make_next(const BlockPartition& nodes, const NearKernel<T>& n
   const bool is_last = coarse.rows() <= options.coarsest;
   next_ = std::make_unique<GridLevel>(
       coarse, smoother_of(coarse, is_last ? BlockPartition::uniform(coarse.rows(), coarse.rows()) : coarse_nodes),
-      coarse_nodes, transfer_->restricted(near_kernel), options);
+      coarse_nodes, transfer_->restricted(near_kernel), strong_coarse_share, options);
   right_ = Array<T>(backend, static_cast<std::size_t>(coarse.rows()));
   answer_ = Array<T>(backend, right_.size());
 }
@@ -210,14 +212,15 @@ void GridLevel<T>::cycle(VectorView<const T> r, VectorView<T> z) const {
 
 template <Scalar T>
 void GridLevel<T>::add_to(MultigridReport& report) const {
+  const bool is_finest = report.levels.empty();  // whose M has a report of its own
   report.levels.push_back({matrix_.rows(), matrix_.nnz(), static_cast<double>(relaxation_)});
+  const std::vector<int> infos = is_finest ? std::vector<int>() : smoother_.info();
+  const auto is_non_finite = [](int info) { return info < 0; };
+  report.is_finite = report.is_finite && std::ranges::none_of(infos, is_non_finite);
   if (next_) return next_->add_to(report);
-  if (report.levels.size() == 1) return;  // M alone
+  if (is_finest) return;
   // One block, or those of a level whose nodes nothing couples.
-  for (const int info : smoother_.info()) {
-    report.is_singular = report.is_singular || info > 0;
-    report.is_finite = report.is_finite && info >= 0;
-  }
+  report.is_singular = std::ranges::any_of(infos, [](int info) { return info > 0; });
   for (const real_t<T> rcond : smoother_.rcond()) report.rcond = std::min(report.rcond, static_cast<double>(rcond));
 }
 
@@ -233,7 +236,7 @@ MultigridImpl<T>::MultigridImpl(const SparseMatrix<T>& matrix, BlockJacobi<T> bl
                                 const NearKernel<T>& near_kernel, const MultigridOptions& options)
     : backend(matrix.backend()),
       finest(matrix, std::move(block_jacobi), BlockPartition::uniform(matrix.rows(), matrix.block_size().value_or(1)),
-             near_kernel, options) {
+             near_kernel, strong_share, options) {
   backend.synchronize();
 }
 
@@ -259,7 +262,6 @@ void require_options(const MultigridOptions& options) {
     if (value < least || value > most)
       throw InvalidArgument(message("Multigrid: {} is {}, must be in {}..{}", name, value, least, most));
   };
-  require("coarsening", options.coarsening, least_coarsening, most_coarsening);
   require("coarsest", options.coarsest, 1, max_block_size);
   require("relaxed", options.relaxed, 0, max_block_size);
 }
@@ -300,7 +302,7 @@ std::string to_text(const MultigridReport& r) {
     text += detail::message("  {} rows, {} entries{}\n", level.rows, level.nnz,
                             level.relaxation > 0.0 ? detail::message(", relaxation {:.2f}", level.relaxation) : "");
   if (!r.is_finite)
-    text += "  the coarsest matrix has NaN or Inf: its diagonal takes the place of the inverse\n";
+    text += "  a matrix below the first has NaN or Inf: its diagonal takes the place of the inverse\n";
   else if (r.is_singular)
     text +=
         detail::message("  the coarsest matrix is singular (reciprocal condition {:.2e}): pseudo-inverse\n", r.rcond);
