@@ -11,6 +11,10 @@
 
 namespace blockjacobi {
 
+/// Whether the rows k b .. (k + 1) b - 1, a node of b unknowns, make one in the new numbering, too, and in their order.
+/// Throws InvalidArgument for b < 1.
+[[nodiscard]] BLOCKJACOBI_EXPORT bool keeps_nodes(const Permutation& permutation, index_t b);
+
 /// Vectors in a backend's memory on their way to another numbering, y = P x, y_k = x[order[k]], and back, x = P^T y:
 ///
 ///     const auto [permutation, blocks] = BlockPartition::clusters(A);

@@ -4,6 +4,16 @@
 
 namespace blockjacobi {
 
+bool keeps_nodes(const Permutation& permutation, index_t b) {
+  if (b < 1) throw InvalidArgument(detail::message("keeps_nodes: b is {}, must be >= 1", b));
+  const std::span<const index_t> order = permutation.order();
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const auto c = static_cast<index_t>(k % static_cast<std::size_t>(b));
+    if (order[k] % b != c || order[k] - order[k - static_cast<std::size_t>(c)] != c) return false;
+  }
+  return true;
+}
+
 template <Scalar T>
 Renumbering<T>::Renumbering(const Backend& backend, Permutation permutation)
     : permutation_(std::move(permutation)),

@@ -10,6 +10,7 @@
 #include "core/symmetry.hpp"
 
 #include <blockjacobi/permuted_matrix.hpp>
+#include <blockjacobi/renumbering.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -413,19 +414,6 @@ CsrMatrix<T> SparseMatrix<T>::to_host() const {
   return impl_->to_host();
 }
 
-namespace {
-
-/// Whether rows k b .. (k + 1) b - 1 are a node in the new numbering, too, and in their order.
-bool keeps_nodes(std::span<const index_t> order, index_t b) {
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const auto c = static_cast<index_t>(k % static_cast<std::size_t>(b));
-    if (order[k] % b != c || order[k] - order[k - static_cast<std::size_t>(c)] != c) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 template <Scalar T>
 SparseMatrix<T> SparseMatrix<T>::renumbered(const Permutation& permutation) const {
   if (rows() != cols())
@@ -435,7 +423,7 @@ SparseMatrix<T> SparseMatrix<T>::renumbered(const Permutation& permutation) cons
     throw InvalidArgument(detail::message("SparseMatrix::renumbered: the matrix has {} rows, the permutation {}",
                                           rows(), permutation.size()));
   SparseMatrixOptions stated = impl_->stated;
-  if (stated.block_size && *stated.block_size > 1 && !keeps_nodes(permutation.order(), *stated.block_size))
+  if (stated.block_size && *stated.block_size > 1 && !keeps_nodes(permutation, *stated.block_size))
     stated.block_size.reset();
   auto impl = detail::make<T>(backend(), rows(), cols(), stated);
   impl->renumber(*impl_, permutation);
