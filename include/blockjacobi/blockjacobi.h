@@ -1,8 +1,8 @@
 #pragma once
 
 /* The C interface, for C99 and whatever calls C: Fortran through iso_c_binding, Python through ctypes. It covers
- * backends, partitions, set-up, refresh, apply, coarse levels, the solvers and suggestions; the headers *.hpp beside it
- * say more about each.
+ * backends, partitions, set-up, refresh, apply, coarse levels, multigrids, the solvers and suggestions; the headers
+ * *.hpp beside it say more about each.
  *
  * Conventions
  *  - Every function but bj_version, bj_last_error and those that name a number returns a status. If it is not
@@ -316,10 +316,63 @@ typedef struct bj_two_level_report {
   int32_t reserved;
 } bj_two_level_report;
 
-/* These wait, and fail with BJ_INVALID_ARGUMENT for M without a coarse level, as bj_two_level_correct does. */
+/* These wait, and fail with BJ_INVALID_ARGUMENT for M without a coarse level and for a multigrid, as
+ * bj_two_level_correct does. */
 BJ_API bj_status bj_two_level_get_report(const bj_block_jacobi* M, bj_two_level_report* report);
 /* One or two lines. */
 BJ_API bj_status bj_two_level_text(const bj_block_jacobi* M, char* buffer, size_t size, size_t* length);
+
+/* Block-Jacobi as the smoother of a multigrid by smoothed aggregation, for symmetric (Hermitian) positive definite
+ * matrices: iterations hardly grow with the mesh. multigrid.hpp has the formulas. It is a bj_block_jacobi as well, for
+ * every solver, and offers what one with a coarse level does: bj_block_jacobi_refresh sets up all levels, and
+ * bj_block_jacobi_apply is one cycle. One call at a time. */
+
+typedef struct bj_multigrid_options {
+  int32_t coarsest;     /* rows of a coarser level from which on it is inverted, in 1..512; without more, A is left to
+                           the blocks */
+  int32_t relaxed;      /* relaxed vectors in place of ones, in 0..512; 0: ones, or `vectors` */
+  int32_t unknowns;     /* of a node, in 1..512, dividing the rows; rows k unknowns + c are unknown c. Aggregates are of
+                           nodes, with ones for each unknown; of rows where the numbering of the blocks parts nodes */
+  int32_t vector_count; /* columns of vectors, in 1..512 */
+  const void* vectors;  /* of the near-kernel, on the host, finite: column j from its element j ld on; null for none */
+  int64_t ld;           /* of vectors, at least the rows */
+  double symmetry_tolerance; /* the matrix is taken for symmetric (Hermitian) where |a_ij - conj(a_ji)| is at most this
+                                times the larger of |a_ij| and |a_ji| */
+} bj_multigrid_options;
+
+/* coarsest 512, ones, one unknown, no vectors, symmetry_tolerance 0. */
+BJ_API bj_status bj_multigrid_options_init(bj_multigrid_options* options);
+/* As bj_two_level_create, with all levels; fails with BJ_INVALID_ARGUMENT for a matrix that is not symmetric
+ * (Hermitian). Of vectors, relaxed vectors and unknowns the same holds. Relaxations are those for the values given
+ * here. */
+BJ_API bj_status bj_multigrid_create(const bj_backend* backend, const bj_csr* matrix, const bj_partition* partition,
+                                     const bj_block_jacobi_options* blocks, const bj_multigrid_options* options,
+                                     bj_block_jacobi** M);
+
+/* What set-up found. */
+typedef struct bj_multigrid_report {
+  int64_t bytes;       /* held in the backend's memory, beside blocks and matrix */
+  double rcond;        /* reciprocal condition of the coarsest matrix, equilibrated */
+  int32_t levels;      /* the matrix itself is one */
+  int32_t is_singular; /* 1: the coarsest matrix is singular to working precision, and its pseudo-inverse is there */
+  int32_t is_finite;   /* 0: the coarsest matrix has NaN or Inf */
+  int32_t reserved;
+} bj_multigrid_report;
+
+/* One matrix of the hierarchy. */
+typedef struct bj_multigrid_level {
+  int64_t nnz;
+  double relaxation; /* 4/3 over what was found for the largest eigenvalue of M^-1 A; 0 for the coarsest level */
+  int32_t rows;
+  int32_t reserved;
+} bj_multigrid_level;
+
+/* These wait, and fail with BJ_INVALID_ARGUMENT for M that is no multigrid. */
+BJ_API bj_status bj_multigrid_get_report(const bj_block_jacobi* M, bj_multigrid_report* report);
+/* Copies as many levels as the report says, the matrix itself first. */
+BJ_API bj_status bj_multigrid_levels(const bj_block_jacobi* M, bj_multigrid_level* levels);
+/* A line for each level. */
+BJ_API bj_status bj_multigrid_text(const bj_block_jacobi* M, char* buffer, size_t size, size_t* length);
 
 /* Operators: the matrix of a linear system. */
 

@@ -40,13 +40,13 @@ HeldPreconditioner<T> make(const Backend& backend, const CsrView<T, O>& matrix, 
   const BlockPartition& blocks = partition.value;
   if (partition.permutation) {
     const capi::Renumbered<T> system(backend, matrix, *partition.permutation);
-    return {.jacobi = capi::named_by_user_rows(
+    return {.kind = capi::named_by_user_rows(
                 *partition.permutation, options,
                 [&](const BlockJacobiOptions& o) { return BlockJacobi<T>(backend, system.matrix.view(), blocks, o); }),
             .numbering = system.numbering};
   }
-  return {.jacobi = matrix.values == nullptr ? BlockJacobi<T>::analyze(backend, matrix, blocks, options)
-                                             : BlockJacobi<T>(backend, matrix, blocks, options)};
+  return {.kind = matrix.values == nullptr ? BlockJacobi<T>::analyze(backend, matrix, blocks, options)
+                                           : BlockJacobi<T>(backend, matrix, blocks, options)};
 }
 
 bj_block_jacobi_report numbers_of(const BlockJacobiReport& found) {
@@ -108,8 +108,7 @@ bj_status bj_block_jacobi_create(const bj_backend* backend, const bj_csr* matrix
     required(partition, "partition");
     BlockJacobiOptions options;
     options.singular = capi::enumerator<SingularPolicy>(singular, 5, "singular");
-    *M = capi::with_csr(matrix,
-                        [&](const auto& view) { return new bj_block_jacobi{make(where, view, *partition, options)}; });
+    *M = capi::make_block_jacobi(where, matrix, *partition, options).release();
   });
 }
 
@@ -129,8 +128,7 @@ bj_status bj_block_jacobi_create_with(const bj_backend* backend, const bj_csr* m
     const Backend& where = required(backend, "backend")->value;
     required(partition, "partition");
     const BlockJacobiOptions options = capi::options_of(*wanted);
-    *M = capi::with_csr(matrix,
-                        [&](const auto& view) { return new bj_block_jacobi{make(where, view, *partition, options)}; });
+    *M = capi::make_block_jacobi(where, matrix, *partition, options).release();
   });
 }
 
@@ -143,11 +141,8 @@ bj_status bj_block_jacobi_refresh(bj_block_jacobi* M, const void* values, std::i
     const MemorySpace where = capi::space_of(space);
     std::visit(
         [&]<class T>(HeldPreconditioner<T>& held) {
-          held.with_values(static_cast<const T*>(values), nnz, where, [&](const T* own) {
-            if (!held.two_level) return held.jacobi->refresh(own, nnz, where);
-            held.matrix->update_values(own, nnz, where);
-            held.two_level->refresh();
-          });
+          held.with_values(static_cast<const T*>(values), nnz, where,
+                           [&](const T* own) { held.refresh(own, nnz, where); });
         },
         required(M, "M")->value);
   });
@@ -172,7 +167,7 @@ bj_status bj_block_jacobi_apply(const bj_block_jacobi* M, bj_op op, const void* 
         [&]<class T>(const HeldPreconditioner<T>& held) {
           held.map({static_cast<const T*>(r), size, where}, {static_cast<T*>(z), size, where},
                    [&](VectorView<const T> in, VectorView<T> out) {
-                     if (held.two_level && operation == Op::none) return held.two_level->apply(in, out);
+                     if (operation == Op::none) return held.apply(in, out);
                      held.alone().apply(in, out, operation);
                    });
         },

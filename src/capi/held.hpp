@@ -11,34 +11,56 @@ namespace blockjacobi::capi {
 template <template <class> class Held>
 using OfAnyScalar = std::variant<Held<float>, Held<double>, Held<std::complex<float>>, Held<std::complex<double>>>;
 
-/// A preconditioner of either kind, in the numbering of its blocks.
+/// A preconditioner of any kind, in the numbering of its blocks.
 template <Scalar T>
 struct HeldPreconditioner {
-  std::optional<BlockJacobi<T>> jacobi{};
-  // In place of it, with a coarse level:
+  std::variant<BlockJacobi<T>, TwoLevel<T>, Multigrid<T>> kind;
+  /// Of a kind with coarse levels, which refers to it.
   std::optional<SparseMatrix<T>> matrix{};
-  std::optional<TwoLevel<T>> two_level{};
   /// Null where the user's numbering is that of the blocks.
   std::shared_ptr<Numbering<T>> numbering{};
 
-  const BlockJacobi<T>& blocks() const { return two_level ? two_level->block_jacobi() : *jacobi; }
+  const BlockJacobi<T>& blocks() const {
+    if (const auto* two_level = std::get_if<TwoLevel<T>>(&kind)) return two_level->block_jacobi();
+    if (const auto* multigrid = std::get_if<Multigrid<T>>(&kind)) return multigrid->block_jacobi();
+    return std::get<BlockJacobi<T>>(kind);
+  }
 
   /// For what there is of block-Jacobi alone.
   template <class Self>
   static auto& alone_of(Self& self) {
-    if (self.two_level) throw InvalidArgument("M has a coarse level, with which there is no such operation");
-    return *self.jacobi;
+    if (auto* blocks = std::get_if<BlockJacobi<T>>(&self.kind)) return *blocks;
+    self.require_no_multigrid();
+    throw InvalidArgument("M has a coarse level, with which there is no such operation");
   }
   BlockJacobi<T>& alone() { return alone_of(*this); }
   const BlockJacobi<T>& alone() const { return alone_of(*this); }
 
-  const TwoLevel<T>& coarse() const {
-    if (!two_level) throw InvalidArgument("M has no coarse level");
-    return *two_level;
+  const TwoLevel<T>& two_level() const {
+    if (const auto* found = std::get_if<TwoLevel<T>>(&kind)) return *found;
+    require_no_multigrid();
+    throw InvalidArgument("M has no coarse level");
+  }
+
+  const Multigrid<T>& multigrid() const {
+    if (const auto* found = std::get_if<Multigrid<T>>(&kind)) return *found;
+    throw InvalidArgument("M is no multigrid");
   }
 
   Preconditioner<T> for_solvers() const {
-    return two_level ? Preconditioner<T>(*two_level) : Preconditioner<T>(*jacobi);
+    return std::visit([](const auto& m) { return Preconditioner<T>(m); }, kind);
+  }
+
+  /// Values in the order of the matrix that the blocks are made of.
+  void refresh(const T* values, offset_t nnz, MemorySpace space) {
+    if (auto* blocks = std::get_if<BlockJacobi<T>>(&kind)) return blocks->refresh(values, nnz, space);
+    matrix->update_values(values, nnz, space);
+    if (auto* two_level = std::get_if<TwoLevel<T>>(&kind)) return two_level->refresh();
+    std::get<Multigrid<T>>(kind).refresh();
+  }
+
+  void apply(VectorView<const T> r, VectorView<T> z) const {
+    std::visit([&](const auto& m) { m.apply(r, z); }, kind);
   }
 
   /// f(r, z) in the numbering of the blocks.
@@ -58,6 +80,12 @@ struct HeldPreconditioner {
 
   BlockJacobiReport in_user_rows(BlockJacobiReport report) const {
     return numbering ? in_original_rows(std::move(report), numbering->permutation()) : report;
+  }
+
+ private:
+  void require_no_multigrid() const {
+    if (std::holds_alternative<Multigrid<T>>(kind))
+      throw InvalidArgument("M is a multigrid, with which there is no such operation");
   }
 };
 

@@ -427,6 +427,80 @@ TYPED_TEST(CApiOnBackend, CoarseLevelGivesTheBitsOfTheCppInterface) {
   bj_partition_destroy(partition);
 }
 
+TYPED_TEST(CApiOnBackend, MultigridGivesTheBitsOfTheCppInterface) {
+  using T = typename TypeParam::Scalar;
+  const Backend& backend = *this->cpp_;
+  const CsrMatrix<T> matrix = this->system();
+  const index_t n = matrix.rows();
+  const Array<offset_t> offsets(backend, {matrix.row_offsets().begin(), matrix.row_offsets().end()});
+  const Array<index_t> columns(backend, {matrix.columns().begin(), matrix.columns().end()});
+  const Array<T> values(backend, {matrix.values().begin(), matrix.values().end()});
+  const bj_csr csr = this->describe(matrix, offsets, columns, values);
+  bj_partition* partition = nullptr;
+  bj_operator* A = nullptr;
+  ASSERT_OK(bj_partition_create_uniform(n, 2, &partition));
+  ASSERT_OK(bj_operator_create_csr(this->c_, &csr, &A));
+  Random random(35);
+  NearKernel<T> vectors{n, 2, std::vector<T>(2 * static_cast<std::size_t>(n))};
+  for (T& value : vectors.values) value = random.scalar<T>();
+  std::vector<T> host(static_cast<std::size_t>(n));
+  for (T& value : host) value = random.scalar<T>();
+  const Array<T> b(backend, host);
+  Array<T> z(backend, host.size()), expected_z(backend, host.size());
+
+  std::vector<T> twice(matrix.values().begin(), matrix.values().end());
+  for (T& value : twice) value *= T(2);
+  const Array<T> doubled(backend, twice);
+
+  enum class Of { ones, relaxed, given };
+  for (const Of of : {Of::ones, Of::relaxed, Of::given}) {
+    bj_multigrid_options options;
+    ASSERT_OK(bj_multigrid_options_init(&options));
+    MultigridOptions expected_options;
+    options.coarsest = expected_options.coarsest = 4;
+    options.unknowns = 2;
+    SparseMatrix<T> expected_A(backend, matrix, {.block_size = 2});
+    BlockJacobi<T> blocks(expected_A, BlockPartition::uniform(n, 2));
+    if (of == Of::relaxed) options.relaxed = expected_options.relaxed = 1;
+    if (of == Of::given) {
+      options.vectors = vectors.values.data();
+      options.vector_count = 2;
+      options.ld = n;
+    }
+    Multigrid<T> expected = of == Of::given
+                                ? Multigrid<T>(expected_A, std::move(blocks), vectors.view(), expected_options)
+                                : Multigrid<T>(expected_A, std::move(blocks), expected_options);
+    const MultigridReport wanted = expected.report();
+    bj_block_jacobi* M = nullptr;
+    ASSERT_OK(bj_multigrid_create(this->c_, &csr, partition, nullptr, &options, &M));
+    bj_multigrid_report found;
+    ASSERT_OK(bj_multigrid_get_report(M, &found));
+    ASSERT_EQ(found.levels, static_cast<std::int32_t>(wanted.levels.size()));
+    EXPECT_GE(found.levels, 2);
+    EXPECT_EQ(found.rcond, wanted.rcond);
+    EXPECT_EQ(found.bytes, static_cast<std::int64_t>(wanted.bytes));
+    std::vector<bj_multigrid_level> levels(wanted.levels.size());
+    ASSERT_OK(bj_multigrid_levels(M, levels.data()));
+    for (std::size_t l = 0; l < levels.size(); ++l) {
+      EXPECT_EQ(levels[l].rows, wanted.levels[l].rows);
+      EXPECT_EQ(levels[l].nnz, wanted.levels[l].nnz);
+      EXPECT_EQ(levels[l].relaxation, wanted.levels[l].relaxation);
+    }
+    for (const Array<T>* now : {&doubled, &values}) {
+      ASSERT_OK(bj_block_jacobi_refresh(M, now->data(), matrix.nnz(), this->space_));
+      expected_A.update_values(now->data(), matrix.nnz(), backend.memory_space());
+      expected.refresh();
+      ASSERT_OK(bj_block_jacobi_apply(M, BJ_NO_TRANSPOSE, b.data(), z.data(), n, this->space_));
+      expected.apply(b.view(), expected_z.view());
+      EXPECT_EQ(z.to_host(), expected_z.to_host());
+    }
+    this->expect_same_cg(A, M, LinearOperator<T>(expected_A), expected, b);
+    bj_block_jacobi_destroy(M);
+  }
+  bj_operator_destroy(A);
+  bj_partition_destroy(partition);
+}
+
 #undef ASSERT_OK
 
 }  // namespace

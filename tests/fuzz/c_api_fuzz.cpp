@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <variant>
 
@@ -63,7 +64,8 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   void step() {
-    switch (input_.index(0, 11)) {
+    switch (input_.index(0, 12)) {
+      case 12: return create_multigrid();
       case 10: return create_two_level();
       case 11: return suggest();
       case 0: return create_partition();
@@ -203,6 +205,33 @@ class Session {
     check(bj_two_level_correct(maybe(M_), maybe(b_.data()), maybe(x_.data()), length(), space()));
   }
 
+  void create_multigrid() {
+    check(bj_workspace_destroy(std::exchange(workspace_, nullptr)));
+    check(bj_block_jacobi_destroy(std::exchange(M_, nullptr)));
+    bj_block_jacobi_options blocks;
+    bj_multigrid_options options;
+    check(bj_block_jacobi_options_init(&blocks));
+    check(bj_multigrid_options_init(&options));
+    blocks.singular = policy();
+    options.coarsest = input_.index(0, 7) == 7 ? input_.wild(-1, 513) : input_.index(1, 4);
+    options.relaxed = input_.index(0, 3) == 3 ? input_.wild(-1, 513) : 0;
+    options.unknowns = input_.index(0, 3) == 3 ? input_.wild(-1, longest) : 1;
+    // Hardly any matrix of such an input is symmetric.
+    options.symmetry_tolerance = input_.index(0, 3) == 3 ? input_.real() : std::numeric_limits<double>::infinity();
+    if (input_.flag()) {
+      options.vectors = b_.data();
+      options.vector_count = input_.index(-1, longest);
+      options.ld = input_.index(-1, longest);
+    }
+    check(
+        bj_multigrid_create(maybe(backend_), matrix(), maybe(partition_), maybe(&blocks), maybe(&options), maybe(&M_)));
+    bj_multigrid_report report;
+    check(bj_multigrid_get_report(maybe(M_), maybe(&report)));
+    if (bj_multigrid_get_report(M_, &report) != BJ_SUCCESS) return;
+    std::vector<bj_multigrid_level> levels(static_cast<std::size_t>(report.levels));
+    check(bj_multigrid_levels(M_, maybe(levels.data())));
+  }
+
   void suggest() {
     bj_suggest_options options;
     bj_suggestion* suggestion = nullptr;
@@ -333,7 +362,8 @@ class Session {
     const auto size = static_cast<std::size_t>(input_.index(0, 299));
     char* const text = size == 0 ? nullptr : maybe(buffer.data());
     std::size_t needed = 0;
-    switch (input_.index(0, 5)) {
+    switch (input_.index(0, 6)) {
+      case 6: check(bj_multigrid_text(maybe(M_), text, size, maybe(&needed))); break;
       case 5: check(bj_two_level_text(maybe(M_), text, size, maybe(&needed))); break;
       case 0: check(bj_backend_text(maybe(backend_), text, size, maybe(&needed))); break;
       case 1: check(bj_block_jacobi_json(maybe(M_), text, size, maybe(&needed))); break;

@@ -26,6 +26,7 @@ int main(void) {
   what_was_found(backend);
   options_of_block_jacobi(backend);
   coarse_levels(backend);
+  multigrids(backend);
   suggestions(backend);
   misuse_of_solvers(backend);
   bj_backend_destroy(backend);

@@ -14,5 +14,6 @@ void singular_blocks(const bj_backend* backend);
 void what_was_found(const bj_backend* backend);
 void options_of_block_jacobi(const bj_backend* backend);
 void coarse_levels(const bj_backend* backend);
+void multigrids(const bj_backend* backend);
 void suggestions(const bj_backend* backend);
 void misuse_of_solvers(const bj_backend* backend);

@@ -1,30 +1,9 @@
 #include "cases.h"
-#include "chain.h"
 #include "check.h"
+#include "line.h"
 
 #include <math.h>
 #include <string.h>
-
-/* -1 2 -1, as many rows as the chain has, which block-Jacobi alone takes one iteration a block for. */
-enum { ENTRIES_OF_LINE = 3 * ROWS - 2 };
-static int32_t line_offsets[ROWS + 1], line_columns[ENTRIES_OF_LINE];
-static double line_values[ENTRIES_OF_LINE];
-
-static bj_csr line(void) {
-  int32_t k = 0;
-  for (int32_t i = 0; i < ROWS; ++i) {
-    for (int32_t j = i > 0 ? i - 1 : 0; j <= i + 1 && j < ROWS; ++j) {
-      line_columns[k] = j;
-      line_values[k++] = i == j ? 2.0 : -1.0;
-    }
-    line_offsets[i + 1] = k;
-  }
-  bj_csr matrix = matrix_of(BJ_D, line_values, 0);
-  matrix.nnz = k;
-  matrix.row_offsets = line_offsets;
-  matrix.columns = line_columns;
-  return matrix;
-}
 
 /* The largest difference of Q A v and v, which is 0 for v in the space of Z. */
 static double outside_of_z(const bj_operator* A, const bj_block_jacobi* M, const double* v) {
@@ -33,18 +12,6 @@ static double outside_of_z(const bj_operator* A, const bj_block_jacobi* M, const
   OK(bj_two_level_correct(M, product, u, ROWS, BJ_HOST));
   for (int i = 0; i < ROWS; ++i) most = fmax(most, fabs(u[i] - v[i]));
   return most;
-}
-
-typedef bj_status (*solver)(const bj_operator*, const bj_block_jacobi*, const void*, void*, int32_t, bj_space,
-                            const bj_solve_options*, bj_solve_report*);
-
-static int32_t iterations_of(solver solve_by, const bj_operator* A, const bj_block_jacobi* M) {
-  double b[ROWS], x[ROWS] = {0};
-  bj_solve_report report;
-  for (int i = 0; i < ROWS; ++i) b[i] = 1.0 + i % 7;
-  OK(solve_by(A, M, b, x, ROWS, BJ_HOST, NULL, &report));
-  CHECK(report.reason == BJ_STOP_CONVERGED && report.true_residual <= 1e-8 * report.rhs_norm);
-  return report.iterations;
 }
 
 static void modes(const bj_backend* backend, const bj_csr* matrix, const bj_partition* partition, const bj_operator* A,
