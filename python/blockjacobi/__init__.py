@@ -11,6 +11,8 @@ from ._core import (
     Backend,
     BlockCandidate,
     BlockDefect,
+    MultigridLevel,
+    MultigridReport,
     Partition,
     Report,
     SetupTimes,
@@ -22,6 +24,7 @@ from ._core import (
     cuda_available,
 )
 from . import batched, partition
+from ._multigrid import Multigrid
 from ._preconditioner import BlockJacobi
 from ._solve import Solution, preconditioner, solve, suggest
 from ._two_level import TwoLevel
@@ -37,7 +40,8 @@ from .errors import (
 
 __all__ = [
     "Backend", "BackendUnavailable", "BlockCandidate", "BlockDefect", "BlockJacobi", "CudaError", "Error",
-    "InvalidArgument", "OutOfMemory", "Partition", "Report", "SetupTimes", "SingularBlock", "Solution",
-    "SolveProgress", "SolveReport", "Suggestion", "TwoLevel", "TwoLevelReport", "Unavailable", "__version__", "batched",
-    "cuda_available", "errors", "partition", "preconditioner", "solve", "suggest",
+    "InvalidArgument", "Multigrid", "MultigridLevel", "MultigridReport", "OutOfMemory", "Partition", "Report",
+    "SetupTimes", "SingularBlock", "Solution", "SolveProgress", "SolveReport", "Suggestion", "TwoLevel",
+    "TwoLevelReport", "Unavailable", "__version__", "batched", "cuda_available", "errors", "partition",
+    "preconditioner", "solve", "suggest",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy
 
 from . import _arrays, _core, _matrix
+from ._multigrid import Multigrid
 from ._preconditioner import BlockJacobi
 from ._two_level import TwoLevel
 from .errors import InvalidArgument
@@ -29,7 +30,7 @@ class Solution(NamedTuple):
 def solve(
     A: Any,
     b: Any,
-    M: BlockJacobi | TwoLevel | Suggestion | None = None,
+    M: BlockJacobi | TwoLevel | Multigrid | Suggestion | None = None,
     *,
     method: Literal["cg", "fcg", "minres", "bicgstab", "gmres", "fgmres", "richardson"] = "cg",
     x0: Any = None,
@@ -59,7 +60,7 @@ def solve(
         Right-hand side: n elements, contiguous, of A's type, where A lies or in the memory of M's backend. Or k of
         them, of the shape (n, k) with contiguous rows or columns: ``"cg"`` and ``"gmres"`` solve them at once and read
         matrix and blocks once an iteration for all.
-    M : BlockJacobi, TwoLevel or Suggestion, optional
+    M : BlockJacobi, TwoLevel, Multigrid or Suggestion, optional
         The preconditioner; none if None; of a suggestion what :func:`preconditioner` makes. Where its blocks have a
         numbering of their own, the system is renumbered on the host for each solve, and A copied there if it lies in
         device memory.
@@ -119,8 +120,9 @@ def solve(
     if isinstance(M, _core.Suggestion):
         M = preconditioner(A, M, backend=backend)
     if M is not None:
-        if not isinstance(M, (BlockJacobi, TwoLevel)):
-            raise TypeError(f"M must be a BlockJacobi, a TwoLevel, a Suggestion or None, it is of the type {type(M)}")
+        if not isinstance(M, (BlockJacobi, TwoLevel, Multigrid)):
+            raise TypeError("M must be a BlockJacobi, a TwoLevel, a Multigrid, a Suggestion or None, it is of the type "
+                            f"{type(M)}")
         if backend is not None and backend != M.backend:
             raise InvalidArgument(f"solve: backend is {backend!r}, M's is {M.backend!r}")
         backend = M.backend

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy
-
-from . import _arrays, _core, _matrix
-from ._preconditioner import BlockJacobi, Operator, partition_of
-from .errors import InvalidArgument
+from . import _arrays, _core
+from ._coarse import Coarse
 
 if TYPE_CHECKING:
-    from ._core import Backend, Partition, Report, TwoLevelReport
-    from ._preconditioner import Blocks
+    from ._core import Backend, TwoLevelReport
+    from ._preconditioner import BlockJacobi, Blocks
 
 
-class TwoLevel(Operator):
+class TwoLevel(Coarse):
     r"""Block-Jacobi :math:`M` with a coarse level :math:`Q = Z E^{-1} Z^H`, :math:`E = Z^H A Z`.
 
     What is smooth over many blocks, which these reduce slowly however good their inverses are, is solved for in the
@@ -67,6 +64,8 @@ class TwoLevel(Operator):
     places of vectors are as with :class:`BlockJacobi`; there is no adjoint. Copying and pickling are refused.
     """
 
+    _name = "TwoLevel"
+
     def __init__(
         self,
         A: Any,
@@ -79,69 +78,7 @@ class TwoLevel(Operator):
         mode: Literal["additive", "adef1", "adef2", "automatic"] = "additive",
         backend: Backend | None = None,
     ):
-        matrix = _matrix.read(A)
-        if M is not None and not isinstance(M, BlockJacobi):
-            raise TypeError(f"M must be a BlockJacobi or None, it is of the type {type(M)}")
-        if M is not None and (blocks is not None or backend not in (None, M.backend)):
-            raise InvalidArgument("TwoLevel: M has blocks and a backend: give none beside it")
-        backend = _arrays.backend_for(matrix.values, backend) if M is None else M.backend
-        chosen = partition_of(A, matrix, blocks, backend) if M is None else M.partition
-        matrix = _matrix.placed_for(chosen, A, matrix)
-        view = matrix.view(backend)
-        if getattr(vectors, "ndim", None) == 1:
-            vectors = vectors[:, None]
-        coarse = (vectors, matrix.block or 1, size, relaxed, mode)
-        if M is None:
-            self._held = _core.TwoLevel(backend, view, chosen, *coarse)
-        else:
-            self._held = _core.TwoLevel(view, M._held, *coarse)
-        self._block_data = matrix.block_data
-        super().__init__(numpy.dtype(self._held.dtype), (matrix.rows, matrix.cols))
-
-    def matvec(self, x: Any) -> Any:
-        r""":math:`z` as the mode has it, a new array; x has n elements, or the shape (n, 1)."""
-        z = _arrays.empty_like(x, "TwoLevel.matvec: x")
-        if x.ndim == 2 and x.shape[1] == 1:
-            self._held.apply(x[:, 0], z[:, 0])
-        else:
-            self._held.apply(x, z)
-        return z
-
-    def matmat(self, X: Any) -> Any:
-        """One column after the other."""
-        Z = _arrays.empty_like(X, "TwoLevel.matmat: X")
-        column = _arrays.empty(X, (X.shape[0],))
-        for j in range(X.shape[1]):
-            column[...] = X[:, j]
-            Z[:, j] = self.matvec(column)
-        return Z
-
-    _matvec = matvec
-    _matmat = matmat
-
-    def __matmul__(self, x: Any) -> Any:
-        if type(x) is numpy.ndarray or _arrays.library(x) is not None:
-            return self.matvec(x) if x.ndim == 1 else self.matmat(x)
-        return super().__matmul__(x)
-
-    def apply(self, r: Any, out: Any = None) -> Any:
-        """As :meth:`matvec`.
-
-        Parameters
-        ----------
-        r : array
-            n elements, contiguous, of the matrix's type, in the backend's memory.
-        out : array, optional
-            The same, apart from r in memory; receives z. A new array of r's library if None.
-
-        Returns
-        -------
-        array
-            z, which is ``out`` if that was given.
-        """
-        z = _arrays.empty_like(r, "TwoLevel.apply: r, without out,") if out is None else out
-        self._held.apply(r, z)
-        return z
+        self._set_up(A, M, blocks, vectors, backend, 0.0, _core.TwoLevelOptions(size, relaxed, mode))
 
     def correct(self, r: Any, out: Any = None) -> Any:
         """:math:`Q r`, as :meth:`apply`. Conjugate gradients with ``mode="adef2"`` begin at ``x0 + Q (b - A x0)``."""
@@ -149,61 +86,10 @@ class TwoLevel(Operator):
         self._held.correct(r, u)
         return u
 
-    def update(self, values: Any, *, check: bool = True) -> None:
-        """Set up blocks and E anew for new values of the same pattern; aggregates and Z stay.
-
-        Parameters
-        ----------
-        values : array
-            The stored entries in the order of the matrix given at construction (``A.data``, of BSR in its shape), in
-            the backend's memory.
-        check : bool
-            As of :meth:`BlockJacobi.update`.
-
-        Raises
-        ------
-        TypeError
-            For a matrix.
-        InvalidArgument
-            For another number of values, of BSR another shape than that of its data, or another type.
-        """
-        if _matrix.is_matrix(values):
-            raise TypeError("TwoLevel.update takes the values of a matrix of the same pattern: give A.data")
-        values = _matrix.values_in_csr_order(values, self._block_data, "TwoLevel.update: values")
-        self._held.refresh(values, check)
-
     def report(self) -> TwoLevelReport:
         """What the last set-up found on the coarse level. Waits."""
         return self._held.report()
 
-    def block_report(self) -> Report:
-        """What the last set-up found of the blocks. Waits."""
-        return self._held.block_report()
-
-    @property
-    def partition(self) -> Partition:
-        """The blocks."""
-        return self._held.partition
-
-    @property
-    def backend(self) -> Backend:
-        """Where it computes."""
-        return self._held.backend
-
-    @property
-    def nnz(self) -> int:
-        """Stored entries of the matrix, as many as ``update`` expects."""
-        return self._held.nnz
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held in the backend's memory, those of the matrix too."""
-        return self._held.bytes
-
     def __repr__(self) -> str:
         return (f"<blockjacobi.TwoLevel: {self.shape[0]} rows in {len(self.partition)} blocks, "
                 f"{self.report().size} coarse vectors, {self.dtype}, {self.backend.kind}>")
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a TwoLevel holds memory of its backend and can be neither copied nor pickled: make a new one "
-                        "of the matrix, with blocks=M.partition")

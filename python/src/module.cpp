@@ -1,6 +1,7 @@
 #include "backend.hpp"
 #include "batched.hpp"
 #include "block_jacobi.hpp"
+#include "coarse.hpp"
 #include "errors.hpp"
 #include "matrix.hpp"
 #include "partition.hpp"
@@ -8,7 +9,6 @@
 #include "solver.hpp"
 #include "streams.hpp"
 #include "suggest.hpp"
-#include "two_level.hpp"
 
 #include <blockjacobi/version.hpp>
 
@@ -24,7 +24,7 @@ NB_MODULE(_core, module) {
   bind_partition(module);
   bind_reports(module);
   bind_block_jacobi(module);
-  bind_two_level(module);
+  bind_coarse(module);
   bind_solver(module);
   bind_suggest(module);
   bind_batched(module);

@@ -4,6 +4,7 @@
 #include "partition.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
+#include <blockjacobi/multigrid.hpp>
 #include <blockjacobi/solver.hpp>
 #include <blockjacobi/suggest.hpp>
 #include <blockjacobi/two_level.hpp>
@@ -180,6 +181,33 @@ void bind_coarse_level(nb::module_& module) {
       });
 }
 
+void bind_multigrid(nb::module_& module) {
+  nb::class_<MultigridLevel>(module, "MultigridLevel", "One matrix of the hierarchy of a :class:`Multigrid`.")
+      .def_ro("rows", &MultigridLevel::rows, "Rows of the matrix.")
+      .def_ro("nnz", &MultigridLevel::nnz, "Its stored entries.")
+      .def_ro("relaxation", &MultigridLevel::relaxation,
+              "4/3 over what was found for the largest eigenvalue of :math:`M^{-1} A`; 0 for the coarsest level.")
+      .def("__repr__", [](const MultigridLevel& self) {
+        return "<blockjacobi.MultigridLevel: " + std::to_string(self.rows) + " rows, " + std::to_string(self.nnz) +
+               " entries>";
+      });
+
+  nb::class_<MultigridReport>(module, "MultigridReport",
+                              "What the set-up of a :class:`Multigrid` found; ``str()`` gives a line for each level.")
+      .def_ro("levels", &MultigridReport::levels, "A :class:`MultigridLevel` for each level, that of A first.")
+      .def_ro("bytes", &MultigridReport::bytes, "In the backend's memory, beside blocks and matrix.")
+      .def_ro("is_singular", &MultigridReport::is_singular,
+              "The coarsest matrix is singular: its pseudo-inverse is there.")
+      .def_ro("is_finite", &MultigridReport::is_finite,
+              "The coarsest matrix is without NaN and Inf; else its diagonal is there.")
+      .def_ro("rcond", &MultigridReport::rcond, "Reciprocal condition of the equilibrated coarsest matrix.")
+      .def("__str__", [](const MultigridReport& self) { return to_text(self); })
+      .def("__repr__", [](const MultigridReport& self) {
+        return "<blockjacobi.MultigridReport: " + std::to_string(self.levels.size()) + " levels, " +
+               std::to_string(self.levels.front().rows) + " rows>";
+      });
+}
+
 void bind_suggestion(nb::module_& module) {
   nb::class_<BlockCandidate>(module, "BlockCandidate",
                              "One way to choose the blocks, and what it is predicted to cost.")
@@ -239,6 +267,7 @@ void bind_suggestion(nb::module_& module) {
 void bind_reports(nb::module_& module) {
   bind_setup(module);
   bind_coarse_level(module);
+  bind_multigrid(module);
   bind_solve(module);
   bind_suggestion(module);
 }

@@ -1,7 +1,7 @@
 #include "solver.hpp"
 
 #include "block_jacobi.hpp"
-#include "two_level.hpp"
+#include "coarse.hpp"
 
 #include <blockjacobi/solver.hpp>
 
@@ -222,6 +222,7 @@ void bind_solve_with(nb::module_& module) {
 void bind_solver(nb::module_& module) {
   bind_solve_with<PythonBlockJacobi>(module);
   bind_solve_with<PythonTwoLevel>(module);
+  bind_solve_with<PythonMultigrid>(module);
 }
 
 }  // namespace blockjacobi::python

@@ -38,6 +38,28 @@ def elasticity_like(nodes, unknowns=3, dtype="float64", seed=3):
     return sp.csr_array(sp.kron(scale @ grid @ scale, node, format="csr").astype(dtype))
 
 
+def laplacian(nodes):
+    """Five points on a square grid."""
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(nodes, nodes))
+    return sp.csr_array(sp.kronsum(line, line))
+
+
+def dense_of(operator, dtype, n):
+    return np.stack([operator(column) for column in np.eye(n, dtype=dtype)], axis=1)
+
+
+def iterations(solver, A, b, **options):
+    """Of a solver of SciPy, which solves to 1e-8."""
+    count = [0]
+
+    def counts_one(_):
+        count[0] += 1
+
+    x, status = solver(A, b, callback=counts_one, **options)
+    assert status == 0 and np.linalg.norm(b - A @ x) <= 1.1e-8 * np.linalg.norm(b)
+    return count[0]
+
+
 def dense_inverse(A, rows_of_blocks):
     """M^-1 as a dense matrix, by NumPy."""
     dense = A.toarray()

@@ -161,13 +161,32 @@ def test_two_level_agrees_with_the_host(dtype, mode):
     assert device.apply(cupy.asarray(r), out=out) is out
 
 
-def test_two_level_in_cg_of_cupy():
+@pytest.mark.parametrize("blocks", [6, "labels"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_multigrid_agrees_with_the_host(dtype, blocks):
+    A = elasticity_like(12, 3, dtype)
+    blocks = bj.partition.from_labels(np.arange(432) // 6 % 24) if blocks == "labels" else blocks
+    options = {"coarsest": 40, "symmetry_tolerance": 1e-5}
+    host = bj.Multigrid(A, blocks=blocks, **options)
+    device = bj.Multigrid(on_device(A), bj.BlockJacobi(on_device(A), blocks), **options)
+    assert device.backend.kind == "cuda"
+    rows = [[level.rows for level in M.report().levels] for M in (device, host)]
+    assert rows[0] == rows[1] and len(rows[0]) > 1
+    r = random_numbers(432, dtype, 1)
+    for factor in (1, 2):
+        device.update(cupy.asarray(A.data * np.array(factor, dtype)))
+        assert_agrees(device @ cupy.asarray(r), (host @ r) / np.array(factor, dtype), dtype)
+    out = cupy.empty(432, dtype)
+    assert device.apply(cupy.asarray(r), out=out) is out
+
+
+def test_coarse_levels_in_cg_of_cupy():
     line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(48, 48))
     A = sp.csr_array(sp.kronsum(line, line))
     D = on_device(A)
     b = cupy.asarray(A @ random_numbers(A.shape[0], "float64", 9))
     counts = []
-    for M in (bj.BlockJacobi(D, 8), bj.TwoLevel(D, blocks=8)):
+    for M in (bj.BlockJacobi(D, 8), bj.TwoLevel(D, blocks=8), bj.Multigrid(D, blocks=8, coarsest=50)):
         count = [0]
 
         def counts_one(_, count=count):
@@ -178,7 +197,7 @@ def test_two_level_in_cg_of_cupy():
         report = bj.solve(D, b, M).report
         assert report.converged and abs(report.iterations - count[0]) <= max(2, 0.03 * count[0])
         counts.append(count[0])
-    assert counts[1] < 0.8 * counts[0]
+    assert counts[1] < 0.8 * counts[0] and counts[2] < 0.5 * counts[0]
     deflated = bj.TwoLevel(D, blocks=8, mode="adef2")
     assert bj.solve(D, b, deflated).report.iterations < counts[1]
 

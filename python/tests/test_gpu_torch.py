@@ -35,17 +35,19 @@ def test_apply_and_solve(width):
     assert report.converged and np.abs(x.cpu().numpy() - r).max() <= 1e-5
 
 
-def test_two_level():
+@pytest.mark.parametrize(("kind", "options"), [
+    (bj.TwoLevel, {"size": 24}), (bj.Multigrid, {"coarsest": 24, "symmetry_tolerance": 1e-12})])
+def test_coarse_levels(kind, options):
     A = elasticity_like(10, 3)
     vectors = np.tile(np.eye(3), (100, 1))
-    M = bj.TwoLevel(tensor_of(A, "int64"), blocks=6, vectors=torch.tensor(vectors), size=24)
+    M = kind(tensor_of(A, "int64"), blocks=6, vectors=torch.tensor(vectors), **options)
     r = random_numbers(A.shape[0], "float64", 1)
     found = M @ torch.tensor(r, device="cuda")
     assert isinstance(found, torch.Tensor) and found.is_cuda
-    expected = bj.TwoLevel(A, blocks=6, vectors=vectors, size=24) @ r
+    expected = kind(A, blocks=6, vectors=vectors, **options) @ r
     np.testing.assert_allclose(found.cpu().numpy(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     with pytest.raises(bj.InvalidArgument, match="vectors lie in device memory"):
-        bj.TwoLevel(tensor_of(A, "int64"), blocks=6, vectors=torch.tensor(vectors, device="cuda"))
+        kind(tensor_of(A, "int64"), blocks=6, vectors=torch.tensor(vectors, device="cuda"), **options)
 
 
 @pytest.mark.stream

@@ -247,7 +247,7 @@ def test_misuse(call, words):
 def test_types():
     with pytest.raises(TypeError, match="choice must be a Suggestion or one of its candidates"):
         bj.preconditioner(SYSTEM, 3)
-    with pytest.raises(TypeError, match="M must be a BlockJacobi, a TwoLevel, a Suggestion or None"):
+    with pytest.raises(TypeError, match="M must be a BlockJacobi, a TwoLevel, a Multigrid, a Suggestion or None"):
         bj.solve(SYSTEM, RHS, sp.eye_array(len(RHS)))
     with pytest.raises(TypeError, match="list"):
         bj.solve(SYSTEM, list(RHS))

@@ -29,13 +29,15 @@ def test_apply_and_solve(dtype, width):
     assert bj.suggest(tensor_of(A, width)).best.name
 
 
-def test_two_level():
+@pytest.mark.parametrize(("kind", "options"), [
+    (bj.TwoLevel, {"size": 12}), (bj.Multigrid, {"coarsest": 24, "symmetry_tolerance": 1e-12})])
+def test_coarse_levels(kind, options):
     A = elasticity_like(8, 3)
     vectors = np.tile(np.eye(3), (64, 1))
-    M = bj.TwoLevel(tensor_of(A), blocks=6, vectors=torch.tensor(vectors), size=12)
+    M = kind(tensor_of(A), blocks=6, vectors=torch.tensor(vectors), **options)
     r = random_numbers(A.shape[0], "float64", 1)
     assert isinstance(M @ torch.tensor(r), torch.Tensor)
-    np.testing.assert_array_equal((M @ torch.tensor(r)).numpy(), bj.TwoLevel(A, blocks=6, vectors=vectors, size=12) @ r)
+    np.testing.assert_array_equal((M @ torch.tensor(r)).numpy(), kind(A, blocks=6, vectors=vectors, **options) @ r)
     M.update(tensor_of(A).values() * 2)
     assert (M @ torch.tensor(np.stack([r, r], 1))).shape == (A.shape[0], 2)
 

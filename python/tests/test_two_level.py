@@ -7,26 +7,27 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
-from systems import blocks_of, dense_inverse, elasticity_like, random_matrix, random_numbers, tolerance
+from systems import (
+    blocks_of,
+    dense_inverse,
+    dense_of,
+    elasticity_like,
+    iterations,
+    laplacian,
+    random_matrix,
+    random_numbers,
+    tolerance,
+)
 
 import blockjacobi as bj
 
 N = 48
 
 
-def laplacian(nodes):
-    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(nodes, nodes))
-    return sp.csr_array(sp.kronsum(line, line))
-
-
 def definite(dtype, n=N):
     """Hermitian positive definite, of neighbours near and far."""
     A = random_matrix(n, dtype, density=0.1).toarray()
     return sp.csr_array((A + A.conj().T).astype(dtype))
-
-
-def dense(operator, dtype, n=N):
-    return np.stack([operator(column) for column in np.eye(n, dtype=dtype)], axis=1)
 
 
 def labels():
@@ -45,7 +46,7 @@ def test_the_formulas(dtype, mode, blocks):
     blocks = labels() if blocks == "labels" else blocks
     vectors = random_numbers((N, 2), dtype, 4)
     M = bj.TwoLevel(A, blocks=blocks, vectors=vectors, size=8, mode=mode)
-    a, q = A.toarray(), dense(M.correct, dtype)
+    a, q = A.toarray(), dense_of(M.correct, dtype, N)
     inverse = dense_inverse(A, blocks_of(M.partition))
     # Q A Q = Q has the rank of Z, whose range has the vectors.
     assert_close(q @ a @ q, q, dtype)
@@ -56,7 +57,7 @@ def test_the_formulas(dtype, mode, blocks):
     identity = np.eye(N)
     expected = {"additive": inverse + q, "adef1": inverse @ (identity - a @ q) + q,
                 "adef2": inverse + q @ (identity - a @ inverse)}[mode]
-    assert_close(dense(M.matvec, dtype), expected.astype(dtype), dtype)
+    assert_close(dense_of(M.matvec, dtype, N), expected.astype(dtype), dtype)
 
 
 def test_names_of_a_linear_operator():
@@ -86,17 +87,6 @@ def test_a_block_jacobi_gives_blocks_and_options():
     narrow = bj.TwoLevel(A, bj.BlockJacobi(A, 6, storage="fp32", singular="identity", backend=bj.Backend.host(1)))
     assert narrow.block_report().storage == "fp32" and narrow.block_report().singular == "identity"
     assert narrow.backend.threads == 1 and narrow.partition == bj.partition.uniform(N, 6)
-
-
-def iterations(solver, A, b, **options):
-    count = [0]
-
-    def counts_one(_):
-        count[0] += 1
-
-    x, status = solver(A, b, callback=counts_one, **options)
-    assert status == 0 and np.linalg.norm(b - A @ x) <= 1.1e-8 * np.linalg.norm(b)
-    return count[0]
 
 
 def test_fewer_iterations_of_cg():
@@ -162,16 +152,16 @@ def test_update(dtype, blocks):
     A = definite(dtype)
     blocks = labels() if blocks == "labels" else blocks
     M = bj.TwoLevel(A, blocks=blocks, size=6)
-    q = dense(M.correct, dtype)
+    q = dense_of(M.correct, dtype, N)
     B = A.copy()
     B.data = A.data * 3
     B[np.arange(N), np.arange(N)] += np.arange(N).astype(dtype)
     M.update(B.data)
-    b, updated = B.toarray(), dense(M.correct, dtype)
+    b, updated = B.toarray(), dense_of(M.correct, dtype, N)
     # Q of the new values in the old space.
     assert_close(updated @ b @ updated, updated, dtype)
     assert_close((updated @ b @ q).astype(dtype), q, dtype)
-    assert_close(dense(M.matvec, dtype), dense_inverse(B, blocks_of(M.partition)) + updated, dtype)
+    assert_close(dense_of(M.matvec, dtype, N), dense_inverse(B, blocks_of(M.partition)) + updated, dtype)
 
 
 def test_update_of_bsr_takes_its_values():
