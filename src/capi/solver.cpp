@@ -82,15 +82,34 @@ void copy_history(const SolveReport& found, const bj_solve_options& given, std::
   std::copy_n(found.history.begin(), std::min(found.history.size(), capacity), given.history + c * capacity);
 }
 
-/// `solve(A, M, b, x, options)` is one of the solvers.
-template <class Solve>
-void run(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size, bj_space space,
-         const bj_solve_options* options, bj_solve_report* report, Solve solve) {
+// What calls the solvers takes them from a table: it is compiled once for each scalar.
+
+enum class Solver { cg, fcg, minres, bicgstab, gmres, fgmres, richardson };
+template <Scalar T>
+using SolverFunction = SolveReport (*)(const LinearOperator<T>&, const std::type_identity_t<Preconditioner<T>>&,
+                                       std::type_identity_t<VectorView<const T>>, std::type_identity_t<VectorView<T>>,
+                                       const SolveOptions&);
+template <Scalar T>
+constexpr SolverFunction<T> solver_functions[]{&cg<T>,    &fcg<T>,    &minres<T>,    &bicgstab<T>,
+                                               &gmres<T>, &fgmres<T>, &richardson<T>};
+
+enum class ColumnsSolver { cg, gmres };
+template <Scalar T>
+using ColumnsFunction = std::vector<SolveReport> (*)(const LinearOperator<T>&,
+                                                     const std::type_identity_t<Preconditioner<T>>&,
+                                                     std::type_identity_t<MultiVectorView<const T>>,
+                                                     std::type_identity_t<MultiVectorView<T>>, const SolveOptions&);
+template <Scalar T>
+constexpr ColumnsFunction<T> columns_functions[]{&cg_columns<T>, &gmres_columns<T>};
+
+void run(Solver solver, const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
+         bj_space space, const bj_solve_options* options, bj_solve_report* report) {
   required(report, "report");
   const MemorySpace where = capi::space_of(space);
   const bj_solve_options given = checked(options);
   const SolveReport found = std::visit(
       [&]<class T>(const HeldOperator<T>& a) {
+        const SolverFunction<T> solve = solver_functions<T>[static_cast<std::size_t>(solver)];
         const Preconditioner<T> m = preconditioner_of(a, M);
         const VectorView<const T> right{static_cast<const T*>(b), size, where};
         const VectorView<T> left{static_cast<T*>(x), size, where};
@@ -118,14 +137,14 @@ struct ColumnsShape {
 };
 
 /// The same for solvers of several columns.
-template <class Solve>
-void run_columns(const bj_operator* A, const bj_block_jacobi* M, const void* b, std::int64_t ldb, void* x,
-                 std::int64_t ldx, const ColumnsShape& shape, const bj_solve_options* options, bj_solve_report* reports,
-                 Solve solve) {
+void run_columns(ColumnsSolver solver, const bj_operator* A, const bj_block_jacobi* M, const void* b, std::int64_t ldb,
+                 void* x, std::int64_t ldx, const ColumnsShape& shape, const bj_solve_options* options,
+                 bj_solve_report* reports) {
   required(reports, "reports");
   const bj_solve_options given = checked(options);
   const std::vector<SolveReport> found = std::visit(
       [&]<class T>(const HeldOperator<T>& a) {
+        const ColumnsFunction<T> solve = columns_functions<T>[static_cast<std::size_t>(solver)];
         const Preconditioner<T> m = preconditioner_of(a, M);
         const auto B = shape.view(static_cast<const T*>(b), ldb);
         const auto X = shape.view(static_cast<T*>(x), ldx);
@@ -188,59 +207,44 @@ bj_status bj_solve_options_init(bj_solve_options* options) {
 
 bj_status bj_cg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
                 bj_space space, const bj_solve_options* options, bj_solve_report* report) {
-  return guarded("bj_cg", [&] {
-    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return cg(arguments...); });
-  });
+  return guarded("bj_cg", [&] { run(Solver::cg, A, M, b, x, size, space, options, report); });
 }
 
 bj_status bj_fcg(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
                  bj_space space, const bj_solve_options* options, bj_solve_report* report) {
-  return guarded("bj_fcg", [&] {
-    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return fcg(arguments...); });
-  });
+  return guarded("bj_fcg", [&] { run(Solver::fcg, A, M, b, x, size, space, options, report); });
 }
 
 bj_status bj_minres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
                     bj_space space, const bj_solve_options* options, bj_solve_report* report) {
-  return guarded("bj_minres", [&] {
-    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return minres(arguments...); });
-  });
+  return guarded("bj_minres", [&] { run(Solver::minres, A, M, b, x, size, space, options, report); });
 }
 
 bj_status bj_bicgstab(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
                       bj_space space, const bj_solve_options* options, bj_solve_report* report) {
-  return guarded("bj_bicgstab", [&] {
-    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return bicgstab(arguments...); });
-  });
+  return guarded("bj_bicgstab", [&] { run(Solver::bicgstab, A, M, b, x, size, space, options, report); });
 }
 
 bj_status bj_gmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
                    bj_space space, const bj_solve_options* options, bj_solve_report* report) {
-  return guarded("bj_gmres", [&] {
-    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return gmres(arguments...); });
-  });
+  return guarded("bj_gmres", [&] { run(Solver::gmres, A, M, b, x, size, space, options, report); });
 }
 
 bj_status bj_fgmres(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
                     bj_space space, const bj_solve_options* options, bj_solve_report* report) {
-  return guarded("bj_fgmres", [&] {
-    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return fgmres(arguments...); });
-  });
+  return guarded("bj_fgmres", [&] { run(Solver::fgmres, A, M, b, x, size, space, options, report); });
 }
 
 bj_status bj_richardson(const bj_operator* A, const bj_block_jacobi* M, const void* b, void* x, std::int32_t size,
                         bj_space space, const bj_solve_options* options, bj_solve_report* report) {
-  return guarded("bj_richardson", [&] {
-    run(A, M, b, x, size, space, options, report, [](auto&&... arguments) { return richardson(arguments...); });
-  });
+  return guarded("bj_richardson", [&] { run(Solver::richardson, A, M, b, x, size, space, options, report); });
 }
 
 bj_status bj_cg_columns(const bj_operator* A, const bj_block_jacobi* M, const void* b, std::int64_t ldb, void* x,
                         std::int64_t ldx, std::int32_t rows, std::int32_t columns, std::int32_t row_major,
                         bj_space space, const bj_solve_options* options, bj_solve_report* reports) {
   return guarded("bj_cg_columns", [&] {
-    run_columns(A, M, b, ldb, x, ldx, {rows, columns, row_major, space}, options, reports,
-                [](auto&&... arguments) { return cg_columns(arguments...); });
+    run_columns(ColumnsSolver::cg, A, M, b, ldb, x, ldx, {rows, columns, row_major, space}, options, reports);
   });
 }
 
@@ -248,8 +252,7 @@ bj_status bj_gmres_columns(const bj_operator* A, const bj_block_jacobi* M, const
                            std::int64_t ldx, std::int32_t rows, std::int32_t columns, std::int32_t row_major,
                            bj_space space, const bj_solve_options* options, bj_solve_report* reports) {
   return guarded("bj_gmres_columns", [&] {
-    run_columns(A, M, b, ldb, x, ldx, {rows, columns, row_major, space}, options, reports,
-                [](auto&&... arguments) { return gmres_columns(arguments...); });
+    run_columns(ColumnsSolver::gmres, A, M, b, ldb, x, ldx, {rows, columns, row_major, space}, options, reports);
   });
 }
 
