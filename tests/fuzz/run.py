@@ -3,8 +3,9 @@
 
   run.py BUILD_DIR [--seconds 60] [--jobs 2] [--only NAME]
 
-Each begins with the seeds in seeds/NAME and with what earlier runs left in BUILD_DIR/corpus/NAME. A finding stays in
-BUILD_DIR/findings, and the program takes it as its only argument to repeat it. The exit status is 1 if there is any."""
+Each begins with the seeds in seeds/NAME, or those of choices.py, and with what earlier runs left in
+BUILD_DIR/corpus/NAME. A finding stays in BUILD_DIR/findings, and the program takes it as its only argument to repeat it.
+The exit status is 1 if there is any."""
 
 import argparse
 import concurrent.futures
@@ -13,6 +14,9 @@ import pathlib
 import re
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True
+import choices  # noqa: E402
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 NAMES = sorted(source.name.removesuffix("_fuzz.cpp") for source in FOLDER.glob("*_fuzz.cpp"))
@@ -26,7 +30,9 @@ def run(build, name, seconds):
     findings = build / "findings"
     corpus.mkdir(parents=True, exist_ok=True)
     findings.mkdir(parents=True, exist_ok=True)
-    seeds = [folder for folder in (FOLDER / "seeds" / name, *MORE_SEEDS.get(name, [])) if folder.is_dir()]
+    chosen = build / "seeds" / name
+    choices.write(name, chosen)
+    seeds = [folder for folder in (FOLDER / "seeds" / name, chosen, *MORE_SEEDS.get(name, [])) if folder.is_dir()]
     dictionary = FOLDER / f"{name}.dict"
     command = [build / "tests/fuzz" / f"fuzz_{name}", corpus, *seeds, f"-max_total_time={seconds}",
                f"-max_len={LONGEST.get(name, 4096)}", "-timeout=20", "-rss_limit_mb=3072", "-close_fd_mask=1",
