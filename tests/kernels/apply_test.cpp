@@ -19,6 +19,23 @@ template <class T>
 class ApplyTest : public TypedDeviceTest<T> {};
 TYPED_TEST_SUITE(ApplyTest, Scalars);
 
+/// What two products of blocks with r may differ by, row by row.
+template <Scalar T>
+std::vector<double> rounding_of_products(const BlockLayout& layout, const std::vector<T>& values, Op op,
+                                         const std::vector<T>& r) {
+  std::vector<double> rows(r.size());
+  for (const BlockSlot& slot : layout.slots()) {
+    const Eigen::Map<const Matrix<T>> x(values.data() + slot.start, slot.size, slot.size);
+    const Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, 1>> rb(r.data() + slot.first_row, slot.size);
+    Eigen::MatrixXd sizes = x.cwiseAbs().template cast<double>();
+    if (op != Op::none) sizes.transposeInPlace();
+    const Eigen::VectorXd magnitudes = sizes * rb.cwiseAbs().template cast<double>();
+    for (index_t i = 0; i < slot.size; ++i)
+      rows[static_cast<std::size_t>(slot.first_row + i)] = rounding_of_sum<T>(slot.size, magnitudes(i));
+  }
+  return rows;
+}
+
 /// The product of given blocks with r, against Eigen in double. The vectors begin `skip` elements off the alignment of
 /// allocations.
 template <Scalar T>
@@ -41,6 +58,7 @@ void expect_products(const std::vector<index_t>& sizes, Op op, std::size_t skip 
   auto z = output.to_host();
   z.erase(z.begin(), z.begin() + static_cast<std::ptrdiff_t>(skip));
 
+  const auto tolerance = rounding_of_products(batch.layout(), values, op, r);
   for (const BlockSlot& slot : batch.layout().slots()) {
     const Eigen::Map<const Matrix<T>> x(values.data() + slot.start, slot.size, slot.size);
     const Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, 1>> rb(r.data() + slot.first_row, slot.size);
@@ -49,8 +67,9 @@ void expect_products(const std::vector<index_t>& sizes, Op op, std::size_t skip 
     if (op == Op::conjugate_transpose) operand.adjointInPlace();
     const Eigen::VectorXcd expected = operand * rb.template cast<std::complex<double>>();
     for (index_t i = 0; i < slot.size; ++i) {
-      const std::complex<double> found = z[static_cast<std::size_t>(slot.first_row + i)];
-      ASSERT_LE(std::abs(found - expected(i)), 4.0 * static_cast<double>(slot.size) * epsilon<T>)
+      const auto row = static_cast<std::size_t>(slot.first_row + i);
+      const std::complex<double> found = z[row];
+      ASSERT_LE(std::abs(found - expected(i)), tolerance[row])
           << "block " << slot.block << " of order " << slot.size << ", row " << i << ", op " << static_cast<int>(op);
     }
   }
@@ -217,7 +236,8 @@ void expect_columns(const BlockPartition& partition, index_t columns) {
   const auto values = random_vector<T>(static_cast<std::size_t>(batch.layout().size()), 41);
   backend.impl().copy_from_host(batch.view().data, values.data(), values.size() * sizeof(T));
   const index_t n = partition.rows();
-  const Array<T> r(backend, random_vector<T>(static_cast<std::size_t>(n * columns), 42));
+  const std::vector<T> on_host = random_vector<T>(static_cast<std::size_t>(n * columns), 42);
+  const Array<T> r(backend, on_host);
   Array<T> one_by_one(backend, r.size()), together(backend, r.size());
   for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose}) {
     const auto view = compute_view(std::as_const(batch).view());
@@ -227,9 +247,15 @@ void expect_columns(const BlockPartition& partition, index_t columns) {
     detail::storage_ops<T>(backend).apply(view, op, compute_value(T(1)), {from, 1, n, columns}, compute_value(T(0)),
                                           {compute_cast(together.data()), 1, n, columns});
     const std::vector<T> found = together.to_host(), expected = one_by_one.to_host();
-    for (std::size_t i = 0; i < found.size(); ++i)
-      ASSERT_LE(std::abs(found[i] - expected[i]), 4 * 512 * epsilon<T>)
-          << "element " << i << ", op " << static_cast<int>(op);
+    for (index_t k = 0; k < columns; ++k) {
+      const auto first = on_host.begin() + static_cast<std::ptrdiff_t>(k) * n;
+      const auto tolerance = rounding_of_products(batch.layout(), values, op, std::vector<T>(first, first + n));
+      for (std::size_t row = 0; row < tolerance.size(); ++row) {
+        const std::size_t i = static_cast<std::size_t>(k * n) + row;
+        ASSERT_LE(std::abs(found[i] - expected[i]), tolerance[row])
+            << "column " << k << ", row " << row << ", op " << static_cast<int>(op);
+      }
+    }
   }
 }
 
@@ -282,8 +308,9 @@ void expect_tiled(const std::vector<index_t>& sizes, const TiledCase& c,
   const T nan = std::numeric_limits<real_t<T>>::quiet_NaN();
 
   const index_t rows = batch.layout().rows();
+  const std::vector<T> rows_of_r = random_vector<T>(static_cast<std::size_t>(rows), 52);
   std::vector<T> r(c.skip_r, nan);
-  for (const T& x : random_vector<T>(static_cast<std::size_t>(rows), 52)) r.push_back(x);
+  r.insert(r.end(), rows_of_r.begin(), rows_of_r.end());
   const Array<T> input(backend, r);
   const auto z_size = c.skip_z + static_cast<std::size_t>(rows * c.row_stride) + 1;
   const std::vector<T> before = c.beta == 0 ? std::vector<T>(z_size, nan) : random_vector<T>(z_size, 53);
@@ -305,12 +332,19 @@ void expect_tiled(const std::vector<index_t>& sizes, const TiledCase& c,
   const std::vector<T> expected =
       product([&](const kernels::ApplyColumns<C>& a) { kernels::apply_columns<C>(view, a, backend.stream()); });
   EXPECT_TRUE(same_bits(found, product(tiled)));
+  std::vector<double> tolerance(found.size());  // none between the rows
+  const std::vector<double> of_products = rounding_of_products(batch.layout(), values, Op::none, rows_of_r);
+  for (std::size_t row = 0; row < of_products.size(); ++row) {
+    const std::size_t i = c.skip_z + row * static_cast<std::size_t>(c.row_stride);
+    tolerance[i] = std::abs(c.alpha) * of_products[row];
+    if (c.beta != 0) tolerance[i] += rounding_of_sum<T>(1, std::abs(c.beta) * std::abs(before[i]));
+  }
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (std::isnan(std::abs(expected[i]))) {
       ASSERT_TRUE(std::isnan(std::abs(found[i]))) << "element " << i;
       continue;
     }
-    ASSERT_LE(std::abs(found[i] - expected[i]), 4 * 32 * epsilon<T>) << "element " << i;
+    ASSERT_LE(std::abs(found[i] - expected[i]), tolerance[i]) << "element " << i;
   }
 }
 

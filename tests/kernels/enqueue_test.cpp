@@ -149,11 +149,13 @@ class Enqueued {
   }
 
  private:
-  static SolveOptions options(BasisPrecision basis) {
+  /// To what rounding leaves in b - A x at most: each step of a cycle does what a product does, and ||x|| is at most
+  /// ||b|| over the dominance of A.
+  SolveOptions options(BasisPrecision basis) const {
     SolveOptions options;
-    options.rtol = 1e3 * epsilon<T>;
     options.max_iterations = 60;
     options.restart = 15;
+    options.rtol = options.restart * rounding_of_product(matrix_, 1 / row_sums(matrix_).dominance, 1);
     options.basis = basis;
     return options;
   }

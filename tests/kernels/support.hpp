@@ -45,6 +45,18 @@ using Scalars = ::testing::Types<float, double, std::complex<float>, std::comple
 template <Scalar T>
 constexpr double epsilon = std::numeric_limits<real_t<T>>::epsilon();
 
+/// Errors of complex arithmetic over those of real one.
+template <Scalar T>
+constexpr double complex_rounding = is_complex<T> ? 3 : 1;
+
+/// What two sums of so many products may differ by, in whatever order, if absolute values add up to `magnitude`: each
+/// is off by (terms + 2) eps of that at most, in complex arithmetic by three times that. (N. J. Higham, "Accuracy and
+/// stability of numerical algorithms", chapter 3)
+template <Scalar T>
+double rounding_of_sum(double terms, double magnitude) {
+  return 2 * complex_rounding<T> * (terms + 2) * magnitude * epsilon<T>;
+}
+
 /// Uniform in [-1, 1], real and imaginary part.
 template <Scalar T>
 T random_scalar(std::mt19937& generator) {

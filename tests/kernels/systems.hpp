@@ -26,10 +26,6 @@ CsrArrays<T, O> on(const Backend& backend, const System<T>& a, IndexBase base = 
   return {backend, a.rows, a.rows, a.offsets, a.columns, a.values, base};
 }
 
-/// Errors of complex arithmetic over those of real one.
-template <Scalar T>
-constexpr double complex_rounding = is_complex<T> ? 3 : 1;
-
 /// Of the rows of a matrix: the most entries, and the largest sum and the least dominance of their absolute values.
 struct RowSums {
   double terms = 0, norm = 0, dominance = std::numeric_limits<double>::infinity();
@@ -51,12 +47,11 @@ RowSums row_sums(const System<T>& a) {
 }
 
 /// What two backends may differ by in an element of A x, or of b - A x for elements of b up to `right`, for elements of
-/// x up to `largest`: a product with rows of up to `terms` elements is off by (terms + 2) eps ||A|| ||x|| at most,
-/// complex arithmetic by three times that. (N. J. Higham, "Accuracy and stability of numerical algorithms", chapter 3)
+/// x up to `largest`.
 template <Scalar T>
 double rounding_of_product(const System<T>& a, double largest, double right = 0) {
   const auto [terms, norm, dominance] = row_sums(a);
-  return 2 * complex_rounding<T> * (terms + 2) * (norm * largest + right) * epsilon<T>;
+  return rounding_of_sum<T>(terms, norm * largest + right);
 }
 
 /// What two backends may differ by after some iterations, relative to the largest element. A^-1 brings what a product
