@@ -62,7 +62,7 @@ def policy(value):
 
 
 def step(number, *choices):
-    return index(number, 0, 11) + b"".join(choices)
+    return index(number, 0, 12) + b"".join(choices)
 
 
 def solve_options():
@@ -92,12 +92,17 @@ def enqueue(by_cg):
 
 
 def texts(kind):
-    return step(8, index(250, 0, 299), bytes(1), index(kind, 0, 5), bytes(3 if kind in (3, 4) else 2))
+    return step(8, index(250, 0, 299), bytes(1), index(kind, 0, 6), bytes(3 if kind in (3, 4) else 2))
 
 
 def create_two_level(mode):
     coarse = index(0, 0, 7) + index(mode, 0, 3) + wild(3, -1, 16) + bytes(2) + flag(0)
     return step(10, policy(0), coarse, bytes(6), bytes(2), bytes(5))
+
+
+def create_multigrid():
+    options = index(0, 0, 7) + index(2, 1, 4) + bytes(3) + flag(0)
+    return step(12, policy(0), options, bytes(6), bytes(2), bytes(1))
 
 
 def suggest():
@@ -115,6 +120,7 @@ SEEDS = {
     "c_api": {
         "solves": session("s", [solve(method) for method in range(7)]),
         "two_levels": session("d", [call for mode in range(4) for call in (create_two_level(mode), solve(0))]),
+        "multigrids": session("d", [create_multigrid(), solve(0), texts(6), refresh(0), solve(2)]),
         "enqueued": session("c", [enqueue(1), refresh(2), enqueue(1), enqueue(0), refresh(0), enqueue(0)]),
         "applications": session("z", [apply(0, 2, 4), refresh(0), apply(1, 2, 4), refresh(1), apply(2, 2, 4)], rows=4),
         "questions": session("d", [ask_block_jacobi(kind) for kind in range(7)]),
