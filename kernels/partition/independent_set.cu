@@ -25,7 +25,7 @@ struct BeginStandings {
     largest = team.reduce(largest, [](double a, double b) { return fmax(a, b); });
     if (team.rank() != 0) return;
     of.largest[v] = largest;
-    of.own[v] = largest > 0.0 ? detail::undecided(v) : detail::outside_set;
+    of.own[v] = detail::undecided(v);
     of.beside[v] = detail::outside_set;
   }
 };
@@ -113,7 +113,7 @@ struct JoinRoots {
       }
       best = team.reduce(best, [](const Lead& a, const Lead& b) { return is_stronger(b, a) ? b : a; });
     }
-    if (team.rank() == 0) roots[v] = detail::is_inside(best.beside) ? detail::vertex_of(best.beside) : v;
+    if (team.rank() == 0) roots[v] = detail::vertex_of(best.beside);
   }
 };
 

@@ -163,13 +163,13 @@ void number_rows(index_t rows, index_t vertices, const index_t* node, const inde
 /// What the search for an independent set knows of the vertices of a graph; see independent_set_roots() in
 /// src/partition.
 struct StandingLists {
-  double* largest;           ///< weight at a vertex; zero without neighbours
+  double* largest;           ///< weight at a vertex
   index_t* strong;           ///< as graph.neighbours; over edges that are not strong the vertex itself
   detail::Standing* own;     ///< of a vertex
   detail::Standing* beside;  ///< the last of its own and those of its neighbours over strong edges
 };
 
-/// Vertices with neighbours are undecided after it.
+/// All are undecided after it.
 void begin_standings(const GraphLists& graph, double share, const StandingLists& of, CUstream_st* stream);
 /// of.beside from of.own, which it need not look at where it is inside.
 void look_beside(const GraphLists& graph, const StandingLists& of, CUstream_st* stream);

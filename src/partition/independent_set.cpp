@@ -4,6 +4,7 @@
 #include "core/worth_threads.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace blockjacobi::detail {
 
@@ -15,17 +16,31 @@ std::size_t at(offset_t i) { return static_cast<std::size_t>(i); }
 class StrongGraph {
  public:
   StrongGraph(const CsrMatrix<double>& graph, double share, int threads)
-      : graph_(graph.view()), share_(share), threads_(graph.nnz() > worth_threads ? threads : 1) {
-    largest_.resize(at(size()));
+      : threads_(graph.nnz() > worth_threads ? threads : 1), begin_(graph.row_offsets().size(), 0) {
+    const auto g = graph.view();
+    std::vector<double> largest(at(g.rows), 0.0);
     for_each_vertex([&](index_t v) {
-      double& largest = largest_[at(v)];
-      for (offset_t k = graph_.row_offsets[v]; k < graph_.row_offsets[v + 1]; ++k)
-        largest = std::max(largest, graph_.values[k]);
+      for (offset_t k = g.row_offsets[v]; k < g.row_offsets[v + 1]; ++k)
+        largest[at(v)] = std::max(largest[at(v)], g.values[k]);
+    });
+    const auto for_each_strong = [&](index_t v, auto&& visit) {
+      for (offset_t k = g.row_offsets[v]; k < g.row_offsets[v + 1]; ++k)
+        if (is_strong(g.values[k], largest[at(v)], largest[at(g.columns[k])], share)) visit(g.columns[k], g.values[k]);
+    };
+    for_each_vertex([&](index_t v) { for_each_strong(v, [&](index_t, double) { ++begin_[at(v) + 1]; }); });
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    neighbours_.resize(at(begin_.back()));
+    weights_.resize(neighbours_.size());
+    for_each_vertex([&](index_t v) {
+      std::size_t edge = at(begin_[at(v)]);
+      for_each_strong(v, [&](index_t j, double weight) {
+        neighbours_[edge] = j;
+        weights_[edge++] = weight;
+      });
     });
   }
 
-  index_t size() const { return graph_.rows; }
-  bool has_edges(index_t v) const { return largest_[at(v)] > 0.0; }
+  index_t size() const { return static_cast<index_t>(begin_.size() - 1); }
   template <class Visit>
   void for_each_vertex(Visit&& visit) const {
 #pragma omp parallel for num_threads(threads_) schedule(static)
@@ -34,17 +49,14 @@ class StrongGraph {
   /// visit(neighbour, weight)
   template <class Visit>
   void for_each_neighbour(index_t v, Visit&& visit) const {
-    for (offset_t k = graph_.row_offsets[v]; k < graph_.row_offsets[v + 1]; ++k) {
-      const index_t j = graph_.columns[k];
-      if (is_strong(graph_.values[k], largest_[at(v)], largest_[at(j)], share_)) visit(j, graph_.values[k]);
-    }
+    for (std::size_t k = at(begin_[at(v)]); k < at(begin_[at(v) + 1]); ++k) visit(neighbours_[k], weights_[k]);
   }
 
  private:
-  CsrView<double, offset_t> graph_;
-  double share_;
   int threads_;
-  std::vector<double> largest_;  ///< weight at a vertex
+  std::vector<offset_t> begin_;
+  std::vector<index_t> neighbours_;
+  std::vector<double> weights_;
 };
 
 /// The last of a vertex's own standing and its neighbours'.
@@ -64,7 +76,7 @@ std::vector<index_t> independent_set_roots(const CsrMatrix<double>& matrix, doub
       if (!is_inside(beside[at(v)])) beside[at(v)] = last_beside(graph, v, own);
     });
   };
-  graph.for_each_vertex([&](index_t v) { own[at(v)] = graph.has_edges(v) ? undecided(v) : outside_set; });
+  graph.for_each_vertex([&](index_t v) { own[at(v)] = undecided(v); });
   while (std::ranges::any_of(own, is_undecided)) {
     look_beside();
     graph.for_each_vertex([&](index_t v) {
@@ -81,7 +93,7 @@ std::vector<index_t> independent_set_roots(const CsrMatrix<double>& matrix, doub
         const Lead lead{weight, beside[at(j)]};
         if (is_inside(lead.beside) && is_stronger(lead, best)) best = lead;
       });
-    roots[at(v)] = is_inside(best.beside) ? vertex_of(best.beside) : v;
+    roots[at(v)] = vertex_of(best.beside);
   });
   return roots;
 }
