@@ -15,6 +15,20 @@ namespace blockjacobi::kernels {
 
 using detail::SortKey;
 
+/// What count_columns() found, zero before.
+struct ColumnCounts {
+  unsigned long long columns;  ///< of all rows
+  unsigned int too_many;  ///< not zero if a row has more than the table has room for; `columns` counts too few then
+};
+/// lengths[i] = elements of row i of A B, found with column_tables[table]; one more, which is 0.
+template <Offset O>
+void count_columns(int table, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
+                   std::int32_t* lengths, ColumnCounts* counts, CUstream_st* stream);
+/// The columns of each row from offsets[i] on, ascending, of a table that has room for them.
+template <Offset O>
+void list_columns(int table, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
+                  const std::int32_t* offsets, index_t* columns, CUstream_st* stream);
+
 /// terms[k] = elements of the row of B that entry k of A meets; one more, which is 0. *all += their number.
 template <Offset O>
 void count_terms(const CsrView<const void, O>& a, const std::int32_t* b_offsets, std::int32_t* terms,

@@ -32,4 +32,14 @@ constexpr int coarse_solve_rows(const Device& device, int order) {
 
 inline constexpr int coarse_threads = 256;
 
+/// Where lanes of a warp gather the columns of a row of a product of sparse matrices: a hash table in shared memory, a
+/// fourth of whose slots stay free.
+struct ColumnTable {
+  int lanes, slots;
+  constexpr int most_columns() const { return slots / 4 * 3; }
+};
+/// The first that has room for every row is taken; where none has, all terms are sorted. The first is for rows of
+/// stencils, of which four share a warp, the second for those of the matrices of coarser levels.
+inline constexpr ColumnTable column_tables[] = {{8, 64}, {32, 512}};
+
 }  // namespace blockjacobi::kernels

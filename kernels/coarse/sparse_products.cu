@@ -1,9 +1,12 @@
 #include "core/shared/sparse_rows.hpp"
 #include "kernels/coarse/launch_products.hpp"
 #include "kernels/coarse/policy.hpp"
+#include "kernels/collectives/lanes.cuh"
 #include "kernels/launch/grid.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <type_traits>
 
 namespace blockjacobi::kernels {
 
@@ -20,6 +23,115 @@ unsigned ctas_of(offset_t items, const char* kernel) {
 
 __device__ offset_t thread_index() { return static_cast<offset_t>(blockIdx.x) * coarse_threads + threadIdx.x; }
 __device__ int row_lane() { return static_cast<int>(threadIdx.x % row_lanes); }
+
+/// The columns of a row, gathered by lanes of a warp.
+template <int table>
+class ColumnSet {
+  static constexpr int slots = column_tables[table].slots, most = column_tables[table].most_columns();
+  static constexpr int teams = coarse_threads / column_tables[table].lanes;
+  static constexpr index_t empty = -1;
+
+ public:
+  using Team = Lanes<column_tables[table].lanes>;
+  // Each lane may find one column more than there is room for, before it stops.
+  static_assert(most + Team::width < slots);
+
+  struct Memory {
+    index_t slots_[teams][slots], columns[teams][most];
+    int counts[teams];
+  };
+
+  __device__ ColumnSet(Memory& memory, const Team& team) : team_(team) {
+    const auto number = static_cast<int>(threadIdx.x) / Team::width;
+    slots_ = memory.slots_[number];
+    columns_ = memory.columns[number];
+    count_ = memory.counts + number;
+    for (int s = team.rank; s < slots; s += Team::width) slots_[s] = empty;
+    if (team.rank == 0) *count_ = 0;
+    team.sync();
+  }
+
+  /// All columns of row i of A B.
+  template <class O>
+  __device__ void gather(const SparseRows<const void, O>& a, const CsrView<const void, std::int32_t>& b, offset_t i) {
+    bool has_room = true;
+    for (O k = a.begin(i) + static_cast<O>(team_.rank); has_room && k < a.end(i); k += Team::width) {
+      const index_t j = a.column(k);
+      for (std::int32_t e = b.row_offsets[j]; has_room && e < b.row_offsets[j + 1]; ++e) has_room = add(b.columns[e]);
+    }
+    team_.sync();
+  }
+  __device__ int count() const { return *count_; }
+  __device__ bool has_room() const { return count() <= most; }
+  /// Ascending.
+  __device__ void write(index_t* to) const {
+    for (int k = team_.rank; k < count(); k += Team::width) {
+      const index_t column = columns_[k];
+      int place = 0;
+      for (int other = 0; other < count(); ++other) place += columns_[other] < column ? 1 : 0;
+      to[place] = column;
+    }
+  }
+
+ private:
+  /// False without room.
+  __device__ bool add(index_t column) const {
+    int slot = static_cast<int>(static_cast<unsigned>(column) * 0x9e3779b1u >> 16) % slots;
+    while (true) {
+      const index_t found = atomicCAS(slots_ + slot, empty, column);
+      if (found == column) return true;
+      if (found == empty) break;
+      slot = (slot + 1) % slots;
+    }
+    const int place = atomicAdd(count_, 1);
+    if (place >= most) return false;
+    columns_[place] = column;
+    return true;
+  }
+
+  Team team_;
+  index_t *slots_, *columns_;
+  int* count_;
+};
+
+template <int table, class O>
+__global__ void __launch_bounds__(coarse_threads)
+    count_columns_kernel(const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
+                         std::int32_t* const lengths, ColumnCounts* const counts) {
+  using Set = ColumnSet<table>;
+  __shared__ typename Set::Memory memory;
+  __shared__ int of_cta;
+  if (threadIdx.x == 0) of_cta = 0;
+  __syncthreads();
+  const auto team = Set::Team::current();
+  const offset_t i = thread_index() / Set::Team::width;
+  if (i < a.rows) {
+    Set set(memory, team);
+    set.gather(SparseRows<const void, O>{a}, b, i);
+    if (team.rank == 0) {
+      lengths[i] = set.count();
+      atomicAdd(&of_cta, set.count());
+      if (!set.has_room()) counts->too_many = 1;
+    }
+  } else if (i == a.rows && team.rank == 0) {
+    lengths[i] = 0;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0 && of_cta > 0) atomicAdd(&counts->columns, static_cast<unsigned long long>(of_cta));
+}
+
+template <int table, class O>
+__global__ void __launch_bounds__(coarse_threads)
+    list_columns_kernel(const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
+                        const std::int32_t* const offsets, index_t* const columns) {
+  using Set = ColumnSet<table>;
+  __shared__ typename Set::Memory memory;
+  const offset_t i = thread_index() / Set::Team::width;
+  if (i >= a.rows) return;
+  Set set(memory, Set::Team::current());
+  set.gather(SparseRows<const void, O>{a}, b, i);
+  set.write(columns + offsets[i]);
+}
 
 template <class O>
 __global__ void __launch_bounds__(coarse_threads)
@@ -130,7 +242,37 @@ __global__ void __launch_bounds__(coarse_threads)
   if (i < a.rows) x[i] += detail::row_product(a, i, c);
 }
 
+/// launch(table) with a number that the compiler knows.
+template <class Launch>
+void with_table(int table, Launch launch) {
+  static_assert(std::size(column_tables) == 2);
+  if (table == 0)
+    launch(std::integral_constant<int, 0>());
+  else
+    launch(std::integral_constant<int, 1>());
+}
+
 }  // namespace
+
+template <Offset O>
+void count_columns(int table, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
+                   std::int32_t* lengths, ColumnCounts* counts, CUstream_st* stream) {
+  with_table(table, [&](auto known) {
+    const unsigned ctas = ctas_of((offset_t{a.rows} + 1) * column_tables[known].lanes, "count_columns_kernel");
+    count_columns_kernel<known.value><<<ctas, coarse_threads, 0, stream>>>(a, b, lengths, counts);
+  });
+  check_launch("count_columns_kernel");
+}
+
+template <Offset O>
+void list_columns(int table, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
+                  const std::int32_t* offsets, index_t* columns, CUstream_st* stream) {
+  with_table(table, [&](auto known) {
+    const unsigned ctas = ctas_of(offset_t{a.rows} * column_tables[known].lanes, "list_columns_kernel");
+    list_columns_kernel<known.value><<<ctas, coarse_threads, 0, stream>>>(a, b, offsets, columns);
+  });
+  check_launch("list_columns_kernel");
+}
 
 template <Offset O>
 void count_terms(const CsrView<const void, O>& a, const std::int32_t* b_offsets, std::int32_t* terms,
@@ -197,6 +339,10 @@ void add_product(const CsrView<C, std::int32_t>& a, const C* c, C* x, CUstream_s
 }
 
 #define BLOCKJACOBI_INSTANTIATE(O)                                                                                  \
+  template void count_columns(int, const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,         \
+                              std::int32_t*, ColumnCounts*, CUstream_st*);                                          \
+  template void list_columns(int, const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,          \
+                             const std::int32_t*, index_t*, CUstream_st*);                                          \
   template void count_terms(const CsrView<const void, O>&, const std::int32_t*, std::int32_t*, unsigned long long*, \
                             CUstream_st*);                                                                          \
   template void key_terms(const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,                  \

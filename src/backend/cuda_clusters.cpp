@@ -72,14 +72,21 @@ struct Level {
   index_t size() const { return graph.vertices; }
 };
 
+/// About three times the entries of the first graph, with twice its vertices, where they are contracted.
+constexpr int graphs_of_clusters = 3;
+/// The graph, and its strong edges.
+constexpr int graphs_of_set = 2;
+
 class ClusterSearch {
  public:
-  ClusterSearch(CudaContext& context, index_t rows, offset_t nnz, index_t max_size, const ClusterPhases& phases)
+  /// Graphs that the search goes through have so many entries together, for each of the matrix.
+  ClusterSearch(CudaContext& context, index_t rows, offset_t nnz, int graphs, index_t max_size,
+                const ClusterPhases& phases)
       : context_(context),
         phases_(phases),
         rows_(rows),
         max_size_(max_size),
-        arena_(context, first_bytes(rows, nnz)),
+        arena_(context, first_bytes(rows, nnz, graphs)),
         sums_(arena_.take<ListSum>(static_cast<std::size_t>(rows) + 1)),
         mates_(arena_.take<index_t>(rows)),
         wishes_(arena_.take<index_t>(rows)),
@@ -251,10 +258,10 @@ class ClusterSearch {
   static std::size_t bytes_of(index_t count) {
     return static_cast<std::size_t>(count) * sizeof(T);
   }
-  /// The graphs together have about three times the entries of the first, and twice its vertices.
-  static std::size_t first_bytes(index_t rows, offset_t nnz) {
-    constexpr std::size_t of_entry = 3 * (sizeof(index_t) + sizeof(double)), of_row = 144, more = std::size_t{1} << 18;
-    return static_cast<std::size_t>(nnz) * of_entry + static_cast<std::size_t>(rows) * of_row + more;
+  static std::size_t first_bytes(index_t rows, offset_t nnz, int graphs) {
+    constexpr std::size_t of_entry = sizeof(index_t) + sizeof(double), of_row = 144, more = std::size_t{1} << 18;
+    return static_cast<std::size_t>(nnz) * static_cast<std::size_t>(graphs) * of_entry +
+           static_cast<std::size_t>(rows) * of_row + more;
   }
 
   template <class T>
@@ -392,7 +399,7 @@ void cuda_clusters(CudaContext& context, const Backend& backend, const CsrView<c
                    const ClusterPhases& phases) {
   if (matrix.rows == 0) return;
   const DeviceGuard guard(context.device());
-  ClusterSearch search(context, matrix.rows, matrix.nnz, max_size, phases);
+  ClusterSearch search(context, matrix.rows, matrix.nnz, graphs_of_clusters, max_size, phases);
   search.tie(matrix, backend, nodes);
   search.find(order, starts);
 }
@@ -404,7 +411,7 @@ Aggregates cuda_aggregates(CudaContext& context, const Backend& backend, const C
   if (matrix.rows == 0) return aggregates;
   const DeviceGuard guard(context.device());
   const AggregateSizes sizes(blocks, count);
-  ClusterSearch search(context, matrix.rows, matrix.nnz, sizes.most(), {});
+  ClusterSearch search(context, matrix.rows, matrix.nnz, graphs_of_clusters, sizes.most(), {});
   search.tie(matrix, backend, blocks);
   const kernels::CoupledCounts found = search.aggregate(sizes, count, aggregates.of_row.data());
   aggregates.count = found.clusters;
@@ -418,7 +425,7 @@ Aggregates cuda_neighbourhoods(CudaContext& context, const Backend& backend, con
   Aggregates aggregates{Array<index_t>(backend, static_cast<std::size_t>(matrix.rows)), 0, 0};
   if (matrix.rows == 0) return aggregates;
   const DeviceGuard guard(context.device());
-  ClusterSearch search(context, matrix.rows, matrix.nnz, largest_cluster, {});
+  ClusterSearch search(context, matrix.rows, matrix.nnz, graphs_of_set, largest_cluster, {});
   search.tie(matrix, backend, blocks);
   const kernels::CoupledCounts found = search.neighbourhoods(share, aggregates.of_row.data());
   aggregates.count = found.clusters;

@@ -5,11 +5,14 @@
 #include "core/csr_pattern.hpp"
 #include "kernels/coarse/launch.hpp"
 #include "kernels/coarse/launch_products.hpp"
+#include "kernels/coarse/policy.hpp"
 
+#include <iterator>
+#include <optional>
 #include <utility>
 #include <variant>
 
-// Products of sparse matrices for a Multigrid: a pattern by sorting the keys of all terms, values by rows.
+// Products of sparse matrices for a Multigrid, by rows; patterns with very long ones by sorting the keys of all terms.
 
 namespace blockjacobi::detail {
 
@@ -31,26 +34,55 @@ CoarsePattern pattern_of_runs(CudaContext& context, const Backend& backend, inde
   return pattern;
 }
 
+/// By hash tables; nothing if a row has more columns than there is room for.
+template <Offset O>
+std::optional<CoarsePattern> product_by_tables(CudaContext& context, const Backend& backend,
+                                               const CsrView<const void, O>& a, const CoarsePattern& b) {
+  Array<std::int32_t> offsets(backend, at(a.rows) + 1);
+  const StepMemory<kernels::ColumnCounts> counts(context, 1);
+  for (int table = 0; table < static_cast<int>(std::size(kernels::column_tables)); ++table) {
+    context.zero(counts, sizeof(kernels::ColumnCounts));
+    kernels::count_columns(table, a, b.with<const void>(nullptr), offsets.data(), counts, context.stream());
+    const kernels::ColumnCounts found = context.read(static_cast<const kernels::ColumnCounts*>(counts));
+    if (found.too_many != 0) continue;
+    require_coarse_elements(static_cast<offset_t>(found.columns));
+    const StepMemory<std::byte> scratch(context, static_cast<offset_t>(kernels::scan_bytes(a.rows + 1)));
+    kernels::sum_before(a.rows + 1, offsets.data(), offsets.data(), scratch, context.stream());
+    CoarsePattern product{a.rows, b.cols, std::move(offsets), Array<index_t>(backend, found.columns)};
+    kernels::list_columns(table, a, b.with<const void>(nullptr), product.offsets.data(), product.columns.data(),
+                          context.stream());
+    return product;
+  }
+  return std::nullopt;
+}
+
+template <Offset O>
+CoarsePattern product_by_sorting(CudaContext& context, const Backend& backend, const CsrView<const void, O>& a,
+                                 const CoarsePattern& b) {
+  require_coarse_elements(a.nnz + 1);  // which are scanned
+  const auto entries = static_cast<index_t>(a.nnz);
+  const StepMemory<std::int32_t> before(context, a.nnz + 1);
+  const StepMemory<unsigned long long> all(context, 1);
+  context.zero(all, sizeof(unsigned long long));
+  kernels::count_terms(a, b.offsets.data(), before, all, context.stream());
+  const auto terms = static_cast<offset_t>(context.read(static_cast<const unsigned long long*>(all)));
+  require_coarse_elements(terms);
+  const StepMemory<std::byte> scratch(context, static_cast<offset_t>(kernels::scan_bytes(entries + 1)));
+  kernels::sum_before(entries + 1, before, before, scratch, context.stream());
+  const SortKey limit = static_cast<SortKey>(a.rows) * static_cast<SortKey>(b.cols);
+  const SortedKeys sorted = sorted_keys(context, terms, limit, [&](SortKey* keys, std::int32_t* numbers) {
+    kernels::key_terms(a, b.with<const void>(nullptr), before, keys, numbers, context.stream());
+  });
+  return pattern_of_runs(context, backend, a.rows, b.cols, sorted);
+}
+
 CoarsePattern product_of_patterns(CudaContext& context, const Backend& backend, const AnyPattern& matrix,
                                   const CoarsePattern& b) {
   const DeviceGuard guard(context.device());
   return std::visit(
       [&](const auto& a) {
-        require_coarse_elements(a.nnz + 1);  // which are scanned
-        const auto entries = static_cast<index_t>(a.nnz);
-        const StepMemory<std::int32_t> before(context, a.nnz + 1);
-        const StepMemory<unsigned long long> all(context, 1);
-        context.zero(all, sizeof(unsigned long long));
-        kernels::count_terms(a, b.offsets.data(), before, all, context.stream());
-        const auto terms = static_cast<offset_t>(context.read(static_cast<const unsigned long long*>(all)));
-        require_coarse_elements(terms);
-        const StepMemory<std::byte> scratch(context, static_cast<offset_t>(kernels::scan_bytes(entries + 1)));
-        kernels::sum_before(entries + 1, before, before, scratch, context.stream());
-        const SortKey limit = static_cast<SortKey>(a.rows) * static_cast<SortKey>(b.cols);
-        const SortedKeys sorted = sorted_keys(context, terms, limit, [&](SortKey* keys, std::int32_t* numbers) {
-          kernels::key_terms(a, b.with<const void>(nullptr), before, keys, numbers, context.stream());
-        });
-        return pattern_of_runs(context, backend, a.rows, b.cols, sorted);
+        std::optional<CoarsePattern> product = product_by_tables(context, backend, a, b);
+        return product ? *std::move(product) : product_by_sorting(context, backend, a, b);
       },
       matrix);
 }
