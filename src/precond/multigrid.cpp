@@ -151,22 +151,23 @@ std::size_t GridTransfer<T>::bytes() const {
 
 template <Scalar T>
 GridLevel<T>::GridLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> smoother, const BlockPartition& nodes,
-                        const NearKernel<T>& near_kernel, double share, const MultigridOptions& options)
+                        const NearKernel<T>& near_kernel, bool is_finest, const MultigridOptions& options)
     : matrix_(matrix),
       product_(matrix),
       smoother_(std::move(smoother)),
       left_(matrix.backend(), static_cast<std::size_t>(matrix.rows())),
       right_(matrix.backend(), 0),
       answer_(matrix.backend(), 0) {
-  if (matrix.rows() > options.coarsest) make_next(nodes, near_kernel, share, options);
+  if (matrix.rows() > options.coarsest) make_next(nodes, near_kernel, is_finest, options);
 }
 
 template <Scalar T>
-void GridLevel<T>::make_next(const BlockPartition& nodes, const NearKernel<T>& near_kernel, double share,
+void GridLevel<T>::make_next(const BlockPartition& nodes, const NearKernel<T>& near_kernel, bool is_finest,
                              const MultigridOptions& options) {
   const Backend& backend = matrix_.backend();
   CoarseOps<T>& ops = coarse_ops<T>(backend);
   const index_t most = std::max<index_t>(1, matrix_.rows() / (least_coarsening * near_kernel.cols));
+  const double share = is_finest ? strong_share : strong_coarse_share;
   Aggregates aggregates = ops.neighbourhoods(backend, matrix_.view(), nodes, share);
   if (aggregates.count > most) aggregates = ops.aggregate(backend, matrix_.view(), nodes, most);
   CoarseSpace<T> z =
@@ -175,15 +176,19 @@ void GridLevel<T>::make_next(const BlockPartition& nodes, const NearKernel<T>& n
           : ops.orthonormal(backend, aggregates, Array<T>(backend, by_rows(near_kernel.view())), near_kernel.cols);
   if (z.order == 0) return;
   relaxation_ = relaxation_of(product_, smoother_);
-  transfer_.emplace(matrix_, std::move(z),
-                    relaxation_of(product_, smoother_of(matrix_, BlockPartition::uniform(matrix_.rows(), 1))));
+  // Below the finest level M is D where nodes have one row.
+  const real_t<T> of_diagonal =
+      !is_finest && nodes.largest_block() == 1
+          ? relaxation_
+          : relaxation_of(product_, smoother_of(matrix_, BlockPartition::uniform(matrix_.rows(), 1)));
+  transfer_.emplace(matrix_, std::move(z), of_diagonal);
   transfer_->refresh();
   const SparseMatrix<T>& coarse = transfer_->coarse();
   const BlockPartition coarse_nodes = transfer_->nodes(near_kernel.cols);
   const bool is_last = coarse.rows() <= options.coarsest;
   next_ = std::make_unique<GridLevel>(
       coarse, smoother_of(coarse, is_last ? BlockPartition::uniform(coarse.rows(), coarse.rows()) : coarse_nodes),
-      coarse_nodes, transfer_->restricted(near_kernel), strong_coarse_share, options);
+      coarse_nodes, transfer_->restricted(near_kernel), false, options);
   right_ = Array<T>(backend, static_cast<std::size_t>(coarse.rows()));
   answer_ = Array<T>(backend, right_.size());
 }
@@ -236,7 +241,7 @@ MultigridImpl<T>::MultigridImpl(const SparseMatrix<T>& matrix, BlockJacobi<T> bl
                                 const NearKernel<T>& near_kernel, const MultigridOptions& options)
     : backend(matrix.backend()),
       finest(matrix, std::move(block_jacobi), BlockPartition::uniform(matrix.rows(), matrix.block_size().value_or(1)),
-             near_kernel, strong_share, options) {
+             near_kernel, true, options) {
   backend.synchronize();
 }
 

@@ -65,10 +65,9 @@ class GridLevel {
   using C = compute_t<T>;
 
  public:
-  /// `nodes` of the matrix, `near_kernel` on its rows: without values one of ones, `cols` unknowns of a node; `share`
-  /// as CoarseOps::neighbourhoods() takes it. Waits.
+  /// `nodes` of the matrix, `near_kernel` on its rows: without values one of ones, `cols` unknowns of a node. Waits.
   GridLevel(const SparseMatrix<T>& matrix, BlockJacobi<T> smoother, const BlockPartition& nodes,
-            const NearKernel<T>& near_kernel, double share, const MultigridOptions& options);
+            const NearKernel<T>& near_kernel, bool is_finest, const MultigridOptions& options);
 
   void refresh();
   /// z = one cycle for A z = r; enqueued.
@@ -82,7 +81,7 @@ class GridLevel {
   std::size_t bytes() const;
 
  private:
-  void make_next(const BlockPartition& nodes, const NearKernel<T>& near_kernel, double share,
+  void make_next(const BlockPartition& nodes, const NearKernel<T>& near_kernel, bool is_finest,
                  const MultigridOptions& options);
 
   SparseMatrix<T> matrix_;
