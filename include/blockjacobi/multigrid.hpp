@@ -36,7 +36,7 @@ struct MultigridReport {
   bool is_singular = false;
   /// No matrix below the first has NaN or Inf.
   bool is_finite = true;
-  double rcond = 1.0;  ///< reciprocal condition of the coarsest matrix, equilibrated
+  double rcond = 1.0;  ///< reciprocal condition of the coarsest matrix, equilibrated; NaN where it has NaN
 };
 
 /// A line for each level.
@@ -46,13 +46,15 @@ struct MultigridReport {
 /// Hermitian positive definite A (Vanek, Mandel, Brezina, Algebraic multigrid by smoothed aggregation for second and
 /// fourth order elliptic problems, 1996).
 ///
-/// Aggregates of the nodes of A (rows, or as many together as the block size that is stated with the matrix) grow
-/// around a maximal independent set: nodes of which no two have a strong coupling or a strongly coupled neighbour in
-/// common (Bell, Dalton, Olson, Exposing fine-grained parallelism in algebraic multigrid methods, 2012). Where they are
-/// too small for the vectors, the matching of BlockPartition::clusters grows them. Z has a column of ones for each
-/// unknown of a node on each aggregate, or relaxed vectors or the user's there, made orthonormal by QR with column
-/// pivoting. P = (I - w D^-1 A) Z, D being the diagonal of A and w 4/3 over the largest eigenvalue of D^-1 A, and P^H A
-/// P is the matrix of the next level, whose nodes are the aggregates, until it has no more than
+/// Nodes of A (rows, or as many together as the block size that is stated with the matrix) are coupled by the sum of
+/// |a_ij| / sqrt(|a_ii a_jj|), strongly from 0.25 of the largest coupling at either of the two on, on coarser levels
+/// from 0.1 on. Aggregates grow around a maximal set of nodes of which no two are strongly coupled or have a strongly
+/// coupled neighbour in common (Bell, Dalton, Olson, Exposing fine-grained parallelism in algebraic multigrid methods,
+/// 2012). Where that leaves more columns of Z than half the rows, or the next matrix more entries than this one, the
+/// matching of BlockPartition::clusters grows aggregates of about 12 nodes. Z has a column of ones for each unknown of
+/// a node on each aggregate, or relaxed vectors or the user's there, made orthonormal by QR with column pivoting.
+/// P = (I - w D^-1 A) Z, D being the diagonal of A and w 4/3 over the largest eigenvalue of D^-1 A, and
+/// P^H A P is the matrix of the next level, whose nodes are the aggregates, until it has no more than
 /// MultigridOptions::coarsest rows and is inverted as BlockJacobi inverts blocks.
 ///
 /// apply() is one V-cycle from zero on each level: x = v M^-1 r; x += P (the next level's answer to P^H (r - A x));
@@ -83,7 +85,8 @@ class BLOCKJACOBI_EXPORT Multigrid {
   ~Multigrid();
 
   /// Numeric set-up of all levels for the values that the matrix has now: call it after SparseMatrix::update_values, or
-  /// after writing to adopted arrays. Aggregates, Z and relaxations stay. Enqueued, without waiting.
+  /// after writing to adopted arrays. Aggregates, Z and relaxations stay; whether A is Hermitian still is not asked.
+  /// Enqueued, without waiting.
   void refresh();
 
   /// z = one V-cycle for A z = r. Enqueued. r and z are rows() long, in the backend's space, and do not overlap;

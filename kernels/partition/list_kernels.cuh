@@ -110,7 +110,8 @@ void work_on_lists(const Op& op, offset_t longest, offset_t usual, const ListTab
   if (longest > longest_of_warp) work_on_long_lists(op, longest_of_warp, tables, name, stream);
 }
 
-/// The same by eight lanes a list whatever its length, without a tally: it keeps the kernels few.
+/// The same by eight lanes a list, or a thread block where a warp's would not do, without a tally: it keeps the kernels
+/// few.
 template <class Op>
 void work_by_eights(const Op& op, offset_t longest, const char* name, CUstream_st* stream) {
   static_assert(!Op::tallies);

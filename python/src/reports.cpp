@@ -199,7 +199,7 @@ void bind_multigrid(nb::module_& module) {
       .def_ro("is_singular", &MultigridReport::is_singular,
               "The coarsest matrix is singular: its pseudo-inverse is there.")
       .def_ro("is_finite", &MultigridReport::is_finite,
-              "The coarsest matrix is without NaN and Inf; else its diagonal is there.")
+              "No matrix below the first has NaN or Inf; else its diagonal is where inverses were.")
       .def_ro("rcond", &MultigridReport::rcond, "Reciprocal condition of the equilibrated coarsest matrix.")
       .def("__str__", [](const MultigridReport& self) { return to_text(self); })
       .def("__repr__", [](const MultigridReport& self) {

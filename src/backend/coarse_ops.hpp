@@ -168,8 +168,8 @@ class CoarseOps {
   /// in the graph of the blocks of a canonical matrix. Waits.
   virtual Aggregates aggregate(const Backend& backend, const AnyCsrView<T>& matrix, const BlockPartition& blocks,
                                index_t count) = 0;
-  /// Aggregates of blocks that are strongly coupled with one of them, or with one of those: see
-  /// independent_set_roots(). A coupling is strong from `share` of the largest at either block on. Waits.
+  /// Aggregates of blocks around an independent set, see independent_set_roots(). A coupling is strong from `share` of
+  /// the largest at either block on. Waits.
   virtual Aggregates neighbourhoods(const Backend& backend, const AnyCsrView<T>& matrix, const BlockPartition& blocks,
                                     double share) = 0;
   /// Ones on the rows i of each aggregate with the same i mod components. Waits.

@@ -174,7 +174,7 @@ class ClusterSearch {
   }
 
  private:
-  /// Of an independent set, before the host asks whether there are vertices left; 9 to 12 decide all.
+  /// Of an independent set, before the host asks whether there are vertices left.
   static constexpr int rounds_at_once = 4;
 
   /// Scratch of numbers for clusters of the first level.

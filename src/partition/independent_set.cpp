@@ -68,28 +68,28 @@ Standing last_beside(const StrongGraph& graph, index_t v, const std::vector<Stan
 
 }  // namespace
 
-std::vector<index_t> independent_set_roots(const CsrMatrix<double>& matrix, double share, int threads) {
-  const StrongGraph graph(matrix, share, threads);
-  std::vector<Standing> own(at(graph.size())), beside(own.size(), outside_set);
+std::vector<index_t> independent_set_roots(const CsrMatrix<double>& graph, double share, int threads) {
+  const StrongGraph strong(graph, share, threads);
+  std::vector<Standing> own(at(strong.size())), beside(own.size(), outside_set);
   const auto look_beside = [&] {
-    graph.for_each_vertex([&](index_t v) {
-      if (!is_inside(beside[at(v)])) beside[at(v)] = last_beside(graph, v, own);
+    strong.for_each_vertex([&](index_t v) {
+      if (!is_inside(beside[at(v)])) beside[at(v)] = last_beside(strong, v, own);
     });
   };
-  graph.for_each_vertex([&](index_t v) { own[at(v)] = undecided(v); });
+  strong.for_each_vertex([&](index_t v) { own[at(v)] = undecided(v); });
   while (std::ranges::any_of(own, is_undecided)) {
     look_beside();
-    graph.for_each_vertex([&](index_t v) {
-      if (is_undecided(own[at(v)])) own[at(v)] = decided(own[at(v)], last_beside(graph, v, beside));
+    strong.for_each_vertex([&](index_t v) {
+      if (is_undecided(own[at(v)])) own[at(v)] = decided(own[at(v)], last_beside(strong, v, beside));
     });
   }
   look_beside();
 
   std::vector<index_t> roots(own.size());
-  graph.for_each_vertex([&](index_t v) {
+  strong.for_each_vertex([&](index_t v) {
     Lead best{0.0, beside[at(v)]};
     if (!is_inside(best.beside))
-      graph.for_each_neighbour(v, [&](index_t j, double weight) {
+      strong.for_each_neighbour(v, [&](index_t j, double weight) {
         const Lead lead{weight, beside[at(j)]};
         if (is_inside(lead.beside) && is_stronger(lead, best)) best = lead;
       });

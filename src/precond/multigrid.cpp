@@ -20,9 +20,11 @@ namespace {
 
 /// Coarser by less than this, a level is not worth its work.
 constexpr index_t least_coarsening = 2;
-/// Share of the largest coupling of a node from which on one is strong, on the finest level and on others, whose
-/// smoothed vectors couple nodes that hardly matter to each other.
+/// Share of the largest coupling of a node from which on one is strong, on the finest level and on others. By trial:
+/// docs/kernels/diary/multigrid.md.
 constexpr double strong_share = 0.25, strong_coarse_share = 0.1;
+/// Of an aggregate by matching, in the mean.
+constexpr index_t matched_nodes = 12;
 /// Of the power method. Ten steps find four fifths and more of the largest eigenvalue; 4/3 is two thirds of where a
 /// cycle would cease to be definite.
 constexpr int power_steps = 10;
@@ -166,22 +168,32 @@ void GridLevel<T>::make_next(const BlockPartition& nodes, const NearKernel<T>& n
                              const MultigridOptions& options) {
   const Backend& backend = matrix_.backend();
   CoarseOps<T>& ops = coarse_ops<T>(backend);
-  const index_t most = std::max<index_t>(1, matrix_.rows() / (least_coarsening * near_kernel.cols));
-  const double share = is_finest ? strong_share : strong_coarse_share;
-  Aggregates aggregates = ops.neighbourhoods(backend, matrix_.view(), nodes, share);
-  if (aggregates.count > most) aggregates = ops.aggregate(backend, matrix_.view(), nodes, most);
-  CoarseSpace<T> z =
-      near_kernel.values.empty()
-          ? ops.ones(backend, aggregates, near_kernel.cols)
-          : ops.orthonormal(backend, aggregates, Array<T>(backend, by_rows(near_kernel.view())), near_kernel.cols);
-  if (z.order == 0) return;
   relaxation_ = relaxation_of(product_, smoother_);
   // Below the finest level M is D where nodes have one row.
   const real_t<T> of_diagonal =
       !is_finest && nodes.largest_block() == 1
           ? relaxation_
           : relaxation_of(product_, smoother_of(matrix_, BlockPartition::uniform(matrix_.rows(), 1)));
-  transfer_.emplace(matrix_, std::move(z), of_diagonal);
+  const auto transfer_by = [&](const Aggregates& aggregates) {
+    CoarseSpace<T> z =
+        near_kernel.values.empty()
+            ? ops.ones(backend, aggregates, near_kernel.cols)
+            : ops.orthonormal(backend, aggregates, Array<T>(backend, by_rows(near_kernel.view())), near_kernel.cols);
+    if (z.order > 0) transfer_.emplace(matrix_, std::move(z), of_diagonal);
+  };
+  const index_t most = std::max<index_t>(1, matrix_.rows() / (least_coarsening * near_kernel.cols));
+  const double share = is_finest ? strong_share : strong_coarse_share;
+  const Aggregates neighbourhoods = ops.neighbourhoods(backend, matrix_.view(), nodes, share);
+  if (neighbourhoods.count <= most) transfer_by(neighbourhoods);
+  // P has weak couplings as well: those between small aggregates fill the next matrix.
+  if (neighbourhoods.count > most || (transfer_ && transfer_->coarse().nnz() > matrix_.nnz())) {
+    const index_t count = std::clamp<index_t>(nodes.blocks() / matched_nodes, 1, most);
+    transfer_by(ops.aggregate(backend, matrix_.view(), nodes, count));
+  }
+  if (!transfer_) {
+    relaxation_ = 0;
+    return;
+  }
   transfer_->refresh();
   const SparseMatrix<T>& coarse = transfer_->coarse();
   const BlockPartition coarse_nodes = transfer_->nodes(near_kernel.cols);
@@ -226,7 +238,8 @@ void GridLevel<T>::add_to(MultigridReport& report) const {
   if (is_finest) return;
   // One block, or those of a level whose nodes nothing couples.
   report.is_singular = std::ranges::any_of(infos, [](int info) { return info > 0; });
-  for (const real_t<T> rcond : smoother_.rcond()) report.rcond = std::min(report.rcond, static_cast<double>(rcond));
+  for (const real_t<T> rcond : smoother_.rcond())
+    if (!(rcond >= report.rcond)) report.rcond = std::isnan(report.rcond) ? report.rcond : static_cast<double>(rcond);
 }
 
 template <Scalar T>
@@ -307,7 +320,7 @@ std::string to_text(const MultigridReport& r) {
     text += detail::message("  {} rows, {} entries{}\n", level.rows, level.nnz,
                             level.relaxation > 0.0 ? detail::message(", relaxation {:.2f}", level.relaxation) : "");
   if (!r.is_finite)
-    text += "  a matrix below the first has NaN or Inf: its diagonal takes the place of the inverse\n";
+    text += "  a matrix below the first has NaN or Inf: its diagonal takes the place of inverses\n";
   else if (r.is_singular)
     text +=
         detail::message("  the coarsest matrix is singular (reciprocal condition {:.2e}): pseudo-inverse\n", r.rcond);
