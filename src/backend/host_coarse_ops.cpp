@@ -40,7 +40,7 @@ void require_coarse_elements(offset_t count) {
   constexpr offset_t most = std::numeric_limits<std::int32_t>::max();
   if (count > most)
     throw InvalidArgument(
-        message("TwoLevel: a product with the coarse space has {} elements, can have {}", count, most));
+        message("coarse level: a product with the coarse space has {} elements, can have {}", count, most));
 }
 
 template <Scalar T>

