@@ -55,8 +55,8 @@ class ColumnSet {
   template <class O>
   __device__ void gather(const SparseRows<const void, O>& a, const CsrView<const void, std::int32_t>& b, offset_t i) {
     bool has_room = true;
-    for (O k = a.begin(i) + static_cast<O>(team_.rank); has_room && k < a.end(i); k += Team::width) {
-      const index_t j = a.column(k);
+    for (offset_t k = a.begin(i) + offset_t{team_.rank}; has_room && k < a.end(i); k += Team::width) {
+      const index_t j = a.column(static_cast<O>(k));
       for (std::int32_t e = b.row_offsets[j]; has_room && e < b.row_offsets[j + 1]; ++e) has_room = add(b.columns[e]);
     }
     team_.sync();
@@ -155,8 +155,8 @@ __global__ void __launch_bounds__(coarse_threads)
   const offset_t i = thread_index() / row_lanes;
   if (i >= a.rows) return;
   const SparseRows<const void, O> rows{a};
-  for (O k = rows.begin(i) + static_cast<O>(row_lane()); k < rows.end(i); k += row_lanes) {
-    const index_t j = rows.column(k);
+  for (offset_t k = rows.begin(i) + offset_t{row_lane()}; k < rows.end(i); k += row_lanes) {
+    const index_t j = rows.column(static_cast<O>(k));
     std::int32_t t = before[k];
     for (std::int32_t e = b.row_offsets[j]; e < b.row_offsets[j + 1]; ++e, ++t) {
       keys[t] = static_cast<SortKey>(i) * static_cast<SortKey>(b.cols) + static_cast<SortKey>(b.columns[e]);
@@ -169,9 +169,9 @@ __global__ void __launch_bounds__(coarse_threads)
     key_transposed_kernel(const CsrView<const void, std::int32_t> a, SortKey* const keys, std::int32_t* const numbers) {
   const offset_t i = thread_index() / row_lanes;
   if (i >= a.rows) return;
-  for (std::int32_t k = a.row_offsets[i] + row_lane(); k < a.row_offsets[i + 1]; k += row_lanes) {
+  for (offset_t k = a.row_offsets[i] + offset_t{row_lane()}; k < a.row_offsets[i + 1]; k += row_lanes) {
     keys[k] = static_cast<SortKey>(a.columns[k]) * static_cast<SortKey>(a.rows) + static_cast<SortKey>(i);
-    numbers[k] = k;
+    numbers[k] = static_cast<std::int32_t>(k);
   }
 }
 
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(coarse_threads)
   for (O k = rows.begin(i); k < rows.end(i); ++k) {
     const index_t j = rows.column(k);
     const C factor = a.values[k];
-    for (std::int32_t e = b.row_offsets[j] + row_lane(); e < b.row_offsets[j + 1]; e += row_lanes)
+    for (offset_t e = b.row_offsets[j] + offset_t{row_lane()}; e < b.row_offsets[j + 1]; e += row_lanes)
       values[first + detail::place_of(b.columns[e], columns + first, count)] += factor * b.values[e];
     __syncwarp(lanes);
   }

@@ -74,7 +74,7 @@ struct Level {
 
 /// About three times the entries of the first graph, with twice its vertices, where they are contracted.
 constexpr int graphs_of_clusters = 3;
-/// The graph, and its strong edges.
+/// The graph, and its strong edges; of nodes there is more, which comes in a second piece.
 constexpr int graphs_of_set = 2;
 
 class ClusterSearch {
