@@ -343,8 +343,8 @@ typedef struct bj_multigrid_options {
 /* coarsest 512, ones, one unknown, no vectors, symmetry_tolerance 0. */
 BJ_API bj_status bj_multigrid_options_init(bj_multigrid_options* options);
 /* As bj_two_level_create, with all levels; fails with BJ_INVALID_ARGUMENT for a matrix that is not symmetric
- * (Hermitian). Of vectors, relaxed vectors and unknowns the same holds. Aggregates, Z and
- * relaxations are those for the values given here. */
+ * (Hermitian). Of vectors, relaxed vectors and unknowns the same holds. Aggregates, Z and relaxations are those for the
+ * values given here. */
 BJ_API bj_status bj_multigrid_create(const bj_backend* backend, const bj_csr* matrix, const bj_partition* partition,
                                      const bj_block_jacobi_options* blocks, const bj_multigrid_options* options,
                                      bj_block_jacobi** M);

@@ -404,33 +404,39 @@ void cuda_clusters(CudaContext& context, const Backend& backend, const CsrView<c
   search.find(order, starts);
 }
 
-template <class C, Offset O>
-Aggregates cuda_aggregates(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
-                           const BlockPartition& blocks, index_t count) {
+namespace {
+
+/// find(search, of_row) in the graph of the blocks.
+template <class C, Offset O, class Find>
+Aggregates find_aggregates(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
+                           const BlockPartition& blocks, int graphs, index_t max_size, Find find) {
   Aggregates aggregates{Array<index_t>(backend, static_cast<std::size_t>(matrix.rows)), 0, 0};
   if (matrix.rows == 0) return aggregates;
   const DeviceGuard guard(context.device());
-  const AggregateSizes sizes(blocks, count);
-  ClusterSearch search(context, matrix.rows, matrix.nnz, graphs_of_clusters, sizes.most(), {});
+  ClusterSearch search(context, matrix.rows, matrix.nnz, graphs, max_size, {});
   search.tie(matrix, backend, blocks);
-  const kernels::CoupledCounts found = search.aggregate(sizes, count, aggregates.of_row.data());
+  const kernels::CoupledCounts found = find(search, aggregates.of_row.data());
   aggregates.count = found.clusters;
   aggregates.uncovered_rows = found.uncovered_rows;
   return aggregates;
 }
 
+}  // namespace
+
+template <class C, Offset O>
+Aggregates cuda_aggregates(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
+                           const BlockPartition& blocks, index_t count) {
+  const AggregateSizes sizes(blocks, count);
+  return find_aggregates(
+      context, backend, matrix, blocks, graphs_of_clusters, sizes.most(),
+      [&](ClusterSearch& search, index_t* of_row) { return search.aggregate(sizes, count, of_row); });
+}
+
 template <class C, Offset O>
 Aggregates cuda_neighbourhoods(CudaContext& context, const Backend& backend, const CsrView<const C, O>& matrix,
                                const BlockPartition& blocks, double share) {
-  Aggregates aggregates{Array<index_t>(backend, static_cast<std::size_t>(matrix.rows)), 0, 0};
-  if (matrix.rows == 0) return aggregates;
-  const DeviceGuard guard(context.device());
-  ClusterSearch search(context, matrix.rows, matrix.nnz, graphs_of_set, largest_cluster, {});
-  search.tie(matrix, backend, blocks);
-  const kernels::CoupledCounts found = search.neighbourhoods(share, aggregates.of_row.data());
-  aggregates.count = found.clusters;
-  aggregates.uncovered_rows = found.uncovered_rows;
-  return aggregates;
+  return find_aggregates(context, backend, matrix, blocks, graphs_of_set, largest_cluster,
+                         [&](ClusterSearch& search, index_t* of_row) { return search.neighbourhoods(share, of_row); });
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                                              \

@@ -238,8 +238,8 @@ void GridLevel<T>::add_to(MultigridReport& report) const {
   if (is_finest) return;
   // One block, or those of a level whose nodes nothing couples.
   report.is_singular = std::ranges::any_of(infos, [](int info) { return info > 0; });
-  for (const real_t<T> rcond : smoother_.rcond())
-    if (!(rcond >= report.rcond)) report.rcond = std::isnan(report.rcond) ? report.rcond : static_cast<double>(rcond);
+  for (const real_t<T> rcond : smoother_.rcond())  // NaN stays
+    if (!std::isnan(report.rcond) && !(rcond >= report.rcond)) report.rcond = static_cast<double>(rcond);
 }
 
 template <Scalar T>

@@ -245,8 +245,9 @@ TYPED_TEST(MultigridOnBackend, SetUpIsThatOfTheHost) {
     EXPECT_GE(f.levels.size(), 3u) << to_text(f);
     for (std::size_t l = 0; l < f.levels.size(); ++l) {
       EXPECT_EQ(f.levels[l].rows, e.levels[l].rows);
-      // Couplings of coarser levels that are the same but for rounding may tie one way or the other.
-      const double ties = l < 2 ? 0.0 : 0.01;
+      // On a device couplings of coarser levels that are the same but for single precision may tie another way.
+      const bool is_exact = l < 2 || backend.kind() == BackendKind::host || sizeof(real_t<T>) == sizeof(double);
+      const double ties = is_exact ? 0.0 : 0.01;
       EXPECT_NEAR(static_cast<double>(f.levels[l].nnz), static_cast<double>(e.levels[l].nnz),
                   ties * static_cast<double>(e.levels[l].nnz));
       EXPECT_NEAR(f.levels[l].relaxation, e.levels[l].relaxation, 1000 * epsilon<T>());
@@ -309,6 +310,18 @@ TYPED_TEST(MultigridOnBackend, SetUpIsThatOfTheHost) {
   check(adopted, BlockPartition::uniform(900, 7), {.coarsest = 20}, {});
 }
 
+/// Along one axis an independent set makes aggregates of three points or four, which weak couplings tie to many others:
+/// the next matrix would have twice the entries.
+TYPED_TEST(MultigridOnBackend, LevelsDoNotFill) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const auto host_matrix = matrices::stencil<T>({.grid = {20, 20, 20}, .anisotropy = {1.0, 1.0, 1000.0}});
+  const MultigridReport report = scalar_multigrid(SparseMatrix<T>(backend, host_matrix), {.coarsest = 100}).report();
+  EXPECT_GE(report.levels.size(), 3u);
+  for (std::size_t l = 1; l < report.levels.size(); ++l)
+    EXPECT_LT(report.levels[l].nnz, report.levels[l - 1].nnz) << to_text(report);
+}
+
 /// The ones span the kernel of the matrix, and of the coarsest one.
 TYPED_TEST(MultigridOnBackend, FloatingSystem) {
   using T = typename TypeParam::Scalar;
@@ -336,6 +349,7 @@ TYPED_TEST(MultigridOnBackend, NonFiniteMatrix) {
   matrix.update_values(host_matrix.values());
   M.refresh();
   EXPECT_FALSE(M.report().is_finite);
+  EXPECT_TRUE(std::isnan(M.report().rcond)) << M.report().rcond;
   EXPECT_TRUE(contains(to_text(M.report()), "NaN or Inf")) << to_text(M.report());
   matrix.update_values(grid_matrix<T>(12).values());
   M.refresh();

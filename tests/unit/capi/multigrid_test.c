@@ -3,7 +3,6 @@
 #include "line.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_LEVELS = 10 };
@@ -41,7 +40,10 @@ static void solvers(const bj_operator* A, const bj_block_jacobi* M, int32_t with
   OK(bj_workspace_create_cg(A, M, &options, &workspace));
   memset(x, 0, sizeof(x));
   OK(bj_enqueue(workspace, b, x, ROWS, BJ_HOST, &status));
-  CHECK(status.reason == BJ_STOP_CONVERGED && abs(status.iterations - reports[0].iterations) <= 1);
+  options.rtol *= 0.9; /* as far as an enqueued solve goes on */
+  memset(x, 0, sizeof(x));
+  OK(bj_cg(A, M, b, x, ROWS, BJ_HOST, &options, reports));
+  CHECK(status.reason == BJ_STOP_CONVERGED && status.iterations == reports[0].iterations);
   bj_workspace_destroy(workspace);
 }
 
