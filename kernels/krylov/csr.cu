@@ -48,12 +48,24 @@ void launch_csr_product(const CsrView<C, O>& matrix, const C* b, const C* x, C* 
 
 template <class Shape, class C>
 __global__ void __launch_bounds__(csr_policy.threads, csr_policy.per_multiprocessor)
-    csr_rows_product_kernel(const CsrRows<C> matrix, C* y) {
+    csr_rows_product_kernel(const CsrRows<C> matrix, const C* b, C* y) {
   using Rows = RowProducts<Shape>;
   __shared__ typename Rows::template Scratch<C> scratch;
   await_previous();  // at once: the user's own kernel before may write the matrix and let this one begin
   Rows::run(
-      matrix, scratch, [] { return true; }, [&](offset_t i, C product) { y[i] = product; });
+      matrix, scratch, [] { return true; }, [&](offset_t i, C product) { y[i] = b != nullptr ? b[i] - product : product; });
+}
+
+/// y = A x, or y = b - A x.
+template <class C>
+void launch_csr_rows_product(const CsrView<C, std::int32_t>& matrix, const C* b, const C* x, C* y,
+                             CUstream_st* stream) {
+  if (matrix.rows == 0) return;
+  with_csr_shape(matrix, [&](auto shape) {
+    using Shape = decltype(shape);
+    launch_dependent(csr_rows_product_kernel<Shape, C>, "csr_rows_product_kernel",
+                     {csr_ctas<Shape>(matrix.rows), csr_policy.threads}, stream, rows_of(matrix, x), b, y);
+  });
 }
 
 __global__ void __launch_bounds__(csr_threads) longest_row_kernel(index_t rows, const int* offsets, int* longest) {
@@ -90,12 +102,12 @@ void csr_residual(const CsrView<C, O>& matrix, CsrProductDesign design, const C*
 
 template <class C>
 void csr_rows_product(const CsrView<C, std::int32_t>& matrix, const C* x, C* y, CUstream_st* stream) {
-  if (matrix.rows == 0) return;
-  with_csr_shape(matrix, [&](auto shape) {
-    using Shape = decltype(shape);
-    launch_dependent(csr_rows_product_kernel<Shape, C>, "csr_rows_product_kernel",
-                     {csr_ctas<Shape>(matrix.rows), csr_policy.threads}, stream, rows_of(matrix, x), y);
-  });
+  launch_csr_rows_product(matrix, static_cast<const C*>(nullptr), x, y, stream);
+}
+
+template <class C>
+void csr_rows_residual(const CsrView<C, std::int32_t>& matrix, const C* b, const C* x, C* r, CUstream_st* stream) {
+  launch_csr_rows_product(matrix, b, x, r, stream);
 }
 
 void longest_row(const CsrView<const void, std::int32_t>& pattern, int* longest, CUstream_st* stream) {
@@ -119,6 +131,12 @@ void narrow_offsets(const std::int64_t* source, offset_t count, std::int32_t* de
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<float>);
+BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
+#undef BLOCKJACOBI_INSTANTIATE
+
+#define BLOCKJACOBI_INSTANTIATE(C) \
+  template void csr_rows_residual(const CsrView<C, std::int32_t>&, const C*, const C*, C*, CUstream_st*)
+BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<double>);
 #undef BLOCKJACOBI_INSTANTIATE
 

@@ -17,6 +17,10 @@ namespace blockjacobi::kernels {
 template <class C>
 void csr_rows_product(const CsrView<C, std::int32_t>& matrix, const C* x, C* y, CUstream_st* stream);
 
+/// r = b - A x with the bits of csr_rows_product(), for double and Complex<double>.
+template <class C>
+void csr_rows_residual(const CsrView<C, std::int32_t>& matrix, const C* b, const C* x, C* r, CUstream_st* stream);
+
 /// y = A x for any nnz; deterministic.
 template <class C, Offset O>
 void csr_product(const CsrView<C, O>& matrix, const C* x, C* y, CUstream_st* stream);

@@ -25,8 +25,8 @@ class CudaCsr : public OperatorImpl<T> {
   index_t rows() const override { return matrix_.rows; }
   bool capturable() const override { return true; }
   bool residual(const C* b, const C* x, C* r) const override {
-    if constexpr (std::is_same_v<C, accumulator_t<C>>) {
-      return false;  // apply() has sums in double, and is faster
+    if constexpr (has_double_sums) {
+      return false;
     } else {
       const DeviceGuard guard(context_.device());
       kernels::csr_residual(matrix_, design_, b, x, r, context_.stream());
@@ -35,6 +35,9 @@ class CudaCsr : public OperatorImpl<T> {
   }
 
  protected:
+  /// Of apply().
+  static constexpr bool has_double_sums = std::is_same_v<C, accumulator_t<C>>;
+
   CudaContext& context_;
   CsrView<C, O> matrix_;
 
@@ -47,7 +50,7 @@ class CudaCsr : public OperatorImpl<T> {
 template <Scalar T>
 class RowsCsr final : public CudaCsr<T, std::int32_t> {
   using Base = CudaCsr<T, std::int32_t>;
-  using Base::context_, Base::matrix_;
+  using Base::context_, Base::matrix_, Base::has_double_sums;
 
  public:
   using Base::Base;
@@ -56,6 +59,15 @@ class RowsCsr final : public CudaCsr<T, std::int32_t> {
   void apply(const C* x, C* y) const override {
     const DeviceGuard guard(context_.device());
     kernels::csr_rows_product(matrix_, x, y, context_.stream());
+  }
+  bool residual(const C* b, const C* x, C* r) const override {
+    if constexpr (has_double_sums) {
+      const DeviceGuard guard(context_.device());
+      kernels::csr_rows_residual(matrix_, b, x, r, context_.stream());
+      return true;
+    } else {
+      return Base::residual(b, x, r);
+    }
   }
   bool apply_bundles(const Bundles& bundles, const C* x, C* y) const override {
     const DeviceGuard guard(context_.device());
