@@ -66,6 +66,9 @@ class PreconditionerImpl {
   /// apply() for all columns at once; false, and nothing is done, where they have to be taken one at a time.
   virtual bool apply_bundles(const Bundles&, const C* /*r*/, C* /*z*/) const { return false; }
   virtual bool capturable() const = 0;
+  /// Iterations worth enqueueing before the outcome is looked at, of which a backend usually takes so many: an apply()
+  /// after the stop may cost as much as one before.
+  virtual int batch(int usual) const { return usual; }
   /// The inverted blocks, if apply() multiplies by them and does nothing else.
   virtual std::optional<InverseView<T>> inverse() const { return std::nullopt; }
   /// What apply() does, if it is that.

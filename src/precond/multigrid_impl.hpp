@@ -109,6 +109,7 @@ class MultigridImpl final : public PreconditionerImpl<T> {
   index_t rows() const override { return finest.smoother().rows(); }
   void apply(const C* r, C* z) const override;
   bool capturable() const override { return finest.capturable(); }
+  int batch(int) const override { return 1; }
   const int* failure() const override { return finest.smoother().preconditioner().failure(); }
 
   Backend backend;

@@ -84,7 +84,7 @@ class CgColumns {
   int depth() const { return parts_.options.progress ? 1 : snapshots_->depth(); }
 
   void iterate() {
-    for (int i = 0; i < parts_.ops.batch(); ++i) {
+    for (int i = 0; i < batch_of(parts_.ops, parts_.M); ++i) {
       ops_.cg_product(parts_.A, v_, spare_.data(), states_.data());
       ops_.cg_update(parts_.M, v_, spare_.data(), states_.data());
     }

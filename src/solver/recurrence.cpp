@@ -75,7 +75,7 @@ class Run {
   void enqueue_ahead() {
     if (solver_.is_one_launch() && depth() > 1 && session_.options().max_seconds == 0.0) enqueue_batch();
   }
-  int batch_size() const { return solver_.batch(session_.ops().batch()); }
+  int batch_size() const { return solver_.batch(batch_of(session_.ops(), session_.M())); }
   /// The first one goes as it is; it is recorded for the others while the device is busy with it.
   void enqueue_batch() {
     const Range range("iterations");

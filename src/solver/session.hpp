@@ -29,6 +29,12 @@ inline StoppingRule stopping_rule(const SolveOptions& o, double margin = 1.0) {
   return {o.rtol, o.atol, o.relative_to == RelativeTo::initial_residual ? 1 : 0, margin};
 }
 
+/// Iterations worth enqueueing before the outcome is looked at.
+template <Scalar T>
+int batch_of(const KrylovOps<T>& ops, const PreconditionerImpl<T>* M) {
+  return M == nullptr ? ops.batch() : M->batch(ops.batch());
+}
+
 /// What every solver does around its recurrence: checks the arguments, brings b and x to the backend and x back,
 /// finds the target, collects the history, watches the clock and the callback, and recomputes the residual.
 template <Scalar T>
