@@ -45,6 +45,10 @@ ReductionBytes reduction_bytes() noexcept;
 /// Words from host memory, which the launch takes with it: at most most_state_bytes.
 void set_words(void* destination, const void* source, std::size_t bytes, CUstream_st* stream);
 
+/// x_i = detail::random_element(i).
+template <class C>
+void random(index_t n, C* x, CUstream_st* stream);
+
 /// r = b - r.
 template <class C>
 void subtract_from(index_t n, const C* b, C* r, CUstream_st* stream);

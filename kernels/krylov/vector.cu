@@ -1,3 +1,4 @@
+#include "core/shared/random_element.hpp"
 #include "kernels/collectives/grid_sum.cuh"
 #include "kernels/krylov/launch_ctas.cuh"
 #include "kernels/krylov/vector.cuh"
@@ -17,6 +18,12 @@ __global__ void __launch_bounds__(vector_policy.threads)
     set_words_kernel(int* destination, int count, const __grid_constant__ Words source) {
   for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
     destination[i] = source.words[i];
+}
+
+template <class C>
+__global__ void __launch_bounds__(vector_policy.threads) random_kernel(index_t n, C* x) {
+  const offset_t i = own_element();
+  if (i < n) x[i] = detail::random_element<C>(static_cast<index_t>(i));
 }
 
 template <class C>
@@ -58,6 +65,13 @@ void set_words(void* destination, const void* source, std::size_t bytes, CUstrea
 }
 
 template <class C>
+void random(index_t n, C* x, CUstream_st* stream) {
+  if (n == 0) return;
+  random_kernel<<<elementwise_ctas(n), vector_policy.threads, 0, stream>>>(n, x);
+  check_launch("random_kernel");
+}
+
+template <class C>
 void subtract_from(index_t n, const C* b, C* r, CUstream_st* stream) {
   if (n == 0) return;
   subtract_from_kernel<<<elementwise_ctas(n), vector_policy.threads, 0, stream>>>(n, b, r);
@@ -78,6 +92,7 @@ void norm(index_t n, const C* x, double* norm, const ReductionWorkspace& workspa
 }
 
 #define BLOCKJACOBI_INSTANTIATE(C)                                    \
+  template void random(index_t, C*, CUstream_st*);                    \
   template void subtract_from(index_t, const C*, C*, CUstream_st*);   \
   template void add(index_t, const C*, C*, const int*, CUstream_st*); \
   template void norm(index_t, const C*, double*, const ReductionWorkspace&, CUstream_st*)

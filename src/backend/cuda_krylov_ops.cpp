@@ -118,6 +118,12 @@ void CudaKrylovOps<T>::norm(index_t n, const C* x, double* norm) {
 }
 
 template <Scalar T>
+void CudaKrylovOps<T>::random(index_t n, C* x) {
+  const DeviceGuard guard(context_.device());
+  kernels::random(n, x, context_.stream());
+}
+
+template <Scalar T>
 void CudaKrylovOps<T>::add(index_t n, const C* u, C* x, const int* condition) {
   const DeviceGuard guard(context_.device());
   kernels::add(n, u, x, condition, context_.stream());

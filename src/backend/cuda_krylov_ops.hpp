@@ -31,6 +31,7 @@ class CudaKrylovOps final : public KrylovOps<T> {
   bool reads_in_full(std::span<const BlockGroup> groups, index_t rows) const override;
 
   void residual(const OperatorImpl<T>& A, const C* b, const C* x, C* r) override;
+  void random(index_t n, C* x) override;
   void norm(index_t n, const C* x, double* norm) override;
   void add(index_t n, const C* u, C* x, const int* condition) override;
   void begin_solve(index_t n, const C* b, const C* r, C* x, const StoppingRule& rule, const int* failure,

@@ -2,6 +2,7 @@
 
 #include "backend/host_csr.hpp"
 #include "backend/host_rows.hpp"
+#include "core/shared/random_element.hpp"
 #include "core/shared/scalar_steps.hpp"
 
 namespace blockjacobi::detail {
@@ -202,6 +203,11 @@ void HostKrylovOps<T>::residual(const OperatorImpl<T>& A, const C* b, const C* x
   if (A.residual(b, x, r)) return;
   A.apply(x, r);
   for_rows(A.rows(), threads_, [=](index_t i) { r[i] = b[i] - r[i]; });
+}
+
+template <Scalar T>
+void HostKrylovOps<T>::random(index_t n, C* x) {
+  for_rows(n, threads_, [=](index_t i) { x[i] = random_element<C>(i); });
 }
 
 template <Scalar T>

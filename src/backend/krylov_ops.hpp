@@ -71,6 +71,8 @@ class KrylovOps {
 
   /// r = b - A x, by OperatorImpl::residual() where A has one.
   virtual void residual(const OperatorImpl<T>& A, const C* b, const C* x, C* r) = 0;
+  /// x_i = random_element(i), the same on every backend.
+  virtual void random(index_t n, C* x) = 0;
   /// *norm = ||x||, in backend memory.
   virtual void norm(index_t n, const C* x, double* norm) = 0;
   /// x += u, unless `condition`, in backend memory, points to 0; it may be null.

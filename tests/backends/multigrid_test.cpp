@@ -243,11 +243,11 @@ TYPED_TEST(MultigridOnBackend, SetUpIsThatOfTheHost) {
     const MultigridReport f = found.report(), e = expected.report();
     ASSERT_EQ(f.levels.size(), e.levels.size());
     EXPECT_GE(f.levels.size(), 3u) << to_text(f);
+    // On a device couplings of coarser levels that are the same but for single precision may tie another way.
+    const bool is_exact = backend.kind() == BackendKind::host || sizeof(real_t<T>) == sizeof(double);
     for (std::size_t l = 0; l < f.levels.size(); ++l) {
       EXPECT_EQ(f.levels[l].rows, e.levels[l].rows);
-      // On a device couplings of coarser levels that are the same but for single precision may tie another way.
-      const bool is_exact = l < 2 || backend.kind() == BackendKind::host || sizeof(real_t<T>) == sizeof(double);
-      const double ties = is_exact ? 0.0 : 0.01;
+      const double ties = is_exact || l < 2 ? 0.0 : 0.01;
       EXPECT_NEAR(static_cast<double>(f.levels[l].nnz), static_cast<double>(e.levels[l].nnz),
                   ties * static_cast<double>(e.levels[l].nnz));
       EXPECT_NEAR(f.levels[l].relaxation, e.levels[l].relaxation, 1000 * epsilon<T>());
@@ -263,7 +263,8 @@ TYPED_TEST(MultigridOnBackend, SetUpIsThatOfTheHost) {
     const std::vector<T> u = applied(found), v = applied(expected);
     std::vector<T> difference(u.size());
     std::ranges::transform(u, v, difference.begin(), std::minus<>{});
-    EXPECT_LE(norm(difference), 100 * epsilon<T>() / e.rcond * norm(v));
+    const double of_other_aggregates = is_exact ? 0.0 : 0.1;
+    EXPECT_LE(norm(difference), (100 * epsilon<T>() / e.rcond + of_other_aggregates) * norm(v));
   };
   const auto grid = grid_matrix<T>(30);
   const auto uploaded = [](const CsrMatrix<T>& a, const SparseMatrixOptions& stated) {

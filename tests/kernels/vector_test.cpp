@@ -37,6 +37,27 @@ TYPED_TEST(VectorTest, NormAndSum) {
 }
 TYPED_TEST(VectorTest, LongNormAndSum) { expect_vector_operations<TypeParam>(3000001); }
 
+TYPED_TEST(VectorTest, RandomElementsAreThoseOfTheHost) {
+  using T = TypeParam;
+  constexpr std::size_t n = 70001;
+  const auto drawn_on = [](const Backend& where) {
+    Array<T> x(where, n);
+    detail::krylov_ops<T>(where).random(static_cast<index_t>(n), data_of(x));
+    return x.to_host();
+  };
+  const std::vector<T> expected = drawn_on(Backend::host());
+  EXPECT_TRUE(same_bits(drawn_on(Backend::cuda()), expected));
+  double sum = 0.0, squares = 0.0;
+  for (const T value : expected) {
+    EXPECT_LE(std::abs(std::real(value)), 1.0);
+    sum += static_cast<double>(std::real(value));
+    squares += static_cast<double>(std::real(value) * std::real(value));
+  }
+  // Mean and variance of [-1, 1], and five standard deviations of theirs.
+  EXPECT_NEAR(sum / n, 0.0, 5.0 * std::sqrt(1.0 / 3.0 / n));
+  EXPECT_NEAR(squares / n, 1.0 / 3.0, 5.0 * std::sqrt(4.0 / 45.0 / n));
+}
+
 TYPED_TEST(VectorTest, Residual) {
   using T = TypeParam;
   const Backend backend = Backend::cuda();
