@@ -10,7 +10,7 @@ namespace {
 using detail::Lead;
 using detail::Standing;
 
-struct BeginStandings {
+struct LookForLargest {
   static constexpr bool tallies = false, picks = false;
   index_t count;
   GraphLists graph;
@@ -19,18 +19,22 @@ struct BeginStandings {
   __device__ offset_t length(index_t v) const { return graph.length[v]; }
   template <class Team>
   __device__ void run(const Team& team, index_t v) const {
+    const auto larger = [](double a, double b) { return fmax(a, b); };
     double largest = 0.0;
-    for (offset_t k = team.rank(); k < graph.length[v]; k += team.size())
-      largest = fmax(largest, graph.weights[graph.begin[v] + k]);
-    largest = team.reduce(largest, [](double a, double b) { return fmax(a, b); });
-    if (team.rank() != 0) return;
-    of.largest[v] = largest;
-    of.own[v] = detail::undecided(v);
-    of.beside[v] = detail::outside_set;
+    for_each_entries(team, graph, v, [&](const Entries& entries) {
+#pragma unroll
+      for (const double weight : entries.weights) largest = larger(largest, weight);
+    });
+    largest = team.reduce(largest, larger);
+    if (team.rank() == 0) of.largest[v] = largest;
   }
 };
 
-struct ChooseStrong {
+struct Last {
+  __device__ Standing operator()(Standing a, Standing b) const { return detail::later(a, b); }
+};
+
+struct BeginStandings {
   static constexpr bool tallies = false, picks = false;
   index_t count;
   GraphLists graph;
@@ -41,99 +45,134 @@ struct ChooseStrong {
   template <class Team>
   __device__ void run(const Team& team, index_t v) const {
     const double largest = of.largest[v];
-    for (offset_t k = team.rank(); k < graph.length[v]; k += team.size()) {
-      const offset_t entry = graph.begin[v] + k;
-      const index_t j = graph.neighbours[entry];
-      of.strong[entry] = detail::is_strong(graph.weights[entry], largest, of.largest[j], share) ? j : v;
+    const offset_t begin = graph.begin[v], size = graph.length[v];
+    const Standing own = detail::undecided(v);
+    Standing last = own;
+    for (offset_t k = team.rank(); k < size; k += offset_t{entries_of_lane} * team.size()) {
+      const Entries entries(graph, v, k, team.size(), size, [&](offset_t n) { return begin + n; });
+      double largest_of[entries_of_lane];
+#pragma unroll
+      for (int e = 0; e < entries_of_lane; ++e) largest_of[e] = of.largest[entries.neighbours[e]];
+#pragma unroll
+      for (int e = 0; e < entries_of_lane; ++e) {
+        const offset_t entry = k + e * team.size();
+        if (entry >= size) continue;
+        const index_t j =
+            detail::is_strong(entries.weights[e], largest, largest_of[e], share) ? entries.neighbours[e] : v;
+        of.strong[begin + entry] = j;
+        last = detail::later(last, detail::undecided(j));
+      }
     }
+    last = team.reduce(last, Last{});
+    if (team.rank() != 0) return;
+    of.own[v] = own;
+    of.beside[v] = last;
   }
 };
 
 /// The last of the standings of v and its neighbours over strong edges; v stands in its own list where others do not.
 template <class Team>
-__device__ Standing last_beside(const Team& team, const GraphLists& graph, const index_t* strong, index_t v,
-                                const Standing* standings) {
-  const auto last = [](Standing a, Standing b) { return detail::later(a, b); };
-  const index_t* const neighbours = strong + graph.begin[v];
-  Standing found = standings[v];
-  for (offset_t k = team.rank(); k < graph.length[v]; k += team.size()) found = last(found, standings[neighbours[k]]);
-  return team.reduce(found, last);
+__device__ Standing last_beside(const Team& team, const GraphLists& strong, index_t v, const Standing* standings) {
+  Standing last = standings[v];
+  for_each_entries(team, strong, v, [&](const Entries& entries) {
+    Standing others[entries_of_lane];
+#pragma unroll
+    for (int e = 0; e < entries_of_lane; ++e) others[e] = standings[entries.neighbours[e]];
+#pragma unroll
+    for (const Standing other : others) last = detail::later(last, other);
+  });
+  return team.reduce(last, Last{});
 }
-
-struct LookBeside {
-  static constexpr bool tallies = false, picks = true;
-  index_t count;
-  GraphLists graph;
-  StandingLists of;
-
-  __device__ offset_t length(index_t v) const { return graph.length[v]; }
-  __device__ bool wants(index_t v) const { return !detail::is_inside(of.beside[v]); }
-  template <class Team>
-  __device__ void run(const Team& team, index_t v) const {
-    const Standing last = last_beside(team, graph, of.strong, v, of.own);
-    if (team.rank() == 0) of.beside[v] = last;
-  }
-};
 
 struct Decide {
   static constexpr bool tallies = false, picks = true;
   index_t count;
-  GraphLists graph;
+  GraphLists strong;
   StandingLists of;
-  index_t* left;
+  Candidates among;
 
-  __device__ offset_t length(index_t v) const { return graph.length[v]; }
+  __device__ offset_t length(index_t v) const { return strong.length[v]; }
   __device__ bool wants(index_t v) const { return detail::is_undecided(of.own[v]); }
   template <class Team>
   __device__ void run(const Team& team, index_t v) const {
-    const Standing last = last_beside(team, graph, of.strong, v, of.beside);
-    if (team.rank() != 0) return;
-    const Standing own = detail::decided(of.own[v], last);
-    of.own[v] = own;
-    if (detail::is_undecided(own)) *left = 1;
+    const Standing last = last_beside(team, strong, v, of.beside);
+    if (team.rank() == 0) of.own[v] = detail::decided(of.own[v], last);
+  }
+};
+
+/// Notes those that had somebody undecided beside them, themselves among these: Decide needs no list of its own.
+struct LookBeside {
+  static constexpr bool tallies = false, picks = true;
+  index_t count;
+  GraphLists strong;
+  StandingLists of;
+  Candidates among;
+  VertexList to;
+
+  __device__ offset_t length(index_t v) const { return strong.length[v]; }
+  __device__ bool wants(index_t v) const { return detail::is_undecided(of.beside[v]); }
+  template <class Team>
+  __device__ void run(const Team& team, index_t v) const {
+    const Standing last = last_beside(team, strong, v, of.own);
+    if (team.rank() == 0) of.beside[v] = last;
   }
 };
 
 struct JoinRoots {
   static constexpr bool tallies = false, picks = false;
   index_t count;
-  GraphLists graph;
+  GraphLists strong;
   StandingLists of;
   index_t* roots;
 
-  __device__ offset_t length(index_t v) const { return graph.length[v]; }
+  __device__ offset_t length(index_t v) const { return strong.length[v]; }
   template <class Team>
   __device__ void run(const Team& team, index_t v) const {
     Lead best{0.0, of.beside[v]};
     if (!detail::is_inside(best.beside)) {
-      for (offset_t k = team.rank(); k < graph.length[v]; k += team.size()) {
-        const offset_t entry = graph.begin[v] + k;
-        const Lead lead{graph.weights[entry], of.beside[of.strong[entry]]};
-        if (detail::is_inside(lead.beside) && is_stronger(lead, best)) best = lead;
-      }
+      for_each_entries(team, strong, v, [&](const Entries& entries) {
+        Lead leads[entries_of_lane];
+#pragma unroll
+        for (int e = 0; e < entries_of_lane; ++e) leads[e] = {entries.weights[e], of.beside[entries.neighbours[e]]};
+#pragma unroll
+        for (const Lead& lead : leads)
+          if (detail::is_inside(lead.beside) && is_stronger(lead, best)) best = lead;
+      });
       best = team.reduce(best, [](const Lead& a, const Lead& b) { return is_stronger(b, a) ? b : a; });
     }
     if (team.rank() == 0) roots[v] = detail::vertex_of(best.beside);
   }
 };
 
+GraphLists strong_lists(GraphLists graph, const StandingLists& of) {
+  graph.neighbours = of.strong;
+  return graph;
+}
+
+/// Each asks for a few entries at a time: with more lanes fewer lists are under way.
+constexpr int lanes_of_list = 4;
+
 }  // namespace
 
 void begin_standings(const GraphLists& graph, double share, const StandingLists& of, CUstream_st* stream) {
-  work_by_eights(BeginStandings{graph.vertices, graph, of}, graph.longest, "begin_standings", stream);
-  work_by_eights(ChooseStrong{graph.vertices, graph, of, share}, graph.longest, "choose_strong", stream);
+  work_by_lanes<lanes_of_list>(LookForLargest{graph.vertices, graph, of}, graph.longest, "look_for_largest", stream);
+  work_by_lanes<lanes_of_list>(BeginStandings{graph.vertices, graph, of, share}, graph.longest, "begin_standings",
+                               stream);
 }
 
-void look_beside(const GraphLists& graph, const StandingLists& of, CUstream_st* stream) {
-  work_by_eights(LookBeside{graph.vertices, graph, of}, graph.longest, "look_beside", stream);
+void decide(const GraphLists& graph, const StandingLists& of, const Candidates& among, CUstream_st* stream) {
+  work_by_lanes<lanes_of_list>(Decide{among.most, strong_lists(graph, of), of, among}, graph.longest, "decide", stream);
 }
 
-void decide(const GraphLists& graph, const StandingLists& of, index_t* left, CUstream_st* stream) {
-  work_by_eights(Decide{graph.vertices, graph, of, left}, graph.longest, "decide", stream);
+void look_beside(const GraphLists& graph, const StandingLists& of, const Candidates& among, const VertexList& to,
+                 CUstream_st* stream) {
+  work_by_lanes<lanes_of_list>(LookBeside{among.most, strong_lists(graph, of), of, among, to}, graph.longest,
+                               "look_beside", stream);
 }
 
 void join_roots(const GraphLists& graph, const StandingLists& of, index_t* roots, CUstream_st* stream) {
-  work_by_eights(JoinRoots{graph.vertices, graph, of, roots}, graph.longest, "join_roots", stream);
+  work_by_lanes<lanes_of_list>(JoinRoots{graph.vertices, strong_lists(graph, of), of, roots}, graph.longest,
+                               "join_roots", stream);
 }
 
 }  // namespace blockjacobi::kernels

@@ -169,12 +169,26 @@ struct StandingLists {
   detail::Standing* beside;  ///< the last of its own and those of its neighbours over strong edges
 };
 
-/// All are undecided after it.
+/// Vertices that a kernel notes, in no order.
+struct VertexList {
+  index_t* vertices;
+  index_t* count;  ///< zero before
+};
+/// Those of whom a kernel picks some.
+struct Candidates {
+  index_t most;             ///< there are no more
+  const index_t* vertices;  ///< null: all of the graph
+  const index_t* count;     ///< null: as many as `most`
+};
+
+/// All are undecided after it, and of.beside is known.
 void begin_standings(const GraphLists& graph, double share, const StandingLists& of, CUstream_st* stream);
-/// of.beside from of.own, which it need not look at where it is inside.
-void look_beside(const GraphLists& graph, const StandingLists& of, CUstream_st* stream);
-/// of.own from of.beside, where it is undecided; *left = 1 where it stays so.
-void decide(const GraphLists& graph, const StandingLists& of, index_t* left, CUstream_st* stream);
+/// of.own from of.beside, where it is undecided. Everyone that is stands among the candidates.
+void decide(const GraphLists& graph, const StandingLists& of, const Candidates& among, CUstream_st* stream);
+/// of.beside from of.own, where it was undecided, and the vertices where it was: candidates for what follows. Where
+/// there are none the search is over.
+void look_beside(const GraphLists& graph, const StandingLists& of, const Candidates& among, const VertexList& to,
+                 CUstream_st* stream);
 /// From a set that is decided and what is beside each vertex: the roots.
 void join_roots(const GraphLists& graph, const StandingLists& of, index_t* roots, CUstream_st* stream);
 

@@ -13,6 +13,7 @@
 //   op.run(team, v)   by all threads of a team; ends such that the tally may be used again
 //   Op::tallies       whether it uses the tally, with no more keys than entries
 //   Op::picks         whether it has op.wants(v), which one thread asks for each v: false if there is nothing to run
+//   op.among, op.to   if it has them: the vertices of which it picks, and where it notes those that it picked
 
 namespace blockjacobi::kernels {
 
@@ -26,6 +27,30 @@ __device__ bool is_wanted(const Op& op, index_t v) {
     return op.wants(v);
   else
     return true;
+}
+
+template <class Op>
+__device__ offset_t candidates(const Op& op) {
+  if constexpr (requires { op.among; })
+    if (op.among.count != nullptr) return *op.among.count;
+  return op.count;
+}
+template <class Op>
+__device__ index_t candidate(const Op& op, offset_t n) {
+  if constexpr (requires { op.among; })
+    if (op.among.vertices != nullptr) return op.among.vertices[n];
+  return static_cast<index_t>(n);
+}
+/// By all of a thread block together, no more than it has threads: one atomic operation for all of them.
+template <class Op>
+__device__ void note(const Op& op, const index_t* picked, int count) {
+  if constexpr (requires { op.to; }) {
+    __shared__ index_t first;
+    if (threadIdx.x == 0) first = atomicAdd(op.to.count, count);
+    __syncthreads();
+    if (static_cast<int>(threadIdx.x) < count)
+      op.to.vertices[first + static_cast<index_t>(threadIdx.x)] = picked[threadIdx.x];
+  }
 }
 
 /// Lists of up to `limit` entries, W lanes each; all of them unless it `chooses`. Of an operation that picks a thread
@@ -43,14 +68,17 @@ __global__ void __launch_bounds__(list_threads) short_lists_kernel(const Op op, 
   if constexpr (Op::picks) {
     __shared__ index_t wanted[list_threads];
     __shared__ int count;
-    for (offset_t first = offset_t{blockIdx.x} * tile; first < op.count; first += offset_t{gridDim.x} * tile) {
+    const offset_t all = candidates(op);
+    for (offset_t first = offset_t{blockIdx.x} * tile; first < all; first += offset_t{gridDim.x} * tile) {
       if (thread == 0) count = 0;
       __syncthreads();
-      const offset_t v = first + thread;
-      if (thread < tile && v < op.count && is_short(v) && op.wants(static_cast<index_t>(v)))
-        wanted[atomicAdd(&count, 1)] = static_cast<index_t>(v);
+      if (thread < tile && first + thread < all) {
+        const index_t v = candidate(op, first + thread);
+        if (is_short(v) && op.wants(v)) wanted[atomicAdd(&count, 1)] = v;
+      }
       __syncthreads();
       for (int k = number; k < count; k += teams) op.run(team, wanted[k]);
+      note(op, wanted, count);
       __syncthreads();
     }
   } else {
@@ -67,15 +95,18 @@ __global__ void __launch_bounds__(list_threads)
   __shared__ int count, counter;
   const auto first_slot = offset_t{blockIdx.x} * tables.slots;
   const CtaTeam team{{tables.keys + first_slot, tables.sums + first_slot, &counter}};
-  const offset_t step = offset_t{gridDim.x} * list_threads;
-  for (offset_t first = 0; first < op.count; first += step) {
+  const offset_t all = candidates(op), step = offset_t{gridDim.x} * list_threads;
+  for (offset_t first = 0; first < all; first += step) {
     if (threadIdx.x == 0) count = 0;
     __syncthreads();
-    const offset_t v = first + offset_t{threadIdx.x} * gridDim.x + blockIdx.x;
-    if (v < op.count && op.length(static_cast<index_t>(v)) > limit && is_wanted(op, static_cast<index_t>(v)))
-      found[atomicAdd(&count, 1)] = static_cast<index_t>(v);
+    const offset_t n = first + offset_t{threadIdx.x} * gridDim.x + blockIdx.x;
+    if (n < all) {
+      const index_t v = candidate(op, n);
+      if (op.length(v) > limit && is_wanted(op, v)) found[atomicAdd(&count, 1)] = v;
+    }
     __syncthreads();
     for (int k = 0; k < count; ++k) op.run(team, found[k]);
+    note(op, found, count);
     __syncthreads();
   }
 }
@@ -110,13 +141,12 @@ void work_on_lists(const Op& op, offset_t longest, offset_t usual, const ListTab
   if (longest > longest_of_warp) work_on_long_lists(op, longest_of_warp, tables, name, stream);
 }
 
-/// The same by eight lanes a list, or a thread block where a warp's would not do, without a tally: it keeps the kernels
-/// few.
-template <class Op>
-void work_by_eights(const Op& op, offset_t longest, const char* name, CUstream_st* stream) {
+/// The same by W lanes a list, or a thread block where those would not do, without a tally: it keeps the kernels few.
+template <int W, class Op>
+void work_by_lanes(const Op& op, offset_t longest, const char* name, CUstream_st* stream) {
   static_assert(!Op::tallies);
   if (op.count == 0) return;
-  work_on_short_lists<8, true>(op, name, stream);
+  work_on_short_lists<W, true>(op, name, stream);
   if (longest > longest_of_warp)
     work_on_long_lists(op, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, name, stream);
 }

@@ -151,14 +151,14 @@ void measure_rows(const CsrView<const void, O>& pattern, const index_t* taken, L
 
 template <class C, Offset O>
 void scale_rows(const CsrView<const C, O>& matrix, offset_t longest, double* roots, CUstream_st* stream) {
-  work_by_eights(ScaleRows<C, O>{matrix.rows, {matrix}, roots}, longest, "scale_rows", stream);
+  work_by_lanes<8>(ScaleRows<C, O>{matrix.rows, {matrix}, roots}, longest, "scale_rows", stream);
 }
 
 template <class C, Offset O>
 void tie_rows(const CsrView<const C, O>& matrix, offset_t longest, const double* roots, const GraphLists& graph,
               index_t* taken, bool appends, ListCounts* counts, CUstream_st* stream) {
-  work_by_eights(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, appends, counts}, longest, "tie_rows",
-                 stream);
+  work_by_lanes<8>(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, appends, counts}, longest, "tie_rows",
+                   stream);
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                                        \

@@ -156,16 +156,20 @@ class ClusterSearch {
     const kernels::StandingLists of{arena_.take<double>(level.size()),
                                     arena_.take<index_t>(static_cast<std::size_t>(level.entries)),
                                     arena_.take<Standing>(level.size()), arena_.take<Standing>(level.size())};
-    auto* const left = arena_.take<index_t>(std::size_t{1});
+    index_t* const lists[] = {wishes_, firsts_};
+    auto* const counts = arena_.take<index_t>(index_t{rounds_at_once});
     kernels::begin_standings(level.graph, share, of, stream());
-    do {
-      for (int round = 1; round <= rounds_at_once; ++round) {
-        if (round == rounds_at_once) context_.zero(left, sizeof(*left));
-        kernels::look_beside(level.graph, of, stream());
-        kernels::decide(level.graph, of, left, stream());
+    kernels::Candidates among{level.size(), nullptr, nullptr};
+    while (among.most > 0) {
+      context_.zero(counts, bytes_of<index_t>(rounds_at_once));
+      for (int round = 0; round < rounds_at_once; ++round) {
+        const kernels::VertexList to{lists[round % 2], counts + round};
+        kernels::decide(level.graph, of, among, stream());
+        kernels::look_beside(level.graph, of, among, to, stream());
+        among = {among.most, to.vertices, to.count};
       }
-    } while (context_.read(static_cast<const index_t*>(left)) != 0);
-    kernels::look_beside(level.graph, of, stream());
+      among = {context_.read(among.count), among.vertices, nullptr};
+    }
     kernels::join_roots(level.graph, of, mates_, stream());
     const CoupledNumbers numbers = make_numbers();
     const kernels::CoupledCounts found = number_coupled(level, mates_, level.size(), numbers);
@@ -174,8 +178,10 @@ class ClusterSearch {
   }
 
  private:
-  /// Of an independent set, before the host asks whether there are vertices left.
-  static constexpr int rounds_at_once = 4;
+  /// Of an independent set, before the host asks how many candidates are left: it waits for that as long as a few
+  /// rounds take that find none.
+  static constexpr int rounds_at_once = 8;
+  static_assert(rounds_at_once % 2 == 0);  // the next begins with the list that the last one wrote
 
   /// Scratch of numbers for clusters of the first level.
   struct CoupledNumbers {

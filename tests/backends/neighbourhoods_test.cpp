@@ -41,13 +41,17 @@ StrongEdges strong_edges(const CsrMatrix<double>& graph, double share) {
   return edges;
 }
 
-/// The set that rounds find is the one that vertices enter one by one, the last standing first.
-std::vector<index_t> roots_one_by_one(const StrongEdges& edges) {
-  std::vector<index_t> order(edges.size());
+std::vector<index_t> last_standing_first(std::size_t vertices) {
+  std::vector<index_t> order(vertices);
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, std::greater<>{}, detail::undecided);
+  return order;
+}
+
+/// The set that rounds find is the one that vertices enter one by one, the last standing first.
+std::vector<index_t> roots_one_by_one(const StrongEdges& edges) {
   std::vector<index_t> roots(edges.size(), -1);  // of the set, and of those beside it
-  for (const index_t v : order) {
+  for (const index_t v : last_standing_first(edges.size())) {
     const auto is_free = [&](const auto& edge) { return roots[at(edge.first)] < 0; };
     if (roots[at(v)] >= 0 || !std::ranges::all_of(edges[at(v)], is_free)) continue;
     roots[at(v)] = v;
@@ -126,6 +130,25 @@ CsrMatrix<T> random_matrix(index_t n) {
   return CsrMatrix<T>::from_triplets(n, n, entries);
 }
 
+/// A chain of `waiting` rows each of which is decided after the one before it, then a row with 200 neighbours that wait
+/// for it; the others, in a chain of their own, need few rounds.
+template <Scalar T>
+CsrMatrix<T> matrix_of_waiting_rows(index_t n, index_t waiting) {
+  std::vector<index_t> order = last_standing_first(at(n));
+  const index_t others = waiting + 201;
+  std::sort(order.begin() + others, order.end());
+  std::vector<Triplet<T>> entries;
+  const auto tie = [&](index_t k, index_t l) {
+    entries.push_back({order[at(k)], order[at(l)], T(-1)});
+    entries.push_back({order[at(l)], order[at(k)], T(-1)});
+  };
+  for (index_t k = 0; k < n; ++k) {
+    entries.push_back({k, k, T(4)});
+    if (k > 0 && k != others) tie(k < others ? std::min(k - 1, waiting) : k - 1, k);
+  }
+  return CsrMatrix<T>::from_triplets(n, n, entries);
+}
+
 /// Blocks of 1, 2, 3 .. 40, 1, 2 .. rows.
 std::vector<index_t> ragged_offsets(index_t rows) {
   std::vector<index_t> offsets{0};
@@ -156,6 +179,15 @@ TYPED_TEST(NeighbourhoodsOnBackend, OfRowsOfEveryLength) {
   const Found found = expect_those_one_by_one<T>(backend, matrix, BlockPartition::uniform(4000, 1), "rows");
   EXPECT_GE(found.uncovered_rows, 80);
   expect_those_one_by_one<T>(backend, matrix, BlockPartition::uniform(4000, 2), "pairs");
+}
+
+TYPED_TEST(NeighbourhoodsOnBackend, OfRowsThatWaitForManyRounds) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for (const index_t waiting : {300, 301, 302}) {  // the row with many neighbours in the set, beside it, further away
+    const auto matrix = matrix_of_waiting_rows<T>(4000, waiting);
+    expect_those_one_by_one<T>(backend, matrix, BlockPartition::uniform(4000, 1), "waiting rows");
+  }
 }
 
 TYPED_TEST(NeighbourhoodsOnBackend, OfMoreThan65536Rows) {
