@@ -337,14 +337,15 @@ typedef struct bj_multigrid_options {
   const void* vectors;  /* of the near-kernel, on the host, finite: column j from its element j ld on; null for none */
   int64_t ld;           /* of vectors, at least the rows */
   double symmetry_tolerance; /* the matrix is taken for symmetric (Hermitian) where |a_ij - conj(a_ji)| is at most this
-                                times the larger of |a_ij| and |a_ji| */
+                                times the largest of |a_ij|, |a_ji| and sqrt(|a_ii a_jj|), or 1000 epsilons of its
+                                precision if that is more */
 } bj_multigrid_options;
 
 /* coarsest 512, ones, one unknown, no vectors, symmetry_tolerance 0. */
 BJ_API bj_status bj_multigrid_options_init(bj_multigrid_options* options);
 /* As bj_two_level_create, with all levels; fails with BJ_INVALID_ARGUMENT for a matrix that is not symmetric
- * (Hermitian). Of vectors, relaxed vectors and unknowns the same holds. Aggregates, Z and relaxations are those for the
- * values given here. */
+ * (Hermitian) but for rounding. Of vectors, relaxed vectors and unknowns the same holds. Aggregates, Z and relaxations
+ * are those for the values given here. */
 BJ_API bj_status bj_multigrid_create(const bj_backend* backend, const bj_csr* matrix, const bj_partition* partition,
                                      const bj_block_jacobi_options* blocks, const bj_multigrid_options* options,
                                      bj_block_jacobi** M);

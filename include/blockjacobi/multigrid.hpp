@@ -70,8 +70,9 @@ template <Scalar T>
 class BLOCKJACOBI_EXPORT Multigrid {
  public:
   /// Shares the arrays of `matrix`, of which `block_jacobi` was made. Waits. Throws InvalidArgument for a matrix that
-  /// is not Hermitian as SparseMatrix::is_hermitian() says, has 2^31 entries or more, another backend or another number
-  /// of rows or entries than `block_jacobi`, and options out of range.
+  /// is not Hermitian but for rounding, has 2^31 entries or more, another backend or another number of rows or entries
+  /// than `block_jacobi`, and options out of range. Hermitian but for rounding is what SparseMatrix::is_hermitian()
+  /// says is, or, where no symmetry was stated, would say with a symmetry_tolerance of 1000 epsilons of its precision.
   Multigrid(const SparseMatrix<T>& matrix, BlockJacobi<T> block_jacobi, const MultigridOptions& options = {});
 
   /// With the user's vectors, the columns of a rows x k array on the host, 1 <= k <= 512, which is not referenced

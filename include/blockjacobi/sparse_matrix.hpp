@@ -30,7 +30,9 @@ struct SparseMatrixOptions {
   /// Unknowns of a node, 1 .. max_block_size: rows k b .. (k + 1) b - 1 belong together, and so do these columns. Has
   /// to divide rows and columns. BlockPartition::uniform(A) takes it.
   std::optional<index_t> block_size{};
-  /// What symmetry() forgives: |a_ij - a_ji| (or |a_ij - conj(a_ji)|) <= tolerance max(|a_ij|, |a_ji|).
+  /// What symmetry() forgives: |a_ij - a_ji| (or |a_ij - conj(a_ji)|) <= tolerance max(|a_ij|, |a_ji|,
+  /// sqrt(|a_ii a_jj|)), whatever the units of rows and columns: elements may themselves be what assembly rounds. NaN
+  /// and Inf are forgiven nothing, nor do they license a difference. 0: elements have to be equal.
   double symmetry_tolerance = 0.0;
 };
 

@@ -14,8 +14,8 @@ namespace {
 constexpr int row_lanes = 8;
 
 /// What an earlier row has decided is not looked at again. Threads write the same value, and it is enough if some of
-/// the later ones see it.
-template <class C, class O>
+/// the later ones see it. What forgives nothing has kernels of its own: the diagonal takes registers.
+template <class C, class O, bool forgives>
 struct CompareRows {
   static constexpr bool tallies = false, picks = false;
   index_t count;
@@ -26,10 +26,10 @@ struct CompareRows {
   __device__ offset_t base() const { return static_cast<offset_t>(matrix.base); }
   __device__ offset_t begin(offset_t row) const { return offset_t{matrix.row_offsets[row]} - base(); }
   __device__ offset_t length(index_t row) const { return begin(row + offset_t{1}) - begin(row); }
-  /// a_ji, zero where there is none.
-  __device__ C opposite(index_t i, offset_t j) const {
-    const offset_t end = begin(j + 1), column = i + base();
-    const offset_t k = first_not_below(matrix.columns, begin(j), end, column);
+  /// a_ij, zero where there is none.
+  __device__ C element(offset_t i, offset_t j) const {
+    const offset_t end = begin(i + 1), column = j + base();
+    const offset_t k = first_not_below(matrix.columns, begin(i), end, column);
     return k < end && matrix.columns[k] == column ? matrix.values[k] : C{};
   }
   template <class Team>
@@ -39,8 +39,11 @@ struct CompareRows {
     possible.hermitian = possible.hermitian && counts->hermitian == 0;
     const detail::PossibleSymmetry<C> before = possible;
     const offset_t end = begin(i + offset_t{1});
-    for (offset_t k = begin(i) + team.rank(); k < end && !possible.none(); k += team.size())
-      possible.look_at(matrix.values[k], opposite(i, matrix.columns[k] - base()), tolerance);
+    for (offset_t k = begin(i) + team.rank(); k < end && !possible.none(); k += team.size()) {
+      const offset_t j = matrix.columns[k] - base();
+      const auto mean_of_diagonal = [&] { return detail::geometric_mean(element(i, i), element(j, j)); };
+      possible.look_at(matrix.values[k], element(j, i), forgives ? tolerance : 0.0, mean_of_diagonal);
+    }
     if (possible.symmetric != before.symmetric) counts->symmetric = 1;
     if (possible.hermitian != before.hermitian) counts->hermitian = 1;
   }
@@ -50,9 +53,14 @@ struct CompareRows {
 
 template <class C, Offset O>
 void count_unequal(const CsrView<const C, O>& matrix, double tolerance, UnequalCounts* counts, CUstream_st* stream) {
-  const CompareRows<C, O> compare{matrix.rows, matrix, tolerance, counts};
-  work_on_short_lists<row_lanes, true>(compare, "compare_rows", stream);
-  work_on_long_lists(compare, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, "compare_rows", stream);
+  const auto compare = [&](const auto& rows) {
+    work_on_short_lists<row_lanes, true>(rows, "compare_rows", stream);
+    work_on_long_lists(rows, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, "compare_rows", stream);
+  };
+  if (tolerance > 0.0)
+    compare(CompareRows<C, O, true>{matrix.rows, matrix, tolerance, counts});
+  else
+    compare(CompareRows<C, O, false>{matrix.rows, matrix, 0.0, counts});
 }
 
 #define BLOCKJACOBI_INSTANTIATE(C)                                                                          \

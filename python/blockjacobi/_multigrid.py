@@ -29,7 +29,7 @@ class Multigrid(Coarse):
     Parameters
     ----------
     A : sparse matrix
-        As :class:`BlockJacobi` takes it, and Hermitian. It is copied into the backend's memory.
+        As :class:`BlockJacobi` takes it, and Hermitian but for rounding. It is copied into the backend's memory.
     M : BlockJacobi, optional
         Its blocks, options and backend are taken, and set up anew: M itself may go or get other values.
     blocks : optional
@@ -43,8 +43,9 @@ class Multigrid(Coarse):
         In place of ones so many relaxed vectors, at most 512: what 15 iterations with the blocks leave of the error, for
         where nobody knows what A nearly maps to zero. None beside ``vectors``.
     symmetry_tolerance : float
-        A is taken for Hermitian where :math:`|a_{ij} - \bar a_{ji}|` is at most this times the larger of
-        :math:`|a_{ij}|` and :math:`|a_{ji}|`.
+        A is taken for Hermitian where :math:`|a_{ij} - \bar a_{ji}|` is at most this times the largest of
+        :math:`|a_{ij}|`, :math:`|a_{ji}|` and :math:`\sqrt{|a_{ii} a_{jj}|}`, or 1000 epsilons of its type if that is
+        more.
     backend : Backend, optional
         As of :class:`BlockJacobi`; M's where that is given.
 
@@ -53,9 +54,9 @@ class Multigrid(Coarse):
     TypeError
         For a matrix, blocks or vectors of a type that is not known, and for an M that is no :class:`BlockJacobi`.
     InvalidArgument
-        As :class:`BlockJacobi`; for a matrix that is not Hermitian; for M and blocks at once; for an M of another number
-        of rows or another type; for vectors of another shape, type or place, or with NaN or Inf; for an option out of
-        range.
+        As :class:`BlockJacobi`; for a matrix that is not Hermitian but for rounding; for M and blocks at once; for an M
+        of another number of rows or another type; for vectors of another shape, type or place, or with NaN or Inf; for
+        an option out of range.
     SingularBlock
         As :class:`BlockJacobi`; without M under ``singular="fail"``.
 

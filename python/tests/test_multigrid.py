@@ -230,10 +230,12 @@ def test_floating_bodies_and_nan_are_told():
 
 def test_symmetry_within_a_tolerance():
     A = line()
-    A.data[1] *= 1 + 1e-12
+    A.data[1] *= 1 + 1e-14  # rounding, which is forgiven
+    assert bj.solve(A, np.ones(N), bj.Multigrid(A, blocks=4, coarsest=20)).report.converged
+    A.data[1] *= 1 + 1e-6
     with pytest.raises(bj.InvalidArgument, match="Multigrid: the matrix is not symmetric.*symmetry_tolerance"):
         bj.Multigrid(A, blocks=4)
-    assert bj.solve(A, np.ones(N), bj.Multigrid(A, blocks=4, coarsest=20, symmetry_tolerance=1e-10)).report.converged
+    assert bj.solve(A, np.ones(N), bj.Multigrid(A, blocks=4, coarsest=20, symmetry_tolerance=1e-5)).report.converged
 
 
 def test_a_callback_may_ask_the_preconditioner():

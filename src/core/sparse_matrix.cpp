@@ -226,18 +226,20 @@ template <Scalar T>
 Symmetry SparseMatrixImpl<T>::symmetry() {
   if (stated.symmetry) return *stated.symmetry;
   const std::lock_guard lock(mutex_);
-  if (!symmetry_)
-    symmetry_ = std::visit(
-        [&](const auto& m) {
-          const double tolerance = stated.symmetry_tolerance;
-          if (m.rows != m.cols) return Symmetry::none;
-          if (const auto found = backend.impl().partition_ops().symmetry(untyped(m), scalar_type<T>, tolerance))
-            return *found;
-          return m.space == MemorySpace::host ? find_symmetry(m, tolerance)
-                                              : find_symmetry(to_host().view(), tolerance);
-        },
-        view);
+  if (!symmetry_) symmetry_ = symmetry_within(stated.symmetry_tolerance);
   return *symmetry_;
+}
+
+template <Scalar T>
+Symmetry SparseMatrixImpl<T>::symmetry_within(double tolerance) const {
+  return std::visit(
+      [&](const auto& m) {
+        if (m.rows != m.cols) return Symmetry::none;
+        if (const auto found = backend.impl().partition_ops().symmetry(untyped(m), scalar_type<T>, tolerance))
+          return *found;
+        return m.space == MemorySpace::host ? find_symmetry(m, tolerance) : find_symmetry(to_host().view(), tolerance);
+      },
+      view);
 }
 
 namespace {

@@ -44,6 +44,8 @@ class SparseMatrixImpl {
   void set_fingerprint(std::uint64_t fingerprint) { fingerprint_ = fingerprint; }
   /// See SparseMatrix.
   Symmetry symmetry();
+  /// That of the values there are now, whatever was stated. Waits.
+  Symmetry symmetry_within(double tolerance) const;
 
   Backend backend;
   SparseMatrixOptions stated;

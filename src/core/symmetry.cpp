@@ -2,7 +2,9 @@
 
 #include "core/shared/compute_type.hpp"
 #include "core/shared/symmetry_rule.hpp"
+#include "core/sparse_matrix_impl.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace blockjacobi::detail {
@@ -19,11 +21,19 @@ Symmetry find_symmetry(const CsrView<T, O>& m, double tolerance) {
   for (index_t row = 0; row < m.rows; ++row) cursor[static_cast<std::size_t>(row)] = m.row_offsets[row] - base;
   PossibleSymmetry<C> possible;
   const auto* const values = compute_cast(m.values);
+  const auto diagonal = [&](index_t i) {
+    const index_t* const end = m.columns + (m.row_offsets[i + offset_t{1}] - base);
+    const index_t column = i + static_cast<index_t>(base);
+    const index_t* const found = std::lower_bound(m.columns + (m.row_offsets[i] - base), end, column);
+    return found != end && *found == column ? values[found - m.columns] : C{};
+  };
+  const auto look_at = [&](index_t i, O k, C opposite) {
+    possible.look_at(values[k], opposite, tolerance, [&] { return geometric_mean(diagonal(i), diagonal(number(k))); });
+  };
   /// Entries of row j before column `end` that no row has met: nothing stands opposite of them.
   const auto pass = [&](index_t j, index_t end) {
     O& k = cursor[static_cast<std::size_t>(j)];
-    for (; k < m.row_offsets[j + offset_t{1}] - base && number(k) < end; ++k)
-      possible.look_at(values[k], {}, tolerance);
+    for (; k < m.row_offsets[j + offset_t{1}] - base && number(k) < end; ++k) look_at(j, k, {});
   };
   for (index_t i = 0; i < m.rows && !possible.none(); ++i)
     for (O k = m.row_offsets[i] - base; k < m.row_offsets[i + offset_t{1}] - base; ++k) {
@@ -31,16 +41,26 @@ Symmetry find_symmetry(const CsrView<T, O>& m, double tolerance) {
       pass(j, i);
       O& opposite = cursor[static_cast<std::size_t>(j)];
       const bool there = opposite < m.row_offsets[j + offset_t{1}] - base && number(opposite) == i;
-      possible.look_at(values[k], there ? values[opposite++] : C{}, tolerance);
+      look_at(i, k, there ? values[opposite++] : C{});
     }
   for (index_t j = 0; j < m.rows && !possible.none(); ++j) pass(j, m.cols);
   if (possible.hermitian) return Symmetry::hermitian;
   return possible.symmetric ? Symmetry::symmetric : Symmetry::none;
 }
 
+template <Scalar T>
+bool is_hermitian_but_for_rounding(const SparseMatrix<T>& matrix) {
+  if (matrix.is_hermitian()) return true;
+  const SparseMatrixOptions& stated = matrix.impl()->stated;
+  if (stated.symmetry || stated.symmetry_tolerance >= assembly_rounding<T>) return false;
+  const Symmetry found = matrix.impl()->symmetry_within(assembly_rounding<T>);
+  return found == (is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric);
+}
+
 #define BLOCKJACOBI_INSTANTIATE(T)                                          \
   template Symmetry find_symmetry(const CsrView<T, std::int32_t>&, double); \
-  template Symmetry find_symmetry(const CsrView<T, std::int64_t>&, double)
+  template Symmetry find_symmetry(const CsrView<T, std::int64_t>&, double); \
+  template bool is_hermitian_but_for_rounding(const SparseMatrix<T>&)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

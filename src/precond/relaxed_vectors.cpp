@@ -1,6 +1,7 @@
 #include "precond/relaxed_vectors.hpp"
 
 #include "core/random_vector.hpp"
+#include "core/symmetry.hpp"
 
 #include <blockjacobi/solver.hpp>
 
@@ -33,7 +34,7 @@ template <Scalar T>
 Array<T> relaxed_vectors(const SparseMatrix<T>& matrix, const BlockJacobi<T>& M, index_t count) {
   const LinearOperator<T> A(matrix);
   const auto n = static_cast<std::size_t>(matrix.rows());
-  const bool is_hermitian = matrix.is_hermitian();
+  const bool is_hermitian = is_hermitian_but_for_rounding(matrix);
   const auto columns = static_cast<std::size_t>(count);
   std::vector<T> vectors(n * columns);
   Array<T> r(matrix.backend(), n), x(matrix.backend(), n);

@@ -189,6 +189,64 @@ TYPED_TEST(MultigridOnBackend, RelaxedVectorsFindTheNearKernel) {
   EXPECT_LT(iterations(2), iterations(0));
 }
 
+/// As codes that assemble leave it: entries off by some epsilons of the diagonal, and others that should be zero.
+template <Scalar T>
+CsrMatrix<T> assembled_grid(index_t m, double error) {
+  std::vector<Triplet<T>> entries = grid_entries<T>(m, 0.0);
+  Random random(90);
+  const auto rounded = [&] { return random.scalar<T>() * T(static_cast<real_t<T>>(error)); };
+  for (Triplet<T>& e : entries)
+    if (e.row != e.col) e.value += rounded();
+  for (index_t i = 0; i + 30 < m * m; ++i) entries.push_back({i, i + 30, rounded()});
+  return CsrMatrix<T>::from_triplets(m * m, m * m, entries);
+}
+
+/// Ones, and relaxed vectors, which CG then finds as well.
+TYPED_TEST(MultigridOnBackend, IsHermitianButForRounding) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  constexpr index_t m = 40;
+  const auto blocks = BlockPartition::uniform(m * m, 4);
+  const CsrMatrix<T> exact = assembled_grid<T>(m, 0.0), rounded = assembled_grid<T>(m, 10 * epsilon<T>());
+  ASSERT_FALSE(SparseMatrix<T>(backend, rounded).is_hermitian());
+  ASSERT_TRUE(SparseMatrix<T>(backend, exact).is_hermitian());
+  const std::vector<T> b = product(exact, random_vector<T>(m * m, 91));
+  const SolveOptions options = reachable<T>();
+  for (const index_t relaxed : {0, 2}) {
+    const auto iterations = [&](const CsrMatrix<T>& host_matrix) {
+      const SparseMatrix<T> matrix(backend, host_matrix);
+      const Multigrid<T> M(matrix, BlockJacobi<T>(matrix, blocks), {.relaxed = relaxed});
+      std::vector<T> x(b.size());
+      const SolveReport report = cg(LinearOperator<T>(matrix), M, b, x, options);
+      expect_solved(report, host_matrix, b, x, options.rtol);
+      return report.iterations;
+    };
+    EXPECT_NEAR(iterations(rounded), iterations(exact), 1) << relaxed;
+  }
+
+  const auto refusal = [&](const CsrMatrix<T>& host_matrix, const SparseMatrixOptions& stated) {
+    const SparseMatrix<T> matrix(backend, host_matrix, stated);
+    return message_of([&] { Multigrid<T>(matrix, BlockJacobi<T>(matrix, blocks)); });
+  };
+  const double too_much = to_eight_digits<T> ? 1e-6 : 1e-3;
+  const std::string message = refusal(assembled_grid<T>(m, too_much), {});
+  EXPECT_TRUE(contains(message, is_complex<T> ? "not Hermitian" : "not symmetric")) << message;
+  EXPECT_TRUE(contains(message, to_eight_digits<T> ? "2.2e-13" : "1.2e-04")) << message;
+  EXPECT_TRUE(contains(message, "symmetry_tolerance")) << message;
+  EXPECT_EQ(refusal(assembled_grid<T>(m, too_much), {.symmetry_tolerance = too_much}), "no InvalidArgument");
+  EXPECT_EQ(refusal(rounded, {.symmetry_tolerance = epsilon<T>() / 100}), "no InvalidArgument");
+  EXPECT_NE(refusal(rounded, {.symmetry = Symmetry::none}), "no InvalidArgument") << "as stated";
+  if constexpr (is_complex<T>) {
+    EXPECT_NE(refusal(rounded, {.symmetry = Symmetry::symmetric}), "no InvalidArgument");
+    std::vector<Triplet<T>> entries;  // as the Helmholtz equation has it
+    for (index_t i = 0; i < m * m; ++i) {
+      entries.push_back({i, i, T(4, 1)});
+      if (i > 0) entries.insert(entries.end(), {{i, i - 1, T(-1)}, {i - 1, i, T(-1)}});
+    }
+    EXPECT_TRUE(contains(refusal(CsrMatrix<T>::from_triplets(m * m, m * m, entries), {}), "not Hermitian"));
+  }
+}
+
 /// The same bits for the same values; recorded and replayed, too.
 TYPED_TEST(MultigridOnBackend, RefreshTakesTheValuesOfTheMatrix) {
   using T = typename TypeParam::Scalar;

@@ -116,6 +116,14 @@ Symmetry both_ways() {
   return is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric;
 }
 
+template <Scalar T>
+auto widened(T a) {
+  if constexpr (is_complex<T>)
+    return std::complex<double>(a);
+  else
+    return static_cast<double>(a);
+}
+
 /// One element decides, wherever it stands: last in a row of hundreds, behind 65 536 rows, alone without an opposite.
 TYPED_TEST(SymmetryOnBackend, OneElementDecides) {
   using T = typename TypeParam::Scalar;
@@ -136,10 +144,11 @@ TYPED_TEST(SymmetryOnBackend, OneElementDecides) {
     for (const offset_t k : {end_of_first, last}) {
       CsrMatrix<T> other = a;
       T& element = other.values()[static_cast<std::size_t>(k)];
-      element *= T(real_t<T>(1.25));
+      const double edge = std::abs(widened(element)) / 4.2;  // of twice the element, by the diagonal
+      element *= T(2);
       EXPECT_EQ(symmetry(other), Symmetry::none);
-      EXPECT_EQ(symmetry(other, 0.3), both_ways<T>());
-      EXPECT_EQ(symmetry(other, 0.1), Symmetry::none);
+      EXPECT_EQ(symmetry(other, 1.01 * edge), both_ways<T>());
+      EXPECT_EQ(symmetry(other, 0.99 * edge), Symmetry::none);
       element = T(std::numeric_limits<real_t<T>>::quiet_NaN());
       EXPECT_EQ(symmetry(other, 0.5), Symmetry::none);
     }
@@ -165,9 +174,9 @@ CsrMatrix<T> arrow(index_t n, std::optional<T> end_of_row, std::optional<T> end_
 template <Scalar T, Offset O>
 void expect_arrows_in_every_form(const Backend& backend) {
   for (const IndexBase base : {IndexBase::zero, IndexBase::one}) {
-    const auto symmetry = [&](const CsrMatrix<T>& a) {
+    const auto symmetry = [&](const CsrMatrix<T>& a, double tolerance = 0.0) {
       const CsrArrays<T, O> arrays(backend, a, base);
-      const auto adopted = SparseMatrix<T>::adopt(backend, arrays.view());
+      const auto adopted = SparseMatrix<T>::adopt(backend, arrays.view(), {.symmetry_tolerance = tolerance});
       EXPECT_TRUE(adopted.is_adopted());
       return adopted.symmetry();
     };
@@ -178,6 +187,13 @@ void expect_arrows_in_every_form(const Backend& backend) {
       EXPECT_EQ(symmetry(arrow<T>(n, {}, T(1))), Symmetry::none) << n;
       EXPECT_EQ(symmetry(arrow<T>(n, T(0), {})), both_ways<T>()) << n;
       EXPECT_EQ(symmetry(arrow<T>(n, {}, T(0))), both_ways<T>()) << n;
+      // of a diagonal of 4
+      const T half(real_t<T>(0.5));
+      EXPECT_EQ(symmetry(arrow<T>(n, T(1), T(1) - half), 0.125), both_ways<T>()) << n;
+      EXPECT_EQ(symmetry(arrow<T>(n, T(1), T(1) - half), 0.124), Symmetry::none) << n;
+      EXPECT_EQ(symmetry(arrow<T>(n, half, {}), 0.125), both_ways<T>()) << n;
+      EXPECT_EQ(symmetry(arrow<T>(n, {}, half), 0.125), both_ways<T>()) << n;
+      EXPECT_EQ(symmetry(arrow<T>(n, {}, half), 0.124), Symmetry::none) << n;
       if constexpr (is_complex<T>) {
         EXPECT_EQ(symmetry(arrow<T>(n, T(1, 2), T(1, 2))), Symmetry::symmetric) << n;
         EXPECT_EQ(symmetry(arrow<T>(n, T(1, 2), T(1, -2))), Symmetry::hermitian) << n;
@@ -193,20 +209,22 @@ TYPED_TEST(SymmetryOnBackend, LongRowsInArraysOfEveryForm) {
   expect_arrows_in_every_form<T, std::int64_t>(backend);
 }
 
+/// Of 2 x 2 matrices; what is not given is not stored.
 template <Scalar T>
-auto widened(T a) {
-  if constexpr (is_complex<T>)
-    return std::complex<double>(a);
-  else
-    return static_cast<double>(a);
+Symmetry symmetry_of(const Backend& backend, double tolerance, T a, T b, std::optional<T> first = {},
+                     std::optional<T> second = {}) {
+  std::vector<Triplet<T>> entries{{0, 1, a}, {1, 0, b}};
+  if (first) entries.push_back({0, 0, *first});
+  if (second) entries.push_back({1, 1, *second});
+  return SparseMatrix<T>(backend, CsrMatrix<T>::from_triplets(2, 2, entries), {.symmetry_tolerance = tolerance})
+      .symmetry();
 }
 
 /// |a - b| = 5 and |a| = 40 to the last bit; and wherever the edge may be for other elements, it is that of the host.
 TYPED_TEST(SymmetryOnBackend, EdgeOfTheTolerance) {
   using T = typename TypeParam::Scalar;
   const auto symmetry = [](const Backend& backend, T a, T b, double tolerance) {
-    const auto matrix = CsrMatrix<T>::from_triplets(2, 2, std::vector<Triplet<T>>{{0, 1, a}, {1, 0, b}});
-    return SparseMatrix<T>(backend, matrix, {.symmetry_tolerance = tolerance}).symmetry();
+    return symmetry_of<T>(backend, tolerance, a, b);
   };
   const Backend backend = this->make_backend(), host = Backend::host(1);
   const double below = std::nextafter(0.125, 0.0);
@@ -226,6 +244,98 @@ TYPED_TEST(SymmetryOnBackend, EdgeOfTheTolerance) {
     const double edge = std::abs(p - q) / std::max(std::abs(p), std::abs(q));
     for (const double tolerance : {std::nextafter(edge, 0.0), edge, std::nextafter(edge, 1.0)})
       EXPECT_EQ(symmetry(backend, a, b, tolerance), symmetry(host, a, b, tolerance)) << a << ' ' << b;
+  }
+}
+
+/// |a - b| = 1 and sqrt(4 16) = 8 to the last bit, larger than both; and elsewhere the edge of the host.
+TYPED_TEST(SymmetryOnBackend, EdgeOfTheToleranceByTheDiagonal) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend(), host = Backend::host(1);
+  const double below = std::nextafter(0.125, 0.0);
+  const auto found = [&](double tolerance, T a, T b, std::optional<T> first = T(4), std::optional<T> second = T(16)) {
+    return symmetry_of<T>(backend, tolerance, a, b, first, second);
+  };
+  EXPECT_EQ(found(0.125, T(3), T(2)), both_ways<T>());
+  EXPECT_EQ(found(0.125, T(2), T(3)), both_ways<T>());
+  EXPECT_EQ(found(0.125, T(3), T(2), T(-4)), both_ways<T>()) << "magnitudes";
+  EXPECT_EQ(found(0.125, T(1), T(0)), both_ways<T>());
+  EXPECT_EQ(found(below, T(3), T(2)), Symmetry::none);
+  EXPECT_EQ(found(below, T(2), T(3)), Symmetry::none);
+  EXPECT_EQ(found(0.125, T(3), T(2), T(0)), Symmetry::none);
+  EXPECT_EQ(found(0.125, T(3), T(2), T(4), T(0)), Symmetry::none);
+  EXPECT_EQ(found(0.125, T(3), T(2), {}), Symmetry::none) << "missing is zero";
+  EXPECT_EQ(found(0.125, T(3), T(2), T(4), {}), Symmetry::none);
+  EXPECT_EQ(found(0.125, T(16), T(14), {}, {}), both_ways<T>()) << "the larger of the two";
+  EXPECT_EQ(found(0.0, T(3), T(2)), Symmetry::none);
+  if constexpr (is_complex<T>) {
+    EXPECT_EQ(found(0.125, T(3, 1), T(2, -1)), Symmetry::hermitian);
+    EXPECT_EQ(found(below, T(3, 1), T(2, -1)), Symmetry::none);
+    EXPECT_EQ(found(0.125, T(3, 1), T(2, 1), T(0, 4), T(0, -16)), Symmetry::symmetric);
+    EXPECT_EQ(found(below, T(3, 1), T(2, 1), T(0, 4), T(0, -16)), Symmetry::none);
+  }
+  Random random(86);
+  for (int k = 0; k < 64; ++k) {
+    const T a = random.scalar<T>(), b = a + random.scalar<T>(), first = T(real_t<T>(9.1)), second = T(random.real());
+    const double edge = std::abs(widened(a) - widened(b)) /
+                        (std::sqrt(std::abs(widened(first))) * std::sqrt(std::abs(widened(second))));
+    for (const double tolerance : {std::nextafter(edge, 0.0), edge, std::nextafter(edge, 1.0)})
+      EXPECT_EQ(found(tolerance, a, b, first, second), symmetry_of<T>(host, tolerance, a, b, first, second))
+          << a << ' ' << b << ' ' << second;
+  }
+}
+
+/// With tolerances, and of diagonals.
+TYPED_TEST(SymmetryOnBackend, ForgivesNoNaNAndNoInfinity) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  const Backend backend = this->make_backend();
+  const T inf(std::numeric_limits<R>::infinity()), nan(std::numeric_limits<R>::quiet_NaN());
+  for (const double tolerance : {0.125, 1.5, std::numeric_limits<double>::infinity()}) {
+    const auto found = [&](T a, T b, T first = T(4)) { return symmetry_of<T>(backend, tolerance, a, b, first, T(16)); };
+    EXPECT_EQ(found(T(3), T(2)), both_ways<T>());
+    for (const T& number : {inf, -inf, nan}) {
+      EXPECT_EQ(found(T(3), number), Symmetry::none);
+      EXPECT_EQ(found(number, T(3)), Symmetry::none);
+    }
+    EXPECT_EQ(found(inf, -inf), Symmetry::none);
+    EXPECT_EQ(found(inf, inf), both_ways<T>());
+    EXPECT_EQ(found(T(3), T(3), inf), both_ways<T>());
+    EXPECT_EQ(found(T(3), T(3), nan), Symmetry::none);
+  }
+  EXPECT_EQ(symmetry_of<T>(backend, 0.125, T(3), T(2), inf, T(16)), Symmetry::none);
+  EXPECT_EQ(symmetry_of<T>(backend, 0.125, T(3), T(2), inf, T(0)), Symmetry::none);
+}
+
+/// D A D, with elements that are rounding errors themselves: of no opposite, or of one twice as large.
+TYPED_TEST(SymmetryOnBackend, UnitsOfRowsDoNotMatter) {
+  using T = typename TypeParam::Scalar;
+  using R = real_t<T>;
+  const Backend backend = this->make_backend();
+  constexpr index_t m = 12, n = m * m;
+  constexpr double rounded = 1e-6;
+  std::vector<Triplet<T>> entries = grid_entries<T>(m, 0.0);
+  for (index_t i = 0; i + 30 < n; ++i) entries.push_back({i, i + 30, T(R(rounded))});
+  for (index_t i = 0; i + 50 < n; ++i) {
+    entries.push_back({i, i + 50, T(R(0.5 * rounded))});
+    entries.push_back({i + 50, i, T(R(rounded))});
+  }
+  const double decades = std::is_same_v<R, double> ? 100.0 : 15.0;
+  for (const double reach : {0.0, decades}) {
+    Random random(87);
+    std::vector<double> units(n);
+    for (double& unit : units) unit = std::pow(10.0, reach * random.real());
+    units[3] = std::pow(10.0, -reach);
+    units[33] = std::pow(10.0, reach);
+    std::vector<Triplet<T>> scaled = entries;
+    for (Triplet<T>& e : scaled)
+      e.value = T(widened(e.value) * (units[static_cast<std::size_t>(e.row)] * units[static_cast<std::size_t>(e.col)]));
+    const auto matrix = CsrMatrix<T>::from_triplets(n, n, scaled);
+    const auto symmetry = [&](double tolerance) {
+      return SparseMatrix<T>(backend, matrix, {.symmetry_tolerance = tolerance}).symmetry();
+    };
+    EXPECT_EQ(symmetry(0.0), Symmetry::none);
+    EXPECT_EQ(symmetry(0.9 * rounded / 4.2), Symmetry::none);
+    EXPECT_EQ(symmetry(1.1 * rounded / 4.2), both_ways<T>());
   }
 }
 

@@ -160,6 +160,21 @@ TEST(Symmetry, ToleranceIsRelativeToTheLarger) {
   EXPECT_EQ(symmetry_of(a, {.symmetry_tolerance = 0.01}), Symmetry::symmetric);
 }
 
+/// Entries that are rounding errors of sums: their own size means nothing.
+TEST(Symmetry, ToleranceIsRelativeToTheDiagonalToo) {
+  const auto of = [](double low, double high, double first, double tolerance) {
+    const std::vector<Triplet<double>> entries{{0, 0, first}, {0, 1, high}, {1, 0, low}, {1, 1, 100.0}};
+    return symmetry_of(CsrMatrix<double>::from_triplets(2, 2, entries), {.symmetry_tolerance = tolerance});
+  };
+  EXPECT_EQ(of(1e-16, -1e-16, 4.0, 0.0), Symmetry::none);
+  EXPECT_EQ(of(1e-16, -1e-16, 4.0, 0.9e-17), Symmetry::none);
+  EXPECT_EQ(of(1e-16, -1e-16, 4.0, 1.1e-17), Symmetry::symmetric);
+  EXPECT_EQ(of(-1e-16, 1e-16, -4.0, 1.1e-17), Symmetry::symmetric);
+  EXPECT_EQ(of(1e-16, -1e-16, 0.0, 1.1e-17), Symmetry::none);
+  EXPECT_EQ(of(3.0, 2.0, 1e308, 1e-154), Symmetry::symmetric) << "no overflow";
+  EXPECT_EQ(of(0.0, 1e-312, 1e-320, 1e-150), Symmetry::symmetric) << "no underflow";
+}
+
 TEST(Symmetry, OfComplexNumbers) {
   using C = std::complex<float>;
   const Backend backend = Backend::host(1);
