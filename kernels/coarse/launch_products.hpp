@@ -2,6 +2,7 @@
 
 #include "core/shared/coarse_basis.hpp"
 #include "core/shared/sort_key.hpp"
+#include "kernels/coarse/policy.hpp"
 
 #include <blockjacobi/views.hpp>
 
@@ -48,9 +49,12 @@ template <class C>
 void fill_basis(const detail::CoarseBasisArrays<C>& z, const std::int32_t* offsets, index_t* columns, C* values,
                 CUstream_st* stream);
 
-/// The values of A B, by rows with these offsets and columns: sums in the order of the entries of A.
+/// On the device in use.
+int sparse_product_lanes(const SparseProductCase& given);
+/// The values of A B, by rows with these offsets and columns: sums in the order of the entries of A. `lanes` have a
+/// row.
 template <class C, Offset O>
-void sparse_product(const CsrView<C, O>& a, const CsrView<C, std::int32_t>& b, const std::int32_t* offsets,
+void sparse_product(int lanes, const CsrView<C, O>& a, const CsrView<C, std::int32_t>& b, const std::int32_t* offsets,
                     const index_t* columns, C* values, CUstream_st* stream);
 /// detail::smooth_row() of every row of A.
 template <class C, Offset O>

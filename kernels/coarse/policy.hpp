@@ -32,6 +32,32 @@ constexpr int coarse_solve_rows(const Device& device, int order) {
 
 inline constexpr int coarse_threads = 256;
 
+/// A product of sparse matrices A B.
+struct SparseProductCase {
+  offset_t rows = 0, entries = 0, b_rows = 0, b_entries = 0;
+  offset_t elements = 0;  ///< of the product
+};
+
+/// Lanes of a warp or a whole thread block go through a row of A together, with its sums in a hash table in shared
+/// memory: slots for each of the lanes, of which a fourth stay free.
+inline constexpr int product_slots = 8;
+constexpr int most_product_columns(int lanes) { return lanes * product_slots / 4 * 3; }
+
+inline constexpr int least_product_lanes = 4;
+
+/// Lanes that a row gets: 4, 8, 16, 32 or coarse_threads. All share each row of B, so that few waste least; but they
+/// need room for a third more columns than rows have in the mean, and a fourth of the lanes of each multiprocessor
+/// should have work. Warps of a thread block wait for each other: they are for rows of which each multiprocessor has
+/// four at most, or which no warp has room for.
+constexpr int sparse_product_lanes(const Device& device, const SparseProductCase& given) {
+  const auto has_room = [&](int lanes) { return 4 * given.elements <= 3 * given.rows * most_product_columns(lanes); };
+  const auto has_work = [&](int lanes) { return given.rows * lanes >= offset_t{512} * device.multiprocessors; };
+  if (given.rows <= offset_t{4} * device.multiprocessors || !has_room(32)) return coarse_threads;
+  int lanes = given.b_entries <= least_product_lanes * given.b_rows ? least_product_lanes : 2 * least_product_lanes;
+  while (lanes < 32 && !(has_room(lanes) && has_work(lanes))) lanes *= 2;
+  return lanes;
+}
+
 /// Where lanes of a warp gather the columns of a row of a product of sparse matrices: a hash table in shared memory, a
 /// fourth of whose slots stay free.
 struct ColumnTable {

@@ -197,26 +197,168 @@ __global__ void __launch_bounds__(coarse_threads)
   }
 }
 
-/// row_lanes of a warp have a row of the product: all go through the row of A, and share each row of B, of which no two
-/// elements go to the same sum.
-template <class C, class O>
-__global__ void __launch_bounds__(coarse_threads)
-    sparse_product_kernel(const CsrView<C, O> a, const CsrView<C, std::int32_t> b, const std::int32_t* const offsets,
-                          const index_t* const columns, C* const values) {
-  const offset_t i = thread_index() / row_lanes;
-  if (i >= a.rows) return;
-  const unsigned lanes = ((1u << row_lanes) - 1) << (threadIdx.x % 32 / row_lanes * row_lanes);
-  const std::int32_t first = offsets[i], count = offsets[i + 1] - first;
-  for (std::int32_t k = row_lane(); k < count; k += row_lanes) values[first + k] = C{};
-  __syncwarp(lanes);
-  const SparseRows<C, O> rows{a};
-  for (O k = rows.begin(i); k < rows.end(i); ++k) {
-    const index_t j = rows.column(k);
-    const C factor = a.values[k];
-    for (offset_t e = b.row_offsets[j] + offset_t{row_lane()}; e < b.row_offsets[j + 1]; e += row_lanes)
-      values[first + detail::place_of(b.columns[e], columns + first, count)] += factor * b.values[e];
-    __syncwarp(lanes);
+/// Lanes that have a row together: a power of two of a warp, or all of a thread block, each of whose warps then has
+/// entries of its own.
+struct RowTeam {
+  int lanes, rank;
+  int width, lane;  ///< of the lanes that share an entry, and which of them this one is
+  int warps, warp;
+  unsigned mask;
+
+  __device__ explicit RowTeam(int count)
+      : lanes(count),
+        rank(static_cast<int>(threadIdx.x) & (count - 1)),
+        width(count < 32 ? count : 32),
+        lane(rank & (width - 1)),
+        warps((count + 31) / 32),
+        warp(rank / 32),
+        mask((width == 32 ? ~0u : (1u << width) - 1) << (threadIdx.x % 32 & ~(width - 1u))) {}
+  __device__ offset_t row() const { return thread_index() >> (31 - __clz(lanes)); }
+  /// Orders accesses to memory of all lanes.
+  __device__ void sync() const {
+    if (warps > 1)
+      __syncthreads();
+    else
+      __syncwarp(mask);
   }
+  /// Of those that share an entry.
+  __device__ void sync_width() const { __syncwarp(mask); }
+  template <class V>
+  __device__ V broadcast(V v, int source) const {
+    return __shfl_sync(mask, v, source, width);
+  }
+  template <class R>
+  __device__ detail::Complex<R> broadcast(detail::Complex<R> v, int source) const {
+    return {broadcast(v.re, source), broadcast(v.im, source)};
+  }
+};
+
+/// Where the columns of a row have their sums: in a hash table in shared memory or, if that has no room for them, in
+/// the product itself.
+template <class C>
+class RowSums {
+  static constexpr index_t empty = -1;
+
+ public:
+  struct Memory {
+    C sums[product_slots * coarse_threads];
+    index_t slots[product_slots * coarse_threads];
+  };
+
+  /// All of them zero.
+  __device__ RowSums(Memory& memory, const RowTeam& team, const index_t* columns, std::int32_t count, C* values)
+      : columns_(columns), values_(values), count_(count), last_slot_(product_slots * team.lanes - 1) {
+    const int before = product_slots * (static_cast<int>(threadIdx.x) - team.rank);
+    sums_ = memory.sums + before;
+    slots_ = memory.slots + before;
+    if (is_table()) {
+#pragma unroll
+      for (int s = 0; s < product_slots; ++s) slots_[s * team.lanes + team.rank] = empty;
+      team.sync();
+      for (std::int32_t k = team.rank; k < count; k += team.lanes) {
+        int slot = first_slot(columns[k]);
+        while (atomicCAS(slots_ + slot, empty, columns[k]) != empty) slot = next(slot);
+        sums_[slot] = C{};
+      }
+    } else {
+      for (std::int32_t k = team.rank; k < count; k += team.lanes) values[k] = C{};
+    }
+    team.sync();
+  }
+
+  __device__ void add(index_t column, C term) {
+    if (is_table())
+      sums_[find(column)] += term;
+    else
+      values_[detail::place_of(column, columns_, count_)] += term;
+  }
+  /// After sync().
+  __device__ void write(const RowTeam& team) const {
+    if (!is_table()) return;
+    for (std::int32_t k = team.rank; k < count_; k += team.lanes) values_[k] = sums_[find(columns_[k])];
+  }
+
+ private:
+  __device__ bool is_table() const { return count_ <= (last_slot_ + 1) / 4 * 3; }
+  __device__ int first_slot(index_t column) const {
+    return static_cast<int>(static_cast<unsigned>(column) * 0x9e3779b1u >> 16) & last_slot_;
+  }
+  __device__ int next(int slot) const { return (slot + 1) & last_slot_; }
+  /// Ends for any column.
+  __device__ int find(index_t column) const {
+    int slot = first_slot(column);
+    for (index_t found = slots_[slot]; found != column && found != empty; found = slots_[slot]) slot = next(slot);
+    return slot;
+  }
+
+  const index_t* columns_;
+  C *values_, *sums_;
+  index_t* slots_;
+  std::int32_t count_;
+  int last_slot_;
+};
+
+/// `lanes` go through a row of A together. Each lane looks where the row of B of an entry of its own is, then they
+/// share the rows of B one after the other, of which no two elements go to the same sum: a few of those are loaded
+/// before the first is added. Warps of a thread block load theirs at the same time and add them in turn.
+template <class C, class O>
+__global__ void __launch_bounds__(coarse_threads, 4)
+    sparse_product_kernel(const int lanes, const CsrView<C, O> a, const CsrView<C, std::int32_t> b,
+                          const std::int32_t* const offsets, const index_t* const columns, C* const values) {
+  constexpr int ahead = 4;  // rows of B
+  static_assert(least_product_lanes % ahead == 0);
+  __shared__ typename RowSums<C>::Memory memory;
+  const RowTeam team(lanes);
+  const offset_t i = team.row();
+  if (i >= a.rows) return;
+  const std::int32_t first = offsets[i];
+  RowSums<C> sums(memory, team, columns + first, offsets[i + 1] - first, values + first);
+  const SparseRows<C, O> rows{a};
+  const offset_t end = rows.end(i);
+  for (offset_t begin = rows.begin(i); begin < end; begin += lanes) {
+    // The entries of the round, `ahead` to each warp in turn.
+    const offset_t own = begin + (team.lane / ahead * team.warps + team.warp) * ahead + team.lane % ahead;
+    std::int32_t b_begin = 0, b_end = 0;
+    C factor{};
+    if (own < end) {
+      const index_t j = rows.column(static_cast<O>(own));
+      b_begin = b.row_offsets[j];
+      b_end = b.row_offsets[j + 1];
+      factor = a.values[own];
+    }
+    for (int source = 0; source < team.width && begin + source * team.warps < end; source += ahead) {
+      std::int32_t last[ahead], left[ahead];  // from the element of this lane on
+      index_t column[ahead];
+      C value[ahead];
+#pragma unroll
+      for (int r = 0; r < ahead; ++r) {
+        last[r] = team.broadcast(b_end, source + r);
+        left[r] = last[r] - team.broadcast(b_begin, source + r) - team.lane;
+        if (left[r] > 0) {
+          column[r] = b.columns[last[r] - left[r]];
+          value[r] = b.values[last[r] - left[r]];
+        }
+      }
+      for (int turn = 0; turn < team.warps; ++turn) {
+        if (turn == team.warp) {
+#pragma unroll
+          for (int r = 0; r < ahead; ++r) {
+            const C of_row = team.broadcast(factor, source + r);
+            while (left[r] > 0) {
+              sums.add(column[r], of_row * value[r]);
+              left[r] -= team.width;
+              if (left[r] <= 0) break;
+              column[r] = b.columns[last[r] - left[r]];
+              value[r] = b.values[last[r] - left[r]];
+            }
+            team.sync_width();
+          }
+        }
+        if (team.warps > 1) __syncthreads();
+      }
+    }
+  }
+  sums.write(team);
 }
 
 template <class C, class O>
@@ -309,11 +451,13 @@ void fill_basis(const detail::CoarseBasisArrays<C>& z, const std::int32_t* offse
   check_launch("fill_basis_kernel");
 }
 
+int sparse_product_lanes(const SparseProductCase& given) { return sparse_product_lanes(current_device(), given); }
+
 template <class C, Offset O>
-void sparse_product(const CsrView<C, O>& a, const CsrView<C, std::int32_t>& b, const std::int32_t* offsets,
+void sparse_product(int lanes, const CsrView<C, O>& a, const CsrView<C, std::int32_t>& b, const std::int32_t* offsets,
                     const index_t* columns, C* values, CUstream_st* stream) {
-  sparse_product_kernel<<<ctas_of(offset_t{a.rows} * row_lanes, "sparse_product_kernel"), coarse_threads, 0, stream>>>(
-      a, b, offsets, columns, values);
+  const unsigned ctas = ctas_of(offset_t{a.rows} * lanes, "sparse_product_kernel");
+  sparse_product_kernel<<<ctas, coarse_threads, 0, stream>>>(lanes, a, b, offsets, columns, values);
   check_launch("sparse_product_kernel");
 }
 
@@ -352,7 +496,7 @@ BLOCKJACOBI_INSTANTIATE(std::int64_t);
 #undef BLOCKJACOBI_INSTANTIATE
 
 #define BLOCKJACOBI_INSTANTIATE_BY_ROWS(C, O)                                                                         \
-  template void sparse_product(const CsrView<C, O>&, const CsrView<C, std::int32_t>&, const std::int32_t*,            \
+  template void sparse_product(int, const CsrView<C, O>&, const CsrView<C, std::int32_t>&, const std::int32_t*,       \
                                const index_t*, C*, CUstream_st*);                                                     \
   template void smooth_basis(const CsrView<C, O>&, const detail::CoarseBasisArrays<C>&, detail::arithmetic_real_t<C>, \
                              const std::int32_t*, const index_t*, C*, CUstream_st*)

@@ -137,7 +137,9 @@ void CudaCoarseOps<T>::multiply(const AnyCsrView<T>& matrix, const CsrView<C, st
   const DeviceGuard guard(context_.device());
   std::visit(
       [&](const auto& view) {
-        kernels::sparse_product(compute_view(view), b, product.offsets.data(), product.columns.data(), values,
+        const int lanes = kernels::sparse_product_lanes(
+            {view.rows, view.nnz, b.rows, b.nnz, static_cast<offset_t>(product.columns.size())});
+        kernels::sparse_product(lanes, compute_view(view), b, product.offsets.data(), product.columns.data(), values,
                                 context_.stream());
       },
       matrix);

@@ -292,6 +292,29 @@ TEST(Designs, CoarseRowsGoToOneThreadBlockAMultiprocessor) {
   EXPECT_EQ(coarse_solve_rows(a100, max_coarse_size), 32) << "as a warp has lanes, whatever is left to do";
 }
 
+TEST(Designs, LanesOfProductsHaveRoomAndWork) {
+  const auto lanes = [](SparseProductCase given) { return sparse_product_lanes(h200, given); };
+  // The finest level of 7 points on 128^3, and the next ones.
+  EXPECT_EQ(lanes({2097152, 14581760, 2097152, 7180000, 16800000}), 4);
+  EXPECT_EQ(lanes({188540, 7180000, 2097152, 16800000, 6100000}), 8);
+  EXPECT_EQ(lanes({3696, 1100000, 188540, 2200000, 244000}), 32);
+  EXPECT_EQ(lanes({96, 55000, 3696, 92000, 5100}), coarse_threads);
+  // Room.
+  EXPECT_EQ(lanes({100000, 1, 1, 4, 1800000}), 4) << "24 columns for 18 in the mean";
+  EXPECT_EQ(lanes({100000, 1, 1, 4, 1800001}), 8);
+  EXPECT_EQ(lanes({100000, 1, 1, 5, 1}), 8);
+  EXPECT_EQ(lanes({100000, 1, 1, 5, 3600001}), 16);
+  EXPECT_EQ(lanes({100000, 1, 1, 5, 7200001}), 32);
+  EXPECT_EQ(lanes({100000, 1, 1, 5, 14400001}), coarse_threads);
+  // Work.
+  EXPECT_EQ(lanes({132 * 128, 1, 1, 1, 1}), 4);
+  EXPECT_EQ(lanes({132 * 128 - 1, 1, 1, 1, 1}), 8);
+  EXPECT_EQ(lanes({132 * 32 - 1, 1, 1, 1, 1}), 32);
+  EXPECT_EQ(lanes({132 * 4, 1, 1, 1, 1}), coarse_threads);
+  EXPECT_EQ(sparse_product_lanes(a100, {132 * 4, 1, 1, 1, 1}), 32);
+  EXPECT_EQ(lanes({}), coarse_threads);
+}
+
 TEST(Designs, ListsAreSharedOutByTheDevice) {
   constexpr int teams = 8;
   EXPECT_EQ(list_tile(h200, 0, teams), teams);
