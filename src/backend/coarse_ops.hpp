@@ -211,8 +211,6 @@ class CoarseOps {
   virtual void smooth(const AnyCsrView<T>& a, const CoarseBasis<T>& z, real_t<T> relaxation, const CoarsePattern& p,
                       C* values) = 0;
 
-  /// out = matrix x, for rows of any length.
-  virtual void restrict(const CsrView<C, std::int32_t>& matrix, const C* x, C* out) = 0;
   /// x += matrix c, for short rows.
   virtual void add_product(const CsrView<C, std::int32_t>& matrix, const C* c, C* x) = 0;
   /// out = in - matrix c; out may be in.

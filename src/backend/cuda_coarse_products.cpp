@@ -165,13 +165,6 @@ void CudaCoarseOps<T>::smooth(const AnyCsrView<T>& matrix, const CoarseBasis<T>&
 }
 
 template <Scalar T>
-void CudaCoarseOps<T>::restrict(const CsrView<C, std::int32_t>& matrix, const C* x, C* out) {
-  const DeviceGuard guard(context_.device());
-  const CsrView<C, std::int32_t> none;
-  kernels::coarse_restrict(matrix, x, none, static_cast<const C*>(nullptr), 1, out, nullptr, context_.stream());
-}
-
-template <Scalar T>
 void CudaCoarseOps<T>::add_product(const CsrView<C, std::int32_t>& matrix, const C* c, C* x) {
   const DeviceGuard guard(context_.device());
   kernels::add_product(matrix, c, x, context_.stream());
@@ -188,7 +181,6 @@ void CudaCoarseOps<T>::add_product(const CsrView<C, std::int32_t>& matrix, const
   template void CudaCoarseOps<T>::conjugate(const Array<std::int32_t>&, const C*, C*);                                 \
   template void CudaCoarseOps<T>::smooth(const AnyCsrView<T>&, const CoarseBasis<T>&, real_t<T>, const CoarsePattern&, \
                                          C*);                                                                          \
-  template void CudaCoarseOps<T>::restrict(const CsrView<C, std::int32_t>&, const C*, C*);                             \
   template void CudaCoarseOps<T>::add_product(const CsrView<C, std::int32_t>&, const C*, C*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

@@ -175,11 +175,6 @@ void HostCoarseOps<T>::smooth(const AnyCsrView<T>& matrix, const CoarseBasis<T>&
 }
 
 template <Scalar T>
-void HostCoarseOps<T>::restrict(const CsrView<C, std::int32_t>& matrix, const C* x, C* out) {
-  for_rows(matrix.rows, threads_, [&](index_t i) { out[i] = row_product(matrix, i, x); });
-}
-
-template <Scalar T>
 void HostCoarseOps<T>::add_product(const CsrView<C, std::int32_t>& matrix, const C* c, C* x) {
   for_rows(matrix.rows, threads_, [&](index_t i) { x[i] += row_product(matrix, i, c); });
 }
@@ -195,7 +190,6 @@ void HostCoarseOps<T>::add_product(const CsrView<C, std::int32_t>& matrix, const
   template void HostCoarseOps<T>::conjugate(const Array<std::int32_t>&, const C*, C*);                                 \
   template void HostCoarseOps<T>::smooth(const AnyCsrView<T>&, const CoarseBasis<T>&, real_t<T>, const CoarsePattern&, \
                                          C*);                                                                          \
-  template void HostCoarseOps<T>::restrict(const CsrView<C, std::int32_t>&, const C*, C*);                             \
   template void HostCoarseOps<T>::add_product(const CsrView<C, std::int32_t>&, const C*, C*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

@@ -75,7 +75,15 @@ AnyCsrView<T> any(const CoarseMatrix<T>& m) {
 template <Scalar T>
 AdjointMatrix<T> adjoint_pattern(CoarseOps<T>& ops, const Backend& backend, const CoarseMatrix<T>& m) {
   auto [pattern, order] = ops.transposed(backend, m.pattern);
-  return {with_values<T>(backend, std::move(pattern)), std::move(order)};
+  AdjointMatrix<T> adjoint{with_values<T>(backend, std::move(pattern)), std::move(order)};
+  adjoint.matrix.values.zero();  // a first product may be tried with them
+  return adjoint;
+}
+
+/// The product with it. Refers to its arrays. Waits.
+template <Scalar T>
+std::unique_ptr<OperatorImpl<T>> product_with(const Backend& backend, const CoarseMatrix<T>& m) {
+  return krylov_ops<T>(backend).make_csr(m.view());
 }
 
 /// Enqueued.
@@ -96,6 +104,7 @@ GridTransfer<T>::GridTransfer(const SparseMatrix<T>& fine, CoarseSpace<T> z, rea
       rows_(ops_.rows_of(fine.backend(), z_)),
       p_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), fine.view(), rows_.pattern))),
       adjoint_(adjoint_pattern(ops_, fine.backend(), p_)),
+      restriction_(product_with(fine.backend(), adjoint_.matrix)),
       product_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), fine.view(), p_.pattern))),
       e_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), any(adjoint_.matrix), product_.pattern))),
       coarse_(SparseMatrix<T>::adopt(fine.backend(), e_.view(),
@@ -115,7 +124,7 @@ void GridTransfer<T>::refresh() {
 
 template <Scalar T>
 void GridTransfer<T>::restrict(const C* x, C* out) const {
-  ops_.restrict(adjoint_.matrix.compute_view(), x, out);
+  restriction_->apply(x, out);
 }
 
 template <Scalar T>
@@ -137,11 +146,12 @@ NearKernel<T> GridTransfer<T>::restricted(const NearKernel<T>& fine) const {
   const Backend& backend = fine_.backend();
   const AdjointMatrix<T> adjoint = adjoint_pattern(ops_, backend, rows_);
   fill_adjoint(ops_, rows_, adjoint);
+  const auto restriction = product_with(backend, adjoint.matrix);
   NearKernel<T> coarse{z_.order, fine.cols, {}};
   Array<T> x(backend, z_.group.size()), y(backend, static_cast<std::size_t>(z_.order));
   for (std::size_t first = 0; first < fine.values.size(); first += x.size()) {
     x.copy_from_host(fine.values.data() + first);
-    ops_.restrict(adjoint.matrix.compute_view(), compute_cast(std::as_const(x).data()), compute_cast(y.data()));
+    restriction->apply(compute_cast(std::as_const(x).data()), compute_cast(y.data()));
     const std::vector<T> column = y.to_host();
     coarse.values.insert(coarse.values.end(), column.begin(), column.end());
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/backend_impl.hpp"
+#include "backend/operator_impl.hpp"
 
 #include <blockjacobi/linear_operator.hpp>
 #include <blockjacobi/multigrid.hpp>
@@ -54,6 +55,7 @@ class GridTransfer {
   CoarseMatrix<T> rows_;      ///< Z
   CoarseMatrix<T> p_;         ///< P
   AdjointMatrix<T> adjoint_;  ///< P^H
+  std::unique_ptr<OperatorImpl<T>> restriction_;
   CoarseMatrix<T> product_;   ///< A P
   CoarseMatrix<T> e_;         ///< P^H A P
   SparseMatrix<T> coarse_;
