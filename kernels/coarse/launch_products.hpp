@@ -16,19 +16,34 @@ namespace blockjacobi::kernels {
 
 using detail::SortKey;
 
-/// What count_columns() found, zero before.
+/// On the device in use.
+SparsePatternPolicy sparse_pattern_policy(const SparseProductCase& given);
+/// What count_columns() and count_left() found, zero before.
 struct ColumnCounts {
-  unsigned long long columns;  ///< of all rows
-  unsigned int too_many;  ///< not zero if a row has more than the table has room for; `columns` counts too few then
+  unsigned long long columns;  ///< of all rows that were counted
+  unsigned int left;           ///< not zero if the lanes had no room for a row: it is counted by count_left()
+  unsigned int too_many;       ///< not zero if a thread block had no room either
 };
-/// lengths[i] = elements of row i of A B, found with column_tables[table]; one more, which is 0.
+/// lengths[i] = elements of row i of A B, one more, which is 0, and negative for a row that is left.
 template <Offset O>
-void count_columns(int table, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
-                   std::int32_t* lengths, ColumnCounts* counts, CUstream_st* stream);
-/// The columns of each row from offsets[i] on, ascending, of a table that has room for them.
+void count_columns(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+                   const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
+                   CUstream_st* stream);
+/// Those of the rows that are left, a thread block each.
 template <Offset O>
-void list_columns(int table, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
-                  const std::int32_t* offsets, index_t* columns, CUstream_st* stream);
+void count_left(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+                const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
+                CUstream_st* stream);
+/// The columns of each row from offsets[i] on, ascending, where the lanes have room for them.
+template <Offset O>
+void list_columns(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+                  const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
+                  CUstream_st* stream);
+/// Those of the other rows, for which a thread block has room.
+template <Offset O>
+void list_left(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+               const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
+               CUstream_st* stream);
 
 /// terms[k] = elements of the row of B that entry k of A meets; one more, which is 0. *all += their number.
 template <Offset O>

@@ -38,12 +38,12 @@ struct SparseProductCase {
   offset_t elements = 0;  ///< of the product
 };
 
-/// Lanes of a warp or a whole thread block go through a row of A together, with its sums in a hash table in shared
-/// memory: slots for each of the lanes, of which a fourth stay free.
-inline constexpr int product_slots = 8;
-constexpr int most_product_columns(int lanes) { return lanes * product_slots / 4 * 3; }
+/// Lanes of a warp or a whole thread block go through a row of A together, with the columns of the product in a hash
+/// table in shared memory: slots for each of the lanes, of which a fourth stay free.
+inline constexpr int product_slots = 8, product_columns = product_slots / 4 * 3;
+constexpr int most_product_columns(int lanes) { return product_columns * lanes; }
 
-inline constexpr int least_product_lanes = 4;
+inline constexpr int least_product_lanes = 4, least_pattern_lanes = 8;
 
 /// Lanes that a row gets: 4, 8, 16, 32 or coarse_threads. All share each row of B, so that few waste least; but they
 /// need room for a third more columns than rows have in the mean, and a fourth of the lanes of each multiprocessor
@@ -58,14 +58,27 @@ constexpr int sparse_product_lanes(const Device& device, const SparseProductCase
   return lanes;
 }
 
-/// Where lanes of a warp gather the columns of a row of a product of sparse matrices: a hash table in shared memory, a
-/// fourth of whose slots stay free.
-struct ColumnTable {
-  int lanes, slots;
-  constexpr int most_columns() const { return slots / 4 * 3; }
+/// How the columns of each row of a product are gathered, in a hash table with as many slots.
+struct SparsePatternPolicy {
+  int lanes;    ///< of a row: 8, 16, 32 or coarse_threads
+  int sharing;  ///< of these have a row of B together: a power of two up to 8
+  bool operator==(const SparsePatternPolicy&) const = default;
 };
-/// The first that has room for every row is taken; where none has, all terms are sorted. The first is for rows of
-/// stencils, of which four share a warp, the second for those of the matrices of coarser levels.
-inline constexpr ColumnTable column_tables[] = {{8, 64}, {32, 512}};
+
+/// Where the table has no room for a row, a thread block gathers it again: so there is room for half the terms, of
+/// which most are found several times. Rows with more terms get a thread block at once where that leaves all lanes of a
+/// multiprocessor to 64 of them.
+constexpr SparsePatternPolicy sparse_pattern_policy(const Device& device, const SparseProductCase& given) {
+  const auto mean = [](offset_t count, offset_t of) {
+    return of > 0 ? static_cast<double>(count) / static_cast<double>(of) : 0.0;
+  };
+  const double of_b = mean(given.b_entries, given.b_rows), terms = mean(given.entries, given.rows) * of_b;
+  SparsePatternPolicy policy{least_pattern_lanes, 1};
+  while (policy.sharing < 8 && of_b > policy.sharing) policy.sharing *= 2;
+  while (policy.lanes < 32 && terms > 2 * most_product_columns(policy.lanes)) policy.lanes *= 2;
+  if (terms > 2 * most_product_columns(policy.lanes) && given.rows <= offset_t{64} * device.multiprocessors)
+    policy.lanes = coarse_threads;
+  return policy;
+}
 
 }  // namespace blockjacobi::kernels

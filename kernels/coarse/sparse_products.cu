@@ -1,12 +1,9 @@
 #include "core/shared/sparse_rows.hpp"
 #include "kernels/coarse/launch_products.hpp"
 #include "kernels/coarse/policy.hpp"
-#include "kernels/collectives/lanes.cuh"
 #include "kernels/launch/grid.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <type_traits>
 
 namespace blockjacobi::kernels {
 
@@ -24,48 +21,111 @@ unsigned ctas_of(offset_t items, const char* kernel) {
 __device__ offset_t thread_index() { return static_cast<offset_t>(blockIdx.x) * coarse_threads + threadIdx.x; }
 __device__ int row_lane() { return static_cast<int>(threadIdx.x % row_lanes); }
 
-/// The columns of a row, gathered by lanes of a warp.
-template <int table>
-class ColumnSet {
-  static constexpr int slots = column_tables[table].slots, most = column_tables[table].most_columns();
-  static constexpr int teams = coarse_threads / column_tables[table].lanes;
+/// Lanes that have a row together: a power of two of a warp, or all of a thread block, each of whose warps then has
+/// entries of its own.
+struct RowTeam {
+  int lanes, rank;
+  int width, lane;  ///< of the lanes that share an entry, and which of them this one is
+  int warps, warp;
+  unsigned mask;
+
+  __device__ explicit RowTeam(int count)
+      : lanes(count),
+        rank(static_cast<int>(threadIdx.x) & (count - 1)),
+        width(count < 32 ? count : 32),
+        lane(rank & (width - 1)),
+        warps((count + 31) / 32),
+        warp(rank / 32),
+        mask((width == 32 ? ~0u : (1u << width) - 1) << (threadIdx.x % 32 & ~(width - 1u))) {}
+  __device__ offset_t row() const { return thread_index() >> (31 - __clz(lanes)); }
+  /// Orders accesses to memory of all lanes.
+  __device__ void sync() const {
+    if (warps > 1)
+      __syncthreads();
+    else
+      __syncwarp(mask);
+  }
+  /// Of those that share an entry.
+  __device__ void sync_width() const { __syncwarp(mask); }
+  template <class V>
+  __device__ V broadcast(V v, int source) const {
+    return __shfl_sync(mask, v, source, width);
+  }
+  template <class R>
+  __device__ detail::Complex<R> broadcast(detail::Complex<R> v, int source) const {
+    return {broadcast(v.re, source), broadcast(v.im, source)};
+  }
+};
+
+/// A hash table of columns in shared memory, of the lanes of a team.
+struct ColumnSlots {
   static constexpr index_t empty = -1;
 
- public:
-  using Team = Lanes<column_tables[table].lanes>;
-  // Each lane may find one column more than there is room for, before it stops.
-  static_assert(most + Team::width < slots);
+  index_t* columns;
+  int last;
 
+  __device__ ColumnSlots(index_t* of_cta, const RowTeam& team)
+      : columns(of_cta + product_slots * (static_cast<int>(threadIdx.x) - team.rank)),
+        last(product_slots * team.lanes - 1) {}
+  __device__ void clear(const RowTeam& team) const {
+#pragma unroll
+    for (int s = 0; s < product_slots; ++s) columns[s * team.lanes + team.rank] = empty;
+  }
+  __device__ int most() const { return (last + 1) / product_slots * product_columns; }
+  __device__ int first(index_t column) const {
+    return static_cast<int>(static_cast<unsigned>(column) * 0x9e3779b1u >> 16) & last;
+  }
+  __device__ int next(int slot) const { return (slot + 1) & last; }
+};
+
+/// The columns of a row.
+class ColumnSet {
+ public:
   struct Memory {
-    index_t slots_[teams][slots], columns[teams][most];
-    int counts[teams];
+    index_t slots[product_slots * coarse_threads];
+    index_t columns[product_columns * coarse_threads];
+    int counts[coarse_threads / least_pattern_lanes];
   };
 
-  __device__ ColumnSet(Memory& memory, const Team& team) : team_(team) {
-    const auto number = static_cast<int>(threadIdx.x) / Team::width;
-    slots_ = memory.slots_[number];
-    columns_ = memory.columns[number];
-    count_ = memory.counts + number;
-    for (int s = team.rank; s < slots; s += Team::width) slots_[s] = empty;
+  /// Memory that no lane of the team still reads.
+  __device__ ColumnSet(Memory& memory, const RowTeam& team) : team_(team), slots_(memory.slots, team) {
+    const int before = static_cast<int>(threadIdx.x) - team.rank;
+    columns_ = memory.columns + product_columns * before;
+    count_ = memory.counts + before / least_pattern_lanes;
+    slots_.clear(team);
     if (team.rank == 0) *count_ = 0;
     team.sync();
   }
 
-  /// All columns of row i of A B.
+  /// All columns of row i of A B. Each lane looks where the row of B of an entry of its own is, then `sharing` of them
+  /// have such a row together, so that they read what stands together.
   template <class O>
-  __device__ void gather(const SparseRows<const void, O>& a, const CsrView<const void, std::int32_t>& b, offset_t i) {
+  __device__ void gather(const SparseRows<const void, O>& a, const CsrView<const void, std::int32_t>& b, offset_t i,
+                         int sharing) {
+    const int shift = 31 - __clz(sharing), rows_at_once = team_.width >> shift;
+    const int row = team_.lane >> shift, member = team_.lane & (sharing - 1);
     bool has_room = true;
-    for (offset_t k = a.begin(i) + offset_t{team_.rank}; has_room && k < a.end(i); k += Team::width) {
-      const index_t j = a.column(static_cast<O>(k));
-      for (std::int32_t e = b.row_offsets[j]; has_room && e < b.row_offsets[j + 1]; ++e) has_room = add(b.columns[e]);
+    const offset_t end = a.end(i);
+    for (offset_t begin = a.begin(i) + offset_t{32} * team_.warp; begin < end; begin += team_.lanes) {
+      std::int32_t b_begin = 0, b_end = 0;
+      if (begin + team_.lane < end) {
+        const index_t j = a.column(static_cast<O>(begin + team_.lane));
+        b_begin = b.row_offsets[j];
+        b_end = b.row_offsets[j + 1];
+      }
+      for (int source = 0; source < team_.width && begin + source < end; source += rows_at_once) {
+        const std::int32_t last = team_.broadcast(b_end, source + row);
+        std::int32_t left = last - team_.broadcast(b_begin, source + row) - member;
+        for (; has_room && left > 0; left -= sharing) has_room = add(b.columns[last - left]);
+      }
     }
     team_.sync();
   }
   __device__ int count() const { return *count_; }
-  __device__ bool has_room() const { return count() <= most; }
+  __device__ bool has_room() const { return count() <= slots_.most(); }
   /// Ascending.
   __device__ void write(index_t* to) const {
-    for (int k = team_.rank; k < count(); k += Team::width) {
+    for (int k = team_.rank; k < count(); k += team_.lanes) {
       const index_t column = columns_[k];
       int place = 0;
       for (int other = 0; other < count(); ++other) place += columns_[other] < column ? 1 : 0;
@@ -74,45 +134,58 @@ class ColumnSet {
   }
 
  private:
-  /// False without room.
+  /// False without room. Each lane may find one column more than there is room for, before it stops.
   __device__ bool add(index_t column) const {
-    int slot = static_cast<int>(static_cast<unsigned>(column) * 0x9e3779b1u >> 16) % slots;
+    static_assert(product_columns + 1 < product_slots);
+    int slot = slots_.first(column);
     while (true) {
-      const index_t found = atomicCAS(slots_ + slot, empty, column);
+      const index_t found = atomicCAS(slots_.columns + slot, ColumnSlots::empty, column);
       if (found == column) return true;
-      if (found == empty) break;
-      slot = (slot + 1) % slots;
+      if (found == ColumnSlots::empty) break;
+      slot = slots_.next(slot);
     }
     const int place = atomicAdd(count_, 1);
-    if (place >= most) return false;
+    if (place >= slots_.most()) return false;
     columns_[place] = column;
     return true;
   }
 
-  Team team_;
-  index_t *slots_, *columns_;
+  RowTeam team_;
+  ColumnSlots slots_;
+  index_t* columns_;
   int* count_;
 };
 
-template <int table, class O>
+/// Rows that have no length yet.
+constexpr std::int32_t not_counted = -1;
+
+/// The length of row i if there is room for it; in one lane of the team, or 0.
+template <class O>
+__device__ int count_row(ColumnSet& set, const RowTeam& team, const CsrView<const void, O>& a,
+                         const CsrView<const void, std::int32_t>& b, offset_t i, int sharing, std::int32_t* lengths,
+                         unsigned int* is_left) {
+  set.gather(SparseRows<const void, O>{a}, b, i, sharing);
+  if (team.rank != 0) return 0;
+  if (!set.has_room()) *is_left = 1;
+  lengths[i] = set.has_room() ? set.count() : not_counted;
+  return set.has_room() ? set.count() : 0;
+}
+
+template <class O>
 __global__ void __launch_bounds__(coarse_threads)
-    count_columns_kernel(const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
-                         std::int32_t* const lengths, ColumnCounts* const counts) {
-  using Set = ColumnSet<table>;
-  __shared__ typename Set::Memory memory;
+    count_columns_kernel(const SparsePatternPolicy policy, const CsrView<const void, O> a,
+                         const CsrView<const void, std::int32_t> b, std::int32_t* const lengths,
+                         ColumnCounts* const counts) {
+  __shared__ ColumnSet::Memory memory;
   __shared__ int of_cta;
   if (threadIdx.x == 0) of_cta = 0;
   __syncthreads();
-  const auto team = Set::Team::current();
-  const offset_t i = thread_index() / Set::Team::width;
+  const RowTeam team(policy.lanes);
+  const offset_t i = team.row();
   if (i < a.rows) {
-    Set set(memory, team);
-    set.gather(SparseRows<const void, O>{a}, b, i);
-    if (team.rank == 0) {
-      lengths[i] = set.count();
-      atomicAdd(&of_cta, set.count());
-      if (!set.has_room()) counts->too_many = 1;
-    }
+    ColumnSet set(memory, team);
+    const int count = count_row(set, team, a, b, i, policy.sharing, lengths, &counts->left);
+    if (count > 0) atomicAdd(&of_cta, count);
   } else if (i == a.rows && team.rank == 0) {
     lengths[i] = 0;
   }
@@ -120,17 +193,61 @@ __global__ void __launch_bounds__(coarse_threads)
   if (threadIdx.x == 0 && of_cta > 0) atomicAdd(&counts->columns, static_cast<unsigned long long>(of_cta));
 }
 
-template <int table, class O>
+/// body(i) by the whole thread block for those of its 32 rows that are left.
+template <class IsLeft, class Body>
+__device__ void for_rows_left(index_t rows, IsLeft is_left, Body body) {
+  const offset_t first = offset_t{32} * blockIdx.x, own = first + threadIdx.x % 32;
+  unsigned left = __ballot_sync(~0u, own < rows && is_left(own));
+  for (; left != 0; left &= left - 1) {
+    body(first + __ffs(static_cast<int>(left)) - 1);
+    __syncthreads();
+  }
+}
+
+template <class O>
 __global__ void __launch_bounds__(coarse_threads)
-    list_columns_kernel(const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
-                        const std::int32_t* const offsets, index_t* const columns) {
-  using Set = ColumnSet<table>;
-  __shared__ typename Set::Memory memory;
-  const offset_t i = thread_index() / Set::Team::width;
-  if (i >= a.rows) return;
-  Set set(memory, Set::Team::current());
-  set.gather(SparseRows<const void, O>{a}, b, i);
+    count_left_kernel(const int sharing, const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
+                      std::int32_t* const lengths, ColumnCounts* const counts) {
+  __shared__ ColumnSet::Memory memory;
+  const RowTeam team(coarse_threads);
+  // Those of all warps know which are left before the first is counted: ColumnSet waits for them.
+  for_rows_left(
+      a.rows, [&](offset_t i) { return lengths[i] == not_counted; },
+      [&](offset_t i) {
+        ColumnSet set(memory, team);
+        const int count = count_row(set, team, a, b, i, sharing, lengths, &counts->too_many);
+        if (count > 0) atomicAdd(&counts->columns, static_cast<unsigned long long>(count));
+      });
+}
+
+template <class O>
+__global__ void __launch_bounds__(coarse_threads)
+    list_columns_kernel(const SparsePatternPolicy policy, const CsrView<const void, O> a,
+                        const CsrView<const void, std::int32_t> b, const std::int32_t* const offsets,
+                        index_t* const columns) {
+  __shared__ ColumnSet::Memory memory;
+  const RowTeam team(policy.lanes);
+  const offset_t i = team.row();
+  if (i >= a.rows || offsets[i + 1] - offsets[i] > product_columns * policy.lanes) return;
+  ColumnSet set(memory, team);
+  set.gather(SparseRows<const void, O>{a}, b, i, policy.sharing);
   set.write(columns + offsets[i]);
+}
+
+template <class O>
+__global__ void __launch_bounds__(coarse_threads)
+    list_left_kernel(const SparsePatternPolicy policy, const CsrView<const void, O> a,
+                     const CsrView<const void, std::int32_t> b, const std::int32_t* const offsets,
+                     index_t* const columns) {
+  __shared__ ColumnSet::Memory memory;
+  const RowTeam team(coarse_threads);
+  for_rows_left(
+      a.rows, [&](offset_t i) { return offsets[i + 1] - offsets[i] > product_columns * policy.lanes; },
+      [&](offset_t i) {
+        ColumnSet set(memory, team);
+        set.gather(SparseRows<const void, O>{a}, b, i, policy.sharing);
+        set.write(columns + offsets[i]);
+      });
 }
 
 template <class O>
@@ -197,48 +314,10 @@ __global__ void __launch_bounds__(coarse_threads)
   }
 }
 
-/// Lanes that have a row together: a power of two of a warp, or all of a thread block, each of whose warps then has
-/// entries of its own.
-struct RowTeam {
-  int lanes, rank;
-  int width, lane;  ///< of the lanes that share an entry, and which of them this one is
-  int warps, warp;
-  unsigned mask;
-
-  __device__ explicit RowTeam(int count)
-      : lanes(count),
-        rank(static_cast<int>(threadIdx.x) & (count - 1)),
-        width(count < 32 ? count : 32),
-        lane(rank & (width - 1)),
-        warps((count + 31) / 32),
-        warp(rank / 32),
-        mask((width == 32 ? ~0u : (1u << width) - 1) << (threadIdx.x % 32 & ~(width - 1u))) {}
-  __device__ offset_t row() const { return thread_index() >> (31 - __clz(lanes)); }
-  /// Orders accesses to memory of all lanes.
-  __device__ void sync() const {
-    if (warps > 1)
-      __syncthreads();
-    else
-      __syncwarp(mask);
-  }
-  /// Of those that share an entry.
-  __device__ void sync_width() const { __syncwarp(mask); }
-  template <class V>
-  __device__ V broadcast(V v, int source) const {
-    return __shfl_sync(mask, v, source, width);
-  }
-  template <class R>
-  __device__ detail::Complex<R> broadcast(detail::Complex<R> v, int source) const {
-    return {broadcast(v.re, source), broadcast(v.im, source)};
-  }
-};
-
 /// Where the columns of a row have their sums: in a hash table in shared memory or, if that has no room for them, in
 /// the product itself.
 template <class C>
 class RowSums {
-  static constexpr index_t empty = -1;
-
  public:
   struct Memory {
     C sums[product_slots * coarse_threads];
@@ -247,17 +326,15 @@ class RowSums {
 
   /// All of them zero.
   __device__ RowSums(Memory& memory, const RowTeam& team, const index_t* columns, std::int32_t count, C* values)
-      : columns_(columns), values_(values), count_(count), last_slot_(product_slots * team.lanes - 1) {
-    const int before = product_slots * (static_cast<int>(threadIdx.x) - team.rank);
-    sums_ = memory.sums + before;
-    slots_ = memory.slots + before;
+      : slots_(memory.slots, team), columns_(columns), values_(values), count_(count) {
+    sums_ = memory.sums + product_slots * (static_cast<int>(threadIdx.x) - team.rank);
     if (is_table()) {
-#pragma unroll
-      for (int s = 0; s < product_slots; ++s) slots_[s * team.lanes + team.rank] = empty;
+      slots_.clear(team);
       team.sync();
       for (std::int32_t k = team.rank; k < count; k += team.lanes) {
-        int slot = first_slot(columns[k]);
-        while (atomicCAS(slots_ + slot, empty, columns[k]) != empty) slot = next(slot);
+        int slot = slots_.first(columns[k]);
+        while (atomicCAS(slots_.columns + slot, ColumnSlots::empty, columns[k]) != ColumnSlots::empty)
+          slot = slots_.next(slot);
         sums_[slot] = C{};
       }
     } else {
@@ -279,23 +356,20 @@ class RowSums {
   }
 
  private:
-  __device__ bool is_table() const { return count_ <= (last_slot_ + 1) / 4 * 3; }
-  __device__ int first_slot(index_t column) const {
-    return static_cast<int>(static_cast<unsigned>(column) * 0x9e3779b1u >> 16) & last_slot_;
-  }
-  __device__ int next(int slot) const { return (slot + 1) & last_slot_; }
+  __device__ bool is_table() const { return count_ <= slots_.most(); }
   /// Ends for any column.
   __device__ int find(index_t column) const {
-    int slot = first_slot(column);
-    for (index_t found = slots_[slot]; found != column && found != empty; found = slots_[slot]) slot = next(slot);
+    int slot = slots_.first(column);
+    for (index_t found = slots_.columns[slot]; found != column && found != ColumnSlots::empty;
+         found = slots_.columns[slot])
+      slot = slots_.next(slot);
     return slot;
   }
 
+  ColumnSlots slots_;
   const index_t* columns_;
   C *values_, *sums_;
-  index_t* slots_;
   std::int32_t count_;
-  int last_slot_;
 };
 
 /// `lanes` go through a row of A together. Each lane looks where the row of B of an entry of its own is, then they
@@ -384,36 +458,46 @@ __global__ void __launch_bounds__(coarse_threads)
   if (i < a.rows) x[i] += detail::row_product(a, i, c);
 }
 
-/// launch(table) with a number that the compiler knows.
-template <class Launch>
-void with_table(int table, Launch launch) {
-  static_assert(std::size(column_tables) == 2);
-  if (table == 0)
-    launch(std::integral_constant<int, 0>());
-  else
-    launch(std::integral_constant<int, 1>());
-}
-
 }  // namespace
 
+SparsePatternPolicy sparse_pattern_policy(const SparseProductCase& given) {
+  return sparse_pattern_policy(current_device(), given);
+}
+
 template <Offset O>
-void count_columns(int table, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
-                   std::int32_t* lengths, ColumnCounts* counts, CUstream_st* stream) {
-  with_table(table, [&](auto known) {
-    const unsigned ctas = ctas_of((offset_t{a.rows} + 1) * column_tables[known].lanes, "count_columns_kernel");
-    count_columns_kernel<known.value><<<ctas, coarse_threads, 0, stream>>>(a, b, lengths, counts);
-  });
+void count_columns(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+                   const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
+                   CUstream_st* stream) {
+  const unsigned ctas = ctas_of((offset_t{a.rows} + 1) * policy.lanes, "count_columns_kernel");
+  count_columns_kernel<<<ctas, coarse_threads, 0, stream>>>(policy, a, b, lengths, counts);
   check_launch("count_columns_kernel");
 }
 
 template <Offset O>
-void list_columns(int table, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
-                  const std::int32_t* offsets, index_t* columns, CUstream_st* stream) {
-  with_table(table, [&](auto known) {
-    const unsigned ctas = ctas_of(offset_t{a.rows} * column_tables[known].lanes, "list_columns_kernel");
-    list_columns_kernel<known.value><<<ctas, coarse_threads, 0, stream>>>(a, b, offsets, columns);
-  });
+void count_left(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+                const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
+                CUstream_st* stream) {
+  const unsigned ctas = grid_for(std::max(a.rows, 1), 32, "count_left_kernel");
+  count_left_kernel<<<ctas, coarse_threads, 0, stream>>>(policy.sharing, a, b, lengths, counts);
+  check_launch("count_left_kernel");
+}
+
+template <Offset O>
+void list_columns(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+                  const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
+                  CUstream_st* stream) {
+  const unsigned ctas = ctas_of(offset_t{a.rows} * policy.lanes, "list_columns_kernel");
+  list_columns_kernel<<<ctas, coarse_threads, 0, stream>>>(policy, a, b, offsets, columns);
   check_launch("list_columns_kernel");
+}
+
+template <Offset O>
+void list_left(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+               const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
+               CUstream_st* stream) {
+  const unsigned ctas = grid_for(std::max(a.rows, 1), 32, "list_left_kernel");
+  list_left_kernel<<<ctas, coarse_threads, 0, stream>>>(policy, a, b, offsets, columns);
+  check_launch("list_left_kernel");
 }
 
 template <Offset O>
@@ -482,14 +566,18 @@ void add_product(const CsrView<C, std::int32_t>& a, const C* c, C* x, CUstream_s
   check_launch("add_product_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(O)                                                                                  \
-  template void count_columns(int, const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,         \
-                              std::int32_t*, ColumnCounts*, CUstream_st*);                                          \
-  template void list_columns(int, const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,          \
-                             const std::int32_t*, index_t*, CUstream_st*);                                          \
-  template void count_terms(const CsrView<const void, O>&, const std::int32_t*, std::int32_t*, unsigned long long*, \
-                            CUstream_st*);                                                                          \
-  template void key_terms(const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,                  \
+#define BLOCKJACOBI_INSTANTIATE(O)                                                                                   \
+  template void count_columns(const SparsePatternPolicy&, const CsrView<const void, O>&,                             \
+                              const CsrView<const void, std::int32_t>&, std::int32_t*, ColumnCounts*, CUstream_st*); \
+  template void count_left(const SparsePatternPolicy&, const CsrView<const void, O>&,                                \
+                           const CsrView<const void, std::int32_t>&, std::int32_t*, ColumnCounts*, CUstream_st*);    \
+  template void list_columns(const SparsePatternPolicy&, const CsrView<const void, O>&,                              \
+                             const CsrView<const void, std::int32_t>&, const std::int32_t*, index_t*, CUstream_st*); \
+  template void list_left(const SparsePatternPolicy&, const CsrView<const void, O>&,                                 \
+                          const CsrView<const void, std::int32_t>&, const std::int32_t*, index_t*, CUstream_st*);    \
+  template void count_terms(const CsrView<const void, O>&, const std::int32_t*, std::int32_t*, unsigned long long*,  \
+                            CUstream_st*);                                                                           \
+  template void key_terms(const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,                   \
                           const std::int32_t*, SortKey*, std::int32_t*, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(std::int32_t);
 BLOCKJACOBI_INSTANTIATE(std::int64_t);

@@ -7,7 +7,6 @@
 #include "kernels/coarse/launch_products.hpp"
 #include "kernels/coarse/policy.hpp"
 
-#include <iterator>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -38,22 +37,28 @@ CoarsePattern pattern_of_runs(CudaContext& context, const Backend& backend, inde
 template <Offset O>
 std::optional<CoarsePattern> product_by_tables(CudaContext& context, const Backend& backend,
                                                const CsrView<const void, O>& a, const CoarsePattern& b) {
+  const auto b_view = b.with<const void>(nullptr);
+  const kernels::SparsePatternPolicy policy = kernels::sparse_pattern_policy({a.rows, a.nnz, b.rows, b_view.nnz});
   Array<std::int32_t> offsets(backend, at(a.rows) + 1);
   const StepMemory<kernels::ColumnCounts> counts(context, 1);
-  for (int table = 0; table < static_cast<int>(std::size(kernels::column_tables)); ++table) {
-    context.zero(counts, sizeof(kernels::ColumnCounts));
-    kernels::count_columns(table, a, b.with<const void>(nullptr), offsets.data(), counts, context.stream());
-    const kernels::ColumnCounts found = context.read(static_cast<const kernels::ColumnCounts*>(counts));
-    if (found.too_many != 0) continue;
-    require_coarse_elements(static_cast<offset_t>(found.columns));
-    const StepMemory<std::byte> scratch(context, static_cast<offset_t>(kernels::scan_bytes(a.rows + 1)));
-    kernels::sum_before(a.rows + 1, offsets.data(), offsets.data(), scratch, context.stream());
-    CoarsePattern product{a.rows, b.cols, std::move(offsets), Array<index_t>(backend, found.columns)};
-    kernels::list_columns(table, a, b.with<const void>(nullptr), product.offsets.data(), product.columns.data(),
-                          context.stream());
-    return product;
+  const auto read_counts = [&] { return context.read(static_cast<const kernels::ColumnCounts*>(counts)); };
+  context.zero(counts, sizeof(kernels::ColumnCounts));
+  kernels::count_columns(policy, a, b_view, offsets.data(), counts, context.stream());
+  kernels::ColumnCounts found = read_counts();
+  const bool are_left = found.left != 0;
+  if (are_left) {
+    if (policy.lanes == kernels::coarse_threads) return std::nullopt;
+    kernels::count_left(policy, a, b_view, offsets.data(), counts, context.stream());
+    found = read_counts();
+    if (found.too_many != 0) return std::nullopt;
   }
-  return std::nullopt;
+  require_coarse_elements(static_cast<offset_t>(found.columns));
+  const StepMemory<std::byte> scratch(context, static_cast<offset_t>(kernels::scan_bytes(a.rows + 1)));
+  kernels::sum_before(a.rows + 1, offsets.data(), offsets.data(), scratch, context.stream());
+  CoarsePattern product{a.rows, b.cols, std::move(offsets), Array<index_t>(backend, found.columns)};
+  kernels::list_columns(policy, a, b_view, product.offsets.data(), product.columns.data(), context.stream());
+  if (are_left) kernels::list_left(policy, a, b_view, product.offsets.data(), product.columns.data(), context.stream());
+  return product;
 }
 
 template <Offset O>

@@ -113,20 +113,24 @@ TYPED_TEST(SparseProductOnBackend, OfRowsOfEveryLength) {
     EXPECT_GT(longest, 48u);
     EXPECT_LE(longest, 384u);
   }
-  // More distinct columns than any table has room for, also in one row alone.
   EXPECT_GT(expect_product(backend, random_matrix<T>(300, 700, 60, 7), random_matrix<T>(700, 3000, 12, 8)), 384u);
+  // More distinct columns than any table has room for, also in one row alone.
+  EXPECT_GT(expect_product(backend, random_matrix<T>(20, 700, 300, 7), random_matrix<T>(700, 9000, 12, 8)), 1536u);
   std::vector<Triplet<T>> entries;
-  for (index_t i = 0; i < 500; ++i) entries.push_back({i, i, T(2)});
+  for (index_t i = 0; i < 2000; ++i) entries.push_back({i, i, T(2)});
   for (index_t j = 0; j < 500; ++j) entries.push_back({250, j, T(1)});
-  const auto with_long_row = CsrMatrix<T>::from_triplets(500, 500, entries);
+  const auto with_long_row = CsrMatrix<T>::from_triplets(2000, 2000, entries);
   EXPECT_EQ(expect_product(backend, with_long_row, with_long_row), 500u);
+  for (index_t j = 0; j < 1537; ++j) entries.push_back({1777, j, T(1)});
+  const auto with_longer_row = CsrMatrix<T>::from_triplets(2000, 2000, entries);
+  EXPECT_EQ(expect_product(backend, with_longer_row, with_longer_row), 1538u);
 }
 
 /// As many columns as a table has room for, and one more.
 TYPED_TEST(SparseProductOnBackend, OfRowsAsLongAsTables) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
-  for (const index_t length : {47, 48, 49, 383, 384, 385}) {
+  for (const index_t length : {47, 48, 49, 191, 192, 193, 1535, 1536, 1537}) {
     std::vector<Triplet<T>> a, b;
     for (index_t j = 0; j < 40; ++j) a.push_back({j % 3, j, T(1)});
     for (index_t j = 0; j < 40; ++j)

@@ -1,4 +1,5 @@
 #include "core/compute_views.hpp"
+#include "core/csr_pattern.hpp"
 #include "kernels/coarse/launch_products.hpp"
 #include "kernels/coarse/policy.hpp"
 #include "tests/kernels/systems.hpp"
@@ -9,7 +10,7 @@
 namespace blockjacobi::test {
 namespace {
 
-/// The values of a product with every number of lanes, whichever the policy takes for its size.
+/// The pattern and the values of a product with every number of lanes, whichever the policies take for its size.
 template <class T>
 class SparseProductLanesTest : public TypedDeviceTest<T> {};
 TYPED_TEST_SUITE(SparseProductLanesTest, Scalars);
@@ -89,12 +90,62 @@ void expect_product(const std::vector<index_t>& lengths, index_t entries) {
   }
 }
 
-/// As many columns as the lanes have room for, and one more.
-TYPED_TEST(SparseProductLanesTest, RowsOfEveryLength) {
+template <Scalar T>
+void expect_pattern(const std::vector<index_t>& lengths, index_t entries, const kernels::SparsePatternPolicy& policy) {
+  const Backend backend = Backend::cuda();
+  const auto [host_a, host_b] = factors<T>(lengths, entries);
+  const CsrArrays<T, std::int64_t> a(backend, host_a, IndexBase::one);
+  const CsrArrays<T, std::int32_t> b(backend, host_b);
+  const CsrView<const void, std::int64_t> a_view = detail::pattern_of(a.view());
+  const CsrView<const void, std::int32_t> b_view = detail::pattern_of(b.view());
+  std::vector<std::int32_t> offsets{0}, lengths_of_lanes;
+  std::vector<index_t> columns;
+  for (std::size_t i = 0; i < 2 * lengths.size(); ++i) {
+    const index_t length = i % 2 == 0 ? lengths[i / 2] : 0;
+    lengths_of_lanes.push_back(length <= kernels::most_product_columns(policy.lanes) ? length : -1);
+    for (index_t c = 0; c < length; ++c) columns.push_back(5 * c + 3);
+    offsets.push_back(offsets.back() + length);
+  }
+  lengths_of_lanes.push_back(0);
+  const bool are_left = std::ranges::count(lengths_of_lanes, -1) > 0;
+  Array<std::int32_t> counted(backend, offsets.size());
+  Array<kernels::ColumnCounts> counts(backend, std::vector<kernels::ColumnCounts>(1));
+  kernels::count_columns(policy, a_view, b_view, counted.data(), counts.data(), backend.stream());
+  EXPECT_EQ(counted.to_host(), lengths_of_lanes);
+  EXPECT_EQ(counts.to_host()[0].left != 0, are_left);
+  kernels::count_left(policy, a_view, b_view, counted.data(), counts.data(), backend.stream());
+  const kernels::ColumnCounts found = counts.to_host()[0];
+  EXPECT_EQ(found.columns, columns.size());
+  EXPECT_EQ(found.too_many, 0u);
+  const Array<std::int32_t> device_offsets(backend, offsets);
+  Array<index_t> listed(backend, std::vector<index_t>(columns.size(), -1));
+  kernels::list_columns(policy, a_view, b_view, device_offsets.data(), listed.data(), backend.stream());
+  kernels::list_left(policy, a_view, b_view, device_offsets.data(), listed.data(), backend.stream());
+  EXPECT_TRUE(listed.to_host() == columns);
+}
+
+std::vector<index_t> lengths_around_tables() {
   std::vector<index_t> lengths{1, 3};
   for (const int lanes : {4, 8, 16, 32, kernels::coarse_threads})
     for (const int more : {0, 1}) lengths.push_back(kernels::most_product_columns(lanes) + more);
-  for (const index_t entries : {1, 5, 40, 300}) expect_product<TypeParam>(lengths, entries);
+  return lengths;
+}
+
+/// As many columns as the lanes have room for, and one more.
+TYPED_TEST(SparseProductLanesTest, RowsOfEveryLength) {
+  for (const index_t entries : {1, 5, 40, 300}) expect_product<TypeParam>(lengths_around_tables(), entries);
+}
+
+/// Those that the lanes have no room for are left to a thread block.
+TYPED_TEST(SparseProductLanesTest, PatternsOfEveryLength) {
+  std::vector<index_t> lengths = lengths_around_tables();
+  lengths.pop_back();
+  for (const index_t entries : {1, 5, 40, 300})
+    for (const int lanes : {8, 16, 32, kernels::coarse_threads})
+      for (const int sharing : {1, 2, 4, 8}) {
+        SCOPED_TRACE(::testing::Message() << entries << " entries, " << lanes << " lanes, " << sharing << " share");
+        expect_pattern<TypeParam>(lengths, entries, {lanes, sharing});
+      }
 }
 
 }  // namespace

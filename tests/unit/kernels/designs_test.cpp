@@ -315,6 +315,22 @@ TEST(Designs, LanesOfProductsHaveRoomAndWork) {
   EXPECT_EQ(lanes({}), coarse_threads);
 }
 
+TEST(Designs, LanesOfPatternsHaveRoomForHalfTheTerms) {
+  const auto policy = [](SparseProductCase given) { return sparse_pattern_policy(h200, given); };
+  const auto is = [](int lanes, int sharing) { return SparsePatternPolicy{lanes, sharing}; };
+  // The finest level of 7 points on 128^3, and the next ones.
+  EXPECT_EQ(policy({2097152, 14581760, 2097152, 2097152}), is(8, 1));
+  EXPECT_EQ(policy({2097152, 14581760, 2097152, 7180000}), is(8, 4));
+  EXPECT_EQ(policy({188540, 7180000, 2097152, 16800000}), is(32, 8));
+  EXPECT_EQ(policy({3696, 1100000, 188540, 2200000}), is(coarse_threads, 8));
+  EXPECT_EQ(policy({96, 55000, 3696, 92000}), is(coarse_threads, 8));
+  EXPECT_EQ(policy({100000, 9600000, 10, 10}), is(8, 1));
+  EXPECT_EQ(policy({100000, 9600001, 10, 10}), is(16, 1));
+  EXPECT_EQ(policy({64 * 132, 64 * 132 * 500, 10, 20}), is(coarse_threads, 2));
+  EXPECT_EQ(policy({64 * 132 + 1, 64 * 132 * 500, 10, 20}), is(32, 2));
+  EXPECT_EQ(policy({}), is(8, 1));
+}
+
 TEST(Designs, ListsAreSharedOutByTheDevice) {
   constexpr int teams = 8;
   EXPECT_EQ(list_tile(h200, 0, teams), teams);
