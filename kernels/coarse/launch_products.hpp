@@ -71,7 +71,7 @@ int sparse_product_lanes(const SparseProductCase& given);
 template <class C, Offset O>
 void sparse_product(int lanes, const CsrView<C, O>& a, const CsrView<C, std::int32_t>& b, const std::int32_t* offsets,
                     const index_t* columns, C* values, CUstream_st* stream);
-/// detail::smooth_row() of every row of A.
+/// The values of P = Z - relaxation D^-1 (A Z), see CoarseOps::smooth().
 template <class C, Offset O>
 void smooth_basis(const CsrView<C, O>& a, const detail::CoarseBasisArrays<C>& z,
                   detail::arithmetic_real_t<C> relaxation, const std::int32_t* offsets, const index_t* columns,

@@ -435,13 +435,52 @@ __global__ void __launch_bounds__(coarse_threads, 4)
   sums.write(team);
 }
 
+/// row_lanes have a row of P, each an element of it. Each loads an entry of A, then all go through these in order and
+/// take those whose column of A Z is theirs: rows of P are short, and their sums need no memory.
 template <class C, class O>
 __global__ void __launch_bounds__(coarse_threads)
     smooth_basis_kernel(const CsrView<C, O> a, const detail::CoarseBasisArrays<C> z,
                         const detail::arithmetic_real_t<C> relaxation, const std::int32_t* const offsets,
                         const index_t* const columns, C* const values) {
-  const offset_t i = thread_index();
-  if (i < a.rows) detail::smooth_row(SparseRows<C, O>{a}, z, relaxation, i, offsets, columns, values);
+  using R = detail::arithmetic_real_t<C>;
+  const RowTeam team(row_lanes);
+  const offset_t i = team.row();
+  if (i >= a.rows) return;
+  const SparseRows<C, O> rows{a};
+  const offset_t end = rows.end(i);
+  const index_t group = z.group[i];
+  for (offset_t element = offsets[i]; element < offsets[i + 1]; element += row_lanes) {
+    const bool has = element + team.lane < offsets[i + 1];
+    const index_t column = has ? columns[element + team.lane] : 0;
+    C sum{};
+    R diagonal{};
+    for (offset_t begin = rows.begin(i); begin < end; begin += row_lanes) {
+      index_t j = 0, first = 0, count = 0;
+      C value{};
+      if (begin + team.lane < end) {
+        j = rows.column(static_cast<O>(begin + team.lane));
+        value = a.values[begin + team.lane];
+        const index_t g = z.group[j];
+        if (g != detail::no_group) {
+          first = z.first_column(g);
+          count = z.columns(g);
+        }
+      }
+#pragma unroll 1
+      for (int source = 0; source < row_lanes && begin + source < end; ++source) {
+        const index_t of_a = team.broadcast(j, source), of_group = team.broadcast(count, source);
+        const index_t v = column - team.broadcast(first, source);
+        const C factor = team.broadcast(value, source);
+        if (of_a == i) diagonal += detail::real_part(factor);
+        if (has && v >= 0 && v < of_group) sum += factor * z.value(of_a, v);
+      }
+    }
+    if (!has) continue;
+    const R factor = diagonal != R(0) ? relaxation / diagonal : R(0);
+    const index_t v = group != detail::no_group ? column - z.first_column(group) : -1;
+    const bool is_own = v >= 0 && v < z.columns(group);
+    values[element + team.lane] = (is_own ? z.value(static_cast<index_t>(i), v) : C{}) - factor * sum;
+  }
 }
 
 template <class C>
@@ -549,8 +588,8 @@ template <class C, Offset O>
 void smooth_basis(const CsrView<C, O>& a, const detail::CoarseBasisArrays<C>& z,
                   detail::arithmetic_real_t<C> relaxation, const std::int32_t* offsets, const index_t* columns,
                   C* values, CUstream_st* stream) {
-  smooth_basis_kernel<<<ctas_of(a.rows, "smooth_basis_kernel"), coarse_threads, 0, stream>>>(a, z, relaxation, offsets,
-                                                                                             columns, values);
+  const unsigned ctas = ctas_of(offset_t{a.rows} * row_lanes, "smooth_basis_kernel");
+  smooth_basis_kernel<<<ctas, coarse_threads, 0, stream>>>(a, z, relaxation, offsets, columns, values);
   check_launch("smooth_basis_kernel");
 }
 

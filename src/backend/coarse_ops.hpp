@@ -206,8 +206,8 @@ class CoarseOps {
                                                                    const CoarsePattern& pattern) = 0;
   /// to[k] = conj(from[order[k]]); enqueued.
   virtual void conjugate(const Array<std::int32_t>& order, const C* from, C* to) = 0;
-  /// The values of P = Z - relaxation D^-1 (A Z), D the diagonal of A, from those of A Z, which has all elements of Z
-  /// in rows with a diagonal element; rows without one keep theirs. Enqueued.
+  /// The values of P = Z - relaxation D^-1 (A Z), D the diagonal of A, whose pattern is that of A Z, with all elements
+  /// of Z in rows with a diagonal element; rows without one have those of Z. Enqueued.
   virtual void smooth(const AnyCsrView<T>& a, const CoarseBasis<T>& z, real_t<T> relaxation, const CoarsePattern& p,
                       C* values) = 0;
 

@@ -93,6 +93,29 @@ std::pair<CoarsePattern, Array<std::int32_t>> transposed_pattern(const Backend& 
       Array<std::int32_t>(backend, order)};
 }
 
+/// Row i of P = Z - relaxation D^-1 (A Z), D the real diagonal of A; that of Z where the row has no diagonal.
+template <class C, class O, class R>
+void smooth_row(const SparseRows<C, O>& a, const CoarseBasisArrays<C>& z, R relaxation, index_t i,
+                const std::int32_t* offsets, const index_t* columns, C* values) {
+  const std::int32_t begin = offsets[i], count = offsets[i + 1] - begin;
+  std::fill_n(values + begin, count, C{});
+  R diagonal{};
+  for (O k = a.begin(i); k < a.end(i); ++k) {
+    const index_t j = a.column(k), g = z.group[j];
+    if (j == i) diagonal += real_part(a.m.values[k]);
+    if (g == no_group) continue;
+    C* const sums = values + begin + place_of(z.first_column(g), columns + begin, count);
+    for (index_t v = 0; v < z.columns(g); ++v) sums[v] += a.m.values[k] * z.value(j, v);
+  }
+  const R factor = diagonal != R(0) ? relaxation / diagonal : R(0);
+  const index_t g = z.group[i];
+  const index_t first = g == no_group ? 0 : z.first_column(g), own = g == no_group ? 0 : z.columns(g);
+  for (std::int32_t k = begin; k < begin + count; ++k) {
+    const index_t v = columns[k] - first;
+    values[k] = (v >= 0 && v < own ? z.value(i, v) : C{}) - factor * values[k];
+  }
+}
+
 }  // namespace
 
 template <Scalar T>

@@ -115,7 +115,6 @@ void GridTransfer<T>::refresh() {
   const auto multiply = [&](const AnyCsrView<T>& a, const CoarseMatrix<T>& b, const CoarseMatrix<T>& product) {
     ops_.multiply(a, b.compute_view(), product.pattern, compute_cast(product.values.data()));
   };
-  multiply(fine_.view(), rows_, p_);
   ops_.smooth(fine_.view(), z_.view(), relaxation_, p_.pattern, compute_cast(p_.values.data()));
   fill_adjoint(ops_, p_, adjoint_);
   multiply(fine_.view(), p_, product_);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/shared/coarse_basis.hpp"
+#include "core/shared/scalar.hpp"
 
 #include <blockjacobi/views.hpp>
 
@@ -40,23 +40,6 @@ BLOCKJACOBI_HD inline std::int32_t place_of(index_t j, const index_t* columns, s
     count -= half;
   }
   return first;
-}
-
-/// Row i of P = Z - relaxation D^-1 (A Z), D the real diagonal of A, in place of that of A Z; that of Z where the row
-/// has no diagonal.
-template <class C, class O, class R>
-BLOCKJACOBI_HD inline void smooth_row(const SparseRows<C, O>& a, const CoarseBasisArrays<C>& z, R relaxation,
-                                      offset_t i, const std::int32_t* offsets, const index_t* columns, C* values) {
-  R diagonal{};
-  for (O k = a.begin(i); k < a.end(i); ++k)
-    if (a.column(k) == i) diagonal += real_part(a.m.values[k]);
-  const R factor = diagonal != R(0) ? relaxation / diagonal : R(0);
-  const index_t g = z.group[i];
-  const index_t first = g == no_group ? 0 : z.first_column(g), own = g == no_group ? 0 : z.columns(g);
-  for (std::int32_t k = offsets[i]; k < offsets[i + 1]; ++k) {
-    const index_t v = columns[k] - first;
-    values[k] = (v >= 0 && v < own ? z.value(static_cast<index_t>(i), v) : C{}) - factor * values[k];
-  }
 }
 
 }  // namespace blockjacobi::detail
