@@ -17,7 +17,7 @@ namespace blockjacobi::kernels {
 using detail::SortKey;
 
 /// On the device in use.
-SparsePatternPolicy sparse_pattern_policy(const SparseProductCase& given);
+int sparse_pattern_lanes(const SparseProductCase& given);
 /// What count_columns() and count_left() found, zero before.
 struct ColumnCounts {
   unsigned long long columns;  ///< of all rows that were counted
@@ -26,22 +26,22 @@ struct ColumnCounts {
 };
 /// lengths[i] = elements of row i of A B, one more, which is 0, and negative for a row that is left.
 template <Offset O>
-void count_columns(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+void count_columns(int lanes, const CsrView<const void, O>& a,
                    const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
                    CUstream_st* stream);
 /// Those of the rows that are left, a thread block each.
 template <Offset O>
-void count_left(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+void count_left(const CsrView<const void, O>& a,
                 const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
                 CUstream_st* stream);
 /// The columns of each row from offsets[i] on, ascending, where the lanes have room for them.
 template <Offset O>
-void list_columns(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+void list_columns(int lanes, const CsrView<const void, O>& a,
                   const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
                   CUstream_st* stream);
 /// Those of the other rows, for which a thread block has room.
 template <Offset O>
-void list_left(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+void list_left(int lanes, const CsrView<const void, O>& a,
                const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
                CUstream_st* stream);
 

@@ -84,40 +84,26 @@ class ColumnSet {
   struct Memory {
     index_t slots[product_slots * coarse_threads];
     index_t columns[product_columns * coarse_threads];
-    int counts[coarse_threads / least_pattern_lanes];
+    int counts[coarse_threads / few_product_lanes];
   };
 
   /// Memory that no lane of the team still reads.
   __device__ ColumnSet(Memory& memory, const RowTeam& team) : team_(team), slots_(memory.slots, team) {
     const int before = static_cast<int>(threadIdx.x) - team.rank;
     columns_ = memory.columns + product_columns * before;
-    count_ = memory.counts + before / least_pattern_lanes;
+    count_ = memory.counts + before / few_product_lanes;
     slots_.clear(team);
     if (team.rank == 0) *count_ = 0;
     team.sync();
   }
 
-  /// All columns of row i of A B. Each lane looks where the row of B of an entry of its own is, then `sharing` of them
-  /// have such a row together, so that they read what stands together.
+  /// All columns of row i of A B; each lane has an entry of A at a time.
   template <class O>
-  __device__ void gather(const SparseRows<const void, O>& a, const CsrView<const void, std::int32_t>& b, offset_t i,
-                         int sharing) {
-    const int shift = 31 - __clz(sharing), rows_at_once = team_.width >> shift;
-    const int row = team_.lane >> shift, member = team_.lane & (sharing - 1);
+  __device__ void gather(const SparseRows<const void, O>& a, const CsrView<const void, std::int32_t>& b, offset_t i) {
     bool has_room = true;
-    const offset_t end = a.end(i);
-    for (offset_t begin = a.begin(i) + offset_t{32} * team_.warp; begin < end; begin += team_.lanes) {
-      std::int32_t b_begin = 0, b_end = 0;
-      if (begin + team_.lane < end) {
-        const index_t j = a.column(static_cast<O>(begin + team_.lane));
-        b_begin = b.row_offsets[j];
-        b_end = b.row_offsets[j + 1];
-      }
-      for (int source = 0; source < team_.width && begin + source < end; source += rows_at_once) {
-        const std::int32_t last = team_.broadcast(b_end, source + row);
-        std::int32_t left = last - team_.broadcast(b_begin, source + row) - member;
-        for (; has_room && left > 0; left -= sharing) has_room = add(b.columns[last - left]);
-      }
+    for (offset_t k = a.begin(i) + offset_t{team_.rank}; has_room && k < a.end(i); k += team_.lanes) {
+      const index_t j = a.column(static_cast<O>(k));
+      for (std::int32_t e = b.row_offsets[j]; has_room && e < b.row_offsets[j + 1]; ++e) has_room = add(b.columns[e]);
     }
     team_.sync();
   }
@@ -162,9 +148,8 @@ constexpr std::int32_t not_counted = -1;
 /// The length of row i if there is room for it; in one lane of the team, or 0.
 template <class O>
 __device__ int count_row(ColumnSet& set, const RowTeam& team, const CsrView<const void, O>& a,
-                         const CsrView<const void, std::int32_t>& b, offset_t i, int sharing, std::int32_t* lengths,
-                         unsigned int* is_left) {
-  set.gather(SparseRows<const void, O>{a}, b, i, sharing);
+                         const CsrView<const void, std::int32_t>& b, offset_t i, std::int32_t* lengths, unsigned int* is_left) {
+  set.gather(SparseRows<const void, O>{a}, b, i);
   if (team.rank != 0) return 0;
   if (!set.has_room()) *is_left = 1;
   lengths[i] = set.has_room() ? set.count() : not_counted;
@@ -173,18 +158,18 @@ __device__ int count_row(ColumnSet& set, const RowTeam& team, const CsrView<cons
 
 template <class O>
 __global__ void __launch_bounds__(coarse_threads)
-    count_columns_kernel(const SparsePatternPolicy policy, const CsrView<const void, O> a,
+    count_columns_kernel(const int lanes, const CsrView<const void, O> a,
                          const CsrView<const void, std::int32_t> b, std::int32_t* const lengths,
                          ColumnCounts* const counts) {
   __shared__ ColumnSet::Memory memory;
   __shared__ int of_cta;
   if (threadIdx.x == 0) of_cta = 0;
   __syncthreads();
-  const RowTeam team(policy.lanes);
+  const RowTeam team(lanes);
   const offset_t i = team.row();
   if (i < a.rows) {
     ColumnSet set(memory, team);
-    const int count = count_row(set, team, a, b, i, policy.sharing, lengths, &counts->left);
+    const int count = count_row(set, team, a, b, i, lengths, &counts->left);
     if (count > 0) atomicAdd(&of_cta, count);
   } else if (i == a.rows && team.rank == 0) {
     lengths[i] = 0;
@@ -206,7 +191,7 @@ __device__ void for_rows_left(index_t rows, IsLeft is_left, Body body) {
 
 template <class O>
 __global__ void __launch_bounds__(coarse_threads)
-    count_left_kernel(const int sharing, const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
+    count_left_kernel(const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
                       std::int32_t* const lengths, ColumnCounts* const counts) {
   __shared__ ColumnSet::Memory memory;
   const RowTeam team(coarse_threads);
@@ -215,37 +200,37 @@ __global__ void __launch_bounds__(coarse_threads)
       a.rows, [&](offset_t i) { return lengths[i] == not_counted; },
       [&](offset_t i) {
         ColumnSet set(memory, team);
-        const int count = count_row(set, team, a, b, i, sharing, lengths, &counts->too_many);
+        const int count = count_row(set, team, a, b, i, lengths, &counts->too_many);
         if (count > 0) atomicAdd(&counts->columns, static_cast<unsigned long long>(count));
       });
 }
 
 template <class O>
 __global__ void __launch_bounds__(coarse_threads)
-    list_columns_kernel(const SparsePatternPolicy policy, const CsrView<const void, O> a,
+    list_columns_kernel(const int lanes, const CsrView<const void, O> a,
                         const CsrView<const void, std::int32_t> b, const std::int32_t* const offsets,
                         index_t* const columns) {
   __shared__ ColumnSet::Memory memory;
-  const RowTeam team(policy.lanes);
+  const RowTeam team(lanes);
   const offset_t i = team.row();
-  if (i >= a.rows || offsets[i + 1] - offsets[i] > product_columns * policy.lanes) return;
+  if (i >= a.rows || offsets[i + 1] - offsets[i] > product_columns * lanes) return;
   ColumnSet set(memory, team);
-  set.gather(SparseRows<const void, O>{a}, b, i, policy.sharing);
+  set.gather(SparseRows<const void, O>{a}, b, i);
   set.write(columns + offsets[i]);
 }
 
 template <class O>
 __global__ void __launch_bounds__(coarse_threads)
-    list_left_kernel(const SparsePatternPolicy policy, const CsrView<const void, O> a,
+    list_left_kernel(const int lanes, const CsrView<const void, O> a,
                      const CsrView<const void, std::int32_t> b, const std::int32_t* const offsets,
                      index_t* const columns) {
   __shared__ ColumnSet::Memory memory;
   const RowTeam team(coarse_threads);
   for_rows_left(
-      a.rows, [&](offset_t i) { return offsets[i + 1] - offsets[i] > product_columns * policy.lanes; },
+      a.rows, [&](offset_t i) { return offsets[i + 1] - offsets[i] > product_columns * lanes; },
       [&](offset_t i) {
         ColumnSet set(memory, team);
-        set.gather(SparseRows<const void, O>{a}, b, i, policy.sharing);
+        set.gather(SparseRows<const void, O>{a}, b, i);
         set.write(columns + offsets[i]);
       });
 }
@@ -372,15 +357,54 @@ class RowSums {
   std::int32_t count_;
 };
 
+/// Few lanes have a row, of not many columns: all share each row of B, of which no two elements go to the same sum. They
+/// find it by bisection. Each lane looks where the row of B of an entry of its own is.
+template <class C, class O>
+__global__ void __launch_bounds__(coarse_threads)
+    short_rows_product_kernel(const CsrView<C, O> a, const CsrView<C, std::int32_t> b,
+                              const std::int32_t* const offsets, const index_t* const columns, C* const values) {
+  __shared__ C of_cta[product_columns * coarse_threads];
+  const RowTeam team(few_product_lanes);
+  const offset_t i = team.row();
+  if (i >= a.rows) return;
+  const std::int32_t first = offsets[i], count = offsets[i + 1] - first;
+  constexpr int room = product_columns * few_product_lanes;
+  const bool has_room = count <= room;
+  C* const sums = has_room ? of_cta + product_columns * (static_cast<int>(threadIdx.x) - team.rank) : values + first;
+  for (std::int32_t k = team.rank; k < count; k += few_product_lanes) sums[k] = C{};
+  team.sync_width();
+  const SparseRows<C, O> rows{a};
+  const offset_t end = rows.end(i);
+  for (offset_t begin = rows.begin(i); begin < end; begin += few_product_lanes) {
+    std::int32_t b_begin = 0, b_end = 0;
+    C factor{};
+    if (begin + team.rank < end) {
+      const index_t j = rows.column(static_cast<O>(begin + team.rank));
+      b_begin = b.row_offsets[j];
+      b_end = b.row_offsets[j + 1];
+      factor = a.values[begin + team.rank];
+    }
+    for (int source = 0; source < few_product_lanes && begin + source < end; ++source) {
+      const std::int32_t last = team.broadcast(b_end, source);
+      const C of_row = team.broadcast(factor, source);
+      for (std::int32_t e = team.broadcast(b_begin, source) + team.rank; e < last; e += few_product_lanes)
+        sums[detail::place_of(b.columns[e], columns + first, count)] += of_row * b.values[e];
+      team.sync_width();
+    }
+  }
+  if (!has_room) return;
+  for (std::int32_t k = team.rank; k < count; k += few_product_lanes) values[first + k] = sums[k];
+}
+
 /// `lanes` go through a row of A together. Each lane looks where the row of B of an entry of its own is, then they
 /// share the rows of B one after the other, of which no two elements go to the same sum: a few of those are loaded
 /// before the first is added. Warps of a thread block load theirs at the same time and add them in turn.
 template <class C, class O>
 __global__ void __launch_bounds__(coarse_threads, 4)
-    sparse_product_kernel(const int lanes, const CsrView<C, O> a, const CsrView<C, std::int32_t> b,
+    long_rows_product_kernel(const int lanes, const CsrView<C, O> a, const CsrView<C, std::int32_t> b,
                           const std::int32_t* const offsets, const index_t* const columns, C* const values) {
   constexpr int ahead = 4;  // rows of B
-  static_assert(least_product_lanes % ahead == 0);
+  static_assert(32 % ahead == 0);
   __shared__ typename RowSums<C>::Memory memory;
   const RowTeam team(lanes);
   const offset_t i = team.row();
@@ -499,43 +523,43 @@ __global__ void __launch_bounds__(coarse_threads)
 
 }  // namespace
 
-SparsePatternPolicy sparse_pattern_policy(const SparseProductCase& given) {
-  return sparse_pattern_policy(current_device(), given);
+int sparse_pattern_lanes(const SparseProductCase& given) {
+  return sparse_pattern_lanes(current_device(), given);
 }
 
 template <Offset O>
-void count_columns(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+void count_columns(int lanes, const CsrView<const void, O>& a,
                    const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
                    CUstream_st* stream) {
-  const unsigned ctas = ctas_of((offset_t{a.rows} + 1) * policy.lanes, "count_columns_kernel");
-  count_columns_kernel<<<ctas, coarse_threads, 0, stream>>>(policy, a, b, lengths, counts);
+  const unsigned ctas = ctas_of((offset_t{a.rows} + 1) * lanes, "count_columns_kernel");
+  count_columns_kernel<<<ctas, coarse_threads, 0, stream>>>(lanes, a, b, lengths, counts);
   check_launch("count_columns_kernel");
 }
 
 template <Offset O>
-void count_left(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+void count_left(const CsrView<const void, O>& a,
                 const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
                 CUstream_st* stream) {
   const unsigned ctas = grid_for(std::max(a.rows, 1), 32, "count_left_kernel");
-  count_left_kernel<<<ctas, coarse_threads, 0, stream>>>(policy.sharing, a, b, lengths, counts);
+  count_left_kernel<<<ctas, coarse_threads, 0, stream>>>(a, b, lengths, counts);
   check_launch("count_left_kernel");
 }
 
 template <Offset O>
-void list_columns(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+void list_columns(int lanes, const CsrView<const void, O>& a,
                   const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
                   CUstream_st* stream) {
-  const unsigned ctas = ctas_of(offset_t{a.rows} * policy.lanes, "list_columns_kernel");
-  list_columns_kernel<<<ctas, coarse_threads, 0, stream>>>(policy, a, b, offsets, columns);
+  const unsigned ctas = ctas_of(offset_t{a.rows} * lanes, "list_columns_kernel");
+  list_columns_kernel<<<ctas, coarse_threads, 0, stream>>>(lanes, a, b, offsets, columns);
   check_launch("list_columns_kernel");
 }
 
 template <Offset O>
-void list_left(const SparsePatternPolicy& policy, const CsrView<const void, O>& a,
+void list_left(int lanes, const CsrView<const void, O>& a,
                const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
                CUstream_st* stream) {
   const unsigned ctas = grid_for(std::max(a.rows, 1), 32, "list_left_kernel");
-  list_left_kernel<<<ctas, coarse_threads, 0, stream>>>(policy, a, b, offsets, columns);
+  list_left_kernel<<<ctas, coarse_threads, 0, stream>>>(lanes, a, b, offsets, columns);
   check_launch("list_left_kernel");
 }
 
@@ -579,9 +603,12 @@ int sparse_product_lanes(const SparseProductCase& given) { return sparse_product
 template <class C, Offset O>
 void sparse_product(int lanes, const CsrView<C, O>& a, const CsrView<C, std::int32_t>& b, const std::int32_t* offsets,
                     const index_t* columns, C* values, CUstream_st* stream) {
-  const unsigned ctas = ctas_of(offset_t{a.rows} * lanes, "sparse_product_kernel");
-  sparse_product_kernel<<<ctas, coarse_threads, 0, stream>>>(lanes, a, b, offsets, columns, values);
-  check_launch("sparse_product_kernel");
+  const unsigned ctas = ctas_of(offset_t{a.rows} * lanes, "sparse_product");
+  if (lanes == few_product_lanes)
+    short_rows_product_kernel<<<ctas, coarse_threads, 0, stream>>>(a, b, offsets, columns, values);
+  else
+    long_rows_product_kernel<<<ctas, coarse_threads, 0, stream>>>(lanes, a, b, offsets, columns, values);
+  check_launch("sparse_product");
 }
 
 template <class C, Offset O>
@@ -606,13 +633,13 @@ void add_product(const CsrView<C, std::int32_t>& a, const C* c, C* x, CUstream_s
 }
 
 #define BLOCKJACOBI_INSTANTIATE(O)                                                                                   \
-  template void count_columns(const SparsePatternPolicy&, const CsrView<const void, O>&,                             \
+  template void count_columns(int, const CsrView<const void, O>&,                             \
                               const CsrView<const void, std::int32_t>&, std::int32_t*, ColumnCounts*, CUstream_st*); \
-  template void count_left(const SparsePatternPolicy&, const CsrView<const void, O>&,                                \
+  template void count_left(const CsrView<const void, O>&,                                \
                            const CsrView<const void, std::int32_t>&, std::int32_t*, ColumnCounts*, CUstream_st*);    \
-  template void list_columns(const SparsePatternPolicy&, const CsrView<const void, O>&,                              \
+  template void list_columns(int, const CsrView<const void, O>&,                              \
                              const CsrView<const void, std::int32_t>&, const std::int32_t*, index_t*, CUstream_st*); \
-  template void list_left(const SparsePatternPolicy&, const CsrView<const void, O>&,                                 \
+  template void list_left(int, const CsrView<const void, O>&,                                 \
                           const CsrView<const void, std::int32_t>&, const std::int32_t*, index_t*, CUstream_st*);    \
   template void count_terms(const CsrView<const void, O>&, const std::int32_t*, std::int32_t*, unsigned long long*,  \
                             CUstream_st*);                                                                           \

@@ -14,8 +14,8 @@ namespace {
 constexpr int row_lanes = 8;
 
 /// What an earlier row has decided is not looked at again. Threads write the same value, and it is enough if some of
-/// the later ones see it. What forgives nothing has kernels of its own: the diagonal takes registers.
-template <class C, class O, bool forgives>
+/// the later ones see it.
+template <class C, class O>
 struct CompareRows {
   static constexpr bool tallies = false, picks = false;
   index_t count;
@@ -42,7 +42,7 @@ struct CompareRows {
     for (offset_t k = begin(i) + team.rank(); k < end && !possible.none(); k += team.size()) {
       const offset_t j = matrix.columns[k] - base();
       const auto mean_of_diagonal = [&] { return detail::geometric_mean(element(i, i), element(j, j)); };
-      possible.look_at(matrix.values[k], element(j, i), forgives ? tolerance : 0.0, mean_of_diagonal);
+      possible.look_at(matrix.values[k], element(j, i), tolerance, mean_of_diagonal);
     }
     if (possible.symmetric != before.symmetric) counts->symmetric = 1;
     if (possible.hermitian != before.hermitian) counts->hermitian = 1;
@@ -53,14 +53,9 @@ struct CompareRows {
 
 template <class C, Offset O>
 void count_unequal(const CsrView<const C, O>& matrix, double tolerance, UnequalCounts* counts, CUstream_st* stream) {
-  const auto compare = [&](const auto& rows) {
-    work_on_short_lists<row_lanes, true>(rows, "compare_rows", stream);
-    work_on_long_lists(rows, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, "compare_rows", stream);
-  };
-  if (tolerance > 0.0)
-    compare(CompareRows<C, O, true>{matrix.rows, matrix, tolerance, counts});
-  else
-    compare(CompareRows<C, O, false>{matrix.rows, matrix, 0.0, counts});
+  const CompareRows<C, O> compare{matrix.rows, matrix, tolerance, counts};
+  work_on_short_lists<row_lanes, true>(compare, "compare_rows", stream);
+  work_on_long_lists(compare, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, "compare_rows", stream);
 }
 
 #define BLOCKJACOBI_INSTANTIATE(C)                                                                          \

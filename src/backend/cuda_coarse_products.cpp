@@ -38,17 +38,17 @@ template <Offset O>
 std::optional<CoarsePattern> product_by_tables(CudaContext& context, const Backend& backend,
                                                const CsrView<const void, O>& a, const CoarsePattern& b) {
   const auto b_view = b.with<const void>(nullptr);
-  const kernels::SparsePatternPolicy policy = kernels::sparse_pattern_policy({a.rows, a.nnz, b.rows, b_view.nnz});
+  const int lanes = kernels::sparse_pattern_lanes({a.rows, a.nnz, b.rows, b_view.nnz});
   Array<std::int32_t> offsets(backend, at(a.rows) + 1);
   const StepMemory<kernels::ColumnCounts> counts(context, 1);
   const auto read_counts = [&] { return context.read(static_cast<const kernels::ColumnCounts*>(counts)); };
   context.zero(counts, sizeof(kernels::ColumnCounts));
-  kernels::count_columns(policy, a, b_view, offsets.data(), counts, context.stream());
+  kernels::count_columns(lanes, a, b_view, offsets.data(), counts, context.stream());
   kernels::ColumnCounts found = read_counts();
   const bool are_left = found.left != 0;
   if (are_left) {
-    if (policy.lanes == kernels::coarse_threads) return std::nullopt;
-    kernels::count_left(policy, a, b_view, offsets.data(), counts, context.stream());
+    if (lanes == kernels::coarse_threads) return std::nullopt;
+    kernels::count_left(a, b_view, offsets.data(), counts, context.stream());
     found = read_counts();
     if (found.too_many != 0) return std::nullopt;
   }
@@ -56,8 +56,8 @@ std::optional<CoarsePattern> product_by_tables(CudaContext& context, const Backe
   const StepMemory<std::byte> scratch(context, static_cast<offset_t>(kernels::scan_bytes(a.rows + 1)));
   kernels::sum_before(a.rows + 1, offsets.data(), offsets.data(), scratch, context.stream());
   CoarsePattern product{a.rows, b.cols, std::move(offsets), Array<index_t>(backend, found.columns)};
-  kernels::list_columns(policy, a, b_view, product.offsets.data(), product.columns.data(), context.stream());
-  if (are_left) kernels::list_left(policy, a, b_view, product.offsets.data(), product.columns.data(), context.stream());
+  kernels::list_columns(lanes, a, b_view, product.offsets.data(), product.columns.data(), context.stream());
+  if (are_left) kernels::list_left(lanes, a, b_view, product.offsets.data(), product.columns.data(), context.stream());
   return product;
 }
 

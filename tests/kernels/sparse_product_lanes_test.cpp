@@ -72,7 +72,7 @@ void expect_product(const std::vector<index_t>& lengths, index_t entries) {
   const Array<index_t> device_columns(backend, columns);
   const double terms = static_cast<double>(entries) + static_cast<double>(lengths.size());
   std::vector<T> first;
-  for (const int lanes : {4, 8, 16, 32, kernels::coarse_threads}) {
+  for (const int lanes : {8, 32, kernels::coarse_threads}) {
     SCOPED_TRACE(lanes);
     Array<T> values(backend, std::vector<T>(columns.size(), std::numeric_limits<real_t<T>>::quiet_NaN()));
     kernels::sparse_product(lanes, detail::compute_view(a.view()), detail::compute_view(b.view()),
@@ -91,7 +91,7 @@ void expect_product(const std::vector<index_t>& lengths, index_t entries) {
 }
 
 template <Scalar T>
-void expect_pattern(const std::vector<index_t>& lengths, index_t entries, const kernels::SparsePatternPolicy& policy) {
+void expect_pattern(const std::vector<index_t>& lengths, index_t entries, int lanes) {
   const Backend backend = Backend::cuda();
   const auto [host_a, host_b] = factors<T>(lengths, entries);
   const CsrArrays<T, std::int64_t> a(backend, host_a, IndexBase::one);
@@ -102,7 +102,7 @@ void expect_pattern(const std::vector<index_t>& lengths, index_t entries, const 
   std::vector<index_t> columns;
   for (std::size_t i = 0; i < 2 * lengths.size(); ++i) {
     const index_t length = i % 2 == 0 ? lengths[i / 2] : 0;
-    lengths_of_lanes.push_back(length <= kernels::most_product_columns(policy.lanes) ? length : -1);
+    lengths_of_lanes.push_back(length <= kernels::most_product_columns(lanes) ? length : -1);
     for (index_t c = 0; c < length; ++c) columns.push_back(5 * c + 3);
     offsets.push_back(offsets.back() + length);
   }
@@ -110,23 +110,23 @@ void expect_pattern(const std::vector<index_t>& lengths, index_t entries, const 
   const bool are_left = std::ranges::count(lengths_of_lanes, -1) > 0;
   Array<std::int32_t> counted(backend, offsets.size());
   Array<kernels::ColumnCounts> counts(backend, std::vector<kernels::ColumnCounts>(1));
-  kernels::count_columns(policy, a_view, b_view, counted.data(), counts.data(), backend.stream());
+  kernels::count_columns(lanes, a_view, b_view, counted.data(), counts.data(), backend.stream());
   EXPECT_EQ(counted.to_host(), lengths_of_lanes);
   EXPECT_EQ(counts.to_host()[0].left != 0, are_left);
-  kernels::count_left(policy, a_view, b_view, counted.data(), counts.data(), backend.stream());
+  kernels::count_left(a_view, b_view, counted.data(), counts.data(), backend.stream());
   const kernels::ColumnCounts found = counts.to_host()[0];
   EXPECT_EQ(found.columns, columns.size());
   EXPECT_EQ(found.too_many, 0u);
   const Array<std::int32_t> device_offsets(backend, offsets);
   Array<index_t> listed(backend, std::vector<index_t>(columns.size(), -1));
-  kernels::list_columns(policy, a_view, b_view, device_offsets.data(), listed.data(), backend.stream());
-  kernels::list_left(policy, a_view, b_view, device_offsets.data(), listed.data(), backend.stream());
+  kernels::list_columns(lanes, a_view, b_view, device_offsets.data(), listed.data(), backend.stream());
+  kernels::list_left(lanes, a_view, b_view, device_offsets.data(), listed.data(), backend.stream());
   EXPECT_TRUE(listed.to_host() == columns);
 }
 
 std::vector<index_t> lengths_around_tables() {
   std::vector<index_t> lengths{1, 3};
-  for (const int lanes : {4, 8, 16, 32, kernels::coarse_threads})
+  for (const int lanes : {8, 16, 32, kernels::coarse_threads})
     for (const int more : {0, 1}) lengths.push_back(kernels::most_product_columns(lanes) + more);
   return lengths;
 }
@@ -141,11 +141,10 @@ TYPED_TEST(SparseProductLanesTest, PatternsOfEveryLength) {
   std::vector<index_t> lengths = lengths_around_tables();
   lengths.pop_back();
   for (const index_t entries : {1, 5, 40, 300})
-    for (const int lanes : {8, 16, 32, kernels::coarse_threads})
-      for (const int sharing : {1, 2, 4, 8}) {
-        SCOPED_TRACE(::testing::Message() << entries << " entries, " << lanes << " lanes, " << sharing << " share");
-        expect_pattern<TypeParam>(lengths, entries, {lanes, sharing});
-      }
+    for (const int lanes : {8, 16, 32, kernels::coarse_threads}) {
+      SCOPED_TRACE(::testing::Message() << entries << " entries, " << lanes << " lanes");
+      expect_pattern<TypeParam>(lengths, entries, lanes);
+    }
 }
 
 }  // namespace

@@ -295,40 +295,37 @@ TEST(Designs, CoarseRowsGoToOneThreadBlockAMultiprocessor) {
 TEST(Designs, LanesOfProductsHaveRoomAndWork) {
   const auto lanes = [](SparseProductCase given) { return sparse_product_lanes(h200, given); };
   // The finest level of 7 points on 128^3, and the next ones.
-  EXPECT_EQ(lanes({2097152, 14581760, 2097152, 7180000, 16800000}), 4);
-  EXPECT_EQ(lanes({188540, 7180000, 2097152, 16800000, 6100000}), 8);
+  EXPECT_EQ(lanes({2097152, 14581760, 2097152, 7180000, 16800000}), few_product_lanes);
+  EXPECT_EQ(lanes({188540, 7180000, 2097152, 16800000, 6100000}), few_product_lanes);
   EXPECT_EQ(lanes({3696, 1100000, 188540, 2200000, 244000}), 32);
   EXPECT_EQ(lanes({96, 55000, 3696, 92000, 5100}), coarse_threads);
+  // Rows of B.
+  EXPECT_EQ(lanes({100000, 1, 10, 160, 1}), few_product_lanes);
+  EXPECT_EQ(lanes({100000, 1, 10, 161, 1}), 32);
   // Room.
-  EXPECT_EQ(lanes({100000, 1, 1, 4, 1800000}), 4) << "24 columns for 18 in the mean";
-  EXPECT_EQ(lanes({100000, 1, 1, 4, 1800001}), 8);
-  EXPECT_EQ(lanes({100000, 1, 1, 5, 1}), 8);
-  EXPECT_EQ(lanes({100000, 1, 1, 5, 3600001}), 16);
-  EXPECT_EQ(lanes({100000, 1, 1, 5, 7200001}), 32);
-  EXPECT_EQ(lanes({100000, 1, 1, 5, 14400001}), coarse_threads);
+  EXPECT_EQ(lanes({100000, 1, 1, 17, 14400000}), 32) << "192 columns for 144 in the mean";
+  EXPECT_EQ(lanes({100000, 1, 1, 17, 14400001}), coarse_threads);
   // Work.
-  EXPECT_EQ(lanes({132 * 128, 1, 1, 1, 1}), 4);
-  EXPECT_EQ(lanes({132 * 128 - 1, 1, 1, 1, 1}), 8);
-  EXPECT_EQ(lanes({132 * 32 - 1, 1, 1, 1, 1}), 32);
+  EXPECT_EQ(lanes({132 * 64, 1, 1, 1, 1}), few_product_lanes);
+  EXPECT_EQ(lanes({132 * 64 - 1, 1, 1, 1, 1}), 32);
   EXPECT_EQ(lanes({132 * 4, 1, 1, 1, 1}), coarse_threads);
   EXPECT_EQ(sparse_product_lanes(a100, {132 * 4, 1, 1, 1, 1}), 32);
   EXPECT_EQ(lanes({}), coarse_threads);
 }
 
 TEST(Designs, LanesOfPatternsHaveRoomForHalfTheTerms) {
-  const auto policy = [](SparseProductCase given) { return sparse_pattern_policy(h200, given); };
-  const auto is = [](int lanes, int sharing) { return SparsePatternPolicy{lanes, sharing}; };
+  const auto lanes = [](SparseProductCase given) { return sparse_pattern_lanes(h200, given); };
   // The finest level of 7 points on 128^3, and the next ones.
-  EXPECT_EQ(policy({2097152, 14581760, 2097152, 2097152}), is(8, 1));
-  EXPECT_EQ(policy({2097152, 14581760, 2097152, 7180000}), is(8, 4));
-  EXPECT_EQ(policy({188540, 7180000, 2097152, 16800000}), is(32, 8));
-  EXPECT_EQ(policy({3696, 1100000, 188540, 2200000}), is(coarse_threads, 8));
-  EXPECT_EQ(policy({96, 55000, 3696, 92000}), is(coarse_threads, 8));
-  EXPECT_EQ(policy({100000, 9600000, 10, 10}), is(8, 1));
-  EXPECT_EQ(policy({100000, 9600001, 10, 10}), is(16, 1));
-  EXPECT_EQ(policy({64 * 132, 64 * 132 * 500, 10, 20}), is(coarse_threads, 2));
-  EXPECT_EQ(policy({64 * 132 + 1, 64 * 132 * 500, 10, 20}), is(32, 2));
-  EXPECT_EQ(policy({}), is(8, 1));
+  EXPECT_EQ(lanes({2097152, 14581760, 2097152, 2097152}), 8);
+  EXPECT_EQ(lanes({2097152, 14581760, 2097152, 7180000}), 8);
+  EXPECT_EQ(lanes({188540, 7180000, 2097152, 16800000}), 32);
+  EXPECT_EQ(lanes({3696, 1100000, 188540, 2200000}), coarse_threads);
+  EXPECT_EQ(lanes({96, 55000, 3696, 92000}), coarse_threads);
+  EXPECT_EQ(lanes({100000, 9600000, 10, 10}), 8);
+  EXPECT_EQ(lanes({100000, 9600001, 10, 10}), 16);
+  EXPECT_EQ(lanes({64 * 132, 64 * 132 * 500, 10, 20}), coarse_threads);
+  EXPECT_EQ(lanes({64 * 132 + 1, 64 * 132 * 500, 10, 20}), 32);
+  EXPECT_EQ(lanes({}), 8);
 }
 
 TEST(Designs, ListsAreSharedOutByTheDevice) {
