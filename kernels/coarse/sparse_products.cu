@@ -4,6 +4,7 @@
 #include "kernels/launch/grid.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace blockjacobi::kernels {
 
@@ -399,9 +400,9 @@ __global__ void __launch_bounds__(coarse_threads)
 /// `lanes` go through a row of A together. Each lane looks where the row of B of an entry of its own is, then they
 /// share the rows of B one after the other, of which no two elements go to the same sum: a few of those are loaded
 /// before the first is added. Warps of a thread block load theirs at the same time and add them in turn.
-template <class C, class O>
+template <class C>
 __global__ void __launch_bounds__(coarse_threads, 4)
-    long_rows_product_kernel(const int lanes, const CsrView<C, O> a, const CsrView<C, std::int32_t> b,
+    long_rows_product_kernel(const int lanes, const CsrView<C, std::int32_t> a, const CsrView<C, std::int32_t> b,
                           const std::int32_t* const offsets, const index_t* const columns, C* const values) {
   constexpr int ahead = 4;  // rows of B
   static_assert(32 % ahead == 0);
@@ -411,7 +412,7 @@ __global__ void __launch_bounds__(coarse_threads, 4)
   if (i >= a.rows) return;
   const std::int32_t first = offsets[i];
   RowSums<C> sums(memory, team, columns + first, offsets[i + 1] - first, values + first);
-  const SparseRows<C, O> rows{a};
+  const SparseRows<C, std::int32_t> rows{a};
   const offset_t end = rows.end(i);
   for (offset_t begin = rows.begin(i); begin < end; begin += lanes) {
     // The entries of the round, `ahead` to each warp in turn.
@@ -419,7 +420,7 @@ __global__ void __launch_bounds__(coarse_threads, 4)
     std::int32_t b_begin = 0, b_end = 0;
     C factor{};
     if (own < end) {
-      const index_t j = rows.column(static_cast<O>(own));
+      const index_t j = rows.column(static_cast<std::int32_t>(own));
       b_begin = b.row_offsets[j];
       b_end = b.row_offsets[j + 1];
       factor = a.values[own];
@@ -603,10 +604,13 @@ int sparse_product_lanes(const SparseProductCase& given) { return sparse_product
 template <class C, Offset O>
 void sparse_product(int lanes, const CsrView<C, O>& a, const CsrView<C, std::int32_t>& b, const std::int32_t* offsets,
                     const index_t* columns, C* values, CUstream_st* stream) {
+  // Long rows are those of coarser levels.
+  constexpr bool is_wide = std::is_same_v<O, std::int64_t>;
+  if (is_wide) lanes = few_product_lanes;
   const unsigned ctas = ctas_of(offset_t{a.rows} * lanes, "sparse_product");
   if (lanes == few_product_lanes)
     short_rows_product_kernel<<<ctas, coarse_threads, 0, stream>>>(a, b, offsets, columns, values);
-  else
+  else if constexpr (!is_wide)
     long_rows_product_kernel<<<ctas, coarse_threads, 0, stream>>>(lanes, a, b, offsets, columns, values);
   check_launch("sparse_product");
 }

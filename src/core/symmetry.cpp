@@ -9,6 +9,22 @@
 
 namespace blockjacobi::detail {
 
+namespace {
+
+/// sqrt(|a_ii a_jj|). Not inlined: few pairs ask for it.
+template <Scalar T, Offset O>
+[[gnu::noinline]] double mean_of_diagonal(const CsrView<T, O>& m, index_t i, index_t j) {
+  const auto base = static_cast<index_t>(m.base);
+  const auto diagonal = [&](index_t row) {
+    const index_t* const end = m.columns + (m.row_offsets[row + offset_t{1}] - base);
+    const index_t* const found = std::lower_bound(m.columns + (m.row_offsets[row] - base), end, row + base);
+    return found != end && *found == row + base ? compute_cast(m.values)[found - m.columns] : compute_t<T>{};
+  };
+  return geometric_mean(diagonal(i), diagonal(j));
+}
+
+}  // namespace
+
 /// As the rows i go by, the entries of each row j are met in the order of their columns i: one cursor a row finds the
 /// opposite of every entry without a search.
 template <Scalar T, Offset O>
@@ -21,14 +37,8 @@ Symmetry find_symmetry(const CsrView<T, O>& m, double tolerance) {
   for (index_t row = 0; row < m.rows; ++row) cursor[static_cast<std::size_t>(row)] = m.row_offsets[row] - base;
   PossibleSymmetry<C> possible;
   const auto* const values = compute_cast(m.values);
-  const auto diagonal = [&](index_t i) {
-    const index_t* const end = m.columns + (m.row_offsets[i + offset_t{1}] - base);
-    const index_t column = i + static_cast<index_t>(base);
-    const index_t* const found = std::lower_bound(m.columns + (m.row_offsets[i] - base), end, column);
-    return found != end && *found == column ? values[found - m.columns] : C{};
-  };
   const auto look_at = [&](index_t i, O k, C opposite) {
-    possible.look_at(values[k], opposite, tolerance, [&] { return geometric_mean(diagonal(i), diagonal(number(k))); });
+    possible.look_at(values[k], opposite, tolerance, [&] { return mean_of_diagonal(m, i, number(k)); });
   };
   /// Entries of row j before column `end` that no row has met: nothing stands opposite of them.
   const auto pass = [&](index_t j, index_t end) {
