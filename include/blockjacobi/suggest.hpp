@@ -2,6 +2,7 @@
 
 #include <blockjacobi/block_jacobi.hpp>
 #include <blockjacobi/block_partition.hpp>
+#include <blockjacobi/multigrid.hpp>
 #include <blockjacobi/two_level.hpp>
 
 #include <cstddef>
@@ -27,19 +28,21 @@ struct SuggestOptions {
   double bandwidth = 0.0;
   double latency = 0.0;
   bool renumber = true;  ///< also candidates whose rows do not stay where they are: clusters
-  bool coarse = true;    ///< also candidates with a coarse level
+  bool coarse = true;    ///< also candidates with a coarse level or a multigrid
 };
 
 /// One way to choose the blocks, and what it is predicted to cost.
 struct BlockCandidate {
   /// "scalar", "node", "detect 8", "detect 16", "detect 32", on the host perhaps "coupled 32"; where they are predicted
-  /// to pay "clusters 8", "clusters 32", "clusters 128", "clusters 512"; one of these with " + ones" or " + relaxed 4".
+  /// to pay "clusters 8", "clusters 32", "clusters 128", "clusters 512"; one of these with " + ones", " + relaxed 4" or
+  /// " + multigrid".
   std::string name;
   /// Of the rows in the numbering of `permutation`, which is the identity where rows stay. A SuggestedSystem takes care
   /// of it.
   BlockPartition blocks;
   Permutation permutation;
-  std::optional<TwoLevelOptions> coarse{};  ///< of a coarse level on these blocks
+  std::optional<TwoLevelOptions> coarse{};      ///< of a coarse level on these blocks
+  std::optional<MultigridOptions> multigrid{};  ///< of a multigrid on these blocks, then there is no coarse level
   /// Sum of min(1, |a_ij| / sqrt(s_i s_j)) over the entries inside the blocks / over all, without the diagonal, s_i as
   /// in BlockPartition::metis; 1 if there are none.
   double captured = 0.0;
@@ -73,36 +76,41 @@ struct Suggestion {
   bool blocks_pay() const noexcept { return recommended != 0; }
 };
 
-/// Which blocks to take for A, on its backend, and whether with a coarse level; one on a device is copied to the host
-/// for what the host does. SuggestedSystem makes the preconditioner of a candidate.
+/// Which blocks to take for A, on its backend, and whether with a coarse level or a multigrid; one on a device is
+/// copied to the host for what the host does. SuggestedSystem makes the preconditioner of a candidate.
 ///
 /// Cost of an iteration, in words of the scalar (s bytes): the product nnz (1 + 4/s) + 8 (n + 1) / s + 2 n, the
 /// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres; on the host 2.5); a coarse
-/// level of m vectors adds another product, Z and Z^H, and m^2. On the host the N^2 of inverses count half, and those
-/// of blocks above 32 rows that leave the cache of a core twice. Cost of the set-up: the matrix and the inverses once,
-/// 2 N^3 operations a block, and the coarse level. On CUDA small systems take their time whatever is computed: an
+/// level of m vectors adds another product, Z and Z^H, and m^2; a multigrid 4.2 times product and application, 7.5
+/// times with scalar Jacobi, on CUDA 2.6 times. On the host the N^2 of inverses count half, and those of blocks above
+/// 32 rows that leave the cache of a core twice. Cost of the set-up: the matrix and the inverses once, 2 N^3 operations
+/// a block, and the coarse level or the multigrid. On CUDA small systems take their time whatever is computed: an
 /// iteration more for each row of the largest block (51 ns, gmres 23; in one launch 21, 45) and for blocks above 32,
 /// besides the start of set-up and solver. The numbers are those of src/suggest/cost_model.cpp.
 ///
 /// Candidates: scalar Jacobi; nodes, of the block size that is stated with the matrix or the unmerged supervariables;
 /// detected blocks; on the host coupled ones, where finding them takes at most a hundredth of what a solve is predicted
 /// to take. What takes more work is made only where it is predicted to be the fastest of all, that work included:
-/// clusters, which renumber the system and take several passes over the matrix, and coarse levels of ones and of four
-/// relaxed vectors an aggregate, on any of these blocks. Before they are found, clusters of up to 8 rows are presumed
-/// to leave u^2 of the weight outside, u being what the strongest coupling of each row leaves, and with four times as
-/// many rows half of that; those that were found scale what others are presumed to leave.
+/// clusters, which renumber the system and take several passes over the matrix; coarse levels of ones and of four
+/// relaxed vectors an aggregate, on any of these blocks; with cg multigrids on these, of a matrix that a Multigrid
+/// takes and coarsens, which looks like a diffusion: where of the weight of all couplings, captured being that of those
+/// inside the blocks, positive real parts are at most a quarter. Elasticity and mass matrices have more, and a
+/// multigrid from ones does not pay there. Before they are found, clusters of up to 8 rows are presumed to leave u^2 of
+/// the weight outside, u being what the strongest coupling of each row leaves, and with four times as many rows half of
+/// that; those that were found scale what others are presumed to leave.
 ///
 /// Iterations: scalar Jacobi is presumed to take 120 with cg and 300 with gmres, above 30 000 rows (n / 30 000)^(1/3)
 /// times that; another candidate (1 - captured)^0.7 times those of scalar Jacobi; a coarse level 0.7 times those of its
-/// blocks, with cg and relaxed vectors half. Then candidates are probed by the solver itself with b = A x, x random:
-/// first scalar Jacobi, on the host whatever the backend is, where its diagonal needs no set-up and nothing is
-/// transferred; then again and again the one that is predicted to be the fastest, until that is one that was probed; at
-/// the end, with what is left of the budget, a coarse level of ones on the fastest blocks. A probe runs for a hundredth
-/// of the iterations that it predicts, with gmres for half of the restart at most. One of k iterations that reached
-/// rtol^t predicts (k / t)^t p^(1 - t) of them, p being those that were predicted before, but no fewer than k / t,
-/// since a solve goes on no faster than it starts; infinitely many if 8 iterations gained nothing. Where a probe of
-/// blocks predicts fewer iterations than the weight that they capture did, so it does for the others. The fastest is
-/// recommended, probed or not, if it takes at most 0.95 of the time of scalar Jacobi, else that.
+/// blocks, with cg and relaxed vectors half; a multigrid on blocks that take k of them 2 sqrt(k). Then candidates are
+/// probed by the solver itself with b = A x, x random: first scalar Jacobi, on the host whatever the backend is, where
+/// its diagonal needs no set-up and nothing is transferred; then again and again the one that is predicted to be the
+/// fastest, until that is one that was probed; at the end, with what is left of the budget, a coarse level of ones on
+/// the fastest blocks. A probe runs for a hundredth of the iterations that it predicts, with gmres for half of the
+/// restart at most. One of k iterations that reached rtol^t predicts (k / t)^t p^(1 - t) of them, p being those that
+/// were predicted before, but no fewer than k / t, since a solve goes on no faster than it starts; infinitely many if 8
+/// iterations gained nothing. Where a probe of blocks predicts fewer iterations than the weight that they capture did,
+/// so it does for the others. The fastest is recommended, probed or not, if it takes at most 0.95 of the time of scalar
+/// Jacobi, else that.
 ///
 /// On CUDA the look at pattern and values, before any probe, takes 0.25 ms, 61 ns a row and 4.8 ns an entry. With cg,
 /// where no block size is stated and that is more than half of probe_share of what scalar Jacobi is presumed to take,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <blockjacobi/multigrid.hpp>
 #include <blockjacobi/solver.hpp>
 #include <blockjacobi/suggest.hpp>
 #include <blockjacobi/two_level.hpp>
@@ -25,15 +26,16 @@ class BLOCKJACOBI_EXPORT SuggestedSystem {
  public:
   /// Shares the arrays of `matrix`, of which the candidate was made; a renumbered system has its own besides, made on
   /// the host. A block size that is stated with the matrix is stated with it, if its nodes stay whole. Waits. Throws
-  /// InvalidArgument for a candidate of another number of rows than the matrix, and as BlockJacobi and TwoLevel.
+  /// InvalidArgument for a candidate of another number of rows than the matrix or with a coarse level and a multigrid,
+  /// and as BlockJacobi, TwoLevel and Multigrid.
   SuggestedSystem(const SparseMatrix<T>& matrix, const BlockCandidate& candidate,
                   const BlockJacobiOptions& options = BlockJacobiOptions{SingularPolicy::scalar_jacobi});
   SuggestedSystem(SuggestedSystem&&) noexcept;
   SuggestedSystem& operator=(SuggestedSystem&&) noexcept;
   ~SuggestedSystem();
 
-  /// Numeric set-up for the values that the user's matrix has now. Enqueued, without waiting; as BlockJacobi::refresh()
-  /// and TwoLevel::refresh().
+  /// Numeric set-up for the values that the user's matrix has now. Enqueued, without waiting; as refresh() of
+  /// BlockJacobi, TwoLevel and Multigrid.
   void refresh();
 
   /// cg() or gmres(), as these.

@@ -39,7 +39,7 @@ std::vector<double> factors_of(const CsrView<T, O>& matrix, int threads) {
   return factors;
 }
 
-/// visit(j, strength) for the couplings of row i, as strength() of core/shared/cluster_rules.hpp has them.
+/// visit(j, strength, value) for the couplings of row i, the strength as that of core/shared/cluster_rules.hpp.
 template <Scalar T, Offset O, class Visit>
 void for_each_coupling(const CsrView<T, O>& matrix, const std::vector<double>& factors, index_t i, Visit visit) {
   const auto base = static_cast<index_t>(matrix.base);
@@ -50,7 +50,7 @@ void for_each_coupling(const CsrView<T, O>& matrix, const std::vector<double>& f
     const auto magnitude = static_cast<double>(std::abs(matrix.values[k]));
     if (!(magnitude > 0.0)) continue;
     const double scaled = magnitude * factor * factors[static_cast<std::size_t>(j)];
-    visit(j, scaled < 1.0 ? scaled : 1.0);
+    visit(j, scaled < 1.0 ? scaled : 1.0, matrix.values[k]);
   }
 }
 
@@ -72,15 +72,24 @@ std::vector<double> sums_over_rows(const CsrView<T, O>& matrix, std::size_t widt
   return total;
 }
 
+/// Of the strength of a coupling, what its real part is of its value, if that is positive. No branches: signs are
+/// as good as random in an elasticity.
+template <Scalar T>
+double positive_part(double strength, T value) {
+  const auto real = static_cast<double>(std::real(value));
+  if constexpr (is_complex<T>) return strength * 0.5 * (real + std::abs(real)) / static_cast<double>(std::abs(value));
+  return 0.5 * (strength + std::copysign(strength, real));
+}
+
 /// Adds the couplings of the rows [first, last) to inside[p], for those inside the blocks of partition p, and to
-/// inside[partitions.size()]; the strongest of each row to the one after.
+/// inside[partitions.size()]; the strongest of each row to the one after, and what is positive to the last.
 template <Scalar T, Offset O>
 void add_rows(const CsrView<T, O>& matrix, const std::vector<double>& factors,
               const std::vector<const BlockPartition*>& partitions, index_t first, index_t last, double* inside) {
   std::vector<BlockAround> around;
   around.reserve(partitions.size());
   for (const BlockPartition* blocks : partitions) around.emplace_back(*blocks, first);
-  double all = 0.0, strongest_of_all = 0.0;
+  double all = 0.0, strongest_of_all = 0.0, positive = 0.0;
   for (index_t i = first; i < last; ++i) {
     // Outside of these columns no block has anything of this row.
     index_t begin = i, end = i + 1;
@@ -90,8 +99,9 @@ void add_rows(const CsrView<T, O>& matrix, const std::vector<double>& factors,
       end = std::max(end, block.end());
     }
     double strongest = 0.0;
-    for_each_coupling(matrix, factors, i, [&](index_t j, double strength) {
+    for_each_coupling(matrix, factors, i, [&](index_t j, double strength, T value) {
       all += strength;
+      positive += positive_part(strength, value);
       strongest = std::max(strongest, strength);
       if (j < begin || j >= end) return;
       for (std::size_t p = 0; p < around.size(); ++p)
@@ -101,6 +111,7 @@ void add_rows(const CsrView<T, O>& matrix, const std::vector<double>& factors,
   }
   inside[around.size()] += all;
   inside[around.size() + 1] += strongest_of_all;
+  inside[around.size() + 2] += positive;
 }
 
 /// The number of the block of each row in its old numbering.
@@ -120,13 +131,13 @@ double part(double of, double all) { return all > 0.0 ? of / all : 1.0; }
 
 template <Scalar T, Offset O>
 std::vector<double> captured_weights(const CsrView<T, O>& matrix, const std::vector<const BlockPartition*>& partitions,
-                                     int threads, double* strongest) {
+                                     int threads, CouplingShares* shares) {
   const std::vector<double> factors = factors_of(matrix, threads);
   std::vector<double> captured = sums_over_rows(
-      matrix, partitions.size() + 2, threads,
+      matrix, partitions.size() + 3, threads,
       [&](index_t first, index_t last, double* sums) { add_rows(matrix, factors, partitions, first, last, sums); });
   const double all = captured[partitions.size()];
-  if (strongest) *strongest = part(captured.back(), all);
+  if (shares) *shares = {part(captured[partitions.size() + 1], all), all > 0.0 ? captured.back() / all : 0.0};
   captured.resize(partitions.size());
   for (double& weight : captured) weight = part(weight, all);
   return captured;
@@ -140,7 +151,7 @@ double captured_weight(const CsrView<T, O>& matrix, const PermutedPartition& blo
       sums_over_rows(matrix, 2, threads, [&](index_t first, index_t last, double* inside_and_all) {
         for (index_t i = first; i < last; ++i) {
           const index_t own = labels[static_cast<std::size_t>(i)];
-          for_each_coupling(matrix, factors, i, [&](index_t j, double strength) {
+          for_each_coupling(matrix, factors, i, [&](index_t j, double strength, T) {
             if (labels[static_cast<std::size_t>(j)] == own) inside_and_all[0] += strength;
             inside_and_all[1] += strength;
           });
@@ -151,7 +162,7 @@ double captured_weight(const CsrView<T, O>& matrix, const PermutedPartition& blo
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(T, O)                                                                             \
   template std::vector<double> captured_weights(const CsrView<T, O>&, const std::vector<const BlockPartition*>&, int, \
-                                                double*);                                                             \
+                                                CouplingShares*);                                                     \
   template double captured_weight(const CsrView<T, O>&, const PermutedPartition&, int)
 #define BLOCKJACOBI_INSTANTIATE(T)              \
   BLOCKJACOBI_INSTANTIATE_FOR(T, std::int32_t); \

@@ -7,11 +7,17 @@
 
 namespace blockjacobi::detail {
 
-/// `captured` of BlockCandidate for every partition, in one pass over a canonical matrix on the host. The same bits for
-/// any number of threads. `strongest` becomes the part of the weight that the strongest coupling of each row holds.
+/// Parts of the weight of all couplings.
+struct CouplingShares {
+  double strongest = 1.0;  ///< of the strongest of each row
+  double positive = 0.0;   ///< of the positive real parts, which a diffusion hardly has
+};
+
+/// `captured` of BlockCandidate for every partition, in one pass over a canonical matrix on the host, and what else
+/// that shows. The same bits for any number of threads.
 template <Scalar T, Offset O>
 std::vector<double> captured_weights(const CsrView<T, O>& matrix, const std::vector<const BlockPartition*>& partitions,
-                                     int threads, double* strongest = nullptr);
+                                     int threads, CouplingShares* shares = nullptr);
 
 /// The same for blocks of the renumbered rows, of the matrix as it is: it is not renumbered for that.
 template <Scalar T, Offset O>

@@ -67,6 +67,14 @@ constexpr double cuda_coarse_latency = 12e-6, cuda_coarse_bytes = 0.75;
 // 16 us an iteration of CG where one without takes 6.5 to 9, of GMRES 19 to 24 in place of 11 to 15.
 constexpr double cuda_resident_coarse_latency = 6e-6, cuda_resident_rows = 135e3, cuda_resident_bytes = 21e6;
 constexpr index_t cuda_longest_resident = 64;  ///< restart of GMRES
+// A multigrid on the host, on one core over the diffusions of tests and benchmarks and the 7-point stencil on 32^3 to
+// 96^3 points: coefficients that vary or depend on the direction take up to four times the set-up; a cycle takes
+// longer with blocks of single rows than with larger ones. On CUDA by the 7-point stencil
+// on 64^3 and 128^3 points on an H200.
+constexpr double multigrid_start = 1e-3, multigrid_entry_seconds = 230e-9, multigrid_entry_of_row_seconds = 3e-9;
+constexpr double multigrid_latency = 5e-6, multigrid_bytes = 4.2, multigrid_bytes_of_single_rows = 7.5;
+constexpr double cuda_multigrid_start = 2.5e-3, cuda_multigrid_entry_seconds = 0.9e-9;
+constexpr double cuda_multigrid_latency = 60e-6, cuda_multigrid_bytes = 2.6;
 /// Rows of a cluster on average, over its most.
 constexpr double cluster_fill = 0.85;
 
@@ -102,12 +110,14 @@ double CostModel::product_bytes() const {
   return nnz * (scalar_bytes + 4.0) + 8.0 * (rows + 1.0) + 2.0 * rows * scalar_bytes;
 }
 
+double CostModel::application_bytes(const BlockShape& blocks) const {
+  const bool leaves_cache = blocks.largest > large && blocks.squares * scalar_bytes > cache * host_threads;
+  return ((leaves_cache ? large_bytes : block_bytes) * blocks.squares + 2.0 * rows) * scalar_bytes;
+}
+
 double CostModel::iteration_seconds(const BlockShape& blocks) const {
-  const bool is_large = blocks.largest > large;
-  const bool leaves_cache = is_large && blocks.squares * scalar_bytes > cache * host_threads;
-  const double application = ((leaves_cache ? large_bytes : block_bytes) * blocks.squares + 2.0 * rows) * scalar_bytes;
-  const double start = latency + (is_large ? large_latency : row_latency * blocks.largest);
-  return start + (product_bytes() + application + vector_words * rows * scalar_bytes) / bandwidth;
+  const double start = latency + (blocks.largest > large ? large_latency : row_latency * blocks.largest);
+  return start + (product_bytes() + application_bytes(blocks) + vector_words * rows * scalar_bytes) / bandwidth;
 }
 
 double CostModel::cluster_seconds(double couplings, index_t max_size) const {
@@ -132,6 +142,15 @@ ProbeCost CostModel::coarse(const BlockShape& blocks, double m, double k) const 
   return {level.start + nnz * entry + aggregation + relaxation + inversion,
           (blocks.largest > large ? level.large_latency : level.latency) +
               level.bytes * (product_bytes() + transfers) / bandwidth};
+}
+
+ProbeCost CostModel::multigrid(const BlockShape& blocks) const {
+  const auto& costs = multigrid_costs;
+  const double entry = costs.entry + costs.entry_of_row * nnz / std::max(1.0, rows);
+  return {costs.start + nnz * entry / host_threads,
+          costs.latency + (blocks.largest > large ? 0.0 : costs.resident) +
+              (blocks.largest > 1 ? costs.bytes : costs.bytes_of_single_rows) *
+                  (product_bytes() + application_bytes(blocks)) / bandwidth};
 }
 
 ProbeCost CostModel::diagonal_probe(const BlockPartition& rows_alone) const {
@@ -181,6 +200,9 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
   model.clusters = {0.0, 0.0, cluster_entry_seconds, cluster_coupling_seconds, renumber_entry_seconds};
   model.level = {0.0, ones_entry_seconds, relaxed_entry_seconds, 0.0, 0.0, coarse_flops * backend.threads(), 0.0,
                  0.0, coarse_bytes};
+  model.multigrid_costs = {
+      multigrid_start, multigrid_entry_seconds,       multigrid_entry_of_row_seconds, multigrid_latency, 0.0,
+      multigrid_bytes, multigrid_bytes_of_single_rows};
   if (!cuda) return model;
   model.clusters = {cuda_cluster_latency, cuda_cluster_doubling_seconds, cuda_cluster_entry_seconds, 0.0,
                     cuda_renumber_entry_seconds};
@@ -193,12 +215,16 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
                  resides ? cuda_resident_coarse_latency : cuda_coarse_latency,
                  cuda_coarse_latency,
                  cuda_coarse_bytes};
+  const double beside_launch = options.latency > 0.0 ? 0.0 : phases.all - device.all;
+  model.multigrid_costs = {
+      cuda_multigrid_start, cuda_multigrid_entry_seconds, 0.0, cuda_multigrid_latency, beside_launch,
+      cuda_multigrid_bytes, cuda_multigrid_bytes};
   model.look = {cuda_look_latency, cuda_look_row_seconds, cuda_look_entry_seconds};
   model.row_latency = device.row;
   model.block_seconds = cuda_block_seconds;
   model.transfer_latency = cuda_transfer_latency;
   model.transfer_seconds = cuda_transfer_seconds;
-  model.large_latency = phases.large + (options.latency > 0.0 ? 0.0 : phases.all - device.all);
+  model.large_latency = phases.large + beside_launch;
   model.large_setup_latency = cuda_large_setup_latency;
   model.large_entry_seconds = cuda_large_entry_seconds;
   return model;

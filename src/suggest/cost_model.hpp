@@ -67,8 +67,17 @@ struct CostModel {
     double vector = 0.0, flops = 1.0, latency = 0.0, large_latency = 0.0, bytes = 1.0;
   } level{};
 
-  /// Of y = A x.
+  /// A multigrid: once, for each entry, and besides for each entry and each of those of a row; what an iteration takes
+  /// more, once, where it takes one launch without, and by the bytes of product and application, in
+  /// general and where blocks are single rows.
+  struct {
+    double start = 0.0, entry = 0.0, entry_of_row = 0.0;
+    double latency = 0.0, resident = 0.0, bytes = 1.0, bytes_of_single_rows = 1.0;
+  } multigrid_costs{};
+
+  /// Of y = A x, and of z = M^-1 r.
   double product_bytes() const;
+  double application_bytes(const BlockShape& blocks) const;
   double iteration_seconds(const BlockShape& blocks) const;
   /// Without the partition.
   double setup_seconds(const BlockShape& blocks) const;
@@ -80,6 +89,8 @@ struct CostModel {
   /// A coarse level of m vectors, k of them relaxed an aggregate (0: ones), on so many blocks: its set-up, and what an
   /// iteration takes more.
   ProbeCost coarse(const BlockShape& blocks, double m, double k) const;
+  /// A multigrid on these blocks, as above.
+  ProbeCost multigrid(const BlockShape& blocks) const;
   /// Entries between groups of rows of which there are so many.
   double couplings(double groups) const { return nnz * (groups / rows) * (groups / rows); }
   /// suggest() before it probes: the matrix on the host, its partitions, the weights that they capture.

@@ -40,12 +40,13 @@ std::string to_json(const Suggestion& s) {
   for (const BlockCandidate& c : s.candidates)
     rows += detail::message(
         "{}\n    {{\"name\": \"{}\", \"blocks\": {}, \"largest_block\": {}, \"renumbered\": {}, "
-        "\"coarse\": {}, \"captured\": {}, \"bytes\": {}, "
+        "\"coarse\": {}, \"multigrid\": {}, \"captured\": {}, \"bytes\": {}, "
         "\"setup_seconds\": {}, \"iteration_seconds\": {}, \"probed\": {}, \"failed\": {}, \"probe_iterations\": {}, "
         "\"probe_reduction\": {}, \"iterations\": {}, \"seconds\": {}}}",
         rows.empty() ? "" : ",", c.name, c.blocks.blocks(), c.blocks.largest_block(), !c.permutation.is_identity(),
-        c.coarse.has_value(), number(c.captured), c.bytes, number(c.setup_seconds), number(c.iteration_seconds),
-        c.probed, c.failed, c.probe_iterations, number(c.probe_reduction), number(c.iterations), number(c.seconds));
+        c.coarse.has_value(), c.multigrid.has_value(), number(c.captured), c.bytes, number(c.setup_seconds),
+        number(c.iteration_seconds), c.probed, c.failed, c.probe_iterations, number(c.probe_reduction),
+        number(c.iterations), number(c.seconds));
   return detail::message(
       "{{\n  \"recommended\": {},\n  \"blocks_pay\": {},\n  \"probe_seconds\": {},\n  \"probe_cost\": {},\n  "
       "\"probe_budget\": {},\n  \"candidates\": [{}\n  ]\n}}\n",

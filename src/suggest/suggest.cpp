@@ -3,6 +3,7 @@
 #include "backend/require.hpp"
 #include "core/message.hpp"
 #include "core/random_vector.hpp"
+#include "core/symmetry.hpp"
 #include "partition/agglomerate.hpp"
 #include "precond/two_level_impl.hpp"
 #include "suggest/captured.hpp"
@@ -27,6 +28,9 @@ struct Presumed {
   double iterations;               ///< of scalar Jacobi
   double with_ones, with_relaxed;  ///< iterations with a coarse level over those of the blocks alone
 };
+/// What is above the blocks.
+enum class Level { none, ones, relaxed, multigrid };
+constexpr Level levels[] = {Level::ones, Level::relaxed, Level::multigrid};
 constexpr Presumed presumed_of_cg{120.0, 0.7, 0.5}, presumed_of_gmres{300.0, 0.7, 0.7};
 /// Iterations with blocks over those of scalar Jacobi are this power of the weight that the blocks leave outside.
 constexpr double power = 0.7;
@@ -48,6 +52,11 @@ constexpr double captures_something = 0.02;
 /// Rows of a supervariable that clusters keep whole.
 constexpr index_t largest_node = 8;
 constexpr index_t relaxed_vectors = 4;
+/// Iterations with a multigrid over the root of those of the blocks alone.
+constexpr double with_multigrid = 2.0;
+/// Where more of the weight is positive, as in an elasticity or a mass matrix, ones are not what a multigrid needs:
+/// it saves half of the iterations, each of which takes four times as long.
+constexpr double most_positive_of_diffusion = 0.25;
 /// Of a solve, what blocks may take to be found whatever they are worth.
 constexpr double worth_a_try = 0.01;
 /// Of probe_share, what a look at the matrix may take on CUDA with CG.
@@ -105,6 +114,25 @@ std::optional<Suggestion> without_a_look(const Backend& backend, index_t rows, o
   return suggestion;
 }
 
+Level level_of(const BlockCandidate& c) {
+  if (c.multigrid) return Level::multigrid;
+  if (!c.coarse) return Level::none;
+  return c.coarse->relaxed > 0 ? Level::relaxed : Level::ones;
+}
+
+/// TwoLevelOptions::relaxed.
+index_t relaxed_of(Level level) { return level == Level::relaxed ? relaxed_vectors : 0; }
+
+std::string suffix_of(Level level) {
+  switch (level) {
+    case Level::none: break;
+    case Level::ones: return " + ones";
+    case Level::relaxed: return detail::message(" + relaxed {}", relaxed_vectors);
+    case Level::multigrid: return " + multigrid";
+  }
+  return {};
+}
+
 /// A x for a random x; A is on the host.
 template <Scalar T>
 std::vector<T> random_right_hand_side(const LinearOperator<T>& A) {
@@ -141,7 +169,7 @@ class Study {
     if (is_on_host() && cost_.coupled_seconds() <= worth_a_try * candidates()[fastest()].seconds) add_coupled();
     bool more = true;
     while (more) more = (scalar().probed && probe_fastest()) || add_idea();
-    if (scalar().probed && options_.coarse && matrix_.nnz() > 0) probe_coarse();
+    if (scalar().probed && matrix_.nnz() > 0) probe_coarse();
     recommend();
     return std::move(suggestion_);
   }
@@ -173,43 +201,51 @@ class Study {
   void weigh() {
     std::vector<const BlockPartition*> partitions;
     for (const BlockCandidate& c : candidates()) partitions.push_back(&c.blocks);
-    double strongest = 0.0;
+    detail::CouplingShares shares;
     const auto weights = [&](const auto& host) {
-      return detail::captured_weights(host, partitions, host_.backend().threads(), &strongest);
+      return detail::captured_weights(host, partitions, host_.backend().threads(), &shares);
     };
     const std::vector<double> captured = std::visit(weights, host_.view());
     for (std::size_t i = 0; i < captured.size(); ++i) candidates()[i].captured = captured[i];
-    left_by_strongest_ = 1.0 - strongest;
+    left_by_strongest_ = 1.0 - shares.strongest;
+    is_diffusion_ = shares.positive <= most_positive_of_diffusion;
   }
 
-  /// A candidate that takes work to be made: clusters, or a coarse level on blocks that are there.
+  /// A candidate that takes work to be made: clusters, perhaps with a level above them to come, or a level on blocks
+  /// that are there.
   struct Idea {
     double seconds = std::numeric_limits<double>::infinity();  ///< that a solve is predicted to take
     index_t clusters = 0;                                      ///< of at most so many rows, 0 for blocks that are there
     double left = 0.0;                                         ///< that the clusters are presumed to leave outside
     std::size_t base = 0;                                      ///< else the candidate with these
-    index_t relaxed = 0;
+    Level level = Level::none;
   };
 
   /// Makes the candidate of all that are not made yet that would be the fastest, if it would be faster than those that
   /// are.
   bool add_idea() {
     if (matrix_.nnz() == 0) return false;
-    Idea best;
-    if (options_.renumber)
-      for (const auto& [size, left] : left_by_clusters) consider_clusters(size, left, best);
-    if (options_.coarse)
-      for (std::size_t i = 0; i < candidates().size(); ++i)
-        for (const index_t relaxed : {0, relaxed_vectors})
-          if (base_[i] == i && has_room(relaxed) && !has_coarse(i, relaxed)) consider_coarse(i, relaxed, best);
-    const BlockCandidate& fastest_now = candidates()[fastest()];
-    if (!(best.seconds < fastest_now.seconds)) return false;
+    const double seconds_now = candidates()[fastest()].seconds;
+    Idea best = best_idea();
+    // why: only now, as it takes a pass over the matrix
+    if (best.seconds < seconds_now && best.level == Level::multigrid && !is_hermitian()) best = best_idea();
+    if (!(best.seconds < seconds_now)) return false;
     if (best.clusters > 0)
       add_clusters(best.clusters, best.left);
     else
-      add_coarse(best.base, best.relaxed);
+      add_level(best.base, best.level);
     predict();
     return true;
+  }
+
+  Idea best_idea() {
+    Idea best;
+    if (options_.renumber)
+      for (const auto& [size, left] : left_by_clusters) consider_clusters(size, left, best);
+    for (std::size_t i = 0; i < candidates().size(); ++i)
+      for (const Level level : levels)
+        if (base_[i] == i && may_have(level) && !has(i, level)) consider_level(i, level, best);
+    return best;
   }
 
   void consider_clusters(index_t size, double left, Idea& best) {
@@ -219,41 +255,48 @@ class Study {
     const double setup = cost_.cluster_seconds(cost_.couplings(nodes_.blocks()), size) + cost_.renumber_seconds() +
                          cost_.setup_seconds(shape);
     const double iteration = cost_.iteration_seconds(shape), iterations = reference_ * expected_part(left);
-    const auto consider = [&](double more_setup, double more_iteration, double fewer_iterations) {
+    const auto consider = [&](Level level, const detail::ProbeCost& more) {
       const double seconds =
-          setup + more_setup + std::max(1.0, iterations * fewer_iterations) * (iteration + more_iteration);
-      if (seconds < best.seconds) best = {seconds, size, left, 0, 0};
+          setup + more.start + std::max(1.0, iterations_with(level, iterations)) * (iteration + more.iteration);
+      if (seconds < best.seconds) best = {seconds, size, left, 0, level};
     };
-    consider(0.0, 0.0, 1.0);
-    if (!options_.coarse) return;
-    for (const index_t relaxed : {0, relaxed_vectors}) {
-      if (!has_room(relaxed)) continue;
-      const detail::ProbeCost more = cost_.coarse(shape, coarse_size(), relaxed);
-      consider(more.start, more.iteration, fewer_with(relaxed));
-    }
+    consider(Level::none, {});
+    for (const Level level : levels)
+      if (may_have(level)) consider(level, cost_of(level, shape));
   }
 
-  void consider_coarse(std::size_t base, index_t relaxed, Idea& best) {
+  void consider_level(std::size_t base, Level level, Idea& best) {
     const BlockCandidate& c = candidates()[base];
-    const detail::ProbeCost more = cost_.coarse(shapes_[base], coarse_size(), relaxed);
+    const detail::ProbeCost more = cost_of(level, shapes_[base]);
     const double seconds = c.setup_seconds + more.start +
-                           std::max(1.0, c.iterations * fewer_with(relaxed)) * (c.iteration_seconds + more.iteration);
-    if (seconds < best.seconds) best = {seconds, 0, 0.0, base, relaxed};
+                           std::max(1.0, iterations_with(level, c.iterations)) * (c.iteration_seconds + more.iteration);
+    if (seconds < best.seconds) best = {seconds, 0, 0.0, base, level};
   }
 
-  /// TwoLevel refuses products with its vectors of more elements.
-  bool has_room(index_t relaxed) const {
-    return matrix_.nnz() <= std::numeric_limits<std::int32_t>::max() / std::max(index_t{1}, relaxed);
+  detail::ProbeCost cost_of(Level level, const detail::BlockShape& shape) const {
+    return level == Level::multigrid ? cost_.multigrid(shape) : cost_.coarse(shape, coarse_size(), relaxed_of(level));
+  }
+
+  /// TwoLevel refuses products with its vectors of more elements, and Multigrid a matrix.
+  bool may_have(Level level) const {
+    if (!options_.coarse ||
+        matrix_.nnz() > std::numeric_limits<std::int32_t>::max() / std::max(index_t{1}, relaxed_of(level)))
+      return false;
+    return level != Level::multigrid || (options_.method == Method::cg && is_diffusion_ &&
+                                         matrix_.rows() > MultigridOptions{}.coarsest && is_hermitian_.value_or(true));
+  }
+  bool is_hermitian() {
+    if (!is_hermitian_) is_hermitian_ = detail::is_hermitian_but_for_rounding(matrix_);
+    return *is_hermitian_;
   }
   double coarse_size() const { return detail::default_coarse_size(matrix_.backend(), matrix_.nnz()); }
   bool is_found(index_t size) const {
     return std::ranges::find(suggestion_.candidates, detail::message("clusters {}", size), &BlockCandidate::name) !=
            suggestion_.candidates.end();
   }
-  bool has_coarse(std::size_t base, index_t relaxed) const {
+  bool has(std::size_t base, Level level) const {
     for (std::size_t i = 0; i < base_.size(); ++i)
-      if (base_[i] == base && suggestion_.candidates[i].coarse && suggestion_.candidates[i].coarse->relaxed == relaxed)
-        return true;
+      if (base_[i] == base && level_of(suggestion_.candidates[i]) == level) return true;
     return false;
   }
 
@@ -278,12 +321,15 @@ class Study {
     more_left_ *= (1.0 - captured) / std::max(presumed_left, least_left);
   }
 
-  void add_coarse(std::size_t base, index_t relaxed) {
+  void add_level(std::size_t base, Level level) {
     BlockCandidate c = candidates()[base];
-    const detail::ProbeCost more = cost_.coarse(shapes_[base], coarse_size(), relaxed);
-    c.name += relaxed > 0 ? detail::message(" + relaxed {}", relaxed) : " + ones";
-    c.coarse = TwoLevelOptions{.mode = options_.method == Method::cg ? CoarseMode::adef2 : CoarseMode::adef1,
-                               .relaxed = relaxed};
+    const detail::ProbeCost more = cost_of(level, shapes_[base]);
+    c.name += suffix_of(level);
+    if (level == Level::multigrid)
+      c.multigrid = MultigridOptions{};
+    else
+      c.coarse = TwoLevelOptions{.mode = options_.method == Method::cg ? CoarseMode::adef2 : CoarseMode::adef1,
+                                 .relaxed = relaxed_of(level)};
     c.setup_seconds += more.start;
     c.iteration_seconds += more.iteration;
     c.probed = c.failed = false;
@@ -317,12 +363,12 @@ class Study {
   /// With what is left of the budget, a coarse level on the fastest blocks: what it is worth differs most of all.
   void probe_coarse() {
     const std::size_t base = base_[fastest()];
-    if (candidates()[base].failed || !has_room(0) || has_coarse(base, 0)) return;
-    const detail::ProbeCost more = cost_.coarse(shapes_[base], coarse_size(), 0.0);
+    if (candidates()[base].failed || !may_have(Level::ones) || has(base, Level::ones)) return;
+    const detail::ProbeCost more = cost_of(Level::ones, shapes_[base]);
     if (room(1.0, cost_.probe(candidates()[base].setup_seconds + more.start,
                               candidates()[base].iteration_seconds + more.iteration)) < 1.0)
       return;
-    add_coarse(base, 0);
+    add_level(base, Level::ones);
     predict();
     probe_here(candidates().size() - 1);
   }
@@ -366,11 +412,12 @@ class Study {
     return options_.method == Method::cg ? most_iterations : std::max(1.0, detail::probed_part * options_.restart);
   }
 
-  static bool is_scalar(const BlockCandidate& c) { return !c.coarse && c.captured < captures_something; }
+  static bool is_scalar(const BlockCandidate& c) {
+    return level_of(c) == Level::none && c.captured < captures_something;
+  }
 
   static bool is_same(const BlockCandidate& a, const BlockCandidate& b) {
-    const auto relaxed = [](const BlockCandidate& c) { return c.coarse ? c.coarse->relaxed : -1; };
-    return relaxed(a) == relaxed(b) && a.blocks == b.blocks && a.permutation == b.permutation;
+    return level_of(a) == level_of(b) && a.blocks == b.blocks && a.permutation == b.permutation;
   }
 
   std::size_t fastest() const {
@@ -384,18 +431,27 @@ class Study {
   }
 
   double presumed_iterations() const { return blockjacobi::presumed_iterations(presumed_, matrix_.rows()); }
-  double fewer_with(index_t relaxed) const { return relaxed > 0 ? presumed_.with_relaxed : presumed_.with_ones; }
+  /// With a level above blocks that take so many alone.
+  double iterations_with(Level level, double alone) const {
+    switch (level) {
+      case Level::none: break;
+      case Level::ones: return presumed_.with_ones * alone;
+      case Level::relaxed: return presumed_.with_relaxed * alone;
+      case Level::multigrid: return with_multigrid * std::sqrt(alone);
+    }
+    return alone;
+  }
   /// Of the iterations of blocks that capture nothing, those of blocks that leave so much of the weight outside.
   static double expected_part(double left) { return std::pow(std::max(left, least_left), power); }
 
-  /// The iterations of all that were not probed, by what is known now; a coarse level comes after its blocks.
+  /// The iterations of all that were not probed, by what is known now; a level comes after its blocks.
   void predict() {
     for (std::size_t i = 0; i < candidates().size(); ++i) {
       const BlockCandidate& c = candidates()[i];
       if (c.failed)
         set_iterations(i, std::numeric_limits<double>::infinity());
-      else if (!c.probed && c.coarse)
-        set_iterations(i, candidates()[base_[i]].iterations * fewer_with(c.coarse->relaxed));
+      else if (!c.probed && level_of(c) != Level::none)
+        set_iterations(i, iterations_with(level_of(c), candidates()[base_[i]].iterations));
       else if (!c.probed)
         set_iterations(
             i, (is_scalar(c) && scalar().probed ? scalar().iterations : reference_) * expected_part(1.0 - c.captured));
@@ -412,7 +468,7 @@ class Study {
   void learn(std::size_t i, double depth) {
     const BlockCandidate& c = candidates()[i];
     set_iterations(i, detail::predicted_iterations(c.probe_iterations, depth, c.iterations));
-    if (c.failed || c.coarse || !std::isfinite(c.iterations)) return;
+    if (c.failed || level_of(c) != Level::none || !std::isfinite(c.iterations)) return;
     // why: blocks with which nothing converges say nothing about others
     const double reference = c.iterations / expected_part(1.0 - c.captured);
     reference_ = i == 0 ? reference : std::min(reference_, reference);
@@ -430,11 +486,13 @@ class Study {
   detail::CostModel cost_, host_cost_;
   Suggestion suggestion_;
   std::vector<detail::BlockShape> shapes_;  ///< of the blocks of each candidate, a pass over them
-  std::vector<std::size_t> base_;           ///< of each candidate the one with the same blocks and no coarse level
+  std::vector<std::size_t> base_;           ///< of each candidate the one with the same blocks and nothing above
   BlockPartition nodes_;                    ///< that clusters keep whole
   std::vector<T> b_;
-  double left_by_strongest_ = 0.0;  ///< part of the weight that is not in the strongest coupling of a row
-  double more_left_ = 1.0;          ///< by clusters that were found, over what was presumed
+  bool is_diffusion_ = false;
+  std::optional<bool> is_hermitian_;  ///< as a Multigrid asks for it
+  double left_by_strongest_ = 0.0;    ///< part of the weight that is not in the strongest coupling of a row
+  double more_left_ = 1.0;            ///< by clusters that were found, over what was presumed
   /// Iterations of blocks that capture nothing.
   double reference_ = presumed_iterations();
 };

@@ -6,6 +6,7 @@
 #include <blockjacobi/renumbering.hpp>
 
 #include <optional>
+#include <variant>
 
 namespace blockjacobi {
 
@@ -20,7 +21,20 @@ const BlockCandidate& checked(const SparseMatrix<T>& matrix, const BlockCandidat
         message("SuggestedSystem: the candidate has {} rows in blocks and {} in its permutation, the "
                 "matrix {}",
                 candidate.blocks.rows(), candidate.permutation.size(), matrix.rows()));
+  if (candidate.coarse && candidate.multigrid)
+    throw InvalidArgument("SuggestedSystem: the candidate has a coarse level and a multigrid, must have one at most");
   return candidate;
+}
+
+template <Scalar T>
+using Held = std::variant<BlockJacobi<T>, TwoLevel<T>, Multigrid<T>>;
+
+template <Scalar T>
+Held<T> held(const SparseMatrix<T>& matrix, const BlockCandidate& candidate, const BlockJacobiOptions& options) {
+  BlockJacobi<T> M(matrix, candidate.blocks, options);
+  if (candidate.multigrid) return Multigrid<T>(matrix, std::move(M), *candidate.multigrid);
+  if (candidate.coarse) return TwoLevel<T>(matrix, std::move(M), *candidate.coarse);
+  return M;
 }
 
 }  // namespace
@@ -29,20 +43,19 @@ template <Scalar T>
 class SuggestedSystemImpl {
  public:
   SuggestedSystemImpl(const SparseMatrix<T>& matrix, const BlockCandidate& candidate, const BlockJacobiOptions& options)
-      : given_(matrix), permutation_(checked(matrix, candidate).permutation), own_(renumbered()) {
-    BlockJacobi<T> M(system(), candidate.blocks, options);
-    if (candidate.coarse)
-      two_level_.emplace(system(), std::move(M), *candidate.coarse);
-    else
-      jacobi_.emplace(std::move(M));
-  }
+      : given_(matrix),
+        permutation_(checked(matrix, candidate).permutation),
+        own_(renumbered()),
+        held_(held(system(), candidate, options)) {}
 
   void refresh() {
     if (own_) own_->update_values(given_.values(), given_.nnz(), backend().memory_space());
-    if (two_level_)
-      two_level_->refresh();
+    if (auto* const jacobi = std::get_if<BlockJacobi<T>>(&held_))
+      jacobi->refresh(system().values(), system().nnz(), backend().memory_space());
+    else if (auto* const two_level = std::get_if<TwoLevel<T>>(&held_))
+      two_level->refresh();
     else
-      jacobi_->refresh(system().values(), system().nnz(), backend().memory_space());
+      std::get<Multigrid<T>>(held_).refresh();
   }
 
   SolveReport solve(Method method, VectorView<const T> b, VectorView<T> x, const SolveOptions& options) const {
@@ -71,7 +84,7 @@ class SuggestedSystemImpl {
   const Backend& backend() const { return given_.backend(); }
   const SparseMatrix<T>& system() const { return own_ ? *own_ : given_; }
   Preconditioner<T> preconditioner() const {
-    return two_level_ ? Preconditioner<T>(*two_level_) : Preconditioner<T>(*jacobi_);
+    return std::visit([](const auto& M) { return Preconditioner<T>(M); }, held_);
   }
   const Permutation& permutation() const { return permutation_; }
 
@@ -93,8 +106,7 @@ class SuggestedSystemImpl {
   Permutation permutation_;
   std::optional<Renumbering<T>> renumbering_;
   std::optional<SparseMatrix<T>> own_;
-  std::optional<BlockJacobi<T>> jacobi_;
-  std::optional<TwoLevel<T>> two_level_;
+  Held<T> held_;
 };
 
 }  // namespace detail

@@ -12,7 +12,8 @@ TYPED_TEST_SUITE(SuggestedSystemOnBackend, BackendCases, BackendCaseName);
 
 template <Scalar T>
 std::vector<BlockCandidate> candidates_of(const SparseMatrix<T>& matrix, CoarseMode mode) {
-  std::vector<BlockCandidate> candidates(4);
+  // A multigrid is for Hermitian matrices.
+  std::vector<BlockCandidate> candidates(mode == CoarseMode::adef2 ? 6 : 4);
   candidates[0].permutation = Permutation::identity(matrix.rows());
   candidates[0].blocks = BlockPartition::uniform(matrix.rows(), 4);
   auto [permutation, blocks] = BlockPartition::clusters(matrix, 16);
@@ -21,6 +22,10 @@ std::vector<BlockCandidate> candidates_of(const SparseMatrix<T>& matrix, CoarseM
   candidates[2] = candidates[0];
   candidates[3] = candidates[1];
   candidates[2].coarse = candidates[3].coarse = TwoLevelOptions{.mode = mode, .size = 32};
+  for (std::size_t i = 4; i < candidates.size(); ++i) {
+    candidates[i] = candidates[i - 4];
+    candidates[i].multigrid = MultigridOptions{.coarsest = 100};
+  }
   return candidates;
 }
 
@@ -110,6 +115,9 @@ TYPED_TEST(SuggestedSystemOnBackend, Misuse) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
   expect_message("the matrix 49", [&] { SuggestedSystem<T>(larger, c); });
+  BlockCandidate both = candidates_of(matrix, CoarseMode::adef2)[5];
+  both.coarse = TwoLevelOptions{};
+  expect_message("a coarse level and a multigrid", [&] { SuggestedSystem<T>(matrix, both); });
   SuggestedSystem<T> system(matrix, c);
   std::vector<T> b(36), shorter(35);
   expect_message("x: length is 35", [&] { static_cast<void>(system.solve(Method::cg, b, shorter)); });

@@ -263,16 +263,18 @@ TEST_F(DeviceFaults, RenumberedSystemsAndSuggestions) {
       [&] { EXPECT_EQ(matrix.renumbered(candidate.permutation).given_nnz(), sorted_.view().nnz); });
   const Array<double> b(backend, std::vector<double>(rows, 1.0));
   Array<double> x(backend, rows);
-  for (const bool coarse : {false, true}) {
-    SCOPED_TRACE(coarse);
-    if (coarse) candidate.coarse = TwoLevelOptions{.size = 12};
-    expect_every_failure_comes_out([&] {
-      SuggestedSystem<double> system(matrix, candidate);
-      system.refresh();
-      x.zero();
-      EXPECT_TRUE(system.solve(Method::cg, b.view(), x.view()).converged());
-    });
-  }
+  const auto solve_it = [&] {
+    SuggestedSystem<double> system(matrix, candidate);
+    system.refresh();
+    x.zero();
+    EXPECT_TRUE(system.solve(Method::cg, b.view(), x.view()).converged());
+  };
+  expect_every_failure_comes_out(solve_it);
+  candidate.coarse = TwoLevelOptions{.size = 12};
+  expect_every_failure_comes_out(solve_it);
+  candidate.coarse.reset();
+  candidate.multigrid = MultigridOptions{.coarsest = 100};
+  expect_every_failure_comes_out(solve_it);
   expect_every_failure_comes_out([&] { EXPECT_FALSE(suggest(matrix, {.probe_share = 1.0}).candidates.empty()); });
 }
 

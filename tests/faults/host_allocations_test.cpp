@@ -250,15 +250,18 @@ TEST_P(HostFaults, RenumberedSystems) {
     return std::pair(std::move(permutation), std::move(blocks));
   }();
   expect_every_failure_comes_out([&] { EXPECT_EQ(matrix.renumbered(candidate.permutation).rows(), 400); });
-  for (const bool coarse : {false, true}) {
-    if (coarse) candidate.coarse = TwoLevelOptions{.size = 12};
-    expect_every_failure_comes_out([&] {
-      SuggestedSystem<double> system(matrix, candidate);
-      system.refresh();
-      std::vector<double> x(400);
-      EXPECT_TRUE(system.solve(Method::cg, ones_, x).converged());
-    });
-  }
+  const auto solve_it = [&] {
+    SuggestedSystem<double> system(matrix, candidate);
+    system.refresh();
+    std::vector<double> x(400);
+    EXPECT_TRUE(system.solve(Method::cg, ones_, x).converged());
+  };
+  expect_every_failure_comes_out(solve_it);
+  candidate.coarse = TwoLevelOptions{.size = 12};
+  expect_every_failure_comes_out(solve_it);
+  candidate.coarse.reset();
+  candidate.multigrid = MultigridOptions{.coarsest = 100};
+  expect_every_failure_comes_out(solve_it);
 }
 
 TEST_P(HostFaults, Suggest) {

@@ -1,3 +1,5 @@
+#include "matrices/generators/elasticity.hpp"
+#include "matrices/generators/stencil.hpp"
 #include "suggest/captured.hpp"
 #include "suggest/cost_model.hpp"
 #include "suggest/probe.hpp"
@@ -62,6 +64,19 @@ TEST(CostModel, LargeBlocksThatLeaveTheCacheTakeLonger) {
   EXPECT_NEAR(
       1e9 * (small.iteration_seconds(shape) - small.iteration_seconds(detail::BlockShape())) / (8.0 * shape.squares),
       0.5, 1e-9);
+}
+
+TEST(CostModel, AMultigridTakesProductsAndApplications) {
+  const auto model = detail::cost_model(Backend::host(2), 100, 500, 8, {.bandwidth = 1e9});
+  const detail::ProbeCost cost = model.multigrid(BlockPartition::uniform(100, 10));
+  EXPECT_DOUBLE_EQ(cost.start, 1e-3 + 500 * (230e-9 + 5 * 3e-9) / 2.0);
+  EXPECT_DOUBLE_EQ(cost.iteration, 5e-6 + 4.2 * (12 * 500 + 8 * 101 + 16 * 100 + 0.5 * 8 * 1000 + 16 * 100) / 1e9);
+}
+
+TEST(CostModel, AMultigridOnSingleRowsTakesLonger) {
+  const auto model = detail::cost_model(Backend::host(2), 100, 500, 8, {.bandwidth = 1e9});
+  EXPECT_DOUBLE_EQ(model.multigrid(BlockPartition::uniform(100, 1)).iteration,
+                   5e-6 + 7.5 * (12 * 500 + 8 * 101 + 16 * 100 + 0.5 * 8 * 100 + 16 * 100) / 1e9);
 }
 
 TEST(PredictedIterations, AreBetweenThePresumedOnesAndThePace) {
@@ -332,18 +347,73 @@ TEST(Suggest, ACoarseLevelThatIsPredictedToPayIsRecommendedWithoutAProbe) {
   for (const BlockCandidate& c : suggest(a, without).candidates) EXPECT_FALSE(c.coarse) << c.name;
 }
 
-TEST(Suggest, ACoarseLevelIsProbedWithWhatIsLeftOfTheBudget) {
-  constexpr index_t edge = 100;
-  std::vector<Triplet<double>> entries;
-  for (index_t i = 0; i < edge * edge; ++i) {
-    entries.push_back({i, i, 4.0});
-    for (const index_t step : {index_t{1}, edge}) {
-      if (i + step >= edge * edge || (step == 1 && (i + 1) % edge == 0)) continue;
-      entries.push_back({i, i + step, -1.0});
-      entries.push_back({i + step, i, -1.0});
+/// On a square of so many points a side.
+CsrMatrix<double> diffusion(index_t edge) { return matrices::stencil<double>({.grid = {edge, edge, 1}}); }
+
+bool has_multigrid(const BlockCandidate& c) { return c.multigrid.has_value(); }
+
+/// Where iterations are dear, small systems are as large ones.
+SuggestOptions slow_iterations(double probe_share = 0.0) { return {.probe_share = probe_share, .latency = 1e-2}; }
+
+TEST(Suggest, AMultigridIsRecommendedForADiffusion) {
+  const SparseMatrix<double> a(Backend::host(1), diffusion(60));
+  for (const double share : {0.0, 1.0}) {
+    SuggestOptions options = slow_iterations(share);
+    options.renumber = share == 0.0;  // else probes of clusters leave nothing for one of the multigrid
+    const Suggestion s = suggest(a, options);
+    const BlockCandidate& best = s.best();
+    ASSERT_TRUE(best.multigrid) << to_text(s);
+    EXPECT_FALSE(best.coarse);
+    EXPECT_TRUE(best.name.ends_with(" + multigrid")) << best.name;
+    EXPECT_EQ(best.probed, share > 0.0) << to_text(s);
+    EXPECT_NE(to_json(s).find("\"coarse\": false, \"multigrid\": true"), std::string::npos);
+    EXPECT_LE(s.probe_cost, s.probe_budget);
+    const auto base =
+        std::ranges::find(s.candidates, best.name.substr(0, best.name.find(" + ")), &BlockCandidate::name);
+    ASSERT_NE(base, s.candidates.end()) << to_text(s);
+    EXPECT_EQ(base->blocks, best.blocks);
+    if (share == 0.0) {
+      EXPECT_DOUBLE_EQ(best.iterations, 2.0 * std::sqrt(base->iterations));
     }
+    std::vector<double> b(static_cast<std::size_t>(a.rows()), 1.0), x(b.size());
+    const SolveReport report = SuggestedSystem<double>(a, best).solve(Method::cg, b, x);
+    EXPECT_TRUE(report.converged());
+    EXPECT_LE(report.iterations, 2 * best.iterations) << to_text(s);
   }
-  const SparseMatrix<double> a(Backend::host(1), CsrMatrix<double>::from_triplets(edge * edge, edge * edge, entries));
+}
+
+TEST(Suggest, AMultigridIsOfLargeHermitianDiffusions) {
+  const Backend host = Backend::host(1);
+  const auto weighs_multigrid = [&](const CsrMatrix<double>& a, SuggestOptions options) {
+    return std::ranges::any_of(suggest(host, a, options).candidates, has_multigrid);
+  };
+  const CsrMatrix<double> a = diffusion(60);
+  EXPECT_TRUE(weighs_multigrid(a, slow_iterations()));
+  SuggestOptions options = slow_iterations();
+  options.coarse = false;
+  EXPECT_FALSE(weighs_multigrid(a, options));
+  options = slow_iterations();
+  options.method = Method::gmres;
+  EXPECT_FALSE(weighs_multigrid(a, options));
+  EXPECT_FALSE(weighs_multigrid(diffusion(22), slow_iterations())) << "484 rows";
+  EXPECT_FALSE(weighs_multigrid(matrices::elasticity<double>({.elements = {8, 8, 8}}), slow_iterations()));
+  CsrMatrix<double> rounded = a, unsymmetric = a;
+  rounded.values()[1] *= 1.0 + 1e-15;
+  unsymmetric.values()[1] *= 1.0 + 1e-6;
+  EXPECT_TRUE(weighs_multigrid(rounded, slow_iterations()));
+  EXPECT_FALSE(weighs_multigrid(unsymmetric, slow_iterations()));
+  EXPECT_TRUE(std::ranges::any_of(
+      suggest(SparseMatrix<double>(host, unsymmetric, {.symmetry = Symmetry::symmetric}), slow_iterations()).candidates,
+      has_multigrid));
+}
+
+TEST(Suggest, AMultigridThatTakesLongerIsNotMade) {
+  const Suggestion s = suggest(Backend::host(1), diffusion(60));
+  EXPECT_TRUE(std::ranges::none_of(s.candidates, has_multigrid)) << to_text(s);
+}
+
+TEST(Suggest, ACoarseLevelIsProbedWithWhatIsLeftOfTheBudget) {
+  const SparseMatrix<double> a(Backend::host(1), diffusion(100));
   const auto coarse = [](const BlockCandidate& c) { return c.coarse.has_value(); };
   const Suggestion s = suggest(a, {.probe_share = 1.0});
   const auto found = std::ranges::find_if(s.candidates, coarse);
@@ -425,11 +495,22 @@ TEST(CapturedWeights, KnowTheStrongestCouplingOfEachRow) {
       4, 4,
       std::vector<Triplet<double>>{
           {0, 0, 4.0}, {0, 1, 9.0}, {0, 2, -2.0}, {1, 0, 9.0}, {1, 1, 4.0}, {2, 0, -2.0}, {2, 2, 4.0}, {3, 3, 1.0}});
-  double strongest = 0.0;
-  detail::captured_weights(a.view(), {}, 1, &strongest);
-  EXPECT_DOUBLE_EQ(strongest, 2.5 / 3.0);
-  detail::captured_weights(banded(5, 0.0, 0.0, 2).view(), {}, 1, &strongest);
-  EXPECT_EQ(strongest, 1.0);
+  detail::CouplingShares shares;
+  detail::captured_weights(a.view(), {}, 1, &shares);
+  EXPECT_DOUBLE_EQ(shares.strongest, 2.5 / 3.0);
+  EXPECT_DOUBLE_EQ(shares.positive, 2.0 / 3.0);
+  detail::captured_weights(banded(5, 0.0, 0.0, 2).view(), {}, 1, &shares);
+  EXPECT_EQ(shares.strongest, 1.0);
+  EXPECT_EQ(shares.positive, 0.0);
+}
+
+TEST(CapturedWeights, KnowThePositiveRealParts) {
+  using C = std::complex<double>;
+  const auto a = CsrMatrix<C>::from_triplets(
+      2, 2, std::vector<Triplet<C>>{{0, 0, 10.0}, {0, 1, C(3.0, 4.0)}, {1, 0, C(-3.0, 4.0)}, {1, 1, 10.0}});
+  detail::CouplingShares shares;
+  detail::captured_weights(a.view(), {}, 1, &shares);
+  EXPECT_DOUBLE_EQ(shares.positive, 0.3);
 }
 
 TEST(CapturedWeights, OfRenumberedRowsAreThoseOfTheRenumberedMatrix) {
@@ -450,7 +531,11 @@ TEST(CapturedWeights, DoNotDependOnTheThreads) {
     for (index_t j = std::max(index_t{0}, i - 5); j < std::min(n, i + 6); ++j) entries.push_back({i, j, random.real()});
   const auto a = CsrMatrix<double>::from_triplets(n, n, entries);
   const auto blocks = BlockPartition::uniform(n, 7);
-  EXPECT_EQ(detail::captured_weights(a.view(), {&blocks}, 1), detail::captured_weights(a.view(), {&blocks}, 4));
+  detail::CouplingShares of_one, of_four;
+  EXPECT_EQ(detail::captured_weights(a.view(), {&blocks}, 1, &of_one),
+            detail::captured_weights(a.view(), {&blocks}, 4, &of_four));
+  EXPECT_EQ(of_one.strongest, of_four.strongest);
+  EXPECT_EQ(of_one.positive, of_four.positive);
 }
 
 TEST(Suggest, TheSameInputGivesTheSameRecommendation) {
