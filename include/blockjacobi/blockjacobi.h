@@ -509,7 +509,7 @@ BJ_API bj_status bj_enqueue(bj_workspace* workspace, const void* b, void* x, int
 /* "converged", "max_iterations" and so on; "unknown" for other numbers. */
 BJ_API const char* bj_stop_reason_name(bj_stop_reason reason);
 
-/* Suggestions: which blocks to take, and whether with a coarse level. */
+/* Suggestions: which blocks to take, and whether with a coarse level or a multigrid. */
 
 typedef int32_t bj_method;
 enum { BJ_METHOD_CG = 0, BJ_METHOD_GMRES = 1 };
@@ -524,7 +524,7 @@ typedef struct bj_suggest_options {
   bj_singular singular; /* of the probes */
   int32_t unknowns;     /* of a node, in 1..512, dividing the rows; 1: not known */
   int32_t renumber;     /* 1: also blocks with a numbering of their own; else 0 */
-  int32_t coarse;       /* 1: also a coarse level; else 0 */
+  int32_t coarse;       /* 1: also a coarse level or a multigrid; else 0 */
 } bj_suggest_options;
 
 /* CG, rtol 1e-8, restart 30, BJ_SINGULAR_SCALAR_JACOBI, probe_share 0.1, one unknown, with renumber and coarse. */
@@ -541,9 +541,9 @@ BJ_API bj_status bj_suggestion_size(const bj_suggestion* suggestion, int32_t* ca
 BJ_API bj_status bj_suggestion_text(const bj_suggestion* suggestion, char* buffer, size_t size, size_t* length);
 /* The same as one JSON object. */
 BJ_API bj_status bj_suggestion_json(const bj_suggestion* suggestion, char* buffer, size_t size, size_t* length);
-/* Makes what a candidate stands for, A by bj_operator_create_numbered and M by bj_block_jacobi_create_with or
- * bj_two_level_create; null takes the defaults of `blocks`, but BJ_SINGULAR_SCALAR_JACOBI. The matrix is as these ask
- * for: on the host where rows are renumbered. Waits. */
+/* Makes what a candidate stands for, A by bj_operator_create_numbered and M by bj_block_jacobi_create_with,
+ * bj_two_level_create or bj_multigrid_create; null takes the defaults of `blocks`, but BJ_SINGULAR_SCALAR_JACOBI. The
+ * matrix is as these ask for: on the host where rows are renumbered. Waits. */
 BJ_API bj_status bj_suggestion_make(const bj_suggestion* suggestion, int32_t candidate, const bj_backend* backend,
                                     const bj_csr* matrix, const bj_block_jacobi_options* blocks, bj_operator** A,
                                     bj_block_jacobi** M);

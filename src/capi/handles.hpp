@@ -52,6 +52,9 @@ std::unique_ptr<bj_block_jacobi> make_block_jacobi(const Backend& backend, const
 std::unique_ptr<bj_block_jacobi> make_two_level(const Backend& backend, const bj_csr* matrix,
                                                 const bj_partition& partition, const BlockJacobiOptions& options,
                                                 const bj_two_level_options& coarse);
+std::unique_ptr<bj_block_jacobi> make_multigrid(const Backend& backend, const bj_csr* matrix,
+                                                const bj_partition& partition, const BlockJacobiOptions& options,
+                                                const bj_multigrid_options& multigrid);
 std::unique_ptr<bj_operator> make_numbered_operator(const Backend& backend, const bj_csr* matrix,
                                                     const bj_partition& partition);
 

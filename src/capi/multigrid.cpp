@@ -12,6 +12,17 @@ MultigridReport multigrid_report_of(const bj_block_jacobi* M) {
 
 }  // namespace
 
+std::unique_ptr<bj_block_jacobi> capi::make_multigrid(const Backend& backend, const bj_csr* matrix,
+                                                      const bj_partition& partition, const BlockJacobiOptions& options,
+                                                      const bj_multigrid_options& multigrid) {
+  MultigridOptions wanted;
+  wanted.coarsest = multigrid.coarsest;
+  wanted.relaxed = multigrid.relaxed;
+  return make_coarse<Multigrid>(make_coarse_system(backend, matrix, partition, options, NearKernelOptions(multigrid),
+                                                   multigrid.symmetry_tolerance),
+                                wanted);
+}
+
 bj_status bj_multigrid_options_init(bj_multigrid_options* options) {
   return guarded("bj_multigrid_options_init", [&] {
     bj_multigrid_options result{};
@@ -34,12 +45,7 @@ bj_status bj_multigrid_create(const bj_backend* backend, const bj_csr* matrix, c
     bj_multigrid_options_init(&given);
     if (blocks != nullptr) given_blocks = *blocks;
     if (options != nullptr) given = *options;
-    MultigridOptions wanted;
-    wanted.coarsest = given.coarsest;
-    wanted.relaxed = given.relaxed;
-    auto system = capi::make_coarse_system(where, matrix, *partition, capi::options_of(given_blocks),
-                                           capi::NearKernelOptions(given), given.symmetry_tolerance);
-    *M = capi::make_coarse<Multigrid>(std::move(system), wanted).release();
+    *M = capi::make_multigrid(where, matrix, *partition, capi::options_of(given_blocks), given).release();
   });
 }
 

@@ -32,6 +32,33 @@ bj_partition partition_of(const BlockCandidate& candidate) {
   return {candidate.blocks, candidate.permutation};
 }
 
+bj_two_level_options options_of(const TwoLevelOptions& coarse, std::int32_t unknowns) {
+  bj_two_level_options options{};
+  options.mode = coarse.mode ? static_cast<bj_coarse_mode>(*coarse.mode) + 1 : BJ_COARSE_AUTOMATIC;
+  options.size = coarse.size;
+  options.relaxed = coarse.relaxed;
+  options.unknowns = unknowns;
+  return options;
+}
+
+bj_multigrid_options options_of(const MultigridOptions& multigrid, std::int32_t unknowns) {
+  bj_multigrid_options options{};
+  options.coarsest = multigrid.coarsest;
+  options.relaxed = multigrid.relaxed;
+  options.unknowns = unknowns;
+  return options;
+}
+
+std::unique_ptr<bj_block_jacobi> make_candidate(const Backend& backend, const bj_csr* matrix,
+                                                const BlockCandidate& chosen, std::int32_t unknowns,
+                                                const bj_partition& partition, const BlockJacobiOptions& options) {
+  if (chosen.multigrid)
+    return capi::make_multigrid(backend, matrix, partition, options, options_of(*chosen.multigrid, unknowns));
+  if (chosen.coarse)
+    return capi::make_two_level(backend, matrix, partition, options, options_of(*chosen.coarse, unknowns));
+  return capi::make_block_jacobi(backend, matrix, partition, options);
+}
+
 }  // namespace
 
 bj_status bj_suggest_options_init(bj_suggest_options* options) {
@@ -107,16 +134,7 @@ bj_status bj_suggestion_make(const bj_suggestion* suggestion, std::int32_t candi
         blocks != nullptr ? capi::options_of(*blocks) : BlockJacobiOptions{SingularPolicy::scalar_jacobi};
     const bj_partition partition = partition_of(chosen);
     auto a = capi::make_numbered_operator(where, matrix, partition);
-    bj_two_level_options coarse{};
-    if (chosen.coarse) {
-      coarse.mode = chosen.coarse->mode ? static_cast<bj_coarse_mode>(*chosen.coarse->mode) + 1 : BJ_COARSE_AUTOMATIC;
-      coarse.size = chosen.coarse->size;
-      coarse.relaxed = chosen.coarse->relaxed;
-      coarse.unknowns = suggestion->unknowns;
-    }
-    *M = (chosen.coarse ? capi::make_two_level(where, matrix, partition, options, coarse)
-                        : capi::make_block_jacobi(where, matrix, partition, options))
-             .release();
+    *M = make_candidate(where, matrix, chosen, suggestion->unknowns, partition, options).release();
     *A = a.release();
   });
 }

@@ -40,6 +40,59 @@ static void candidates_of(const bj_backend* backend, const bj_csr* matrix, const
   bj_operator_destroy(user);
 }
 
+/* A diffusion on a square: where iterations are dear, a multigrid is worth while, in whatever numbering. */
+static void multigrid_of_suggestion(const bj_backend* backend) {
+  enum { EDGE = 40, POINTS = EDGE * EDGE };
+  static int32_t offsets[POINTS + 1], columns[5 * POINTS];
+  static double values[5 * POINTS], b[POINTS], x[POINTS];
+  const int32_t steps[5] = {-EDGE, -1, 0, 1, EDGE};
+  bj_csr matrix;
+  bj_suggest_options options;
+  bj_suggestion* suggestion = NULL;
+  bj_operator* A = NULL;
+  bj_block_jacobi* M = NULL;
+  bj_multigrid_report multigrid;
+  bj_solve_report report;
+  char text[8192];
+  int32_t candidates = 0, recommended = -1, entries_of_all = 0;
+  for (int32_t i = 0; i < POINTS; ++i) {
+    for (int k = 0; k < 5; ++k) {
+      const int32_t j = i + steps[k];
+      if (j < 0 || j >= POINTS || (k == 1 && i % EDGE == 0) || (k == 3 && j % EDGE == 0)) continue;
+      columns[entries_of_all] = j;
+      values[entries_of_all++] = j == i ? 4.0 : -1.0;
+    }
+    offsets[i + 1] = entries_of_all;
+    b[i] = 1.0 + i % 5;
+  }
+  memset(&matrix, 0, sizeof(matrix));
+  matrix.rows = matrix.cols = POINTS;
+  matrix.nnz = entries_of_all;
+  matrix.scalar = BJ_D;
+  matrix.offset_bits = 32;
+  matrix.row_offsets = offsets;
+  matrix.columns = columns;
+  matrix.values = values;
+  matrix.space = BJ_HOST;
+  OK(bj_suggest_options_init(&options));
+  options.probe_share = 0;
+  options.latency = 1e-2;
+  OK(bj_suggest(backend, &matrix, &options, &suggestion));
+  OK(bj_suggestion_size(suggestion, &candidates, &recommended));
+  OK(bj_suggestion_text(suggestion, text, sizeof(text), NULL));
+  CHECK(strstr(text, " + multigrid\n") != NULL); /* at the end: recommended */
+  OK(bj_suggestion_make(suggestion, recommended, backend, &matrix, NULL, &A, &M));
+  OK(bj_multigrid_get_report(M, &multigrid));
+  CHECK(multigrid.levels >= 2);
+  OK(bj_cg(A, M, b, x, POINTS, BJ_HOST, NULL, &report));
+  CHECK(report.reason == BJ_STOP_CONVERGED && report.iterations < 30);
+  OK(bj_operator_refresh(A, values, matrix.nnz, BJ_HOST));
+  OK(bj_block_jacobi_refresh(M, values, matrix.nnz, BJ_HOST));
+  bj_operator_destroy(A);
+  bj_block_jacobi_destroy(M);
+  bj_suggestion_destroy(suggestion);
+}
+
 static void misuse_of_suggestions(const bj_backend* backend, const bj_csr* matrix) {
   bj_suggest_options options;
   bj_suggestion* suggestion = NULL;
@@ -138,5 +191,6 @@ void suggestions(const bj_backend* backend) {
   options.bandwidth = 1;
   options.probe_share = 1;
   candidates_of(backend, &matrix, &options);
+  multigrid_of_suggestion(backend);
   misuse_of_suggestions(backend, &matrix);
 }
