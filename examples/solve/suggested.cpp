@@ -72,7 +72,9 @@ Options with_suggested_coarse(Options options, const BlocksInfo& blocks) {
   if (options.coarse != Coarse::automatic) return options;
   options.coarse = Coarse::none;
   if (!blocks.suggestion || !is_recommendation(*blocks.suggestion)) return options;
-  if (const auto& coarse = blocks.suggestion->best().coarse) {
+  const BlockCandidate& best = blocks.suggestion->best();
+  if (best.multigrid) options.coarse = Coarse::multigrid;
+  if (const auto& coarse = best.coarse) {
     options.coarse = coarse->relaxed > 0 ? Coarse::relaxed : Coarse::ones;
     options.relaxed = coarse->relaxed;
     options.coarse_size = coarse->size;
