@@ -92,22 +92,24 @@ struct Suggestion {
 /// detected blocks; on the host coupled ones, where finding them takes at most a hundredth of what a solve is predicted
 /// to take. What takes more work is made only where it is predicted to be the fastest of all, that work included:
 /// clusters, which renumber the system and take several passes over the matrix; coarse levels of ones and of four
-/// relaxed vectors an aggregate, on any of these blocks; with cg multigrids on these, of a matrix that a Multigrid
-/// takes and coarsens, which looks like a diffusion: where of the weight of all couplings, captured being that of those
-/// inside the blocks, positive real parts are at most a quarter. Elasticity and mass matrices have more, and a
-/// multigrid from ones does not pay there. Before they are found, clusters of up to 8 rows are presumed to leave u^2 of
+/// relaxed vectors an aggregate, on any of these blocks; with cg multigrids on these, of diffusions that a Multigrid
+/// takes and coarsens. A matrix passes for a diffusion where positive real parts are at most a quarter of the weight
+/// off the diagonal, that of `captured`: elasticity and mass matrices have more, and a multigrid from ones does not pay
+/// there. Before they are found, clusters of up to 8 rows are presumed to leave u^2 of
 /// the weight outside, u being what the strongest coupling of each row leaves, and with four times as many rows half of
 /// that; those that were found scale what others are presumed to leave.
 ///
 /// Iterations: scalar Jacobi is presumed to take 120 with cg and 300 with gmres, above 30 000 rows (n / 30 000)^(1/3)
-/// times that; another candidate (1 - captured)^0.7 times those of scalar Jacobi; a coarse level 0.7 times those of its
-/// blocks, with cg and relaxed vectors half; a multigrid on blocks that take k of them 2 sqrt(k). Then candidates are
-/// probed by the solver itself with b = A x, x random: first scalar Jacobi, on the host whatever the backend is, where
-/// its diagonal needs no set-up and nothing is transferred; then again and again the one that is predicted to be the
-/// fastest, until that is one that was probed; at the end, with what is left of the budget, a coarse level of ones on
-/// the fastest blocks. A probe runs for a hundredth of the iterations that it predicts, with gmres for half of the
-/// restart at most. One of k iterations that reached rtol^t predicts (k / t)^t p^(1 - t) of them, p being those that
-/// were predicted before, but no fewer than k / t, since a solve goes on no faster than it starts; infinitely many if 8
+/// times that, with cg and a diffusion (n / 30 000)^(1/2); another candidate (1 - captured)^0.7 times those of scalar
+/// Jacobi; a coarse level 0.7 times those of its blocks, with cg and relaxed vectors half; a multigrid on blocks that
+/// take k of them 2 sqrt(k). Then candidates are probed by the solver itself with b = A x, x random: first scalar
+/// Jacobi, on the host whatever the backend is, where its diagonal needs no set-up and nothing is transferred; then
+/// again and again the one that is predicted to be the fastest, until that is one that was probed; at the end, with
+/// what is left of the budget, a coarse level of ones on the fastest blocks. A probe runs for a hundredth of the
+/// iterations that it predicts, with gmres for half of the restart at most. One of k iterations that reached rtol^t
+/// predicts (k / t)^t p^(1 - t) of them, p being those that were predicted before, but no fewer than k / t, since a
+/// solve goes on no faster than it starts. Of a diffusion the exponents are t^2 and 1 - t^2, but with a multigrid: what
+/// is smooth in the error takes the iterations, and hardly shows in the residual at first. Infinitely many if 8
 /// iterations gained nothing. Where a probe of blocks predicts fewer iterations than the weight that they capture did,
 /// so it does for the others. The fastest is recommended, probed or not, if it takes at most 0.95 of the time of scalar
 /// Jacobi, else that.

@@ -32,10 +32,11 @@ double depth_of(double reduction, double rtol) {
   return reduction > rtol ? std::log(reduction) / std::log(rtol) : 1.0;
 }
 
-double predicted_iterations(index_t iterations, double depth, double presumed) {
+double predicted_iterations(index_t iterations, double depth, double presumed, bool starts_fast) {
   if (depth <= 0.0) return iterations < enough_to_give_up ? presumed : std::numeric_limits<double>::infinity();
   const double pace = iterations / depth;
-  return std::max(pace, std::pow(pace, depth) * std::pow(presumed, 1.0 - depth));
+  const double weight = starts_fast ? depth * depth : depth;
+  return std::max(pace, std::pow(pace, weight) * std::pow(presumed, 1.0 - weight));
 }
 
 namespace {

@@ -34,8 +34,9 @@ constexpr Level levels[] = {Level::ones, Level::relaxed, Level::multigrid};
 constexpr Presumed presumed_of_cg{120.0, 0.7, 0.5}, presumed_of_gmres{300.0, 0.7, 0.7};
 /// Iterations with blocks over those of scalar Jacobi are this power of the weight that the blocks leave outside.
 constexpr double power = 0.7;
-/// With more rows iterations grow as the number of points along an edge of a mesh.
-constexpr double rows_of_presumed = 30e3;
+/// With more rows iterations grow as the number of points along an edge of a mesh. Those of diffusions are plane as
+/// often as not.
+constexpr double rows_of_presumed = 30e3, growth = 1.0 / 3.0, growth_of_diffusion = 1.0 / 2.0;
 /// Of probe_share, what scalar Jacobi may take, so that the fastest blocks can be probed as well.
 constexpr double share_of_scalar = 0.5;
 /// A candidate that gained nothing in so many iterations of a probe gains nothing.
@@ -81,8 +82,8 @@ void require_arguments(const Matrix& matrix, const SuggestOptions& o) {
 }
 
 /// Of scalar Jacobi, before it is probed.
-double presumed_iterations(const Presumed& presumed, double rows) {
-  return presumed.iterations * std::cbrt(std::max(1.0, rows / rows_of_presumed));
+double presumed_iterations(const Presumed& presumed, double rows, double exponent) {
+  return presumed.iterations * std::pow(std::max(1.0, rows / rows_of_presumed), exponent);
 }
 
 /// What the costs say of blocks of a shape; the blocks themselves are not in it.
@@ -104,7 +105,7 @@ std::optional<Suggestion> without_a_look(const Backend& backend, index_t rows, o
   if (backend.kind() == BackendKind::host || options.method != Method::cg || looks_anyway) return {};
   const detail::CostModel cost = detail::cost_model(backend, rows, nnz, scalar_bytes, options);
   BlockCandidate scalar = costed("scalar", detail::BlockShape::of_rows(rows), scalar_bytes, cost);
-  scalar.iterations = presumed_iterations(presumed_of_cg, rows);
+  scalar.iterations = presumed_iterations(presumed_of_cg, rows, growth);
   scalar.seconds = scalar.setup_seconds + scalar.iterations * scalar.iteration_seconds;
   if (cost.look_seconds() <= share_of_look * options.probe_share * scalar.seconds) return {};
   scalar.blocks = BlockPartition::uniform(rows, 1);
@@ -208,7 +209,8 @@ class Study {
     const std::vector<double> captured = std::visit(weights, host_.view());
     for (std::size_t i = 0; i < captured.size(); ++i) candidates()[i].captured = captured[i];
     left_by_strongest_ = 1.0 - shares.strongest;
-    is_diffusion_ = shares.positive <= most_positive_of_diffusion;
+    is_diffusion_ = options_.method == Method::cg && shares.positive <= most_positive_of_diffusion;
+    reference_ = presumed_iterations();
   }
 
   /// A candidate that takes work to be made: clusters, perhaps with a level above them to come, or a level on blocks
@@ -282,8 +284,8 @@ class Study {
     if (!options_.coarse ||
         matrix_.nnz() > std::numeric_limits<std::int32_t>::max() / std::max(index_t{1}, relaxed_of(level)))
       return false;
-    return level != Level::multigrid || (options_.method == Method::cg && is_diffusion_ &&
-                                         matrix_.rows() > MultigridOptions{}.coarsest && is_hermitian_.value_or(true));
+    return level != Level::multigrid ||
+           (is_diffusion_ && matrix_.rows() > MultigridOptions{}.coarsest && is_hermitian_.value_or(true));
   }
   bool is_hermitian() {
     if (!is_hermitian_) is_hermitian_ = detail::is_hermitian_but_for_rounding(matrix_);
@@ -430,7 +432,9 @@ class Study {
     return a.failed != b.failed ? b.failed : a.seconds < b.seconds;
   }
 
-  double presumed_iterations() const { return blockjacobi::presumed_iterations(presumed_, matrix_.rows()); }
+  double presumed_iterations() const {
+    return blockjacobi::presumed_iterations(presumed_, matrix_.rows(), is_diffusion_ ? growth_of_diffusion : growth);
+  }
   /// With a level above blocks that take so many alone.
   double iterations_with(Level level, double alone) const {
     switch (level) {
@@ -467,7 +471,9 @@ class Study {
   /// From a probe that came so far.
   void learn(std::size_t i, double depth) {
     const BlockCandidate& c = candidates()[i];
-    set_iterations(i, detail::predicted_iterations(c.probe_iterations, depth, c.iterations));
+    // What is smooth in the error of a diffusion, which takes the iterations, hardly shows in the residual at first.
+    const bool starts_fast = is_diffusion_ && level_of(c) != Level::multigrid;
+    set_iterations(i, detail::predicted_iterations(c.probe_iterations, depth, c.iterations, starts_fast));
     if (c.failed || level_of(c) != Level::none || !std::isfinite(c.iterations)) return;
     // why: blocks with which nothing converges say nothing about others
     const double reference = c.iterations / expected_part(1.0 - c.captured);
@@ -489,12 +495,11 @@ class Study {
   std::vector<std::size_t> base_;           ///< of each candidate the one with the same blocks and nothing above
   BlockPartition nodes_;                    ///< that clusters keep whole
   std::vector<T> b_;
-  bool is_diffusion_ = false;
+  bool is_diffusion_ = false;         ///< by its signs, and for cg
   std::optional<bool> is_hermitian_;  ///< as a Multigrid asks for it
   double left_by_strongest_ = 0.0;    ///< part of the weight that is not in the strongest coupling of a row
   double more_left_ = 1.0;            ///< by clusters that were found, over what was presumed
-  /// Iterations of blocks that capture nothing.
-  double reference_ = presumed_iterations();
+  double reference_ = 0.0;            ///< iterations of blocks that capture nothing
 };
 
 }  // namespace
