@@ -49,8 +49,8 @@ class BlockJacobi(Operator):
         summed. Not referred to afterwards. CSR is used in place but for column numbers of 64 bits, which are narrowed;
         BSR is expanded.
     blocks : Partition, Suggestion, int or str, optional
-        A :class:`Partition`; a :class:`Suggestion`, of which the best is taken if it has no coarse level
-        (:func:`preconditioner` makes either); the number of rows of every block; or the name of a function of
+        A :class:`Partition`; a :class:`Suggestion`, of which the best is taken if it has neither a coarse level nor a
+        multigrid (:func:`preconditioner` makes them all); the number of rows of every block; or the name of a function of
         :mod:`blockjacobi.partition` with its defaults: ``"supervariables"``, ``"detect"``, ``"coupled"``,
         ``"clusters"``, ``"metis"``. None takes the blocks of BSR, of other matrices the supervariables.
         For blocks with a numbering of their own a matrix in device memory is copied to the host, which renumbers it.
@@ -82,7 +82,7 @@ class BlockJacobi(Operator):
         For a matrix or blocks of a type that is not known.
     InvalidArgument
         For a matrix that is not square, arrays that do not fit, blocks of another number of rows, a name that is none, a
-        suggestion with a coarse level;
+        suggestion with a coarse level or a multigrid;
         for a block that is not Hermitian under ``"packed"``.
     SingularBlock
         Under ``"fail"``, with the block and its rows.
@@ -271,10 +271,12 @@ def partition_of(A: Any, matrix: _matrix.Matrix, blocks: Any, backend: Backend) 
     if isinstance(blocks, partition.Partition):
         return blocks
     if isinstance(blocks, _core.Suggestion):
-        if blocks.best.coarse is not None:
-            raise InvalidArgument(f"the best of the suggestion, {blocks.best.name}, has a coarse level: "
+        best = blocks.best
+        if best.coarse is not None or best.multigrid is not None:
+            above = "coarse level" if best.multigrid is None else "multigrid"
+            raise InvalidArgument(f"the best of the suggestion, {best.name}, has a {above}: "
                                   "preconditioner(A, suggestion) makes both, its blocks are suggestion.best.blocks")
-        return blocks.best.blocks
+        return best.blocks
     if isinstance(blocks, (int, numpy.integer)) and not isinstance(blocks, bool):
         return partition.uniform(matrix.rows, int(blocks))
     if blocks is None:

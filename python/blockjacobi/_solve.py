@@ -153,8 +153,8 @@ def suggest(
     coarse: bool = True,
     backend: Backend | None = None,
 ) -> Suggestion:
-    """Which blocks to take for A, and whether with a coarse level: predicts set-up, cost of an iteration and time for
-    several choices, and tries some.
+    """Which blocks to take for A, and whether with a coarse level or a multigrid: predicts set-up, cost of an iteration
+    and time for several choices, and tries some.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def suggest(
     probe_share : float
         Part of the predicted time to solution that the trials may cost; 0 for none.
     coarse : bool
-        Whether a coarse level is weighed too.
+        Whether a coarse level and a multigrid are weighed too.
     backend : Backend, optional
         Where the system will be solved; by default where the matrix lies.
 
@@ -199,7 +199,7 @@ def preconditioner(
     *,
     singular: Literal["fail", "identity", "scalar_jacobi", "shift", "pseudo_inverse"] = "scalar_jacobi",
     backend: Backend | None = None,
-) -> BlockJacobi | TwoLevel:
+) -> BlockJacobi | TwoLevel | Multigrid:
     """What :func:`suggest` recommends for A, or one of the candidates that it weighed, set up.
 
     Parameters
@@ -215,22 +215,24 @@ def preconditioner(
 
     Returns
     -------
-    BlockJacobi or TwoLevel
+    BlockJacobi, TwoLevel or Multigrid
         A :class:`TwoLevel` where there is a coarse level, in the mode that suits the method it was suggested for: give
-        it to :func:`solve` with that.
+        it to :func:`solve` with that. A :class:`Multigrid` where there is one, for ``"cg"``.
 
     Raises
     ------
     TypeError
         For a choice that is neither.
     InvalidArgument
-        As :class:`BlockJacobi` and :class:`TwoLevel`.
+        As :class:`BlockJacobi`, :class:`TwoLevel` and :class:`Multigrid`.
     """
     if isinstance(choice, _core.Suggestion):
         choice = choice.best
     if not isinstance(choice, _core.BlockCandidate):
         raise TypeError(f"choice must be a Suggestion or one of its candidates, it is of the type {type(choice)}")
     M = BlockJacobi(A, choice.blocks, singular=singular, backend=backend)
+    if choice.multigrid is not None:
+        return Multigrid(A, M, **choice.multigrid)
     return M if choice.coarse is None else TwoLevel(A, M, **choice.coarse)
 
 

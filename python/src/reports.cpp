@@ -232,6 +232,18 @@ void bind_suggestion(nb::module_& module) {
           nb::for_getter(nb::sig("def coarse(self) -> dict[str, str | int] | None")),
           "``mode``, ``size`` and ``relaxed`` of a :class:`TwoLevel` on these blocks; None without a coarse level. "
           ":func:`preconditioner` makes it.")
+      .def_prop_ro(
+          "multigrid",
+          [](const BlockCandidate& self) -> nb::object {
+            if (!self.multigrid) return nb::none();
+            nb::dict options;
+            options["coarsest"] = self.multigrid->coarsest;
+            options["relaxed"] = self.multigrid->relaxed;
+            return options;
+          },
+          nb::for_getter(nb::sig("def multigrid(self) -> dict[str, int] | None")),
+          "``coarsest`` and ``relaxed`` of a :class:`Multigrid` on these blocks; None without one. "
+          ":func:`preconditioner` makes it.")
       .def_ro("captured", &BlockCandidate::captured, "The weight of the matrix that lies inside the blocks, 0 to 1.")
       .def_ro("bytes", &BlockCandidate::bytes, "Of the inverses.")
       .def_ro("setup_seconds", &BlockCandidate::setup_seconds, "Predicted.")

@@ -269,6 +269,7 @@ def test_suggest(method):
     for each in found.candidates:
         M = bj.preconditioner(SYSTEM, each)
         assert M.partition == each.blocks and isinstance(M, bj.BlockJacobi) == (each.coarse is None)
+        assert each.multigrid is None
         assert bj.solve(SYSTEM, RHS, M, method=method).report.converged
     assert bj.solve(SYSTEM, RHS, found, method=method).report.converged
 
@@ -293,6 +294,26 @@ def test_suggest_weighs_a_coarse_level(monkeypatch):
             refused(A, recommends_it)
     assert isinstance(bj.preconditioner(A, recommends_it), bj.TwoLevel)
     assert bj.solve(A, b, recommends_it, backend=host).report.iterations < 0.8 * alone.iterations
+
+
+def test_suggest_weighs_a_multigrid():
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(600, 600))
+    A = sp.csr_array(sp.kronsum(line, line))
+    b = A @ random_numbers(A.shape[0], "float64", 9)
+    host = bj.Backend.host(1)
+    found = bj.suggest(A, backend=host)
+    best = found.best
+    assert best.name.endswith(" + multigrid") and best.coarse is None
+    assert best.multigrid == {"coarsest": 512, "relaxed": 0}
+    assert found.to_dict()["candidates"][found.recommended]["multigrid"] is True
+    M = bj.preconditioner(A, found, backend=host)
+    assert isinstance(M, bj.Multigrid) and M.partition == best.blocks and len(M.report().levels) > 2
+    report = bj.solve(A, b, found, backend=host).report
+    assert report.converged and report.iterations < 40
+    assert all(each.multigrid is None for each in bj.suggest(A, coarse=False, backend=host).candidates)
+    for refused in (bj.BlockJacobi, lambda A, blocks: bj.TwoLevel(A, blocks=blocks)):
+        with pytest.raises(bj.InvalidArgument, match=r"has a multigrid: preconditioner\(A, suggestion\)"):
+            refused(A, found)
 
 
 def test_suggest_knows_the_nodes_of_block_rows():
