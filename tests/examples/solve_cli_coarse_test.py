@@ -158,6 +158,26 @@ class CoarseLevel(SolveTest):
         self.assertRegex(result.out, rf"coarse +multigrid \(.* ms\)\n +multigrid: {len(levels)} levels, .* MB\n"
                                      rf" +8100 rows, {levels[0]['nnz']} entries, relaxation ")
 
+    def test_multigrid_that_is_suggested(self):
+        """Of a large diffusion; a file that says general, with what assembly rounds, is as good."""
+        entries = laplace_2d(600)
+        entries += [(j, i, value) for i, j, value in entries if i != j]
+        row, column, value = entries[-1]
+        entries[-1] = (row, column, value * (1.0 + 2.0 ** -50))
+        path = self.matrix("general.mtx", entries, 360000)
+        words = (path, "--solver", "cg", "--backend", "host", "--threads", 1)
+        result = self.solve(*words)
+        self.assert_converged(result)
+        suggestion = result.report["blocks"]["suggestion"]
+        best = next(c for c in suggestion["candidates"] if c["name"] == suggestion["recommended"])
+        self.assertTrue(best["name"].endswith(" + multigrid") and best["multigrid"] and not best["coarse"], result.out)
+        self.assertEqual(result.report["coarse"]["how"], "multigrid")
+        self.assertGreater(len(result.report["coarse"]["levels"]), 2)
+        self.assertLess(result.report["iterations"], 40)
+        without = self.solve(*words, "--blocks", "suggest", "--coarse", "none", "--max-iterations", 10)
+        self.assertIsNone(without.report["coarse"])
+        self.assertFalse([c for c in without.report["blocks"]["suggestion"]["candidates"] if c["multigrid"]])
+
     def test_multigrid_of_a_matrix_that_is_inverted_whole(self):
         path = self.laplace()
         alone, one_level = (self.solve(path, "--blocks", "detect", "--coarse", coarse) for coarse in ("none", "multigrid"))
