@@ -54,7 +54,7 @@ class System final : public PreparedSystem {
     });
     asked["suggestion"] = Json::parse(to_json(suggestion));  // what its cost model and probes said
     write(out, "suggest", asked);
-    for (const Choice& choice : all_choices(backend.kind() == blockjacobi::BackendKind::host))
+    for (const Choice& choice : all_choices(backend.kind() == blockjacobi::BackendKind::host, method()))
       write(out, choice.name(),
             measure(backend, effort, A, [&](const Matrix& fresh) { return choice.of(fresh, method()); }));
   }
