@@ -82,7 +82,7 @@ struct Suggestion {
 /// Cost of an iteration, in words of the scalar (s bytes): the product nnz (1 + 4/s) + 8 (n + 1) / s + 2 n, the
 /// application sum N^2 + 2 n, the vectors 8 n (cg) or (1.5 (restart + 1) + 6) n (gmres; on the host 2.5); a coarse
 /// level of m vectors adds another product, Z and Z^H, and m^2; a multigrid 4.2 times product and application, 7.5
-/// times with scalar Jacobi, on CUDA 2.6 times. On the host the N^2 of inverses count half, and those of blocks above
+/// times with scalar Jacobi, on CUDA 2.8 times. On the host the N^2 of inverses count half, and those of blocks above
 /// 32 rows that leave the cache of a core twice. Cost of the set-up: the matrix and the inverses once, 2 N^3 operations
 /// a block, and the coarse level or the multigrid. On CUDA small systems take their time whatever is computed: an
 /// iteration more for each row of the largest block (51 ns, gmres 23; in one launch 21, 45) and for blocks above 32,

@@ -73,8 +73,8 @@ constexpr index_t cuda_longest_resident = 64;  ///< restart of GMRES
 // on 64^3 and 128^3 points on an H200.
 constexpr double multigrid_start = 1e-3, multigrid_entry_seconds = 230e-9, multigrid_entry_of_row_seconds = 3e-9;
 constexpr double multigrid_latency = 5e-6, multigrid_bytes = 4.2, multigrid_bytes_of_single_rows = 7.5;
-constexpr double cuda_multigrid_start = 2.5e-3, cuda_multigrid_entry_seconds = 0.9e-9;
-constexpr double cuda_multigrid_latency = 60e-6, cuda_multigrid_bytes = 2.6;
+constexpr double cuda_multigrid_start = 3.8e-3, cuda_multigrid_entry_seconds = 0.73e-9;
+constexpr double cuda_multigrid_latency = 65e-6, cuda_multigrid_bytes = 2.8;
 /// Rows of a cluster on average, over its most.
 constexpr double cluster_fill = 0.85;
 
