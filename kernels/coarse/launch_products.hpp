@@ -26,24 +26,20 @@ struct ColumnCounts {
 };
 /// lengths[i] = elements of row i of A B, one more, which is 0, and negative for a row that is left.
 template <Offset O>
-void count_columns(int lanes, const CsrView<const void, O>& a,
-                   const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
-                   CUstream_st* stream);
+void count_columns(int lanes, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
+                   std::int32_t* lengths, ColumnCounts* counts, CUstream_st* stream);
 /// Those of the rows that are left, a thread block each.
 template <Offset O>
-void count_left(const CsrView<const void, O>& a,
-                const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
-                CUstream_st* stream);
+void count_left(const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b, std::int32_t* lengths,
+                ColumnCounts* counts, CUstream_st* stream);
 /// The columns of each row from offsets[i] on, ascending, where the lanes have room for them.
 template <Offset O>
-void list_columns(int lanes, const CsrView<const void, O>& a,
-                  const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
-                  CUstream_st* stream);
+void list_columns(int lanes, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
+                  const std::int32_t* offsets, index_t* columns, CUstream_st* stream);
 /// Those of the other rows, for which a thread block has room.
 template <Offset O>
-void list_left(int lanes, const CsrView<const void, O>& a,
-               const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
-               CUstream_st* stream);
+void list_left(int lanes, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
+               const std::int32_t* offsets, index_t* columns, CUstream_st* stream);
 
 /// terms[k] = elements of the row of B that entry k of A meets; one more, which is 0. *all += their number.
 template <Offset O>

@@ -149,7 +149,8 @@ constexpr std::int32_t not_counted = -1;
 /// The length of row i if there is room for it; in one lane of the team, or 0.
 template <class O>
 __device__ int count_row(ColumnSet& set, const RowTeam& team, const CsrView<const void, O>& a,
-                         const CsrView<const void, std::int32_t>& b, offset_t i, std::int32_t* lengths, unsigned int* is_left) {
+                         const CsrView<const void, std::int32_t>& b, offset_t i, std::int32_t* lengths,
+                         unsigned int* is_left) {
   set.gather(SparseRows<const void, O>{a}, b, i);
   if (team.rank != 0) return 0;
   if (!set.has_room()) *is_left = 1;
@@ -159,9 +160,8 @@ __device__ int count_row(ColumnSet& set, const RowTeam& team, const CsrView<cons
 
 template <class O>
 __global__ void __launch_bounds__(coarse_threads)
-    count_columns_kernel(const int lanes, const CsrView<const void, O> a,
-                         const CsrView<const void, std::int32_t> b, std::int32_t* const lengths,
-                         ColumnCounts* const counts) {
+    count_columns_kernel(const int lanes, const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
+                         std::int32_t* const lengths, ColumnCounts* const counts) {
   __shared__ ColumnSet::Memory memory;
   __shared__ int of_cta;
   if (threadIdx.x == 0) of_cta = 0;
@@ -208,9 +208,8 @@ __global__ void __launch_bounds__(coarse_threads)
 
 template <class O>
 __global__ void __launch_bounds__(coarse_threads)
-    list_columns_kernel(const int lanes, const CsrView<const void, O> a,
-                        const CsrView<const void, std::int32_t> b, const std::int32_t* const offsets,
-                        index_t* const columns) {
+    list_columns_kernel(const int lanes, const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
+                        const std::int32_t* const offsets, index_t* const columns) {
   __shared__ ColumnSet::Memory memory;
   const RowTeam team(lanes);
   const offset_t i = team.row();
@@ -222,9 +221,8 @@ __global__ void __launch_bounds__(coarse_threads)
 
 template <class O>
 __global__ void __launch_bounds__(coarse_threads)
-    list_left_kernel(const int lanes, const CsrView<const void, O> a,
-                     const CsrView<const void, std::int32_t> b, const std::int32_t* const offsets,
-                     index_t* const columns) {
+    list_left_kernel(const int lanes, const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
+                     const std::int32_t* const offsets, index_t* const columns) {
   __shared__ ColumnSet::Memory memory;
   const RowTeam team(coarse_threads);
   for_rows_left(
@@ -358,8 +356,8 @@ class RowSums {
   std::int32_t count_;
 };
 
-/// Few lanes have a row, of not many columns: all share each row of B, of which no two elements go to the same sum. They
-/// find it by bisection. Each lane looks where the row of B of an entry of its own is.
+/// Few lanes have a row, of not many columns: all share each row of B, of which no two elements go to the same sum.
+/// They find it by bisection. Each lane looks where the row of B of an entry of its own is.
 template <class C, class O>
 __global__ void __launch_bounds__(coarse_threads)
     short_rows_product_kernel(const CsrView<C, O> a, const CsrView<C, std::int32_t> b,
@@ -403,7 +401,7 @@ __global__ void __launch_bounds__(coarse_threads)
 template <class C>
 __global__ void __launch_bounds__(coarse_threads, 4)
     long_rows_product_kernel(const int lanes, const CsrView<C, std::int32_t> a, const CsrView<C, std::int32_t> b,
-                          const std::int32_t* const offsets, const index_t* const columns, C* const values) {
+                             const std::int32_t* const offsets, const index_t* const columns, C* const values) {
   constexpr int ahead = 4;  // rows of B
   static_assert(32 % ahead == 0);
   __shared__ typename RowSums<C>::Memory memory;
@@ -524,41 +522,35 @@ __global__ void __launch_bounds__(coarse_threads)
 
 }  // namespace
 
-int sparse_pattern_lanes(const SparseProductCase& given) {
-  return sparse_pattern_lanes(current_device(), given);
-}
+int sparse_pattern_lanes(const SparseProductCase& given) { return sparse_pattern_lanes(current_device(), given); }
 
 template <Offset O>
-void count_columns(int lanes, const CsrView<const void, O>& a,
-                   const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
-                   CUstream_st* stream) {
+void count_columns(int lanes, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
+                   std::int32_t* lengths, ColumnCounts* counts, CUstream_st* stream) {
   const unsigned ctas = ctas_of((offset_t{a.rows} + 1) * lanes, "count_columns_kernel");
   count_columns_kernel<<<ctas, coarse_threads, 0, stream>>>(lanes, a, b, lengths, counts);
   check_launch("count_columns_kernel");
 }
 
 template <Offset O>
-void count_left(const CsrView<const void, O>& a,
-                const CsrView<const void, std::int32_t>& b, std::int32_t* lengths, ColumnCounts* counts,
-                CUstream_st* stream) {
+void count_left(const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b, std::int32_t* lengths,
+                ColumnCounts* counts, CUstream_st* stream) {
   const unsigned ctas = grid_for(std::max(a.rows, 1), 32, "count_left_kernel");
   count_left_kernel<<<ctas, coarse_threads, 0, stream>>>(a, b, lengths, counts);
   check_launch("count_left_kernel");
 }
 
 template <Offset O>
-void list_columns(int lanes, const CsrView<const void, O>& a,
-                  const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
-                  CUstream_st* stream) {
+void list_columns(int lanes, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
+                  const std::int32_t* offsets, index_t* columns, CUstream_st* stream) {
   const unsigned ctas = ctas_of(offset_t{a.rows} * lanes, "list_columns_kernel");
   list_columns_kernel<<<ctas, coarse_threads, 0, stream>>>(lanes, a, b, offsets, columns);
   check_launch("list_columns_kernel");
 }
 
 template <Offset O>
-void list_left(int lanes, const CsrView<const void, O>& a,
-               const CsrView<const void, std::int32_t>& b, const std::int32_t* offsets, index_t* columns,
-               CUstream_st* stream) {
+void list_left(int lanes, const CsrView<const void, O>& a, const CsrView<const void, std::int32_t>& b,
+               const std::int32_t* offsets, index_t* columns, CUstream_st* stream) {
   const unsigned ctas = grid_for(std::max(a.rows, 1), 32, "list_left_kernel");
   list_left_kernel<<<ctas, coarse_threads, 0, stream>>>(lanes, a, b, offsets, columns);
   check_launch("list_left_kernel");
@@ -636,18 +628,18 @@ void add_product(const CsrView<C, std::int32_t>& a, const C* c, C* x, CUstream_s
   check_launch("add_product_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(O)                                                                                   \
-  template void count_columns(int, const CsrView<const void, O>&,                             \
-                              const CsrView<const void, std::int32_t>&, std::int32_t*, ColumnCounts*, CUstream_st*); \
-  template void count_left(const CsrView<const void, O>&,                                \
-                           const CsrView<const void, std::int32_t>&, std::int32_t*, ColumnCounts*, CUstream_st*);    \
-  template void list_columns(int, const CsrView<const void, O>&,                              \
-                             const CsrView<const void, std::int32_t>&, const std::int32_t*, index_t*, CUstream_st*); \
-  template void list_left(int, const CsrView<const void, O>&,                                 \
-                          const CsrView<const void, std::int32_t>&, const std::int32_t*, index_t*, CUstream_st*);    \
-  template void count_terms(const CsrView<const void, O>&, const std::int32_t*, std::int32_t*, unsigned long long*,  \
-                            CUstream_st*);                                                                           \
-  template void key_terms(const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,                   \
+#define BLOCKJACOBI_INSTANTIATE(O)                                                                                  \
+  template void count_columns(int, const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,         \
+                              std::int32_t*, ColumnCounts*, CUstream_st*);                                          \
+  template void count_left(const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&, std::int32_t*,  \
+                           ColumnCounts*, CUstream_st*);                                                            \
+  template void list_columns(int, const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,          \
+                             const std::int32_t*, index_t*, CUstream_st*);                                          \
+  template void list_left(int, const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,             \
+                          const std::int32_t*, index_t*, CUstream_st*);                                             \
+  template void count_terms(const CsrView<const void, O>&, const std::int32_t*, std::int32_t*, unsigned long long*, \
+                            CUstream_st*);                                                                          \
+  template void key_terms(const CsrView<const void, O>&, const CsrView<const void, std::int32_t>&,                  \
                           const std::int32_t*, SortKey*, std::int32_t*, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(std::int32_t);
 BLOCKJACOBI_INSTANTIATE(std::int64_t);

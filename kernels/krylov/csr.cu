@@ -53,7 +53,8 @@ __global__ void __launch_bounds__(csr_policy.threads, csr_policy.per_multiproces
   __shared__ typename Rows::template Scratch<C> scratch;
   await_previous();  // at once: the user's own kernel before may write the matrix and let this one begin
   Rows::run(
-      matrix, scratch, [] { return true; }, [&](offset_t i, C product) { y[i] = b != nullptr ? b[i] - product : product; });
+      matrix, scratch, [] { return true; },
+      [&](offset_t i, C product) { y[i] = b != nullptr ? b[i] - product : product; });
 }
 
 /// y = A x, or y = b - A x.

@@ -56,8 +56,8 @@ class GridTransfer {
   CoarseMatrix<T> p_;         ///< P
   AdjointMatrix<T> adjoint_;  ///< P^H
   std::unique_ptr<OperatorImpl<T>> restriction_;
-  CoarseMatrix<T> product_;   ///< A P
-  CoarseMatrix<T> e_;         ///< P^H A P
+  CoarseMatrix<T> product_;  ///< A P
+  CoarseMatrix<T> e_;        ///< P^H A P
   SparseMatrix<T> coarse_;
 };
 
