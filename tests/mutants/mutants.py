@@ -235,7 +235,7 @@ MUTANTS = (
            "detail::narrow<C>(detail::widen(a.b[row0 + row]) - sum)", "a.b[row0 + row] - detail::narrow<C>(sum)",
            "backends", "TrueResidualOnBackend/cuda_?.AThirdInSinglePrecisionIsNotSolvedTo1e8", gpu=True),
     Mutant("cuda-symmetry-of-short-rows-alone", "kernels/partition/symmetry.cu",
-           'work_on_long_lists(rows, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, "compare_rows", stream);',
+           'work_on_long_lists(compare, longest_of_warp, {nullptr, nullptr, 0, list_table_ctas}, "compare_rows", stream);',
            "",
            "backends", "SymmetryOnBackend/cuda*.LongRowsInArraysOfEveryForm", gpu=True),
     Mutant("cuda-block-rows-drop-duplicates", "kernels/krylov/bsr.cu",
