@@ -148,7 +148,8 @@ class TwoLevelBenchmark {
         r.iterations = report.iterations;
         r.true_residual = report.relative_residual();
         r.reason = to_string(report.reason);
-        if (i > 0) times.emplace_back(refresh_ms, solve_ms);
+        if (i > 0 || !report.converged()) times.emplace_back(refresh_ms, solve_ms);
+        if (!report.converged()) break;  // up to max_iterations, each time
       }
       std::ranges::sort(times, {}, [](const auto& t) { return t.first + t.second; });
       const auto [refresh_ms, solve_ms] = times[times.size() / 2];

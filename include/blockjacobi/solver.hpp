@@ -61,7 +61,7 @@ struct SolveOptions {
   double relaxation = 1.0;                         ///< omega of Richardson iteration
   double max_seconds = 0.0;  ///< wall time, looked at between batches of iterations; 0 for no limit
   bool history = true;       ///< fill SolveReport::history
-  /// Called between batches of iterations (every iteration on the host); return false to stop.
+  /// Called between batches of iterations (each on the host and, but for GMRES, with a Multigrid); false stops.
   std::function<bool(const SolveProgress&)> progress;
 };
 

@@ -386,8 +386,9 @@ __global__ void __launch_bounds__(coarse_threads)
     for (int source = 0; source < few_product_lanes && begin + source < end; ++source) {
       const std::int32_t last = team.broadcast(b_end, source);
       const C of_row = team.broadcast(factor, source);
-      for (std::int32_t e = team.broadcast(b_begin, source) + team.rank; e < last; e += few_product_lanes)
-        sums[detail::place_of(b.columns[e], columns + first, count)] += of_row * b.values[e];
+      std::int32_t left = last - team.broadcast(b_begin, source) - team.rank;
+      for (; left > 0; left -= few_product_lanes)
+        sums[detail::place_of(b.columns[last - left], columns + first, count)] += of_row * b.values[last - left];
       team.sync_width();
     }
   }
@@ -458,6 +459,36 @@ __global__ void __launch_bounds__(coarse_threads, 4)
   sums.write(team);
 }
 
+/// From as many elements of P on, those of a row stand in it while they are summed up.
+constexpr std::int32_t long_row_of_p = 4 * row_lanes;
+
+/// Row i of P where it is long: all go through the row of A together, and share the columns of each aggregate.
+template <class C, class O>
+__device__ void smooth_long_row(const RowTeam& team, const SparseRows<C, O>& rows,
+                                const detail::CoarseBasisArrays<C>& z, detail::arithmetic_real_t<C> relaxation,
+                                offset_t i, const index_t* columns, std::int32_t count, C* values) {
+  using R = detail::arithmetic_real_t<C>;
+  for (std::int32_t k = team.lane; k < count; k += row_lanes) values[k] = C{};
+  team.sync_width();
+  R diagonal{};
+  for (O k = rows.begin(i); k < rows.end(i); ++k) {
+    const index_t j = rows.column(k), g = z.group[j];
+    const C entry = rows.m.values[k];
+    if (j == i) diagonal += detail::real_part(entry);
+    if (g == detail::no_group) continue;
+    C* const sums = values + detail::place_of(z.first_column(g), columns, count);
+    for (index_t v = team.lane; v < z.columns(g); v += row_lanes) sums[v] += entry * z.value(j, v);
+    team.sync_width();
+  }
+  const R factor = diagonal != R(0) ? relaxation / diagonal : R(0);
+  const index_t group = z.group[i];
+  for (std::int32_t k = team.lane; k < count; k += row_lanes) {
+    const index_t v = group != detail::no_group ? columns[k] - z.first_column(group) : -1;
+    const bool is_own = v >= 0 && v < z.columns(group);
+    values[k] = (is_own ? z.value(static_cast<index_t>(i), v) : C{}) - factor * values[k];
+  }
+}
+
 /// row_lanes have a row of P, each an element of it. Each loads an entry of A, then all go through these in order and
 /// take those whose column of A Z is theirs: rows of P are short, and their sums need no memory.
 template <class C, class O>
@@ -470,6 +501,9 @@ __global__ void __launch_bounds__(coarse_threads)
   const offset_t i = team.row();
   if (i >= a.rows) return;
   const SparseRows<C, O> rows{a};
+  const std::int32_t length = offsets[i + 1] - offsets[i];
+  if (length >= long_row_of_p)
+    return smooth_long_row(team, rows, z, relaxation, i, columns + offsets[i], length, values + offsets[i]);
   const offset_t end = rows.end(i);
   const index_t group = z.group[i];
   for (offset_t element = offsets[i]; element < offsets[i + 1]; element += row_lanes) {

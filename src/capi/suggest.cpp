@@ -34,6 +34,7 @@ bj_partition partition_of(const BlockCandidate& candidate) {
 
 bj_two_level_options options_of(const TwoLevelOptions& coarse, std::int32_t unknowns) {
   bj_two_level_options options{};
+  bj_two_level_options_init(&options);
   options.mode = coarse.mode ? static_cast<bj_coarse_mode>(*coarse.mode) + 1 : BJ_COARSE_AUTOMATIC;
   options.size = coarse.size;
   options.relaxed = coarse.relaxed;
@@ -43,6 +44,7 @@ bj_two_level_options options_of(const TwoLevelOptions& coarse, std::int32_t unkn
 
 bj_multigrid_options options_of(const MultigridOptions& multigrid, std::int32_t unknowns) {
   bj_multigrid_options options{};
+  bj_multigrid_options_init(&options);
   options.coarsest = multigrid.coarsest;
   options.relaxed = multigrid.relaxed;
   options.unknowns = unknowns;

@@ -4,6 +4,7 @@
 #include "backend/require.hpp"
 #include "core/compute_views.hpp"
 #include "core/message.hpp"
+#include "core/sparse_matrix_impl.hpp"
 #include "core/symmetry.hpp"
 #include "precond/coarse_arguments.hpp"
 #include "precond/relaxed_vectors.hpp"
@@ -300,13 +301,18 @@ template <Scalar T, class Make>
 std::unique_ptr<MultigridImpl<T>> make_multigrid(const SparseMatrix<T>& matrix, BlockJacobi<T> M,
                                                  const MultigridOptions& options, Make near_kernel) {
   require_block_jacobi("Multigrid", matrix, M);
-  if (!is_hermitian_but_for_rounding(matrix))
+  const SparseMatrixOptions& stated = matrix.impl()->stated;
+  constexpr const char* wanted = is_complex<T> ? "Hermitian" : "symmetric";
+  const bool is_taken = is_hermitian_but_for_rounding(matrix);
+  if (!is_taken && stated.symmetry)
+    throw InvalidArgument(message("Multigrid: the matrix is not {}, as is stated with it", wanted));
+  if (!is_taken)
     throw InvalidArgument(
         message("Multigrid: the matrix is not {}; forgiven as rounding is {} up to {:.1e} max(|a_ij|, |a_ji|, "
                 "sqrt(|a_ii a_jj|)). Where you know better, state so (SparseMatrixOptions::symmetry, or a larger "
                 "symmetry_tolerance)",
-                is_complex<T> ? "Hermitian" : "symmetric", is_complex<T> ? "|a_ij - conj(a_ji)|" : "|a_ij - a_ji|",
-                assembly_rounding<T>));
+                wanted, is_complex<T> ? "|a_ij - conj(a_ji)|" : "|a_ij - a_ji|",
+                std::max(stated.symmetry_tolerance, assembly_rounding<T>)));
   require_options(options);
   const NearKernel<T> vectors = near_kernel(M);
   return std::make_unique<MultigridImpl<T>>(matrix, std::move(M), vectors, options);

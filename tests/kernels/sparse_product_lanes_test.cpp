@@ -55,7 +55,8 @@ template <Scalar T>
 void expect_product(const std::vector<index_t>& lengths, index_t entries) {
   const Backend backend = Backend::cuda();
   const auto [host_a, host_b] = factors<T>(lengths, entries);
-  const CsrArrays<T, std::int64_t> a(backend, host_a, IndexBase::one);
+  const CsrArrays<T, std::int32_t> a(backend, host_a, IndexBase::one);
+  const CsrArrays<T, std::int64_t> wide(backend, host_a, IndexBase::one);
   const CsrArrays<T, std::int32_t> b(backend, host_b);
   std::vector<std::int32_t> offsets{0};
   std::vector<index_t> columns;
@@ -72,11 +73,11 @@ void expect_product(const std::vector<index_t>& lengths, index_t entries) {
   const Array<index_t> device_columns(backend, columns);
   const double terms = static_cast<double>(entries) + static_cast<double>(lengths.size());
   std::vector<T> first;
-  for (const int lanes : {8, 32, kernels::coarse_threads}) {
+  const auto check = [&](int lanes, const auto& view) {
     SCOPED_TRACE(lanes);
     Array<T> values(backend, std::vector<T>(columns.size(), std::numeric_limits<real_t<T>>::quiet_NaN()));
-    kernels::sparse_product(lanes, detail::compute_view(a.view()), detail::compute_view(b.view()),
-                            device_offsets.data(), device_columns.data(), data_of(values), backend.stream());
+    kernels::sparse_product(lanes, detail::compute_view(view), detail::compute_view(b.view()), device_offsets.data(),
+                            device_columns.data(), data_of(values), backend.stream());
     const std::vector<T> found = values.to_host();
     for (std::size_t k = 0; k < found.size(); ++k)
       ASSERT_LE(std::abs(std::complex<double>(found[k]) - expected[k].first),
@@ -87,7 +88,9 @@ void expect_product(const std::vector<index_t>& lengths, index_t entries) {
     if constexpr (!is_complex<T>) {
       EXPECT_TRUE(found == first);
     }
-  }
+  };
+  for (const int lanes : {kernels::few_product_lanes, 32, kernels::coarse_threads}) check(lanes, a.view());
+  check(kernels::few_product_lanes, wide.view());
 }
 
 template <Scalar T>
