@@ -108,8 +108,8 @@ struct Suggestion {
 /// what is left of the budget, a coarse level of ones on the fastest blocks. A probe runs for a hundredth of the
 /// iterations that it predicts, with gmres for half of the restart at most. One of k iterations that reached rtol^t
 /// predicts (k / t)^t p^(1 - t) of them, p being those that were predicted before, but no fewer than k / t, since a
-/// solve goes on no faster than it starts. Of a diffusion the exponents are t^2 and 1 - t^2, but with a multigrid: what
-/// is smooth in the error takes the iterations, and hardly shows in the residual at first. Infinitely many if 8
+/// solve goes on no faster than it starts. Of a diffusion the exponents are t^2 and 1 - t^2 once a probe has ended, but
+/// with a multigrid: what is smooth in the error takes the iterations, and hardly shows at first. Infinitely many if 8
 /// iterations gained nothing. Where a probe of blocks predicts fewer iterations than the weight that they capture did,
 /// so it does for the others. The fastest is recommended, probed or not, if it takes at most 0.95 of the time of scalar
 /// Jacobi, else that.

@@ -65,7 +65,7 @@ Preconditioner<T> diagonal(const SparseMatrix<T>& A) {
 
 template <Scalar T>
 ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const std::vector<T>& b,
-                const SuggestOptions& options, index_t most_iterations, double presumed, bool starts_fast) {
+                const SuggestOptions& options, index_t most_iterations, double presumed) {
   std::vector<T> x(b.size());
   const VectorView<const T> b_view{b.data(), A.rows(), MemorySpace::host};
   const VectorView<T> x_view{x.data(), A.rows(), MemorySpace::host};
@@ -79,7 +79,7 @@ ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const st
     result.reduction = std::min(result.reduction, p.residual * options.rtol / p.target);
     const double depth = depth_of(result.reduction, options.rtol);
     return p.iteration < 1 || depth <= 0.0 ||
-           p.iteration < probe_length * predicted_iterations(p.iteration, depth, presumed, starts_fast);
+           p.iteration < probe_length * predicted_iterations(p.iteration, depth, presumed);
   };
   const SolveReport report =
       options.method == Method::cg ? cg(A, M, b_view, x_view, solve) : gmres(A, M, b_view, x_view, solve);
@@ -94,17 +94,17 @@ ProbeResult run(const LinearOperator<T>& A, const Preconditioner<T>& M, const st
 
 template <Scalar T>
 ProbeResult probe_diagonal(const SparseMatrix<T>& A, const std::vector<T>& b, const SuggestOptions& options,
-                           index_t most_iterations, double presumed, bool starts_fast) {
-  return run(LinearOperator<T>(A), diagonal(A), b, options, most_iterations, presumed, starts_fast);
+                           index_t most_iterations, double presumed) {
+  return run(LinearOperator<T>(A), diagonal(A), b, options, most_iterations, presumed);
 }
 
 template <Scalar T>
 ProbeResult probe_candidate(const SparseMatrix<T>& A, const BlockCandidate& candidate, const std::vector<T>& b,
-                            const SuggestOptions& options, index_t most_iterations, double presumed, bool starts_fast) {
+                            const SuggestOptions& options, index_t most_iterations, double presumed) {
   try {
     const SuggestedSystem<T> system(A, candidate, {.singular = options.singular, .check_pattern = false});
     return run(LinearOperator<T>(system.matrix()), system.preconditioner(), system.permutation().to_permuted(b),
-               options, most_iterations, presumed, starts_fast);
+               options, most_iterations, presumed);
   } catch (const SingularBlock&) {  // with SingularPolicy::fail
     return {.failed = true};
   }
@@ -112,9 +112,9 @@ ProbeResult probe_candidate(const SparseMatrix<T>& A, const BlockCandidate& cand
 
 #define BLOCKJACOBI_INSTANTIATE(T)                                                                                   \
   template ProbeResult probe_diagonal(const SparseMatrix<T>&, const std::vector<T>&, const SuggestOptions&, index_t, \
-                                      double, bool);                                                                 \
+                                      double);                                                                       \
   template ProbeResult probe_candidate(const SparseMatrix<T>&, const BlockCandidate&, const std::vector<T>&,         \
-                                       const SuggestOptions&, index_t, double, bool)
+                                       const SuggestOptions&, index_t, double)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);
 BLOCKJACOBI_INSTANTIATE(std::complex<float>);

@@ -350,7 +350,7 @@ class Study {
   void probe_scalar() {
     probe(0, share_of_scalar, host_cost_.diagonal_probe(scalar().blocks), [&](index_t most) {
       b_ = random_right_hand_side(LinearOperator<T>(host_));
-      return detail::probe_diagonal(host_, b_, options_, most, presumed_iterations(), is_diffusion_);
+      return detail::probe_diagonal(host_, b_, options_, most, presumed_iterations());
     });
   }
 
@@ -382,9 +382,8 @@ class Study {
 
   bool probe_here(std::size_t i) {
     const BlockCandidate& c = candidates()[i];
-    return probe(i, 1.0, cost_.probe(c.setup_seconds, c.iteration_seconds), [&](index_t most) {
-      return detail::probe_candidate(matrix_, c, b_, options_, most, c.iterations, starts_fast(c));
-    });
+    return probe(i, 1.0, cost_.probe(c.setup_seconds, c.iteration_seconds),
+                 [&](index_t most) { return detail::probe_candidate(matrix_, c, b_, options_, most, c.iterations); });
   }
 
   /// Runs as many iterations as so much of the budget has room for, or none; false if none.
@@ -468,13 +467,12 @@ class Study {
     c.seconds = c.setup_seconds + c.iterations * c.iteration_seconds;
   }
 
-  /// What is smooth in the error of a diffusion, which takes the iterations, hardly shows in the residual at first.
-  bool starts_fast(const BlockCandidate& c) const { return is_diffusion_ && level_of(c) != Level::multigrid; }
-
   /// From a probe that came so far.
   void learn(std::size_t i, double depth) {
     const BlockCandidate& c = candidates()[i];
-    set_iterations(i, detail::predicted_iterations(c.probe_iterations, depth, c.iterations, starts_fast(c)));
+    // What is smooth in the error of a diffusion, which takes the iterations, hardly shows in the residual at first.
+    const bool starts_fast = is_diffusion_ && level_of(c) != Level::multigrid;
+    set_iterations(i, detail::predicted_iterations(c.probe_iterations, depth, c.iterations, starts_fast));
     if (c.failed || level_of(c) != Level::none || !std::isfinite(c.iterations)) return;
     // why: blocks with which nothing converges say nothing about others
     const double reference = c.iterations / expected_part(1.0 - c.captured);

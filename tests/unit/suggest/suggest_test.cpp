@@ -83,8 +83,8 @@ TEST(PredictedIterations, AreBetweenThePresumedOnesAndThePace) {
   EXPECT_DOUBLE_EQ(detail::depth_of(1e-4, 1e-8), 0.5);
   EXPECT_EQ(detail::depth_of(1e-9, 1e-8), 1.0);
   EXPECT_EQ(detail::depth_of(1.0, 1e-8), 0.0);
-  EXPECT_DOUBLE_EQ(detail::predicted_iterations(5, 0.5, 1000.0, false), 100.0);
-  EXPECT_DOUBLE_EQ(detail::predicted_iterations(7, 1.0, 1000.0, false), 7.0);
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(5, 0.5, 1000.0), 100.0);
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(7, 1.0, 1000.0), 7.0);
 }
 
 TEST(PredictedIterations, OfAFastStartAreNearerToThePresumedOnes) {
@@ -93,12 +93,12 @@ TEST(PredictedIterations, OfAFastStartAreNearerToThePresumedOnes) {
 }
 
 TEST(PredictedIterations, AreNoFewerThanAtThePaceOfTheStart) {
-  EXPECT_DOUBLE_EQ(detail::predicted_iterations(50, 0.5, 25.0, false), 100.0);
+  EXPECT_DOUBLE_EQ(detail::predicted_iterations(50, 0.5, 25.0), 100.0);
 }
 
 TEST(PredictedIterations, AreThePresumedOnesWhereAFewGainedNothing) {
-  EXPECT_EQ(detail::predicted_iterations(7, 0.0, 80.0, false), 80.0);
-  EXPECT_TRUE(std::isinf(detail::predicted_iterations(8, 0.0, 80.0, false)));
+  EXPECT_EQ(detail::predicted_iterations(7, 0.0, 80.0), 80.0);
+  EXPECT_TRUE(std::isinf(detail::predicted_iterations(8, 0.0, 80.0)));
 }
 
 TEST(Suggest, ReportsEveryCandidate) {
@@ -232,8 +232,8 @@ TEST(Suggest, AProbeOfBlocksThatMustNotBeSingularFails) {
   candidate.blocks = BlockPartition::uniform(2, 2);
   candidate.permutation = Permutation::identity(2);
   const std::vector<double> b(2, 1.0);
-  EXPECT_FALSE(detail::probe_candidate(a, candidate, b, {}, 1, 1.0, false).failed);
-  const auto probe = detail::probe_candidate(a, candidate, b, {.singular = SingularPolicy::fail}, 1, 1.0, false);
+  EXPECT_FALSE(detail::probe_candidate(a, candidate, b, {}, 1, 1.0).failed);
+  const auto probe = detail::probe_candidate(a, candidate, b, {.singular = SingularPolicy::fail}, 1, 1.0);
   EXPECT_TRUE(probe.failed);
 }
 
