@@ -102,8 +102,8 @@ GridTransfer<T>::GridTransfer(const SparseMatrix<T>& fine, CoarseSpace<T> z, rea
       fine_(fine),
       z_(std::move(z)),
       relaxation_(relaxation),
-      rows_(ops_.rows_of(fine.backend(), z_)),
-      p_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), fine.view(), rows_.pattern))),
+      p_(with_values<T>(fine.backend(),
+                        ops_.product_pattern(fine.backend(), fine.view(), ops_.rows_of(fine.backend(), z_).pattern))),
       adjoint_(adjoint_pattern(ops_, fine.backend(), p_)),
       restriction_(product_with(fine.backend(), adjoint_.matrix)),
       product_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), fine.view(), p_.pattern))),
@@ -144,8 +144,9 @@ template <Scalar T>
 NearKernel<T> GridTransfer<T>::restricted(const NearKernel<T>& fine) const {
   if (fine.values.empty()) return {z_.order, fine.cols, {}};
   const Backend& backend = fine_.backend();
-  const AdjointMatrix<T> adjoint = adjoint_pattern(ops_, backend, rows_);
-  fill_adjoint(ops_, rows_, adjoint);
+  const CoarseMatrix<T> rows = ops_.rows_of(backend, z_);
+  const AdjointMatrix<T> adjoint = adjoint_pattern(ops_, backend, rows);
+  fill_adjoint(ops_, rows, adjoint);
   const auto restriction = product_with(backend, adjoint.matrix);
   NearKernel<T> coarse{z_.order, fine.cols, {}};
   Array<T> x(backend, z_.group.size()), y(backend, static_cast<std::size_t>(z_.order));
@@ -160,7 +161,7 @@ NearKernel<T> GridTransfer<T>::restricted(const NearKernel<T>& fine) const {
 
 template <Scalar T>
 std::size_t GridTransfer<T>::bytes() const {
-  return z_.bytes() + rows_.bytes() + p_.bytes() + adjoint_.bytes() + product_.bytes() + e_.bytes();
+  return z_.bytes() + p_.bytes() + adjoint_.bytes() + product_.bytes() + e_.bytes();
 }
 
 template <Scalar T>

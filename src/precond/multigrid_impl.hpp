@@ -52,7 +52,6 @@ class GridTransfer {
   SparseMatrix<T> fine_;
   CoarseSpace<T> z_;
   real_t<T> relaxation_;
-  CoarseMatrix<T> rows_;      ///< Z
   CoarseMatrix<T> p_;         ///< P
   AdjointMatrix<T> adjoint_;  ///< P^H
   std::unique_ptr<OperatorImpl<T>> restriction_;

@@ -321,15 +321,16 @@ TYPED_TEST(MultigridOnBackend, SetUpIsThatOfTheHost) {
     const std::vector<T> u = applied(found), v = applied(expected);
     std::vector<T> difference(u.size());
     std::ranges::transform(u, v, difference.begin(), std::minus<>{});
-    const double of_other_aggregates = is_exact ? 0.0 : 0.1;
-    EXPECT_LE(norm(difference), (100 * epsilon<T>() / e.rcond + of_other_aggregates) * norm(v));
+    EXPECT_LE(norm(difference), 100 * epsilon<T>() / e.rcond * norm(v));
   };
-  const auto grid = grid_matrix<T>(30);
+  // Drawn coefficients: equal couplings tie one way or another by rounding, and other aggregates make another cycle.
+  constexpr double contrast = 10.0;
+  const auto grid = matrices::stencil<T>({.grid = {30, 30, 1}, .contrast = contrast});
   const auto uploaded = [](const CsrMatrix<T>& a, const SparseMatrixOptions& stated) {
     return [&a, stated](const Backend& where) { return SparseMatrix<T>(where, a, stated); };
   };
   check(uploaded(grid, {}), BlockPartition::uniform(900, 7), {.coarsest = 20}, {});
-  const auto nodes = matrices::stencil<T>({.grid = {14, 9, 1}, .unknowns = 3});
+  const auto nodes = matrices::stencil<T>({.grid = {14, 9, 1}, .contrast = contrast, .unknowns = 3});
   const std::vector<T> random = random_vector<T>(3 * nodes.rows(), 85);
   std::vector<T> dependent(random);
   for (index_t i = 0; i < nodes.rows(); ++i)
@@ -339,7 +340,9 @@ TYPED_TEST(MultigridOnBackend, SetUpIsThatOfTheHost) {
   check(uploaded(nodes, {.block_size = 3}), BlockPartition::uniform(nodes.rows(), 6), small, {});
   check(uploaded(nodes, {}), BlockPartition::from_offsets({0, 5, 6, 40, 72, 200, nodes.rows()}), small, random);
   check(uploaded(nodes, {.block_size = 3}), BlockPartition::uniform(nodes.rows(), 9), small, dependent);
-  const auto large = matrices::stencil<T>({.grid = {70, 40, 30}});
+  // 14 columns an aggregate: rows of P are long.
+  check(uploaded(grid, {}), BlockPartition::uniform(900, 5), small, random_vector<T>(14 * 900, 87));
+  const auto large = matrices::stencil<T>({.grid = {70, 40, 30}, .contrast = contrast});
   check(uploaded(large, {}), BlockPartition::uniform(large.rows(), 8), {}, {});
 
   std::vector<std::int64_t> offsets;

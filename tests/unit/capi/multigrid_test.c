@@ -184,20 +184,20 @@ static void unknowns(const bj_backend* backend, const bj_partition* uniform) {
 }
 
 static void floating_and_not_finite(const bj_backend* backend, const bj_csr* matrix, const bj_partition* partition) {
-  const bj_multigrid_options options = small();
+  bj_multigrid_options options = small();
   double changed[ENTRIES_OF_LINE];
   bj_multigrid_report report;
   bj_block_jacobi* M = NULL;
   char text[512];
+  options.coarsest = 40; /* each level adds rounding errors to what is singular */
   memcpy(changed, line_values, sizeof(changed));
   changed[0] = changed[ENTRIES_OF_LINE - 1] = 1.0;
   OK(bj_multigrid_create(backend, matrix, partition, NULL, &options, &M));
   OK(bj_block_jacobi_refresh(M, changed, matrix->nnz, BJ_HOST));
   OK(bj_multigrid_get_report(M, &report));
-  /* How singular it is in working precision is for its rounding errors to say. */
-  CHECK(report.is_finite == 1 && report.rcond < 1e-10);
+  CHECK(report.is_singular == 1 && report.is_finite == 1 && report.rcond < 1e-10);
   OK(bj_multigrid_text(M, text, sizeof(text), NULL));
-  CHECK((strstr(text, "pseudo-inverse") != NULL) == (report.is_singular == 1));
+  CHECK(strstr(text, "pseudo-inverse") != NULL);
   changed[100] = NAN;
   OK(bj_block_jacobi_refresh(M, changed, matrix->nnz, BJ_HOST));
   OK(bj_multigrid_get_report(M, &report));
