@@ -95,9 +95,9 @@ struct Suggestion {
 /// relaxed vectors an aggregate, on any of these blocks; with cg multigrids on these, of diffusions that a Multigrid
 /// takes and coarsens. A matrix passes for a diffusion where positive real parts are at most a quarter of the weight
 /// off the diagonal, that of `captured`: elasticity and mass matrices have more, and a multigrid from ones does not pay
-/// there. Before they are found, clusters of up to 8 rows are presumed to leave u^2 of
-/// the weight outside, u being what the strongest coupling of each row leaves, and with four times as many rows half of
-/// that; those that were found scale what others are presumed to leave.
+/// there. Before they are found, clusters of up to 8 rows are presumed to leave u^2 of the weight outside, u being what
+/// the strongest coupling of each row leaves, and with four times as many rows half of that; those that were found
+/// scale what others are presumed to leave.
 ///
 /// Iterations: scalar Jacobi is presumed to take 120 with cg and 300 with gmres, above 30 000 rows (n / 30 000)^(1/3)
 /// times that, with cg and a diffusion (n / 30 000)^(1/2); another candidate (1 - captured)^0.7 times those of scalar

@@ -69,8 +69,8 @@ constexpr double cuda_resident_coarse_latency = 6e-6, cuda_resident_rows = 135e3
 constexpr index_t cuda_longest_resident = 64;  ///< restart of GMRES
 // A multigrid on the host, on one core over the diffusions of tests and benchmarks and the 7-point stencil on 32^3 to
 // 96^3 points: coefficients that vary or depend on the direction take up to four times the set-up; a cycle takes
-// longer with blocks of single rows than with larger ones. On CUDA by the 7-point stencil
-// on 64^3 and 128^3 points on an H200.
+// longer with blocks of single rows than with larger ones. On CUDA by the 7-point stencil on 64^3 and 128^3 points on
+// an H200.
 constexpr double multigrid_start = 1e-3, multigrid_entry_seconds = 230e-9, multigrid_entry_of_row_seconds = 3e-9;
 constexpr double multigrid_latency = 5e-6, multigrid_bytes = 4.2, multigrid_bytes_of_single_rows = 7.5;
 constexpr double cuda_multigrid_start = 3.8e-3, cuda_multigrid_entry_seconds = 0.73e-9;
