@@ -82,6 +82,17 @@ void measure_rows(const CsrView<const void, O>& pattern, const index_t* taken, L
 /// roots[i] = sqrt(s_i). No row has more than `longest` entries.
 template <class C, Offset O>
 void scale_rows(const CsrView<const C, O>& matrix, offset_t longest, double* roots, CUstream_st* stream);
+/// Strengths of couplings, as multiples of 2^-32: sums do not depend on their order.
+struct CouplingSums {
+  unsigned long long all;
+  unsigned long long positive;  ///< of the positive real parts
+};
+/// Rows take turns in so many sums, so that few of them wait for each other.
+inline constexpr int coupling_sums = 1024;
+/// Adds the couplings of each row to one of `sums`. No row has more than `longest` entries.
+template <class C, Offset O>
+void sum_couplings(const CsrView<const C, O>& matrix, offset_t longest, const double* roots, CouplingSums* sums,
+                   CUstream_st* stream);
 /// Neighbours and weights, the diagonal and zeros as no neighbours. Row j lacks the i of a_ij > 0 without an a_ji: they
 /// are counted in taken[j], 0 before, and go behind the others of the list if it has room for them (`appends`); counts
 /// whether there are any.

@@ -48,6 +48,43 @@ struct ScaleRows {
   }
 };
 
+template <class C, class O>
+struct SumRows {
+  static constexpr bool tallies = false, picks = false;
+  index_t count;
+  Rows<C, O> rows;
+  const double* roots;
+  CouplingSums* sums;
+
+  __device__ offset_t length(index_t row) const { return rows.length(row); }
+  template <class Team>
+  __device__ void run(const Team& team, index_t row) const {
+    const offset_t begin = rows.begin(row), end = rows.begin(row + offset_t{1});
+    const double root = roots[row];
+    CouplingSums sum{};
+    for (offset_t k = begin + team.rank(); k < end; k += team.size()) {
+      const index_t j = rows.column(k);
+      const C value = rows.matrix.values[k];
+      const double size = detail::magnitude(value);
+      if (j == row || !(size > 0.0)) continue;
+      const double strength = detail::rounded_strength(size, root * roots[j]);
+      const double real = detail::real_part(value);
+      sum.all += in_units(strength);
+      if (real > 0.0) sum.positive += in_units(strength * fmin(1.0, real / size));  // skips the NaN of Inf
+    }
+    sum = team.reduce(sum, [](const CouplingSums& a, const CouplingSums& b) {
+      return CouplingSums{a.all + b.all, a.positive + b.positive};
+    });
+    if (team.rank() != 0) return;
+    CouplingSums& out = sums[row % coupling_sums];
+    atomicAdd(&out.all, sum.all);
+    if (sum.positive != 0) atomicAdd(&out.positive, sum.positive);
+  }
+  __device__ static unsigned long long in_units(double strength) {
+    return static_cast<unsigned long long>(strength * 0x1p32);
+  }
+};
+
 /// The list of row i, and, with `appends`, i in the lists of the rows that lack it.
 template <class C, class O>
 struct TieRows {
@@ -155,6 +192,12 @@ void scale_rows(const CsrView<const C, O>& matrix, offset_t longest, double* roo
 }
 
 template <class C, Offset O>
+void sum_couplings(const CsrView<const C, O>& matrix, offset_t longest, const double* roots, CouplingSums* sums,
+                   CUstream_st* stream) {
+  work_by_lanes<8>(SumRows<C, O>{matrix.rows, {matrix}, roots, sums}, longest, "sum_couplings", stream);
+}
+
+template <class C, Offset O>
 void tie_rows(const CsrView<const C, O>& matrix, offset_t longest, const double* roots, const GraphLists& graph,
               index_t* taken, bool appends, ListCounts* counts, CUstream_st* stream) {
   work_by_lanes<8>(TieRows<C, O>{matrix.rows, {matrix}, roots, graph, taken, appends, counts}, longest, "tie_rows",
@@ -163,6 +206,7 @@ void tie_rows(const CsrView<const C, O>& matrix, offset_t longest, const double*
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(C, O)                                                                        \
   template void scale_rows(const CsrView<const C, O>&, offset_t, double*, CUstream_st*);                         \
+  template void sum_couplings(const CsrView<const C, O>&, offset_t, const double*, CouplingSums*, CUstream_st*); \
   template void tie_rows(const CsrView<const C, O>&, offset_t, const double*, const GraphLists&, index_t*, bool, \
                          ListCounts*, CUstream_st*)
 #define BLOCKJACOBI_INSTANTIATE(O)                                                                                  \

@@ -5,6 +5,7 @@
 #include "core/layout_impl.hpp"
 #include "core/partition_impl.hpp"
 #include "core/permutation_impl.hpp"
+#include "kernels/partition/launch_clusters.hpp"
 #include "kernels/partition/launch_sort.hpp"
 
 #include <algorithm>
@@ -210,6 +211,33 @@ Symmetry CudaPartitionOps::find_symmetry(const CsrView<const void, O>& matrix, S
   const bool is_complex_scalar = scalar == ScalarType::c || scalar == ScalarType::z;
   if (is_complex_scalar && found.hermitian == 0) return Symmetry::hermitian;
   return found.symmetric == 0 ? Symmetry::symmetric : Symmetry::none;
+}
+
+template <Offset O>
+double CudaPartitionOps::find_positive_share(const CsrView<const void, O>& matrix, ScalarType scalar) {
+  const DeviceGuard guard(context_.device());
+  std::array<kernels::CouplingSums, kernels::coupling_sums> found{};
+  const CudaMemory roots(context_, sizeof(double) * static_cast<std::size_t>(matrix.rows)),
+      sums(context_, sizeof(found));
+  context_.zero(sums.data(), sizeof(found));
+  const auto add = [&](const auto& view) {
+    auto* const root = static_cast<double*>(roots.data());
+    kernels::scale_rows(view, view.nnz, root, context_.stream());
+    kernels::sum_couplings(view, view.nnz, root, static_cast<kernels::CouplingSums*>(sums.data()), context_.stream());
+  };
+  switch (scalar) {
+    case ScalarType::s: add(typed<float>(matrix)); break;
+    case ScalarType::d: add(typed<double>(matrix)); break;
+    case ScalarType::c: add(typed<Complex<float>>(matrix)); break;
+    case ScalarType::z: add(typed<Complex<double>>(matrix)); break;
+  }
+  context_.read(found.data(), sums.data(), sizeof(found));
+  double all = 0.0, positive = 0.0;
+  for (const kernels::CouplingSums& sum : found) {
+    all += static_cast<double>(sum.all);
+    positive += static_cast<double>(sum.positive);
+  }
+  return all > 0.0 ? positive / all : 0.0;
 }
 
 template <Offset O>

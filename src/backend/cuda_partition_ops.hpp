@@ -52,6 +52,12 @@ class CudaPartitionOps final : public PartitionOps {
                                    double tolerance) override {
     return find_symmetry(matrix, scalar, tolerance);
   }
+  std::optional<double> positive_share(const CsrView<const void, std::int32_t>& matrix, ScalarType scalar) override {
+    return find_positive_share(matrix, scalar);
+  }
+  std::optional<double> positive_share(const CsrView<const void, std::int64_t>& matrix, ScalarType scalar) override {
+    return find_positive_share(matrix, scalar);
+  }
   std::optional<RenumberedPattern> renumber(const Backend& backend, const CsrView<const void, std::int32_t>& pattern,
                                             const Permutation& permutation) override {
     return renumbered(backend, pattern, permutation);
@@ -106,6 +112,8 @@ class CudaPartitionOps final : public PartitionOps {
                                   const BlockPartition& nodes, index_t max_size);
   template <Offset O>
   Symmetry find_symmetry(const CsrView<const void, O>& matrix, ScalarType scalar, double tolerance);
+  template <Offset O>
+  double find_positive_share(const CsrView<const void, O>& matrix, ScalarType scalar);
   template <Offset O>
   std::optional<RenumberedPattern> renumbered(const Backend& backend, const CsrView<const void, O>& pattern,
                                               const Permutation& permutation);

@@ -112,6 +112,15 @@ class PartitionOps {
     return std::nullopt;
   }
 
+  /// CouplingShares::positive of a canonical square matrix with values of that scalar. None where the host finds it,
+  /// from a copy. Waits.
+  virtual std::optional<double> positive_share(const CsrView<const void, std::int32_t>&, ScalarType) {
+    return std::nullopt;
+  }
+  virtual std::optional<double> positive_share(const CsrView<const void, std::int64_t>&, ScalarType) {
+    return std::nullopt;
+  }
+
   /// The pattern of a canonical square matrix in another numbering. None where the host does it, from a copy.
   virtual std::optional<RenumberedPattern> renumber(const Backend&, const CsrView<const void, std::int32_t>&,
                                                     const Permutation&) {

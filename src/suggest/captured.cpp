@@ -1,5 +1,7 @@
 #include "suggest/captured.hpp"
 
+#include "backend/backend_impl.hpp"
+#include "core/csr_pattern.hpp"
 #include "core/first_exception.hpp"
 #include "core/worth_threads.hpp"
 #include "partition/strength_graph.hpp"
@@ -160,12 +162,28 @@ double captured_weight(const CsrView<T, O>& matrix, const PermutedPartition& blo
   return part(sums[0], sums[1]);
 }
 
+template <Scalar T>
+double positive_share(const SparseMatrix<T>& matrix) {
+  const Backend& backend = matrix.backend();
+  const auto on_host = [&](const auto& view) {
+    CouplingShares shares;
+    captured_weights(view, {}, backend.threads(), &shares);
+    return shares.positive;
+  };
+  const auto share = [&](const auto& view) {
+    const auto found = backend.impl().partition_ops().positive_share(untyped(view), scalar_type<T>);
+    return found ? *found : on_host(view);
+  };
+  return std::visit(share, matrix.view());
+}
+
 #define BLOCKJACOBI_INSTANTIATE_FOR(T, O)                                                                             \
   template std::vector<double> captured_weights(const CsrView<T, O>&, const std::vector<const BlockPartition*>&, int, \
                                                 CouplingShares*);                                                     \
   template double captured_weight(const CsrView<T, O>&, const PermutedPartition&, int)
-#define BLOCKJACOBI_INSTANTIATE(T)              \
-  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int32_t); \
+#define BLOCKJACOBI_INSTANTIATE(T)                               \
+  template double positive_share(const SparseMatrix<T>& matrix); \
+  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int32_t);                  \
   BLOCKJACOBI_INSTANTIATE_FOR(T, std::int64_t)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

@@ -2,6 +2,7 @@
 
 #include <blockjacobi/block_partition.hpp>
 #include <blockjacobi/csr_matrix.hpp>
+#include <blockjacobi/sparse_matrix.hpp>
 
 #include <vector>
 
@@ -22,5 +23,9 @@ std::vector<double> captured_weights(const CsrView<T, O>& matrix, const std::vec
 /// The same for blocks of the renumbered rows, of the matrix as it is: it is not renumbered for that.
 template <Scalar T, Offset O>
 double captured_weight(const CsrView<T, O>& matrix, const PermutedPartition& blocks, int threads);
+
+/// CouplingShares::positive of a square matrix where it is, on a device but for rounding. Waits.
+template <Scalar T>
+double positive_share(const SparseMatrix<T>& matrix);
 
 }  // namespace blockjacobi::detail

@@ -42,6 +42,8 @@ constexpr double cuda_setup_latency = 0.12e-3, cuda_cg_start = 0.2e-3, cuda_gmre
 constexpr double cuda_block_seconds = 10e-9, cuda_large_setup_latency = 1.6e-3, cuda_large_entry_seconds = 2.3e-9;
 // What suggest() takes beside its probes there, by the same record.
 constexpr double cuda_look_latency = 0.25e-3, cuda_look_row_seconds = 61e-9, cuda_look_entry_seconds = 4.8e-9;
+// And what the device takes for its symmetry and the signs of its values, by the 7-point stencil on an H200.
+constexpr double cuda_glance_latency = 0.2e-3, cuda_glance_entry_seconds = 0.05e-9;
 constexpr double cuda_transfer_latency = 50e-6, cuda_transfer_seconds = 0.08e-9;
 
 // On the host a byte of the inverses, which are read in a row, takes half the time of another; where blocks are large
@@ -220,6 +222,7 @@ CostModel cost_model(const Backend& backend, index_t rows, offset_t nnz, std::si
       cuda_multigrid_start, cuda_multigrid_entry_seconds, 0.0, cuda_multigrid_latency, beside_launch,
       cuda_multigrid_bytes, cuda_multigrid_bytes};
   model.look = {cuda_look_latency, cuda_look_row_seconds, cuda_look_entry_seconds};
+  model.glance = {cuda_glance_latency, cuda_glance_entry_seconds};
   model.row_latency = device.row;
   model.block_seconds = cuda_block_seconds;
   model.transfer_latency = cuda_transfer_latency;

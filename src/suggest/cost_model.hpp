@@ -53,6 +53,10 @@ struct CostModel {
   struct {
     double once = 0.0, row = 0.0, entry = 0.0;
   } look{};
+  /// A glance at it, by the device: once, and for each entry.
+  struct {
+    double once = 0.0, entry = 0.0;
+  } glance{};
   double host_threads = 1.0;  ///< that find clusters and set up, if the host does
   /// Clusters: once, for each doubling of their rows, for each entry, for each coupling between nodes, and for each
   /// entry of the renumbered matrix.
@@ -95,6 +99,8 @@ struct CostModel {
   double couplings(double groups) const { return nnz * (groups / rows) * (groups / rows); }
   /// suggest() before it probes: the matrix on the host, its partitions, the weights that they capture.
   double look_seconds() const { return look.once + rows * look.row + nnz * look.entry; }
+  /// Its symmetry and the signs of its values.
+  double glance_seconds() const { return glance.once + nnz * glance.entry; }
   /// Scalar Jacobi without a set-up: checks, the right-hand side, the residual before and after.
   ProbeCost diagonal_probe(const BlockPartition& rows_alone) const;
   /// An iteration of a probe, where one of a solve takes so long.

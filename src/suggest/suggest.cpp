@@ -8,6 +8,8 @@
 #include "precond/two_level_impl.hpp"
 #include "suggest/captured.hpp"
 #include "suggest/cost_model.hpp"
+#include "suggest/glance.hpp"
+#include "suggest/presumed.hpp"
 #include "suggest/probe.hpp"
 
 #include <blockjacobi/error.hpp>
@@ -23,26 +25,17 @@ namespace blockjacobi {
 
 namespace {
 
-/// What a solver is presumed to need, on the systems of benchmarks/results/suggest-host.md.
-struct Presumed {
-  double iterations;               ///< of scalar Jacobi
-  double with_ones, with_relaxed;  ///< iterations with a coarse level over those of the blocks alone
-};
+using detail::Presumed, detail::with_multigrid, detail::worth_it;
+
 /// What is above the blocks.
 enum class Level { none, ones, relaxed, multigrid };
 constexpr Level levels[] = {Level::ones, Level::relaxed, Level::multigrid};
-constexpr Presumed presumed_of_cg{120.0, 0.7, 0.5}, presumed_of_gmres{300.0, 0.7, 0.7};
 /// Iterations with blocks over those of scalar Jacobi are this power of the weight that the blocks leave outside.
 constexpr double power = 0.7;
-/// With more rows iterations grow as the number of points along an edge of a mesh. Those of diffusions are plane as
-/// often as not.
-constexpr double rows_of_presumed = 30e3, growth = 1.0 / 3.0, growth_of_diffusion = 1.0 / 2.0;
 /// Of probe_share, what scalar Jacobi may take, so that the fastest blocks can be probed as well.
 constexpr double share_of_scalar = 0.5;
 /// A candidate that gained nothing in so many iterations of a probe gains nothing.
 constexpr double most_iterations = 300.0;
-/// Of the time of scalar Jacobi: what takes more is not worth it.
-constexpr double worth_it = 0.95;
 /// What clusters of up to so many rows leave outside of the weight, before they are found, over the square of what the
 /// strongest coupling of each row leaves.
 constexpr std::pair<index_t, double> left_by_clusters[] = {{8, 1.0}, {32, 0.5}, {128, 0.25}, {512, 0.125}};
@@ -53,15 +46,8 @@ constexpr double captures_something = 0.02;
 /// Rows of a supervariable that clusters keep whole.
 constexpr index_t largest_node = 8;
 constexpr index_t relaxed_vectors = 4;
-/// Iterations with a multigrid over the root of those of the blocks alone.
-constexpr double with_multigrid = 2.0;
-/// Where more of the weight is positive, as in an elasticity or a mass matrix, ones are not what a multigrid needs:
-/// it saves half of the iterations, each of which takes four times as long.
-constexpr double most_positive_of_diffusion = 0.25;
 /// Of a solve, what blocks may take to be found whatever they are worth.
 constexpr double worth_a_try = 0.01;
-/// Of probe_share, what a look at the matrix may take on CUDA with CG.
-constexpr double share_of_look = 0.5;
 
 template <class Matrix>
 void require_arguments(const Matrix& matrix, const SuggestOptions& o) {
@@ -79,40 +65,6 @@ void require_arguments(const Matrix& matrix, const SuggestOptions& o) {
   if (!is_amount(o.bandwidth) || !is_amount(o.latency))
     throw InvalidArgument(
         detail::message("suggest: bandwidth is {}, latency is {}, must be finite and >= 0", o.bandwidth, o.latency));
-}
-
-/// Of scalar Jacobi, before it is probed.
-double presumed_iterations(const Presumed& presumed, double rows, double exponent) {
-  return presumed.iterations * std::pow(std::max(1.0, rows / rows_of_presumed), exponent);
-}
-
-/// What the costs say of blocks of a shape; the blocks themselves are not in it.
-BlockCandidate costed(std::string name, const detail::BlockShape& shape, std::size_t scalar_bytes,
-                      const detail::CostModel& cost) {
-  BlockCandidate c;
-  c.name = std::move(name);
-  c.bytes = static_cast<std::size_t>(shape.squares) * scalar_bytes;
-  c.setup_seconds = cost.setup_seconds(shape);
-  c.iteration_seconds = cost.iteration_seconds(shape);
-  return c;
-}
-
-/// Scalar Jacobi, where the look at others takes longer than it is worth: on CUDA with CG, whose iterations are few
-/// microseconds. GMRES, which may not converge with it, is worth a look.
-std::optional<Suggestion> without_a_look(const Backend& backend, index_t rows, offset_t nnz, std::size_t scalar_bytes,
-                                         const SuggestOptions& options) {
-  const bool looks_anyway = options.probe_share == 0.0 || options.probe_share == 1.0;
-  if (backend.kind() == BackendKind::host || options.method != Method::cg || looks_anyway) return {};
-  const detail::CostModel cost = detail::cost_model(backend, rows, nnz, scalar_bytes, options);
-  BlockCandidate scalar = costed("scalar", detail::BlockShape::of_rows(rows), scalar_bytes, cost);
-  scalar.iterations = presumed_iterations(presumed_of_cg, rows, growth);
-  scalar.seconds = scalar.setup_seconds + scalar.iterations * scalar.iteration_seconds;
-  if (cost.look_seconds() <= share_of_look * options.probe_share * scalar.seconds) return {};
-  scalar.blocks = BlockPartition::uniform(rows, 1);
-  scalar.permutation = Permutation::identity(rows);
-  Suggestion suggestion;
-  suggestion.candidates.push_back(std::move(scalar));
-  return suggestion;
 }
 
 Level level_of(const BlockCandidate& c) {
@@ -152,7 +104,7 @@ class Study {
       : matrix_(matrix),
         host_(host),
         options_(options),
-        presumed_(options.method == Method::cg ? presumed_of_cg : presumed_of_gmres),
+        presumed_(options.method == Method::cg ? detail::presumed_of_cg : detail::presumed_of_gmres),
         cost_(detail::cost_model(matrix.backend(), matrix.rows(), matrix.nnz(), sizeof(T), options)),
         host_cost_(is_on_host() ? cost_ : host_cost_of(options)) {
     add("scalar", BlockPartition::uniform(matrix.rows(), 1));
@@ -189,7 +141,7 @@ class Study {
 
   void add(std::string name, BlockPartition blocks, Permutation permutation = {}) {
     const detail::BlockShape shape(blocks);
-    BlockCandidate c = costed(std::move(name), shape, sizeof(T), cost_);
+    BlockCandidate c = detail::costed(std::move(name), shape, sizeof(T), cost_);
     if (permutation.size() > 0) c.setup_seconds += cost_.renumber_seconds();
     c.blocks = std::move(blocks);
     c.permutation = permutation.size() > 0 ? std::move(permutation) : Permutation::identity(matrix_.rows());
@@ -209,7 +161,7 @@ class Study {
     const std::vector<double> captured = std::visit(weights, host_.view());
     for (std::size_t i = 0; i < captured.size(); ++i) candidates()[i].captured = captured[i];
     left_by_strongest_ = 1.0 - shares.strongest;
-    is_diffusion_ = options_.method == Method::cg && shares.positive <= most_positive_of_diffusion;
+    is_diffusion_ = options_.method == Method::cg && shares.positive <= detail::most_positive_of_diffusion;
     reference_ = presumed_iterations();
   }
 
@@ -279,10 +231,10 @@ class Study {
     return level == Level::multigrid ? cost_.multigrid(shape) : cost_.coarse(shape, coarse_size(), relaxed_of(level));
   }
 
-  /// TwoLevel and Multigrid refuse products of more elements: of the latter A P has up to three times those of A.
   bool may_have(Level level) const {
-    const index_t times = level == Level::multigrid ? 4 : std::max(index_t{1}, relaxed_of(level));
-    if (!options_.coarse || matrix_.nnz() > std::numeric_limits<std::int32_t>::max() / times) return false;
+    const index_t times =
+        level == Level::multigrid ? detail::times_of_multigrid : std::max(index_t{1}, relaxed_of(level));
+    if (!options_.coarse || !detail::has_room(matrix_.nnz(), times)) return false;
     return level != Level::multigrid ||
            (is_diffusion_ && matrix_.rows() > MultigridOptions{}.coarsest && is_hermitian_.value_or(true));
   }
@@ -432,7 +384,7 @@ class Study {
   }
 
   double presumed_iterations() const {
-    return blockjacobi::presumed_iterations(presumed_, matrix_.rows(), is_diffusion_ ? growth_of_diffusion : growth);
+    return detail::presumed_iterations(presumed_, matrix_.rows(), static_cast<double>(matrix_.nnz()), is_diffusion_);
   }
   /// With a level above blocks that take so many alone.
   double iterations_with(Level level, double alone) const {
@@ -461,11 +413,7 @@ class Study {
     }
   }
 
-  void set_iterations(std::size_t i, double iterations) {
-    BlockCandidate& c = candidates()[i];
-    c.iterations = std::max(1.0, iterations);
-    c.seconds = c.setup_seconds + c.iterations * c.iteration_seconds;
-  }
+  void set_iterations(std::size_t i, double iterations) { detail::set_iterations(candidates()[i], iterations); }
 
   /// From a probe that came so far.
   void learn(std::size_t i, double depth) {
@@ -507,8 +455,8 @@ template <Scalar T>
 Suggestion suggest(const SparseMatrix<T>& matrix, const SuggestOptions& options) {
   require_arguments(matrix, options);
   if (!matrix.block_size()) {  // stated nodes are worth a look
-    auto scalar = without_a_look(matrix.backend(), matrix.rows(), matrix.nnz(), sizeof(T), options);
-    if (scalar) return *std::move(scalar);
+    auto glance = detail::at_a_glance(matrix, options);
+    if (glance) return *std::move(glance);
   }
   if (matrix.backend().kind() == BackendKind::host) return Study<T>(matrix, matrix, options).run();
   return Study<T>(matrix, SparseMatrix<T>(Backend::host(), matrix.to_host()), options).run();
@@ -518,7 +466,7 @@ template <Scalar T>
 Suggestion suggest(const Backend& backend, const CsrMatrix<T>& matrix, const SuggestOptions& options) {
   require_arguments(matrix, options);
   // Before the matrix goes to the device.
-  auto scalar = without_a_look(backend, matrix.rows(), matrix.nnz(), sizeof(T), options);
+  auto scalar = detail::without_a_look(backend, matrix.rows(), matrix.nnz(), sizeof(T), options);
   if (scalar) return *std::move(scalar);
   const auto A = SparseMatrix<T>::adopt(backend, matrix);
   if (backend.kind() == BackendKind::host) return Study<T>(A, A, options).run();

@@ -1,4 +1,5 @@
 #include "backends/systems.hpp"
+#include "suggest/captured.hpp"
 #include "support/backends.hpp"
 #include "support/bits.hpp"
 #include "support/messages.hpp"
@@ -86,6 +87,76 @@ TYPED_TEST(SuggestedSystemOnBackend, ALookIsTakenWhereItMayPay) {
   EXPECT_GT(suggest(A, {.probe_share = 0.0}).candidates.size(), 1u);
   EXPECT_GT(suggest(A, {.probe_share = 1.0}).candidates.size(), 1u);
   EXPECT_GT(suggest(of_nodes).candidates.size(), 1u);
+}
+
+/// 5-point couplings of that sign, with barely more than their sum on the diagonal.
+template <Scalar T>
+CsrMatrix<T> large_grid(double sign, double wind = 0.0) {
+  CsrMatrix<T> a = grid_matrix<T>(500, wind);
+  for (index_t i = 0; i < a.rows(); ++i)
+    for (auto k = static_cast<std::size_t>(a.row_offsets()[static_cast<std::size_t>(i)]);
+         k < static_cast<std::size_t>(a.row_offsets()[static_cast<std::size_t>(i) + 1]); ++k)
+      a.values()[k] = a.columns()[k] == i ? T(static_cast<real_t<T>>(is_complex<T> ? 4.0891 : 4.0001))
+                                          : T(real_t<T>(-sign)) * a.values()[k];
+  return a;
+}
+
+/// On CUDA without a look, by what the device sees.
+TYPED_TEST(SuggestedSystemOnBackend, ALargeDiffusionGetsAMultigrid) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const SparseMatrix<T> diffusion(backend, large_grid<T>(-1.0));
+  const Suggestion found = suggest(diffusion);
+  EXPECT_TRUE(found.best().multigrid) << to_text(found);
+  if (backend.kind() == BackendKind::cuda) {
+    EXPECT_EQ(found.candidates.size(), 2u);
+    EXPECT_EQ(found.best().blocks, BlockPartition::detect(diffusion, 8));
+    EXPECT_GT(found.candidates[0].seconds, found.best().seconds);
+  }
+  const auto expect_none = [&](const CsrMatrix<T>& a, const SuggestOptions& options = {}) {
+    const Suggestion other = suggest(SparseMatrix<T>(backend, a), options);
+    EXPECT_FALSE(other.best().multigrid) << to_text(other);
+  };
+  expect_none(large_grid<T>(1.0));        // as a mass matrix
+  expect_none(large_grid<T>(-1.0, 0.3));  // not Hermitian
+  expect_none(large_grid<T>(-1.0), {.coarse = false});
+}
+
+/// Beside sums in the order of the entries.
+TYPED_TEST(SuggestedSystemOnBackend, PositiveShareIsThatOfTheStrengths) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const auto expect_share = [&](const CsrMatrix<T>& a) {
+    std::vector<double> scale(static_cast<std::size_t>(a.rows()));
+    double all = 0.0, positive = 0.0;
+    const auto for_each = [&](auto visit) {
+      for (index_t i = 0; i < a.rows(); ++i)
+        for (auto k = static_cast<std::size_t>(a.row_offsets()[static_cast<std::size_t>(i)]);
+             k < static_cast<std::size_t>(a.row_offsets()[static_cast<std::size_t>(i) + 1]); ++k)
+          visit(static_cast<std::size_t>(i), static_cast<std::size_t>(a.columns()[k]), a.values()[k]);
+    };
+    for_each([&](std::size_t i, std::size_t j, T value) {
+      if (i == j) scale[i] = static_cast<double>(std::abs(value));
+    });
+    for_each([&](std::size_t i, std::size_t j, T value) {
+      const auto size = static_cast<double>(std::abs(value));
+      if (i == j || !(size > 0.0)) return;
+      const double strength = std::min(1.0, size / std::sqrt(scale[i] * scale[j]));
+      all += strength;
+      positive += strength * std::max(0.0, static_cast<double>(std::real(value)) / size);
+    });
+    const double expected = all > 0.0 ? positive / all : 0.0;
+    EXPECT_NEAR(detail::positive_share(SparseMatrix<T>(backend, a)), expected, 1e-6);
+    return expected;
+  };
+  CsrMatrix<T> mixed = grid_matrix<T>(270), rows = long_row_matrix<T>(25);  // past 65 536 rows, and one of hundreds
+  Random random(72);
+  for (T& value : mixed.values()) value *= static_cast<real_t<T>>(random.real());
+  for (std::size_t k = 0; k < rows.values().size(); k += 3) rows.values()[k] *= real_t<T>(-3);
+  EXPECT_GT(expect_share(mixed), 0.3);
+  EXPECT_GT(expect_share(rows), 0.1);
+  EXPECT_EQ(expect_share(grid_matrix<T>(24)), 0.0);
+  EXPECT_EQ(expect_share(diagonal<T>({1.0, -2.0, 0.0})), 0.0);
 }
 
 TYPED_TEST(SuggestedSystemOnBackend, NodesThatStayWholeAreStated) {
