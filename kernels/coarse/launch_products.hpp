@@ -63,7 +63,7 @@ void fill_basis(const detail::CoarseBasisArrays<C>& z, const std::int32_t* offse
 /// On the device in use.
 int sparse_product_lanes(const SparseProductCase& given);
 /// The values of A B, by rows with these offsets and columns: sums in the order of the entries of A. `lanes` have a
-/// row, few_product_lanes where A has offsets of 64 bits.
+/// row, as sparse_product_lanes() has them.
 template <class C, Offset O>
 void sparse_product(int lanes, const CsrView<C, O>& a, const CsrView<C, std::int32_t>& b, const std::int32_t* offsets,
                     const index_t* columns, C* values, CUstream_st* stream);

@@ -35,7 +35,8 @@ inline constexpr int coarse_threads = 256;
 /// A product of sparse matrices A B.
 struct SparseProductCase {
   offset_t rows = 0, entries = 0, b_rows = 0, b_entries = 0;
-  offset_t elements = 0;  ///< of the product
+  offset_t elements = 0;          ///< of the product
+  bool has_wide_offsets = false;  ///< A has offsets of 64 bits
 };
 
 /// Lanes of a warp or a whole thread block have a row of A together, with the columns of the product in a hash table in
@@ -49,8 +50,9 @@ inline constexpr int few_product_lanes = 8;
 /// Lanes that sum up the elements of a row, and share each row of B: few where rows of B are short and there are rows
 /// enough to give a fourth of the lanes of each multiprocessor work, else a warp with a hash table; a thread block,
 /// whose warps wait for each other, for rows of which each multiprocessor has four at most, or which a warp has no room
-/// for, with a third more columns than in the mean.
+/// for, with a third more columns than in the mean. Long rows are those of coarser levels, whose offsets have 32 bits.
 constexpr int sparse_product_lanes(const Device& device, const SparseProductCase& given) {
+  if (given.has_wide_offsets) return few_product_lanes;
   const bool is_many = given.rows * few_product_lanes >= offset_t{512} * device.multiprocessors;
   if (is_many && given.b_entries <= 2 * few_product_lanes * given.b_rows) return few_product_lanes;
   const bool has_room = 4 * given.elements <= 3 * given.rows * most_product_columns(32);

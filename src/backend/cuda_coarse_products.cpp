@@ -142,8 +142,9 @@ void CudaCoarseOps<T>::multiply(const AnyCsrView<T>& matrix, const CsrView<C, st
   const DeviceGuard guard(context_.device());
   std::visit(
       [&](const auto& view) {
-        const int lanes = kernels::sparse_product_lanes(
-            {view.rows, view.nnz, b.rows, b.nnz, static_cast<offset_t>(product.columns.size())});
+        const int lanes = kernels::sparse_product_lanes({view.rows, view.nnz, b.rows, b.nnz,
+                                                         static_cast<offset_t>(product.columns.size()),
+                                                         sizeof(*view.row_offsets) == sizeof(std::int64_t)});
         kernels::sparse_product(lanes, compute_view(view), b, product.offsets.data(), product.columns.data(), values,
                                 context_.stream());
       },

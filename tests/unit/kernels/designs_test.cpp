@@ -311,6 +311,7 @@ TEST(Designs, LanesOfProductsHaveRoomAndWork) {
   EXPECT_EQ(lanes({132 * 4, 1, 1, 1, 1}), coarse_threads);
   EXPECT_EQ(sparse_product_lanes(a100, {132 * 4, 1, 1, 1, 1}), 32);
   EXPECT_EQ(lanes({}), coarse_threads);
+  EXPECT_EQ(lanes({96, 55000, 3696, 92000, 5100, true}), few_product_lanes) << "whatever the rows are";
 }
 
 TEST(Designs, LanesOfPatternsHaveRoomForHalfTheTerms) {
