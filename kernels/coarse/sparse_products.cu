@@ -2,6 +2,7 @@
 #include "kernels/coarse/launch_grid.cuh"
 #include "kernels/coarse/launch_products.hpp"
 #include "kernels/coarse/row_team.cuh"
+#include "kernels/collectives/arithmetic.cuh"
 
 #include <type_traits>
 
@@ -62,11 +63,13 @@ class RowSums {
     team.sync();
   }
 
-  __device__ void add(index_t column, C term) {
+  /// a b to the sum of a column, with one rounding of real numbers whatever the lanes are.
+  __device__ void add(index_t column, C a, C b) {
+    const auto add_to = [a, b](C& sum) { sum = fused_add(sum, a, b); };
     if (is_table())
-      sums_[find(column)] += term;
+      add_to(sums_[find(column)]);
     else
-      values_[detail::place_of(column, columns_, count_)] += term;
+      add_to(values_[detail::place_of(column, columns_, count_)]);
   }
   /// After sync().
   __device__ void write(const RowTeam& team) const {
@@ -122,8 +125,10 @@ __global__ void __launch_bounds__(coarse_threads)
       const std::int32_t last = team.broadcast(b_end, source);
       const C of_row = team.broadcast(factor, source);
       std::int32_t left = last - team.broadcast(b_begin, source) - team.rank;
-      for (; left > 0; left -= few_product_lanes)
-        sums[detail::place_of(b.columns[last - left], columns + first, count)] += of_row * b.values[last - left];
+      for (; left > 0; left -= few_product_lanes) {
+        C& sum = sums[detail::place_of(b.columns[last - left], columns + first, count)];
+        sum = fused_add(sum, of_row, b.values[last - left]);
+      }
       team.sync_width();
     }
   }
@@ -178,7 +183,7 @@ __global__ void __launch_bounds__(coarse_threads, 4)
           for (int r = 0; r < ahead; ++r) {
             const C of_row = team.broadcast(factor, source + r);
             while (left[r] > 0) {
-              sums.add(column[r], of_row * value[r]);
+              sums.add(column[r], of_row, value[r]);
               left[r] -= team.width;
               if (left[r] <= 0) break;
               column[r] = b.columns[last[r] - left[r]];
