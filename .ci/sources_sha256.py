@@ -266,7 +266,8 @@ def show(binaries, tree):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     wanted = parser.add_mutually_exclusive_group(required=True)
-    wanted.add_argument("--check", metavar="RECORD", help="compare a record with the tree")
+    wanted.add_argument("--check", metavar="RECORD", nargs="?", const="tests/gpu-record.json",
+                        help="compare a record with the tree")
     wanted.add_argument("--of", metavar="PROGRAM", nargs="+", help="compare programs with the tree")
     wanted.add_argument("--gpu-programs", action="store_true", help="name the test programs with cases for CUDA")
     parser.add_argument("--tests", action="store_true")
