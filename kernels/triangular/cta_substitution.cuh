@@ -50,14 +50,15 @@ struct CtaSubstitution {
   template <bool forward>
   __device__ void solve_triangle(Row& x, const TriangularFactor<C>& factor, const Divisor<C>& diagonal,
                                  Stream& stream) const {
-    const int steps = warps_for(n), own = forward ? warp() : steps - 1 - warp();
     if (factor.conjugate) conjugate(x);
-    const Divisor<C> divisor = factor.unit ? Divisor<C>(detail::from_real<C>(1)) : diagonal;
+    const int steps = warps_for(n), own = forward ? warp() : steps - 1 - warp();
     // why all steps in one loop: a barrier of a thread block is one place of the code
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
       Solution& solution = shared.solution[step % 2];
       if (step == own) {
+        // why here: before the loop it would be in registers through all steps
+        const Divisor<C> divisor = factor.unit ? Divisor<C>(detail::from_real<C>(1)) : diagonal;
         substitute<forward>(x, divisor, stream);
         publish(x, solution);
       }

@@ -84,13 +84,13 @@ struct CtaTensorSolve {
     // why all steps in one loop: as in CtaSubstitution
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
-      Solution& solution = shared.solution[step % 2];
+      if (step > 0 && step <= own) subtract<forward>(x, stream, factor, shared.solution[(step - 1) % 2]);
       if (step == own) {
         if (!early) prepare<forward>(diagonal, factor);
-        solve_own<forward>(x, diagonal, solution);
+        solve_own<forward>(x, diagonal, shared.solution[step % 2]);
+        stream = {};  // why: the loop would keep it in registers while the rows are solved, although none follow
       }
       __syncthreads();
-      if (step < own) subtract<forward>(x, stream, factor, solution);
     }
   }
 
