@@ -9,8 +9,9 @@ namespace blockjacobi::kernels {
 
 /// A thread block for one of every `chunks` groups of 8 T right-hand sides of one matrix. Rows are interchanged when
 /// they are read, or for transposes when they are written; ipiv is null if they are not.
+/// why one thread block a multiprocessor: with no number ptxas 13.0 gave some of them 64 registers where 128 spill.
 template <class C, int T, int Threads>
-__global__ void __launch_bounds__(Threads)
+__global__ void __launch_bounds__(Threads, 1)
     solve_tensor_kernel(const MatrixBatchView<const C> factors, const index_t* ipiv, const MatrixBatchView<C> b,
                         const SolveSteps steps, const unsigned chunks) {
   using Solve = CtaTensorSolve<C, T>;
