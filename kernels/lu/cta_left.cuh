@@ -450,7 +450,8 @@ struct LeftLu {
     const bool comes = exists && from != first + own, leaves = to >= first + width;
 #pragma unroll 1
     for (int base = begin + columns * rank; base < end; base += together * columns * crew) {
-      C coming[together], leaving[together];
+      // why zeros: what only some lanes load would otherwise have registers of all products around this loop
+      C coming[together]{}, leaving[together]{};
       const auto column = [&](int t) { return base + lane() / width + t * columns * crew; };
 #pragma unroll
       for (int t = 0; t < together; ++t) {
