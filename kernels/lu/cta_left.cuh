@@ -315,11 +315,12 @@ struct LeftLu {
   /// Brings a column of tiles to the L2 cache, a cache line a lane.
   __device__ void prefetch(const detail::MatrixRef<C>& a, const C* column) const {
     constexpr int lines = sizeof(C) == 4 ? 1 : static_cast<int>(32 * sizeof(C) / 128);
-    const int c = lane() / lines;
-    const C* const line =
-        column - Tile::row() - offset_t(lane() % 4) * a.ld + lane() % lines * (32 / lines) + c * offset_t(a.ld);
-    if (c < 8 && 32 * warp() + lane() % lines * (32 / lines) < n)
-      asm volatile("prefetch.global.L2 [%0];" : : "l"(line));
+    // why: the distance to the line would stay in local memory during all products
+    int own = lane();
+    asm volatile("" : "+r"(own));
+    const int c = own / lines, row = own % lines * (32 / lines);
+    const C* const line = column + (row - own / 4) + (c - own % 4) * offset_t(a.ld);
+    if (c < 8 && 32 * warp() + row < n) asm volatile("prefetch.global.L2 [%0];" : : "l"(line));
   }
   __device__ Stream first_tiles(const detail::MatrixRef<C>& a) const {
     Stream stream{};
