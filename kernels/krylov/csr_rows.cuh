@@ -60,44 +60,33 @@ struct RowProducts {
   template <class C>
   struct Scratch {};
 
-  /// visit(i, (A x)_i) once for each row, in one lane. begin() is called once by each thread, when the first entries
-  /// are on their way and before x is read; there is no more to do if it is false.
+  /// visit(i, (A x)_i) once for each row, in one lane. begin() is called once by each thread before x is read; there is
+  /// no more to do if it is false.
+  ///
+  /// Nothing of the next row is on its way meanwhile: other warps are at work, and the registers for it would leave room
+  /// for fewer of them.
   template <class C, class Begin, class Visit>
   __device__ static void run(const CsrRows<C>& a, Scratch<C>&, Begin begin, Visit visit) {
     // As many bytes as of doubles.
     constexpr int K = sizeof(C) > 8 ? (Shape::entries + 1) / 2 : Shape::entries;
     const auto lanes = Lanes<width>::current();
     const offset_t stride = static_cast<offset_t>(gridDim.x) * (csr_policy.threads / width);
-    offset_t row = (static_cast<offset_t>(blockIdx.x) * csr_policy.threads + threadIdx.x) / width;
-    int next_from = offset_of(a, row), next_to = offset_of(a, row + 1);
-    int first, end;
-    RowEntries<K, C> entries;
-    const auto begin_row = [&] {
-      first = next_from - a.base + lanes.rank;
-      end = next_to - a.base;
-      entries.load(a, first, width, end);
-      next_from = offset_of(a, row + stride);
-      next_to = offset_of(a, row + stride + 1);
-    };
-    begin_row();
     if (!begin()) return;
-    while (row < a.rows) {
+    for (offset_t row = (static_cast<offset_t>(blockIdx.x) * csr_policy.threads + threadIdx.x) / width; row < a.rows;
+         row += stride) {
+      const int end = a.offsets[row + 1] - a.base;
       C sum{};
-      while (true) {
+      for (int first = a.offsets[row] - a.base + lanes.rank; first < end; first += K * width) {
+        RowEntries<K, C> entries;
+        entries.load(a, first, width, end);
         entries.multiply(a.x);
 #pragma unroll
         for (int k = 0; k < K; ++k) sum += entries.values[k];
-        first += K * width;
-        if (first >= end) break;
-        entries.load(a, first, width, end);
       }
-      const offset_t own = row;
-      row += stride;
-      begin_row();  // on their way while the lanes sum up
       __syncwarp(lanes.mask);
 #pragma unroll
       for (int half = width / 2; half > 0; half /= 2) sum += lanes.broadcast(sum, lanes.rank ^ half);
-      if (lanes.rank == 0) visit(own, sum);
+      if (lanes.rank == 0) visit(row, sum);
     }
   }
 };
