@@ -44,10 +44,11 @@ __device__ void copy_singles(const C* values, const Word* words, const MapRange&
   const auto count = static_cast<int>(range.end - range.slot.begin);
 #pragma unroll 1
   for (int first = rank; first < count; first += in_flight * size) {
+    const Word* const next = own + first;  // one address instead of in_flight of them in registers
     Word word[in_flight];
 #pragma unroll
     for (int u = 0; u < in_flight; ++u)
-      if (first + u * size < count) word[u] = own[first + u * size];
+      if (first + u * size < count) word[u] = next[u * size];
 #pragma unroll
     for (int u = 0; u < in_flight; ++u) {
       if (first + u * size >= count) continue;

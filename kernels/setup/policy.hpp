@@ -64,6 +64,7 @@ constexpr bool is_setup_alone(ScalarType scalar, int n) {
 constexpr int setup_warps(ScalarType scalar, int n) {
   if (scalar == ScalarType::z) return 8;
   if (scalar == ScalarType::c && n <= 16) return 12;
+  if (n <= 8 && scalar == ScalarType::s) return 36;
   if (n <= 16) return scalar == ScalarType::s ? 20 : 16;
   if (scalar == ScalarType::c && n > 28) return 16;
   if (words(scalar) == 2 && n <= 24) return 8;

@@ -99,23 +99,30 @@ struct ThreadSetup {
   /// The same of the inverse; `word` becomes the magnitude word of the largest row sum before the powers, or one that
   /// tells that the powers do not serve.
   __device__ Real norm_of_inverse(const C* a, unsigned& word) const {
-    const bool alike = N == 1 || scales.alike();
-    if (!alike) {
-#pragma unroll
-      for (int j = 0; j < N; ++j)
-        if (j < n) powers[j * 32] = ScaleRange<Real>::word_of(powers[j * 32], column_power[j]);
-    }
     Real largest = 0;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       if (i >= n) continue;
       const Real sum = row_sum(i);
       word = max(word, magnitude_word(sum));
-      if (!alike && ScaleRange<Real>::misleads(powers[order[i] * 32], powers[i * 32], a[i + order[i] * (n | 1)]))
-        word = ScaleRange<Real>::unfit;
       largest = LargerOrNan<Real>{}(sum * ScaleRange<Real>::reciprocal(column_power[i]), largest);
     }
+    // One branch for all rows, behind the sums: few blocks take it.
+    if (N > 1 && !scales.alike() && misleads(a)) word = ScaleRange<Real>::unfit;
     return largest;
+  }
+
+  /// Whether the powers mislead about the pivot of a row.
+  __device__ bool misleads(const C* a) const {
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+      if (j < n) powers[j * 32] = ScaleRange<Real>::word_of(powers[j * 32], column_power[j]);
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      any = any ||
+            (i < n && ScaleRange<Real>::misleads(powers[order[i] * 32], powers[i * 32], a[i + order[i] * (n | 1)]));
+    return any;
   }
 };
 
