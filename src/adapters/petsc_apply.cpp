@@ -89,9 +89,10 @@ PetscErrorCode apply_to_columns(PC pc, Mat X, Mat Y, PetscInt columns) {
     Vec x = nullptr, y = nullptr;
     PetscCall(MatDenseGetColumnVecRead(X, j, &x));
     PetscCall(MatDenseGetColumnVecWrite(Y, j, &y));
-    PetscCall(apply(pc, x, y));
+    const PetscErrorCode code = apply(pc, x, y);
     PetscCall(MatDenseRestoreColumnVecWrite(Y, j, &y));
     PetscCall(MatDenseRestoreColumnVecRead(X, j, &x));
+    PetscCall(code);
   }
   PetscFunctionReturn(success);
 }

@@ -63,7 +63,8 @@ struct DenseArrays {
 #endif
 };
 
-/// f(array of x, array of y) on host memory, wherever PETSc has the newest values.
+/// f(array of x, array of y) on host memory, wherever PETSc has the newest values. The arrays go back after an error
+/// too: else the vectors would stay locked.
 template <class Arrays, class F>
 PetscErrorCode with_host_arrays(typename Arrays::Vector x, typename Arrays::Vector y, F f) {
   const PetscScalar* r = nullptr;
@@ -71,13 +72,14 @@ PetscErrorCode with_host_arrays(typename Arrays::Vector x, typename Arrays::Vect
   PetscFunctionBegin;
   PetscCall(Arrays::read_on_host(x, &r));
   PetscCall(Arrays::write_on_host(y, &z));
-  PetscCall(f(r, z));
+  const PetscErrorCode code = f(r, z);
   PetscCall(Arrays::end_write_on_host(y, &z));
   PetscCall(Arrays::end_read_on_host(x, &r));
+  PetscCall(code);
   PetscFunctionReturn(static_cast<PetscErrorCode>(0));
 }
 
-/// f(array of x, array of y) on device memory, without copies, if both lie there.
+/// The same on device memory, without copies, if both lie there.
 template <class Arrays, class F>
 PetscErrorCode with_device_arrays(typename Arrays::Vector x, typename Arrays::Vector y, F f, bool* lie_there) {
   const PetscScalar* r = nullptr;
@@ -87,12 +89,13 @@ PetscErrorCode with_device_arrays(typename Arrays::Vector x, typename Arrays::Ve
   PetscFunctionBegin;
   PetscCall(Arrays::read(x, &r, &type_r));
   PetscCall(Arrays::write(y, &z, &type_z));
-  PetscCall(space_of(type_r, &space_r));
-  PetscCall(space_of(type_z, &space_z));
-  *lie_there = space_r == MemorySpace::device && space_z == MemorySpace::device;
-  if (*lie_there) PetscCall(f(r, z));
+  PetscErrorCode code = space_of(type_r, &space_r);
+  if (code == 0) code = space_of(type_z, &space_z);
+  *lie_there = code == 0 && space_r == MemorySpace::device && space_z == MemorySpace::device;
+  if (*lie_there) code = f(r, z);
   PetscCall(Arrays::end_write(y, &z));
   PetscCall(Arrays::end_read(x, &r));
+  PetscCall(code);
   PetscFunctionReturn(static_cast<PetscErrorCode>(0));
 }
 

@@ -108,10 +108,17 @@ TEST_F(PetscMemory, TheHostBackendAsksForHostArraysOfAnyVector) {
   EXPECT_EQ(y.values[0], PetscScalar(3));
 }
 
+/// And the vectors are as free as before.
 TEST_F(PetscMemory, AnErrorInsideComesBack) {
-  FakeVec x{{3}, PETSC_MEMTYPE_HOST, ""}, y{{0}, PETSC_MEMTYPE_HOST, ""};
+  FakeVec x{{3}, PETSC_MEMTYPE_CUDA, ""}, y{{0}, PETSC_MEMTYPE_CUDA, ""};
   const auto fail = [](const PetscScalar*, PetscScalar*) { return static_cast<PetscErrorCode>(PETSC_ERR_LIB); };
   EXPECT_EQ(with_host_arrays<FakeArrays>(&x, &y, fail), PETSC_ERR_LIB);
+  bool lie_there = false;
+  EXPECT_EQ(with_device_arrays<FakeArrays>(&x, &y, fail, &lie_there), PETSC_ERR_LIB);
+  y.type = PETSC_MEMTYPE_HIP;
+  EXPECT_EQ(with_device_arrays<FakeArrays>(&x, &y, fail, &lie_there), PETSC_ERR_SUP);
+  EXPECT_EQ(x.calls, "read_on_host end_read_on_host read end_read read end_read ");
+  EXPECT_EQ(y.calls, "write_on_host end_write_on_host write end_write write end_write ");
 }
 
 }  // namespace
