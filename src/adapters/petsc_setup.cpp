@@ -150,7 +150,12 @@ PetscErrorCode near_nullspace_of(Mat matrix, std::vector<PetscScalar>* vectors, 
   PetscCall(MatGetLocalSize(matrix, &rows, nullptr));
   if (has_ones) vectors->assign(static_cast<std::size_t>(rows), PetscScalar(1));
   for (PetscInt k = 0; k < count; ++k) {
+    PetscInt size = 0;
     const PetscScalar* values = nullptr;
+    PetscCall(VecGetLocalSize(given[k], &size));
+    PetscCheck(size == rows, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "blockjacobi: the near-nullspace has %" PetscInt_FMT " rows on this rank, the matrix %" PetscInt_FMT,
+               size, rows);
     PetscCall(VecGetArrayRead(given[k], &values));
     vectors->insert(vectors->end(), values, values + rows);
     PetscCall(VecRestoreArrayRead(given[k], &values));

@@ -97,6 +97,15 @@ TEST(PetscCoarse, TheNearNullspaceOfTheMatrix) {
   }
 }
 
+TEST(PetscCoarse, ANearNullspaceOfOtherRows) {
+  const System system = elasticity(4), smaller = elasticity(3);
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  must(MatSetNearNullSpace(A, translations_of(distribute(smaller.matrix, smaller.partition))));
+  const OwnedKsp ksp = solver_of(A, std::string(ours) + "-pc_blockjacobi_coarse near_nullspace");
+  const Quiet quiet;
+  EXPECT_EQ(PCSetUp(preconditioner_of(ksp)), PETSC_ERR_ARG_SIZ);
+}
+
 TEST(PetscCoarse, TheViewSaysWhichVectorsServe) {
   const System system = elasticity(4);
   const OwnedMat A = distribute(system.matrix, system.partition);
