@@ -208,33 +208,33 @@ PetscErrorCode invert(PC pc) {
 }
 
 /// The reason for which this rank cannot go on, and the block to blame.
-PCFailedReason failure_of(const State& state, std::string* message) {
+struct Failure {
+  PCFailedReason reason = PC_NOERROR;
+  std::string message;
+};
+
+/// Waits.
+Failure failure_of(const State& state) {
   if (state.options.storage == Storage::packed) {
     const BlockJacobiReport found = state.M->blocks().report();
-    if (found.unsuited_blocks > 0) {
-      *message = "block " + std::to_string(found.first_unsuited) + " is not Hermitian, as packed storage needs it";
-      return PC_FACTOR_OTHER;
-    }
+    if (found.unsuited_blocks > 0)
+      return {PC_FACTOR_OTHER,
+              "block " + std::to_string(found.first_unsuited) + " is not Hermitian, as packed storage needs it"};
   }
-  if (state.options.singular != SingularPolicy::fail || state.M->blocks().defects() == 0) return PC_NOERROR;
+  if (state.options.singular != SingularPolicy::fail || state.M->blocks().defects() == 0) return {};
   const BlockDefect first = state.M->report().defects.front();
-  *message = describe(first);
-  return first.info > 0 ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER;
+  return {first.info > 0 ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER, describe(first)};
 }
 
 /// Of this rank alone: a reduction here would make every set-up wait for the slowest rank.
-PetscErrorCode find_failure(PC pc, PCFailedReason* found) {
-  std::string message;
-  const PCFailedReason reason = failure_of(state_of(pc), &message);  // waits, and may throw
+PetscErrorCode find_failure(PC pc, Failure* found) {
+  *found = failure_of(state_of(pc));  // may throw
   PetscFunctionBegin;
-  PetscCheck(reason == PC_NOERROR || !pc->erroriffailure, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "blockjacobi: %s",
-             message.c_str());
-  if (reason != PC_NOERROR) PetscCall(PetscInfo(pc, "blockjacobi: %s\n", message.c_str()));
-  *found = reason;
+  if (found->reason != PC_NOERROR) PetscCall(PetscInfo(pc, "blockjacobi: %s\n", found->message.c_str()));
   PetscFunctionReturn(success);
 }
 
-PetscErrorCode try_to_set_up(PC pc, bool same_pattern, PCFailedReason* failure) {
+PetscErrorCode try_to_set_up(PC pc, bool same_pattern, Failure* failure) {
   PetscFunctionBegin;
   PetscCall(
       translated([&] { return state_of(pc).matrix.take(pc->pmat, state_of(pc).vectors_on_host, &same_pattern); }));
@@ -244,54 +244,75 @@ PetscErrorCode try_to_set_up(PC pc, bool same_pattern, PCFailedReason* failure) 
   PetscFunctionReturn(success);
 }
 
-PetscErrorCode set_up_or_forget(PC pc, bool same_pattern, PCFailedReason* failure) {
+/// Else PETSc would take what an error left for the preconditioner of this matrix.
+void forget(PC pc) {
+  state_of(pc).M.reset();
+  forget_set_up(pc);
+}
+
+PetscErrorCode set_up_or_forget(PC pc, bool same_pattern, Failure* failure) {
   PetscFunctionBegin;
   const PetscErrorCode code = try_to_set_up(pc, same_pattern, failure);
-  if (code != success) {
-    // Else PETSc would take what an error left for the preconditioner of this matrix.
-    state_of(pc).M.reset();
-    forget_set_up(pc);
-  }
+  if (code != success) forget(pc);
   PetscCall(code);
   PetscFunctionReturn(success);
 }
 
-}  // namespace
-
-PetscErrorCode set_up(PC pc) {
-  State& state = state_of(pc);
-  PCFailedReason failure = PC_NOERROR;
+/// All ranks fail where one does.
+PetscErrorCode agree(PC pc) {
   PetscFunctionBegin;
-  if (state.applied_there > 0) state.vectors_on_host = false;
-  state.applied_there = 0;
-  state.failed_by_move = state.agreed = false;
-  PetscCall(set_up_or_forget(pc, pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state.M, &failure));
-  PetscCall(PCSetFailedReason(pc, failure));
-  PetscFunctionReturn(success);
-}
-
-PetscErrorCode move(PC pc, bool to_host) {
-  State& state = state_of(pc);
-  PCFailedReason failure = PC_NOERROR;
-  PetscFunctionBegin;
-  PetscCall(PetscInfo(pc, "blockjacobi: vectors on the %s, which computes from now on\n", to_host ? "host" : "device"));
-  state.vectors_on_host = to_host;
-  state.applied_there = 0;
-  PetscCall(set_up_or_forget(pc, false, &failure));
-  state.failed_by_move = failure != PC_NOERROR;
-  PetscFunctionReturn(success);
-}
-
-PetscErrorCode set_up_on_blocks(PC pc) {
-  PetscFunctionBegin;
-  PetscCall(PCSetUp(pc));  // of new values that PETSc would else hand over within the solve
-  if (state_of(pc).agreed) PetscFunctionReturn(success);
   const int own = pc->failedreason;
   int any = own;
   PetscCallMPI(MPI_Allreduce(&own, &any, 1, MPI_INT, MPI_MAX, comm_of(pc)));
   if (any != own) PetscCall(PetscInfo(pc, "blockjacobi: another rank failed\n"));
   PetscCall(PCSetFailedReason(pc, static_cast<PCFailedReason>(any)));
   state_of(pc).agreed = true;
+  PetscFunctionReturn(success);
+}
+
+/// A failure of any rank is an error of all: one that comes back alone leaves the others waiting for it.
+PetscErrorCode raise_together(PC pc, const Failure& own) {
+  const bool is_here = own.reason != PC_NOERROR;
+  PetscFunctionBegin;
+  PetscCall(agree(pc));
+  if (pc->failedreason == PC_NOERROR) PetscFunctionReturn(success);
+  forget(pc);
+  // PETSc prints an error of a communicator on its first rank; the rank of the block names that in any case.
+  SETERRQ(is_here ? PETSC_COMM_SELF : comm_of(pc), PETSC_ERR_MAT_LU_ZRPVT, "blockjacobi: %s",
+          is_here ? own.message.c_str() : "another rank failed");
+}
+
+}  // namespace
+
+PetscErrorCode set_up(PC pc) {
+  State& state = state_of(pc);
+  Failure failure;
+  PetscFunctionBegin;
+  if (state.applied_there > 0) state.vectors_on_host = false;
+  state.applied_there = 0;
+  state.failed_by_move = state.agreed = false;
+  PetscCall(set_up_or_forget(pc, pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state.M, &failure));
+  PetscCall(PCSetFailedReason(pc, failure.reason));
+  if (pc->erroriffailure) PetscCall(raise_together(pc, failure));
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode move(PC pc, bool to_host) {
+  State& state = state_of(pc);
+  Failure failure;
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(pc, "blockjacobi: vectors on the %s, which computes from now on\n", to_host ? "host" : "device"));
+  state.vectors_on_host = to_host;
+  state.applied_there = 0;
+  PetscCall(set_up_or_forget(pc, false, &failure));
+  state.failed_by_move = failure.reason != PC_NOERROR;
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode set_up_on_blocks(PC pc) {
+  PetscFunctionBegin;
+  PetscCall(PCSetUp(pc));  // of new values that PETSc would else hand over within the solve
+  if (!state_of(pc).agreed) PetscCall(agree(pc));
   PetscFunctionReturn(success);
 }
 

@@ -23,8 +23,8 @@
  * after a conversion. PCMatApply() applies the inverses to all columns of a dense matrix at once. New values in the
  * same nonzero pattern repeat the numeric set-up alone, which allocates nothing. A block that the policy does not
  * accept ends a KSPSolve() with KSP_DIVERGED_PC_FAILED, on all ranks; PCView() names it. That holds for the PC of a
- * KSP; inside a PCCOMPOSITE the KSPSolve() ends with KSP_DIVERGED_NANORINF. Under -ksp_error_if_not_converged the error
- * comes on the rank of the block alone.
+ * KSP; inside a PCCOMPOSITE the KSPSolve() ends with KSP_DIVERGED_NANORINF. Under -ksp_error_if_not_converged
+ * PCSetUp() ends with an error on all ranks.
  *
  * A matrix in CUDA memory is taken where it lies, and so are the vectors; for vectors on the host the first application
  * makes the inverses there. Debian's PETSc has no CUDA. */
