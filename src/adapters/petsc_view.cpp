@@ -27,10 +27,15 @@ PetscErrorCode total(PC pc, const BlockJacobiReport& r, Totals* totals) {
   PetscFunctionReturn(success);
 }
 
-PetscErrorCode view_report(PC pc, PetscViewer viewer) {
+/// What this rank has found.
+struct Found {
+  BlockJacobiReport report;
+  std::optional<TwoLevelReport> coarse;
+};
+
+PetscErrorCode view_found(PC pc, PetscViewer viewer, const Found& found) {
   const State& state = state_of(pc);
-  const BlockJacobiReport report = state.M->report();
-  const std::optional<TwoLevelReport> coarse = state.M->coarse_report();
+  const auto& [report, coarse] = found;
   Totals t;
   PetscMPIInt ranks = 1, rank = 0;
   PetscViewerFormat format;
@@ -62,11 +67,29 @@ PetscErrorCode view_report(PC pc, PetscViewer viewer) {
   PetscFunctionReturn(success);
 }
 
+/// Nothing where a rank has no inverses, as after an error of it alone: the totals are of all ranks.
+PetscErrorCode view_report(PC pc, PetscViewer viewer) {
+  const State& state = state_of(pc);
+  std::optional<Found> found;
+  PetscFunctionBegin;
+  const PetscErrorCode code = translated([&] {
+    if (state.M && pc->setupcalled) found = {state.M->report(), state.M->coarse_report()};
+    return success;
+  });
+  const int own = found ? 1 : 0;
+  int all = own;
+  PetscCallMPI(MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm_of(pc)));
+  PetscCall(code);
+  if (all != 0) PetscCall(translated([&] { return view_found(pc, viewer, *found); }));
+  PetscFunctionReturn(success);
+}
+
 }  // namespace
 
 PetscErrorCode view(PC pc, PetscViewer viewer) {
   const State& state = state_of(pc);
   const Options& o = state.options;
+  std::string backend = "none yet";
   PetscBool is_ascii = PETSC_FALSE;
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &is_ascii));
@@ -84,10 +107,13 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse level of %s on the rows of each rank, additive%s\n",
                                      coarse_names[static_cast<int>(coarse)],
                                      coarse != o.coarse ? "; the matrix has no near-nullspace" : ""));
+  PetscCall(translated([&] {
+    if (state.backend) backend = state.backend->description();
+    return success;
+  }));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  singular blocks: %s, storage: %s, backend: %s\n", to_string(o.singular),
-                                   to_string(o.storage),
-                                   state.backend ? state.backend->description().c_str() : "none yet"));
-  if (state.M && pc->setupcalled) PetscCall(translated([&] { return view_report(pc, viewer); }));
+                                   to_string(o.storage), backend.c_str()));
+  PetscCall(view_report(pc, viewer));
   PetscFunctionReturn(success);
 }
 

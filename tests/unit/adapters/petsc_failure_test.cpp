@@ -154,6 +154,26 @@ TEST(PetscAdapter, AnErrorInSetUpComesBackUntilItsCauseIsGone) {
   EXPECT_EQ(applied(pc, A), halves);
 }
 
+/// All ranks take part in PCView(), also where one of them has no inverses.
+TEST(PetscAdapter, AnErrorOnOneRankDoesNotStopTheView) {
+  const System system = family(matrices::BlockFamily::spd, {32}, 20 * ranks());
+  const OwnedMat A = distribute(system.matrix, system.partition);
+  const OwnedKsp ksp = solver_of(A, ours);
+  const PC pc = preconditioner_of(ksp);
+  PetscInt rows = 640;  // more than a block may have
+  if (this_rank() == 0) must(MatSetVariableBlockSizes(A, 1, &rows));
+  {
+    const Quiet quiet;
+    EXPECT_EQ(PCSetUp(pc) != 0, this_rank() == 0);
+  }
+  EXPECT_FALSE(contains(viewed(pc), "numeric set-ups"));
+  std::vector<PetscInt> sizes(20, 32);
+  must(MatSetVariableBlockSizes(A, 20, sizes.data()));
+  must(MatScale(A, 2.0));
+  must(PCSetUp(pc));
+  EXPECT_TRUE(contains(viewed(pc), "numeric set-ups"));
+}
+
 /// Packed storage has half of a block; the view says of which blocks that is not enough, on any number of ranks.
 TEST(PetscAdapter, BlocksThatPackedStorageCannotHold) {
   const System system = family(matrices::BlockFamily::random, {4}, 16);
