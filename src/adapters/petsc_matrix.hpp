@@ -91,8 +91,22 @@ class LocalMatrix {
       on_host_.values = values;
       view_ = on_host_;
     } else {
+      PetscCall(expand_offsets(local, &offsets, &columns));
       view_ = {on_host_.rows, on_host_.cols, on_host_.nnz, offsets, if_narrow(columns), values, IndexBase::zero, space};
     }
+    PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+  }
+
+  /// Of a matrix with many empty rows PETSc uploads the offsets of the others, and those of all when asked for them.
+  PetscErrorCode expand_offsets([[maybe_unused]] Mat local, [[maybe_unused]] const PetscInt** offsets,
+                                [[maybe_unused]] const PetscInt** columns) {
+    PetscFunctionBegin;
+    // Before 3.26 these matrices have no numbers of 64 bits.
+#if defined(PETSC_HAVE_CUDA) && (PETSC_VERSION_GE(3, 26, 0) || !defined(PETSC_USE_64BIT_INDICES))
+    PetscBool is_cusparse = PETSC_FALSE;
+    PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(local), MATSEQAIJCUSPARSE, &is_cusparse));
+    if (is_cusparse) PetscCall(MatSeqAIJCUSPARSEGetIJ(local, PETSC_FALSE, offsets, columns));
+#endif
     PetscFunctionReturn(static_cast<PetscErrorCode>(0));
   }
 

@@ -160,6 +160,28 @@ TEST_F(PetscDeviceTest, BlocksAboveThirtyTwoAndRowSums) {
   }
 }
 
+/// PETSc then keeps offsets of the others alone on the device.
+TEST_F(PetscDeviceTest, RowsThatAreMostlyEmpty) {
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  std::vector<T> values;
+  const index_t rows = 100 * ranks();
+  for (index_t i = 0; i < rows; ++i) {
+    if (i % 100 >= 40 && i % 100 < 70) {
+      columns.push_back(i);
+      values.push_back(T(2 + i % 5));
+    }
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  const System system{CsrMatrix<T>(rows, rows, offsets, columns, values), BlockPartition::uniform(rows, 10)};
+  for (const char* blocks : {"", "-pc_blockjacobi_detect ", "-pc_blockjacobi_l1 ", "-pc_blockjacobi_clusters ",
+                             "-pc_blockjacobi_coarse ones "}) {
+    SCOPED_TRACE(blocks);
+    const OwnedMat A = on_device(system);
+    expect_as_on_host(A, system, "cuda", 1e-12, std::string(blocks) + "-pc_blockjacobi_singular identity");
+  }
+}
+
 TEST_F(PetscDeviceTest, AMatrixOnTheHostForVectorsThere) {
   const System system = family(matrices::BlockFamily::spd, {3, 8, 40}, 30);
   const OwnedMat A = on_host(system);
