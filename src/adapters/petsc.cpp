@@ -13,8 +13,7 @@ PetscErrorCode set_from_options(PC pc, OptionItems items) {
   PetscFunctionBegin;
   PetscCall(read_options(pc, items, &state.options));
   if (state.options == before) PetscFunctionReturn(success);
-  state.M.reset();
-  state.backend.reset();
+  PetscCall(drop_backend(state));
   // The matrix may be the same as before, but not what is made from it.
   forget_set_up(pc);
   PetscFunctionReturn(success);
@@ -23,8 +22,7 @@ PetscErrorCode set_from_options(PC pc, OptionItems items) {
 PetscErrorCode reset(PC pc) {
   State& state = state_of(pc);
   PetscFunctionBegin;
-  state.M.reset();
-  state.backend.reset();
+  PetscCall(drop_backend(state));
   state.vectors_on_host = state.failed_by_move = false;
   state.applied_there = 0;
   state.patience = 2;

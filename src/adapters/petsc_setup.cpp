@@ -81,14 +81,14 @@ PetscErrorCode choose_backend(PC pc) {
     if (on_device) space = MemorySpace::device;
   }
   if (state.backend && state.backend->memory_space() == space) PetscFunctionReturn(success);
-  state.M.reset();
-  state.backend.reset();
+  PetscCall(drop_backend(state));
   if (space == MemorySpace::host) {
     state.backend = Backend::host(static_cast<int>(state.options.threads));
   } else {
     PetscInt device = 0;
     CUstream_st* stream = nullptr;
-    PetscCall(state.stream.take(&stream, &device));
+    PetscCall(state.stream.take(&device));
+    PetscCall(state.stream.handle(&stream));
     PetscCall(translated([&] { return state.backend = Backend::cuda(static_cast<int>(device), stream), success; }));
   }
   PetscFunctionReturn(success);
@@ -252,6 +252,7 @@ void forget(PC pc) {
 
 PetscErrorCode set_up_or_forget(PC pc, bool same_pattern, Failure* failure) {
   PetscFunctionBegin;
+  PetscCall(follow_stream(state_of(pc)));
   const PetscErrorCode code = try_to_set_up(pc, same_pattern, failure);
   if (code != success) forget(pc);
   PetscCall(code);

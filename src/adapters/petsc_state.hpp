@@ -54,6 +54,26 @@ inline PetscErrorCode log_flops(const State& state, PetscLogDouble flops) {
   PetscFunctionReturn(success);
 }
 
+/// The backend goes on with the stream that PETSc's context has now; before anything is enqueued, waited for or freed.
+/// Who gives a context another stream orders the two, as for PETSc's own work.
+inline PetscErrorCode follow_stream(State& state) {
+  CUstream_st* stream = nullptr;
+  PetscFunctionBegin;
+  if (!state.backend || state.backend->memory_space() == MemorySpace::host) PetscFunctionReturn(success);
+  PetscCall(state.stream.handle(&stream));
+  if (stream != state.backend->stream())
+    PetscCall(translated([&] { return state.backend->set_stream(stream), success; }));
+  PetscFunctionReturn(success);
+}
+
+inline PetscErrorCode drop_backend(State& state) {
+  PetscFunctionBegin;
+  PetscCall(follow_stream(state));
+  state.M.reset();
+  state.backend.reset();
+  PetscFunctionReturn(success);
+}
+
 /// f(), on a device in the order of PETSc's current context and with the time that PETSc's log asks for.
 template <class F>
 PetscErrorCode enqueued_on(State& state, F f) {
@@ -63,6 +83,7 @@ PetscErrorCode enqueued_on(State& state, F f) {
     PetscCall(translated([&] { return f(), success; }));
     PetscFunctionReturn(success);
   }
+  PetscCall(follow_stream(state));
   PetscCall(PetscLogGpuTimeBegin());
   const PetscErrorCode code = state.stream.ordered([&] { return translated([&] { return f(), success; }); });
   const PetscErrorCode end = PetscLogGpuTimeEnd();  // also after an error: else the next begin would be one

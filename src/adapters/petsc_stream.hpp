@@ -6,16 +6,16 @@ struct CUstream_st;
 
 namespace blockjacobi::petsc {
 
-/// The stream of a backend on PETSc's device: that of PETSc's current context when it was taken. Work under other
-/// contexts is ordered with it by PETSc's own events, so that nothing waits on the host.
+/// The stream of a backend on PETSc's device: that of the context that was PETSc's current one when it was taken. Work
+/// under other contexts is ordered with it by PETSc's own events, so that nothing waits on the host.
 class Stream {
  public:
   Stream() = default;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// CUDA's stream, and the number of the device; the stream is null, the default one, before PETSc 3.20.
-  PetscErrorCode take([[maybe_unused]] CUstream_st** stream, [[maybe_unused]] PetscInt* device) {
+  /// Takes PETSc's current context; the number of its device.
+  PetscErrorCode take([[maybe_unused]] PetscInt* device) {
     PetscFunctionBegin;
     PetscCall(reset());
 #if defined(PETSC_HAVE_CUDA)
@@ -24,11 +24,19 @@ class Stream {
     PetscCall(PetscObjectReference(reinterpret_cast<PetscObject>(context_)));
     PetscCall(PetscDeviceContextGetDevice(context_, &current));
     PetscCall(PetscDeviceGetDeviceId(current, device));
-#if PETSC_VERSION_GE(3, 20, 0)
-    void* handle = nullptr;
-    PetscCall(PetscDeviceContextGetStreamHandle(context_, &handle));
-    *stream = *static_cast<CUstream_st**>(handle);
 #endif
+    PetscFunctionReturn(static_cast<PetscErrorCode>(0));
+  }
+
+  /// CUDA's stream, now: PetscDeviceContextSetStreamType() puts another in its place. Null, the default one, before
+  /// PETSc 3.20.
+  PetscErrorCode handle(CUstream_st** stream) const {
+    PetscFunctionBegin;
+    *stream = nullptr;
+#if defined(PETSC_HAVE_CUDA) && PETSC_VERSION_GE(3, 20, 0)
+    void* found = nullptr;
+    PetscCall(PetscDeviceContextGetStreamHandle(context_, &found));
+    *stream = *static_cast<CUstream_st**>(found);
 #endif
     PetscFunctionReturn(static_cast<PetscErrorCode>(0));
   }

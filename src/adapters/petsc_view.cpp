@@ -69,9 +69,10 @@ PetscErrorCode view_found(PC pc, PetscViewer viewer, const Found& found) {
 
 /// Nothing where a rank has no inverses, as after an error of it alone: the totals are of all ranks.
 PetscErrorCode view_report(PC pc, PetscViewer viewer) {
-  const State& state = state_of(pc);
+  State& state = state_of(pc);
   std::optional<Found> found;
   PetscFunctionBegin;
+  PetscCall(follow_stream(state));
   const PetscErrorCode code = translated([&] {
     if (state.M && pc->setupcalled) found = {state.M->report(), state.M->coarse_report()};
     return success;

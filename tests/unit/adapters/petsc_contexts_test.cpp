@@ -11,9 +11,9 @@ using T = PetscScalar;
 class PetscContextsTest : public PetscDeviceTest {};
 
 #if PETSC_VERSION_GE(3, 21, 0)
-constexpr auto nonblocking = PETSC_STREAM_NONBLOCKING;
+constexpr auto nonblocking = PETSC_STREAM_NONBLOCKING, blocking = PETSC_STREAM_DEFAULT;
 #else
-constexpr auto nonblocking = PETSC_STREAM_GLOBAL_NONBLOCKING;
+constexpr auto nonblocking = PETSC_STREAM_GLOBAL_NONBLOCKING, blocking = PETSC_STREAM_GLOBAL_BLOCKING;
 #endif
 
 /// Another context of PETSc, which is another stream that waits for none by itself, as the current one.
@@ -22,8 +22,7 @@ class OtherContext {
   OtherContext() {
     must(PetscDeviceContextGetCurrentContext(&before_));
     must(PetscDeviceContextCreate(&other_));
-    must(PetscDeviceContextSetStreamType(other_, nonblocking));
-    must(PetscDeviceContextSetUp(other_));
+    change_stream(nonblocking);
   }
   ~OtherContext() {
     leave();
@@ -34,6 +33,10 @@ class OtherContext {
 
   void enter() const { must(PetscDeviceContextSetCurrentContext(other_)); }
   void leave() const { static_cast<void>(PetscDeviceContextSetCurrentContext(before_)); }
+  void change_stream(PetscStreamType type) const {
+    must(PetscDeviceContextSetStreamType(other_, type));
+    must(PetscDeviceContextSetUp(other_));
+  }
   void wait_for_both() const {
     must(PetscDeviceContextSynchronize(before_));
     must(PetscDeviceContextSynchronize(other_));
@@ -104,6 +107,35 @@ TEST_F(PetscContextsTest, AnApplicationWaitsForTheContextThatWritesItsVector) {
   c.other.wait_for_both();
   c.other.leave();
   EXPECT_EQ(values_of(c.v.w), c.expected);
+}
+
+/// PETSc destroys the stream that the context had, in which the inverses were made.
+TEST_F(PetscContextsTest, AContextMayGetAnotherStream) {
+  const System system = family(matrices::BlockFamily::spd, {8, 3}, 4000);
+  const OtherContext other;
+  other.enter();
+  const OwnedMat A = on_device(system);
+  OwnedKsp ksp = solver_of(A, ours);
+  const PC pc = preconditioner_of(ksp);
+  std::vector<T> expected = applied(pc, A);
+  const auto change_stream = [&](PetscStreamType type) {
+    other.wait_for_both();
+    other.change_stream(type);
+  };
+  for (const PetscStreamType type : {blocking, nonblocking}) {
+    change_stream(type);
+    EXPECT_EQ(applied(pc, A), expected);
+    change_stream(type == blocking ? nonblocking : blocking);
+    EXPECT_TRUE(contains(viewed(pc), "0 singular blocks"));
+    change_stream(type);
+    must(MatScale(A, 2.0));
+    for (T& value : expected) value /= T(2);
+    EXPECT_EQ(applied(pc, A), expected);
+  }
+  change_stream(blocking);
+  ksp = {};  // gives memory back
+  other.wait_for_both();
+  other.leave();
 }
 
 TEST_F(PetscContextsTest, TheContextThatReadsTheResultWaitsForTheApplication) {
