@@ -26,7 +26,7 @@ PetscErrorCode with_arrays(State& state, typename Arrays::Vector x, typename Arr
                            bool* done) {
   const MemorySpace space = state.backend->memory_space();
   const auto apply = [&](const PetscScalar* r, PetscScalar* z) {
-    return translated([&] { return enqueued_on(state, [&] { f(r, z, space); }); });
+    return translated([&] { return timed_on(state, [&] { f(r, z, space); }); });
   };
   PetscFunctionBegin;
   *done = space == MemorySpace::host;

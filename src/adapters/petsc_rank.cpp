@@ -147,7 +147,7 @@ void RankPreconditioner::add_coarse_level(const BlockPartition& partition, const
   }
 }
 
-void RankPreconditioner::refresh(const LocalMatrix& matrix) {
+void RankPreconditioner::take_values(const LocalMatrix& matrix) {
   const View& view = matrix.view();
   const MemorySpace own = blocks().backend().memory_space();
   const T* values = view.values;
@@ -164,12 +164,17 @@ void RankPreconditioner::refresh(const LocalMatrix& matrix) {
     space = own;
   }
   if (matrix_) matrix_->update_values(values, nnz, space);
+}
+
+void RankPreconditioner::refresh(const LocalMatrix& matrix) {
+  const View& view = matrix.view();
+  const MemorySpace own = blocks().backend().memory_space();
   if (two_level_)
     two_level_->refresh();
   else if (matrix_)
     blocks_->refresh(matrix_->values(), matrix_->nnz(), own);
   else
-    blocks_->refresh(values, nnz, space);
+    blocks_->refresh(values_ ? values_->data() : view.values, view.nnz, own);
 }
 
 void RankPreconditioner::apply_own(VectorView<const T> r, VectorView<T> z, Op op) const {

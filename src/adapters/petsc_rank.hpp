@@ -18,14 +18,16 @@ class RankPreconditioner {
     PetscLogDouble to_device = 0, to_host = 0;
   };
 
-  /// Finds blocks where none are stated, and analyses the pattern; refresh() follows. The matrix may lie on the host
-  /// where the backend is a device. For the coarse level, which as clusters needs values too, `block_size`, the
+  /// Finds blocks where none are stated, and analyses the pattern; take_values() follows. The matrix may lie on the
+  /// host where the backend is a device. For the coarse level, which as clusters needs values too, `block_size`, the
   /// unknowns of a node, and `near_kernel`, vectors of the rows back to back; where there are none, ones take their
   /// place.
   RankPreconditioner(const Backend& backend, const LocalMatrix& matrix, const std::optional<BlockPartition>& stated,
                      const Options& options, index_t block_size, std::vector<PetscScalar> near_kernel);
 
-  /// For new values.
+  /// Brings new values to where it computes, and into its order; refresh() follows.
+  void take_values(const LocalMatrix& matrix);
+  /// The inverses anew.
   void refresh(const LocalMatrix& matrix);
 
   /// z = op(M^-1) r. Throws Unavailable for a transpose with a coarse level.

@@ -199,7 +199,8 @@ PetscErrorCode invert(PC pc) {
   State& state = state_of(pc);
   const LocalMatrix::View& view = state.matrix.view();
   PetscFunctionBegin;
-  PetscCall(enqueued_on(state, [&] { state.M->refresh(state.matrix); }));
+  PetscCall(enqueued_on(state, [&] { state.M->take_values(state.matrix); }));
+  PetscCall(timed_on(state, [&] { state.M->refresh(state.matrix); }));
   PetscCall(log_flops(state, state.M->refresh_flops()));
   if (view.space != state.backend->memory_space())
     PetscCall(PetscLogCpuToGpu(static_cast<PetscLogDouble>(view.nnz) * sizeof(PetscScalar)));

@@ -74,18 +74,30 @@ inline PetscErrorCode drop_backend(State& state) {
   PetscFunctionReturn(success);
 }
 
-/// f(), on a device in the order of PETSc's current context and with the time that PETSc's log asks for.
+/// f(), on a device in the order of PETSc's current context.
 template <class F>
 PetscErrorCode enqueued_on(State& state, F f) {
+  // Here, not by a caller: PETSc's debug builds keep a stack of functions that an exception does not unwind.
+  const auto without_exceptions = [&] { return translated([&] { return f(), success; }); };
+  PetscFunctionBegin;
+  PetscCall(follow_stream(state));
+  if (state.backend->memory_space() == MemorySpace::host)
+    PetscCall(without_exceptions());
+  else
+    PetscCall(state.stream.ordered(without_exceptions));
+  PetscFunctionReturn(success);
+}
+
+/// The same, on a device with the time that PETSc's log asks for: that of kernels, so f() neither allocates nor copies.
+template <class F>
+PetscErrorCode timed_on(State& state, F f) {
   PetscFunctionBegin;
   if (state.backend->memory_space() == MemorySpace::host) {
-    // Here, not by a caller: PETSc's debug builds keep a stack of functions that an exception does not unwind.
-    PetscCall(translated([&] { return f(), success; }));
+    PetscCall(enqueued_on(state, f));
     PetscFunctionReturn(success);
   }
-  PetscCall(follow_stream(state));
   PetscCall(PetscLogGpuTimeBegin());
-  const PetscErrorCode code = state.stream.ordered([&] { return translated([&] { return f(), success; }); });
+  const PetscErrorCode code = enqueued_on(state, f);
   const PetscErrorCode end = PetscLogGpuTimeEnd();  // also after an error: else the next begin would be one
   PetscCall(code);
   PetscCall(end);
