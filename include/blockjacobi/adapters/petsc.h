@@ -16,7 +16,8 @@
  *   -pc_blockjacobi_storage full    full, packed, fp32, bf16, fp16 or adaptive, see Storage
  *   -pc_blockjacobi_accuracy 0.1    of adaptive storage
  *   -pc_blockjacobi_l1 false        l1 block-Jacobi, see BlockJacobiOptions
- *   -pc_blockjacobi_threads 1       CPU threads of every rank
+ *   -pc_blockjacobi_threads 1       CPU threads of every rank where the host computes; what it analyses for a device
+ *                                   takes those of OMP_NUM_THREADS
  *
  * Without size or detect the blocks are those of MatSetVariableBlockSizes(), else of MatSetBlockSize(), else detected.
  * Every rank inverts blocks of its own diagonal part: of an AIJ matrix in place, of other types that PETSc converts
