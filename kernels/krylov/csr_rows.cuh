@@ -63,8 +63,7 @@ struct RowProducts {
   /// visit(i, (A x)_i) once for each row, in one lane. begin() is called once by each thread before x is read; there is
   /// no more to do if it is false.
   ///
-  /// Nothing of the next row is on its way meanwhile: other warps are at work, and the registers for it would leave room
-  /// for fewer of them.
+  /// Nothing of the next row is on its way meanwhile: other warps are at work, and it took longer by time.
   template <class C, class Begin, class Visit>
   __device__ static void run(const CsrRows<C>& a, Scratch<C>&, Begin begin, Visit visit) {
     // As many bytes as of doubles.
