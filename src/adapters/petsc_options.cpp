@@ -35,7 +35,7 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
   PetscCall(PetscOptionsInt("-pc_blockjacobi_max_size", "The largest block or cluster that is found", nullptr,
                             o.max_size, &o.max_size, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_coarse", "A coarse level of the rows of each rank", nullptr,
-                              coarse_names, 3, coarse_names[coarse], &coarse, &given));
+                              coarse_names, 4, coarse_names[coarse], &coarse, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_singular", "What takes the place of a singular block's inverse", nullptr,
                               policies, 5, policies[policy], &policy, &given));
   PetscCall(PetscOptionsEList("-pc_blockjacobi_storage", "How the inverses are stored", nullptr, storages,
@@ -56,7 +56,7 @@ PetscErrorCode read_options(PC pc, OptionItems PetscOptionsObject, Options* opti
              "-pc_blockjacobi_size and -pc_blockjacobi_detect exclude each other");
   PetscCheck(!(o.detect && o.clusters), PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_INCOMP,
              "-pc_blockjacobi_clusters and -pc_blockjacobi_detect exclude each other");
-  o.coarse = static_cast<CoarseVectors>(coarse);
+  o.coarse = static_cast<CoarseLevel>(coarse);
   o.singular = static_cast<SingularPolicy>(policy);
   o.storage = static_cast<Storage>(storage);
   *options = o;

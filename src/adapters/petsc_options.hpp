@@ -12,16 +12,17 @@ using OptionItems = PetscOptionItems;
 using OptionItems = PetscOptionItems*;
 #endif
 
-/// Vectors of the coarse level: one for each unknown of a node, or the matrix's near-nullspace.
-enum class CoarseVectors { none, ones, near_nullspace };
-inline constexpr const char* coarse_names[] = {"none", "ones", "near_nullspace"};
+/// What is above the blocks: one level of a vector for each unknown of a node, or of the matrix's near-nullspace;
+/// levels by smoothed aggregation, of the near-nullspace where there is one.
+enum class CoarseLevel { none, ones, near_nullspace, multigrid };
+inline constexpr const char* coarse_names[] = {"none", "ones", "near_nullspace", "multigrid"};
 
 /// What the options -pc_blockjacobi_... say.
 struct Options {
   PetscInt size = 0;  ///< 0 if not given
   PetscBool detect = PETSC_FALSE;
   PetscBool clusters = PETSC_FALSE;
-  CoarseVectors coarse = CoarseVectors::none;
+  CoarseLevel coarse = CoarseLevel::none;
   PetscInt max_size = 32;
   SingularPolicy singular = SingularPolicy::fail;
   Storage storage = Storage::full;

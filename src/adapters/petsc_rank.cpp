@@ -58,7 +58,7 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
   const View& there = matrix.view();
   const bool is_readable_there = there.columns != nullptr && there.space == backend.memory_space();
   const bool has_clusters = asked.clusters && there.rows > 0;
-  const bool has_coarse_level = asked.coarse != CoarseVectors::none && there.rows > 0;
+  const bool has_coarse_level = asked.coarse != CoarseLevel::none && there.rows > 0;
   std::optional<Array<index_t>> columns;
   const BlockPartition partition =
       has_clusters        ? find_clusters(backend, with_columns(backend, matrix, &columns), stated, max_size)
@@ -71,7 +71,7 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
   }
   if (columns) count_copy(backend, columns->bytes());
   if (has_coarse_level) {
-    add_coarse_level(partition, options, block_size, std::move(near_kernel));
+    add_coarse_level(partition, asked, block_size, std::move(near_kernel));
   } else if (has_clusters) {
     blocks_.emplace(BlockJacobi<T>::analyze(*matrix_, partition, options));
   } else {
@@ -97,9 +97,14 @@ void RankPreconditioner::count_operations(const BlockPartition& partition) {
   };
   const BlockLayout layout(partition, sizeof(T));
   for (const BlockGroup& group : layout.groups()) add(group.size, group.count);
-  if (!two_level_) return;
-  add(two_level_->report().size, 1);
-  flops_ += 4.0 * two_level_->rows();  // to the coarse level and back
+  if (two_level_) {
+    add(two_level_->report().size, 1);
+    flops_ += 4.0 * two_level_->rows();  // to the coarse level and back
+  }
+  if (multigrid_) {
+    flops_ *= 2;  // before and behind the coarser levels, of which the residuals count
+    for (const MultigridLevel& level : multigrid_->report().levels) flops_ += 4.0 * static_cast<double>(level.nnz);
+  }
 }
 
 /// Blocks of the renumbered matrix, which keep the nodes that were stated whole. Found where the backend computes, with
@@ -125,25 +130,29 @@ BlockPartition RankPreconditioner::find_clusters(const Backend& backend, const V
   return blocks;
 }
 
-void RankPreconditioner::add_coarse_level(const BlockPartition& partition, const BlockJacobiOptions& options,
-                                          index_t block_size, std::vector<T> near_kernel) {
-  // Additive: definite where the matrix is, whatever the other ranks do.
-  const TwoLevelOptions additive{CoarseMode::additive, 0};
-  BlockJacobi<T> M = BlockJacobi<T>::analyze(*matrix_, partition, options);
+void RankPreconditioner::add_coarse_level(const BlockPartition& partition, const Options& asked, index_t block_size,
+                                          std::vector<T> near_kernel) {
+  BlockJacobi<T> M = BlockJacobi<T>::analyze(*matrix_, partition, options_of(asked));
+  const auto put_on = [&](const auto&... vectors) {
+    if (asked.coarse == CoarseLevel::multigrid) {
+      M.refresh(matrix_->values(), matrix_->nnz(), M.backend().memory_space());  // it looks at their eigenvalues
+      multigrid_.emplace(*matrix_, std::move(M), vectors...);
+    } else {
+      // Additive: definite where the matrix is, whatever the other ranks do.
+      two_level_.emplace(*matrix_, std::move(M), vectors..., TwoLevelOptions{CoarseMode::additive, 0});
+    }
+  };
   const index_t rows = matrix_->rows();
   const auto size = static_cast<std::size_t>(rows);
   // The library makes them itself where the nodes that the matrix states, which clusters keep whole, are these.
   if (near_kernel.empty() && matrix_->block_size().value_or(1) != block_size) near_kernel = ones_of(size, block_size);
   if (near_kernel.empty()) {
-    two_level_.emplace(*matrix_, std::move(M), additive);
+    put_on();
   } else {
     count_copy(matrix_->backend(), near_kernel.size() * sizeof(T));
     if (clusters_) near_kernel = in_order(clusters_->permutation().order(), near_kernel);
     const auto count = static_cast<index_t>(near_kernel.size() / size);
-    two_level_.emplace(
-        *matrix_, std::move(M),
-        MultiVectorView<const T>{near_kernel.data(), rows, count, rows, Layout::column_major, MemorySpace::host},
-        additive);
+    put_on(MultiVectorView<const T>{near_kernel.data(), rows, count, rows, Layout::column_major, MemorySpace::host});
   }
 }
 
@@ -171,6 +180,8 @@ void RankPreconditioner::refresh(const LocalMatrix& matrix) {
   const MemorySpace own = blocks().backend().memory_space();
   if (two_level_)
     two_level_->refresh();
+  else if (multigrid_)
+    multigrid_->refresh();
   else if (matrix_)
     blocks_->refresh(matrix_->values(), matrix_->nnz(), own);
   else
@@ -178,9 +189,9 @@ void RankPreconditioner::refresh(const LocalMatrix& matrix) {
 }
 
 void RankPreconditioner::apply_own(VectorView<const T> r, VectorView<T> z, Op op) const {
-  if (!two_level_) return blocks_->apply(r, z, op);
+  if (blocks_) return blocks_->apply(r, z, op);
   if (op != Op::none) throw Unavailable("blockjacobi: -pc_blockjacobi_coarse has no transposed application");
-  two_level_->apply(r, z);
+  two_level_ ? two_level_->apply(r, z) : multigrid_->apply(r, z);
 }
 
 void RankPreconditioner::apply(const T* r, T* z, Op op) {
@@ -192,7 +203,7 @@ void RankPreconditioner::apply(const T* r, T* z, Op op) {
 }
 
 void RankPreconditioner::apply(const MultiVectorView<const T>& R, const MultiVectorView<T>& Z) {
-  if (two_level_) {
+  if (!blocks_) {
     for (index_t j = 0; j < R.cols; ++j) apply(R.data + j * R.ld, Z.data + j * Z.ld, Op::none);
   } else if (clusters_) {
     const auto needed = 2 * static_cast<std::size_t>(R.rows) * static_cast<std::size_t>(R.cols);
@@ -208,8 +219,9 @@ BlockJacobiReport RankPreconditioner::report() const {
   return clusters_ ? in_original_rows(std::move(report), clusters_->permutation()) : report;
 }
 
-std::optional<TwoLevelReport> RankPreconditioner::coarse_report() const {
-  return two_level_ ? std::optional(two_level_->report()) : std::nullopt;
+std::string RankPreconditioner::coarse_report() const {
+  if (multigrid_) return to_text(multigrid_->report());
+  return two_level_ ? to_text(two_level_->report()) : "";
 }
 
 }  // namespace blockjacobi::petsc

@@ -6,6 +6,7 @@
 #include <blockjacobi/blockjacobi.hpp>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace blockjacobi::petsc {
@@ -35,10 +36,13 @@ class RankPreconditioner {
   /// The same for many columns, without op.
   void apply(const MultiVectorView<const PetscScalar>& R, const MultiVectorView<PetscScalar>& Z);
 
-  const BlockJacobi<PetscScalar>& blocks() const { return two_level_ ? two_level_->block_jacobi() : *blocks_; }
+  const BlockJacobi<PetscScalar>& blocks() const {
+    return two_level_ ? two_level_->block_jacobi() : multigrid_ ? multigrid_->block_jacobi() : *blocks_;
+  }
   /// Rows are PETSc's.
   BlockJacobiReport report() const;
-  std::optional<TwoLevelReport> coarse_report() const;
+  /// Of what is above the blocks; empty where nothing is.
+  std::string coarse_report() const;
   /// Bytes of matrix and vectors that the analysis copied between host and device.
   const Copies& copies() const noexcept { return copies_; }
   /// Of one application to a vector.
@@ -51,7 +55,7 @@ class RankPreconditioner {
                                index_t max_size);
   void count_copy(const Backend& backend, std::size_t bytes);
   void count_operations(const BlockPartition& partition);
-  void add_coarse_level(const BlockPartition& partition, const BlockJacobiOptions& options, index_t block_size,
+  void add_coarse_level(const BlockPartition& partition, const Options& asked, index_t block_size,
                         std::vector<PetscScalar> near_kernel);
   void apply_own(VectorView<const PetscScalar> r, VectorView<PetscScalar> z, Op op) const;
 
@@ -61,6 +65,7 @@ class RankPreconditioner {
   std::optional<SparseMatrix<PetscScalar>> matrix_;   ///< renumbered, or a copy with which the coarse level multiplies
   std::optional<BlockJacobi<PetscScalar>> blocks_;    ///< without a coarse level
   std::optional<TwoLevel<PetscScalar>> two_level_;
+  std::optional<Multigrid<PetscScalar>> multigrid_;
   std::optional<Array<PetscScalar>> values_;  ///< those of a matrix on the host, for a device
   Copies copies_;
   PetscLogDouble flops_ = 0, refresh_flops_ = 0;

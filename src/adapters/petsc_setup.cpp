@@ -134,8 +134,8 @@ std::optional<BlockPartition> partition_of(const StatedBlocks& stated, index_t r
   return BlockPartition::from_offsets(std::move(offsets));
 }
 
-/// This rank's rows of the vectors that the matrix has for it, back to back. Where it has none `coarse` becomes ones.
-PetscErrorCode near_nullspace_of(Mat matrix, std::vector<PetscScalar>* vectors, CoarseVectors* coarse) {
+/// Whether the matrix has vectors for it, and this rank's rows of them, back to back.
+PetscErrorCode near_nullspace_of(Mat matrix, bool* has_vectors, std::vector<PetscScalar>* vectors) {
   MatNullSpace space = nullptr;
   PetscBool has_ones = PETSC_FALSE;
   PetscInt rows = 0, count = 0;
@@ -143,10 +143,7 @@ PetscErrorCode near_nullspace_of(Mat matrix, std::vector<PetscScalar>* vectors, 
   PetscFunctionBegin;
   PetscCall(MatGetNearNullSpace(matrix, &space));
   if (space != nullptr) PetscCall(MatNullSpaceGetVecs(space, &has_ones, &count, &given));
-  if (!has_ones && count == 0) {
-    *coarse = CoarseVectors::ones;
-    PetscFunctionReturn(success);
-  }
+  *has_vectors = has_ones || count > 0;
   PetscCall(MatGetLocalSize(matrix, &rows, nullptr));
   if (has_ones) vectors->assign(static_cast<std::size_t>(rows), PetscScalar(1));
   for (PetscInt k = 0; k < count; ++k) {
@@ -168,6 +165,7 @@ PetscErrorCode analyze(PC pc, bool same_pattern) {
   State& state = state_of(pc);
   StatedBlocks stated;
   PetscInt block_size = 1;
+  bool has_vectors = false;
   std::vector<PetscScalar> near_kernel;
   PetscFunctionBegin;
   PetscCall(choose_backend(pc));
@@ -179,8 +177,9 @@ PetscErrorCode analyze(PC pc, bool same_pattern) {
   PetscCall(MatGetBlockSize(pc->pmat, &block_size));
   state.M.reset();
   state.coarse = state.options.coarse;
-  if (state.coarse == CoarseVectors::near_nullspace)
-    PetscCall(near_nullspace_of(pc->pmat, &near_kernel, &state.coarse));
+  const bool may_be_vectors = state.coarse == CoarseLevel::near_nullspace || state.coarse == CoarseLevel::multigrid;
+  if (may_be_vectors) PetscCall(near_nullspace_of(pc->pmat, &has_vectors, &near_kernel));
+  if (state.coarse == CoarseLevel::near_nullspace && !has_vectors) state.coarse = CoarseLevel::ones;
   state.stated_size = stated.size;
   state.stated_sizes.assign(stated.sizes.begin(), stated.sizes.end());
   PetscCall(enqueued_on(state, [&] {

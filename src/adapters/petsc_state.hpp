@@ -30,7 +30,7 @@ struct State {
   bool failed_by_move = false;   ///< which the other ranks do not know of
   index_t stated_size = 0;       ///< the blocks of M, as they were stated
   std::vector<PetscInt> stated_sizes;
-  CoarseVectors coarse = CoarseVectors::none;  ///< what M has
+  CoarseLevel coarse = CoarseLevel::none;  ///< what M has
   std::optional<RankPreconditioner> M;
   bool agreed = false;  ///< whether the ranks know of the others' failures
   PetscInt analyses = 0;

@@ -30,8 +30,20 @@ PetscErrorCode total(PC pc, const BlockJacobiReport& r, Totals* totals) {
 /// What this rank has found.
 struct Found {
   BlockJacobiReport report;
-  std::optional<TwoLevelReport> coarse;
+  std::string coarse;
 };
+
+/// Each line.
+std::string indented(const std::string& lines) {
+  std::string result;
+  bool begins = true;
+  for (const char c : lines) {
+    if (begins) result += "      ";
+    result += c;
+    begins = c == '\n';
+  }
+  return result;
+}
 
 PetscErrorCode view_found(PC pc, PetscViewer viewer, const Found& found) {
   const State& state = state_of(pc);
@@ -61,7 +73,7 @@ PetscErrorCode view_found(PC pc, PetscViewer viewer, const Found& found) {
     PetscFunctionReturn(success);
   PetscCall(PetscViewerASCIIPushSynchronized(viewer));
   PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "  [%d] %s%s", rank, to_text(report).c_str(),
-                                               coarse ? ("      " + to_text(*coarse)).c_str() : ""));
+                                               indented(coarse).c_str()));
   PetscCall(PetscViewerFlush(viewer));
   PetscCall(PetscViewerASCIIPopSynchronized(viewer));
   PetscFunctionReturn(success);
@@ -103,8 +115,10 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s, detected ones have at most %" PetscInt_FMT " rows\n",
                                      o.detect ? "from the pattern" : "as the matrix states them, else from the pattern",
                                      o.max_size));
-  const CoarseVectors coarse = state.M ? state.coarse : o.coarse;
-  if (coarse != CoarseVectors::none)
+  const CoarseLevel coarse = state.M ? state.coarse : o.coarse;
+  if (coarse == CoarseLevel::multigrid)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  multigrid on the rows of each rank\n"));
+  else if (coarse != CoarseLevel::none)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse level of %s on the rows of each rank, additive%s\n",
                                      coarse_names[static_cast<int>(coarse)],
                                      coarse != o.coarse ? "; the matrix has no near-nullspace" : ""));

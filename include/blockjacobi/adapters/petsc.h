@@ -10,7 +10,9 @@
  *                                   state stay whole, see BlockPartition::clusters()
  *   -pc_blockjacobi_coarse none     or ones: a coarse level of the rows of each rank, as TwoLevel has it, additive;
  *                                   a vector for each unknown of a node, as MatSetBlockSize() has them; or
- *                                   near_nullspace: of the vectors of MatSetNearNullSpace(); no transpose
+ *                                   near_nullspace: of the vectors of MatSetNearNullSpace(); or multigrid: levels of
+ *                                   the rows of each rank, as Multigrid has them, of a Hermitian definite matrix, from
+ *                                   those vectors where there are some, else from ones; none has a transpose
  *   -pc_blockjacobi_max_size 32     the largest block or cluster that is found, 1..512
  *   -pc_blockjacobi_singular fail   fail, identity, scalar_jacobi, shift or pseudo_inverse, see SingularPolicy
  *   -pc_blockjacobi_storage full    full, packed, fp32, bf16, fp16 or adaptive, see Storage

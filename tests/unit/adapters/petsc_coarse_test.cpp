@@ -122,22 +122,80 @@ TEST(PetscCoarse, TheViewSaysWhichVectorsServe) {
   EXPECT_TRUE(contains(with, "coarse level of near_nullspace" + where + "\n")) << with;
 }
 
-TEST(PetscCoarse, NewValues) {
-  const System system = seven_points(6, {1, 1, 1});
-  for (const char* blocks : {"-pc_blockjacobi_size 4 ", "-pc_blockjacobi_clusters "}) {
+constexpr const char* multigrid = "-pc_blockjacobi_coarse multigrid ";
+
+TEST(PetscCoarse, AMultigridNeedsFewerYet) {
+  matrices::StencilOptions grid;
+  grid.grid = {80, 80, 1};
+  grid.phase = 0;
+  System system{matrices::stencil<T>(grid), {}};
+  system.partition = BlockPartition::uniform(system.matrix.rows(), 8);
+  const OwnedMat A = distribute(system.matrix, system.partition, false);
+  for (const char* blocks : {"-pc_blockjacobi_size 8 ", "-pc_blockjacobi_clusters "}) {
     SCOPED_TRACE(blocks);
-    const OwnedMat A = distribute(system.matrix, system.partition, false);
-    const OwnedKsp ksp = solver_of(A, std::string(ours) + coarse + blocks);
+    const std::string options = std::string(cg_options) + ours + blocks;
+    const Outcome alone = solve(A, options, Rhs::product), levels = solve(A, options + multigrid, Rhs::product);
+    EXPECT_EQ(levels.reason, KSP_CONVERGED_RTOL);
+    EXPECT_LE(levels.residual, 2e-8);
+    EXPECT_LT(levels.iterations, alone.iterations / 2) << alone.iterations;
+    const OwnedKsp ksp = solver_of(A, options + multigrid);
     must(KSPSetUp(ksp));
-    std::vector<T> halves = applied(preconditioner_of(ksp), A);
-    for (T& value : halves) value /= T(2);
-    must(MatScale(A, 2.0));
-    must(PCSetUp(preconditioner_of(ksp)));
-    const std::vector<T> found = applied(preconditioner_of(ksp), A);
-    ASSERT_EQ(found.size(), halves.size());
-    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_LE(std::abs(found[i] - halves[i]), 1e-13) << i;
-    EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "pattern analyses 1, numeric set-ups 2"));
+    const std::string text = viewed(preconditioner_of(ksp));
+    EXPECT_TRUE(contains(text, "multigrid on the rows of each rank")) << text;
+    EXPECT_EQ(contains(text, "      multigrid: 3 levels"), ranks() == 1) << text;
   }
+}
+
+/// Of the near-nullspace of the matrix, and of a vector for each unknown of a node where there is none.
+TEST(PetscCoarse, AMultigridOfTheNearNullspace) {
+  const System system = elasticity(8);
+  for (const char* blocks : {"", "-pc_blockjacobi_clusters "}) {
+    SCOPED_TRACE(blocks);
+    const auto applied_with = [&](PetscInt block_size, MatNullSpace space) {
+      const OwnedMat A = distribute(system.matrix, system.partition);
+      must(MatSetBlockSize(A, block_size));
+      must(MatSetNearNullSpace(A, space));
+      const OwnedKsp ksp = solver_of(A, std::string(ours) + blocks + multigrid);
+      return applied(preconditioner_of(ksp), A);
+    };
+    const OwnedMat A = distribute(system.matrix, system.partition);
+    const std::vector<T> stated = applied_with(3, nullptr), given = applied_with(3, translations_of(A));
+    ASSERT_EQ(stated.size(), given.size());
+    for (std::size_t i = 0; i < given.size(); ++i)
+      EXPECT_LE(std::abs(stated[i] - given[i]), 1e-9 * (1 + std::abs(given[i]))) << i;
+  }
+}
+
+TEST(PetscCoarse, AMultigridRefusesWhatIsNotHermitian) {
+  System system = seven_points(10, {1, 1, 1});
+  for (index_t i = 0; i < system.matrix.rows(); ++i) {
+    const auto end = static_cast<std::size_t>(system.matrix.row_offsets()[static_cast<std::size_t>(i) + 1]);
+    system.matrix.values()[end - 1] *= T(2);  // in the upper triangle
+  }
+  const OwnedMat A = distribute(system.matrix, system.partition, false);
+  const OwnedKsp ksp = solver_of(A, std::string(ours) + multigrid);
+  const Quiet quiet;
+  EXPECT_NE(PCSetUp(preconditioner_of(ksp)), 0);
+}
+
+TEST(PetscCoarse, NewValues) {
+  const System system = seven_points(10, {1, 1, 1});
+  for (const char* blocks : {"-pc_blockjacobi_size 4 ", "-pc_blockjacobi_clusters "})
+    for (const char* levels : {coarse, multigrid}) {
+      SCOPED_TRACE(blocks);
+      SCOPED_TRACE(levels);
+      const OwnedMat A = distribute(system.matrix, system.partition, false);
+      const OwnedKsp ksp = solver_of(A, std::string(ours) + levels + blocks);
+      must(KSPSetUp(ksp));
+      std::vector<T> halves = applied(preconditioner_of(ksp), A);
+      for (T& value : halves) value /= T(2);
+      must(MatScale(A, 2.0));
+      must(PCSetUp(preconditioner_of(ksp)));
+      const std::vector<T> found = applied(preconditioner_of(ksp), A);
+      ASSERT_EQ(found.size(), halves.size());
+      for (std::size_t i = 0; i < found.size(); ++i) EXPECT_LE(std::abs(found[i] - halves[i]), 1e-13) << i;
+      EXPECT_TRUE(contains(viewed(preconditioner_of(ksp)), "pattern analyses 1, numeric set-ups 2"));
+    }
 }
 
 TEST(PetscCoarse, EmptyRanksAndSingularBlocks) {
