@@ -281,7 +281,8 @@ TEST(Suggest, ProbesTakeTheirShareOfTheProductsOfASolve) {
   const index_t n = 40000;
   const double share = 0.25;
   const auto a = banded(n, -1.0, -1.0, 200);
-  const Suggestion s = suggest(host, a, {.probe_share = share});
+  // An iteration with a level above the blocks has other products.
+  const Suggestion s = suggest(host, a, {.probe_share = share, .coarse = false});
   ASSERT_TRUE(s.candidates.front().probed) << to_text(s);
   const std::vector<double> b(n, 1.0);
   std::vector<double> x(n, 0.0);
@@ -436,26 +437,40 @@ TEST(Suggest, WhatTakesWorkIsMadeOnlyWhereItIsPredictedToBeTheFastest) {
 }
 
 TEST(Suggest, IterationsArePresumedToGrowWithTheEdgeOfAMesh) {
-  const auto presumed = [](index_t n, Method method, double near) {
+  const auto of = [](Method method, const CsrMatrix<double>& a) {
     const SuggestOptions options{.method = method, .probe_share = 0.0, .renumber = false, .coarse = false};
-    return suggest(Backend::host(1), banded(n, near, 0.0, 2), options).candidates.front().iterations;
+    return suggest(Backend::host(1), a, options).candidates.front().iterations;
   };
+  const auto presumed = [&](index_t n, Method method, double near) { return of(method, banded(n, near, 0.0, 2)); };
   EXPECT_EQ(presumed(1000, Method::cg, 1.0), 120.0);
   EXPECT_EQ(presumed(30000, Method::cg, 1.0), 120.0);
   EXPECT_NEAR(presumed(240000, Method::cg, 1.0), 240.0, 1e-9);
   EXPECT_EQ(presumed(1000, Method::gmres, -1.0), 300.0);
   EXPECT_NEAR(presumed(240000, Method::gmres, -1.0), 600.0, 1e-9);
-  // A diffusion, plane or not
-  EXPECT_EQ(presumed(30000, Method::cg, -1.0), 120.0);
-  EXPECT_NEAR(presumed(270000, Method::cg, -1.0), 360.0, 1e-9);
+  // A diffusion with few entries a row, and one that is plane or not.
+  EXPECT_NEAR(presumed(10000, Method::cg, -1.0), 230.0, 1e-9);
+  EXPECT_NEAR(presumed(90000, Method::cg, -1.0), 690.0, 1e-9);
+  matrices::StencilOptions grid;
+  grid.grid = {300, 100, 1};
+  grid.shape = matrices::StencilShape::box;
+  EXPECT_EQ(of(Method::cg, matrices::stencil<double>(grid)), 120.0);
+  grid.grid = {300, 900, 1};
+  EXPECT_NEAR(of(Method::cg, matrices::stencil<double>(grid)), 360.0, 1e-9);
 }
 
 TEST(Suggest, IterationsFollowTheWeightThatIsLeftOutside) {
   const Suggestion s = suggest(Backend::host(1), banded(3000, -1.0, -0.2, 25), {.probe_share = 0.0});
-  for (const BlockCandidate& c : s.candidates)
+  const double scalar = 2.3 * std::sqrt(3000.0);
+  for (const BlockCandidate& c : s.candidates) {
+    const double alone = scalar * std::pow(1.0 - c.captured, 0.7);
+    const double with_level = c.coarse && c.coarse->relaxed > 0 ? 0.5 : 0.7;
     EXPECT_NEAR(c.iterations,
-                (c.coarse ? c.coarse->relaxed > 0 ? 60.0 : 84.0 : 120.0) * std::pow(1.0 - c.captured, 0.7), 1e-9)
+                c.multigrid ? 2.0 * std::sqrt(alone)
+                : c.coarse  ? with_level * alone
+                            : alone,
+                1e-9)
         << c.name;
+  }
 }
 
 TEST(Suggest, CoupledBlocksAreFoundWhereASolveIsLong) {
