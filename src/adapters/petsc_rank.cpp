@@ -132,15 +132,28 @@ BlockPartition RankPreconditioner::find_clusters(const Backend& backend, const V
 
 void RankPreconditioner::add_coarse_level(const BlockPartition& partition, const Options& asked, index_t block_size,
                                           std::vector<T> near_kernel) {
-  BlockJacobi<T> M = BlockJacobi<T>::analyze(*matrix_, partition, options_of(asked));
-  const auto put_on = [&](const auto&... vectors) {
-    if (asked.coarse == CoarseLevel::multigrid) {
-      M.refresh(matrix_->values(), matrix_->nnz(), M.backend().memory_space());  // it looks at their eigenvalues
-      multigrid_.emplace(*matrix_, std::move(M), vectors...);
-    } else {
-      // Additive: definite where the matrix is, whatever the other ranks do.
-      two_level_.emplace(*matrix_, std::move(M), vectors..., TwoLevelOptions{CoarseMode::additive, 0});
+  const auto analyzed = [&] { return BlockJacobi<T>::analyze(*matrix_, partition, options_of(asked)); };
+  BlockJacobi<T> M = analyzed();
+  if (asked.coarse == CoarseLevel::multigrid) {
+    M.refresh(matrix_->values(), matrix_->nnz(), M.backend().memory_space());  // levels are made for these values
+    if (asked.singular == SingularPolicy::fail && M.defects() > 0) {
+      lacks_levels_ = true;
+      blocks_.emplace(std::move(M));
+      return;
     }
+  }
+  const auto put_on = [&](const auto&... vectors) {
+    // Additive: definite where the matrix is, whatever the other ranks do.
+    if (asked.coarse != CoarseLevel::multigrid)
+      two_level_.emplace(*matrix_, std::move(M), vectors..., TwoLevelOptions{CoarseMode::additive, 0});
+    else
+      try {
+        multigrid_.emplace(*matrix_, std::move(M), vectors...);
+      } catch (const InvalidArgument& e) {  // an error of this rank alone would leave the others waiting
+        refusal_ = e.what();
+        lacks_levels_ = true;
+        blocks_.emplace(analyzed());
+      }
   };
   const index_t rows = matrix_->rows();
   const auto size = static_cast<std::size_t>(rows);

@@ -43,6 +43,10 @@ class RankPreconditioner {
   BlockJacobiReport report() const;
   /// Of what is above the blocks; empty where nothing is.
   std::string coarse_report() const;
+  /// Why a multigrid was refused that was asked for; empty where none was.
+  const std::string& refusal() const noexcept { return refusal_; }
+  /// A multigrid was asked for, and is not there for these values: another analysis makes it.
+  bool lacks_levels() const noexcept { return lacks_levels_; }
   /// Bytes of matrix and vectors that the analysis copied between host and device.
   const Copies& copies() const noexcept { return copies_; }
   /// Of one application to a vector.
@@ -67,6 +71,8 @@ class RankPreconditioner {
   std::optional<TwoLevel<PetscScalar>> two_level_;
   std::optional<Multigrid<PetscScalar>> multigrid_;
   std::optional<Array<PetscScalar>> values_;  ///< those of a matrix on the host, for a device
+  std::string refusal_;
+  bool lacks_levels_ = false;
   Copies copies_;
   PetscLogDouble flops_ = 0, refresh_flops_ = 0;
 };

@@ -165,7 +165,6 @@ PetscErrorCode analyze(PC pc, bool same_pattern) {
   State& state = state_of(pc);
   StatedBlocks stated;
   PetscInt block_size = 1;
-  bool has_vectors = false;
   std::vector<PetscScalar> near_kernel;
   PetscFunctionBegin;
   PetscCall(choose_backend(pc));
@@ -178,8 +177,9 @@ PetscErrorCode analyze(PC pc, bool same_pattern) {
   state.M.reset();
   state.coarse = state.options.coarse;
   const bool may_be_vectors = state.coarse == CoarseLevel::near_nullspace || state.coarse == CoarseLevel::multigrid;
-  if (may_be_vectors) PetscCall(near_nullspace_of(pc->pmat, &has_vectors, &near_kernel));
-  if (state.coarse == CoarseLevel::near_nullspace && !has_vectors) state.coarse = CoarseLevel::ones;
+  state.has_near_nullspace = false;
+  if (may_be_vectors) PetscCall(near_nullspace_of(pc->pmat, &state.has_near_nullspace, &near_kernel));
+  if (state.coarse == CoarseLevel::near_nullspace && !state.has_near_nullspace) state.coarse = CoarseLevel::ones;
   state.stated_size = stated.size;
   state.stated_sizes.assign(stated.sizes.begin(), stated.sizes.end());
   PetscCall(enqueued_on(state, [&] {
@@ -215,6 +215,7 @@ struct Failure {
 
 /// Waits.
 Failure failure_of(const State& state) {
+  if (!state.M->refusal().empty()) return {PC_SUBPC_ERROR, state.M->refusal()};
   if (state.options.storage == Storage::packed) {
     const BlockJacobiReport found = state.M->blocks().report();
     if (found.unsuited_blocks > 0)
@@ -271,13 +272,15 @@ PetscErrorCode agree(PC pc) {
   PetscFunctionReturn(success);
 }
 
-/// A failure of any rank is an error of all: one that comes back alone leaves the others waiting for it.
-PetscErrorCode raise_together(PC pc, const Failure& own) {
+/// A failure of any rank is an error of all: one that comes back alone leaves the others waiting for it. `code` is an
+/// error of this rank.
+PetscErrorCode raise_together(PC pc, const Failure& own, PetscErrorCode code) {
   const bool is_here = own.reason != PC_NOERROR;
   PetscFunctionBegin;
   PetscCall(agree(pc));
   if (pc->failedreason == PC_NOERROR) PetscFunctionReturn(success);
   forget(pc);
+  PetscCall(code);
   // PETSc prints an error of a communicator on its first rank; the rank of the block names that in any case.
   SETERRQ(is_here ? PETSC_COMM_SELF : comm_of(pc), PETSC_ERR_MAT_LU_ZRPVT, "blockjacobi: %s",
           is_here ? own.message.c_str() : "another rank failed");
@@ -292,9 +295,12 @@ PetscErrorCode set_up(PC pc) {
   if (state.applied_there > 0) state.vectors_on_host = false;
   state.applied_there = 0;
   state.failed_by_move = state.agreed = false;
-  PetscCall(set_up_or_forget(pc, pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state.M, &failure));
+  const bool same_pattern = pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && state.M && !state.M->lacks_levels();
+  const PetscErrorCode code = set_up_or_forget(pc, same_pattern, &failure);
+  if (!pc->erroriffailure) PetscCall(code);
+  if (code != success) failure.reason = PC_SUBPC_ERROR;
   PetscCall(PCSetFailedReason(pc, failure.reason));
-  if (pc->erroriffailure) PetscCall(raise_together(pc, failure));
+  if (pc->erroriffailure) PetscCall(raise_together(pc, failure, code));
   PetscFunctionReturn(success);
 }
 

@@ -31,6 +31,7 @@ struct State {
   index_t stated_size = 0;       ///< the blocks of M, as they were stated
   std::vector<PetscInt> stated_sizes;
   CoarseLevel coarse = CoarseLevel::none;  ///< what M has
+  bool has_near_nullspace = false;         ///< the matrix, of which M has its coarse levels then
   std::optional<RankPreconditioner> M;
   bool agreed = false;  ///< whether the ranks know of the others' failures
   PetscInt analyses = 0;

@@ -117,7 +117,10 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
                                      o.max_size));
   const CoarseLevel coarse = state.M ? state.coarse : o.coarse;
   if (coarse == CoarseLevel::multigrid)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  multigrid on the rows of each rank\n"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  multigrid on the rows of each rank%s\n",
+                                     !state.M                   ? ""
+                                     : state.has_near_nullspace ? ", of near_nullspace"
+                                                                : ", of ones"));
   else if (coarse != CoarseLevel::none)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse level of %s on the rows of each rank, additive%s\n",
                                      coarse_names[static_cast<int>(coarse)],

@@ -163,6 +163,9 @@ TEST(PetscCoarse, AMultigridOfTheNearNullspace) {
     ASSERT_EQ(stated.size(), given.size());
     for (std::size_t i = 0; i < given.size(); ++i)
       EXPECT_LE(std::abs(stated[i] - given[i]), 1e-9 * (1 + std::abs(given[i]))) << i;
+    Owned<MatNullSpace, MatNullSpaceDestroy> constant;
+    must(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, nullptr, constant.address()));
+    EXPECT_NE(applied_with(3, constant), stated);
   }
 }
 
@@ -173,13 +176,30 @@ TEST(PetscCoarse, AMultigridRefusesWhatIsNotHermitian) {
     system.matrix.values()[end - 1] *= T(2);  // in the upper triangle
   }
   const OwnedMat A = distribute(system.matrix, system.partition, false);
-  const OwnedKsp ksp = solver_of(A, std::string(ours) + multigrid);
-  const Quiet quiet;
-  EXPECT_NE(PCSetUp(preconditioner_of(ksp)), 0);
+  EXPECT_EQ(solve(A, std::string(cg_options) + ours + multigrid).reason, KSP_DIVERGED_PC_FAILED);
+}
+
+/// Not what it had from values that were refused.
+TEST(PetscCoarse, AMultigridOfGoodValuesAfterBadOnes) {
+  const System system = seven_points(14, {1, 1, 1});
+  const OwnedMat A = distribute(system.matrix, system.partition, false);
+  const OwnedMat good = distribute(system.matrix, system.partition, false);
+  const std::string options = std::string(cg_options) + ours + multigrid + "-pc_blockjacobi_size 4";
+  const OwnedKsp ksp = solver_of(A, options), fresh = solver_of(good, options);
+  must(MatScale(A, 0.0));
+  must(PCSetUp(preconditioner_of(ksp)));
+  PCFailedReason reason = PC_NOERROR;
+  must(PCGetFailedReason(preconditioner_of(ksp), &reason));
+  EXPECT_NE(reason, PC_NOERROR);
+  must(MatCopy(good, A, SAME_NONZERO_PATTERN));
+  must(PCSetUp(preconditioner_of(ksp)));
+  const std::vector<T> found = applied(preconditioner_of(ksp), A), expected = applied(preconditioner_of(fresh), good);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_LE(std::abs(found[i] - expected[i]), 1e-13) << i;
 }
 
 TEST(PetscCoarse, NewValues) {
-  const System system = seven_points(10, {1, 1, 1});
+  const System system = seven_points(14, {1, 1, 1});
   for (const char* blocks : {"-pc_blockjacobi_size 4 ", "-pc_blockjacobi_clusters "})
     for (const char* levels : {coarse, multigrid}) {
       SCOPED_TRACE(blocks);
@@ -201,9 +221,11 @@ TEST(PetscCoarse, NewValues) {
 TEST(PetscCoarse, EmptyRanksAndSingularBlocks) {
   const System system = family(matrices::BlockFamily::spd, {5}, 2);
   const OwnedMat A = distribute(system.matrix, system.partition);
-  EXPECT_EQ(solve(A, std::string(cg_options) + ours + coarse).reason, KSP_CONVERGED_RTOL);
+  for (const char* levels : {coarse, multigrid})
+    EXPECT_EQ(solve(A, std::string(cg_options) + ours + levels).reason, KSP_CONVERGED_RTOL);
   must(MatScale(A, 0.0));
-  EXPECT_EQ(solve(A, std::string(cg_options) + ours + coarse).reason, KSP_DIVERGED_PC_FAILED);
+  for (const char* levels : {coarse, multigrid})
+    EXPECT_EQ(solve(A, std::string(cg_options) + ours + levels).reason, KSP_DIVERGED_PC_FAILED);
 }
 
 TEST(PetscCoarse, WhatItDoesNotDo) {
