@@ -100,19 +100,19 @@ struct Suggestion {
 /// scale what others are presumed to leave.
 ///
 /// Iterations: scalar Jacobi is presumed to take 120 with cg and 300 with gmres, above 30 000 rows (n / 30 000)^(1/3)
-/// times that, with cg and a diffusion (n / 30 000)^(1/2), or if it has fewer than 6 entries a row 2.3 sqrt(n); another
-/// candidate (1 - captured)^0.7 times those of scalar Jacobi; a coarse level 0.7 times those of its blocks, with cg and
-/// relaxed vectors half; a multigrid on blocks that take k of them 2 sqrt(k). Then candidates are probed by the solver
-/// itself with b = A x, x random: first scalar Jacobi, on the host whatever the backend is, where its diagonal needs no
-/// set-up and nothing is transferred; then again and again the one that is predicted to be the fastest, until that is
-/// one that was probed; at the end, with what is left of the budget, a coarse level of ones on the fastest blocks. A
-/// probe runs for a hundredth of the iterations that it predicts, with gmres for half of the restart at most. One of k
-/// iterations that reached rtol^t predicts (k / t)^t p^(1 - t) of them, p being those that were predicted before, but
-/// no fewer than k / t, since a solve goes on no faster than it starts. Of a diffusion the exponents are t^2 and 1 -
-/// t^2 once a probe has ended, but with a multigrid: what is smooth in the error takes the iterations, and hardly shows
-/// at first. Infinitely many if 8 iterations gained nothing. Where a probe of blocks predicts fewer iterations than the
-/// weight that they capture did, so it does for the others. The fastest is recommended, probed or not, if it takes at
-/// most 0.95 of the time of scalar Jacobi, else that.
+/// times that, with cg and a diffusion (n / 30 000)^(1/2), or if it has fewer than 6 entries a row 2.3 sqrt(n), as far
+/// as its diagonal lets it; another candidate (1 - captured)^0.7 times those of scalar Jacobi; a coarse level 0.7 times
+/// those of its blocks, with cg and relaxed vectors half; a multigrid on blocks that take k of them 2 sqrt(k). Then
+/// candidates are probed by the solver itself with b = A x, x random: first scalar Jacobi, on the host whatever the
+/// backend is, where its diagonal needs no set-up and nothing is transferred; then again and again the one that is
+/// predicted to be the fastest, until that is one that was probed; at the end, with what is left of the budget, a
+/// coarse level of ones on the fastest blocks. A probe runs for a hundredth of the iterations that it predicts, with
+/// gmres for half of the restart at most. One of k iterations that reached rtol^t predicts (k / t)^t p^(1 - t) of them,
+/// p being those that were predicted before, but no fewer than k / t, since a solve goes on no faster than it starts.
+/// Of a diffusion the exponents are t^2 and 1 - t^2 once a probe has ended, but with a multigrid: what is smooth in the
+/// error takes the iterations, and hardly shows at first. Infinitely many if 8 gained nothing. Where a probe of blocks
+/// predicts fewer iterations than the weight that they capture did, so it does for the others. The fastest is
+/// recommended, probed or not, if it takes at most 0.95 of the time of scalar Jacobi, else that.
 ///
 /// On CUDA a look at the matrix, before any probe, takes 0.25 ms, 61 ns a row and 4.8 ns an entry. If that is more than
 /// half of probe_share of what scalar Jacobi is presumed to take, with cg and no block size stated, there is that

@@ -214,7 +214,7 @@ Symmetry CudaPartitionOps::find_symmetry(const CsrView<const void, O>& matrix, S
 }
 
 template <Offset O>
-double CudaPartitionOps::find_positive_share(const CsrView<const void, O>& matrix, ScalarType scalar) {
+CouplingTotals CudaPartitionOps::sum_of_couplings(const CsrView<const void, O>& matrix, ScalarType scalar) {
   const DeviceGuard guard(context_.device());
   std::array<kernels::CouplingSums, kernels::coupling_sums> found{};
   const CudaMemory roots(context_, sizeof(double) * static_cast<std::size_t>(matrix.rows)),
@@ -232,12 +232,12 @@ double CudaPartitionOps::find_positive_share(const CsrView<const void, O>& matri
     case ScalarType::z: add(typed<Complex<double>>(matrix)); break;
   }
   context_.read(found.data(), sums.data(), sizeof(found));
-  double all = 0.0, positive = 0.0;
+  CouplingTotals totals;
   for (const kernels::CouplingSums& sum : found) {
-    all += static_cast<double>(sum.all);
-    positive += static_cast<double>(sum.positive);
+    totals.all += static_cast<double>(sum.all) * 0x1p-32;
+    totals.positive += static_cast<double>(sum.positive) * 0x1p-32;
   }
-  return all > 0.0 ? positive / all : 0.0;
+  return totals;
 }
 
 template <Offset O>

@@ -52,11 +52,13 @@ class CudaPartitionOps final : public PartitionOps {
                                    double tolerance) override {
     return find_symmetry(matrix, scalar, tolerance);
   }
-  std::optional<double> positive_share(const CsrView<const void, std::int32_t>& matrix, ScalarType scalar) override {
-    return find_positive_share(matrix, scalar);
+  std::optional<CouplingTotals> sum_couplings(const CsrView<const void, std::int32_t>& matrix,
+                                              ScalarType scalar) override {
+    return sum_of_couplings(matrix, scalar);
   }
-  std::optional<double> positive_share(const CsrView<const void, std::int64_t>& matrix, ScalarType scalar) override {
-    return find_positive_share(matrix, scalar);
+  std::optional<CouplingTotals> sum_couplings(const CsrView<const void, std::int64_t>& matrix,
+                                              ScalarType scalar) override {
+    return sum_of_couplings(matrix, scalar);
   }
   std::optional<RenumberedPattern> renumber(const Backend& backend, const CsrView<const void, std::int32_t>& pattern,
                                             const Permutation& permutation) override {
@@ -113,7 +115,7 @@ class CudaPartitionOps final : public PartitionOps {
   template <Offset O>
   Symmetry find_symmetry(const CsrView<const void, O>& matrix, ScalarType scalar, double tolerance);
   template <Offset O>
-  double find_positive_share(const CsrView<const void, O>& matrix, ScalarType scalar);
+  CouplingTotals sum_of_couplings(const CsrView<const void, O>& matrix, ScalarType scalar);
   template <Offset O>
   std::optional<RenumberedPattern> renumbered(const Backend& backend, const CsrView<const void, O>& pattern,
                                               const Permutation& permutation);

@@ -47,6 +47,11 @@ struct RenumberedPattern {
   Array<offset_t> source;
 };
 
+/// Strengths of all couplings of a matrix (core/shared/cluster_rules.hpp), and of their positive real parts.
+struct CouplingTotals {
+  double all = 0.0, positive = 0.0;
+};
+
 /// The size of a position map.
 struct MapExtent {
   offset_t entries = 0;  ///< of the matrix inside blocks
@@ -112,12 +117,11 @@ class PartitionOps {
     return std::nullopt;
   }
 
-  /// CouplingShares::positive of a canonical square matrix with values of that scalar. None where the host finds it,
-  /// from a copy. Waits.
-  virtual std::optional<double> positive_share(const CsrView<const void, std::int32_t>&, ScalarType) {
+  /// Of a canonical square matrix with values of that scalar. None where the host does it, from a copy. Waits.
+  virtual std::optional<CouplingTotals> sum_couplings(const CsrView<const void, std::int32_t>&, ScalarType) {
     return std::nullopt;
   }
-  virtual std::optional<double> positive_share(const CsrView<const void, std::int64_t>&, ScalarType) {
+  virtual std::optional<CouplingTotals> sum_couplings(const CsrView<const void, std::int64_t>&, ScalarType) {
     return std::nullopt;
   }
 

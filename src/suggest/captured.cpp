@@ -139,7 +139,7 @@ std::vector<double> captured_weights(const CsrView<T, O>& matrix, const std::vec
       matrix, partitions.size() + 3, threads,
       [&](index_t first, index_t last, double* sums) { add_rows(matrix, factors, partitions, first, last, sums); });
   const double all = captured[partitions.size()];
-  if (shares) *shares = {part(captured[partitions.size() + 1], all), all > 0.0 ? captured.back() / all : 0.0};
+  if (shares) *shares = {all, part(captured[partitions.size() + 1], all), all > 0.0 ? captured.back() / all : 0.0};
   captured.resize(partitions.size());
   for (double& weight : captured) weight = part(weight, all);
   return captured;
@@ -163,27 +163,27 @@ double captured_weight(const CsrView<T, O>& matrix, const PermutedPartition& blo
 }
 
 template <Scalar T>
-double positive_share(const SparseMatrix<T>& matrix) {
+CouplingTotals coupling_totals(const SparseMatrix<T>& matrix) {
   const Backend& backend = matrix.backend();
   const auto on_host = [&](const auto& view) {
     CouplingShares shares;
     captured_weights(view, {}, backend.threads(), &shares);
-    return shares.positive;
+    return CouplingTotals{shares.all, shares.positive * shares.all};
   };
-  const auto share = [&](const auto& view) {
-    const auto found = backend.impl().partition_ops().positive_share(untyped(view), scalar_type<T>);
+  const auto totals = [&](const auto& view) {
+    const auto found = backend.impl().partition_ops().sum_couplings(untyped(view), scalar_type<T>);
     return found ? *found : on_host(view);
   };
-  return std::visit(share, matrix.view());
+  return std::visit(totals, matrix.view());
 }
 
 #define BLOCKJACOBI_INSTANTIATE_FOR(T, O)                                                                             \
   template std::vector<double> captured_weights(const CsrView<T, O>&, const std::vector<const BlockPartition*>&, int, \
                                                 CouplingShares*);                                                     \
   template double captured_weight(const CsrView<T, O>&, const PermutedPartition&, int)
-#define BLOCKJACOBI_INSTANTIATE(T)                               \
-  template double positive_share(const SparseMatrix<T>& matrix); \
-  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int32_t);                  \
+#define BLOCKJACOBI_INSTANTIATE(T)                                        \
+  template CouplingTotals coupling_totals(const SparseMatrix<T>& matrix); \
+  BLOCKJACOBI_INSTANTIATE_FOR(T, std::int32_t);                           \
   BLOCKJACOBI_INSTANTIATE_FOR(T, std::int64_t)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "backend/partition_ops.hpp"
+
 #include <blockjacobi/block_partition.hpp>
 #include <blockjacobi/csr_matrix.hpp>
 #include <blockjacobi/sparse_matrix.hpp>
@@ -10,6 +12,7 @@ namespace blockjacobi::detail {
 
 /// Parts of the weight of all couplings.
 struct CouplingShares {
+  double all = 0.0;        ///< that weight
   double strongest = 1.0;  ///< of the strongest of each row
   double positive = 0.0;   ///< of the positive real parts, which a diffusion hardly has
 };
@@ -24,8 +27,8 @@ std::vector<double> captured_weights(const CsrView<T, O>& matrix, const std::vec
 template <Scalar T, Offset O>
 double captured_weight(const CsrView<T, O>& matrix, const PermutedPartition& blocks, int threads);
 
-/// CouplingShares::positive of a square matrix where it is, on a device but for rounding. Waits.
+/// Of a square matrix where it is, on a device but for rounding. Waits.
 template <Scalar T>
-double positive_share(const SparseMatrix<T>& matrix);
+CouplingTotals coupling_totals(const SparseMatrix<T>& matrix);
 
 }  // namespace blockjacobi::detail

@@ -4,6 +4,7 @@
 #include "suggest/captured.hpp"
 #include "suggest/presumed.hpp"
 
+#include <algorithm>
 #include <complex>
 #include <utility>
 
@@ -21,21 +22,29 @@ void weigh_multigrid(const SparseMatrix<T>& matrix, const SuggestOptions& option
   const index_t rows = matrix.rows();
   if (!options.coarse || rows <= MultigridOptions{}.coarsest || !has_room(matrix.nnz(), times_of_multigrid)) return;
   const CostModel cost = cost_model(matrix.backend(), rows, matrix.nnz(), sizeof(T), options);
-  BlockCandidate scalar = suggestion.candidates.front();
-  set_iterations(scalar, presumed_iterations(presumed_of_cg, rows, cost.nnz, true));
-  const auto shape = BlockShape::of_clusters(rows, largest_smoother);
-  const ProbeCost more = cost.multigrid(shape);
-  BlockCandidate c = costed("detect 8 + multigrid", shape, sizeof(T), cost);
-  c.multigrid = MultigridOptions{};
-  c.setup_seconds += more.start;
-  c.iteration_seconds += more.iteration;
-  set_iterations(c, with_multigrid * std::sqrt(scalar.iterations));
-  if (c.seconds > worth_it * scalar.seconds) return;
+  BlockCandidate scalar = suggestion.candidates.front(), levels;
+  const auto pay = [&](const BlockShape& shape, double iterations) {
+    set_iterations(scalar, iterations);
+    const ProbeCost more = cost.multigrid(shape);
+    levels = costed("detect 8 + multigrid", shape, sizeof(T), cost);
+    levels.multigrid = MultigridOptions{};
+    levels.setup_seconds += more.start;
+    levels.iteration_seconds += more.iteration;
+    set_iterations(levels, with_multigrid * std::sqrt(scalar.iterations));
+    return levels.seconds <= worth_it * scalar.seconds;
+  };
+  const auto expected = BlockShape::of_clusters(rows, largest_smoother);
+  if (!pay(expected, presumed_iterations(presumed_of_cg, rows, cost.nnz, true))) return;
   if (cost.glance_seconds() > share_of_look * options.probe_share * scalar.seconds) return;
-  if (positive_share(matrix) > most_positive_of_diffusion || !is_hermitian_but_for_rounding(matrix)) return;
-  c.blocks = BlockPartition::detect(matrix, largest_smoother);
-  c.permutation = scalar.permutation;
-  suggestion.candidates = {std::move(scalar), std::move(c)};
+  const CouplingTotals couplings = coupling_totals(matrix);
+  const double least = std::min(scalar.iterations, most_iterations(couplings.all / rows, options.rtol));
+  if (couplings.positive > most_positive_of_diffusion * couplings.all || !pay(expected, least)) return;
+  if (!is_hermitian_but_for_rounding(matrix)) return;
+  BlockPartition blocks = BlockPartition::detect(matrix, largest_smoother);
+  pay(blocks, least);
+  levels.blocks = std::move(blocks);
+  levels.permutation = scalar.permutation;
+  suggestion.candidates = {std::move(scalar), std::move(levels)};
   suggestion.recommended = 1;
 }
 

@@ -33,11 +33,23 @@ inline constexpr double with_multigrid = 2.0;
 /// it saves half of the iterations, each of which takes four times as long.
 inline constexpr double most_positive_of_diffusion = 0.25;
 
-/// Of scalar Jacobi.
-inline double presumed_iterations(const Presumed& presumed, double rows, double nnz, bool is_diffusion) {
-  if (is_diffusion && nnz < entries_in_space * rows) return std::max(1.0, of_plane_edge * std::sqrt(rows));
-  const double exponent = is_diffusion ? growth_of_diffusion : growth;
-  return presumed.iterations * std::pow(std::max(1.0, rows / rows_of_presumed), exponent);
+/// Of scalar Jacobi; of a diffusion they grow to `most` at most.
+inline double presumed_iterations(const Presumed& presumed, double rows, double nnz, bool is_diffusion,
+                                  double most = std::numeric_limits<double>::infinity()) {
+  const double edge = std::max(1.0, rows / rows_of_presumed);
+  if (!is_diffusion) return presumed.iterations * std::pow(edge, growth);
+  const double usual = presumed.iterations * std::pow(edge, growth_of_diffusion);
+  const double plane = nnz < entries_in_space * rows ? of_plane_edge * std::sqrt(rows) : 0.0;
+  return std::max(presumed.iterations, std::min(most, std::max(usual, plane)));
+}
+
+/// Of scalar Jacobi, at most: by the condition number of a matrix of so much coupling a row, whose scaled diagonal is
+/// one (Saad, Iterative methods for sparse linear systems, 2003, 6.11.3), times what rows that are coupled more may
+/// need.
+inline double most_iterations(double coupling, double rtol) {
+  constexpr double slack = 4.0;
+  const double most = std::min(coupling, 1.0 - 1e-12);
+  return slack * 0.5 * std::sqrt((1.0 + most) / (1.0 - most)) * std::log(2.0 / rtol);
 }
 
 /// Whether products have fewer elements than TwoLevel and Multigrid refuse: so many times those of A.

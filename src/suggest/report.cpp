@@ -21,8 +21,8 @@ std::string to_text(const Suggestion& s) {
     const std::string how = c.failed   ? "the probe broke down"
                             : c.probed ? detail::message("{} iteration{} reduced ||r|| to {:.1e}", c.probe_iterations,
                                                          c.probe_iterations == 1 ? "" : "s", c.probe_reduction)
-                            : c.captured > 0.0 ? "scaled by captured"
-                                               : "presumed";
+                            : i > 0 && c.captured > 0.0 ? "scaled by captured"
+                                                        : "presumed";
     text += detail::message("{:<24} {:>6.1f} % {:>9.2f} {:>9.2f} {:>10.4f} {:>11.0f} {:>10.2f}  {}{}\n", c.name,
                             100.0 * c.captured, static_cast<double>(c.bytes) * 1e-6, 1e3 * c.setup_seconds,
                             1e3 * c.iteration_seconds, c.iterations, 1e3 * c.seconds, how,

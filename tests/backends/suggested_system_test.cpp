@@ -89,14 +89,14 @@ TYPED_TEST(SuggestedSystemOnBackend, ALookIsTakenWhereItMayPay) {
   EXPECT_GT(suggest(of_nodes).candidates.size(), 1u);
 }
 
-/// 5-point couplings of that sign, with barely more than their sum on the diagonal.
+/// 5-point couplings of that sign, with barely more than their sum on the diagonal, or more.
 template <Scalar T>
-CsrMatrix<T> large_grid(double sign, double wind = 0.0) {
+CsrMatrix<T> large_grid(double sign, double wind = 0.0, double more = 0.0) {
   CsrMatrix<T> a = grid_matrix<T>(500, wind);
   for (index_t i = 0; i < a.rows(); ++i)
     for (auto k = static_cast<std::size_t>(a.row_offsets()[static_cast<std::size_t>(i)]);
          k < static_cast<std::size_t>(a.row_offsets()[static_cast<std::size_t>(i) + 1]); ++k)
-      a.values()[k] = a.columns()[k] == i ? T(static_cast<real_t<T>>(is_complex<T> ? 4.0891 : 4.0001))
+      a.values()[k] = a.columns()[k] == i ? T(static_cast<real_t<T>>((is_complex<T> ? 4.0891 : 4.0001) + more))
                                           : T(real_t<T>(-sign)) * a.values()[k];
   return a;
 }
@@ -120,10 +120,12 @@ TYPED_TEST(SuggestedSystemOnBackend, ALargeDiffusionGetsAMultigrid) {
   expect_none(large_grid<T>(1.0));        // as a mass matrix
   expect_none(large_grid<T>(-1.0, 0.3));  // not Hermitian
   expect_none(large_grid<T>(-1.0), {.coarse = false});
+  expect_none(large_grid<T>(-1.0, 0.0, 4.0));  // a few iterations do
+  expect_none(diagonal<T>(std::vector<double>(250000, 2.0)));
 }
 
 /// Beside sums in the order of the entries.
-TYPED_TEST(SuggestedSystemOnBackend, PositiveShareIsThatOfTheStrengths) {
+TYPED_TEST(SuggestedSystemOnBackend, CouplingsAreSummedUp) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const auto expect_share = [&](const CsrMatrix<T>& a) {
@@ -146,7 +148,9 @@ TYPED_TEST(SuggestedSystemOnBackend, PositiveShareIsThatOfTheStrengths) {
       positive += strength * std::max(0.0, static_cast<double>(std::real(value)) / size);
     });
     const double expected = all > 0.0 ? positive / all : 0.0;
-    EXPECT_NEAR(detail::positive_share(SparseMatrix<T>(backend, a)), expected, 1e-6);
+    const detail::CouplingTotals found = detail::coupling_totals(SparseMatrix<T>(backend, a));
+    EXPECT_NEAR(found.all, all, 1e-6 * (all + 1.0));
+    EXPECT_NEAR(found.positive, positive, 1e-6 * (all + 1.0));
     return expected;
   };
   CsrMatrix<T> mixed = grid_matrix<T>(270), rows = long_row_matrix<T>(25);  // past 65 536 rows, and one of hundreds
