@@ -148,7 +148,7 @@ TEST(PetscCoarse, AMultigridNeedsFewerYet) {
 
 /// Of the near-nullspace of the matrix, and of a vector for each unknown of a node where there is none.
 TEST(PetscCoarse, AMultigridOfTheNearNullspace) {
-  const System system = elasticity(8);
+  const System system = elasticity(10);  // levels on each of four ranks
   for (const char* blocks : {"", "-pc_blockjacobi_clusters "}) {
     SCOPED_TRACE(blocks);
     const auto applied_with = [&](PetscInt block_size, MatNullSpace space) {
