@@ -63,7 +63,8 @@ struct RowProducts {
   /// visit(i, (A x)_i) once for each row, in one lane. begin() is called once by each thread before x is read; there is
   /// no more to do if it is false.
   ///
-  /// Nothing of the next row is on its way meanwhile: other warps are at work, and it took longer by time.
+  /// Nothing of the next row is on its way meanwhile: other warps are at work, and with more under way
+  /// products took longer.
   template <class C, class Begin, class Visit>
   __device__ static void run(const CsrRows<C>& a, Scratch<C>&, Begin begin, Visit visit) {
     // As many bytes as of doubles.

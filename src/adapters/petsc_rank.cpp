@@ -149,6 +149,7 @@ void RankPreconditioner::add_coarse_level(const BlockPartition& partition, const
     else
       try {
         multigrid_.emplace(*matrix_, std::move(M), vectors...);
+        is_fresh_ = true;
       } catch (const InvalidArgument& e) {  // an error of this rank alone would leave the others waiting
         refusal_ = e.what();
         lacks_levels_ = true;
@@ -193,6 +194,8 @@ void RankPreconditioner::refresh(const LocalMatrix& matrix) {
   const MemorySpace own = blocks().backend().memory_space();
   if (two_level_)
     two_level_->refresh();
+  else if (multigrid_ && is_fresh_)
+    is_fresh_ = false;
   else if (multigrid_)
     multigrid_->refresh();
   else if (matrix_)

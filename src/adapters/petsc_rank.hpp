@@ -73,6 +73,7 @@ class RankPreconditioner {
   std::optional<Array<PetscScalar>> values_;  ///< those of a matrix on the host, for a device
   std::string refusal_;
   bool lacks_levels_ = false;
+  bool is_fresh_ = false;  ///< the multigrid: made for the values that come first
   Copies copies_;
   PetscLogDouble flops_ = 0, refresh_flops_ = 0;
 };

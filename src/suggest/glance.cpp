@@ -37,15 +37,15 @@ void weigh_multigrid(const SparseMatrix<T>& matrix, const SuggestOptions& option
   if (!pay(expected, presumed_iterations(presumed_of_cg, rows, cost.nnz, true))) return;
   if (cost.glance_seconds() > share_of_look * options.probe_share * scalar.seconds) return;
   const CouplingTotals couplings = coupling_totals(matrix);
-  const double least = std::min(scalar.iterations, most_iterations(couplings.all / rows, options.rtol));
+  const double least = std::min(scalar.iterations, iterations_by_coupling(couplings.all / rows, options.rtol));
   if (couplings.positive > most_positive_of_diffusion * couplings.all || !pay(expected, least)) return;
   if (!is_hermitian_but_for_rounding(matrix)) return;
   BlockPartition blocks = BlockPartition::detect(matrix, largest_smoother);
-  pay(blocks, least);
+  const bool still_pay = pay(blocks, least);
   levels.blocks = std::move(blocks);
   levels.permutation = scalar.permutation;
   suggestion.candidates = {std::move(scalar), std::move(levels)};
-  suggestion.recommended = 1;
+  suggestion.recommended = still_pay ? 1 : 0;
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ inline double presumed_iterations(const Presumed& presumed, double rows, double 
 /// Of scalar Jacobi, at most: by the condition number of a matrix of so much coupling a row, whose scaled diagonal is
 /// one (Saad, Iterative methods for sparse linear systems, 2003, 6.11.3), times what rows that are coupled more may
 /// need.
-inline double most_iterations(double coupling, double rtol) {
+inline double iterations_by_coupling(double coupling, double rtol) {
   constexpr double slack = 4.0;
   const double most = std::min(coupling, 1.0 - 1e-12);
   return slack * 0.5 * std::sqrt((1.0 + most) / (1.0 - most)) * std::log(2.0 / rtol);

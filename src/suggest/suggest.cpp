@@ -162,7 +162,7 @@ class Study {
     for (std::size_t i = 0; i < captured.size(); ++i) candidates()[i].captured = captured[i];
     left_by_strongest_ = 1.0 - shares.strongest;
     is_diffusion_ = options_.method == Method::cg && shares.positive <= detail::most_positive_of_diffusion;
-    most_ = detail::most_iterations(shares.all / std::max<double>(1.0, matrix_.rows()), options_.rtol);
+    by_coupling_ = detail::iterations_by_coupling(shares.all / std::max<double>(1.0, matrix_.rows()), options_.rtol);
     reference_ = presumed_iterations();
   }
 
@@ -386,7 +386,7 @@ class Study {
 
   double presumed_iterations() const {
     const auto nnz = static_cast<double>(matrix_.nnz());
-    return detail::presumed_iterations(presumed_, matrix_.rows(), nnz, is_diffusion_, most_);
+    return detail::presumed_iterations(presumed_, matrix_.rows(), nnz, is_diffusion_, by_coupling_);
   }
   /// With a level above blocks that take so many alone.
   double iterations_with(Level level, double alone) const {
@@ -445,7 +445,7 @@ class Study {
   BlockPartition nodes_;                    ///< that clusters keep whole
   std::vector<T> b_;
   bool is_diffusion_ = false;         ///< by its signs, and for cg
-  double most_ = 0.0;                 ///< iterations of scalar Jacobi, by how much rows are coupled
+  double by_coupling_ = 0.0;          ///< iterations of scalar Jacobi, by how much rows are coupled
   std::optional<bool> is_hermitian_;  ///< as a Multigrid asks for it
   double left_by_strongest_ = 0.0;    ///< part of the weight that is not in the strongest coupling of a row
   double more_left_ = 1.0;            ///< by clusters that were found, over what was presumed
