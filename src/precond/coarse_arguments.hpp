@@ -64,15 +64,21 @@ NearKernel<T> copied(const MultiVectorView<const T>& v) {
   return copy;
 }
 
+/// How a function from one vector to another and these are called in messages; whole words, so that no call allocates.
+struct VectorNames {
+  const char* function;
+  const char* in;
+  const char* out;
+};
+
 template <Scalar T>
-void require_vectors(const char* name, const Backend& backend, index_t rows, const VectorView<const T>& in,
-                     const VectorView<T>& out, const char* out_name) {
-  const auto argument = [&](const char* which) { return message("{}: {}", name, which); };
-  require_vector(argument("r").c_str(), in, rows);
-  require_vector(argument(out_name).c_str(), out, rows);
-  require_space(argument("r").c_str(), in, backend);
-  require_space(argument(out_name).c_str(), out, backend);
-  require_disjoint(name, in, out);
+void require_vectors(const VectorNames& names, const Backend& backend, index_t rows, const VectorView<const T>& in,
+                     const VectorView<T>& out) {
+  require_vector(names.in, in, rows);
+  require_vector(names.out, out, rows);
+  require_space(names.in, in, backend);
+  require_space(names.out, out, backend);
+  require_disjoint(names.function, in, out);
 }
 
 }  // namespace blockjacobi::detail

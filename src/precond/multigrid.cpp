@@ -381,7 +381,8 @@ void Multigrid<T>::refresh() {
 
 template <Scalar T>
 void Multigrid<T>::apply(VectorView<const T> r, VectorView<T> z) const {
-  detail::require_vectors("Multigrid::apply", impl_->backend, impl_->rows(), r, z, "z");
+  detail::require_vectors<T>({"Multigrid::apply", "Multigrid::apply: r", "Multigrid::apply: z"}, impl_->backend,
+                             impl_->rows(), r, z);
   impl_->apply(detail::compute_cast(r.data), detail::compute_cast(z.data));
 }
 

@@ -278,13 +278,15 @@ void TwoLevel<T>::refresh() {
 
 template <Scalar T>
 void TwoLevel<T>::apply(VectorView<const T> r, VectorView<T> z) const {
-  detail::require_vectors("TwoLevel::apply", impl_->backend, impl_->rows(), r, z, "z");
+  detail::require_vectors<T>({"TwoLevel::apply", "TwoLevel::apply: r", "TwoLevel::apply: z"}, impl_->backend,
+                             impl_->rows(), r, z);
   impl_->apply(detail::compute_cast(r.data), detail::compute_cast(z.data));
 }
 
 template <Scalar T>
 void TwoLevel<T>::correct(VectorView<const T> r, VectorView<T> u) const {
-  detail::require_vectors("TwoLevel::correct", impl_->backend, impl_->rows(), r, u, "u");
+  detail::require_vectors<T>({"TwoLevel::correct", "TwoLevel::correct: r", "TwoLevel::correct: u"}, impl_->backend,
+                             impl_->rows(), r, u);
   impl_->correct(detail::compute_cast(r.data), detail::compute_cast(u.data));
 }
 
