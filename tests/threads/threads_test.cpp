@@ -7,6 +7,7 @@
 
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 /// What may be done from several threads at once on host backends. The results must be those of one thread, bit for
@@ -49,7 +50,7 @@ std::vector<double> applied(const BlockJacobi<double>& m, const std::vector<doub
   return z;
 }
 
-std::vector<double> solved(const LinearOperator<double>& a, const BlockJacobi<double>& m) {
+std::vector<double> solved(const LinearOperator<double>& a, const Preconditioner<double>& m) {
   const std::vector<double> b = numbers(a.rows());
   std::vector<double> x(b.size());
   const SolveReport report = cg(a, m, b, x);
@@ -66,6 +67,50 @@ TEST(Threads, EachWithABackendOfItsOwn) {
   expect_the_same_in_threads([&](int i) {
     const SparseMatrix<double> a(Backend::host(1 + i % 2), matrix);
     return solved(a, BlockJacobi<double>(a, BlockPartition::detect(a)));
+  });
+}
+
+template <class M>
+std::vector<double> solved_after_refresh(const LinearOperator<double>& a, M m) {
+  m.refresh();
+  return solved(a, m);
+}
+
+TEST(Threads, CoarseLevelsEachWithABackendOfItsOwn) {
+  const CsrMatrix<double> matrix = elastic();
+  expect_the_same_in_threads([&](int i) {
+    const SparseMatrix<double> a(Backend::host(1 + i % 2), matrix, {.block_size = 3});
+    const auto M = [&] { return BlockJacobi<double>(a, BlockPartition::uniform(a.rows(), 6)); };
+    std::vector<std::vector<double>> found;
+    for (const index_t relaxed : {0, 2}) {
+      found.push_back(solved_after_refresh(a, TwoLevel<double>(a, M(), {.size = 24, .relaxed = relaxed})));
+      found.push_back(solved_after_refresh(a, Multigrid<double>(a, M(), {.coarsest = 12, .relaxed = relaxed})));
+    }
+    return found;
+  });
+}
+
+TEST(Threads, SuggestedSystemsEachWithABackendOfItsOwn) {
+  const CsrMatrix<double> matrix = elastic();
+  expect_the_same_in_threads([&](int i) {
+    const SparseMatrix<double> a(Backend::host(1 + i % 2), matrix);
+    BlockCandidate blocks;
+    auto clusters = BlockPartition::clusters(a, 24);
+    blocks.permutation = std::move(clusters.permutation);
+    blocks.blocks = std::move(clusters.blocks);
+    BlockCandidate with_coarse = blocks, with_multigrid = blocks;
+    with_coarse.coarse = TwoLevelOptions{.size = 24};
+    with_multigrid.multigrid = MultigridOptions{.coarsest = 12};
+    std::vector<std::vector<double>> found;
+    for (const BlockCandidate* candidate : {&blocks, &with_coarse, &with_multigrid}) {
+      SuggestedSystem<double> system(a, *candidate);
+      system.refresh();
+      const std::vector<double> b = numbers(a.rows());
+      std::vector<double> x(b.size());
+      EXPECT_TRUE(system.solve(Method::cg, b, x).converged());
+      found.push_back(std::move(x));
+    }
+    return found;
   });
 }
 
