@@ -9,15 +9,16 @@
 
 namespace blockjacobi::test {
 
-/// A band matrix on the host, symmetric and diagonally dominant, whose rows may stand in the wrong order.
-struct System {
-  System(index_t rows, bool sorted) {
+/// A band matrix on the host, Hermitian and diagonally dominant, whose rows may stand in the wrong order.
+template <Scalar T>
+struct SystemOf {
+  SystemOf(index_t rows, bool sorted) {
     for (index_t i = 0; i < rows; ++i) {
       const std::size_t begin = columns.size();
       for (const index_t d : {-7, -3, -1, 0, 1, 3, 7})
         if (i + d >= 0 && i + d < rows) {
           columns.push_back(i + d);
-          values.push_back(d == 0 ? 20.0 : -1.0);
+          values.push_back(d == 0 ? T(20) : beside(d));
         }
       if (!sorted) {
         std::reverse(columns.begin() + static_cast<std::ptrdiff_t>(begin), columns.end());
@@ -26,7 +27,7 @@ struct System {
       offsets.push_back(static_cast<std::int32_t>(columns.size()));
     }
   }
-  CsrView<double, std::int32_t> view() const {
+  CsrView<T, std::int32_t> view() const {
     const auto rows = static_cast<index_t>(offsets.size() - 1);
     return {rows,
             rows,
@@ -39,7 +40,16 @@ struct System {
   }
   std::vector<std::int32_t> offsets{0};
   std::vector<index_t> columns;
-  std::vector<double> values;
+  std::vector<T> values;
+
+ private:
+  static T beside([[maybe_unused]] index_t d) {
+    if constexpr (is_complex<T>)
+      return {-1, d > 0 ? real_t<T>(0.5) : real_t<T>(-0.5)};
+    else
+      return -1;
+  }
 };
+using System = SystemOf<double>;
 
 }  // namespace blockjacobi::test

@@ -1,5 +1,4 @@
 #include "faults/device_faults.hpp"
-#include "faults/failing_pinned.hpp"
 #include "faults/without_image.hpp"
 #include "support/csr_arrays.hpp"
 #include "support/messages.hpp"
@@ -176,12 +175,7 @@ TEST_F(DeviceFaults, MatricesAndProducts) {
 }
 
 TEST_F(DeviceFaults, Solvers) {
-  every_solver([this](const auto& converges) { expect_every_failure_comes_out(converges, converges); });
-}
-
-TEST_F(DeviceFaults, SeveralColumnsAndWorkspaces) {
-  several_columns([this](const auto& converge) { expect_every_failure_comes_out(converge, converge); });
-  workspaces([this](const auto& solve) { expect_every_failure_comes_out(solve); });
+  of_every_solve<double>([this](const auto& solve) { expect_every_failure_comes_out(solve, solve); });
 }
 
 /// Small ones are inverted as blocks are, larger ones by cuSOLVER.
@@ -278,29 +272,30 @@ TEST_F(DeviceFaults, RenumberedSystemsAndSuggestions) {
   expect_every_failure_comes_out([&] { EXPECT_FALSE(suggest(matrix, {.probe_share = 1.0}).candidates.empty()); });
 }
 
-/// Pinned memory is not the user's allocator's: what CUDA says comes out, with the bytes.
+/// Pinned memory is not the user's allocator's. What it was to be used by is usable when there is some.
 TEST_F(DeviceFaults, PinnedMemory) {
-  const Solvable system(*this);
-  const Array<double> b(system.backend, std::vector<double>(rows, 1.0));
-  Array<double> x(system.backend, std::vector<double>(rows));
-  const std::size_t live = memory_->live;
-  const auto pinned = FailingPinned::live();
-  const auto solve = [&] { return cg(system.A, system.M, b.view(), x.view()); };
-  {
-    const FailingPinned failing;
-    try {
-      static_cast<void>(solve());
-      FAIL() << "no pinned memory is asked for";
-    } catch (const CudaError& e) {
-      EXPECT_EQ(e.code(), cudaErrorMemoryAllocation);
-      EXPECT_NE(std::string(e.what()).find("bytes by cudaMallocHost"), std::string::npos) << e.what();
-    }
+  for (const auto& [name, solve] : every_solve<double>()) {
+    SCOPED_TRACE(name);
+    expect_every_failure_of_cuda_comes_out(FailingCudaMemory::pinned, [this, &solve = solve] {
+      Solvable system(*this);  // on a backend that has none yet
+      try {
+        solve(system);
+      } catch (const CudaError&) {
+        solve(system);
+        throw;
+      }
+    });
   }
-  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
-  EXPECT_EQ(memory_->live, live);
-  EXPECT_EQ(FailingPinned::live(), pinned);
-  EXPECT_TRUE(solve().converged());
-  EXPECT_EQ(FailingPinned::live(), pinned + 1) << "kept for the next solve";
+}
+
+TEST_F(DeviceFaults, PinnedMemoryIsKeptForTheNextSolve) {
+  Solvable system(*this);
+  const long before = FailingCudaMemory::live(FailingCudaMemory::pinned);
+  for (int repeated = 0; repeated < 2; ++repeated) {
+    system.x.zero();
+    EXPECT_TRUE(cg(system.A, system.M, system.right(), system.solution()).converged());
+    EXPECT_EQ(FailingCudaMemory::live(FailingCudaMemory::pinned), before + 1);
+  }
 }
 
 /// The error names the bytes, and CUDA has none left.

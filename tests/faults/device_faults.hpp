@@ -1,8 +1,8 @@
 #pragma once
 
 #include "faults/band_system.hpp"
+#include "faults/failing_cuda_memory.hpp"
 #include "faults/failing_new.hpp"
-#include "faults/failing_pinned.hpp"
 #include "kernels/counting_resource.hpp"
 #include "support/csr_arrays.hpp"
 
@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,13 +34,15 @@ class DeviceFaults : public ::testing::Test {
     if (stream_ == nullptr) return;
     EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess);
     EXPECT_EQ(memory_->live, 0u);
-    EXPECT_EQ(FailingPinned::live(), 0);
+    EXPECT_EQ(FailingCudaMemory::live(FailingCudaMemory::pinned), 0);
+    EXPECT_EQ(FailingCudaMemory::live(FailingCudaMemory::pooled), 0);
   }
 
   Backend make_backend() const { return Backend::cuda(0, stream_, memory_); }
 
   /// The arrays of a system on the device.
-  static CsrArrays<double, std::int32_t> on(const Backend& backend, const System& system) {
+  template <Scalar T>
+  static CsrArrays<T, std::int32_t> on(const Backend& backend, const SystemOf<T>& system) {
     const index_t n = system.view().rows;
     return {backend,        n, n, {system.offsets.begin(), system.offsets.end()}, system.columns, system.values,
             IndexBase::zero};
@@ -94,6 +97,35 @@ class DeviceFaults : public ::testing::Test {
       if (HasFailure()) return;
     }
   }
+  /// The same of memory that CUDA hands out itself: what it says comes out, with the bytes that were wanted.
+  void expect_every_failure_of_cuda_comes_out(FailingCudaMemory::Kind kind, const std::function<void()>& work) {
+    work();  // what is made once
+    const std::size_t live = memory_->live;
+    const long held = FailingCudaMemory::live(kind);
+    long failures = 0;
+    for (long allocation = 0;; ++allocation) {
+      SCOPED_TRACE(allocation);
+      ASSERT_LT(allocation, 10'000);
+      FailingCudaMemory failing(kind, allocation);
+      try {
+        work();
+        EXPECT_FALSE(failing.stop()) << "a failure was made up for in silence";
+        break;
+      } catch (const CudaError& e) {
+        EXPECT_TRUE(failing.stop()) << e.what();
+        EXPECT_EQ(e.code(), cudaErrorMemoryAllocation);
+        const std::string said = e.what();
+        EXPECT_NE(said.find("allocation of "), std::string::npos) << said;
+        EXPECT_NE(said.find(std::string(" bytes by ") + FailingCudaMemory::call(kind)), std::string::npos) << said;
+        ++failures;
+      }
+      EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+      EXPECT_EQ(memory_->live, live);
+      EXPECT_EQ(FailingCudaMemory::live(kind), held);
+      if (HasFailure()) return;
+    }
+    EXPECT_GT(failures, 0);
+  }
   /// The first allocation would fail.
   void expect_no_allocation(const std::function<void()>& work) {
     memory_->fail_after(0);
@@ -107,26 +139,54 @@ class DeviceFaults : public ::testing::Test {
     return {std::move(permutation), std::move(blocks)};
   }
 
-  /// The sorted system, on a backend of its own.
-  struct Solvable {
+  /// The sorted system in T, on a backend of its own, with ones on its right-hand sides.
+  template <Scalar T>
+  struct SolvableIn {
+    static constexpr index_t columns = 3;
     Backend backend;
-    CsrArrays<double, std::int32_t> arrays;
-    LinearOperator<double> A;
-    BlockJacobi<double> M;
+    CsrArrays<T, std::int32_t> arrays;
+    LinearOperator<T> A;
+    BlockJacobi<T> M;
+    Array<T> b, x;
+    Array<SolveStatus> status;
+    SolveOptions options;
 
-    explicit Solvable(const DeviceFaults& faults)
+    explicit SolvableIn(const DeviceFaults& faults)
         : backend(faults.make_backend()),
-          arrays(on(backend, faults.sorted_)),
+          arrays(on(backend, SystemOf<T>(rows, true))),
           A(backend, arrays.view()),
-          M(backend, arrays.view(), faults.blocks_) {}
+          M(backend, arrays.view(), faults.blocks_),
+          b(backend, std::vector<T>(std::size_t{rows} * columns, T(1))),
+          x(backend, b.size()),
+          status(backend, 1) {
+      options.rtol = sizeof(real_t<T>) == sizeof(float) ? 1e-4 : 1e-8;
+      options.max_iterations = 60;
+    }
+    /// The first column.
+    VectorView<const T> right() const { return {b.data(), rows, MemorySpace::device}; }
+    VectorView<T> solution() { return {x.data(), rows, MemorySpace::device}; }
   };
+  using Solvable = SolvableIn<double>;
 
-  template <class Expect>
-  void every_solver(Expect expect) const;
-  template <class Expect>
-  void several_columns(Expect expect) const;
-  template <class Expect>
-  void workspaces(Expect expect) const;
+  /// A solve from zero, which converges.
+  template <Scalar T>
+  struct SolveCase {
+    std::string name;
+    std::function<void(SolvableIn<T>&)> solve;
+  };
+  /// By every method, also of several columns, and of those that are enqueued.
+  template <Scalar T>
+  static std::vector<SolveCase<T>> every_solve();
+
+  /// expect(work) of each of them.
+  template <Scalar T, class Expect>
+  void of_every_solve(Expect expect) const {
+    for (const auto& [name, solve] : every_solve<T>()) {
+      SCOPED_TRACE(name);
+      SolvableIn<T> system(*this);
+      expect([&, &solve = solve] { solve(system); });
+    }
+  }
 
   long host_failures_ = 0;  ///< that came out
   cudaStream_t stream_ = nullptr;
@@ -135,68 +195,49 @@ class DeviceFaults : public ::testing::Test {
   const BlockPartition blocks_ = BlockPartition::uniform(rows, 8);
 };
 
-/// expect(work) of every method.
-template <class Expect>
-void DeviceFaults::every_solver(Expect expect) const {
-  const Solvable system(*this);
-  const Array<double> b(system.backend, std::vector<double>(rows, 1.0));
-  Array<double> x(system.backend, rows);
-  using Solve = SolveReport (*)(const LinearOperator<double>&, const Preconditioner<double>&, VectorView<const double>,
-                                VectorView<double>, const SolveOptions&);
-  const std::pair<const char*, Solve> solvers[] = {{"cg", &cg<double>},
-                                                   {"fcg", &fcg<double>},
-                                                   {"minres", &minres<double>},
-                                                   {"bicgstab", &bicgstab<double>},
-                                                   {"gmres", &gmres<double>},
-                                                   {"fgmres", &fgmres<double>},
-                                                   {"richardson", &richardson<double>}};
+template <Scalar T>
+std::vector<DeviceFaults::SolveCase<T>> DeviceFaults::every_solve() {
+  using Given = SolvableIn<T>;
+  using Solve = SolveReport (*)(const LinearOperator<T>&, const Preconditioner<T>&, VectorView<const T>, VectorView<T>,
+                                const SolveOptions&);
+  using SolveColumns = std::vector<SolveReport> (*)(const LinearOperator<T>&, const Preconditioner<T>&,
+                                                    MultiVectorView<const T>, MultiVectorView<T>, const SolveOptions&);
+  std::vector<SolveCase<T>> cases;
+  const auto add = [&](std::string name, std::function<void(Given&)> solve) {
+    cases.push_back({std::move(name), [solve = std::move(solve)](Given& given) {
+                       given.x.zero();
+                       solve(given);
+                     }});
+  };
+  const std::pair<const char*, Solve> solvers[] = {
+      {"cg", &cg<T>},       {"fcg", &fcg<T>},       {"minres", &minres<T>},        {"bicgstab", &bicgstab<T>},
+      {"gmres", &gmres<T>}, {"fgmres", &fgmres<T>}, {"richardson", &richardson<T>}};
   for (const auto& [name, solve] : solvers)
-    for (const Resident resident : {Resident::automatic, Resident::never}) {
-      SCOPED_TRACE(name);
-      SolveOptions options;
-      options.resident = resident;
-      const auto converges = [&, solve = solve] {
-        x.zero();
-        EXPECT_TRUE(solve(system.A, system.M, b.view(), x.view(), options).converged());
-      };
-      expect(converges);
-    }
-}
-
-/// expect(work) of columns that are solved for together.
-template <class Expect>
-void DeviceFaults::several_columns(Expect expect) const {
-  const Solvable system(*this);
-  constexpr index_t columns = 3;
-  const Array<double> b(system.backend, std::vector<double>(rows * columns, 1.0));
-  Array<double> x(system.backend, rows * columns);
-  const MultiVectorView<const double> B{b.data(), rows, columns, rows, Layout::column_major, MemorySpace::device};
-  const MultiVectorView<double> X{x.data(), rows, columns, rows, Layout::column_major, MemorySpace::device};
-  for (const auto solve : {&cg_columns<double>, &gmres_columns<double>}) {
-    const auto converges = [&] {
-      x.zero();
-      for (const SolveReport& report : solve(system.A, system.M, B, X, {})) EXPECT_TRUE(report.converged());
-    };
-    expect(converges);
-  }
-}
-
-/// expect(work) of solves that are enqueued.
-template <class Expect>
-void DeviceFaults::workspaces(Expect expect) const {
-  const Solvable system(*this);
-  const Array<double> b(system.backend, std::vector<double>(rows, 1.0));
-  Array<double> x(system.backend, rows);
-  Array<SolveStatus> status(system.backend, 2);
-  SolveOptions options;
-  options.max_iterations = 60;
-  expect([&] {
-    CgWorkspace<double> by_cg(system.A, system.M, options);
-    GmresWorkspace<double> by_gmres(system.A, system.M, options);
-    cg_enqueue(by_cg, b.view(), x.view(), status.data());
-    gmres_enqueue(by_gmres, b.view(), x.view(), status.data() + 1);
-    for (const SolveStatus& found : status.to_host()) EXPECT_EQ(found.reason, StopReason::converged);
+    for (const Resident resident : {Resident::automatic, Resident::never})
+      add(name + std::string(resident == Resident::never ? " in phases" : ""), [solve = solve, resident](Given& s) {
+        SolveOptions options = s.options;
+        options.resident = resident;
+        EXPECT_TRUE(solve(s.A, s.M, s.right(), s.solution(), options).converged());
+      });
+  const std::pair<const char*, SolveColumns> columns[] = {{"cg_columns", &cg_columns<T>},
+                                                          {"gmres_columns", &gmres_columns<T>}};
+  for (const auto& [name, solve] : columns)
+    add(name, [solve = solve](Given& s) {
+      const MultiVectorView<const T> B{s.b.data(), rows, s.columns, rows, Layout::column_major, MemorySpace::device};
+      const MultiVectorView<T> X{s.x.data(), rows, s.columns, rows, Layout::column_major, MemorySpace::device};
+      for (const SolveReport& report : solve(s.A, s.M, B, X, s.options)) EXPECT_TRUE(report.converged());
+    });
+  add("cg_enqueue", [](Given& s) {
+    CgWorkspace<T> workspace(s.A, s.M, s.options);
+    cg_enqueue(workspace, s.right(), s.solution(), s.status.data());
+    EXPECT_EQ(s.status.to_host()[0].reason, StopReason::converged);
   });
+  add("gmres_enqueue", [](Given& s) {
+    GmresWorkspace<T> workspace(s.A, s.M, s.options);
+    gmres_enqueue(workspace, s.right(), s.solution(), s.status.data());
+    EXPECT_EQ(s.status.to_host()[0].reason, StopReason::converged);
+  });
+  return cases;
 }
 
 }  // namespace blockjacobi::test

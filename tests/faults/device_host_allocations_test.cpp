@@ -1,4 +1,5 @@
 #include "faults/device_faults.hpp"
+#include "faults/every_multigrid.hpp"
 #include "faults/failing_new.hpp"
 #include "support/csr_arrays.hpp"
 
@@ -40,15 +41,21 @@ TEST_F(DeviceFaults, AllocationsOnTheHost) {
   };
   expect_every_host_failure_comes_out([&] { converges(&cg<double>, M); });
   expect_every_host_failure_comes_out([&] { converges(&cg<double>, both); });
-  converges(&minres<double>, M);
+  expect_every_host_failure_comes_out([&] { converges(&minres<double>, M); });
   EXPECT_GT(host_failures_, 0);
 }
 
 TEST_F(DeviceFaults, AllocationsOnTheHostOfSolvers) {
-  const auto expect = [this](const auto& work) { expect_every_host_failure_comes_out(work); };
-  every_solver(expect);
-  several_columns(expect);
-  workspaces(expect);
+  of_every_solve<double>([this](const auto& solve) { expect_every_host_failure_comes_out(solve); });
+  EXPECT_GT(host_failures_, 0);
+}
+
+TEST_F(DeviceFaults, AllocationsOnTheHostOfMultigrids) {
+  const SparseMatrix<double> matrix(make_backend(), System(144, true).view());
+  for (const auto& [near_kernel, make] : every_multigrid(matrix)) {
+    SCOPED_TRACE(near_kernel);
+    expect_every_host_failure_comes_out([&make = make] { EXPECT_EQ(make().rows(), 144); });
+  }
   EXPECT_GT(host_failures_, 0);
 }
 

@@ -1,5 +1,7 @@
 #include "faults/failing_new.hpp"
 
+#include "faults/countdown.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -8,17 +10,11 @@
 
 namespace {
 
-constexpr long never = -1;
-std::atomic<long> left = never;
-std::atomic<bool> failed = false;
+constinit blockjacobi::test::Countdown countdown;
 std::atomic<long> live_allocations = 0;
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
-  // The counter goes on below zero: only the allocation that takes it from 0 fails.
-  if (left.load() >= 0 && left.fetch_sub(1) == 0) {
-    failed = true;
-    throw std::bad_alloc();
-  }
+  if (countdown.ends_here()) throw std::bad_alloc();
   void* const pointer =
       std::aligned_alloc(alignment, std::max(alignment, (bytes + alignment - 1) / alignment * alignment));
   if (pointer == nullptr) throw std::bad_alloc();
@@ -52,15 +48,9 @@ void operator delete(void* pointer, std::size_t, std::align_val_t) noexcept { re
 
 namespace blockjacobi::test {
 
-FailingNew::FailingNew(long allocations) {
-  failed = false;
-  left = allocations;
-}
-FailingNew::~FailingNew() { left = never; }
-bool FailingNew::stop() {
-  left = never;
-  return failed;
-}
+FailingNew::FailingNew(long allocations) { countdown.start(allocations); }
+FailingNew::~FailingNew() { countdown.stop(); }
+bool FailingNew::stop() { return countdown.stop(); }
 long FailingNew::live() { return live_allocations; }
 
 }  // namespace blockjacobi::test

@@ -1,5 +1,5 @@
-#include "faults/band_system.hpp"
-#include "faults/failing_new.hpp"
+#include "faults/host_faults.hpp"
+#include "faults/solve_in_c.hpp"
 #include "matrices/generators.hpp"
 #include "support/messages.hpp"
 
@@ -9,55 +9,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace blockjacobi::test {
 namespace {
 
-/// Runs `work` again and again, and lets its first allocation fail, then its second, until none is left to fail. A
-/// failure comes out as std::bad_alloc or as a ParseError that names the memory, or is made up for; nothing leaks.
-/// `behind` follows each failure.
-void expect_every_failure_comes_out(
-    const std::function<void()>& work, const std::function<void()>& behind = [] {}) {
-  work();  // threads and tables that are made once
-  long failures = 0;
-  for (long allocation = 0;; ++allocation) {
-    ASSERT_LT(allocation, 100'000);
-    const long live = FailingNew::live();
-    bool failed = false;
-    try {
-      const FailingNew failing(allocation);
-      work();
-      failed = FailingNew::stop();
-    } catch (const std::bad_alloc&) {
-      failed = true;
-      ++failures;
-    } catch (const ParseError& e) {
-      FailingNew::stop();
-      failed = true;
-      EXPECT_NE(std::strstr(e.what(), "memory"), nullptr) << e.what();
-    }
-    EXPECT_LE(FailingNew::live(), live) << "allocation " << allocation;
-    if (!failed) break;
-    behind();
-    if (::testing::Test::HasFailure()) return;
-  }
-  EXPECT_GT(failures, 0);
-}
-
-class HostFaults : public ::testing::TestWithParam<int> {
- protected:
-  const Backend backend_ = Backend::host(GetParam());
-  const System sorted_{400, true}, unsorted_{400, false};
-  const BlockPartition blocks_ = BlockPartition::uniform(400, 8);
-  const std::vector<double> ones_ = std::vector<double>(400, 1.0);
-};
 INSTANTIATE_TEST_SUITE_P(Threads, HostFaults, ::testing::Values(1, 3));
 
 TEST_P(HostFaults, Backend) {
@@ -104,6 +65,10 @@ TEST_P(HostFaults, BlockJacobiIsUsableBehindThem) {
                                  });
   expect_every_failure_comes_out([&] { M.pivot_growth(sorted_.values.data(), nnz, MemorySpace::host); }, applies);
   expect_every_failure_comes_out([&] { static_cast<void>(M.report(sorted_.view())); }, applies);
+  expect_no_allocation([&] {
+    M.refresh(sorted_.values.data(), nnz, MemorySpace::host);
+    applies();
+  });
 }
 
 TEST_P(HostFaults, SingularBlocks) {
@@ -302,76 +267,23 @@ TEST_P(HostFaults, Batched) {
   });
 }
 
-/// With a numbering of the blocks; the status of the call that failed.
-bj_status solve_numbered_in_c(const bj_backend* backend, const bj_csr& matrix, const std::vector<double>& b,
-                              std::vector<double>& x) {
-  std::array<index_t, 400> labels;
-  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<index_t>(i % 50);
-  bj_partition* partition = nullptr;
-  bj_block_jacobi* M = nullptr;
-  bj_operator* A = nullptr;
-  bj_solve_report report;
-  bj_status status = bj_partition_create_labels(labels.data(), 400, &partition);
-  if (status == BJ_SUCCESS) status = bj_block_jacobi_create(backend, &matrix, partition, BJ_SINGULAR_SCALAR_JACOBI, &M);
-  if (status == BJ_SUCCESS) status = bj_operator_create_numbered(backend, &matrix, partition, &A);
-  if (status == BJ_SUCCESS) status = bj_gmres(A, M, b.data(), x.data(), 400, BJ_HOST, nullptr, &report);
-  bj_operator_destroy(A);
-  bj_block_jacobi_destroy(M);
-  bj_partition_destroy(partition);
-  return status;
-}
-
-/// From the set-up to the end of a solve; the status of the call that failed.
-bj_status solve_in_c(int threads, const System& system, const std::vector<double>& b) {
-  bj_backend* backend = nullptr;
-  bj_partition* partition = nullptr;
-  bj_block_jacobi* M = nullptr;
-  bj_operator* A = nullptr;
-  bj_workspace* workspace = nullptr;
-  const bj_csr matrix{400,
-                      400,
-                      static_cast<std::int64_t>(system.columns.size()),
-                      system.offsets.data(),
-                      system.columns.data(),
-                      system.values.data(),
-                      32,
-                      0,
-                      BJ_D,
-                      BJ_HOST};
-  std::vector<char> text(4096);
-  std::size_t length = 0;
-  static std::vector<double> x(400);
-  std::fill(x.begin(), x.end(), 0.0);
-  bj_solve_report report;
-  bj_status status = bj_backend_create_host(threads, &backend);
-  if (status == BJ_SUCCESS) status = bj_partition_create_detect(backend, &matrix, 16, &partition);
-  if (status == BJ_SUCCESS) status = bj_block_jacobi_create(backend, &matrix, partition, BJ_SINGULAR_FAIL, &M);
-  if (status == BJ_SUCCESS) status = bj_operator_create_csr(backend, &matrix, &A);
-  if (status == BJ_SUCCESS) status = bj_gmres(A, M, b.data(), x.data(), 400, BJ_HOST, nullptr, &report);
-  if (status == BJ_SUCCESS) status = bj_workspace_create_cg(A, M, nullptr, &workspace);
-  if (status == BJ_SUCCESS) status = solve_numbered_in_c(backend, matrix, b, x);
-  if (status == BJ_SUCCESS) status = bj_block_jacobi_json(M, text.data(), text.size(), &length);
-  bj_workspace_destroy(workspace);
-  bj_operator_destroy(A);
-  bj_block_jacobi_destroy(M);
-  bj_partition_destroy(partition);
-  bj_backend_destroy(backend);
-  return status;
-}
-
 TEST_P(HostFaults, CInterfaceSaysOutOfMemory) {
   {
     const FailingNew first(0);
     bj_backend* backend = nullptr;
     ASSERT_EQ(bj_backend_create_host(1, &backend), BJ_OUT_OF_MEMORY);  // the message of this thread has its place now
   }
-  expect_every_failure_comes_out([&] {
-    const bj_status status = solve_in_c(GetParam(), unsorted_, ones_);
-    if (status == BJ_SUCCESS) return;
-    EXPECT_EQ(status, BJ_OUT_OF_MEMORY);
-    EXPECT_NE(std::strstr(bj_last_error(), "out of memory"), nullptr) << bj_last_error();
-    throw std::bad_alloc();
-  });
+  const System small(144, true);
+  for (const auto& [solve, system] : {std::pair{&solve_in_c, &unsorted_}, {&solve_on_levels_in_c, &small}})
+    expect_every_failure_comes_out([&, solve = solve, system = system] {
+      Owned<bj_backend, bj_backend_destroy> backend;
+      const bj_status status = in_turn([&] { return bj_backend_create_host(GetParam(), backend.place()); },
+                                       [&] { return solve(backend, *system); });
+      if (status == BJ_SUCCESS) return;
+      EXPECT_EQ(status, BJ_OUT_OF_MEMORY);
+      EXPECT_NE(std::strstr(bj_last_error(), "out of memory"), nullptr) << bj_last_error();
+      throw std::bad_alloc();
+    });
 }
 
 }  // namespace
