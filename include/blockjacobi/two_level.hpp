@@ -23,9 +23,9 @@ enum class CoarseMode {
   /// z = M^-1 (r - A Q r) + Q r, for gmres, fgmres and bicgstab; cg, cg_enqueue and fcg refuse it.
   adef1,
   /// y = M^-1 r, z = y + Q (r - A y), for cg, cg_enqueue, fcg and richardson: it is Hermitian for residuals with
-  /// Z^H r = 0 alone, so these add Q (b - A x) to x wherever they form b - A x anew. minres refuses it, the other
-  /// solvers take it as it
-  /// is.
+  /// Z^H r = 0 alone, so these add Q (b - A x) to x wherever they form b - A x anew. cg, cg_columns and fcg do so where
+  /// they stall because rounding grew into Z^H r; cg_enqueue, which nobody looks at, cannot. minres refuses it, the
+  /// other solvers take it as it is.
   adef2
 };
 

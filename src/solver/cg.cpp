@@ -58,6 +58,7 @@ class Cg final : public Recurrence<T> {
   /// No iteration after the stop costs anything.
   int batch(int usual) const override { return is_one_launch() ? history_capacity : usual; }
   bool is_one_launch() const override { return messages_.size() > 0; }
+  bool wants_hermitian_preconditioner() const override { return true; }
   /// x has taken its step already.
   void resume() override {
     CgVectors<C> v = v_;

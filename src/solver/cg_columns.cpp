@@ -1,4 +1,5 @@
 #include "solver/columns_session.hpp"
+#include "solver/headway.hpp"
 
 #include <cstring>
 #include <utility>
@@ -33,7 +34,7 @@ class CgColumns {
         states_(parts.backend, found_),
         v_{shape_, x_.data(), r_.data(), parts.M == nullptr ? r_.data() : z_.data(), p_.data(), q_.data()},
         targets_(padded()),
-        restart_residuals_(padded()),
+        headways_(padded()),
         snapshots_(parts.backend.impl().snapshots(states_.data(), states_.bytes())) {}
 
   std::vector<SolveReport> operator()() {
@@ -46,6 +47,7 @@ class CgColumns {
         ops_.cg_settle(v_, states_.data());
         return finish();
       }
+      stop_drifted();
       if (is_any_running()) {
         const Range range("iterations");
         while (snapshots_->under_way() < depth()) {
@@ -65,7 +67,7 @@ class CgColumns {
   std::size_t padded() const { return static_cast<std::size_t>(shape_.padded_columns()); }
   State& found(index_t c) { return found_[static_cast<std::size_t>(c)]; }
   double& target(index_t c) { return targets_[static_cast<std::size_t>(c)]; }
-  double& restart_residual(index_t c) { return restart_residuals_[static_cast<std::size_t>(c)]; }
+  Headway& headway(index_t c) { return headways_[static_cast<std::size_t>(c)]; }
 
   /// Zeros, so that places of no column are finite.
   Array<C> vector(bool wanted = true) const {
@@ -111,7 +113,7 @@ class CgColumns {
       session_.begin(c, found(c));
       if (session_.has_ended(c)) continue;
       target(c) = session_.goal(c);
-      restart_residual(c) = found(c).initial_residual;
+      headway(c) = Headway(found(c).initial_residual);
       running.push_back(c);
     }
     if (running.empty()) return false;
@@ -165,9 +167,33 @@ class CgColumns {
     return std::any_of(found_.begin(), found_.end(), [](const State& state) { return state.stop == 0; });
   }
 
+  bool lacks_headway(index_t c) { return found(c).stop == 0 && headway(c).is_missing(found(c)); }
+  /// Whether column c runs without Z^H r = 0 and cannot do so; nothing is under way.
+  bool drifted(index_t c) {
+    if (!lacks_headway(c)) return false;
+    ops_.from_bundles(shape_, v_.r, c, {spare_.data()});
+    const auto norm = [this](const C* v) {
+      parts_.ops.norm(shape_.n, v, norms_.data());
+      return norms_.to_host()[0];
+    };
+    if (has_drifted(*parts_.M, spare_.data(), spare_.data() + shape_.n, norm)) return true;
+    headway(c).wait();
+    return false;
+  }
+  /// Columns that have drifted() stop as stagnation, which no other column does, for follow_up().
+  void stop_drifted() {
+    if (!may_drift(parts_.M)) return;
+    bool is_due = false;
+    for (index_t c = 0; c < shape_.columns; ++c) is_due = lacks_headway(c) || is_due;
+    if (!is_due) return;
+    drain();
+    for (index_t c = 0; c < shape_.columns; ++c)
+      if (drifted(c)) found(c).stop = static_cast<int>(StopReason::stagnation);
+    write();
+  }
+
   /// Looks at b - A x, q having it then, of the columns that have stopped since the last time. Those go on that claim
-  /// convergence and are not far from it, or begin anew from there if the recurrence has brought b - A x down. False if
-  /// none does.
+  /// convergence and are not far from it, or begin anew from there if that promises something. False if none does.
   bool follow_up() {
     const std::vector<double> norms = true_residuals();
     std::vector<index_t> going_on, anew;
@@ -176,7 +202,8 @@ class CgColumns {
       if (session_.has_ended(c)) continue;
       const auto reason = static_cast<StopReason>(found(c).stop);
       const double norm = norms[static_cast<std::size_t>(c)];
-      if (reason != StopReason::converged && reason != StopReason::breakdown)
+      const bool has_drifted = reason == StopReason::stagnation;
+      if (reason != StopReason::converged && reason != StopReason::breakdown && !has_drifted)
         session_.end(c, reason, norm);
       else if (norm <= session_.goal(c))
         session_.end(c, StopReason::converged, norm);
@@ -184,12 +211,12 @@ class CgColumns {
         session_.end(c, StopReason::max_iterations, norm);
       else if (reason == StopReason::converged && may_go_on(c, norm))
         going_on.push_back(c);
-      else if (norm < 0.5 * restart_residual(c))
+      else if (headway(c).may_begin_anew(norm, has_drifted))
         anew.push_back(c);
       else
         session_.end(c, reason == StopReason::converged ? StopReason::stagnation : reason, norm);
     }
-    if (!anew.empty()) begin_anew(anew, norms);
+    if (!anew.empty()) begin_anew(anew);
     for (const index_t c : going_on) {
       found(c).stop = 0;
       found(c).target = target(c);
@@ -203,9 +230,8 @@ class CgColumns {
     return norm < 2.0 * session_.goal(c) && target(c) > 0.05 * session_.goal(c);
   }
 
-  void begin_anew(const std::vector<index_t>& columns, const std::vector<double>& norms) {
+  void begin_anew(const std::vector<index_t>& columns) {
     for (const index_t c : columns) {
-      restart_residual(c) = norms[static_cast<std::size_t>(c)];
       target(c) = session_.goal(c);
       State state = cg_initial_state<C>(target(c), parts_.options.max_iterations);
       state.SolveControl::operator=(found(c));
@@ -235,8 +261,8 @@ class CgColumns {
   std::vector<State> found_;  ///< as they were at the last look
   Array<State> states_;
   BundleVectors<C> v_;
-  std::vector<double> targets_;            ///< of the recurrences
-  std::vector<double> restart_residuals_;  ///< from which they began
+  std::vector<double> targets_;  ///< of the recurrences
+  std::vector<Headway> headways_;
   std::unique_ptr<Snapshots> snapshots_;
 };
 

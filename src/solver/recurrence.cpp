@@ -2,6 +2,7 @@
 
 #include "backend/range.hpp"
 #include "core/shared/scalar_steps.hpp"
+#include "solver/headway.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -42,20 +43,21 @@ class Run {
       return end(session_.report().reason);
     }
     target_ = session_.target();
-    restart_residual_ = session_.report().initial_residual;
+    headway_ = Headway(session_.report().initial_residual);
     for (bool goes_on = look();; goes_on = read_and_look()) {
       if (!goes_on) return end(session_.report().reason);
-      if (host_.stop == 0) {
+      if (host_.stop == 0 && !must_follow_up()) {
         while (snapshots_->under_way() < depth() && !is_enough_under_way()) enqueue_batch();
         continue;
       }
       drain();
-      const auto reason = static_cast<StopReason>(host_.stop);
-      if (reason != StopReason::converged && reason != StopReason::breakdown) return end(reason);
+      const bool drifted = host_.stop == 0;
+      const auto reason = drifted ? StopReason::stagnation : static_cast<StopReason>(host_.stop);
+      if (!drifted && reason != StopReason::converged && reason != StopReason::breakdown) return end(reason);
       const double found = session_.true_residual(solver_.scratch());
       if (found <= session_.target()) return end(StopReason::converged, found);
       if (host_.iteration >= host_.max_iterations) return end(StopReason::max_iterations, found);
-      if (!(reason == StopReason::converged && go_on(found)) && !begin_anew(found))
+      if (!(reason == StopReason::converged && go_on(found)) && !begin_anew(found, drifted))
         return end(reason == StopReason::converged ? StopReason::stagnation : reason, found);
     }
   }
@@ -133,6 +135,20 @@ class Run {
     }
   }
 
+  /// Whether a recurrence that ran has lost Z^H r = 0 and cannot do without, or has stopped meanwhile. At a look
+  /// nothing is under way, so that r is that of the iteration looked at.
+  bool must_follow_up() {
+    if (!solver_.wants_hermitian_preconditioner() || !may_drift(session_.M()) || !headway_.is_missing(host_))
+      return false;
+    drain();
+    if (host_.stop != 0 || !headway_.is_missing(host_)) return host_.stop != 0;
+    compute_t<T>* const u = solver_.scratch();
+    const bool drifted = has_drifted(*session_.M(), solver_.r(), u, [this](auto* v) { return session_.norm(v); });
+    session_.backend().impl().zero(u, static_cast<std::size_t>(session_.rows()) * sizeof(T));  // as correct_start()
+    if (!drifted) headway_.wait();
+    return drifted;
+  }
+
   /// The recurrence claims convergence, but ||b - A x|| = found is larger: on to a smaller target, while the two are
   /// close.
   bool go_on(double found) {
@@ -146,10 +162,9 @@ class Run {
     return true;
   }
 
-  /// From b - A x, which the scratch vector holds, if the recurrence has brought it down since it began.
-  bool begin_anew(double found) {
-    if (!(found < 0.5 * restart_residual_)) return false;
-    restart_residual_ = found;
+  /// From b - A x, which the scratch vector holds, if that promises something.
+  bool begin_anew(double found, bool drifted) {
+    if (!headway_.may_begin_anew(found, drifted)) return false;
     target_ = session_.target();
     host_.stop = 0;
     host_.target = target_;
@@ -172,10 +187,10 @@ class Run {
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<Recording> batch_;
   SolveControl host_{};
-  double last_residual_ = 0.0;     ///< of the snapshot before
-  int last_iteration_ = 0;         ///< the same
-  double target_ = 0.0;            ///< of the recurrence
-  double restart_residual_ = 0.0;  ///< from which it began
+  double last_residual_ = 0.0;  ///< of the snapshot before
+  int last_iteration_ = 0;      ///< the same
+  double target_ = 0.0;         ///< of the recurrence
+  Headway headway_;
 };
 
 }  // namespace

@@ -28,6 +28,8 @@ class Recurrence {
   virtual int batch(int usual) const { return usual; }
   /// Whether a batch is one launch, so that nothing is gained by recording it.
   virtual bool is_one_launch() const { return false; }
+  /// Whether M has to be Hermitian.
+  virtual bool wants_hermitian_preconditioner() const { return false; }
   /// The phases between a stop as converged, taken back, and the next iteration.
   virtual void resume() = 0;
 
@@ -73,7 +75,8 @@ class DeviceState {
 };
 
 /// Runs the recurrence to its end: batches of iterations, recorded once, with a look at the stop flag in between. A
-/// claim of convergence that b - A x does not show is followed up to a smaller target, or from b - A x anew.
+/// claim of convergence that b - A x does not show is followed up to a smaller target, or from b - A x anew; so is a
+/// stall for want of Z^H r = 0.
 template <Scalar T>
 SolveReport run_recurrence(SolveSession<T>& session, Recurrence<T>& solver);
 

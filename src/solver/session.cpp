@@ -88,10 +88,15 @@ double SolveSession<T>::elapsed() const {
 }
 
 template <Scalar T>
+double SolveSession<T>::norm(const C* v) {
+  ops_.norm(rows_, v, norm_.data());
+  return norm_.to_host()[0];
+}
+
+template <Scalar T>
 double SolveSession<T>::true_residual(C* r) {
   ops_.residual(A_, b_, x_, r);
-  ops_.norm(rows_, r, norm_.data());
-  return norm_.to_host()[0];
+  return norm(r);
 }
 
 template <Scalar T>

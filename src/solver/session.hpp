@@ -61,6 +61,8 @@ class SolveSession {
   /// Sets the reason and returns false if one of them ends the solve.
   bool look(const double* history, int count, index_t iteration);
 
+  /// ||v||; waits.
+  double norm(const C* v);
   /// ||b - A x||, recomputed; `r` receives b - A x.
   double true_residual(C* r);
 

@@ -3,6 +3,8 @@
 #include "matrices/generators/stencil.hpp"
 #include "support/backends.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace blockjacobi::test {
@@ -88,6 +90,86 @@ TYPED_TEST(TwoLevelSolvesOnBackend, NonsymmetricSystemsTakeFewerIterations) {
   EXPECT_LE(iterations(by_gmres, deflated), share * iterations(by_gmres, plain));
   EXPECT_LE(iterations(by_fgmres, deflated), share * iterations(by_fgmres, plain));
   EXPECT_LE(iterations(by_bicgstab, deflated), share * iterations(by_bicgstab, plain) + 1);  // rounding moves it by one
+}
+
+/// A line of springs of 1 to 100, held at one end: the spectrum under blocks has a gap around 1, where the recurrence
+/// makes what rounding leaves of Z^H r grow, until M is not Hermitian for r any more.
+TYPED_TEST(TwoLevelSolvesOnBackend, BeginsAnewWhereRoundingLeavesTheDeflatedSpace) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const index_t n = 5000;
+  std::vector<Triplet<T>> entries{{0, 0, T(1)}};
+  for (index_t i = 0; i + 1 < n; ++i) {
+    const T spring(static_cast<real_t<T>>(std::pow(100.0, std::fmod(0.618034 * i, 1.0))));
+    entries.insert(entries.end(), {{i, i, spring}, {i + 1, i + 1, spring}, {i, i + 1, -spring}, {i + 1, i, -spring}});
+  }
+  const auto host_matrix = CsrMatrix<T>::from_triplets(n, n, entries);
+  const SparseMatrix<T> matrix(backend, host_matrix);
+  const LinearOperator<T> A(matrix);
+  const auto blocks = BlockPartition::uniform(n, 4);
+  const BlockJacobi<T> plain(matrix, blocks);
+  const TwoLevel<T> deflated(matrix, BlockJacobi<T>(matrix, blocks), {.size = 16});
+  SolveOptions options = reachable<T>();
+  options.max_iterations = 4000;
+
+  const index_t columns = 2;
+  std::vector<T> all;
+  index_t most = 0;
+  for (index_t c = 0; c < columns; ++c) {
+    SCOPED_TRACE(c);
+    const std::vector<T> b = product(host_matrix, random_vector<T>(n, 57 + static_cast<std::uint64_t>(c)));
+    all.insert(all.end(), b.begin(), b.end());
+    const auto iterations = [&](auto solver, const Preconditioner<T>& M) {
+      std::vector<T> x(b.size());
+      const SolveReport report = solver(A, M, b, x, options);
+      expect_solved(report, host_matrix, b, x, options.rtol);
+      return report.iterations;
+    };
+    const auto by_cg = [](auto&&... arguments) { return cg(arguments...); };
+    const auto by_fcg = [](auto&&... arguments) { return fcg(arguments...); };
+    const double share = to_eight_digits<T> ? 0.9 : 1.2;
+    const index_t alone = iterations(by_cg, plain);
+    EXPECT_LE(iterations(by_cg, deflated), share * alone);
+    EXPECT_LE(iterations(by_fcg, deflated), share * alone);
+    most = std::max(most, static_cast<index_t>(share * alone));
+  }
+  std::vector<T> x(all.size());
+  const auto space = MemorySpace::host;
+  for (const SolveReport& report : cg_columns(A, deflated, {all.data(), n, columns, n, Layout::column_major, space},
+                                              {x.data(), n, columns, n, Layout::column_major, space}, options)) {
+    EXPECT_EQ(report.reason, StopReason::converged) << to_text(report);
+    EXPECT_LE(report.iterations, most);
+  }
+}
+
+/// cg() looks where it has gone long without a halving of the residual, cg_enqueue() cannot: their x are the same.
+TYPED_TEST(TwoLevelSolvesOnBackend, LooksChangeNothingWhereThereIsNoDrift) {
+  using T = typename TypeParam::Scalar;
+  if (!to_eight_digits<T>) return;
+  const Backend backend = this->make_backend();
+  const auto host_matrix = matrices::stencil<T>({.grid = {40, 40, 1}, .contrast = 1e10, .phase = 0.0});
+  const SparseMatrix<T> matrix(backend, host_matrix);
+  const LinearOperator<T> A(matrix);
+  const TwoLevel<T> M(matrix, BlockJacobi<T>(matrix, BlockPartition::uniform(host_matrix.rows(), 4)), {.size = 16});
+  const Array<T> b(backend, product(host_matrix, random_vector<T>(host_matrix.rows(), 58)));
+  Array<T> x(backend, std::vector<T>(b.size())), enqueued(backend, std::vector<T>(b.size()));
+  Array<SolveStatus> status(backend, 1);
+  SolveOptions options;
+  options.rtol = 0.0;
+  options.max_iterations = 2000;
+  options.history = true;
+  options.resident = Resident::never;  // which would be told of batches
+  const SolveReport report = cg(A, M, b.view(), x.view(), options);
+  index_t longest = 0, halved_at = 0;
+  for (std::size_t i = 0; i < report.history.size(); ++i) {
+    const auto at = static_cast<index_t>(i);
+    if (report.history[i] < 0.5 * report.history[static_cast<std::size_t>(halved_at)]) halved_at = at;
+    longest = std::max(longest, at - halved_at);
+  }
+  EXPECT_GT(longest, 120);
+  CgWorkspace<T> workspace(A, M, options);
+  cg_enqueue(workspace, b.view(), enqueued.view(), status.data());
+  EXPECT_EQ(x.to_host(), enqueued.to_host());
 }
 
 /// Z^H (b - A x) = 0 from the beginning under adef2.
