@@ -32,7 +32,7 @@ struct MultigridLevel {
 struct MultigridReport {
   std::vector<MultigridLevel> levels;  ///< the matrix itself first
   std::size_t bytes = 0;               ///< in the backend's memory, beside M, the matrix and products
-  /// The coarsest matrix is singular to working precision, and its pseudo-inverse is there.
+  /// A matrix below the first is singular but for the rounding errors of its computation; pseudo-inverses are there.
   bool is_singular = false;
   /// No matrix below the first has NaN or Inf.
   bool is_finite = true;

@@ -49,9 +49,9 @@ struct TwoLevelReport {
   index_t size = 0;            ///< order of E
   index_t uncovered_rows = 0;  ///< of blocks that no entry couples with others: M^-1 is all that they need
   std::size_t bytes = 0;       ///< in the backend's memory, beside M and the matrix
-  /// E is singular to working precision, or not definite where Cholesky inverts it. Up to max_block_size its
-  /// pseudo-inverse is there in place of E^-1, as of a block of a BlockJacobi; above that the inverse of a matrix with
-  /// a larger diagonal, see TwoLevel.
+  /// E is singular but for rounding errors of its computation, or not definite where Cholesky inverts it. Up to
+  /// max_block_size its pseudo-inverse is there in place of E^-1, as of a block of a BlockJacobi; above that the
+  /// inverse of a matrix with a larger diagonal, see TwoLevel.
   bool is_singular = false;
   /// Without NaN and Inf. Else the diagonal of SingularPolicy::scalar_jacobi replaces E^-1, and above max_block_size
   /// zero does.

@@ -76,6 +76,14 @@ void smooth_basis(const CsrView<C, O>& a, const detail::CoarseBasisArrays<C>& z,
 template <class C>
 void conjugate(std::int32_t count, const std::int32_t* order, const C* from, C* to, CUstream_st* stream);
 
+/// rounding_scales[i] = |a_ii|.
+template <class C, Offset O>
+void rounding_scales(const CsrView<C, O>& a, detail::arithmetic_real_t<C>* rounding_scales, CUstream_st* stream);
+/// See CoarseOps::restrict_rounding_scales().
+template <class C>
+void restrict_rounding_scales(const CsrView<C, std::int32_t>& adjoint, const detail::arithmetic_real_t<C>* fine,
+                              detail::arithmetic_real_t<C>* coarse, CUstream_st* stream);
+
 /// x += a c, a thread a row.
 template <class C>
 void add_product(const CsrView<C, std::int32_t>& a, const C* c, C* x, CUstream_st* stream);

@@ -27,14 +27,14 @@ class CtaPseudoInverse {
   __device__ CtaPseudoInverse(C* w, int n, C* y, PseudoInverseScratch<C>& scratch)
       : w_(w), n_(n), y_(y + warp() * n), scratch_(scratch), lanes_(Lanes<32>::current()) {}
 
-  /// The rank counts |r_jj| > rtol |r_11|, at most largest_rank; columns behind it are not factored: reflectors made
-  /// of rounding errors of rounding errors overflow in single precision. Calls store(i, j, x_ij) once for every
-  /// element. Returns the rank.
+  /// The rank counts |r_jj| above rtol |r_11| and `least`, at most largest_rank; columns behind it are not factored:
+  /// reflectors made of rounding errors of rounding errors overflow in single precision. Calls store(i, j, x_ij) once
+  /// for every element. Returns the rank.
   template <class Store>
-  __device__ int run(Real rtol, int largest_rank, Store store) {
+  __device__ int run(Real rtol, Real least, int largest_rank, Store store) {
     for (int j = thread(); j < n_; j += threads()) scratch_.permutation[j] = j;
     __syncthreads();
-    factor(rtol, largest_rank);
+    factor(rtol, least, largest_rank);
     for (int i = rank_ - 1; i >= 0; --i) reduce_row(i);
     for (int j = warp(); j < n_; j += threads() / 32) {
       solve_column(j);
@@ -113,12 +113,12 @@ class CtaPseudoInverse {
     return {(Real(-1) / beta) * difference, detail::reciprocal(difference), beta};
   }
 
-  __device__ void factor(Real rtol, int largest_rank) {
-    double bound = 0;
+  __device__ void factor(Real rtol, double least, int largest_rank) {
+    double bound = least * least;
     for (rank_ = 0; rank_ < largest_rank; ++rank_) {
       const PivotCandidate<double> longest = longest_column(rank_);
       if (!(longest.magnitude > bound)) return;
-      if (rank_ == 0) bound = longest.magnitude * rtol * rtol;
+      if (rank_ == 0) bound = fmax(bound, longest.magnitude * rtol * rtol);
       factor_column(rank_, longest.order);
     }
   }

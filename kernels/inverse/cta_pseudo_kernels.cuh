@@ -51,9 +51,10 @@ __global__ void __launch_bounds__(32 * pseudo_inverse_warps, 1)
       for_each([&](int i, int j) { own[i + j * n] = detail::scale_by_power(own[i + j * n], scale); });
       __syncthreads();
       const R tolerance = rtol > 0 ? static_cast<R>(rtol) : R(n) * detail::machine_epsilon<R>();
-      outcome = CtaPseudoInverse<C>(own, n, vectors, shared.scratch).run(tolerance, n, [&](int i, int j, C value) {
-        inverse(i, j) = detail::scale_by_power(value, scale);
-      });
+      outcome =
+          CtaPseudoInverse<C>(own, n, vectors, shared.scratch).run(tolerance, R(0), n, [&](int i, int j, C value) {
+            inverse(i, j) = detail::scale_by_power(value, scale);
+          });
     } else {
       for_each([&](int i, int j) { inverse(i, j) = quiet_nan<C>(); });
     }

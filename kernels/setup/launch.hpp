@@ -54,9 +54,10 @@ void extract_equilibrated(const GrowthArguments<C>& arguments, std::span<const B
 template <class C>
 void growth_of_factors(const GrowthArguments<C>& arguments, std::span<const BlockGroup> groups, CUstream_st* stream);
 
-/// Replaces the blocks with info > 0; `arguments` are those of setup_blocks().
+/// See BlockOps::repair(); `arguments` are those of setup_blocks().
 template <class C>
-void repair_blocks(const SetupArguments<C>& arguments, detail::Repair repair, std::span<const BlockGroup> groups,
+void repair_blocks(const SetupArguments<C>& arguments, detail::Repair repair,
+                   const detail::arithmetic_real_t<C>* rounding_scales, std::span<const BlockGroup> groups,
                    const ScratchView<C>& scratch, CUstream_st* stream);
 
 /// *defects = the blocks whose info is not 0.

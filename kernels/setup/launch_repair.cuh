@@ -8,10 +8,16 @@
 namespace blockjacobi::kernels {
 
 template <class C>
-void repair_blocks(const SetupArguments<C>& arguments, detail::Repair repair, std::span<const BlockGroup> groups,
+void repair_blocks(const SetupArguments<C>& arguments, detail::Repair repair,
+                   const detail::arithmetic_real_t<C>* rounding_scales, std::span<const BlockGroup> groups,
                    const ScratchView<C>& scratch, CUstream_st* stream) {
   const SlotRange range = slots_of_orders(groups, 0, max_block_size);
   if (range.count == 0) return;
+  if (rounding_scales != nullptr) {
+    const auto ctas = static_cast<unsigned>(std::min<offset_t>(range.count, most_scratch_ctas));
+    reject_rounding_kernel<C><<<ctas, repair_threads, 0, stream>>>(arguments, range, rounding_scales);
+    check_launch("reject_rounding_kernel");
+  }
   const offset_t work = (static_cast<offset_t>(range.count) + 31) / 32;
   if (repair == detail::Repair::shift) {
     const auto kernel = repair_shift_kernel<C>;
@@ -23,8 +29,8 @@ void repair_blocks(const SetupArguments<C>& arguments, detail::Repair repair, st
     static_cast<void>(allow_all_shared(kernel));
     const std::size_t bytes = sizeof(C) * static_cast<std::size_t>(repair_threads / 32 * range.largest) +
                               cta_block_bytes<C>(range.largest, 1);
-    kernel<<<ctas_with_scratch(scratch, range.largest, work), repair_threads, bytes, stream>>>(arguments, range,
-                                                                                               scratch.data);
+    kernel<<<ctas_with_scratch(scratch, range.largest, work), repair_threads, bytes, stream>>>(
+        arguments, range, rounding_scales, scratch.data);
   }
   check_launch("repair");
 }

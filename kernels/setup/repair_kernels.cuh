@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/shared/rounding_scales.hpp"
 #include "core/shared/storage_format.hpp"
 #include "kernels/inverse/cta_pseudo.cuh"
 #include "kernels/scratch.hpp"
@@ -68,9 +69,51 @@ __device__ void make_hermitian(C* x, int n) {
   }
 }
 
+/// Scales a block by powers of two, see core/shared/rounding_scales.hpp.
+template <class C, class R>
+__device__ void scale_by_rounding(const CtaBlock<C>& block, const R* rounding_scales) {
+  block.for_each_row(
+      [&](int i) { block.row_exponent[i] = block.column_exponent[i] = detail::rounding_exponent(rounding_scales[i]); });
+  __syncthreads();
+  block.for_each_element([&](int i, int j) {
+    block.at(i, j) = detail::scale_by_power(block.at(i, j), block.row_exponent[i] + block.column_exponent[j]);
+  });
+  __syncthreads();
+}
+
+/// Tells of blocks whose inverse is large beside the rounding scales that they are singular; a thread block for each.
 template <class C>
 __global__ void __launch_bounds__(repair_threads, 1)
-    repair_pseudo_inverse_kernel(const SetupArguments<C> arguments, const SlotRange range, C* const work) {
+    reject_rounding_kernel(const SetupArguments<C> arguments, const SlotRange range,
+                           const detail::arithmetic_real_t<C>* const rounding_scales) {
+  using R = detail::arithmetic_real_t<C>;
+  __shared__ ReduceScratch<1, double> scratch;
+  const auto lanes = Lanes<32>::current();
+  for (offset_t s = blockIdx.x; s < range.count; s += gridDim.x) {
+    const BlockSlot slot = arguments.slots[range.first + s];
+    if (arguments.info[slot.block] != 0) continue;
+    const C* const inverse = arguments.inverse + slot.start;
+    const R* const of_block = rounding_scales + slot.first_row;
+    double norm = 0;
+    for (int j = static_cast<int>(threadIdx.x) / 32; j < slot.size; j += repair_threads / 32) {
+      const int of_column = detail::rounding_exponent(of_block[j]);
+      double sum = 0;
+      for (int i = lanes.rank; i < slot.size; i += 32)
+        sum += detail::modulus(detail::scale_by_power(inverse[i + static_cast<offset_t>(j) * slot.size],
+                                                      -detail::rounding_exponent(of_block[i]) - of_column));
+      norm = LargerOrNan<double>{}(norm, lanes.reduce(sum, [](double a, double b) { return a + b; }));
+    }
+    norm = cta_reduce(norm, scratch, LargerOrNan<double>{});
+    if (threadIdx.x == 0 && !(1.0 / norm >= static_cast<double>(detail::rounding_threshold<R>())))
+      store_outcome(arguments, slot,
+                    {detail::info_ill_conditioned(slot.size), norm == norm ? static_cast<R>(1.0 / norm) : R(0)});
+  }
+}
+
+template <class C>
+__global__ void __launch_bounds__(repair_threads, 1)
+    repair_pseudo_inverse_kernel(const SetupArguments<C> arguments, const SlotRange range,
+                                 const detail::arithmetic_real_t<C>* const rounding_scales, C* const work) {
   using R = detail::arithmetic_real_t<C>;
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   __shared__ CtaBlockScratch<C> scratch;
@@ -91,10 +134,17 @@ __global__ void __launch_bounds__(repair_threads, 1)
         hermitian = hermitian && detail::is_zero(block.at(i, j) - detail::conj(block.at(j, i)));
       });
       hermitian = __syncthreads_and(hermitian) != 0;
-      block.equilibrate_thoroughly(block.elimination.panel);
+      R least = 0;
+      if (rounding_scales == nullptr) {
+        block.equilibrate_thoroughly(block.elimination.panel);
+      } else {
+        scale_by_rounding(block, rounding_scales + slot.first_row);
+        // Where an eigenvalue is rounding, sqrt(n) times as much may be left of a pivot of QR.
+        least = sqrt(static_cast<R>(n)) * detail::rounding_threshold<R>();
+      }
       CtaPseudoInverse<C> pseudo_inverse(own, n, vectors, pseudo_scratch);
       bool all_finite = true;
-      static_cast<void>(pseudo_inverse.run(detail::singular_threshold<R>(n), n - 1, [&](int i, int j, C x) {
+      static_cast<void>(pseudo_inverse.run(detail::singular_threshold<R>(n), least, n - 1, [&](int i, int j, C x) {
         x = detail::scale_by_power(x, block.column_exponent[i] + block.row_exponent[j]);
         all_finite = all_finite && detail::finite(x);
         stored[i + static_cast<offset_t>(j) * n] = x;

@@ -38,9 +38,12 @@ class BlockOps {
   virtual void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, Fallback fallback,
                      const BlockStatusView<T>& status) = 0;
 
-  /// Replaces the blocks of `work` with info > 0 as `repair` says; see SingularPolicy. info and rcond stay.
+  /// Replaces the blocks of `work` with info > 0 as `repair` says; see SingularPolicy. info and rcond stay. Where the
+  /// rows of the matrix have rounding scales, a block is singular beside them as well: info > 0 then, and rcond is
+  /// 1 / ||X|| of the inverse X of the block scaled by them. The pseudo-inverse goes by them, too.
   virtual void repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, Repair repair,
-                      const BlockStatusView<T>& status, const ScratchView<C>& scratch) = 0;
+                      const real_t<T>* rounding_scales, const BlockStatusView<T>& status,
+                      const ScratchView<C>& scratch) = 0;
 
   /// *defects = how many of `blocks` have info != 0.
   virtual void count_defects(const int* info, index_t blocks, int* defects) = 0;

@@ -210,6 +210,12 @@ class CoarseOps {
   /// of Z in rows with a diagonal element; rows without one have those of Z. Enqueued.
   virtual void smooth(const AnyCsrView<T>& a, const CoarseBasis<T>& z, real_t<T> relaxation, const CoarsePattern& p,
                       C* values) = 0;
+  /// rounding_scales[i] = |a_ii|; enqueued.
+  virtual void rounding_scales(const AnyCsrView<T>& a, real_t<T>* rounding_scales) = 0;
+  /// coarse[k] = sum over j of |p_jk|^2 fine[j], for P^H with its values, or with ones where these are null: the
+  /// rounding scales of P^H A P. Enqueued.
+  virtual void restrict_rounding_scales(const CsrView<C, std::int32_t>& adjoint, const real_t<T>* fine,
+                                        real_t<T>* coarse) = 0;
 
   /// x += matrix c, for short rows.
   virtual void add_product(const CsrView<C, std::int32_t>& matrix, const C* c, C* x) = 0;

@@ -26,10 +26,11 @@ class CudaBlockOps final : public BlockOps<T> {
   }
 
   void repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, Repair repair,
-              const BlockStatusView<T>& status, const ScratchView<C>& scratch) override {
+              const real_t<T>* rounding_scales, const BlockStatusView<T>& status,
+              const ScratchView<C>& scratch) override {
     const DeviceGuard guard(context_.device());
-    kernels::repair_blocks(arguments(values, map, work, Fallback::scalar_jacobi, status), repair, work.groups, scratch,
-                           context_.stream());
+    kernels::repair_blocks(arguments(values, map, work, Fallback::scalar_jacobi, status), repair, rounding_scales,
+                           work.groups, scratch, context_.stream());
   }
 
   void count_defects(const int* info, index_t blocks, int* defects) override {

@@ -37,6 +37,9 @@ class CudaCoarseOps final : public CoarseOps<T> {
   void conjugate(const Array<std::int32_t>& order, const C* from, C* to) override;
   void smooth(const AnyCsrView<T>& a, const CoarseBasis<T>& z, real_t<T> relaxation, const CoarsePattern& p,
               C* values) override;
+  void rounding_scales(const AnyCsrView<T>& a, real_t<T>* rounding_scales) override;
+  void restrict_rounding_scales(const CsrView<C, std::int32_t>& adjoint, const real_t<T>* fine,
+                                real_t<T>* coarse) override;
   void add_product(const CsrView<C, std::int32_t>& matrix, const C* c, C* x) override;
   void subtract_product(const CsrView<C, std::int32_t>& matrix, const C* c, const C* in, C* out) override;
 

@@ -171,6 +171,21 @@ void CudaCoarseOps<T>::smooth(const AnyCsrView<T>& matrix, const CoarseBasis<T>&
 }
 
 template <Scalar T>
+void CudaCoarseOps<T>::rounding_scales(const AnyCsrView<T>& matrix, real_t<T>* rounding_scales) {
+  const DeviceGuard guard(context_.device());
+  std::visit(
+      [&](const auto& view) { kernels::rounding_scales(compute_view(view), rounding_scales, context_.stream()); },
+      matrix);
+}
+
+template <Scalar T>
+void CudaCoarseOps<T>::restrict_rounding_scales(const CsrView<C, std::int32_t>& adjoint, const real_t<T>* fine,
+                                                real_t<T>* coarse) {
+  const DeviceGuard guard(context_.device());
+  kernels::restrict_rounding_scales(adjoint, fine, coarse, context_.stream());
+}
+
+template <Scalar T>
 void CudaCoarseOps<T>::add_product(const CsrView<C, std::int32_t>& matrix, const C* c, C* x) {
   const DeviceGuard guard(context_.device());
   kernels::add_product(matrix, c, x, context_.stream());
@@ -187,6 +202,9 @@ void CudaCoarseOps<T>::add_product(const CsrView<C, std::int32_t>& matrix, const
   template void CudaCoarseOps<T>::conjugate(const Array<std::int32_t>&, const C*, C*);                                 \
   template void CudaCoarseOps<T>::smooth(const AnyCsrView<T>&, const CoarseBasis<T>&, real_t<T>, const CoarsePattern&, \
                                          C*);                                                                          \
+  template void CudaCoarseOps<T>::rounding_scales(const AnyCsrView<T>&, real_t<T>*);                                   \
+  template void CudaCoarseOps<T>::restrict_rounding_scales(const CsrView<C, std::int32_t>&, const real_t<T>*,          \
+                                                           real_t<T>*);                                                \
   template void CudaCoarseOps<T>::add_product(const CsrView<C, std::int32_t>&, const C*, C*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

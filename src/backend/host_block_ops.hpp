@@ -14,7 +14,8 @@ class HostBlockOps final : public BlockOps<T> {
   void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, Fallback fallback,
              const BlockStatusView<T>& status) override;
   void repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, Repair repair,
-              const BlockStatusView<T>& status, const ScratchView<C>& scratch) override;
+              const real_t<T>* rounding_scales, const BlockStatusView<T>& status,
+              const ScratchView<C>& scratch) override;
   void count_defects(const int* info, index_t blocks, int* defects) override;
   void append_l1_entries(const C* values, const L1PatternView& pattern, C* extended) override;
   void pivot_growth(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, index_t* pivots,

@@ -321,12 +321,23 @@ void HostBlockOps<T>::setup(const C* values, const PositionMapView& map, const B
 
 template <Scalar T>
 void HostBlockOps<T>::repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, Repair repair,
-                             const BlockStatusView<T>& status, const ScratchView<C>& scratch) {
-  if (*status.defects == 0) return;
+                             const real_t<T>* rounding_scales, const BlockStatusView<T>& status,
+                             const ScratchView<C>& scratch) {
+  if (*status.defects == 0 && rounding_scales == nullptr) return;
+  int found = 0;
   for_each_slot(work, scratch, threads_, [&](const BlockSlot& slot, offset_t s, C* own) {
-    if (status.info[slot.block] <= 0) return;
-    BlockRepair<T>(values, map, s, slot.size, work.data + slot.start, own).run(repair, status.rcond[slot.block]);
+    int& info = status.info[slot.block];
+    real_t<T>& rcond = status.rcond[slot.block];
+    const real_t<T>* const of_block = rounding_scales != nullptr ? rounding_scales + slot.first_row : nullptr;
+    BlockRepair<T> block(values, map, s, slot.size, work.data + slot.start, own, of_block);
+    if (of_block != nullptr && info == 0 && block.is_rounding(rcond)) {
+      info = info_ill_conditioned(slot.size);
+#pragma omp atomic
+      ++found;
+    }
+    if (info > 0) block.run(repair, rcond);
   });
+  *status.defects += found;
 }
 
 template <Scalar T>

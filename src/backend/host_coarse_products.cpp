@@ -4,6 +4,7 @@
 #include "core/compute_views.hpp"
 #include "core/csr_pattern.hpp"
 #include "core/first_exception.hpp"
+#include "core/shared/rounding_scales.hpp"
 #include "core/shared/sparse_rows.hpp"
 #include "core/worth_threads.hpp"
 
@@ -198,6 +199,27 @@ void HostCoarseOps<T>::smooth(const AnyCsrView<T>& matrix, const CoarseBasis<T>&
 }
 
 template <Scalar T>
+void HostCoarseOps<T>::rounding_scales(const AnyCsrView<T>& matrix, real_t<T>* rounding_scales) {
+  std::visit(
+      [&](const auto& view) {
+        const SparseRows a{compute_view(view)};
+        for_rows(view.rows, threads_, [&](index_t i) { rounding_scales[i] = modulus(diagonal_element(a, i)); });
+      },
+      matrix);
+}
+
+template <Scalar T>
+void HostCoarseOps<T>::restrict_rounding_scales(const CsrView<C, std::int32_t>& adjoint, const real_t<T>* fine,
+                                                real_t<T>* coarse) {
+  for_rows(adjoint.rows, threads_, [&](index_t k) {
+    real_t<T> sum = 0;
+    for (std::int32_t e = adjoint.row_offsets[k]; e < adjoint.row_offsets[k + 1]; ++e)
+      sum += rounding_scale_term(adjoint, e, fine);
+    coarse[k] = sum;
+  });
+}
+
+template <Scalar T>
 void HostCoarseOps<T>::add_product(const CsrView<C, std::int32_t>& matrix, const C* c, C* x) {
   for_rows(matrix.rows, threads_, [&](index_t i) { x[i] += row_product(matrix, i, c); });
 }
@@ -213,6 +235,9 @@ void HostCoarseOps<T>::add_product(const CsrView<C, std::int32_t>& matrix, const
   template void HostCoarseOps<T>::conjugate(const Array<std::int32_t>&, const C*, C*);                                 \
   template void HostCoarseOps<T>::smooth(const AnyCsrView<T>&, const CoarseBasis<T>&, real_t<T>, const CoarsePattern&, \
                                          C*);                                                                          \
+  template void HostCoarseOps<T>::rounding_scales(const AnyCsrView<T>&, real_t<T>*);                                   \
+  template void HostCoarseOps<T>::restrict_rounding_scales(const CsrView<C, std::int32_t>&, const real_t<T>*,          \
+                                                           real_t<T>*);                                                \
   template void HostCoarseOps<T>::add_product(const CsrView<C, std::int32_t>&, const C*, C*)
 BLOCKJACOBI_INSTANTIATE(float);
 BLOCKJACOBI_INSTANTIATE(double);

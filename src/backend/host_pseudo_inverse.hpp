@@ -15,9 +15,10 @@ class PseudoInverse {
  public:
   PseudoInverse(index_t n, C* work) : n_(n), w_{work, n, n, n} {}
 
-  /// Writes x, which may be the storage of a. Returns the numerical rank, counted as largest_rank if it is above, or -1
-  /// and NaN in x if a is not finite.
-  index_t run(const MatrixRef<const C>& a, double rtol, const MatrixRef<C>& x, index_t largest_rank = max_block_size) {
+  /// Writes x, which may be the storage of a. Returns the numerical rank, the number of |r_jj| above rtol |r_11| and
+  /// `least`, counted as largest_rank if it is above, or -1 and NaN in x if a is not finite.
+  index_t run(const MatrixRef<const C>& a, double rtol, const MatrixRef<C>& x, index_t largest_rank = max_block_size,
+              double least = 0.0) {
     copy_matrix(a, w_);
     if (!all_finite()) {
       fill_matrix(x, quiet_nan<C>());
@@ -26,7 +27,8 @@ class PseudoInverse {
     const int scale = equilibrating_exponent(largest_abs1(n_ * n_, w_.data));
     for (index_t i = 0; i < n_ * n_; ++i) w_.data[i] = scale_by_power(w_.data[i], scale);
     factor();
-    rank_ = std::min(largest_rank, numerical_rank(rtol > 0 ? rtol : n_ * static_cast<double>(machine_epsilon<R>())));
+    rank_ = std::min(largest_rank, numerical_rank(rtol > 0 ? rtol : n_ * static_cast<double>(machine_epsilon<R>()),
+                                                  std::ldexp(least, scale)));
     reduce_rows();
     assemble(x);
     for (index_t j = 0; j < n_; ++j)
@@ -74,10 +76,10 @@ class PseudoInverse {
     return longest;
   }
 
-  index_t numerical_rank(double rtol) const {
+  index_t numerical_rank(double rtol, double least) const {
+    const double bound = std::max(rtol * static_cast<double>(modulus(w_(0, 0))), least);
     index_t rank = 0;
-    for (index_t j = 0; j < n_; ++j)
-      rank += static_cast<double>(modulus(w_(j, j))) > rtol * static_cast<double>(modulus(w_(0, 0)));
+    for (index_t j = 0; j < n_; ++j) rank += static_cast<double>(modulus(w_(j, j))) > bound;
     return rank;
   }
 

@@ -5,6 +5,7 @@
 #include "backend/host_invert.hpp"
 #include "backend/host_pseudo_inverse.hpp"
 #include "core/compute_views.hpp"
+#include "core/shared/rounding_scales.hpp"
 
 #include <array>
 
@@ -17,9 +18,25 @@ class BlockRepair {
   using R = real_t<T>;
 
  public:
-  /// `x`: the place of the inverse; `work`: n^2 elements.
-  BlockRepair(const C* values, const PositionMapView& map, offset_t slot, int n, C* x, C* work)
-      : values_(values), map_(map), slot_(slot), n_(n), x_(x), work_(work) {}
+  /// `x`: the place of the inverse; `work`: n^2 elements; `rounding_scales` of the rows, or null.
+  BlockRepair(const C* values, const PositionMapView& map, offset_t slot, int n, C* x, C* work,
+              const R* rounding_scales)
+      : values_(values), map_(map), slot_(slot), n_(n), x_(x), work_(work), rounding_scales_(rounding_scales) {}
+
+  /// Whether the inverse, which is in its place, is large beside the rounding scales; `rcond` is set then.
+  bool is_rounding(R& rcond) const {
+    double norm = 0;
+    for (int j = 0; j < n_; ++j) {
+      double sum = 0;
+      for (int i = 0; i < n_; ++i)
+        sum += static_cast<double>(modulus(scale_by_power(
+            at(i, j), -rounding_exponent(rounding_scales_[i]) - rounding_exponent(rounding_scales_[j]))));
+      if (norm == norm && !(sum <= norm)) norm = sum;  // keeps NaN
+    }
+    if (1.0 / norm >= static_cast<double>(rounding_threshold<R>())) return false;
+    rcond = norm == norm ? static_cast<R>(1.0 / norm) : R(0);
+    return true;
+  }
 
   void run(Repair repair, R rcond) {
     // A block whose rcond suffices is one whose inverse overflows.
@@ -56,7 +73,10 @@ class BlockRepair {
     const bool hermitian = is_hermitian();
     scale_block();
     const MatrixRef<C> x{x_, n_, n_, n_};
-    PseudoInverse<C>(n_, work_).run({x_, n_, n_, n_}, singular_threshold<R>(n_), x, n_ - 1);
+    // Where an eigenvalue is rounding, sqrt(n) times as much may be left of a pivot of QR.
+    const double least =
+        rounding_scales_ != nullptr ? std::sqrt(n_) * static_cast<double>(rounding_threshold<R>()) : 0.0;
+    PseudoInverse<C>(n_, work_).run({x_, n_, n_, n_}, singular_threshold<R>(n_), x, n_ - 1, least);
     const bool all_finite = undo_scaling();
     if (hermitian) make_hermitian();
     return all_finite;
@@ -65,7 +85,8 @@ class BlockRepair {
   void find_scales() {
     std::fill_n(row_is_zero_.begin(), n_, true);
     for_each_element([&](int i, int j) { row_is_zero_[index(i)] = row_is_zero_[index(i)] && is_zero(at(i, j)); });
-    equilibrate_thoroughly(x_, n_, row_.data(), column_.data());
+    if (rounding_scales_ == nullptr) return equilibrate_thoroughly(x_, n_, row_.data(), column_.data());
+    for (int i = 0; i < n_; ++i) row_[index(i)] = column_[index(i)] = rounding_exponent(rounding_scales_[i]);
   }
 
   bool is_hermitian() const {
@@ -124,6 +145,7 @@ class BlockRepair {
   int n_;
   C* x_;
   C* work_;
+  const R* rounding_scales_;
   std::array<int, max_block_size> row_, column_;
   std::array<bool, max_block_size> row_is_zero_;
 };

@@ -50,6 +50,8 @@ class SparseMatrixImpl {
   Backend backend;
   SparseMatrixOptions stated;
   AnyCsrView<T> view;
+  /// Of a matrix that was computed, in backend memory, see core/shared/rounding_scales.hpp; else null.
+  const real_t<T>* rounding_scales = nullptr;
   offset_t given_nnz = 0;
   bool is_adopted = false;
   std::size_t bytes = 0;

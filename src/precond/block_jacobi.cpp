@@ -78,10 +78,12 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyzed(detail::SparseMatrixImpl<T>
   return std::visit(
       [&](const auto& view) {
         require_square_of(view, partition);
-        return analyzed<T>(matrix.backend, partition, options, [&] {
+        auto impl = analyzed<T>(matrix.backend, partition, options, [&] {
           return detail::analyze_canonical(matrix.backend, view, partition, options,
                                            options.check_pattern ? matrix.fingerprint() : 0);
         });
+        impl->rounding_scales = matrix.rounding_scales;
+        return impl;
       },
       matrix.view);
 }

@@ -66,7 +66,7 @@ void BlockJacobiImpl<T>::invert(const C* values, const BlockBatchView<C>& batch)
   });
   if (!repair) return;
   run(&SetupTimes::repair,
-      [&] { block_ops<T>(backend).repair(values, map(), batch, *repair, status(), scratch_view()); });
+      [&] { block_ops<T>(backend).repair(values, map(), batch, *repair, rounding_scales, status(), scratch_view()); });
 }
 
 template <Scalar T>

@@ -109,7 +109,11 @@ GridTransfer<T>::GridTransfer(const SparseMatrix<T>& fine, CoarseSpace<T> z, rea
       product_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), fine.view(), p_.pattern))),
       e_(with_values<T>(fine.backend(), ops_.product_pattern(fine.backend(), any(adjoint_.matrix), product_.pattern))),
       coarse_(SparseMatrix<T>::adopt(fine.backend(), e_.view(),
-                                     {.symmetry = is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric})) {}
+                                     {.symmetry = is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric})),
+      own_scales_(fine.backend(), fine.impl()->rounding_scales == nullptr ? static_cast<std::size_t>(fine.rows()) : 0),
+      coarse_scales_(fine.backend(), static_cast<std::size_t>(coarse_.rows())) {
+  coarse_.impl()->rounding_scales = coarse_scales_.data();
+}
 
 template <Scalar T>
 void GridTransfer<T>::refresh() {
@@ -120,6 +124,12 @@ void GridTransfer<T>::refresh() {
   fill_adjoint(ops_, p_, adjoint_);
   multiply(fine_.view(), p_, product_);
   multiply(any(adjoint_.matrix), product_, e_);
+  const real_t<T>* scales = fine_.impl()->rounding_scales;
+  if (scales == nullptr) {
+    ops_.rounding_scales(fine_.view(), own_scales_.data());
+    scales = own_scales_.data();
+  }
+  ops_.restrict_rounding_scales(adjoint_.matrix.compute_view(), scales, coarse_scales_.data());
 }
 
 template <Scalar T>
@@ -161,7 +171,8 @@ NearKernel<T> GridTransfer<T>::restricted(const NearKernel<T>& fine) const {
 
 template <Scalar T>
 std::size_t GridTransfer<T>::bytes() const {
-  return z_.bytes() + p_.bytes() + adjoint_.bytes() + product_.bytes() + e_.bytes();
+  return z_.bytes() + p_.bytes() + adjoint_.bytes() + product_.bytes() + e_.bytes() + own_scales_.bytes() +
+         coarse_scales_.bytes();
 }
 
 template <Scalar T>
@@ -247,10 +258,11 @@ void GridLevel<T>::add_to(MultigridReport& report) const {
   const std::vector<int> infos = is_finest ? std::vector<int>() : smoother_.info();
   const auto is_non_finite = [](int info) { return info < 0; };
   report.is_finite = report.is_finite && std::ranges::none_of(infos, is_non_finite);
+  // Above the last level in a part of the system that is coupled with no other.
+  report.is_singular = report.is_singular || std::ranges::any_of(infos, [](int info) { return info > 0; });
   if (next_) return next_->add_to(report);
   if (is_finest) return;
   // One block, or those of a level whose nodes nothing couples.
-  report.is_singular = std::ranges::any_of(infos, [](int info) { return info > 0; });
   for (const real_t<T> rcond : smoother_.rcond())  // NaN stays
     if (!std::isnan(report.rcond) && !(rcond >= report.rcond)) report.rcond = static_cast<double>(rcond);
 }

@@ -32,7 +32,7 @@ class GridTransfer {
   GridTransfer(const GridTransfer&) = delete;
   GridTransfer& operator=(const GridTransfer&) = delete;
 
-  /// P and P^H A P for the values that A has now; enqueued.
+  /// P and P^H A P for the values that A has now, and its rounding scales; enqueued.
   void refresh();
   /// out = P^H x.
   void restrict(const C* x, C* out) const;
@@ -58,6 +58,7 @@ class GridTransfer {
   CoarseMatrix<T> product_;  ///< A P
   CoarseMatrix<T> e_;        ///< P^H A P
   SparseMatrix<T> coarse_;
+  Array<real_t<T>> own_scales_, coarse_scales_;  ///< see core/shared/rounding_scales.hpp; of a matrix that has none
 };
 
 /// A level with those below it.

@@ -1,6 +1,7 @@
 #include "backend/range.hpp"
 #include "core/compute_views.hpp"
 #include "core/message.hpp"
+#include "core/sparse_matrix_impl.hpp"
 #include "precond/coarse_arguments.hpp"
 #include "precond/relaxed_vectors.hpp"
 #include "precond/two_level_impl.hpp"
@@ -24,27 +25,31 @@ CoarseLevel<T>::CoarseLevel(const SparseMatrix<T>& matrix, CoarseMode mode, Coar
       restriction_(matrix.backend(), z_.values.size() > 0 ? patterns_.restriction.columns.size() : 0),
       product_(matrix.backend(), patterns_.product.columns.size()),
       e_(matrix.backend(), patterns_.e.columns.size()),
+      scales_(matrix.backend(), z_.order <= max_block_size ? static_cast<std::size_t>(matrix.rows()) : 0),
+      coarse_scales_(matrix.backend(), z_.order <= max_block_size ? static_cast<std::size_t>(z_.order) : 0),
       pieces_(ops_.pieces(z_.order, static_cast<offset_t>(patterns_.restriction.columns.size() +
                                                           (mode == CoarseMode::adef2 ? product_.size() : 0)))),
       partials_(matrix.backend(), static_cast<std::size_t>(z_.order) * static_cast<std::size_t>(pieces_)),
       correction_(matrix.backend(), static_cast<std::size_t>(z_.order)) {
   if (restriction_.size() > 0) ops_.fill_restriction(patterns_.restriction, z_.view(), restriction_.data());
-  if (z_.order <= max_block_size)
-    block_.emplace(BlockJacobi<T>::analyze(matrix.backend(), patterns_.e.with<T>(nullptr),
-                                           BlockPartition::uniform(z_.order, z_.order),
-                                           {.singular = SingularPolicy::pseudo_inverse, .check_pattern = false}));
-  else
+  if (z_.order > max_block_size) {
     whole_ = ops_.make_inverse(z_.order, kind);
+    return;
+  }
+  const auto e = SparseMatrix<T>::adopt(matrix.backend(), patterns_.e.with(public_cast(e_.data())));
+  e.impl()->rounding_scales = coarse_scales_.data();
+  block_.emplace(BlockJacobi<T>::analyze(e, BlockPartition::uniform(z_.order, z_.order),
+                                         {.singular = SingularPolicy::pseudo_inverse, .check_pattern = false}));
 }
 
 template <Scalar T>
-void CoarseLevel<T>::refresh(const C* values) {
+void CoarseLevel<T>::refresh(const SparseMatrix<T>& matrix) {
   const Range range("coarse set-up");
-  ops_.multiply(patterns_, z_.view(), values, product_.data(), e_.data());
-  if (block_)
-    block_->refresh(public_cast(e_.data()), static_cast<offset_t>(e_.size()), e_.backend().memory_space());
-  else
-    whole_->refresh(patterns_.e.with(e_.data()));
+  ops_.multiply(patterns_, z_.view(), compute_cast(matrix.values()), product_.data(), e_.data());
+  if (!block_) return whole_->refresh(patterns_.e.with(e_.data()));
+  ops_.rounding_scales(matrix.view(), scales_.data());
+  ops_.restrict_rounding_scales(patterns_.restriction.with(restriction_.data()), scales_.data(), coarse_scales_.data());
+  block_->refresh(public_cast(e_.data()), static_cast<offset_t>(e_.size()), e_.backend().memory_space());
 }
 
 template <Scalar T>
@@ -94,8 +99,9 @@ std::pair<int, double> CoarseLevel<T>::outcome() const {
 template <Scalar T>
 std::size_t CoarseLevel<T>::bytes() const {
   return z_.bytes() + patterns_.restriction.bytes() + patterns_.product.bytes() + patterns_.e.bytes() +
-         patterns_.sums.bytes() + restriction_.bytes() + product_.bytes() + e_.bytes() +
-         (block_ ? block_->bytes() : whole_->bytes()) + partials_.bytes() + correction_.bytes();
+         patterns_.sums.bytes() + restriction_.bytes() + product_.bytes() + e_.bytes() + scales_.bytes() +
+         coarse_scales_.bytes() + (block_ ? block_->bytes() : whole_->bytes()) + partials_.bytes() +
+         correction_.bytes();
 }
 
 template <Scalar T>
@@ -110,7 +116,7 @@ TwoLevelImpl<T>::TwoLevelImpl(const SparseMatrix<T>& matrix, BlockJacobi<T> bloc
     const bool may_be_definite = z.order > max_block_size && mode == CoarseMode::adef2 && matrix.is_hermitian();
     coarse_.emplace(matrix, mode, std::move(z),
                     may_be_definite ? CoarseMatrixKind::definite : CoarseMatrixKind::general);
-    coarse_->refresh(compute_cast(matrix.values()));
+    coarse_->refresh(matrix);
   }
   found_.mode = mode;
   found_.rows = matrix.rows();
@@ -123,7 +129,7 @@ TwoLevelImpl<T>::TwoLevelImpl(const SparseMatrix<T>& matrix, BlockJacobi<T> bloc
 template <Scalar T>
 void TwoLevelImpl<T>::refresh() {
   jacobi.refresh(matrix_.values(), matrix_.nnz(), backend.memory_space());
-  if (coarse_) coarse_->refresh(compute_cast(matrix_.values()));
+  if (coarse_) coarse_->refresh(matrix_);
 }
 
 template <Scalar T>

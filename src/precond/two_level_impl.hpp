@@ -22,8 +22,8 @@ class CoarseLevel {
   /// Waits; Z has columns. `kind` is that of E.
   CoarseLevel(const SparseMatrix<T>& matrix, CoarseMode mode, CoarseSpace<T> z, CoarseMatrixKind kind);
 
-  /// E and its inverse for these values of A, in backend memory; enqueued.
-  void refresh(const C* values);
+  /// E and its inverse for the values that A has now; enqueued.
+  void refresh(const SparseMatrix<T>& matrix);
   /// u = Q r; enqueued. u may be r.
   void correct(const C* r, C* u) const;
   /// z = M^-1 r with the correction that the mode asks for; enqueued. `scratch` has as many elements.
@@ -42,6 +42,7 @@ class CoarseLevel {
   CoarsePatterns patterns_;
   Array<C> restriction_;  ///< values of Z^H; empty for ones
   Array<C> product_, e_;  ///< values of Z^H A, or A Z under adef1, which take fewer bytes to read than A; and of E
+  Array<real_t<T>> scales_, coarse_scales_;  ///< of A and E, see core/shared/rounding_scales.hpp; for a block alone
   std::optional<BlockJacobi<T>> block_;      ///< E as its only block
   std::unique_ptr<CoarseInverse<T>> whole_;  ///< E where that is too large for a block
   index_t pieces_;
