@@ -339,7 +339,7 @@ void print_tables(const Backend& backend, const std::optional<bench::LapackLibra
   constexpr bool is_single = sizeof(blockjacobi::real_t<T>) == 4;
   const std::vector<index_t> of_storages{4, 8, 16, 32, 64, 128};
   std::vector<index_t> of_inverses = of_storages;
-  if (!blockjacobi::is_complex<T>) of_inverses.push_back(256);
+  if (!blockjacobi::is_complex<T>) of_inverses.insert(of_inverses.end(), {256, 512});
   print_inverses<T>(backend, of_inverses, is_single ? std::vector{1e1, 1e2, 1e4} : std::vector{1e1, 1e4, 1e8, 1e12},
                     lapack);
   print_storages<T>(backend, of_storages,

@@ -232,6 +232,57 @@ class RecordsTest(unittest.TestCase):
                 self.assertEqual(text, path.with_suffix(".md").read_text(encoding="utf-8"), "run.py --tables was not run")
                 self.assertEqual(len({records_of.key_of(r) for r in values["records"]}), len(values["records"]))
 
+    def test_manual(self):
+        """Times of two_level that docs/choose.md quotes, with as many digits as it has."""
+        manual = (run.ROOT / "docs" / "choose.md").read_text(encoding="utf-8")
+
+        def rows(head):
+            """Cells of the lines of a table, the first of each line as in the one before if it is empty."""
+            lines = manual.partition(f"\n{head}")[2].partition("\n\n")[0].splitlines()[2:]
+            self.assertTrue(lines, head)
+            name = ""
+            for line in lines:
+                first, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+                yield (name := first or name), cells
+
+        def choices(gpu):
+            found = {}
+            for record in records_of.load(run.HERE / "results" / gpu / "two_level.json")["records"]:
+                found.setdefault((record["matrix"], record["partition"]), {})[record["operation"]] = record
+            return found
+
+        def expect_quoted(cell, *values):
+            parts = cell.split(" + ")
+            self.assertEqual(len(parts), len(values), cell)
+            for part, value in zip(parts, values):
+                self.assertAlmostEqual(float(part), value, delta=0.501 * 10.0 ** -len(part.partition(".")[2]))
+
+        found = choices("h200")
+        for name, (alone, ones, setup, refresh, solve) in rows("| system | alone | ones"):
+            size, _, jumps = name.removeprefix("7 points ").partition("³")
+            matrix = f"7-point {size}^3{' jumps' if jumps else ''}"
+            largest = [blocks for of, blocks in found if of == matrix and blocks.startswith("uniform 8 + ones")][-1]
+            for cell, blocks in ((alone, "uniform 8"), (ones, largest)):
+                record = found[matrix, blocks]["krylov_solve"]
+                expect_quoted(cell, record["setup_ms"], record["solve_ms"])
+            first, again = found[matrix, "uniform 8 + multigrid"].values()
+            expect_quoted(setup, first["setup_ms"])
+            expect_quoted(refresh, again["setup_ms"])
+            expect_quoted(solve, again["solve_ms"])
+
+        found = choices("h100-80gb-hbm3")
+        for name, (vectors, iterations, setup, refresh, solve) in rows("| one H100 | vectors"):
+            matrix, blocks = name.split(", ")[:2]
+            matrix = matrix.replace("7 points", "7-point").replace("³", "^3")
+            size, _, relaxed = vectors.partition(", ")
+            if size != "-":
+                blocks += f" + {relaxed[0] + ' relaxed' if relaxed else 'ones'} {size}"
+            first, again = found[matrix, blocks].values()
+            self.assertEqual(int(iterations), again["iterations"])
+            expect_quoted(setup, first["setup_ms"])
+            expect_quoted(refresh, again["setup_ms"])
+            expect_quoted(solve, again["solve_ms"])
+
     def test_plots(self):
         if importlib.util.find_spec("matplotlib") is None:
             self.skipTest("no matplotlib")

@@ -1,5 +1,5 @@
 """How accurate inverses are on a backend, next to LAPACK's: results/accuracy-host.md, results/<gpu>/accuracy.md. The program
-prints all of that but the GPU's name, driver and what the program is made of."""
+prints all of that but the GPU's name and driver, and what the program is made of."""
 
 import argparse
 import pathlib
@@ -15,11 +15,11 @@ def short_name(device):
     return re.sub(r"[^a-z0-9]+", "-", device.lower().removeprefix("nvidia ")).strip("-")
 
 
-def with_machine(text, device, driver, source):
-    """The text, whose third line says what wrote it, with the machine behind that."""
+def with_source(text, machine, source):
+    """The text, whose third line says what wrote it, with the machine, if it has one, and the program behind that."""
     commit, program = source.get("commit") or "not recorded", source.get("sha256") or "without a hash"
     lines = text.splitlines(keepends=True)
-    lines[2] = f"{lines[2].rstrip()} {device}, driver {driver}, commit {commit[:12]}, program {program[:12]}.\n"
+    lines[2] = f"{lines[2].rstrip()} {', '.join([*machine, f'commit {commit[:12]}', f'program {program[:12]}'])}.\n"
     return "".join(lines)
 
 
@@ -33,13 +33,14 @@ def main_of(backend, words):
     program = options.build / "benchmarks" / "accuracy"
     command = [program, "--backend", backend, *(["--lapack", options.lapack] if options.lapack else [])]
     text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    path = solve_program.RESULTS / "accuracy-host.md"
+    machine, path = (), solve_program.RESULTS / "accuracy-host.md"
     if backend == "cuda":
         device, driver = subprocess.run(
             ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "--id=0"], capture_output=True,
             text=True, check=True).stdout.strip().split(", ")
-        text = with_machine(text, device, driver, sources_sha256.built_from(program) or {})
+        machine = device, f"driver {driver}"
         path = solve_program.RESULTS / short_name(device) / "accuracy.md"
+    text = with_source(text, machine, sources_sha256.built_from(program) or {})
     path = options.output or path
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

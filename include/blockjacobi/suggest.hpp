@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace blockjacobi {
@@ -66,6 +67,9 @@ struct Suggestion {
   double probe_seconds = 0.0;  ///< wall time of the probes, their set-up included
   double probe_cost = 0.0;     ///< the same by the cost model; at most probe_budget
   double probe_budget = 0.0;   ///< probe_share of the time to solution that was predicted when the last probe began
+  /// Row and column of the first entry that is NaN or Inf, where a look at the matrix found one: scalar Jacobi is the
+  /// only candidate then, with infinitely many iterations.
+  std::optional<std::pair<index_t, index_t>> non_finite{};
 
   /// Throws InvalidArgument where there is none, in an object that was moved from.
   const BlockCandidate& best() const {
@@ -130,6 +134,9 @@ struct Suggestion {
 /// METIS is no candidate: on most systems the partition alone takes longer than a whole solve; it pays where many
 /// solves with one pattern follow. Coupled blocks, whose partition is made by the host, are none on CUDA for the same
 /// reason.
+///
+/// NaN and Inf in the matrix are reported and not thrown, as by BlockJacobi: `non_finite` says where, and no choice is
+/// weighed. Without a look nothing is known of them; the report of the BlockJacobi says it there.
 ///
 /// The same matrix on the same backend with the same number of host threads gives the same recommendation. Waits; not
 /// capturable. Throws InvalidArgument for a matrix that is not square, for rtol outside (0, 1), probe_share outside

@@ -10,6 +10,7 @@
 #include <blockjacobi/two_level.hpp>
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -262,6 +263,8 @@ void bind_suggestion(nb::module_& module) {
       .def_prop_ro("best", &Suggestion::best, nb::rv_policy::copy, "The one to take.")
       .def_prop_ro("blocks_pay", &Suggestion::blocks_pay, "False where scalar Jacobi is predicted to be the fastest.")
       .def_ro("probe_seconds", &Suggestion::probe_seconds, "Wall time of the probes.")
+      .def_ro("non_finite", &Suggestion::non_finite,
+              "Row and column of the first entry that is NaN or Inf, if one was found; no choice was weighed then.")
       .def(
           "to_dict",
           [](const Suggestion& self) {

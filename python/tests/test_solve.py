@@ -274,6 +274,17 @@ def test_suggest(method):
     assert bj.solve(SYSTEM, RHS, found, method=method).report.converged
 
 
+def test_suggest_names_an_entry_that_is_not_finite():
+    A = SYSTEM.copy().tocsr()
+    row = A.shape[0] // 2
+    A.data[A.indptr[row]] = np.nan
+    found = bj.suggest(A)
+    assert found.non_finite == (row, A.indices[A.indptr[row]]) and not found.blocks_pay
+    assert "NaN or Inf" in str(found) and found.to_dict()["non_finite"] == list(found.non_finite)
+    assert bj.suggest(SYSTEM).non_finite is None
+    assert bj.preconditioner(A, found).report().non_finite_blocks == 1
+
+
 def test_suggest_weighs_a_coarse_level(monkeypatch):
     line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(100, 100))
     A = sp.csr_array(sp.kronsum(line, line))

@@ -31,6 +31,7 @@ class NumberedColumns {
         rows_(user.rows),
         cols_(user.cols),
         data_(numbering.backend(), static_cast<std::size_t>(rows_) * static_cast<std::size_t>(cols_)) {
+    if (rows_ == 0) return;
     std::vector<T> contiguous;
     for (index_t c = 0; c < cols_; ++c) {
       VectorView<const T> from{user.data + c * user.ld, rows_, user.space};
@@ -49,6 +50,7 @@ class NumberedColumns {
 
   /// Back into the user's numbering.
   void copy_to(MultiVectorView<T> user) const {
+    if (rows_ == 0) return;
     std::vector<T> contiguous(static_cast<std::size_t>(rows_));
     for (index_t c = 0; c < cols_; ++c) {
       if (user.layout == Layout::column_major) {

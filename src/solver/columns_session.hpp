@@ -102,10 +102,14 @@ std::vector<SolveReport> solve_columns(const char* solver, const LinearOperator<
                                        const SolveOptions& options, One one) {
   require_columns(solver, A, M, B, X, options);
   const auto is_contiguous = [](const auto& v) { return v.layout == Layout::column_major || v.ld == 1; };
-  if (B.cols == 1 && is_contiguous(B) && is_contiguous(X))
-    return {one(VectorView<const T>(B.data, B.rows, B.space), VectorView<T>(X.data, X.rows, X.space))};
-  const Range range("solve");
   std::vector<SolveReport> reports;
+  // Of no rows there may be no array, in which a column had its place.
+  if (B.rows == 0 || (B.cols == 1 && is_contiguous(B) && is_contiguous(X))) {
+    for (index_t c = 0; c < B.cols; ++c)
+      reports.push_back(one(VectorView<const T>(B.data, B.rows, B.space), VectorView<T>(X.data, X.rows, X.space)));
+    return reports;
+  }
+  const Range range("solve");
   for (index_t first = 0; first < B.cols; first += columns_together) {
     const index_t count = std::min(columns_together, B.cols - first);
     ColumnsSession<T> session(A, columns_of(B, first, count), columns_of(X, first, count), options);

@@ -29,6 +29,9 @@ std::string to_text(const Suggestion& s) {
                             i == s.recommended ? "  <- recommended" : "");
   }
   if (s.candidates.empty()) return text;
+  if (s.non_finite)
+    return text + detail::message("recommended: scalar, since element ({}, {}) of the matrix is NaN or Inf\n",
+                                  s.non_finite->first, s.non_finite->second);
   if (s.blocks_pay()) return text + detail::message("recommended: {}\n", s.best().name);
   if (s.candidates.size() == 1 && !s.best().probed) return text + "recommended: scalar, without a look at others\n";
   return text + (s.best().failed ? "recommended: scalar, since every probe broke down\n"
@@ -49,9 +52,10 @@ std::string to_json(const Suggestion& s) {
         number(c.iterations), number(c.seconds));
   return detail::message(
       "{{\n  \"recommended\": {},\n  \"blocks_pay\": {},\n  \"probe_seconds\": {},\n  \"probe_cost\": {},\n  "
-      "\"probe_budget\": {},\n  \"candidates\": [{}\n  ]\n}}\n",
+      "\"probe_budget\": {},\n  \"non_finite\": {},\n  \"candidates\": [{}\n  ]\n}}\n",
       s.candidates.empty() ? "null" : detail::message("\"{}\"", s.best().name), s.blocks_pay(), number(s.probe_seconds),
-      number(s.probe_cost), number(s.probe_budget), rows);
+      number(s.probe_cost), number(s.probe_budget),
+      s.non_finite ? detail::message("[{}, {}]", s.non_finite->first, s.non_finite->second) : "null", rows);
 }
 
 }  // namespace blockjacobi

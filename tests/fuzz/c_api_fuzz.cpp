@@ -18,6 +18,7 @@ using fuzz::Input;
 namespace {
 
 constexpr index_t longest = 16;                // of vectors and matrices
+constexpr index_t most_history = 8;            // norms of a column
 constexpr index_t most_rows_copied = 1 << 20;  // a uniform partition may have billions, and memory is bounded
 
 void check(bj_status status) {
@@ -64,7 +65,8 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   void step() {
-    switch (input_.index(0, 12)) {
+    switch (input_.index(0, 13)) {
+      case 13: return solve_columns();
       case 12: return create_multigrid();
       case 10: return create_two_level();
       case 11: return suggest();
@@ -242,6 +244,12 @@ class Session {
     options.restart = input_.wild(-1, 30);
     options.unknowns = input_.index(0, 3) == 3 ? input_.wild(-1, longest) : 1;
     check(bj_suggest(maybe(backend_), matrix(), maybe(&options), maybe(&suggestion)));
+    index_t candidates = 0, recommended = 0;
+    check(bj_suggestion_size(maybe(suggestion), maybe(&candidates), maybe(&recommended)));
+    for (const auto function : {bj_suggestion_text, bj_suggestion_json})
+      write_text([&](char* text, std::size_t size, std::size_t* needed) {
+        return function(maybe(suggestion), text, size, maybe(needed));
+      });
     check(bj_workspace_destroy(std::exchange(workspace_, nullptr)));
     check(bj_block_jacobi_destroy(std::exchange(M_, nullptr)));
     check(bj_operator_destroy(std::exchange(A_, nullptr)));
@@ -322,7 +330,7 @@ class Session {
     options.max_seconds = input_.real();
     options.relaxation = input_.real();
     options.history = maybe(history_.data());
-    options.history_capacity = input_.index(-1, static_cast<index_t>(history_.size()));
+    options.history_capacity = input_.index(-1, most_history);
     options.restart = input_.wild(-1, 30);
     options.relative_to = input_.wild(-1, 2);
     options.basis = input_.wild(-1, 2);
@@ -346,6 +354,16 @@ class Session {
     check(status);
   }
 
+  void solve_columns() {
+    auto options = solve_options();
+    std::array<bj_solve_report, longest> reports;
+    const auto function = input_.flag() ? bj_cg_columns : bj_gmres_columns;
+    const index_t columns = input_.index(0, 7) == 7 ? input_.index(-1, longest) : input_.index(1, 4);
+    check(function(maybe(A_), maybe(M_), maybe(b_.data()), input_.index(-1, longest), maybe(x_.data()),
+                   input_.index(-1, longest), length(), columns, input_.wild(-1, 2), space(), maybe(&options),
+                   maybe(reports.data())));
+  }
+
   void enqueue() {
     auto options = solve_options();
     bj_solve_status outcome;
@@ -357,22 +375,30 @@ class Session {
     check(bj_enqueue(maybe(workspace_), maybe(b_.data()), maybe(x_.data()), length(), space(), maybe(&outcome)));
   }
 
-  void texts() {
+  /// write(text, size, &needed) into a buffer, or none, past whose size nothing is written.
+  template <class Write>
+  void write_text(const Write& write) {
     std::string buffer(300, '#');
     const auto size = static_cast<std::size_t>(input_.index(0, 299));
     char* const text = size == 0 ? nullptr : maybe(buffer.data());
     std::size_t needed = 0;
-    switch (input_.index(0, 6)) {
-      case 6: check(bj_multigrid_text(maybe(M_), text, size, maybe(&needed))); break;
-      case 5: check(bj_two_level_text(maybe(M_), text, size, maybe(&needed))); break;
-      case 0: check(bj_backend_text(maybe(backend_), text, size, maybe(&needed))); break;
-      case 1: check(bj_block_jacobi_json(maybe(M_), text, size, maybe(&needed))); break;
-      case 2: check(bj_block_jacobi_text(maybe(M_), text, size, maybe(&needed))); break;
-      case 3: check(bj_block_jacobi_json_with(maybe(M_), matrix(), text, size, maybe(&needed))); break;
-      default: check(bj_block_jacobi_text_with(maybe(M_), matrix(), text, size, maybe(&needed))); break;
-    }
+    check(write(text, size, &needed));
     FUZZ_EXPECT(
         std::all_of(buffer.begin() + static_cast<std::ptrdiff_t>(size), buffer.end(), [](char c) { return c == '#'; }));
+  }
+
+  void texts() {
+    write_text([&](char* text, std::size_t size, std::size_t* needed) {
+      switch (input_.index(0, 6)) {
+        case 6: return bj_multigrid_text(maybe(M_), text, size, maybe(needed));
+        case 5: return bj_two_level_text(maybe(M_), text, size, maybe(needed));
+        case 0: return bj_backend_text(maybe(backend_), text, size, maybe(needed));
+        case 1: return bj_block_jacobi_json(maybe(M_), text, size, maybe(needed));
+        case 2: return bj_block_jacobi_text(maybe(M_), text, size, maybe(needed));
+        case 3: return bj_block_jacobi_json_with(maybe(M_), matrix(), text, size, maybe(needed));
+        default: return bj_block_jacobi_text_with(maybe(M_), matrix(), text, size, maybe(needed));
+      }
+    });
   }
 
   void others() {
@@ -398,7 +424,7 @@ class Session {
   bool fails_ = false;
   index_t stop_at_ = 0;
   std::vector<T> b_, x_;
-  std::array<double, 8> history_{};
+  std::array<double, most_history * longest> history_{};
   bj_backend* backend_ = nullptr;
   bj_partition* partition_ = nullptr;
   bj_block_jacobi* M_ = nullptr;

@@ -62,7 +62,7 @@ def policy(value):
 
 
 def step(number, *choices):
-    return index(number, 0, 12) + b"".join(choices)
+    return index(number, 0, 13) + b"".join(choices)
 
 
 def solve_options():
@@ -87,6 +87,11 @@ def solve(method):
     return step(6, solve_options(), index(method, 0, 6), bytes(8))
 
 
+def solve_columns(by_cg, rows):
+    return step(13, solve_options(), flag(by_cg), index(0, 0, 7), index(3, 1, 4), bytes(3), index(rows, -1, 16), bytes(1),
+                index(rows, -1, 16), bytes(1), wild(0, -1, 2), bytes(3))
+
+
 def enqueue(by_cg):
     return step(7, solve_options(), flag(by_cg), bytes(4), bytes(6))
 
@@ -107,7 +112,8 @@ def create_multigrid():
 
 def suggest():
     options = wild(0, -1, 2) + real(0.125) + real(0.5) + wild(20, -1, 30) + bytes(1)
-    return step(11, options, bytes(4), wild(0, -1, 6), bytes(4))
+    text = index(250, 0, 299) + bytes(3)
+    return step(11, options, bytes(4), bytes(3), text, text, wild(0, -1, 6), bytes(4))
 
 
 def detect(number, parts):
@@ -125,6 +131,8 @@ SEEDS = {
         "applications": session("z", [apply(0, 2, 4), refresh(0), apply(1, 2, 4), refresh(1), apply(2, 2, 4)], rows=4),
         "questions": session("d", [ask_block_jacobi(kind) for kind in range(7)]),
         "texts": session("s", [texts(kind) for kind in range(5)] + [create_two_level(0), texts(5)]),
+        "columns": session("d", [solve_columns(1, 6), solve_columns(0, 6), create_two_level(0), solve_columns(1, 6)]),
+        "columns_of_no_rows": session("s", [solve_columns(by_cg, 0) for by_cg in (1, 0)], rows=0),
         "suggested": session("d", [suggest(), solve(2), texts(2)]),
     },
     "partition": {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the fuzzers, two at a time where there are cores, each for its share of the time, and says what they found.
+"""Runs the fuzzers, two at a time where there are cores, each for its share of the seconds, and says what they found.
 
   run.py BUILD_DIR [--seconds 60] [--jobs 2] [--only NAME]
 
-Each begins with the seeds in seeds/NAME, or those of choices.py, and with what earlier runs left in
-BUILD_DIR/corpus/NAME. A finding stays in BUILD_DIR/findings, and the program takes it as its only argument to repeat it.
-The exit status is 1 if there is any."""
+The seconds are those of all together: an hour for each of seven is --seconds 25200. Each begins with the seeds in
+seeds/NAME, or those of choices.py, and with what earlier runs left in BUILD_DIR/corpus/NAME. A finding stays in
+BUILD_DIR/findings, and the program takes it as its only argument to repeat it. The exit status is 1 if there is any."""
 
 import argparse
 import concurrent.futures

@@ -574,6 +574,36 @@ TEST(Suggest, TakesEmptyAndTinyMatrices) {
   EXPECT_EQ(suggest(Backend::host(), banded(1, 0.0, 0.0, 1)).candidates.size(), 6U);
 }
 
+TEST(Suggest, NamesAnEntryThatIsNotFinite) {
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const auto expect_named = [](const auto& matrix) {
+    const Suggestion s = suggest(Backend::host(), matrix);
+    EXPECT_EQ(s.non_finite, std::pair(index_t{17}, index_t{18}));
+    ASSERT_EQ(s.candidates.size(), 1U);
+    EXPECT_EQ(s.best().name, "scalar");
+    EXPECT_TRUE(std::isinf(s.best().seconds));
+    EXPECT_NE(to_text(s).find("recommended: scalar, since element (17, 18) of the matrix is NaN or Inf"),
+              std::string::npos);
+    EXPECT_NE(to_json(s).find("\"non_finite\": [17, 18]"), std::string::npos);
+    const SparseMatrix A(Backend::host(), matrix);
+    EXPECT_GT(SuggestedSystem(A, s.best()).matrix().rows(), 0);
+  };
+  for (const double bad : {nan, inf, -inf})
+    for (const index_t rows : {600, 20000}) {  // on one thread, and on all
+      auto a = banded(rows, -1.0, 0.0, 2);
+      a.values()[static_cast<std::size_t>(a.row_offsets()[17] + 2)] = bad;
+      a.values()[static_cast<std::size_t>(a.row_offsets()[static_cast<std::size_t>(rows) - 1])] = bad;
+      expect_named(a);
+      std::vector<std::complex<double>> values(a.values().begin(), a.values().end());
+      for (auto& value : values) value = {0.5, value.real()};
+      expect_named(CsrMatrix<std::complex<double>>(rows, rows, {a.row_offsets().begin(), a.row_offsets().end()},
+                                                   {a.columns().begin(), a.columns().end()}, std::move(values)));
+    }
+  const Suggestion s = suggest(Backend::host(), banded(600, -1.0, 0.0, 2));
+  EXPECT_FALSE(s.non_finite);
+  EXPECT_NE(to_json(s).find("\"non_finite\": null"), std::string::npos);
+}
+
 TEST(Suggest, RefusesWhatItCannotUse) {
   const auto host = Backend::host();
   const auto a = banded(4, -1.0, 0.0, 2);
