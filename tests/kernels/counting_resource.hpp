@@ -19,10 +19,13 @@ class CountingResource final : public MemoryResource {
       has_failed_ = true;
       throw std::bad_alloc();
     }
+    sizes.push_back(bytes);  // which may fail, too
     void* pointer = nullptr;
-    if (is_full || cudaMallocAsync(&pointer, bytes, stream) != cudaSuccess) throw std::bad_alloc();
+    if (is_full || cudaMallocAsync(&pointer, bytes, stream) != cudaSuccess) {
+      sizes.pop_back();
+      throw std::bad_alloc();
+    }
     ++calls;
-    sizes.push_back(bytes);
     live += bytes;
     return pointer;
   }
