@@ -1,18 +1,17 @@
 // CG under PETSc's multigrid, algebraic (GAMG) and geometric (PCMG over a DMDA), with this preconditioner as the
 // smoother beside Jacobi, PETSc's own, as a table.
 //
-//   mpirun -n RANKS petsc_gamg [-systems elasticity,contrast,points,lines,mg,mg3] [-elements 24] [-points 48] [-grid
-//   33]
-//                              [-mat_type aijcusparse] [-repeats 3] [-head]
+//   mpirun -n RANKS petsc_gamg [-systems elasticity,contrast,points,lines,mg,mg3] [-smoother N] [-elements 24]
+//                              [-points 48] [-grid 33] [-mat_type aijcusparse] [-repeats 3] [-head]
 //
 // elasticity   a clamped cube of elements^3 with its rigid body modes, blocks of 3; contrast: of stiffness 1 to 1000
 // points       the 7-point stencil of points^3; lines: coupled 100 times as strongly along the rows
 // mg           the 7-point stencil of grid^3 (2^k + 1) under PCMG; mg3: for three unknowns a point that are coupled
 //
 // The smoother is PETSc's Chebyshev iteration with Jacobi, with the blocks that matrices state (else detected ones),
-// and with blocks of 4 and of 12 rows. Times are the shortest of the repeats, each the largest over the ranks: the
-// first set-up, one for new values, of PCMG none, and the solve to 1e-8. The set-up of PCMG assembles the matrices of
-// all levels. The right-hand side is the product with a smooth vector.
+// and with blocks of 4 and of 12 rows; -smoother takes one of the four, 1 being Jacobi. Times are the shortest of the
+// repeats, each the largest over the ranks: the first set-up, one for new values, of PCMG none, and the solve to 1e-8.
+// The set-up of PCMG assembles the matrices of all levels. The right-hand side is the product with a smooth vector.
 
 #include "matrices/generators.hpp"
 
@@ -24,6 +23,7 @@
 #include <petscksp.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -299,8 +299,13 @@ PetscErrorCode measure(Problem& problem, const Smoother& smoother, PetscInt repe
 PetscErrorCode table(const std::string& name, Problem& problem, PetscInt repeats) {
   PetscMPIInt ranks = 1;
   PetscFunctionBeginUser;
+  PetscInt only = 0;  // 0: all
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
+  PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-smoother", &only, nullptr));
+  PetscCheck(only >= 0 && only <= static_cast<PetscInt>(std::size(smoothers)), PETSC_COMM_WORLD,
+             PETSC_ERR_ARG_OUTOFRANGE, "-smoother must be in 1..%d", static_cast<int>(std::size(smoothers)));
   for (const Smoother& smoother : smoothers) {
+    if (only != 0 && &smoother != smoothers + only - 1) continue;
     Row row;
     PetscCall(measure(problem, smoother, repeats, &row));
     char again[32] = "";
