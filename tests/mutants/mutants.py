@@ -182,7 +182,7 @@ MUTANTS = (
     # suggest()
     Mutant("slower-of-two-recommended", "src/suggest/suggest.cpp",
            "b.failed : a.seconds < b.seconds", "b.failed : a.seconds > b.seconds",
-           "unit_suggest", "Suggest.TheFastestProbeIsRecommended"),
+           "unit_suggest", "Suggest.WithoutAProbeTheModelDecides"),
     Mutant("failure-does-not-count", "src/suggest/suggest.cpp",
            "return a.failed != b.failed ? b.failed : a.seconds < b.seconds;", "return a.seconds < b.seconds;",
            "unit_suggest", "Suggest.AFailedProbeIsNotRecommendedWhereTheOtherGainedNothing"),
