@@ -14,8 +14,9 @@ void repair_blocks(const SetupArguments<C>& arguments, detail::Repair repair,
   const SlotRange range = slots_of_orders(groups, 0, max_block_size);
   if (range.count == 0) return;
   if (rounding_scales != nullptr) {
-    const auto ctas = static_cast<unsigned>(std::min<offset_t>(range.count, most_scratch_ctas));
-    reject_rounding_kernel<C><<<ctas, repair_threads, 0, stream>>>(arguments, range, rounding_scales);
+    const auto ctas = static_cast<unsigned>(range.count),
+               threads = static_cast<unsigned>(storage_threads(range.largest));
+    reject_rounding_kernel<C><<<ctas, threads, 0, stream>>>(arguments, range, rounding_scales);
     check_launch("reject_rounding_kernel");
   }
   const offset_t work = (static_cast<offset_t>(range.count) + 31) / 32;

@@ -8,6 +8,7 @@
 #include "kernels/setup/launch.hpp"
 #include "kernels/setup/policy.hpp"
 #include "kernels/slots.hpp"
+#include "kernels/storage/policy.hpp"
 
 namespace blockjacobi::kernels {
 
@@ -81,33 +82,31 @@ __device__ void scale_by_rounding(const CtaBlock<C>& block, const R* rounding_sc
   __syncthreads();
 }
 
-/// Tells of blocks whose inverse is large beside the rounding scales that they are singular; a thread block for each.
+/// Tells of a block whose inverse is large beside the rounding scales that it is singular; a thread block for each.
 template <class C>
-__global__ void __launch_bounds__(repair_threads, 1)
+__global__ void __launch_bounds__(storage_threads(max_block_size))
     reject_rounding_kernel(const SetupArguments<C> arguments, const SlotRange range,
                            const detail::arithmetic_real_t<C>* const rounding_scales) {
   using R = detail::arithmetic_real_t<C>;
   __shared__ ReduceScratch<1, double> scratch;
   const auto lanes = Lanes<32>::current();
-  for (offset_t s = blockIdx.x; s < range.count; s += gridDim.x) {
-    const BlockSlot slot = arguments.slots[range.first + s];
-    if (arguments.info[slot.block] != 0) continue;
-    const C* const inverse = arguments.inverse + slot.start;
-    const R* const of_block = rounding_scales + slot.first_row;
-    double norm = 0;
-    for (int j = static_cast<int>(threadIdx.x) / 32; j < slot.size; j += repair_threads / 32) {
-      const int of_column = detail::rounding_exponent(of_block[j]);
-      double sum = 0;
-      for (int i = lanes.rank; i < slot.size; i += 32)
-        sum += detail::modulus(detail::scale_by_power(inverse[i + static_cast<offset_t>(j) * slot.size],
-                                                      -detail::rounding_exponent(of_block[i]) - of_column));
-      norm = LargerOrNan<double>{}(norm, lanes.reduce(sum, [](double a, double b) { return a + b; }));
-    }
-    norm = cta_reduce(norm, scratch, LargerOrNan<double>{});
-    if (threadIdx.x == 0 && !(1.0 / norm >= static_cast<double>(detail::rounding_threshold<R>())))
-      store_outcome(arguments, slot,
-                    {detail::info_ill_conditioned(slot.size), norm == norm ? static_cast<R>(1.0 / norm) : R(0)});
+  const BlockSlot slot = arguments.slots[range.first + blockIdx.x];
+  if (arguments.info[slot.block] != 0) return;
+  const C* const inverse = arguments.inverse + slot.start;
+  const R* const of_block = rounding_scales + slot.first_row;
+  double norm = 0;
+  for (int j = static_cast<int>(threadIdx.x) / 32; j < slot.size; j += static_cast<int>(blockDim.x) / 32) {
+    const int of_column = detail::rounding_exponent(of_block[j]);
+    double sum = 0;
+    for (int i = lanes.rank; i < slot.size; i += 32)
+      sum += detail::modulus(detail::scale_by_power(inverse[i + static_cast<offset_t>(j) * slot.size],
+                                                    -detail::rounding_exponent(of_block[i]) - of_column));
+    norm = LargerOrNan<double>{}(norm, lanes.reduce(sum, [](double a, double b) { return a + b; }));
   }
+  norm = cta_reduce(norm, scratch, LargerOrNan<double>{});
+  if (threadIdx.x == 0 && !(1.0 / norm >= static_cast<double>(detail::rounding_threshold<R>())))
+    store_outcome(arguments, slot,
+                  {detail::info_ill_conditioned(slot.size), norm == norm ? static_cast<R>(1.0 / norm) : R(0)});
 }
 
 template <class C>

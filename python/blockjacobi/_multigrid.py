@@ -62,7 +62,7 @@ class Multigrid(Coarse):
 
     Notes
     -----
-    If the coarsest matrix is singular, as that of a floating body, its pseudo-inverse is there; ``report()`` tells.
+    If a coarse matrix is singular, as that of a floating body, its pseudo-inverse is there; ``report()`` tells.
     Where blocks have a numbering of their own that parts the block rows of BSR, rows are the nodes.
 
     Thread safety: every call waits for the others, since cycles share vectors. Streams, the GIL, types and places of

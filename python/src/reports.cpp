@@ -197,8 +197,7 @@ void bind_multigrid(nb::module_& module) {
                               "What the set-up of a :class:`Multigrid` found; ``str()`` gives a line for each level.")
       .def_ro("levels", &MultigridReport::levels, "A :class:`MultigridLevel` for each level, that of A first.")
       .def_ro("bytes", &MultigridReport::bytes, "In the backend's memory, beside blocks and matrix.")
-      .def_ro("is_singular", &MultigridReport::is_singular,
-              "The coarsest matrix is singular: its pseudo-inverse is there.")
+      .def_ro("is_singular", &MultigridReport::is_singular, "A coarse matrix is singular: its pseudo-inverse is there.")
       .def_ro("is_finite", &MultigridReport::is_finite,
               "No matrix below the first has NaN or Inf; else its diagonal is where inverses were.")
       .def_ro("rcond", &MultigridReport::rcond, "Reciprocal condition of the equilibrated coarsest matrix.")

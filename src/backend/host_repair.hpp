@@ -69,13 +69,17 @@ class BlockRepair {
 
   bool invert_pseudo() {
     extract_block(values_, map_, slot_, n_, x_);
-    find_scales();
+    double least = 0;
+    if (rounding_scales_ == nullptr) {
+      equilibrate_thoroughly(x_, n_, row_.data(), column_.data());
+    } else {
+      for (int i = 0; i < n_; ++i) row_[index(i)] = column_[index(i)] = rounding_exponent(rounding_scales_[i]);
+      // Where an eigenvalue is rounding, sqrt(n) times as much may be left of a pivot of QR.
+      least = std::sqrt(n_) * static_cast<double>(rounding_threshold<R>());
+    }
     const bool hermitian = is_hermitian();
     scale_block();
     const MatrixRef<C> x{x_, n_, n_, n_};
-    // Where an eigenvalue is rounding, sqrt(n) times as much may be left of a pivot of QR.
-    const double least =
-        rounding_scales_ != nullptr ? std::sqrt(n_) * static_cast<double>(rounding_threshold<R>()) : 0.0;
     PseudoInverse<C>(n_, work_).run({x_, n_, n_, n_}, singular_threshold<R>(n_), x, n_ - 1, least);
     const bool all_finite = undo_scaling();
     if (hermitian) make_hermitian();
@@ -85,8 +89,7 @@ class BlockRepair {
   void find_scales() {
     std::fill_n(row_is_zero_.begin(), n_, true);
     for_each_element([&](int i, int j) { row_is_zero_[index(i)] = row_is_zero_[index(i)] && is_zero(at(i, j)); });
-    if (rounding_scales_ == nullptr) return equilibrate_thoroughly(x_, n_, row_.data(), column_.data());
-    for (int i = 0; i < n_; ++i) row_[index(i)] = column_[index(i)] = rounding_exponent(rounding_scales_[i]);
+    equilibrate_thoroughly(x_, n_, row_.data(), column_.data());
   }
 
   bool is_hermitian() const {

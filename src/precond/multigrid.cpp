@@ -354,8 +354,8 @@ std::string to_text(const MultigridReport& r) {
   if (!r.is_finite)
     text += "  a matrix below the first has NaN or Inf: its diagonal takes the place of inverses\n";
   else if (r.is_singular)
-    text +=
-        detail::message("  the coarsest matrix is singular (reciprocal condition {:.2e}): pseudo-inverse\n", r.rcond);
+    text += detail::message("  a coarse matrix is singular (reciprocal condition of the last {:.2e}): pseudo-inverse\n",
+                            r.rcond);
   return text;
 }
 

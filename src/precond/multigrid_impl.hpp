@@ -58,7 +58,8 @@ class GridTransfer {
   CoarseMatrix<T> product_;  ///< A P
   CoarseMatrix<T> e_;        ///< P^H A P
   SparseMatrix<T> coarse_;
-  Array<real_t<T>> own_scales_, coarse_scales_;  ///< see core/shared/rounding_scales.hpp; of a matrix that has none
+  /// See core/shared/rounding_scales.hpp: of A where that has none itself, and of P^H A P.
+  Array<real_t<T>> own_scales_, coarse_scales_;
 };
 
 /// A level with those below it.

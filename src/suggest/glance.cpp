@@ -50,6 +50,14 @@ void weigh_multigrid(const SparseMatrix<T>& matrix, const SuggestOptions& option
 
 }  // namespace
 
+Suggestion scalar_alone(BlockCandidate scalar, index_t rows) {
+  scalar.blocks = BlockPartition::uniform(rows, 1);
+  scalar.permutation = Permutation::identity(rows);
+  Suggestion suggestion;
+  suggestion.candidates.push_back(std::move(scalar));
+  return suggestion;
+}
+
 std::optional<Suggestion> without_a_look(const Backend& backend, index_t rows, offset_t nnz, std::size_t scalar_bytes,
                                          const SuggestOptions& options) {
   const bool looks_anyway = options.probe_share == 0.0 || options.probe_share == 1.0;
@@ -58,11 +66,7 @@ std::optional<Suggestion> without_a_look(const Backend& backend, index_t rows, o
   BlockCandidate scalar = costed("scalar", BlockShape::of_rows(rows), scalar_bytes, cost);
   set_iterations(scalar, presumed_iterations(presumed_of_cg, rows, cost.nnz, false));
   if (cost.look_seconds() <= share_of_look * options.probe_share * scalar.seconds) return {};
-  scalar.blocks = BlockPartition::uniform(rows, 1);
-  scalar.permutation = Permutation::identity(rows);
-  Suggestion suggestion;
-  suggestion.candidates.push_back(std::move(scalar));
-  return suggestion;
+  return scalar_alone(std::move(scalar), rows);
 }
 
 template <Scalar T>

@@ -4,12 +4,12 @@
 #include "core/message.hpp"
 #include "core/random_vector.hpp"
 #include "core/symmetry.hpp"
-#include "core/worth_threads.hpp"
 #include "partition/agglomerate.hpp"
 #include "precond/two_level_impl.hpp"
 #include "suggest/captured.hpp"
 #include "suggest/cost_model.hpp"
 #include "suggest/glance.hpp"
+#include "suggest/non_finite.hpp"
 #include "suggest/presumed.hpp"
 #include "suggest/probe.hpp"
 
@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <complex>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -456,40 +455,16 @@ class Study {
   double reference_ = 0.0;            ///< iterations of blocks that capture nothing
 };
 
-/// Row and column of the first entry that is NaN or Inf.
-template <Scalar T, Offset O>
-std::optional<std::pair<index_t, index_t>> first_non_finite(const CsrView<T, O>& matrix, int threads) {
-  const auto base = static_cast<index_t>(matrix.base);
-  const auto is_finite = [&](O k) {
-    return std::isfinite(std::real(matrix.values[k])) && std::isfinite(std::imag(matrix.values[k]));
-  };
-  index_t first = matrix.rows;
-#pragma omp parallel for num_threads(threads) reduction(min : first) if (matrix.nnz > detail::worth_threads)
-  for (index_t i = 0; i < matrix.rows; ++i) {
-    bool is_all_finite = true;
-    for (O k = matrix.row_offsets[i] - base; k < matrix.row_offsets[i + 1] - base; ++k)
-      is_all_finite = is_all_finite && is_finite(k);
-    if (!is_all_finite) first = std::min(first, i);
-  }
-  if (first == matrix.rows) return {};
-  O k = matrix.row_offsets[first] - base;
-  while (is_finite(k)) ++k;
-  return std::pair{first, matrix.columns[k] - base};
-}
-
 /// Of a matrix on its backend and on the host.
 template <Scalar T>
 Suggestion studied(const SparseMatrix<T>& matrix, const SparseMatrix<T>& host, const SuggestOptions& options) {
-  const auto where = [&](const auto& view) { return first_non_finite(view, host.backend().threads()); };
+  const auto where = [&](const auto& view) { return detail::first_non_finite(view, host.backend().threads()); };
   const auto non_finite = std::visit(where, host.view());
   if (!non_finite) return Study<T>(matrix, host, options).run();
   const auto cost = detail::cost_model(matrix.backend(), matrix.rows(), matrix.nnz(), sizeof(T), options);
   BlockCandidate scalar = detail::costed("scalar", detail::BlockShape::of_rows(matrix.rows()), sizeof(T), cost);
   detail::set_iterations(scalar, std::numeric_limits<double>::infinity());
-  scalar.blocks = BlockPartition::uniform(matrix.rows(), 1);
-  scalar.permutation = Permutation::identity(matrix.rows());
-  Suggestion suggestion;
-  suggestion.candidates.push_back(std::move(scalar));
+  Suggestion suggestion = detail::scalar_alone(std::move(scalar), matrix.rows());
   suggestion.non_finite = non_finite;
   return suggestion;
 }

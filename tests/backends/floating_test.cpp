@@ -103,6 +103,31 @@ TYPED_TEST(FloatingOnBackend, PartsOfASystem) {
   }
 }
 
+/// A short line that floats beside a grid that is held: it is one row, coupled with no other, before the last level.
+TYPED_TEST(FloatingOnBackend, SmallPartThatEndsAboveTheLastLevel) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  const CsrMatrix<T> grid = springs<T>({60, 60, 1}, 1.0, 1.0), line = springs<T>({9, 1, 1}, 7.0, 0.0);
+  std::vector<Triplet<T>> entries;
+  for (const CsrMatrix<T>* part : {&grid, &line}) {
+    const index_t first = part == &grid ? 0 : grid.rows();
+    for (index_t i = 0; i < part->rows(); ++i)
+      for (offset_t k = part->row_offsets()[static_cast<std::size_t>(i)];
+           k < part->row_offsets()[static_cast<std::size_t>(i) + 1]; ++k)
+        entries.push_back({first + i, first + part->columns()[static_cast<std::size_t>(k)],
+                           part->values()[static_cast<std::size_t>(k)]});
+  }
+  const index_t rows = grid.rows() + line.rows();
+  const SparseMatrix<T> matrix(backend, CsrMatrix<T>::from_triplets(rows, rows, entries));
+  const Multigrid<T> M = multigrid(matrix, 4);
+  EXPECT_GE(M.report().levels.size(), 4u);
+  EXPECT_TRUE(M.report().is_singular) << to_text(M.report());
+  if (to_eight_digits<T>) {
+    EXPECT_GT(M.report().rcond, 1e-8) << "of the last level, which is regular";
+  }
+  EXPECT_LE(solve(matrix, M), 60);
+}
+
 /// Beams of cubic elements, moved and turned by the kernel; each node has a deflection and an angle.
 TYPED_TEST(FloatingOnBackend, VectorsOfTheUserThatSpanTheKernel) {
   using T = typename TypeParam::Scalar;
