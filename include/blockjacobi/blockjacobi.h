@@ -355,7 +355,7 @@ typedef struct bj_multigrid_report {
   int64_t bytes;       /* held in the backend's memory, beside blocks and matrix */
   double rcond;        /* reciprocal condition of the coarsest matrix, equilibrated */
   int32_t levels;      /* the matrix itself is one */
-  int32_t is_singular; /* 1: the coarsest matrix is singular to working precision, and its pseudo-inverse is there */
+  int32_t is_singular; /* 1: a matrix below the first is singular but for rounding; pseudo-inverses are there */
   int32_t is_finite;   /* 0: a matrix below the first has NaN or Inf, and its diagonal is where inverses were */
   int32_t reserved;
 } bj_multigrid_report;
