@@ -49,19 +49,25 @@ std::vector<T> matrices(bool reversed) {
   return all;
 }
 
-/// What each operation leaves, on that backend.
+/// What each operation leaves, on that backend: a test each, as racecheck takes minutes for some of them.
 template <Scalar T>
 class Operations {
  public:
   explicit Operations(const Backend& backend)
       : backend_(backend), numbers_(backend, 2 * order), info_(backend, std::vector<int>(2)) {}
 
-  std::vector<std::pair<const char*, std::vector<T>>> run() {
-    using batched::Triangle;
-    int* const info = info_.data();
-    Array<T> lu(backend_, matrices<T>(true)), x(backend_, lu.size());
-    call("inverse_cta", inverse_is_plain, [&] { batched::inverse<T>(backend_, view(lu), view(x), info); });
+  const std::vector<std::pair<const char*, std::vector<T>>>& results() const { return results_; }
+
+  void inverse() {
+    Array<T> a(backend_, matrices<T>(true)), x(backend_, a.size());
+    call("inverse_cta", inverse_is_plain, [&] { batched::inverse<T>(backend_, view(a), view(x), info_.data()); });
     keep("inverse", x);
+    expect_success();
+  }
+
+  void lu_and_solves() {
+    int* const info = info_.data();
+    Array<T> lu(backend_, matrices<T>(true));
     call("getrf_cta", true, [&] { batched::getrf(backend_, view(lu), numbers_.data(), info); });
     keep("getrf", lu);
     for (const Op op : {Op::none, Op::transpose, Op::conjugate_transpose})
@@ -71,31 +77,61 @@ class Operations {
              [&] { batched::getrs<T>(backend_, op, view(lu), numbers_.data(), view(b, columns)); });
         keep("getrs", b);
       }
+    expect_success();
+  }
+
+  void inverse_from_lu() {
+    int* const info = info_.data();
+    Array<T> lu(backend_, matrices<T>(true)), x(backend_, lu.size());
+    batched::getrf(backend_, view(lu), numbers_.data(), info);
     call("getri_cta", true, [&] { batched::getri<T>(backend_, view(lu), numbers_.data(), view(x), info); });
     keep("getri", x);
     call("getri_cta", true, [&] { batched::getri<T>(backend_, view(lu), numbers_.data(), view(lu), info); });
     keep("getri in place", lu);
-    for (const Triangle triangle : {Triangle::lower, Triangle::upper}) {
-      Array<T> factor(backend_, matrices<T>(false));
-      batched::spd_inverse<T>(backend_, triangle, view(factor), view(x), batched::SpdStorage::full, info);
-      keep("spd_inverse", x);
-      batched::potrf(backend_, triangle, view(factor), info);
-      for (const index_t columns : {1, 4, 17}) {
-        Array<T> b = right_hand_sides(columns);
-        call("solve", solve_is_plain(columns),
-             [&] { batched::potrs<T>(backend_, triangle, view(factor), view(b, columns)); });
-        keep("potrs", b);
-      }
-      call("potri_cta", true, [&] { batched::potri(backend_, triangle, view(factor), info); });
-      keep("potri", factor);
+    expect_success();
+  }
+
+  void cholesky(batched::Triangle triangle) {
+    int* const info = info_.data();
+    Array<T> factor(backend_, matrices<T>(false)), x(backend_, factor.size());
+    batched::spd_inverse<T>(backend_, triangle, view(factor), view(x), batched::SpdStorage::full, info);
+    keep("spd_inverse", x);
+    batched::potrf(backend_, triangle, view(factor), info);
+    for (const index_t columns : {1, 4, 17}) {
+      Array<T> b = right_hand_sides(columns);
+      call("solve", solve_is_plain(columns),
+           [&] { batched::potrs<T>(backend_, triangle, view(factor), view(b, columns)); });
+      keep("potrs", b);
     }
-    Array<T> qr(backend_, matrices<T>(true)), tau(backend_, 2 * order);
-    call("geqrf_cta", true, [&] { batched::geqrf(backend_, view(qr), tau.data()); });
-    keep("geqrf", qr);
+    call("potri_cta", true, [&] { batched::potri(backend_, triangle, view(factor), info); });
+    keep("potri", factor);
+    expect_success();
+  }
+
+  void qr() {
+    Array<T> a(backend_, matrices<T>(true)), tau(backend_, 2 * order);
+    call("geqrf_cta", true, [&] { batched::geqrf(backend_, view(a), tau.data()); });
+    keep("geqrf", a);
     keep("tau", tau);
-    EXPECT_EQ(info_.to_host(), std::vector<int>(2));
-    blocks();
-    return std::move(results_);
+  }
+
+  /// The set-up of BlockJacobi; rows of the matrix are columns of a block in memory, which is as good.
+  void set_up() {
+    const std::vector<T> values = matrices<T>(true);
+    std::vector<std::int32_t> offsets{0};
+    std::vector<index_t> columns;
+    for (index_t row = 0; row < 2 * order; ++row) {
+      for (index_t j = 0; j < order; ++j) columns.push_back(row / order * order + j);
+      offsets.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+    const CsrView<T, std::int32_t> matrix{2 * order,      2 * order,      static_cast<offset_t>(values.size()),
+                                          offsets.data(), columns.data(), values.data()};
+    BlockJacobi<T> M(backend_, matrix, BlockPartition::uniform(2 * order, order));
+    const Array<T> again(backend_, values);
+    call("setup_cta", inverse_is_plain,
+         [&] { M.refresh(again.data(), static_cast<offset_t>(again.size()), backend_.memory_space()); });
+    EXPECT_EQ(M.defects(), 0);
+    for (const index_t b : {0, 1}) results_.emplace_back("set-up", M.inverse_block(b));
   }
 
  private:
@@ -122,26 +158,8 @@ class Operations {
   Array<T> right_hand_sides(index_t columns) const {
     return {backend_, random_vector<T>(2 * std::size_t{order} * static_cast<std::size_t>(columns), 92)};
   }
+  void expect_success() const { EXPECT_EQ(info_.to_host(), std::vector<int>(2)); }
   void keep(const char* name, const Array<T>& result) { results_.emplace_back(name, result.to_host()); }
-
-  /// The set-up of BlockJacobi; rows of the matrix are columns of a block in memory, which is as good.
-  void blocks() {
-    const std::vector<T> values = matrices<T>(true);
-    std::vector<std::int32_t> offsets{0};
-    std::vector<index_t> columns;
-    for (index_t row = 0; row < 2 * order; ++row) {
-      for (index_t j = 0; j < order; ++j) columns.push_back(row / order * order + j);
-      offsets.push_back(static_cast<std::int32_t>(columns.size()));
-    }
-    const CsrView<T, std::int32_t> matrix{2 * order,      2 * order,      static_cast<offset_t>(values.size()),
-                                          offsets.data(), columns.data(), values.data()};
-    BlockJacobi<T> M(backend_, matrix, BlockPartition::uniform(2 * order, order));
-    const Array<T> again(backend_, values);
-    call("setup_cta", inverse_is_plain,
-         [&] { M.refresh(again.data(), static_cast<offset_t>(again.size()), backend_.memory_space()); });
-    EXPECT_EQ(M.defects(), 0);
-    for (const index_t b : {0, 1}) results_.emplace_back("set-up", M.inverse_block(b));
-  }
 
   Backend backend_;
   Array<index_t> numbers_;
@@ -149,13 +167,22 @@ class Operations {
   std::vector<std::pair<const char*, std::vector<T>>> results_;
 };
 
-TYPED_TEST(LessSharedMemoryTest, PlainKernelsTakeThePlaceOfOthers) {
-  using T = TypeParam;
-  const auto expected = Operations<T>(Backend::host()).run();
-  std::remove_const_t<decltype(expected)> found;
+/// operate(operations), on the host and on a device of 99 KB.
+template <Scalar T, class Operate>
+void expect_results_of_the_host(Operate operate) {
+  Operations<T> on_host(Backend::host());
+  operate(on_host);
   const LessSharedMemory limit(99);
+  std::vector<std::pair<const char*, std::vector<T>>> found;
   // The library asks once a thread.
-  std::thread([&] { EXPECT_NO_THROW(found = Operations<T>(Backend::cuda()).run()); }).join();
+  std::thread([&] {
+    EXPECT_NO_THROW({
+      Operations<T> there(Backend::cuda());
+      operate(there);
+      found = there.results();
+    });
+  }).join();
+  const auto& expected = on_host.results();
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t k = 0; k < found.size(); ++k) {
     SCOPED_TRACE(expected[k].first);
@@ -163,6 +190,34 @@ TYPED_TEST(LessSharedMemoryTest, PlainKernelsTakeThePlaceOfOthers) {
     // Beside a diagonal of 2 N there are at most about 0.8 N: cond <= 3, and two backward errors of 10 N eps ||A||.
     EXPECT_LE(relative_difference(found[k].second, expected[k].second), 2 * 10 * 3 * 3 * order * epsilon<T>);
   }
+}
+
+TYPED_TEST(LessSharedMemoryTest, Inverse) {
+  expect_results_of_the_host<TypeParam>([](auto& operations) { operations.inverse(); });
+}
+
+TYPED_TEST(LessSharedMemoryTest, LuAndSolves) {
+  expect_results_of_the_host<TypeParam>([](auto& operations) { operations.lu_and_solves(); });
+}
+
+TYPED_TEST(LessSharedMemoryTest, InverseFromLu) {
+  expect_results_of_the_host<TypeParam>([](auto& operations) { operations.inverse_from_lu(); });
+}
+
+TYPED_TEST(LessSharedMemoryTest, CholeskyOfTheLowerTriangle) {
+  expect_results_of_the_host<TypeParam>([](auto& operations) { operations.cholesky(batched::Triangle::lower); });
+}
+
+TYPED_TEST(LessSharedMemoryTest, CholeskyOfTheUpperTriangle) {
+  expect_results_of_the_host<TypeParam>([](auto& operations) { operations.cholesky(batched::Triangle::upper); });
+}
+
+TYPED_TEST(LessSharedMemoryTest, Qr) {
+  expect_results_of_the_host<TypeParam>([](auto& operations) { operations.qr(); });
+}
+
+TYPED_TEST(LessSharedMemoryTest, SetUp) {
+  expect_results_of_the_host<TypeParam>([](auto& operations) { operations.set_up(); });
 }
 
 }  // namespace
