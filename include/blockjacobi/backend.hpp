@@ -31,9 +31,9 @@ class BLOCKJACOBI_EXPORT Backend {
   /// cuda_available(); otherwise BackendUnavailable, with what is wrong with device 0.
   [[nodiscard]] static Backend cuda();
 
-  /// CUDA device with a non-blocking stream of its own. Memory comes from a pool of the backend, which keeps what was
-  /// freed, up to 1/32 of the device's memory, until the backend goes. Throws BackendUnavailable if CUDA was not
-  /// compiled in or the device does not exist or cannot run the kernels.
+  /// CUDA device with a non-blocking stream of its own. Memory comes from a pool of all backends of the device, which
+  /// keeps what was freed, up to 1/32 of the device's memory, until the last of them goes. Throws BackendUnavailable if
+  /// CUDA was not compiled in or the device does not exist or cannot run the kernels.
   [[nodiscard]] static Backend cuda(int device);
 
   /// CUDA device, user's stream (nullptr is the legacy default stream, which cannot be recorded in graphs), optional

@@ -2,7 +2,6 @@
 
 #include "backend/cuda_check.hpp"
 
-#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -35,29 +34,6 @@ DeviceGuard::~DeviceGuard() {
   if (changed_) forget(cudaSetDevice(previous_));
 }
 
-namespace {
-
-/// Of the memory of the device, what a pool keeps of what it had before.
-constexpr std::size_t kept_part = 32;
-
-/// why: the default pool gives all back whenever somebody waits, and a set-up that waits for the size of its next array
-/// spent more time on asking for memory anew than on its kernels.
-cudaMemPool_t make_pool(int device) {
-  cudaMemPoolProps properties{};
-  properties.allocType = cudaMemAllocationTypePinned;
-  properties.location.type = cudaMemLocationTypeDevice;
-  properties.location.id = device;
-  cudaMemPool_t pool = nullptr;
-  check(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate");
-  std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  std::uint64_t kept = total / kept_part;
-  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept), "cudaMemPoolSetAttribute");
-  return pool;
-}
-
-}  // namespace
-
 CudaContext::CudaContext(int device) : CudaContext(device, make_stream(device), true, nullptr) {}
 
 CudaContext::CudaContext(int device, CUstream_st* stream, std::shared_ptr<MemoryResource> resource)
@@ -67,7 +43,7 @@ CudaContext::CudaContext(int device, CUstream_st* stream, bool owns_stream, std:
     : device_(device), stream_(stream), own_stream_(owns_stream ? stream : nullptr), resource_(std::move(resource)) {
   try {
     const DeviceGuard guard(device_);
-    if (resource_ == nullptr && attribute(cudaDevAttrMemoryPoolsSupported, device_) != 0) pool_ = make_pool(device_);
+    if (resource_ == nullptr) pool_ = CudaMemoryPool::of(device_);
     multiprocessors_ = attribute(cudaDevAttrMultiProcessorCount, device_);
     second_level_bytes_ = static_cast<std::size_t>(attribute(cudaDevAttrL2CacheSize, device_));
     reductions_ = std::make_unique<CudaReductions>(*this);
@@ -89,7 +65,7 @@ void CudaContext::release() noexcept {
     reductions_.reset();
     if (cusparse_ != nullptr) static_cast<void>(cusparseDestroy(cusparse_));
     if (cusolver_ != nullptr) static_cast<void>(cusolverDnDestroy(cusolver_));
-    if (pool_ != nullptr) forget(cudaMemPoolDestroy(pool_));
+    pool_.reset();
     if (own_stream_ != nullptr) forget(cudaStreamDestroy(own_stream_));
   } catch (const CudaError&) {
   }
@@ -139,7 +115,7 @@ void* CudaContext::allocate(std::size_t bytes) {
   void* pointer = nullptr;
   const std::string call = "allocation of " + std::to_string(bytes) + " bytes by ";
   if (pool_ != nullptr)
-    check(cudaMallocFromPoolAsync(&pointer, bytes, pool_, stream_), (call + "cudaMallocFromPoolAsync").c_str());
+    check(cudaMallocFromPoolAsync(&pointer, bytes, pool_->get(), stream_), (call + "cudaMallocFromPoolAsync").c_str());
   else
     check(cudaMalloc(&pointer, bytes), (call + "cudaMalloc").c_str());
   return pointer;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/cuda_memory_pool.hpp"
 #include "backend/cuda_snapshots.hpp"
 #include "kernels/krylov/launch.hpp"
 
@@ -77,9 +78,9 @@ class CudaContext {
   void release() noexcept;
 
   int device_;
-  std::atomic<CUstream_st*> stream_;  ///< memory may be given back by another thread while one sets it
-  CUstream_st* own_stream_;           ///< null where it is the user's
-  cudaMemPool_t pool_ = nullptr;      ///< null where the user has an allocator, or the device no pools
+  std::atomic<CUstream_st*> stream_;      ///< memory may be given back by another thread while one sets it
+  CUstream_st* own_stream_;               ///< null where it is the user's
+  std::shared_ptr<CudaMemoryPool> pool_;  ///< null where the user has an allocator, or the device no pools
   int multiprocessors_ = 0;
   std::size_t second_level_bytes_ = 0;
   std::shared_ptr<MemoryResource> resource_;

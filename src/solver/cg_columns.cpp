@@ -29,7 +29,7 @@ class CgColumns {
         p_(vector()),
         q_(vector()),
         spare_(parts.backend, ops_.spare_size(shape_)),
-        norms_(parts.backend, padded()),
+        norms_(parts.backend, std::vector<double>(padded())),  // zeros: drifted() reads all for one
         found_(initial_states()),
         states_(parts.backend, found_),
         v_{shape_, x_.data(), r_.data(), parts.M == nullptr ? r_.data() : z_.data(), p_.data(), q_.data()},

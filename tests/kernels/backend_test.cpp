@@ -1,3 +1,4 @@
+#include "backend/cuda_memory_pool.hpp"
 #include "tests/kernels/blocks.hpp"
 #include "tests/kernels/counting_resource.hpp"
 #include "tests/kernels/systems.hpp"
@@ -8,6 +9,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <memory>
 #include <numeric>
 
@@ -67,6 +69,36 @@ TEST_F(CudaBackendTest, UsersStreamAndAllocator) {
   }
   EXPECT_EQ(resource->live, 0u);
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+std::uint64_t bytes_of(const detail::CudaMemoryPool& pool, cudaMemPoolAttr attribute) {
+  std::uint64_t bytes = 0;
+  EXPECT_EQ(cudaMemPoolGetAttribute(pool.get(), attribute, &bytes), cudaSuccess);
+  return bytes;
+}
+
+TEST_F(CudaBackendTest, BackendsOfADeviceShareAPool) {
+  std::weak_ptr<detail::CudaMemoryPool> known;
+  {
+    const auto pool = detail::CudaMemoryPool::of(0);
+    if (pool == nullptr) GTEST_SKIP() << "no memory pools";
+    known = pool;
+    EXPECT_EQ(detail::CudaMemoryPool::of(0), pool);
+    const Backend first = Backend::cuda(0), second = Backend::cuda(0);
+    constexpr std::size_t count = 32 << 20;
+    const std::uint64_t before = bytes_of(*pool, cudaMemPoolAttrUsedMemCurrent);
+    {
+      const Array<char> a(first, count), b(second, count);
+      EXPECT_EQ(bytes_of(*pool, cudaMemPoolAttrUsedMemCurrent), before + 2 * count);
+    }
+    first.synchronize();
+    second.synchronize();
+    const std::uint64_t kept = bytes_of(*pool, cudaMemPoolAttrReservedMemCurrent);
+    EXPECT_GE(kept, 2 * count) << "given back to the device";
+    const Array<char> both(second, count), of_the_other(second, count);
+    EXPECT_EQ(bytes_of(*pool, cudaMemPoolAttrReservedMemCurrent), kept) << "what one gave back the other does not take";
+  }
+  EXPECT_TRUE(known.expired()) << "kept, though no backend is left";
 }
 
 /// Leaves an error of CUDA behind whenever it takes memory back.
