@@ -2,7 +2,7 @@
 // point, as a table: set-ups from nothing, set-up for new values, application, an iteration, iterations.
 //
 //   mpirun -n RANKS petsc_cg [-points 32] [-total] [-mat_type aijcusparse] [-repeats 5] [-sizes 3,4,6,12]
-//            [-exchange] [-head]
+//            [-exchange] [-library] [-head]
 //
 // A rank has a slab of points^3 points, or of points^2 x points / RANKS with -total. Times are the shortest of the
 // repeats, each the largest over the ranks, with the device waited for; of set-ups from nothing the first stands beside
@@ -12,14 +12,22 @@
 // With -exchange instead what a solve moves, with blocks of 3: copies between host and device and their bytes, as
 // PETSc's log has them of KSPSolve(), the most of any rank; beside them the halo that a rank receives for a product,
 // and the time of the exchange, which -log_view_gpu_time rids of the wait for kernels before it.
+//
+// With -library instead the same set-ups without PETSc's layer: a backend and a BlockJacobi of it on the arrays of the
+// matrix, of one rank, where they lie.
 
 #include <blockjacobi/adapters/petsc.h>
+#include <blockjacobi/array.hpp>
+#include <blockjacobi/block_jacobi.hpp>
 
 #include <petscdevice.h>
 #include <petscksp.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -267,12 +275,88 @@ PetscErrorCode times(Mat A, PetscMPIInt ranks, PetscInt rows, PetscInt repeats) 
   PetscFunctionReturn(success);
 }
 
+/// The matrix where its values lie; its columns have 32 bits.
+PetscErrorCode view_of(Mat A, blockjacobi::CsrView<PetscScalar, PetscInt>* view) {
+  PetscInt rows = 0, count = 0;
+  const PetscInt *offsets = nullptr, *columns = nullptr, *on_host = nullptr, *ignored = nullptr;
+  PetscScalar* values = nullptr;
+  PetscMemType type = PETSC_MEMTYPE_HOST;
+  PetscBool done = PETSC_FALSE;
+  PetscFunctionBeginUser;
+  PetscCall(MatSeqAIJGetCSRAndMemType(A, &offsets, &columns, &values, &type));
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &count, &on_host, &ignored, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "PETSc gives no rows of an AIJ matrix");
+  rows = count;
+  const blockjacobi::offset_t nnz = on_host[rows];
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &count, &on_host, &ignored, &done));
+  if constexpr (std::is_same_v<PetscInt, blockjacobi::index_t>)
+    *view = {rows,
+             rows,
+             nnz,
+             offsets,
+             columns,
+             values,
+             blockjacobi::IndexBase::zero,
+             PetscMemTypeHost(type) ? blockjacobi::MemorySpace::host : blockjacobi::MemorySpace::device};
+  else
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "-library wants a PETSc with indices of 32 bits");
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode times_of_library(Mat A, PetscInt rows, PetscInt repeats) {
+  using namespace blockjacobi;
+  constexpr int applications = 20;
+  PetscInt sizes[16] = {3, 4, 6, 12}, count = 16;
+  PetscBool given = PETSC_FALSE;
+  PetscMPIInt ranks = 1;
+  CsrView<PetscScalar, PetscInt> matrix;
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
+  PetscCheck(ranks == 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "-library wants one rank, not %d", ranks);
+  PetscCall(PetscOptionsGetIntArray(nullptr, nullptr, "-sizes", sizes, &count, &given));
+  PetscCall(view_of(A, &matrix));
+  for (PetscInt i = 0; i < (given ? count : 4); ++i) {
+    const auto size = static_cast<index_t>(sizes[i]);
+    Row row;
+    for (PetscInt repeat = 0; repeat < repeats; ++repeat) {
+      std::optional<Backend> backend;
+      std::optional<BlockJacobi<PetscScalar>> M;
+      double set_up = 1e300, applied = 1e300;
+      PetscCall(time_of(&set_up, [&] {
+        backend = matrix.space == MemorySpace::host ? Backend::host(1) : Backend::cuda();
+        M.emplace(*backend, matrix, BlockPartition::uniform(matrix.rows, size));
+        backend->synchronize();
+        return success;
+      }));
+      if (repeat == 0) row.first = set_up;
+      row.anew = std::min(row.anew, set_up);
+      PetscCall(time_of(&row.again, [&] {
+        M->refresh(matrix.values, matrix.nnz, matrix.space);
+        backend->synchronize();
+        return success;
+      }));
+      Array<PetscScalar> r(*backend, std::vector<PetscScalar>(static_cast<std::size_t>(matrix.rows), 1.0));
+      Array<PetscScalar> z(*backend, r.size());
+      PetscCall(time_of(&applied, [&] {
+        for (int k = 0; k < applications; ++k) M->apply(std::as_const(r).view(), z.view());
+        backend->synchronize();
+        return success;
+      }));
+      row.application = std::min(row.application, applied / applications);
+    }
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "| 1 | %ld | library | %ld | %.3f | %.3f | %.3f | %.4f | | |\n",
+                          static_cast<long>(rows), static_cast<long>(size), row.first, row.anew, row.again,
+                          row.application));
+  }
+  PetscFunctionReturn(success);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   PetscInt points = 32, repeats = 5, rows = 0;
   PetscMPIInt ranks = 1;
-  PetscBool is_total = PETSC_FALSE, head = PETSC_FALSE, exchange = PETSC_FALSE;
+  PetscBool is_total = PETSC_FALSE, head = PETSC_FALSE, exchange = PETSC_FALSE, library = PETSC_FALSE;
   Mat A;
   PetscCall(PetscInitialize(&argc, &argv, nullptr, nullptr));
   PetscCall(bj_petsc_register());
@@ -280,6 +364,7 @@ int main(int argc, char** argv) {
   PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-repeats", &repeats, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-total", &is_total, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-exchange", &exchange, nullptr));
+  PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-library", &library, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-head", &head, nullptr));
   PetscCheck(points >= 2 && points <= 400 && repeats >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
              "-points must be in 2..400, -repeats at least 1");
@@ -296,7 +381,10 @@ int main(int argc, char** argv) {
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
   PetscCall(make_matrix(points, is_total == PETSC_TRUE, &A));
   PetscCall(MatGetSize(A, &rows, nullptr));
-  PetscCall(exchange ? exchanges(A, ranks, rows) : times(A, ranks, rows, repeats));
+  if (library)
+    PetscCall(times_of_library(A, rows, repeats));
+  else
+    PetscCall(exchange ? exchanges(A, ranks, rows) : times(A, ranks, rows, repeats));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFinalize());
   return 0;
