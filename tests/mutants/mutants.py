@@ -231,7 +231,7 @@ MUTANTS = (
            "kernels", "EarlyKernelTest.*", gpu=True),
     Mutant("cuda-residual-of-the-wrong-sign", "kernels/krylov/vector.cu",
            "r[i] = b[i] - r[i];", "r[i] = r[i] - b[i];",
-           "kernels", "VectorTest*.Residual", gpu=True),
+           "backends", "SolverOnBackend/cuda_?.UserCallbacks", gpu=True),
     Mutant("cuda-last-residual-in-single-precision", "kernels/krylov/csr.cu",
            "detail::convert<S>(matrix.values[k]) * detail::convert<S>(x[matrix.columns[k] - base])",
            "detail::convert<S>(matrix.values[k] * x[matrix.columns[k] - base])",
