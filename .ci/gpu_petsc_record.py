@@ -40,12 +40,12 @@ def outcome(run, status, output):
         failed.append(f"memcheck does not say: {NO_ERRORS}")
     skipped = sorted(set(SKIPPED.findall(output)))
     return {"passed": int(passed[-1]) if passed else 0, "failed_tests": failed, "skipped_tests": skipped,
-            "wrong_skips": [f"skipped: {test}" for test in skipped if not may_skip(test, run)],
+            "wrong_skips": [f"skipped: {test}" for test in skipped if not may_skip(test, run)], **gpus(),
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
 
 
 def gpus():
-    """Names of this machine's, and the driver."""
+    """This machine's, all alike, and the driver."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         answer = subprocess.run(query, capture_output=True, text=True, check=True).stdout
@@ -62,7 +62,7 @@ def added(record, build, petsc, run, found):
     if entry.get("sha256") != build["sha256"] or entry.get("petsc") != petsc:
         entry = {}
     runs = {**entry.get("runs", {}), run: found}
-    entry = {"sha256": build["sha256"], "commit": build["commit"], "petsc": petsc, **gpus(),
+    entry = {"sha256": build["sha256"], "commit": build["commit"], "petsc": petsc,
              "passed": sum(r["passed"] for r in runs.values()),
              "failed": sum(len(r["failed_tests"]) for r in runs.values()),
              "skipped": sum(len(r["skipped_tests"]) for r in runs.values()),

@@ -275,31 +275,31 @@ PetscErrorCode times(Mat A, PetscMPIInt ranks, PetscInt rows, PetscInt repeats) 
   PetscFunctionReturn(success);
 }
 
-/// The matrix where its values lie; its columns have 32 bits.
-PetscErrorCode view_of(Mat A, blockjacobi::CsrView<PetscScalar, PetscInt>* view) {
-  PetscInt rows = 0, count = 0;
-  const PetscInt *offsets = nullptr, *columns = nullptr, *on_host = nullptr, *ignored = nullptr;
-  PetscScalar* values = nullptr;
-  PetscMemType type = PETSC_MEMTYPE_HOST;
-  PetscBool done = PETSC_FALSE;
+/// The matrix where its values lie, if its columns have 32 bits.
+template <class Index>
+PetscErrorCode view_of(Mat A, blockjacobi::CsrView<PetscScalar, Index>* view) {
   PetscFunctionBeginUser;
-  PetscCall(MatSeqAIJGetCSRAndMemType(A, &offsets, &columns, &values, &type));
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &count, &on_host, &ignored, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "PETSc gives no rows of an AIJ matrix");
-  rows = count;
-  const blockjacobi::offset_t nnz = on_host[rows];
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &count, &on_host, &ignored, &done));
-  if constexpr (std::is_same_v<PetscInt, blockjacobi::index_t>)
+  if constexpr (std::is_same_v<Index, blockjacobi::index_t>) {
+    PetscInt rows = 0;
+    const PetscInt *offsets = nullptr, *columns = nullptr, *on_host = nullptr, *ignored = nullptr;
+    PetscScalar* values = nullptr;
+    PetscMemType type = PETSC_MEMTYPE_HOST;
+    PetscBool done = PETSC_FALSE;
+    PetscCall(MatSeqAIJGetCSRAndMemType(A, &offsets, &columns, &values, &type));
+    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &rows, &on_host, &ignored, &done));
+    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "PETSc gives no rows of an AIJ matrix");
     *view = {rows,
              rows,
-             nnz,
+             on_host[rows],
              offsets,
              columns,
              values,
              blockjacobi::IndexBase::zero,
              PetscMemTypeHost(type) ? blockjacobi::MemorySpace::host : blockjacobi::MemorySpace::device};
-  else
+    PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &rows, &on_host, &ignored, &done));
+  } else {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "-library wants a PETSc with indices of 32 bits");
+  }
   PetscFunctionReturn(success);
 }
 

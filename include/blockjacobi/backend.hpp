@@ -31,9 +31,10 @@ class BLOCKJACOBI_EXPORT Backend {
   /// cuda_available(); otherwise BackendUnavailable, with what is wrong with device 0.
   [[nodiscard]] static Backend cuda();
 
-  /// CUDA device with a non-blocking stream of its own. Memory comes from a pool of all backends of the device, which
-  /// keeps what was freed, up to 1/32 of the device's memory, until the last of them goes. Throws BackendUnavailable if
-  /// CUDA was not compiled in or the device does not exist or cannot run the kernels.
+  /// CUDA device with a non-blocking stream of its own. Memory comes from a pool of all backends of the device but
+  /// those with an allocator of the user. It keeps what was freed until the last of them goes, unless it holds more
+  /// than 1/32 of the device's memory, what is in use included. Throws BackendUnavailable if CUDA was not compiled in
+  /// or the device does not exist or cannot run the kernels.
   [[nodiscard]] static Backend cuda(int device);
 
   /// CUDA device, user's stream (nullptr is the legacy default stream, which cannot be recorded in graphs), optional

@@ -20,6 +20,12 @@ BlockJacobiOptions options_of(const Options& asked) {
   return options;
 }
 
+/// Of the offsets, and of what each entry has.
+PetscLogDouble bytes_of(const LocalMatrix::View& view, std::size_t of_an_entry) {
+  return static_cast<PetscLogDouble>(static_cast<std::size_t>(view.rows + 1) * sizeof(PetscInt) +
+                                     static_cast<std::size_t>(view.nnz) * of_an_entry);
+}
+
 /// The matrix as it lies; where PETSc's column numbers have 64 bits, with `uploaded` ones of 32.
 LocalMatrix::View with_columns(const Backend& backend, const LocalMatrix& matrix,
                                std::optional<Array<index_t>>* uploaded) {
@@ -70,16 +76,19 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
     if (there.space == MemorySpace::host) count_copy(backend, matrix_->bytes());
   }
   if (columns) count_copy(backend, columns->bytes());
-  if (has_coarse_level) {
-    add_coarse_level(partition, asked, block_size, std::move(near_kernel));
-  } else if (has_clusters) {
-    blocks_.emplace(BlockJacobi<T>::analyze(*matrix_, partition, options));
-  } else {
-    // Of these the library would fetch the pattern from the device.
-    const bool is_analyzed_on_host = options.l1 || partition.largest_block() > 32;
-    blocks_.emplace(BlockJacobi<T>::analyze(
-        backend, is_readable_there && !is_analyzed_on_host ? there : matrix.on_host(), partition, options));
-  }
+  // Of these the library fetches a pattern from the device; that of PETSc's matrix is on the host as well.
+  const bool is_analyzed_on_host = options.l1 || partition.largest_block() > 32;
+  if (has_clusters && is_analyzed_on_host && backend.memory_space() == MemorySpace::device)
+    copies_.to_host += bytes_of(there, sizeof(index_t));
+  const auto analyzed = [&] {
+    if (has_clusters) return BlockJacobi<T>::analyze(*matrix_, partition, options);
+    return BlockJacobi<T>::analyze(backend, is_readable_there && !is_analyzed_on_host ? there : matrix.on_host(),
+                                   partition, options);
+  };
+  if (has_coarse_level)
+    add_coarse_level(analyzed, asked, block_size, std::move(near_kernel));
+  else
+    blocks_.emplace(analyzed());
   if (!has_clusters && there.space != backend.memory_space())
     values_.emplace(backend, static_cast<std::size_t>(there.nnz));
   count_operations(partition);
@@ -117,9 +126,7 @@ BlockPartition RankPreconditioner::find_clusters(const Backend& backend, const V
   const auto given = SparseMatrix<T>::adopt(backend, view, known);
   if (view.space == MemorySpace::host) count_copy(backend, given.bytes());
   const bool comes_to_host = nodes && !known.block_size && view.space == MemorySpace::device;
-  if (comes_to_host)
-    copies_.to_host = static_cast<PetscLogDouble>(static_cast<std::size_t>(view.rows + 1) * sizeof(PetscInt) +
-                                                  static_cast<std::size_t>(view.nnz) * (sizeof(index_t) + sizeof(T)));
+  if (comes_to_host) copies_.to_host += bytes_of(view, sizeof(index_t) + sizeof(T));
   auto [permutation, blocks] = comes_to_host ? BlockPartition::clusters(given.to_host(), *nodes, max_size)
                                : nodes && !known.block_size ? BlockPartition::clusters(view, *nodes, max_size)
                                                             : BlockPartition::clusters(given, max_size);
@@ -130,9 +137,8 @@ BlockPartition RankPreconditioner::find_clusters(const Backend& backend, const V
   return blocks;
 }
 
-void RankPreconditioner::add_coarse_level(const BlockPartition& partition, const Options& asked, index_t block_size,
-                                          std::vector<T> near_kernel) {
-  const auto analyzed = [&] { return BlockJacobi<T>::analyze(*matrix_, partition, options_of(asked)); };
+void RankPreconditioner::add_coarse_level(const std::function<BlockJacobi<T>()>& analyzed, const Options& asked,
+                                          index_t block_size, std::vector<T> near_kernel) {
   BlockJacobi<T> M = analyzed();
   if (asked.coarse == CoarseLevel::multigrid) {
     M.refresh(matrix_->values(), matrix_->nnz(), M.backend().memory_space());  // levels are made for these values

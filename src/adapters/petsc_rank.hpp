@@ -5,6 +5,7 @@
 
 #include <blockjacobi/blockjacobi.hpp>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,8 +60,9 @@ class RankPreconditioner {
                                index_t max_size);
   void count_copy(const Backend& backend, std::size_t bytes);
   void count_operations(const BlockPartition& partition);
-  void add_coarse_level(const BlockPartition& partition, const Options& asked, index_t block_size,
-                        std::vector<PetscScalar> near_kernel);
+  /// On blocks that analyzed() makes.
+  void add_coarse_level(const std::function<BlockJacobi<PetscScalar>()>& analyzed, const Options& asked,
+                        index_t block_size, std::vector<PetscScalar> near_kernel);
   void apply_own(VectorView<const PetscScalar> r, VectorView<PetscScalar> z, Op op) const;
 
   std::optional<Renumbering<PetscScalar>> clusters_;  ///< whose blocks have rows that need not be neighbours

@@ -50,8 +50,9 @@ class Stream {
     PetscCall(PetscDeviceContextGetCurrentContext(&current));
     if (current != context_) {
       PetscCall(PetscDeviceContextWaitForContext(context_, current));
-      PetscCall(f());
-      PetscCall(PetscDeviceContextWaitForContext(current, context_));
+      const PetscErrorCode code = f();
+      PetscCall(PetscDeviceContextWaitForContext(current, context_));  // also for what f() did before an error
+      PetscCall(code);
       PetscFunctionReturn(static_cast<PetscErrorCode>(0));
     }
 #endif

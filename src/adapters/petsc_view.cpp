@@ -84,11 +84,12 @@ PetscErrorCode view_report(PC pc, PetscViewer viewer) {
   State& state = state_of(pc);
   std::optional<Found> found;
   PetscFunctionBegin;
-  PetscCall(follow_stream(state));
-  const PetscErrorCode code = translated([&] {
-    if (state.M && pc->setupcalled) found = {state.M->report(), state.M->coarse_report()};
-    return success;
-  });
+  PetscErrorCode code = follow_stream(state);
+  if (code == success)
+    code = translated([&] {
+      if (state.M && pc->setupcalled) found = {state.M->report(), state.M->coarse_report()};
+      return success;
+    });
   const int own = found ? 1 : 0;
   int all = own;
   PetscCallMPI(MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm_of(pc)));

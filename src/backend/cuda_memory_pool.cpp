@@ -12,7 +12,8 @@ namespace blockjacobi::detail {
 
 namespace {
 
-/// Of the memory of the device, what a pool keeps of what it had before.
+/// Of the memory of the device, what a pool may hold, in use or not, without giving free memory back whenever somebody
+/// waits.
 constexpr std::size_t kept_part = 32;
 
 void set(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {

@@ -153,7 +153,8 @@ TEST_F(PetscDeviceTest, AssemblyThereSendsNoByteThroughTheHost) {
 
 TEST_F(PetscDeviceTest, BlocksAboveThirtyTwoAndRowSums) {
   const System large = family(matrices::BlockFamily::spd, {33, 64, 100, 2}, 8);
-  for (const char* options : {"", "-pc_blockjacobi_l1 ", "-pc_blockjacobi_detect -pc_blockjacobi_max_size 100 "}) {
+  for (const char* options : {"", "-pc_blockjacobi_l1 ", "-pc_blockjacobi_detect -pc_blockjacobi_max_size 100 ",
+                              "-pc_blockjacobi_coarse ones ", "-pc_blockjacobi_l1 -pc_blockjacobi_coarse ones "}) {
     SCOPED_TRACE(options);
     const OwnedMat A = on_device(large);
     expect_as_on_host(A, large, "cuda", 1e-11, options);

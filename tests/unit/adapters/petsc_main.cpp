@@ -1,5 +1,6 @@
 // The tests of the PETSc adapter: all ranks run all of them, and a failure on any rank is one of the program. A test
-// that does not end, as one does in which ranks wait for each other, ends the program with what each rank was doing.
+// that does not end, as one does in which ranks wait for each other, ends the program with what each rank was doing;
+// one that the machine stops, with where.
 #include <blockjacobi/adapters/petsc.h>
 
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -27,14 +29,43 @@ std::string& current() {
   return text;
 }
 
-extern "C" void show_and_abort(int) {
+void show(const char* what) {
   constexpr int depth = 64;
   void* frames[depth];
-  const auto written = write(STDERR_FILENO, current().data(), current().size());
+  auto written = write(STDERR_FILENO, what, std::strlen(what));
+  if (written > 0) written = write(STDERR_FILENO, current().data(), current().size());
   if (written > 0) backtrace_symbols_fd(frames, backtrace(frames, depth), STDERR_FILENO);
+}
+
+extern "C" void show_and_abort(int) {
+  show("no end of ");
   alarm(20);  // ends this rank where MPI does not
   sleep(3);   // for the other ranks to show where they are
   MPI_Abort(PETSC_COMM_WORLD, 3);
+}
+
+/// Ends as it would have without a handler.
+extern "C" void show_fault(int signal) {
+  show("fault in ");
+  raise(signal);
+}
+
+void handle(int signal, void (*handler)(int), int flags) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER) | flags;
+  sigaction(signal, &action, nullptr);
+}
+
+/// In place of PETSc's, which says no more than that there was one; on a stack of their own, as that of the fault may
+/// be used up.
+void watch_for_faults() {
+  static std::vector<char> own(64 << 10);
+  stack_t stack{};
+  stack.ss_sp = own.data();
+  stack.ss_size = own.size();
+  sigaltstack(&stack, nullptr);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) handle(signal, show_fault, SA_ONSTACK);
 }
 
 class Watch final : public ::testing::EmptyTestEventListener {
@@ -42,15 +73,13 @@ class Watch final : public ::testing::EmptyTestEventListener {
   explicit Watch(int rank) : rank_(rank) {
     void* frame = nullptr;
     backtrace(&frame, 1);  // loads what it needs, which a handler could not
-    struct sigaction action {};
-    action.sa_handler = show_and_abort;
-    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
-    sigaction(SIGALRM, &action, nullptr);
+    handle(SIGALRM, show_and_abort, 0);
+    watch_for_faults();
   }
 
  private:
   void OnTestStart(const ::testing::TestInfo& test) override {
-    current() = "rank " + std::to_string(rank_) + ": no end of " + test.test_suite_name() + "." + test.name() + "\n";
+    current() = std::string(test.test_suite_name()) + "." + test.name() + " on rank " + std::to_string(rank_) + "\n";
     alarm(seconds_);
   }
 
