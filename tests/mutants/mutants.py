@@ -294,7 +294,7 @@ MUTANTS = (
            "      PetscCall(PetscDeviceContextWaitForContext(context_, current));\n", "",
            "petsc/petsc_adapter", "PetscContextsTest.AnApplicationWaits*", gpu=True),
     Mutant("petsc-other-contexts-wait-for-no-application", "src/adapters/petsc_stream.hpp",
-           "      PetscCall(PetscDeviceContextWaitForContext(current, context_));\n", "",
+           "PetscCall(PetscDeviceContextWaitForContext(current, context_));  // also", "// also",
            "petsc/petsc_adapter", "PetscContextsTest.TheContextThatReads*", gpu=True),
     Mutant("petsc-error-leaves-the-clock-running", "src/adapters/petsc_state.hpp",
            "  const PetscErrorCode end = PetscLogGpuTimeEnd();", "  const PetscErrorCode end = code ? code : PetscLogGpuTimeEnd();",
