@@ -3,7 +3,7 @@
 ///
 ///   preconditioner OUT.json [--operations gemv,storage,transposed,columns,mixed,refresh,detect,clusters,construct]
 ///                  [--scalars sdcz] [--orders 1-32,33,40,...] [--complex-orders ...] [--storage-orders ...]
-///                  [--gigabytes 2] [--parts] [--fresh-memory]
+///                  [--gigabytes 2] [--parts]
 ///   preconditioner OUT.json --operations patterns [--stencils NAME,...] [--definite FILE ...] [--general FILE ...]
 ///
 /// The blocks are random numbers; every product is compared with one in extended precision on a few blocks. Times are
@@ -35,7 +35,7 @@ struct Options {
                                       "refresh", "detect",  "clusters",   "construct"};
   std::vector<std::string> stencils{"7-point 128^3", "7-point 200^3", "27-point 64^3 3-dof"}, definite, general;
   double gigabytes = 2.0;
-  bool parts = false, fresh_memory = false;
+  bool parts = false;
 
   bool has(const std::string& operation) const {
     return std::find(operations.begin(), operations.end(), operation) != operations.end();
@@ -82,7 +82,6 @@ void run(const Options& options, Device& device, Report& report) {
 }
 
 void run_construct(const Options& options, Device& device, Report& report) {
-  if (!options.fresh_memory) keep_freed_memory();
   for (const blockjacobi::index_t points : {25, 100, 200}) {
     const Construction construction(device, points);
     for (const ConstructCase c : {ConstructCase{8}, ConstructCase{8, true}, ConstructCase{3}}) {
@@ -93,7 +92,6 @@ void run_construct(const Options& options, Device& device, Report& report) {
 }
 
 void run_clusters(const Options& options, Device& device, Report& report) {
-  if (!options.fresh_memory) keep_freed_memory();
   for (const blockjacobi::index_t points : {64, 200}) {
     const Clustering clustering(device, points);
     report.add(clustering.measure());
@@ -110,7 +108,6 @@ void run_pattern(const Options& options, Device& device, const PatternSystem& sy
 }
 
 void run_patterns(const Options& options, Device& device, Report& report) {
-  if (!options.fresh_memory) keep_freed_memory();
   const auto run_both = [&](const PatternSystem& system) {
     run_pattern<double>(options, device, system, report);
     run_pattern<float>(options, device, system, report);
@@ -142,8 +139,6 @@ int main(int argc, char** argv) {
   app.add_option("--general", options.general, "others");
   app.add_option("--gigabytes", options.gigabytes, "read and written by a call")->capture_default_str();
   app.add_flag("--parts", options.parts, "prints what the parts of a construction take, and the phases of clusters");
-  app.add_flag("--fresh-memory", options.fresh_memory,
-               "freed memory leaves the pool between constructions, and between clusterings");
   CLI11_PARSE(app, argc, argv);
   try {
     Device device;

@@ -20,14 +20,6 @@ struct ConstructCase {
   bool is_detected = false;
 };
 
-/// Freed memory stays in the pool of the device, as in a program that makes one preconditioner after another.
-inline void keep_freed_memory() {
-  cudaMemPool_t pool{};
-  check(cudaDeviceGetDefaultMemPool(&pool, 0));
-  std::uint64_t all = ~std::uint64_t{0};
-  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
-}
-
 /// Milliseconds by the clock of the host, all that is enqueued included; what `make` makes goes outside of them. None
 /// begins after `seconds`, but for the first three.
 template <class Make>
