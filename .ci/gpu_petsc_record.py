@@ -13,10 +13,10 @@ import datetime
 import json
 import pathlib
 import re
-import subprocess
 import sys
 
 import sources_sha256
+from gpu_python_summary import machine
 
 PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?", re.MULTILINE)
 FAILED = re.compile(r"^\[  FAILED  \] (\w[\w/]*\.[\w/]+)", re.MULTILINE)
@@ -40,19 +40,8 @@ def outcome(run, status, output):
         failed.append(f"memcheck does not say: {NO_ERRORS}")
     skipped = sorted(set(SKIPPED.findall(output)))
     return {"passed": int(passed[-1]) if passed else 0, "failed_tests": failed, "skipped_tests": skipped,
-            "wrong_skips": [f"skipped: {test}" for test in skipped if not may_skip(test, run)], **gpus(),
+            "wrong_skips": [f"skipped: {test}" for test in skipped if not may_skip(test, run)], **machine(),
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
-
-
-def gpus():
-    """This machine's, all alike, and the driver."""
-    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    try:
-        answer = subprocess.run(query, capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return {"device": "", "driver": "", "gpus": 0}
-    found = [line.split(", ") for line in answer.strip().splitlines()]
-    return {"device": found[0][0], "driver": found[0][1], "gpus": len(found)}
 
 
 def added(record, build, petsc, run, found):

@@ -129,7 +129,7 @@ struct Row {
   PetscInt iterations = 0;
 };
 
-constexpr int timed_iterations = 60;
+constexpr int timed_iterations = 60, timed_applications = 20;
 
 PetscErrorCode make_solver(Mat A, const char* type, KSP* ksp) {
   PC pc;
@@ -146,7 +146,6 @@ PetscErrorCode make_solver(Mat A, const char* type, KSP* ksp) {
 
 /// CG to a tolerance that it does not reach takes as many iterations as it may.
 PetscErrorCode measure(Mat A, const char* type, PetscInt repeats, Row* row) {
-  constexpr int applications = 20;
   Vec b, x;
   PetscFunctionBeginUser;
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -168,10 +167,10 @@ PetscErrorCode measure(Mat A, const char* type, PetscInt repeats, Row* row) {
     }
     PetscCall(time_of(&solve, [&] {
       PetscFunctionBeginUser;
-      for (int k = 0; k < applications; ++k) PetscCall(PCApply(pc, b, x));
+      for (int k = 0; k < timed_applications; ++k) PetscCall(PCApply(pc, b, x));
       PetscFunctionReturn(success);
     }));
-    row->application = std::min(row->application, solve / applications);
+    row->application = std::min(row->application, solve / timed_applications);
     PetscCall(KSPSetTolerances(ksp, 1e-8, 0.0, 1e30, 10000));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
@@ -256,13 +255,23 @@ PetscErrorCode exchanges(Mat A, PetscMPIInt ranks, PetscInt rows) {
   PetscFunctionReturn(success);
 }
 
-PetscErrorCode times(Mat A, PetscMPIInt ranks, PetscInt rows, PetscInt repeats) {
-  PetscInt sizes[16] = {3, 4, 6, 12}, count = 16;
+PetscErrorCode asked_sizes(std::vector<PetscInt>* sizes) {
+  PetscInt found[16], count = 16;
   PetscBool given = PETSC_FALSE;
   PetscFunctionBeginUser;
-  PetscCall(PetscOptionsGetIntArray(nullptr, nullptr, "-sizes", sizes, &count, &given));
-  for (PetscInt i = 0; i < (given ? count : 4); ++i) {
-    const PetscInt size = sizes[i];
+  PetscCall(PetscOptionsGetIntArray(nullptr, nullptr, "-sizes", found, &count, &given));
+  if (given)
+    sizes->assign(found, found + count);
+  else
+    *sizes = {3, 4, 6, 12};
+  PetscFunctionReturn(success);
+}
+
+PetscErrorCode times(Mat A, PetscMPIInt ranks, PetscInt rows, PetscInt repeats) {
+  std::vector<PetscInt> sizes;
+  PetscFunctionBeginUser;
+  PetscCall(asked_sizes(&sizes));
+  for (const PetscInt size : sizes) {
     PetscCall(state_blocks(A, size));
     for (const char* type : {PCVPBJACOBI, PCBLOCKJACOBI}) {
       Row row;
@@ -305,18 +314,16 @@ PetscErrorCode view_of(Mat A, blockjacobi::CsrView<PetscScalar, Index>* view) {
 
 PetscErrorCode times_of_library(Mat A, PetscInt rows, PetscInt repeats) {
   using namespace blockjacobi;
-  constexpr int applications = 20;
-  PetscInt sizes[16] = {3, 4, 6, 12}, count = 16;
-  PetscBool given = PETSC_FALSE;
+  std::vector<PetscInt> sizes;
   PetscMPIInt ranks = 1;
   CsrView<PetscScalar, PetscInt> matrix;
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
   PetscCheck(ranks == 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "-library wants one rank, not %d", ranks);
-  PetscCall(PetscOptionsGetIntArray(nullptr, nullptr, "-sizes", sizes, &count, &given));
+  PetscCall(asked_sizes(&sizes));
   PetscCall(view_of(A, &matrix));
-  for (PetscInt i = 0; i < (given ? count : 4); ++i) {
-    const auto size = static_cast<index_t>(sizes[i]);
+  for (const PetscInt asked : sizes) {
+    const auto size = static_cast<index_t>(asked);
     Row row;
     for (PetscInt repeat = 0; repeat < repeats; ++repeat) {
       std::optional<Backend> backend;
@@ -338,11 +345,11 @@ PetscErrorCode times_of_library(Mat A, PetscInt rows, PetscInt repeats) {
       Array<PetscScalar> r(*backend, std::vector<PetscScalar>(static_cast<std::size_t>(matrix.rows), 1.0));
       Array<PetscScalar> z(*backend, r.size());
       PetscCall(time_of(&applied, [&] {
-        for (int k = 0; k < applications; ++k) M->apply(std::as_const(r).view(), z.view());
+        for (int k = 0; k < timed_applications; ++k) M->apply(std::as_const(r).view(), z.view());
         backend->synchronize();
         return success;
       }));
-      row.application = std::min(row.application, applied / applications);
+      row.application = std::min(row.application, applied / timed_applications);
     }
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "| 1 | %ld | library | %ld | %.3f | %.3f | %.3f | %.4f | | |\n",
                           static_cast<long>(rows), static_cast<long>(size), row.first, row.anew, row.again,

@@ -51,10 +51,13 @@ std::shared_ptr<CudaMemoryPool> CudaMemoryPool::of(int device) {
   int has_pools = 0;
   check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device), "cudaDeviceGetAttribute");
   if (has_pools == 0) return nullptr;
-  static std::mutex one_at_a_time;
-  static std::map<int, std::weak_ptr<CudaMemoryPool>> pools;
-  const std::lock_guard lock(one_at_a_time);
-  std::weak_ptr<CudaMemoryPool>& known = pools[device];
+  struct Pools {
+    std::mutex one_at_a_time;
+    std::map<int, std::weak_ptr<CudaMemoryPool>> by_device;
+  };
+  static Pools& pools = *new Pools;  // never destroyed: a destructor at the end of the process may make a backend
+  const std::lock_guard lock(pools.one_at_a_time);
+  std::weak_ptr<CudaMemoryPool>& known = pools.by_device[device];
   std::shared_ptr<CudaMemoryPool> pool = known.lock();
   if (pool == nullptr) known = pool = std::shared_ptr<CudaMemoryPool>(new CudaMemoryPool(device));
   return pool;

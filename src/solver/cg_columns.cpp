@@ -29,7 +29,7 @@ class CgColumns {
         p_(vector()),
         q_(vector()),
         spare_(parts.backend, ops_.spare_size(shape_)),
-        norms_(parts.backend, std::vector<double>(padded())),  // zeros: drifted() reads all for one
+        norms_(parts.backend, padded()),
         found_(initial_states()),
         states_(parts.backend, found_),
         v_{shape_, x_.data(), r_.data(), parts.M == nullptr ? r_.data() : z_.data(), p_.data(), q_.data()},
@@ -173,8 +173,10 @@ class CgColumns {
     if (!lacks_headway(c)) return false;
     ops_.from_bundles(shape_, v_.r, c, {spare_.data()});
     const auto norm = [this](const C* v) {
+      double found = 0;
       parts_.ops.norm(shape_.n, v, norms_.data());
-      return norms_.to_host()[0];
+      parts_.backend.impl().copy_to_host(&found, norms_.data(), sizeof(found));  // the others may not be there
+      return found;
     };
     if (has_drifted(*parts_.M, spare_.data(), spare_.data() + shape_.n, norm)) return true;
     headway(c).wait();

@@ -369,8 +369,8 @@ template <Scalar T>
 void expect_that_troubled_blocks_leave_the_others_alone(std::initializer_list<index_t> orders) {
   for (const index_t n : orders) {
     SCOPED_TRACE(n);
-    constexpr index_t count = 97;
-    const std::vector<index_t> sizes(count, n);
+    const index_t count = is_under_tool() ? 13 : 97;  // each kind is among 13
+    const std::vector<index_t> sizes(static_cast<std::size_t>(count), n);
     const auto kind = [](index_t b) { return b * 7 % 13 < 5 ? static_cast<int>(b * 7 % 13) : 0; };
     const auto seed = [](index_t b) { return 300u + static_cast<unsigned>(b); };
     Blocks<T> good(Backend::cuda(), sizes), mixed(Backend::cuda(), sizes);
