@@ -78,6 +78,21 @@ constexpr std::pair<char, const char*> scalar_name() {
     return is_single ? std::pair{'s', "float"} : std::pair{'d', "double"};
 }
 
+/// Of an inverse by potrf and potri, whose lower triangle they leave, the upper one. A block that is not definite to
+/// working precision has no inverse here.
+template <class T>
+void complete(int n, int info, std::vector<T>& a) {
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < j; ++i) {
+      const T below = a[static_cast<std::size_t>(j + i * n)];
+      if constexpr (blockjacobi::is_complex<T>)
+        a[static_cast<std::size_t>(i + j * n)] = std::conj(below);
+      else
+        a[static_cast<std::size_t>(i + j * n)] = below;
+    }
+  if (info != 0) a.assign(a.size(), std::numeric_limits<blockjacobi::real_t<T>>::quiet_NaN());
+}
+
 /// LAPACK's way, by the letter of the scalar.
 template <class T>
 class LapackInverse {
@@ -102,16 +117,7 @@ class LapackInverse {
     int info = 0;
     potrf_("L", &n, a.data(), &n, &info, 1);
     if (info == 0) potri_("L", &n, a.data(), &n, &info, 1);
-    for (int j = 0; j < n; ++j)
-      for (int i = 0; i < j; ++i) {
-        const T below = a[static_cast<std::size_t>(j + i * n)];
-        if constexpr (blockjacobi::is_complex<T>)
-          a[static_cast<std::size_t>(i + j * n)] = std::conj(below);
-        else
-          a[static_cast<std::size_t>(i + j * n)] = below;
-      }
-    // A block that is not definite to working precision has no inverse here.
-    if (info != 0) a.assign(a.size(), std::numeric_limits<blockjacobi::real_t<T>>::quiet_NaN());
+    complete<T>(n, info, a);
     return a;
   }
 
@@ -210,6 +216,19 @@ Way<T> batched_way(const Backend& backend, const char* name, bool definite, F in
 }
 
 template <class T>
+Matrices<T> by_potrf_and_potri(const Backend& backend, const Case<T>& given) {
+  namespace batched = blockjacobi::batched;
+  Batch<T> batch(backend, given.n, given.blocks);
+  Array<int> info(backend, given.blocks.size());
+  batched::potrf(backend, batched::Triangle::lower, batch.view(), info.data());
+  const std::vector<int> outcomes = info.to_host();
+  batched::potri(backend, batched::Triangle::lower, batch.view(), info.data());
+  Matrices<T> inverses = batch.to_host();
+  for (std::size_t k = 0; k < inverses.size(); ++k) complete<T>(given.n, outcomes[k], inverses[k]);
+  return inverses;
+}
+
+template <class T>
 std::vector<Way<T>> ways(const Backend& backend, const std::optional<bench::LapackLibrary>& lapack) {
   namespace batched = blockjacobi::batched;
   using View = blockjacobi::MatrixBatchView<T>;
@@ -236,6 +255,8 @@ std::vector<Way<T>> ways(const Backend& backend, const std::optional<bench::Lapa
     result.push_back(
         lapack_way<T>("LAPACK potrf, potri", true, [=](index_t n, const auto& a) { return reference.definite(n, a); }));
   }
+  result.push_back(
+      {"batched potrf, potri", true, [=](const Case<T>& given) { return by_potrf_and_potri(backend, given); }});
   result.push_back(
       batched_way<T>(backend, "batched spd_inverse", true, [](const Backend& on, View a, index_t*, int* info) {
         batched::spd_inverse<T>(on, batched::Triangle::lower, a, a, batched::SpdStorage::full, info);
