@@ -65,6 +65,26 @@ std::vector<Dense<T>> factored(const Backend& backend, Triangle triangle, const 
   return a.matrices();
 }
 
+template <Scalar T>
+struct FactorsAndInverses {
+  std::vector<Dense<T>> factors, inverses;
+};
+
+/// The factors, and the inverses that potri makes of them in their place. Expects success, and that nothing between the
+/// matrices changes.
+template <Scalar T>
+FactorsAndInverses<T> factored_and_inverted(const Backend& backend, Triangle triangle,
+                                            const std::vector<Dense<T>>& matrices, index_t padding = 0) {
+  const TestBatch<T> a(backend, matrices, {.padding = padding});
+  const std::vector<int> no_failure(matrices.size());
+  const auto factors = factored(backend, triangle, a, no_failure);
+  Array<int> info(backend, matrices.size());
+  batched::potri(backend, triangle, a.view(), info.data());
+  EXPECT_EQ(info.to_host(), no_failure);
+  EXPECT_TRUE(a.padding_untouched());
+  return {factors, a.matrices()};
+}
+
 /// What spd_inverse of `a` leaves in `x`. Expects its info.
 template <Scalar T>
 std::vector<Dense<T>> spd_inverses(const Backend& backend, Triangle triangle, const TestBatch<T>& a,

@@ -6,26 +6,6 @@ namespace {
 
 TYPED_TEST_SUITE(BatchedOnBackend, BackendCases, BackendCaseName);
 
-template <Scalar T>
-struct FactorsAndInverses {
-  std::vector<Dense<T>> factors, inverses;
-};
-
-/// The factors, and the inverses that potri makes of them in their place. Expects success, and that nothing between the
-/// matrices changes.
-template <Scalar T>
-FactorsAndInverses<T> factored_and_inverted(const Backend& backend, Triangle triangle,
-                                            const std::vector<NamedMatrix<T>>& matrices, index_t padding) {
-  const TestBatch<T> a(backend, only_triangles(triangle, matrices), {.padding = padding});
-  const std::vector<int> no_failure(matrices.size());
-  const auto factors = factored(backend, triangle, a, no_failure);
-  Array<int> info(backend, matrices.size());
-  batched::potri(backend, triangle, a.view(), info.data());
-  EXPECT_EQ(info.to_host(), no_failure);
-  EXPECT_TRUE(a.padding_untouched());
-  return {factors, a.matrices()};
-}
-
 TYPED_TEST(BatchedOnBackend, CholeskyAndItsInverse) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
@@ -33,7 +13,8 @@ TYPED_TEST(BatchedOnBackend, CholeskyAndItsInverse) {
   for (const index_t n : all_batched_orders())
     for (const Triangle triangle : triangles) {
       const auto matrices = spd_matrices<T>(n, random);
-      const auto [factors, inverses] = factored_and_inverted(backend, triangle, matrices, n % 3);
+      const auto [factors, inverses] =
+          factored_and_inverted(backend, triangle, only_triangles(triangle, matrices), n % 3);
       for (std::size_t k = 0; k < matrices.size(); ++k) {
         SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
         EXPECT_LE(cholesky_error(triangle, matrices[k].matrix, factors[k]), accuracy);
@@ -55,7 +36,8 @@ TYPED_TEST(BatchedOnBackend, CholeskyOfLargeMatrices) {
     for (const Triangle triangle : triangles) {
       auto matrices = spd_matrices<T>(n, random);
       if (n > 200) matrices.resize(2);
-      const auto [factors, inverses] = factored_and_inverted(backend, triangle, matrices, n % 3);
+      const auto [factors, inverses] =
+          factored_and_inverted(backend, triangle, only_triangles(triangle, matrices), n % 3);
       for (std::size_t k = 0; k < matrices.size(); ++k) {
         SCOPED_TRACE(matrices[k].name + ", order " + std::to_string(n));
         EXPECT_LE(cholesky_error(triangle, matrices[k].matrix, factors[k]), accuracy);
@@ -66,7 +48,7 @@ TYPED_TEST(BatchedOnBackend, CholeskyOfLargeMatrices) {
     }
 }
 
-/// Tiny and large matrices in one batch, some indefinite.
+/// Tiny matrices of each class of orders and large ones in one batch, some indefinite.
 TYPED_TEST(BatchedOnBackend, CholeskyOfTinyAndLargeMatrices) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
@@ -78,7 +60,8 @@ TYPED_TEST(BatchedOnBackend, CholeskyOfTinyAndLargeMatrices) {
                                           {Triangle::lower, 201},
                                           {Triangle::upper, 201}}) {
     std::vector<NamedMatrix<T>> matrices;
-    for (const index_t n : {40, 7, largest, 33, 32}) matrices.push_back(spd_matrices<T>(n, random)[0]);
+    for (const index_t n : {40, 7, largest, 33, 32, 3, 12, 16, 20, 24, 28})
+      matrices.push_back(spd_matrices<T>(n, random)[0]);
     std::vector<int> expected(matrices.size(), 0);
     for (const index_t j : {0, 20, 56}) {
       matrices.push_back(spd_matrices<T>(57, random)[0]);

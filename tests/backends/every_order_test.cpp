@@ -137,15 +137,16 @@ TYPED_TEST(EveryOrder, Cholesky) {
   const Backend backend = this->make_backend();
   for_every_order([&](index_t n, std::size_t count, Random& random) {
     const auto a = random_definite<T>(n, count, random);
-    const std::vector<int> info(count);
     for (const Triangle triangle : triangles) {
-      const auto factors = [&](const Backend& where) {
-        return factored(where, triangle, TestBatch<T>(where, a), info);
-      };
-      const auto found = factors(backend), host = factors(Backend::host());
+      std::vector<Dense<T>> input;
+      for (const Dense<T>& each : a) input.push_back(only_triangle(triangle, each));
+      auto found = factored_and_inverted(backend, triangle, input);
+      auto host = factored_and_inverted(Backend::host(), triangle, input);
+      for (std::vector<Dense<T>>* inverses : {&found.inverses, &host.inverses})
+        for (Dense<T>& x : *inverses) x = completed(triangle, x);
+      expect_inverses(backend, a, found.inverses, host.inverses);
       for (std::size_t k = 0; k < count; ++k) {
-        Dense<T> f = found[k], g = host[k];
-        // the other triangle is still that of A
+        Dense<T> f = found.factors[k], g = host.factors[k];
         for (Dense<T>* x : {&f, &g})
           for (Eigen::Index j = 0; j < n; ++j)
             for (Eigen::Index i = 0; i < n; ++i)
