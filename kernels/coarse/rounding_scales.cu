@@ -1,7 +1,7 @@
 #include "core/shared/rounding_scales.hpp"
 #include "kernels/coarse/launch_grid.cuh"
 #include "kernels/coarse/launch_products.hpp"
-#include "kernels/coarse/row_team.cuh"
+#include "kernels/coarse/row_lanes.cuh"
 #include "kernels/collectives/lanes.cuh"
 #include "kernels/launch/check.hpp"
 

@@ -1,7 +1,7 @@
 #include "core/shared/sparse_rows.hpp"
 #include "kernels/coarse/launch_grid.cuh"
 #include "kernels/coarse/launch_products.hpp"
-#include "kernels/coarse/row_team.cuh"
+#include "kernels/coarse/row_lanes.cuh"
 
 #include <algorithm>
 
@@ -20,31 +20,31 @@ class ColumnSet {
     int counts[coarse_threads / few_product_lanes];
   };
 
-  /// Memory that no lane of the team still reads.
-  __device__ ColumnSet(Memory& memory, const RowTeam& team) : team_(team), slots_(memory.slots, team) {
-    const int before = static_cast<int>(threadIdx.x) - team.rank;
+  /// Memory that no lane of the row still reads.
+  __device__ ColumnSet(Memory& memory, const RowLanes& members) : members_(members), slots_(memory.slots, members) {
+    const int before = static_cast<int>(threadIdx.x) - members.rank;
     columns_ = memory.columns + product_columns * before;
     count_ = memory.counts + before / few_product_lanes;
-    slots_.clear(team);
-    if (team.rank == 0) *count_ = 0;
-    team.sync();
+    slots_.clear(members);
+    if (members.rank == 0) *count_ = 0;
+    members.sync();
   }
 
   /// All columns of row i of A B; each lane has an entry of A at a time.
   template <class O>
   __device__ void gather(const SparseRows<const void, O>& a, const CsrView<const void, std::int32_t>& b, offset_t i) {
     bool has_room = true;
-    for (offset_t k = a.begin(i) + offset_t{team_.rank}; has_room && k < a.end(i); k += team_.lanes) {
+    for (offset_t k = a.begin(i) + offset_t{members_.rank}; has_room && k < a.end(i); k += members_.lanes) {
       const index_t j = a.column(static_cast<O>(k));
       for (std::int32_t e = b.row_offsets[j]; has_room && e < b.row_offsets[j + 1]; ++e) has_room = add(b.columns[e]);
     }
-    team_.sync();
+    members_.sync();
   }
   __device__ int count() const { return *count_; }
   __device__ bool has_room() const { return count() <= slots_.most(); }
   /// Ascending.
   __device__ void write(index_t* to) const {
-    for (int k = team_.rank; k < count(); k += team_.lanes) {
+    for (int k = members_.rank; k < count(); k += members_.lanes) {
       const index_t column = columns_[k];
       int place = 0;
       for (int other = 0; other < count(); ++other) place += columns_[other] < column ? 1 : 0;
@@ -69,7 +69,7 @@ class ColumnSet {
     return true;
   }
 
-  RowTeam team_;
+  RowLanes members_;
   ColumnSlots slots_;
   index_t* columns_;
   int* count_;
@@ -78,13 +78,13 @@ class ColumnSet {
 /// Rows that have no length yet.
 constexpr std::int32_t not_counted = -1;
 
-/// The length of row i if there is room for it; in one lane of the team, or 0.
+/// The length of row i if there is room for it; in one of its lanes, or 0.
 template <class O>
-__device__ int count_row(ColumnSet& set, const RowTeam& team, const CsrView<const void, O>& a,
+__device__ int count_row(ColumnSet& set, const RowLanes& members, const CsrView<const void, O>& a,
                          const CsrView<const void, std::int32_t>& b, offset_t i, std::int32_t* lengths,
                          unsigned int* is_left) {
   set.gather(SparseRows<const void, O>{a}, b, i);
-  if (team.rank != 0) return 0;
+  if (members.rank != 0) return 0;
   if (!set.has_room()) *is_left = 1;
   lengths[i] = set.has_room() ? set.count() : not_counted;
   return set.has_room() ? set.count() : 0;
@@ -98,13 +98,13 @@ __global__ void __launch_bounds__(coarse_threads)
   __shared__ int of_cta;
   if (threadIdx.x == 0) of_cta = 0;
   __syncthreads();
-  const RowTeam team(lanes);
-  const offset_t i = team.row();
+  const RowLanes members(lanes);
+  const offset_t i = members.row();
   if (i < a.rows) {
-    ColumnSet set(memory, team);
-    const int count = count_row(set, team, a, b, i, lengths, &counts->left);
+    ColumnSet set(memory, members);
+    const int count = count_row(set, members, a, b, i, lengths, &counts->left);
     if (count > 0) atomicAdd(&of_cta, count);
-  } else if (i == a.rows && team.rank == 0) {
+  } else if (i == a.rows && members.rank == 0) {
     lengths[i] = 0;
   }
   __syncthreads();
@@ -127,13 +127,13 @@ __global__ void __launch_bounds__(coarse_threads)
     count_left_kernel(const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
                       std::int32_t* const lengths, ColumnCounts* const counts) {
   __shared__ ColumnSet::Memory memory;
-  const RowTeam team(coarse_threads);
+  const RowLanes members(coarse_threads);
   // Those of all warps know which are left before the first is counted: ColumnSet waits for them.
   for_rows_left(
       a.rows, [&](offset_t i) { return lengths[i] == not_counted; },
       [&](offset_t i) {
-        ColumnSet set(memory, team);
-        const int count = count_row(set, team, a, b, i, lengths, &counts->too_many);
+        ColumnSet set(memory, members);
+        const int count = count_row(set, members, a, b, i, lengths, &counts->too_many);
         if (count > 0) atomicAdd(&counts->columns, static_cast<unsigned long long>(count));
       });
 }
@@ -143,10 +143,10 @@ __global__ void __launch_bounds__(coarse_threads)
     list_columns_kernel(const int lanes, const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
                         const std::int32_t* const offsets, index_t* const columns) {
   __shared__ ColumnSet::Memory memory;
-  const RowTeam team(lanes);
-  const offset_t i = team.row();
+  const RowLanes members(lanes);
+  const offset_t i = members.row();
   if (i >= a.rows || offsets[i + 1] - offsets[i] > product_columns * lanes) return;
-  ColumnSet set(memory, team);
+  ColumnSet set(memory, members);
   set.gather(SparseRows<const void, O>{a}, b, i);
   set.write(columns + offsets[i]);
 }
@@ -156,11 +156,11 @@ __global__ void __launch_bounds__(coarse_threads)
     list_left_kernel(const int lanes, const CsrView<const void, O> a, const CsrView<const void, std::int32_t> b,
                      const std::int32_t* const offsets, index_t* const columns) {
   __shared__ ColumnSet::Memory memory;
-  const RowTeam team(coarse_threads);
+  const RowLanes members(coarse_threads);
   for_rows_left(
       a.rows, [&](offset_t i) { return offsets[i + 1] - offsets[i] > product_columns * lanes; },
       [&](offset_t i) {
-        ColumnSet set(memory, team);
+        ColumnSet set(memory, members);
         set.gather(SparseRows<const void, O>{a}, b, i);
         set.write(columns + offsets[i]);
       });

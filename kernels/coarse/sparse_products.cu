@@ -1,7 +1,7 @@
 #include "core/shared/sparse_rows.hpp"
 #include "kernels/coarse/launch_grid.cuh"
 #include "kernels/coarse/launch_products.hpp"
-#include "kernels/coarse/row_team.cuh"
+#include "kernels/coarse/row_lanes.cuh"
 #include "kernels/collectives/arithmetic.cuh"
 
 #include <type_traits>
@@ -45,22 +45,22 @@ class RowSums {
   };
 
   /// All of them zero.
-  __device__ RowSums(Memory& memory, const RowTeam& team, const index_t* columns, std::int32_t count, C* values)
-      : slots_(memory.slots, team), columns_(columns), values_(values), count_(count) {
-    sums_ = memory.sums + product_slots * (static_cast<int>(threadIdx.x) - team.rank);
+  __device__ RowSums(Memory& memory, const RowLanes& members, const index_t* columns, std::int32_t count, C* values)
+      : slots_(memory.slots, members), columns_(columns), values_(values), count_(count) {
+    sums_ = memory.sums + product_slots * (static_cast<int>(threadIdx.x) - members.rank);
     if (is_table()) {
-      slots_.clear(team);
-      team.sync();
-      for (std::int32_t k = team.rank; k < count; k += team.lanes) {
+      slots_.clear(members);
+      members.sync();
+      for (std::int32_t k = members.rank; k < count; k += members.lanes) {
         int slot = slots_.first(columns[k]);
         while (atomicCAS(slots_.columns + slot, ColumnSlots::empty, columns[k]) != ColumnSlots::empty)
           slot = slots_.next(slot);
         sums_[slot] = C{};
       }
     } else {
-      for (std::int32_t k = team.rank; k < count; k += team.lanes) values[k] = C{};
+      for (std::int32_t k = members.rank; k < count; k += members.lanes) values[k] = C{};
     }
-    team.sync();
+    members.sync();
   }
 
   /// a b to the sum of a column, with one rounding of real numbers whatever the lanes are.
@@ -72,9 +72,9 @@ class RowSums {
       add_to(values_[detail::place_of(column, columns_, count_)]);
   }
   /// After sync().
-  __device__ void write(const RowTeam& team) const {
+  __device__ void write(const RowLanes& members) const {
     if (!is_table()) return;
-    for (std::int32_t k = team.rank; k < count_; k += team.lanes) values_[k] = sums_[find(columns_[k])];
+    for (std::int32_t k = members.rank; k < count_; k += members.lanes) values_[k] = sums_[find(columns_[k])];
   }
 
  private:
@@ -101,39 +101,39 @@ __global__ void __launch_bounds__(coarse_threads)
     short_rows_product_kernel(const CsrView<C, O> a, const CsrView<C, std::int32_t> b,
                               const std::int32_t* const offsets, const index_t* const columns, C* const values) {
   __shared__ C of_cta[product_columns * coarse_threads];
-  const RowTeam team(few_product_lanes);
-  const offset_t i = team.row();
+  const RowLanes members(few_product_lanes);
+  const offset_t i = members.row();
   if (i >= a.rows) return;
   const std::int32_t first = offsets[i], count = offsets[i + 1] - first;
   constexpr int room = product_columns * few_product_lanes;
   const bool has_room = count <= room;
-  C* const sums = has_room ? of_cta + product_columns * (static_cast<int>(threadIdx.x) - team.rank) : values + first;
-  for (std::int32_t k = team.rank; k < count; k += few_product_lanes) sums[k] = C{};
-  team.sync_width();
+  C* const sums = has_room ? of_cta + product_columns * (static_cast<int>(threadIdx.x) - members.rank) : values + first;
+  for (std::int32_t k = members.rank; k < count; k += few_product_lanes) sums[k] = C{};
+  members.sync_width();
   const SparseRows<C, O> rows{a};
   const offset_t end = rows.end(i);
   for (offset_t begin = rows.begin(i); begin < end; begin += few_product_lanes) {
     std::int32_t b_begin = 0, b_end = 0;
     C factor{};
-    if (begin + team.rank < end) {
-      const index_t j = rows.column(static_cast<O>(begin + team.rank));
+    if (begin + members.rank < end) {
+      const index_t j = rows.column(static_cast<O>(begin + members.rank));
       b_begin = b.row_offsets[j];
       b_end = b.row_offsets[j + 1];
-      factor = a.values[begin + team.rank];
+      factor = a.values[begin + members.rank];
     }
     for (int source = 0; source < few_product_lanes && begin + source < end; ++source) {
-      const std::int32_t last = team.broadcast(b_end, source);
-      const C of_row = team.broadcast(factor, source);
-      std::int32_t left = last - team.broadcast(b_begin, source) - team.rank;
+      const std::int32_t last = members.broadcast(b_end, source);
+      const C of_row = members.broadcast(factor, source);
+      std::int32_t left = last - members.broadcast(b_begin, source) - members.rank;
       for (; left > 0; left -= few_product_lanes) {
         C& sum = sums[detail::place_of(b.columns[last - left], columns + first, count)];
         sum = fused_add(sum, of_row, b.values[last - left]);
       }
-      team.sync_width();
+      members.sync_width();
     }
   }
   if (!has_room) return;
-  for (std::int32_t k = team.rank; k < count; k += few_product_lanes) values[first + k] = sums[k];
+  for (std::int32_t k = members.rank; k < count; k += few_product_lanes) values[first + k] = sums[k];
 }
 
 /// `lanes` go through a row of A together. Each lane looks where the row of B of an entry of its own is, then they
@@ -146,16 +146,16 @@ __global__ void __launch_bounds__(coarse_threads, 4)
   constexpr int ahead = 4;  // rows of B
   static_assert(32 % ahead == 0);
   __shared__ typename RowSums<C>::Memory memory;
-  const RowTeam team(lanes);
-  const offset_t i = team.row();
+  const RowLanes members(lanes);
+  const offset_t i = members.row();
   if (i >= a.rows) return;
   const std::int32_t first = offsets[i];
-  RowSums<C> sums(memory, team, columns + first, offsets[i + 1] - first, values + first);
+  RowSums<C> sums(memory, members, columns + first, offsets[i + 1] - first, values + first);
   const SparseRows<C, std::int32_t> rows{a};
   const offset_t end = rows.end(i);
   for (offset_t begin = rows.begin(i); begin < end; begin += lanes) {
     // The entries of the round, `ahead` to each warp in turn.
-    const offset_t own = begin + (team.lane / ahead * team.warps + team.warp) * ahead + team.lane % ahead;
+    const offset_t own = begin + (members.lane / ahead * members.warps + members.warp) * ahead + members.lane % ahead;
     std::int32_t b_begin = 0, b_end = 0;
     C factor{};
     if (own < end) {
@@ -164,39 +164,39 @@ __global__ void __launch_bounds__(coarse_threads, 4)
       b_end = b.row_offsets[j + 1];
       factor = a.values[own];
     }
-    for (int source = 0; source < team.width && begin + source * team.warps < end; source += ahead) {
+    for (int source = 0; source < members.width && begin + source * members.warps < end; source += ahead) {
       std::int32_t last[ahead], left[ahead];  // from the element of this lane on
       index_t column[ahead];
       C value[ahead];
 #pragma unroll
       for (int r = 0; r < ahead; ++r) {
-        last[r] = team.broadcast(b_end, source + r);
-        left[r] = last[r] - team.broadcast(b_begin, source + r) - team.lane;
+        last[r] = members.broadcast(b_end, source + r);
+        left[r] = last[r] - members.broadcast(b_begin, source + r) - members.lane;
         if (left[r] > 0) {
           column[r] = b.columns[last[r] - left[r]];
           value[r] = b.values[last[r] - left[r]];
         }
       }
-      for (int turn = 0; turn < team.warps; ++turn) {
-        if (turn == team.warp) {
+      for (int turn = 0; turn < members.warps; ++turn) {
+        if (turn == members.warp) {
 #pragma unroll
           for (int r = 0; r < ahead; ++r) {
-            const C of_row = team.broadcast(factor, source + r);
+            const C of_row = members.broadcast(factor, source + r);
             while (left[r] > 0) {
               sums.add(column[r], of_row, value[r]);
-              left[r] -= team.width;
+              left[r] -= members.width;
               if (left[r] <= 0) break;
               column[r] = b.columns[last[r] - left[r]];
               value[r] = b.values[last[r] - left[r]];
             }
-            team.sync_width();
+            members.sync_width();
           }
         }
-        if (team.warps > 1) __syncthreads();
+        if (members.warps > 1) __syncthreads();
       }
     }
   }
-  sums.write(team);
+  sums.write(members);
 }
 
 /// From as many elements of P on, those of a row stand in it while they are summed up.
@@ -204,12 +204,12 @@ constexpr std::int32_t long_row_of_p = 4 * row_lanes;
 
 /// Row i of P where it is long: all go through the row of A together, and share the columns of each aggregate.
 template <class C, class O>
-__device__ void smooth_long_row(const RowTeam& team, const SparseRows<C, O>& rows,
+__device__ void smooth_long_row(const RowLanes& members, const SparseRows<C, O>& rows,
                                 const detail::CoarseBasisArrays<C>& z, detail::arithmetic_real_t<C> relaxation,
                                 offset_t i, const index_t* columns, std::int32_t count, C* values) {
   using R = detail::arithmetic_real_t<C>;
-  for (std::int32_t k = team.lane; k < count; k += row_lanes) values[k] = C{};
-  team.sync_width();
+  for (std::int32_t k = members.lane; k < count; k += row_lanes) values[k] = C{};
+  members.sync_width();
   R diagonal{};
   for (O k = rows.begin(i); k < rows.end(i); ++k) {
     const index_t j = rows.column(k), g = z.group[j];
@@ -217,12 +217,12 @@ __device__ void smooth_long_row(const RowTeam& team, const SparseRows<C, O>& row
     if (j == i) diagonal += detail::real_part(entry);
     if (g == detail::no_group) continue;
     C* const sums = values + detail::place_of(z.first_column(g), columns, count);
-    for (index_t v = team.lane; v < z.columns(g); v += row_lanes) sums[v] += entry * z.value(j, v);
-    team.sync_width();
+    for (index_t v = members.lane; v < z.columns(g); v += row_lanes) sums[v] += entry * z.value(j, v);
+    members.sync_width();
   }
   const R factor = diagonal != R(0) ? relaxation / diagonal : R(0);
   const index_t group = z.group[i];
-  for (std::int32_t k = team.lane; k < count; k += row_lanes) {
+  for (std::int32_t k = members.lane; k < count; k += row_lanes) {
     const index_t v = group != detail::no_group ? columns[k] - z.first_column(group) : -1;
     const bool is_own = v >= 0 && v < z.columns(group);
     values[k] = (is_own ? z.value(static_cast<index_t>(i), v) : C{}) - factor * values[k];
@@ -237,26 +237,26 @@ __global__ void __launch_bounds__(coarse_threads)
                         const detail::arithmetic_real_t<C> relaxation, const std::int32_t* const offsets,
                         const index_t* const columns, C* const values) {
   using R = detail::arithmetic_real_t<C>;
-  const RowTeam team(row_lanes);
-  const offset_t i = team.row();
+  const RowLanes members(row_lanes);
+  const offset_t i = members.row();
   if (i >= a.rows) return;
   const SparseRows<C, O> rows{a};
   const std::int32_t length = offsets[i + 1] - offsets[i];
   if (length >= long_row_of_p)
-    return smooth_long_row(team, rows, z, relaxation, i, columns + offsets[i], length, values + offsets[i]);
+    return smooth_long_row(members, rows, z, relaxation, i, columns + offsets[i], length, values + offsets[i]);
   const offset_t end = rows.end(i);
   const index_t group = z.group[i];
   for (offset_t element = offsets[i]; element < offsets[i + 1]; element += row_lanes) {
-    const bool has = element + team.lane < offsets[i + 1];
-    const index_t column = has ? columns[element + team.lane] : 0;
+    const bool has = element + members.lane < offsets[i + 1];
+    const index_t column = has ? columns[element + members.lane] : 0;
     C sum{};
     R diagonal{};
     for (offset_t begin = rows.begin(i); begin < end; begin += row_lanes) {
       index_t j = 0, first = 0, count = 0;
       C value{};
-      if (begin + team.lane < end) {
-        j = rows.column(static_cast<O>(begin + team.lane));
-        value = a.values[begin + team.lane];
+      if (begin + members.lane < end) {
+        j = rows.column(static_cast<O>(begin + members.lane));
+        value = a.values[begin + members.lane];
         const index_t g = z.group[j];
         if (g != detail::no_group) {
           first = z.first_column(g);
@@ -265,9 +265,9 @@ __global__ void __launch_bounds__(coarse_threads)
       }
 #pragma unroll 1
       for (int source = 0; source < row_lanes && begin + source < end; ++source) {
-        const index_t of_a = team.broadcast(j, source), of_group = team.broadcast(count, source);
-        const index_t v = column - team.broadcast(first, source);
-        const C factor = team.broadcast(value, source);
+        const index_t of_a = members.broadcast(j, source), of_group = members.broadcast(count, source);
+        const index_t v = column - members.broadcast(first, source);
+        const C factor = members.broadcast(value, source);
         if (of_a == i) diagonal += detail::real_part(factor);
         if (has && v >= 0 && v < of_group) sum += factor * z.value(of_a, v);
       }
@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(coarse_threads)
     const R factor = diagonal != R(0) ? relaxation / diagonal : R(0);
     const index_t v = group != detail::no_group ? column - z.first_column(group) : -1;
     const bool is_own = v >= 0 && v < z.columns(group);
-    values[element + team.lane] = (is_own ? z.value(static_cast<index_t>(i), v) : C{}) - factor * sum;
+    values[element + members.lane] = (is_own ? z.value(static_cast<index_t>(i), v) : C{}) - factor * sum;
   }
 }
 

@@ -34,11 +34,11 @@ struct Ask {
     wishes[i] = last;
     return false;
   }
-  template <class Team>
-  __device__ void run(const Team& team, index_t i) const {
+  template <class Members>
+  __device__ void run(const Members& members, index_t i) const {
     const index_t own_rows = rows[i];
     Wish own;
-    for_each_entries(team, graph, i, [&](const Entries& entries) {
+    for_each_entries(members, graph, i, [&](const Entries& entries) {
       index_t rows_of[entries_of_lane], last[entries_of_lane], answers[entries_of_lane];
 #pragma unroll
       for (int e = 0; e < entries_of_lane; ++e) {
@@ -56,11 +56,11 @@ struct Ask {
         if (is_stronger(wish, own)) own = wish;
       }
     });
-    const Pull best = team.reduce(Pull{own.attraction, own.hash}, [](const Pull& a, const Pull& b) {
+    const Pull best = members.reduce(Pull{own.attraction, own.hash}, [](const Pull& a, const Pull& b) {
       return is_stronger(Wish{no_vertex, b.attraction, b.hash}, Wish{no_vertex, a.attraction, a.hash}) ? b : a;
     });
     // No two edges have the same hash.
-    if (best.hash != 0 ? own.hash == best.hash : team.rank() == 0) wishes[i] = own.vertex;
+    if (best.hash != 0 ? own.hash == best.hash : members.rank() == 0) wishes[i] = own.vertex;
   }
 
  private:
@@ -105,12 +105,12 @@ struct Look {
 
   __device__ offset_t length(index_t i) const { return graph.length[i]; }
   __device__ bool wants(index_t i) const { return gives(states[of[i]], round); }
-  template <class Team>
-  __device__ void run(const Team& team, index_t i) const {
+  template <class Members>
+  __device__ void run(const Members& members, index_t i) const {
     const index_t own = of[i], own_rows = rows[i];
     /// visit(cluster, weight) for the own cluster and those that i may move to.
     const auto for_each_tie = [&](auto visit) {
-      for_each_entries(team, graph, i, [&](const Entries& entries) {
+      for_each_entries(members, graph, i, [&](const Entries& entries) {
         index_t clusters[entries_of_lane], states_of[entries_of_lane];
 #pragma unroll
         for (int e = 0; e < entries_of_lane; ++e) clusters[e] = of[entries.neighbours[e]];
@@ -125,24 +125,24 @@ struct Look {
     };
     Ties ties;
     for_each_tie([&](index_t cluster, double weight) { (cluster == own ? ties.own : ties.others) += weight; });
-    ties = team.reduce(ties, [](const Ties& a, const Ties& b) { return Ties{a.own + b.own, a.others + b.others}; });
+    ties = members.reduce(ties, [](const Ties& a, const Ties& b) { return Ties{a.own + b.own, a.others + b.others}; });
     Tie best;
     if (ties.others > ties.own) {  // else no single one is
-      const Tally& tally = team.tally;
-      const offset_t slots = Tally::slots_for(graph.length[i], team.size());
-      tally.clear(slots, team.rank(), team.size());
-      team.sync();
+      const Tally& tally = members.tally;
+      const offset_t slots = Tally::slots_for(graph.length[i], members.size());
+      tally.clear(slots, members.rank(), members.size());
+      members.sync();
       for_each_tie([&](index_t cluster, double weight) {
         if (cluster != own) tally.add(cluster, weight, slots);
       });
-      team.sync();
-      tally.for_each(slots, team.rank(), team.size(), [&](index_t cluster, double weight) {
+      members.sync();
+      tally.for_each(slots, members.rank(), members.size(), [&](index_t cluster, double weight) {
         if (is_stronger(Tie{cluster, weight}, best)) best = {cluster, weight};
       });
-      best = team.reduce(best, [](const Tie& a, const Tie& b) { return is_stronger(b, a) ? b : a; });
-      team.sync();
+      best = members.reduce(best, [](const Tie& a, const Tie& b) { return is_stronger(b, a) ? b : a; });
+      members.sync();
     }
-    if (team.rank() != 0 || best.cluster == no_vertex || !(best.weight > ties.own)) return;
+    if (members.rank() != 0 || best.cluster == no_vertex || !(best.weight > ties.own)) return;
     moves.gains[i] = best.weight - ties.own;
     const index_t place = atomicAdd(moves.arrivals + best.cluster, 1);
     moves.next[i] = atomicExch(moves.chains + chain_of(best.cluster, place % mover_chains), i);
@@ -168,7 +168,7 @@ static_assert(mover_chains == 32);
 __global__ void __launch_bounds__(list_threads)
     accept_kernel(const index_t clusters, const index_t max_size, const index_t* const rows, index_t* const of,
                   index_t* const states, const MoveLists moves) {
-  const LaneTeam<32> warp{Lanes<32>::current(), {}};
+  const ListLanes<32> warp{Lanes<32>::current(), {}};
   const offset_t step = offset_t{gridDim.x} * (list_threads / 32);
   for (offset_t c = first_index() / 32; c < clusters; c += step) {
     if (moves.arrivals[c] == 0) continue;

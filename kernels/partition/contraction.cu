@@ -59,16 +59,16 @@ struct Join {
   unsigned long long* longest;
 
   __device__ offset_t length(index_t v) const { return parts.of(graph, v).size; }
-  template <class Team>
-  __device__ void run(const Team& team, index_t v) const {
-    const Tally& tally = team.tally;
+  template <class Members>
+  __device__ void run(const Members& members, index_t v) const {
+    const Tally& tally = members.tally;
     const Parts own = parts.of(graph, v);
-    const offset_t slots = Tally::slots_for(min(own.size, offset_t{count}), team.size());
-    tally.clear(slots, team.rank(), team.size());
-    team.sync();
-    for (offset_t k = team.rank(); k < own.size; k += offset_t{entries_of_lane} * team.size()) {
-      const auto inside = [&](int e) { return k + offset_t{e} * team.size() < own.size; };
-      const Entries entries(graph, 0, k, team.size(), own.size, [&](offset_t n) { return own.place(n); });
+    const offset_t slots = Tally::slots_for(min(own.size, offset_t{count}), members.size());
+    tally.clear(slots, members.rank(), members.size());
+    members.sync();
+    for (offset_t k = members.rank(); k < own.size; k += offset_t{entries_of_lane} * members.size()) {
+      const auto inside = [&](int e) { return k + offset_t{e} * members.size() < own.size; };
+      const Entries entries(graph, 0, k, members.size(), own.size, [&](offset_t n) { return own.place(n); });
       index_t to[entries_of_lane];
 #pragma unroll
       for (int e = 0; e < entries_of_lane; ++e) to[e] = inside(e) ? coarse[entries.neighbours[e]] : v;
@@ -76,19 +76,19 @@ struct Join {
       for (int e = 0; e < entries_of_lane; ++e)
         if (to[e] != v) tally.add(to[e], entries.weights[e], slots);
     }
-    team.sync();
+    members.sync();
     const offset_t begin = joined.begin[v];
-    tally.for_each(slots, team.rank(), team.size(), [&](index_t to, double weight) {
+    tally.for_each(slots, members.rank(), members.size(), [&](index_t to, double weight) {
       const offset_t entry = begin + atomicAdd(tally.counter, 1);
       joined.neighbours[entry] = to;
       joined.weights[entry] = weight;
     });
-    team.sync();
-    if (team.rank() == 0) {
+    members.sync();
+    if (members.rank() == 0) {
       joined.length[v] = *tally.counter;
       raise_alone(longest, *tally.counter);
     }
-    team.sync();
+    members.sync();
   }
 };
 

@@ -17,16 +17,16 @@ struct LookForLargest {
   StandingLists of;
 
   __device__ offset_t length(index_t v) const { return graph.length[v]; }
-  template <class Team>
-  __device__ void run(const Team& team, index_t v) const {
+  template <class Members>
+  __device__ void run(const Members& members, index_t v) const {
     const auto larger = [](double a, double b) { return fmax(a, b); };
     double largest = 0.0;
-    for_each_entries(team, graph, v, [&](const Entries& entries) {
+    for_each_entries(members, graph, v, [&](const Entries& entries) {
 #pragma unroll
       for (const double weight : entries.weights) largest = larger(largest, weight);
     });
-    largest = team.reduce(largest, larger);
-    if (team.rank() == 0) of.largest[v] = largest;
+    largest = members.reduce(largest, larger);
+    if (members.rank() == 0) of.largest[v] = largest;
   }
 };
 
@@ -42,20 +42,20 @@ struct BeginStandings {
   double share;
 
   __device__ offset_t length(index_t v) const { return graph.length[v]; }
-  template <class Team>
-  __device__ void run(const Team& team, index_t v) const {
+  template <class Members>
+  __device__ void run(const Members& members, index_t v) const {
     const double largest = of.largest[v];
     const offset_t begin = graph.begin[v], size = graph.length[v];
     const Standing own = detail::undecided(v);
     Standing last = own;
-    for (offset_t k = team.rank(); k < size; k += offset_t{entries_of_lane} * team.size()) {
-      const Entries entries(graph, v, k, team.size(), size, [&](offset_t n) { return begin + n; });
+    for (offset_t k = members.rank(); k < size; k += offset_t{entries_of_lane} * members.size()) {
+      const Entries entries(graph, v, k, members.size(), size, [&](offset_t n) { return begin + n; });
       double largest_of[entries_of_lane];
 #pragma unroll
       for (int e = 0; e < entries_of_lane; ++e) largest_of[e] = of.largest[entries.neighbours[e]];
 #pragma unroll
       for (int e = 0; e < entries_of_lane; ++e) {
-        const offset_t entry = k + e * team.size();
+        const offset_t entry = k + e * members.size();
         if (entry >= size) continue;
         const index_t j =
             detail::is_strong(entries.weights[e], largest, largest_of[e], share) ? entries.neighbours[e] : v;
@@ -63,25 +63,26 @@ struct BeginStandings {
         last = detail::later(last, detail::undecided(j));
       }
     }
-    last = team.reduce(last, Last{});
-    if (team.rank() != 0) return;
+    last = members.reduce(last, Last{});
+    if (members.rank() != 0) return;
     of.own[v] = own;
     of.beside[v] = last;
   }
 };
 
 /// The last of the standings of v and its neighbours over strong edges; v stands in its own list where others do not.
-template <class Team>
-__device__ Standing last_beside(const Team& team, const GraphLists& strong, index_t v, const Standing* standings) {
+template <class Members>
+__device__ Standing last_beside(const Members& members, const GraphLists& strong, index_t v,
+                                const Standing* standings) {
   Standing last = standings[v];
-  for_each_entries(team, strong, v, [&](const Entries& entries) {
+  for_each_entries(members, strong, v, [&](const Entries& entries) {
     Standing others[entries_of_lane];
 #pragma unroll
     for (int e = 0; e < entries_of_lane; ++e) others[e] = standings[entries.neighbours[e]];
 #pragma unroll
     for (const Standing other : others) last = detail::later(last, other);
   });
-  return team.reduce(last, Last{});
+  return members.reduce(last, Last{});
 }
 
 struct Decide {
@@ -93,10 +94,10 @@ struct Decide {
 
   __device__ offset_t length(index_t v) const { return strong.length[v]; }
   __device__ bool wants(index_t v) const { return detail::is_undecided(of.own[v]); }
-  template <class Team>
-  __device__ void run(const Team& team, index_t v) const {
-    const Standing last = last_beside(team, strong, v, of.beside);
-    if (team.rank() == 0) of.own[v] = detail::decided(of.own[v], last);
+  template <class Members>
+  __device__ void run(const Members& members, index_t v) const {
+    const Standing last = last_beside(members, strong, v, of.beside);
+    if (members.rank() == 0) of.own[v] = detail::decided(of.own[v], last);
   }
 };
 
@@ -111,10 +112,10 @@ struct LookBeside {
 
   __device__ offset_t length(index_t v) const { return strong.length[v]; }
   __device__ bool wants(index_t v) const { return detail::is_undecided(of.beside[v]); }
-  template <class Team>
-  __device__ void run(const Team& team, index_t v) const {
-    const Standing last = last_beside(team, strong, v, of.own);
-    if (team.rank() == 0) of.beside[v] = last;
+  template <class Members>
+  __device__ void run(const Members& members, index_t v) const {
+    const Standing last = last_beside(members, strong, v, of.own);
+    if (members.rank() == 0) of.beside[v] = last;
   }
 };
 
@@ -126,11 +127,11 @@ struct JoinRoots {
   index_t* roots;
 
   __device__ offset_t length(index_t v) const { return strong.length[v]; }
-  template <class Team>
-  __device__ void run(const Team& team, index_t v) const {
+  template <class Members>
+  __device__ void run(const Members& members, index_t v) const {
     Lead best{0.0, of.beside[v]};
     if (!detail::is_inside(best.beside)) {
-      for_each_entries(team, strong, v, [&](const Entries& entries) {
+      for_each_entries(members, strong, v, [&](const Entries& entries) {
         Lead leads[entries_of_lane];
 #pragma unroll
         for (int e = 0; e < entries_of_lane; ++e) leads[e] = {entries.weights[e], of.beside[entries.neighbours[e]]};
@@ -138,9 +139,9 @@ struct JoinRoots {
         for (const Lead& lead : leads)
           if (detail::is_inside(lead.beside) && is_stronger(lead, best)) best = lead;
       });
-      best = team.reduce(best, [](const Lead& a, const Lead& b) { return is_stronger(b, a) ? b : a; });
+      best = members.reduce(best, [](const Lead& a, const Lead& b) { return is_stronger(b, a) ? b : a; });
     }
-    if (team.rank() == 0) roots[v] = detail::vertex_of(best.beside);
+    if (members.rank() == 0) roots[v] = detail::vertex_of(best.beside);
   }
 };
 

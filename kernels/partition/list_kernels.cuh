@@ -3,17 +3,17 @@
 #include "kernels/launch/check.hpp"
 #include "kernels/launch/persistent_ctas.hpp"
 #include "kernels/partition/launch_clusters.hpp"
-#include "kernels/partition/team_list.cuh"
+#include "kernels/partition/list_members.cuh"
 
 #include <algorithm>
 
 // Memory answers late: a thread asks for all that it needs of some entries before it looks at the first of them.
 //
 // An operation does something with each of op.count lists, of op.length(v) entries:
-//   op.run(team, v)   by all threads of a team; ends such that the tally may be used again
-//   Op::tallies       whether it uses the tally, with no more keys than entries
-//   Op::picks         whether it has op.wants(v), which one thread asks for each v: false if there is nothing to run
-//   op.among, op.to   if it has them: the vertices of which it picks, and where it notes those that it picked
+//   op.run(members, v)   by all of the list's members; ends such that the tally may be used again
+//   Op::tallies          whether it uses the tally, with no more keys than entries
+//   Op::picks            whether it has op.wants(v), which one thread asks for each v: false if nothing is to be run
+//   op.among, op.to      if it has them: the vertices of which it picks, and where it notes those that it picked
 
 namespace blockjacobi::kernels {
 
@@ -54,16 +54,17 @@ __device__ void note(const Op& op, const index_t* picked, int count) {
 }
 
 /// Lists of up to `limit` entries, W lanes each; all of them unless it `chooses`. Of an operation that picks a thread
-/// block takes `tile` lists at a time, and its teams those that are wanted, so that nobody waits beside the others.
+/// block takes `tile` lists at a time, and its groups of lanes those that are wanted, so that nobody waits beside the
+/// others.
 template <int W, bool chooses, class Op>
 __global__ void __launch_bounds__(list_threads) short_lists_kernel(const Op op, const offset_t limit, const int tile) {
-  constexpr int teams = list_threads / W, slots = slots_per_thread * W;
+  constexpr int lane_groups = list_threads / W, slots = slots_per_thread * W;
   __shared__ double sums[Op::tallies ? slots_per_thread * list_threads : 1];
   __shared__ index_t keys[Op::tallies ? slots_per_thread * list_threads : 1];
-  __shared__ int counters[teams];
+  __shared__ int counters[lane_groups];
   const auto thread = static_cast<int>(threadIdx.x);
   const int number = thread / W, first_slot = Op::tallies ? number * slots : 0;
-  const LaneTeam<W> team{Lanes<W>::current(), {keys + first_slot, sums + first_slot, counters + number}};
+  const ListLanes<W> members{Lanes<W>::current(), {keys + first_slot, sums + first_slot, counters + number}};
   const auto is_short = [&](offset_t v) { return !chooses || op.length(static_cast<index_t>(v)) <= limit; };
   if constexpr (Op::picks) {
     __shared__ index_t wanted[list_threads];
@@ -77,13 +78,13 @@ __global__ void __launch_bounds__(list_threads) short_lists_kernel(const Op op, 
         if (is_short(v) && op.wants(v)) wanted[atomicAdd(&count, 1)] = v;
       }
       __syncthreads();
-      for (int k = number; k < count; k += teams) op.run(team, wanted[k]);
+      for (int k = number; k < count; k += lane_groups) op.run(members, wanted[k]);
       note(op, wanted, count);
       __syncthreads();
     }
   } else {
-    for (offset_t v = offset_t{blockIdx.x} * teams + number; v < op.count; v += offset_t{gridDim.x} * teams)
-      if (is_short(v)) op.run(team, static_cast<index_t>(v));
+    for (offset_t v = offset_t{blockIdx.x} * lane_groups + number; v < op.count; v += offset_t{gridDim.x} * lane_groups)
+      if (is_short(v)) op.run(members, static_cast<index_t>(v));
   }
 }
 
@@ -94,7 +95,7 @@ __global__ void __launch_bounds__(list_threads)
   __shared__ index_t found[list_threads];
   __shared__ int count, counter;
   const auto first_slot = offset_t{blockIdx.x} * tables.slots;
-  const CtaTeam team{{tables.keys + first_slot, tables.sums + first_slot, &counter}};
+  const ListCta members{{tables.keys + first_slot, tables.sums + first_slot, &counter}};
   const offset_t all = candidates(op), step = offset_t{gridDim.x} * list_threads;
   for (offset_t first = 0; first < all; first += step) {
     if (threadIdx.x == 0) count = 0;
@@ -105,7 +106,7 @@ __global__ void __launch_bounds__(list_threads)
       if (op.length(v) > limit && is_wanted(op, v)) found[atomicAdd(&count, 1)] = v;
     }
     __syncthreads();
-    for (int k = 0; k < count; ++k) op.run(team, found[k]);
+    for (int k = 0; k < count; ++k) op.run(members, found[k]);
     note(op, found, count);
     __syncthreads();
   }
@@ -113,8 +114,8 @@ __global__ void __launch_bounds__(list_threads)
 
 template <int W, bool chooses, class Op>
 void work_on_short_lists(const Op& op, const char* name, CUstream_st* stream) {
-  constexpr int teams = list_threads / W;
-  const int tile = Op::picks ? list_tile(current_device(), op.count, teams) : teams;
+  constexpr int lane_groups = list_threads / W;
+  const int tile = Op::picks ? list_tile(current_device(), op.count, lane_groups) : lane_groups;
   short_lists_kernel<W, chooses, Op><<<ctas_for(op.count, tile), list_threads, 0, stream>>>(op, longest_of_warp, tile);
   check_launch(name);
 }
@@ -170,12 +171,12 @@ struct Entries {
   }
 };
 
-/// visit(entries) until all of the list of v have been with one thread of the team.
-template <class Team, class Visit>
-__device__ void for_each_entries(const Team& team, const GraphLists& graph, index_t v, Visit visit) {
+/// visit(entries) until all of the list of v have been with one of its members.
+template <class Members, class Visit>
+__device__ void for_each_entries(const Members& members, const GraphLists& graph, index_t v, Visit visit) {
   const offset_t begin = graph.begin[v], size = graph.length[v];
-  for (offset_t k = team.rank(); k < size; k += offset_t{entries_of_lane} * team.size())
-    visit(Entries(graph, v, k, team.size(), size, [&](offset_t n) { return begin + n; }));
+  for (offset_t k = members.rank(); k < size; k += offset_t{entries_of_lane} * members.size())
+    visit(Entries(graph, v, k, members.size(), size, [&](offset_t n) { return begin + n; }));
 }
 
 /// A thread for each index below `count`: for (offset_t i = first_index(); i < count; i += index_step()).
@@ -190,7 +191,7 @@ __device__ inline void raise_alone(unsigned long long* most, offset_t value) {
 }
 /// The same by all of a thread block together.
 __device__ inline void raise(unsigned long long* most, offset_t value) {
-  value = CtaTeam::reduce(value, [](offset_t a, offset_t b) { return max(a, b); });
+  value = ListCta::reduce(value, [](offset_t a, offset_t b) { return max(a, b); });
   if (threadIdx.x == 0) raise_alone(most, value);
 }
 

@@ -32,19 +32,19 @@ struct ScaleRows {
   double* roots;
 
   __device__ offset_t length(index_t row) const { return rows.length(row); }
-  template <class Team>
-  __device__ void run(const Team& team, index_t row) const {
+  template <class Members>
+  __device__ void run(const Members& members, index_t row) const {
     const offset_t begin = rows.begin(row), end = rows.begin(row + offset_t{1});
     Scale scale;
-    for (offset_t k = begin + team.rank(); k < end; k += team.size()) {
+    for (offset_t k = begin + members.rank(); k < end; k += members.size()) {
       const double value = detail::magnitude(rows.matrix.values[k]);
       scale.largest = fmax(scale.largest, value);  // skips NaN
       if (rows.column(k) == row) scale.diagonal = fmax(scale.diagonal, value);
     }
-    scale = team.reduce(scale, [](const Scale& a, const Scale& b) {
+    scale = members.reduce(scale, [](const Scale& a, const Scale& b) {
       return Scale{fmax(a.diagonal, b.diagonal), fmax(a.largest, b.largest)};
     });
-    if (team.rank() == 0) roots[row] = sqrt(detail::row_scale(scale.diagonal, scale.largest));
+    if (members.rank() == 0) roots[row] = sqrt(detail::row_scale(scale.diagonal, scale.largest));
   }
 };
 
@@ -57,12 +57,12 @@ struct SumRows {
   CouplingSums* sums;
 
   __device__ offset_t length(index_t row) const { return rows.length(row); }
-  template <class Team>
-  __device__ void run(const Team& team, index_t row) const {
+  template <class Members>
+  __device__ void run(const Members& members, index_t row) const {
     const offset_t begin = rows.begin(row), end = rows.begin(row + offset_t{1});
     const double root = roots[row];
     CouplingSums sum{};
-    for (offset_t k = begin + team.rank(); k < end; k += team.size()) {
+    for (offset_t k = begin + members.rank(); k < end; k += members.size()) {
       const index_t j = rows.column(k);
       const C value = rows.matrix.values[k];
       const double size = detail::magnitude(value);
@@ -72,10 +72,10 @@ struct SumRows {
       sum.all += in_units(strength);
       if (real > 0.0) sum.positive += in_units(strength * fmin(1.0, real / size));  // skips the NaN of Inf
     }
-    sum = team.reduce(sum, [](const CouplingSums& a, const CouplingSums& b) {
+    sum = members.reduce(sum, [](const CouplingSums& a, const CouplingSums& b) {
       return CouplingSums{a.all + b.all, a.positive + b.positive};
     });
-    if (team.rank() != 0) return;
+    if (members.rank() != 0) return;
     CouplingSums& out = sums[row % coupling_sums];
     atomicAdd(&out.all, sum.all);
     if (sum.positive != 0) atomicAdd(&out.positive, sum.positive);
@@ -98,12 +98,12 @@ struct TieRows {
   ListCounts* counts;
 
   __device__ offset_t length(index_t row) const { return rows.length(row); }
-  template <class Team>
-  __device__ void run(const Team& team, index_t i) const {
+  template <class Members>
+  __device__ void run(const Members& members, index_t i) const {
     const offset_t row_begin = rows.begin(i), begin = graph.begin[i];
     const index_t size = rows.length(i);
     const double root = roots[i];
-    for (index_t k = team.rank(); k < size; k += team.size()) {
+    for (index_t k = members.rank(); k < size; k += members.size()) {
       const index_t j = rows.column(row_begin + k);
       double weight = 0.0;
       bool is_edge = false;

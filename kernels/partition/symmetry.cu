@@ -32,14 +32,14 @@ struct CompareRows {
     const offset_t k = first_not_below(matrix.columns, begin(i), end, column);
     return k < end && matrix.columns[k] == column ? matrix.values[k] : C{};
   }
-  template <class Team>
-  __device__ void run(const Team& team, index_t i) const {
+  template <class Members>
+  __device__ void run(const Members& members, index_t i) const {
     detail::PossibleSymmetry<C> possible;
     possible.symmetric = counts->symmetric == 0;
     possible.hermitian = possible.hermitian && counts->hermitian == 0;
     const detail::PossibleSymmetry<C> before = possible;
     const offset_t end = begin(i + offset_t{1});
-    for (offset_t k = begin(i) + team.rank(); k < end && !possible.none(); k += team.size()) {
+    for (offset_t k = begin(i) + members.rank(); k < end && !possible.none(); k += members.size()) {
       const offset_t j = matrix.columns[k] - base();
       const auto mean_of_diagonal = [&] { return detail::geometric_mean(element(i, i), element(j, j)); };
       possible.look_at(matrix.values[k], element(j, i), tolerance, mean_of_diagonal);

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <cstring>
 
-// Those who work on one list together: some lanes of a warp or a thread block. Both have the same members, so that what
-// is done with a list is written once:
-//   rank(), size()     of the thread in the team
-//   sync()             orders memory accesses of the team
+// The members of a list: who work on it together, some lanes of a warp or a thread block. Both have the same functions,
+// so that what is done with a list is written once:
+//   rank(), size()     of the thread among the members
+//   sync()             orders their memory accesses
 //   reduce(v, combine) in every thread, for any order of the values
 //   tally              sums by key
 
@@ -27,11 +27,11 @@ struct Tally {
   static constexpr index_t empty = -1;
   index_t* keys;
   double* sums;
-  int* counter;  ///< for the team, zero after clear()
+  int* counter;  ///< for the members, zero after clear()
 
   /// Slots for `length` keys, a power of two of which half stay free.
-  __device__ static offset_t slots_for(offset_t length, int team_size) {
-    offset_t slots = team_size;
+  __device__ static offset_t slots_for(offset_t length, int size) {
+    offset_t slots = size;
     while (slots < 2 * length) slots *= 2;
     return slots;
   }
@@ -72,7 +72,7 @@ __device__ V value_of_lane(unsigned mask, const V& v, int distance, int width) {
 }
 
 template <int W>
-struct LaneTeam {
+struct ListLanes {
   Lanes<W> lanes;
   Tally tally;
 
@@ -88,7 +88,7 @@ struct LaneTeam {
 };
 
 /// A thread block of list_threads threads.
-struct CtaTeam {
+struct ListCta {
   Tally tally;
 
   __device__ static int rank() { return static_cast<int>(threadIdx.x); }

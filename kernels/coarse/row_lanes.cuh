@@ -13,13 +13,13 @@ __device__ inline int row_lane() { return static_cast<int>(threadIdx.x % row_lan
 
 /// Lanes that have a row together: a power of two of a warp, or all of a thread block, each of whose warps then has
 /// entries of its own.
-struct RowTeam {
+struct RowLanes {
   int lanes, rank;
   int width, lane;  ///< of the lanes that share an entry, and which of them this one is
   int warps, warp;
   unsigned mask;
 
-  __device__ explicit RowTeam(int count)
+  __device__ explicit RowLanes(int count)
       : lanes(count),
         rank(static_cast<int>(threadIdx.x) & (count - 1)),
         width(count < 32 ? count : 32),
@@ -47,19 +47,19 @@ struct RowTeam {
   }
 };
 
-/// A hash table of columns in shared memory, of the lanes of a team.
+/// A hash table of columns in shared memory, of the lanes of a row.
 struct ColumnSlots {
   static constexpr index_t empty = -1;
 
   index_t* columns;
   int last;
 
-  __device__ ColumnSlots(index_t* of_cta, const RowTeam& team)
-      : columns(of_cta + product_slots * (static_cast<int>(threadIdx.x) - team.rank)),
-        last(product_slots * team.lanes - 1) {}
-  __device__ void clear(const RowTeam& team) const {
+  __device__ ColumnSlots(index_t* of_cta, const RowLanes& members)
+      : columns(of_cta + product_slots * (static_cast<int>(threadIdx.x) - members.rank)),
+        last(product_slots * members.lanes - 1) {}
+  __device__ void clear(const RowLanes& members) const {
 #pragma unroll
-    for (int s = 0; s < product_slots; ++s) columns[s * team.lanes + team.rank] = empty;
+    for (int s = 0; s < product_slots; ++s) columns[s * members.lanes + members.rank] = empty;
   }
   __device__ int most() const { return (last + 1) / product_slots * product_columns; }
   __device__ int first(index_t column) const {
