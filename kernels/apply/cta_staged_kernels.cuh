@@ -80,7 +80,7 @@ __device__ void staged_rows(const StoredElements<C, format>& x, const C* const (
     for (int k = 0; k < K; ++k) sum[p][k] = x.scaled(sum[p][k]);
 }
 
-/// Division of small numbers, rows of a tile, by an order. Half a row is far more than floats are wrong by.
+/// Division of small numbers, rows of a thread block, by an order. Half a row is far more than floats are wrong by.
 class SmallDivisor {
  public:
   __device__ explicit SmallDivisor(int divisor) : reciprocal_(1.0f / static_cast<float>(divisor)) {}

@@ -20,9 +20,9 @@ __device__ detail::Complex<R> sum_of(const Lanes<32>& lanes, detail::Complex<R> 
 /// Elements of shared memory in which several columns of R lie, and later what the warps found.
 inline constexpr int wide_apply_exchange = apply_columns_at_once * max_block_size;
 
-/// One of the tiles of rows of op(X) of a block that does not fit into shared memory, times K columns from `column`.
+/// Rows of op(X) of a block that does not fit into shared memory, times K columns from `column`.
 template <class C, detail::Format format, int K>
-struct WideTile {
+struct WideRows {
   static constexpr int warps = wide_apply_threads / 32;
   static constexpr int rows = wide_apply_rows;
   static constexpr int rows_per_lane = rows / 32;
@@ -174,7 +174,7 @@ struct WideTile {
 /// copy bandwidth with 48 registers and 87 with 64.
 template <class C, detail::Format format, int K, bool by_columns>
 constexpr int wide_apply_least() {
-  if (!WideTile<C, format, K>::is_real || format == detail::Format::packed) return 1;
+  if (!WideRows<C, format, K>::is_real || format == detail::Format::packed) return 1;
   if (K == 1) return by_columns ? 3 : 5;
   return by_columns || format != detail::Format::full ? 1 : 3;
 }
@@ -190,25 +190,25 @@ template <class C, detail::Format format, int K, bool by_columns, class Blocks>
 __global__ void __launch_bounds__(wide_apply_threads, wide_apply_least<C, format, K, by_columns>())
     apply_wide_kernel(const __grid_constant__ ApplyPlan plan, const Blocks blocks, const ApplyColumns<C> arguments) {
   using R = detail::arithmetic_real_t<C>;
-  using Tile = WideTile<C, format, K>;
+  using Rows = WideRows<C, format, K>;
   extern __shared__ __align__(16) std::byte exchange[];
   C* const shared = reinterpret_cast<C*>(exchange);
   const ApplyGroup& group = plan.group_of(blockIdx.x);
-  const auto tile = static_cast<int>(blockIdx.x - group.first_cta);
-  const offset_t block = tile / group.share;
+  const auto cta = static_cast<int>(blockIdx.x - group.first_cta);
+  const offset_t block = cta / group.share;
   const int n = group.order;
   const offset_t block_bytes = detail::format_block_bytes(format, n, sizeof(R), sizeof(C) / sizeof(R));
   const offset_t slot = group.first_slot + block;
   const StoredElements<C, format> x(blocks.data + group.start + block * block_bytes, exponent_of<format>(blocks, slot));
   const index_t first_row =
       group.first_row >= 0 ? group.first_row + static_cast<index_t>(block) * n : blocks.first_row(slot);
-  // Tiles of about the same size, in whole warps.
-  const int tile_rows = ((n + group.share - 1) / group.share + 31) / 32 * 32;
-  const int first = tile % group.share * tile_rows;
-  const int end = min(first + tile_rows, n);
+  // Shares of about the same size, in whole warps.
+  const int most = ((n + group.share - 1) / group.share + 31) / 32 * 32;
+  const int first = cta % group.share * most;
+  const int end = min(first + most, n);
   const index_t columns = K == 1 ? 1 : arguments.r.count;
   for (index_t column = 0; column < columns; column += K) {
-    const Tile work{x, arguments, first_row, column, n, first, end};
+    const Rows work{x, arguments, first_row, column, n, first, end};
     if (column > 0) __syncthreads();
     if constexpr (by_columns)
       work.by_columns(shared);

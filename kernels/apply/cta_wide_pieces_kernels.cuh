@@ -13,14 +13,14 @@ __global__ void __launch_bounds__(wide_apply_threads)
   constexpr int rows = 8, lanes = narrow_apply_rows / rows, groups = wide_apply_threads / lanes;
   __shared__ C partial[groups][narrow_apply_rows];
   const ApplyGroup& group = plan.group_of(blockIdx.x);
-  const auto tile = static_cast<int>(blockIdx.x - group.first_cta);
-  const offset_t block = tile / group.share;
+  const auto cta = static_cast<int>(blockIdx.x - group.first_cta);
+  const offset_t block = cta / group.share;
   const int n = group.order;
   const offset_t slot = group.first_slot + block;
   const StoredElements<C, format> x(blocks.data + group.start + block * 2 * n * n, exponent_of<format>(blocks, slot));
   const index_t first_row =
       group.first_row >= 0 ? group.first_row + static_cast<index_t>(block) * n : blocks.first_row(slot);
-  const int first = tile % group.share * narrow_apply_rows;
+  const int first = cta % group.share * narrow_apply_rows;
   const int rank = static_cast<int>(threadIdx.x) % lanes, own = static_cast<int>(threadIdx.x) / lanes;
   const int row = min(first + rows * rank, n - rows);
   const C* const r = arguments.r.data + first_row * arguments.r.row_stride;

@@ -8,7 +8,7 @@
 
 namespace blockjacobi::kernels {
 
-// Products with small blocks straight from global memory, where the vectors are so much of what is moved that a tile in
+// Products with small blocks straight from global memory, where the vectors are so much of what is moved that
 // shared memory costs more than it saves. Some lanes, which are neighbours in a warp, have a block together; those
 // without one only take part in the shuffles.
 

@@ -13,16 +13,16 @@
 
 namespace blockjacobi::kernels {
 
-/// Calls launch(plan) with the groups of which share(group), that of ApplyGroup, is not 0; tiles(count, share) are the
+/// Calls launch(plan) with the groups of which share(group), that of ApplyGroup, is not 0; ctas(count, share) are the
 /// thread blocks of a group.
-template <class Group, class Share, class Tiles, class Launch>
-void for_each_plan(std::span<const Group> groups, Share share, Tiles tiles, Launch launch) {
+template <class Group, class Share, class Ctas, class Launch>
+void for_each_plan(std::span<const Group> groups, Share share, Ctas ctas, Launch launch) {
   ApplyPlan plan;
   for (const Group& group : groups) {
     const int own = share(group);
     if (own == 0 || group.count == 0) continue;
     const ApplyGroup work{group.start, group.first_slot, group.first_row, group.count, 0, group.size, own};
-    plan.add(work, tiles(group.count, own));
+    plan.add(work, ctas(group.count, own));
     if (!plan.is_full()) continue;
     launch(plan);
     plan = {};
@@ -120,18 +120,18 @@ class Apply {
       if (fit >= even) return fit / even * even;
       return K == 1 && !mixed && even * each <= staged_apply_whole_sector_bytes ? even : std::max<offset_t>(1, fit);
     };
-    offset_t full_tiles = 0;
+    offset_t full_ctas = 0;
     for (const detail::StoredGroup& group : groups)
-      if (const offset_t blocks = room(group); blocks > 0) full_tiles += (group.count + blocks - 1) / blocks;
+      if (const offset_t blocks = room(group); blocks > 0) full_ctas += (group.count + blocks - 1) / blocks;
     unsigned shared = 0;
     const auto share = [&](const detail::StoredGroup& group) {
-      const offset_t most = room(group), spread = std::max<offset_t>(1, most * full_tiles / staged_apply_least_tiles);
+      const offset_t most = room(group), spread = std::max<offset_t>(1, most * full_ctas / staged_apply_least_ctas);
       const auto blocks = static_cast<int>(std::min(most, spread));
       if (blocks > 0) shared = std::max(shared, staged_bytes(group.size, blocks));
       return blocks;
     };
-    const auto tiles = [](index_t count, int blocks) { return static_cast<unsigned>((count - 1) / blocks + 1); };
-    for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {
+    const auto ctas = [](index_t count, int blocks) { return static_cast<unsigned>((count - 1) / blocks + 1); };
+    for_each_plan(groups, share, ctas, [&](const ApplyPlan& plan) {
       const auto kernel = apply_staged_kernel<C, format, K, Blocks>;
       // why not `shared`: a launch recorded in a graph must not lose its right to a later, smaller one. What every
       // kernel may take beside its static shared memory is not asked for, which would be a tenth of a launch.
@@ -183,8 +183,8 @@ class Apply {
   /// share(group) thread blocks a block.
   template <class Kernel, class Share>
   void launch(Kernel* kernel, const char* name, unsigned shared, Groups groups, Share share) const {
-    const auto tiles = [](index_t count, int own) { return static_cast<unsigned>(offset_t{count} * own); };
-    for_each_plan(groups, share, tiles, [&](const ApplyPlan& plan) {
+    const auto ctas = [](index_t count, int own) { return static_cast<unsigned>(offset_t{count} * own); };
+    for_each_plan(groups, share, ctas, [&](const ApplyPlan& plan) {
       allow_shared_memory(kernel, shared);
       kernel<<<plan.ctas, wide_apply_threads, shared, stream_>>>(plan, blocks_, arguments_);
       check_launch(name);

@@ -39,12 +39,12 @@ constexpr bool is_medium_order(int n) { return n >= 16 && n <= 32; }
 /// Where only more blocks write whole sectors, up to this many bytes: 23 / 25 / 27 / 29 / 31 in d 101 each instead of
 /// 96 to 97, in s alike.
 inline constexpr int staged_apply_whole_sector_bytes = 36 * 1024;
-/// Rows of a thread block. Tiles of order 1 need more shared memory than others, which has all orders of a launch wait:
-/// without a limit 77 (81) in d and 63 (78) in s.
+/// Rows of a thread block. Blocks of order 1 need more shared memory than others, which has all orders of a launch
+/// wait: without a limit 77 (81) in d and 63 (78) in s.
 inline constexpr int staged_apply_rows = 4096;
 inline constexpr int staged_apply_mixed_rows = 512;
 /// Few blocks are spread over at least so many thread blocks.
-inline constexpr int staged_apply_least_tiles = 512;
+inline constexpr int staged_apply_least_ctas = 512;
 inline constexpr int staged_apply_largest = 72 * 1024;
 inline constexpr int staged_apply_bounds[] = {14 * 1024, 36 * 1024, staged_apply_largest};
 /// Shared memory of a thread block, vectors included, at most: 90340 bytes, with 8 columns of order 135 in z.
@@ -74,7 +74,7 @@ inline constexpr int packed_apply_rows = 256;
 
 /// Products straight from global memory; lanes that have a block of a narrow format together. At 8 with 2 / 4 / 8
 /// lanes: bf16 95 / 103 / 97 % of the copy bandwidth, fp32 87 / 104 / 104; at 12 with 2 / 4 lanes 83 / 101 and 76 / 89,
-/// where fp32 in a tile reaches 102.
+/// where fp32 through shared memory reaches 102.
 inline constexpr int direct_apply_threads = 256;
 inline constexpr int direct_apply_narrow_lanes = 4;
 

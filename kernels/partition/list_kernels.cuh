@@ -54,10 +54,11 @@ __device__ void note(const Op& op, const index_t* picked, int count) {
 }
 
 /// Lists of up to `limit` entries, W lanes each; all of them unless it `chooses`. Of an operation that picks a thread
-/// block takes `tile` lists at a time, and its groups of lanes those that are wanted, so that nobody waits beside the
-/// others.
+/// block takes `stretch` lists at a time, and its groups of lanes those that are wanted, so that nobody waits beside
+/// the others.
 template <int W, bool chooses, class Op>
-__global__ void __launch_bounds__(list_threads) short_lists_kernel(const Op op, const offset_t limit, const int tile) {
+__global__ void __launch_bounds__(list_threads)
+    short_lists_kernel(const Op op, const offset_t limit, const int stretch) {
   constexpr int lane_groups = list_threads / W, slots = slots_per_thread * W;
   __shared__ double sums[Op::tallies ? slots_per_thread * list_threads : 1];
   __shared__ index_t keys[Op::tallies ? slots_per_thread * list_threads : 1];
@@ -70,10 +71,10 @@ __global__ void __launch_bounds__(list_threads) short_lists_kernel(const Op op, 
     __shared__ index_t wanted[list_threads];
     __shared__ int count;
     const offset_t all = candidates(op);
-    for (offset_t first = offset_t{blockIdx.x} * tile; first < all; first += offset_t{gridDim.x} * tile) {
+    for (offset_t first = offset_t{blockIdx.x} * stretch; first < all; first += offset_t{gridDim.x} * stretch) {
       if (thread == 0) count = 0;
       __syncthreads();
-      if (thread < tile && first + thread < all) {
+      if (thread < stretch && first + thread < all) {
         const index_t v = candidate(op, first + thread);
         if (is_short(v) && op.wants(v)) wanted[atomicAdd(&count, 1)] = v;
       }
@@ -115,8 +116,9 @@ __global__ void __launch_bounds__(list_threads)
 template <int W, bool chooses, class Op>
 void work_on_short_lists(const Op& op, const char* name, CUstream_st* stream) {
   constexpr int lane_groups = list_threads / W;
-  const int tile = Op::picks ? list_tile(current_device(), op.count, lane_groups) : lane_groups;
-  short_lists_kernel<W, chooses, Op><<<ctas_for(op.count, tile), list_threads, 0, stream>>>(op, longest_of_warp, tile);
+  const int stretch = Op::picks ? list_stretch(current_device(), op.count, lane_groups) : lane_groups;
+  short_lists_kernel<W, chooses, Op>
+      <<<ctas_for(op.count, stretch), list_threads, 0, stream>>>(op, longest_of_warp, stretch);
   check_launch(name);
 }
 

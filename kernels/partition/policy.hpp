@@ -19,9 +19,9 @@ inline constexpr PersistentPolicy lists_policy{256, 64};
 
 /// Lists that a thread block takes at a time where it picks some of them: one for each of its groups of lanes at least,
 /// and work for each multiprocessor.
-constexpr int list_tile(const Device& device, index_t lists, int lane_groups) {
-  const index_t tiles = striding_policy.ctas(device);
-  return std::clamp((lists / tiles + 31) / 32 * 32, lane_groups, lists_policy.threads);
+constexpr int list_stretch(const Device& device, index_t lists, int lane_groups) {
+  const index_t ctas = striding_policy.ctas(device);
+  return std::clamp((lists / ctas + 31) / 32 * 32, lane_groups, lists_policy.threads);
 }
 
 /// Thread blocks for the lists that are too long for a warp. Not by the device in use: each may have a hash table of

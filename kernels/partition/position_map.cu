@@ -176,8 +176,8 @@ __global__ void __launch_bounds__(map_threads)
 }
 
 /// Slots of a thread block of the sums.
-constexpr int tile_slots = 1024;
-constexpr int per_thread = tile_slots / map_threads;
+constexpr int stretch_slots = 1024;
+constexpr int per_thread = stretch_slots / map_threads;
 
 /// The sum over the threads before this one; `total` over all of them. Called by whole thread blocks of map_threads.
 __device__ offset_t sum_before(offset_t own, offset_t& total) {
@@ -206,8 +206,8 @@ struct OwnWords {
   offset_t first;
   offset_t words[per_thread];
   offset_t sum = 0;
-  __device__ OwnWords(index_t tile, const detail::MapSlot* slots, index_t count)
-      : first(offset_t{tile} * tile_slots + static_cast<int>(threadIdx.x) * per_thread) {
+  __device__ OwnWords(index_t stretch, const detail::MapSlot* slots, index_t count)
+      : first(offset_t{stretch} * stretch_slots + static_cast<int>(threadIdx.x) * per_thread) {
 #pragma unroll
     for (int k = 0; k < per_thread; ++k) {
       words[k] = first + k < count ? slots[first + k].begin : 0;
@@ -226,40 +226,40 @@ struct OwnWords {
 };
 
 __global__ void __launch_bounds__(map_threads)
-    sum_tiles_kernel(const detail::MapSlot* const slots, const index_t count, offset_t* const tiles) {
+    sum_stretches_kernel(const detail::MapSlot* const slots, const index_t count, offset_t* const stretches) {
   offset_t total = 0;
   sum_before(OwnWords(static_cast<index_t>(blockIdx.x), slots, count).sum, total);
-  if (threadIdx.x == 0) tiles[blockIdx.x] = total;
+  if (threadIdx.x == 0) stretches[blockIdx.x] = total;
 }
 
 /// One thread block.
-__global__ void __launch_bounds__(map_threads) scan_tiles_kernel(const index_t count, offset_t* const tiles) {
+__global__ void __launch_bounds__(map_threads) scan_stretches_kernel(const index_t count, offset_t* const stretches) {
   offset_t before = 0;
   for (index_t base = 0; base < count; base += map_threads) {
-    const index_t tile = base + static_cast<int>(threadIdx.x);
-    const offset_t own = tile < count ? tiles[tile] : 0;
+    const index_t stretch = base + static_cast<int>(threadIdx.x);
+    const offset_t own = stretch < count ? stretches[stretch] : 0;
     offset_t total = 0;
     const offset_t within = sum_before(own, total);
-    if (tile < count) tiles[tile] = before + within;
+    if (stretch < count) stretches[stretch] = before + within;
     before += total;
   }
 }
 
 __global__ void __launch_bounds__(map_threads)
-    begin_slots_kernel(const index_t count, const bool narrow, const offset_t* const tiles,
+    begin_slots_kernel(const index_t count, const bool narrow, const offset_t* const stretches,
                        detail::MapSlot* const slots) {
   const OwnWords own(static_cast<index_t>(blockIdx.x), slots, count);
   offset_t total = 0;
-  own.begin_slots(tiles[blockIdx.x] + sum_before(own.sum, total), count, narrow, slots);
+  own.begin_slots(stretches[blockIdx.x] + sum_before(own.sum, total), count, narrow, slots);
 }
 
-/// One thread block has all slots, tile by tile.
-constexpr index_t few_tiles = 4;
-__global__ void __launch_bounds__(map_threads)
-    begin_few_slots_kernel(const index_t count, const index_t tiles, const bool narrow, detail::MapSlot* const slots) {
+/// One thread block has all slots, stretch by stretch.
+constexpr index_t few_stretches = 4;
+__global__ void __launch_bounds__(map_threads) begin_few_slots_kernel(const index_t count, const index_t stretches,
+                                                                      const bool narrow, detail::MapSlot* const slots) {
   offset_t before = 0;
-  for (index_t tile = 0; tile < tiles; ++tile) {
-    const OwnWords own(tile, slots, count);
+  for (index_t stretch = 0; stretch < stretches; ++stretch) {
+    const OwnWords own(stretch, slots, count);
     offset_t total = 0;
     own.begin_slots(before + sum_before(own.sum, total), count, narrow, slots);
     before += total;
@@ -291,7 +291,7 @@ __global__ void __launch_bounds__(map_threads)
   }
 }
 
-constexpr index_t tiles_of(index_t slots) { return (slots - 1) / tile_slots + 1; }
+constexpr index_t stretches_of(index_t slots) { return (slots - 1) / stretch_slots + 1; }
 
 }  // namespace
 
@@ -313,22 +313,22 @@ void measure_map(const CsrView<const void, O>& pattern, const MappedBlocks& bloc
 }
 
 std::size_t map_scratch_bytes(index_t blocks) {
-  const index_t tiles = tiles_of(blocks + 1);
-  return tiles <= few_tiles ? 0 : static_cast<std::size_t>(tiles) * sizeof(offset_t);
+  const index_t stretches = stretches_of(blocks + 1);
+  return stretches <= few_stretches ? 0 : static_cast<std::size_t>(stretches) * sizeof(offset_t);
 }
 
 void sum_map_words(index_t blocks, bool narrow, detail::MapSlot* slots, offset_t* scratch, CUstream_st* stream) {
   const index_t count = blocks + 1;  // what follows the last slot holds no words, and where its words end
-  const auto tiles = static_cast<unsigned>(tiles_of(count));
-  if (tiles_of(count) <= few_tiles) {
-    begin_few_slots_kernel<<<1, map_threads, 0, stream>>>(count, tiles_of(count), narrow, slots);
+  const auto stretches = static_cast<unsigned>(stretches_of(count));
+  if (stretches_of(count) <= few_stretches) {
+    begin_few_slots_kernel<<<1, map_threads, 0, stream>>>(count, stretches_of(count), narrow, slots);
     return check_launch("begin_few_slots_kernel");
   }
-  sum_tiles_kernel<<<tiles, map_threads, 0, stream>>>(slots, count, scratch);
-  check_launch("sum_tiles_kernel");
-  scan_tiles_kernel<<<1, map_threads, 0, stream>>>(tiles_of(count), scratch);
-  check_launch("scan_tiles_kernel");
-  begin_slots_kernel<<<tiles, map_threads, 0, stream>>>(count, narrow, scratch, slots);
+  sum_stretches_kernel<<<stretches, map_threads, 0, stream>>>(slots, count, scratch);
+  check_launch("sum_stretches_kernel");
+  scan_stretches_kernel<<<1, map_threads, 0, stream>>>(stretches_of(count), scratch);
+  check_launch("scan_stretches_kernel");
+  begin_slots_kernel<<<stretches, map_threads, 0, stream>>>(count, narrow, scratch, slots);
   check_launch("begin_slots_kernel");
 }
 

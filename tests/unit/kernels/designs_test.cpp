@@ -330,12 +330,12 @@ TEST(Designs, LanesOfPatternsHaveRoomForHalfTheTerms) {
 }
 
 TEST(Designs, ListsAreSharedOutByTheDevice) {
-  constexpr int teams = 8;
-  EXPECT_EQ(list_tile(h200, 0, teams), teams);
-  EXPECT_EQ(list_tile(h200, striding_policy.ctas(h200), teams), 32);
-  EXPECT_EQ(list_tile(h200, 33 * striding_policy.ctas(h200), teams), 64);
-  EXPECT_EQ(list_tile(a100, 33 * striding_policy.ctas(a100), teams), 64);
-  EXPECT_EQ(list_tile(h200, 1 << 30, teams), lists_policy.threads);
+  constexpr int lane_groups = 8;
+  EXPECT_EQ(list_stretch(h200, 0, lane_groups), lane_groups);
+  EXPECT_EQ(list_stretch(h200, striding_policy.ctas(h200), lane_groups), 32);
+  EXPECT_EQ(list_stretch(h200, 33 * striding_policy.ctas(h200), lane_groups), 64);
+  EXPECT_EQ(list_stretch(a100, 33 * striding_policy.ctas(a100), lane_groups), 64);
+  EXPECT_EQ(list_stretch(h200, 1 << 30, lane_groups), lists_policy.threads);
 }
 
 }  // namespace
