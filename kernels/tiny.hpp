@@ -52,7 +52,7 @@ constexpr bool is_shuffled(ScalarType scalar, int n) {
 }
 inline constexpr int shuffled_threads = 128;
 
-/// Order of a kernel for matrices that are not packed, or of different orders: multiples of 4.
+/// Order of a kernel for matrices that are not contiguous, or of different orders: multiples of 4.
 BLOCKJACOBI_HD constexpr int tiny_class(int n) { return (n + 3) / 4 * 4; }
 
 }  // namespace blockjacobi::kernels

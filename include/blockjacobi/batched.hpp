@@ -167,8 +167,9 @@ BLOCKJACOBI_EXPORT void potrf(const Backend& backend, Triangle triangle, MatrixB
 template <Scalar T>
 BLOCKJACOBI_EXPORT void potri(const Backend& backend, Triangle triangle, MatrixBatchView<T> a, int* info);
 
-/// Inverse of symmetric (Hermitian) positive definite matrices in one pass, by Cholesky, on CUDA of packed batches of
-/// small orders by elimination, without pivoting (Abdelfattah et al. 2017).
+/// Inverse of symmetric (Hermitian) positive definite matrices in one pass, by Cholesky, on CUDA of contiguous
+/// batches (one order, matrices and their columns back to back) of small orders by elimination, without pivoting
+/// (Abdelfattah et al. 2017).
 ///
 /// `a`: square; only its `triangle` is read. `x`: of the order of a; may be a's storage.
 /// SpdStorage::full: x is exactly symmetric (Hermitian). SpdStorage::packed: the first N (N + 1) / 2 elements of each

@@ -12,7 +12,7 @@ namespace detail {
 struct LayoutImpl;
 }
 
-/// Where each block of a partition lies in packed storage: blocks grouped by order, each N x N column-major, back to
+/// Where each block of a partition lies in their storage: blocks grouped by order, each N x N column-major, back to
 /// back; only the start of a group is padded, to 128 bytes. Known before anything is allocated.
 /// Copies share what they refer to; safe to share between threads. One that was moved from has no blocks.
 class BLOCKJACOBI_EXPORT BlockLayout {

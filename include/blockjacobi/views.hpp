@@ -100,7 +100,7 @@ struct BlockSlot {
   index_t reserved = 0;
 };
 
-/// A batch of dense blocks of mixed order: column-major N x N each, packed back to back within its group.
+/// A batch of dense blocks of mixed order: column-major N x N each, back to back within its group.
 template <class T>
 struct BlockBatchView {
   T* data = nullptr;                   ///< in `space`

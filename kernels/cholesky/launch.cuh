@@ -13,10 +13,10 @@
 namespace blockjacobi::kernels {
 
 template <int N, class C>
-void launch_potrf_packed(bool upper, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
+void launch_potrf_contiguous(bool upper, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
   constexpr CholeskyPolicy policy = cholesky_policy(compiled_device, scalar_of<C>, N);
   constexpr int threads = 32 * policy.warps;
-  const PackedBatch<C, N> batch{a.data, a.count};
+  const ContiguousBatch<C, N> batch{a.data, a.count};
   const auto launch = [&](auto* kernel, int matrices, std::size_t bytes) {
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, matrices, "potrf"), threads, bytes, stream>>>(batch, upper, info);
@@ -53,8 +53,8 @@ void launch_potrf_large(bool upper, const MatrixBatchView<C>& a, int* info, CUst
 template <class C>
 void potrf(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
   const bool upper = triangle == batched::Triangle::upper;
-  if (is_packed_batch(a))
-    with_order(a.rows, [&]<int N>() { launch_potrf_packed<N>(upper, a, info, stream); });
+  if (is_contiguous_batch(a))
+    with_order(a.rows, [&]<int N>() { launch_potrf_contiguous<N>(upper, a, info, stream); });
   else
     for_each_class_of(a, [&]<int N>() { launch_potrf_class<N>(upper, a, info, stream); });
   if (a.rows > largest_tiny_order) launch_potrf_large(upper, a, info, stream);
@@ -126,7 +126,7 @@ void launch_spd_inverse_large(bool upper, const MatrixBatchView<const C>& a, con
 template <class C>
 void spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
                  batched::SpdStorage storage, int* info, const MatrixBatchView<C>& work, CUstream_st* stream) {
-  if (packed_spd_inverse(triangle, a, x, storage, info, stream)) return;
+  if (contiguous_spd_inverse(triangle, a, x, storage, info, stream)) return;
   launch_lanes(SpdInverse<C>{a, x, triangle, storage, info}, "spd_inverse", stream);
   if (a.rows > largest_tiny_order)
     launch_spd_inverse_large(triangle == batched::Triangle::upper, a, x, storage, info, work, stream);

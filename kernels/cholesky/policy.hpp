@@ -54,7 +54,7 @@ constexpr bool cholesky_by_thread(ScalarType scalar, int n) {
   return n <= 6 || n == 9;
 }
 
-/// How warps share matrices of an order up to 32 that are not packed, or of different orders up to n.
+/// How warps share matrices of an order up to 32 that are not contiguous, or of different orders up to n.
 constexpr CholeskyPolicy cholesky_class_policy(Device, ScalarType scalar, int n) {
   const auto warp = [](int matrices, int held) {
     return CholeskyPolicy{CholeskyDesign::warp, matrices, 0, 0, 1, held};
@@ -99,7 +99,7 @@ constexpr CholeskyPolicy cholesky_cta_policy(ScalarType scalar, int n) {
   return n <= 176 ? cta(4, 4, n <= 112 ? 1 : n <= 144 ? 2 : 3) : cta(4, 8, 2);
 }
 
-/// Packed matrices of order n.
+/// Contiguous matrices of order n.
 constexpr CholeskyPolicy cholesky_policy(Device device, ScalarType scalar, int n) {
   if (n > largest_tiny_order) return cholesky_cta_policy(scalar, n);
   if (cholesky_by_thread(scalar, n)) return {CholeskyDesign::thread, 0, 0, 0, cholesky_threads(n) / 32, 0};

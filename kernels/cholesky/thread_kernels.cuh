@@ -8,7 +8,7 @@ namespace blockjacobi::kernels {
 
 template <int N, class C>
 __global__ void __launch_bounds__(cholesky_threads(N))
-    potrf_thread_kernel(const PackedBatch<C, N> a, bool upper, int* info) {
+    potrf_thread_kernel(const ContiguousBatch<C, N> a, bool upper, int* info) {
   constexpr int threads = cholesky_threads(N);
   using Stage = TriangleStage<C, N, threads>;
   extern __shared__ __align__(16) unsigned char shared[];

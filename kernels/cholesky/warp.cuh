@@ -77,12 +77,12 @@ class TensorCholesky {
   __device__ double* block(int g) const { return scratch_ + g * 2 * block_doubles; }
   __device__ double* block_factor(int g) const { return block(g) + block_doubles; }
 
-  /// Packed batches stand at 16-byte boundaries; otherwise a complex number has the alignment of its parts.
+  /// Contiguous batches stand at 16-byte boundaries; otherwise a complex number has the alignment of its parts.
   struct Unaligned {
     C value;
   };
   template <class Matrix>
-  using Access = std::conditional_t<is_packed<Matrix>, Aligned<C>, Unaligned>;
+  using Access = std::conditional_t<is_contiguous<Matrix>, Aligned<C>, Unaligned>;
 
   /// visit(p, i, element, inside, diagonal) for the elements of this lane.
   template <bool upper, class Matrix, class Visit>
@@ -90,14 +90,14 @@ class TensorCholesky {
     // why: addresses and predicates of a load would stay in registers until the store
     int row = row_;
     asm volatile("" : "+r"(row));
-    const auto ld = static_cast<std::conditional_t<is_packed<Matrix>, int, offset_t>>(a.ld);
+    const auto ld = static_cast<std::conditional_t<is_contiguous<Matrix>, int, offset_t>>(a.ld);
     auto* const first = a.data + (upper ? column_ + row * ld : row + column_ * ld);
 #pragma unroll
     for (int p = 0; p < panels; ++p)
 #pragma unroll
       for (int i = p / 2; i < tiles; ++i) {
         const int c = column_ + 4 * (p - 2 * i);  // in the tile
-        const bool exists = (is_packed<Matrix> && 8 * i + 7 < N) || row < a.n - 8 * i;
+        const bool exists = (is_contiguous<Matrix> && 8 * i + 7 < N) || row < a.n - 8 * i;
         visit(p, i, first + (upper ? 4 * p + 8 * i * ld : 8 * i + 4 * p * ld), exists && (i > p / 2 || c <= row),
               i == p / 2 && c == row);
       }
@@ -109,7 +109,7 @@ class TensorCholesky {
     for (int g = 0; g < M; ++g) {
       const auto a = at(g);
       using Matrix = std::remove_const_t<decltype(a)>;
-      constexpr bool full = is_packed<Matrix> && N % 4 == 0;
+      constexpr bool full = is_contiguous<Matrix> && N % 4 == 0;
       for_each<upper>(a, [&](int p, int i, const C* from, bool inside, bool diagonal) {
         // Ones on the diagonal behind the matrix.
         Wide v = detail::from_real<Wide>(!full && diagonal ? 1 : 0);

@@ -37,13 +37,13 @@ __device__ void factorize_by_warp(bool upper, At at, Number number, int count, i
   if (lane >= count) return;
   const auto own = at(lane);
   int order = N;
-  if constexpr (!is_packed<std::remove_const_t<decltype(own)>>) order = own.n;
+  if constexpr (!is_contiguous<std::remove_const_t<decltype(own)>>) order = own.n;
   info[number(lane)] = outcome_within(order, outcome);
 }
 
 template <int N, class C>
 __global__ void __launch_bounds__(32, std::min(cholesky_warp<N, C>.warps_held, most_ctas))
-    potrf_warp_kernel(const PackedBatch<C, N> a, bool upper, int* info) {
+    potrf_warp_kernel(const ContiguousBatch<C, N> a, bool upper, int* info) {
   constexpr int matrices = cholesky_warp<N, C>.matrices;
   const offset_t first = static_cast<offset_t>(blockIdx.x) * matrices;
   const int count = static_cast<int>(min(static_cast<offset_t>(matrices), a.count - first));

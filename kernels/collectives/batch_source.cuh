@@ -6,22 +6,22 @@ namespace blockjacobi::kernels {
 
 /// Matrices of order N back to back: order and leading dimension are constants of the code.
 template <class C, int N>
-struct PackedMatrix {
+struct ContiguousMatrix {
   C* data;
   static constexpr int n = N, ld = N;
 };
 
 template <class Matrix>
-inline constexpr bool is_packed = false;
+inline constexpr bool is_contiguous = false;
 template <class C, int N>
-inline constexpr bool is_packed<PackedMatrix<C, N>> = true;
+inline constexpr bool is_contiguous<ContiguousMatrix<C, N>> = true;
 
 template <class C, int N>
-struct PackedBatch {
+struct ContiguousBatch {
   C* data;
   offset_t count;
 
-  __device__ PackedMatrix<C, N> operator[](offset_t k) const { return {data + k * (N * N)}; }
+  __device__ ContiguousMatrix<C, N> operator[](offset_t k) const { return {data + k * (N * N)}; }
 };
 
 /// A matrix of any order up to the kernel's.

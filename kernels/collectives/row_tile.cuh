@@ -13,7 +13,7 @@ namespace blockjacobi::kernels {
 /// Which R rows of a matrix a lane of a team has.
 enum class RowOrder {
   cyclic,     ///< r, r + L, r + 2 L, ...
-  contiguous  ///< R r, R r + 1, ..., R r + R - 1
+  neighbours  ///< R r, R r + 1, ..., R r + R - 1
 };
 
 template <int L, int R, RowOrder order>
@@ -42,7 +42,7 @@ struct RowTile {
   /// steps.
   template <class Matrix>
   __device__ void embed(const Matrix& a, int rank) {
-    if constexpr (!is_packed<Matrix>) {
+    if constexpr (!is_contiguous<Matrix>) {
 #pragma unroll
       for (int j = 0; j < N; ++j)
 #pragma unroll
@@ -95,7 +95,7 @@ __device__ C pick(const C (&v)[R], int q) {
   return picked;
 }
 
-/// In shared memory: a matrix of order n <= N, column-major and packed.
+/// In shared memory: a matrix of order n <= N, column-major and contiguous.
 template <class C, int N>
 struct TeamTile {
   static constexpr int vector = Vector16<C>::size;
@@ -123,7 +123,7 @@ struct TeamTile {
   /// Copies the n x n elements at `tile` to the matrix.
   template <int L, class Matrix>
   __device__ static void store(const C* tile, const Matrix& b, int rank) {
-    if constexpr (!is_packed<Matrix>) {
+    if constexpr (!is_contiguous<Matrix>) {
       for_each<L>(b.n, rank, [&](int i, int j, int e) { b.data[i + j * static_cast<offset_t>(b.ld)] = tile[e]; });
     } else if constexpr (N * N % vector == 0) {
 #pragma unroll
@@ -137,21 +137,22 @@ struct TeamTile {
 };
 
 /// Shared memory of team `team` of a thread block, of L lanes: a matrix, and a byte a row for pivots. Matrices of an
-/// odd number of elements stand back to back as in a packed batch, so that those of a warp can be moved as one array.
-/// Between others the accesses of a team to neighbouring elements go to other banks than those of the next team; with
-/// an odd leading dimension `ld` those to neighbours in a row, too.
+/// odd number of elements stand back to back as in a contiguous batch, so that those of a warp can be moved as one
+/// array. Between others the accesses of a team to neighbouring elements go to other banks than those of the next team;
+/// with an odd leading dimension `ld` those to neighbours in a row, too.
 template <class C, int N, int L, int ld = N>
 struct TeamScratch {
   static constexpr int banks = 128;  ///< bytes
   static constexpr int teams = Team<L>::per_warp;
-  static constexpr int packed = N * ld * static_cast<int>(sizeof(C));
-  /// Whether the matrices of every warp start at a multiple of 16 bytes in a packed batch.
-  static constexpr bool aligned = packed * teams % 16 == 0;
-  static constexpr bool back_to_back = ld == N && packed % 16 != 0 && (aligned || !Team<L>::power_of_two);
+  static constexpr int matrix_bytes = N * ld * static_cast<int>(sizeof(C));
+  /// Whether the matrices of every warp start at a multiple of 16 bytes in a contiguous batch.
+  static constexpr bool aligned = matrix_bytes * teams % 16 == 0;
+  static constexpr bool back_to_back = ld == N && matrix_bytes % 16 != 0 && (aligned || !Team<L>::power_of_two);
   /// By which the teams of a warp meet in the fewest banks.
-  static constexpr RowOrder rows = back_to_back ? RowOrder::contiguous : RowOrder::cyclic;
+  static constexpr RowOrder rows = back_to_back ? RowOrder::neighbours : RowOrder::cyclic;
   static constexpr int stride =
-      back_to_back ? packed : (packed + banks - 1) / banks * banks + L * static_cast<int>(sizeof(C)) % banks;
+      back_to_back ? matrix_bytes
+                   : (matrix_bytes + banks - 1) / banks * banks + L * static_cast<int>(sizeof(C)) % banks;
   /// Of a warp; room to start as far from a multiple of 16 as in the batch.
   static constexpr int warp_stride = back_to_back && !aligned ? (teams * stride + 15) / 16 * 16 + 16 : teams * stride;
   static constexpr int bytes = (warp_stride + teams - 1) / teams + 32;
@@ -172,14 +173,14 @@ struct TeamScratch {
   }
 };
 
-/// The packed matrices of a warp, one a team, on their way through shared memory: the warp moves them together, in
+/// The contiguous matrices of a warp, one a team, on their way through shared memory: the warp moves them together, in
 /// whole lines. Where they do not stand back to back that pays up to 4 lanes a team, if an access is wider than 4
 /// bytes, and where the lanes of a team are no power of two.
 template <class C, int N, int L>
 struct WarpTiles {
   using Scratch = TeamScratch<C, N, L>;
   static constexpr int matrices = Team<L>::per_warp;
-  static constexpr int bytes = Scratch::packed, all = matrices * bytes;
+  static constexpr int bytes = Scratch::matrix_bytes, all = matrices * bytes;
   static constexpr int alignment = Scratch::back_to_back ? 0 : bytes | Scratch::stride;
   static constexpr int chunk = alignment % 16 == 0 ? 16 : alignment % 8 == 0 ? 8 : 4;  ///< of an access
   static constexpr bool pays = Scratch::back_to_back || !Team<L>::power_of_two || (L <= 4 && chunk > 4);

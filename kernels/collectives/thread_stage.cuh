@@ -6,7 +6,7 @@
 
 namespace blockjacobi::kernels {
 
-/// Matrices of order N, packed back to back, on their way through shared memory so that each thread gets one: global
+/// Matrices of order N, back to back, on their way through shared memory so that each thread gets one: global
 /// memory is read and written in whole lines, and the stride between matrices in shared memory is an odd number of
 /// words of the access width against bank conflicts.
 template <class C, int N, int threads>

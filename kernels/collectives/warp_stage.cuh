@@ -5,7 +5,7 @@
 
 namespace blockjacobi::kernels {
 
-/// 32 matrices of order N, packed back to back, on their way between global memory and the registers of a warp, one a
+/// 32 matrices of order N, back to back, on their way between global memory and the registers of a warp, one a
 /// lane: all lanes together read and write whole lines, and shuffles bring the vectors of a matrix to its lane. That
 /// needs neither shared memory nor a barrier.
 template <class C, int N>

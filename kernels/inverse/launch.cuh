@@ -11,14 +11,14 @@
 namespace blockjacobi::kernels {
 
 template <int N, class C>
-void launch_inverse_packed(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
-                           CUstream_st* stream) {
+void launch_inverse_contiguous(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                               CUstream_st* stream) {
   using enum InverseDesign;
   constexpr InversePolicy policy = inverse_policy(compiled_device, scalar_of<C>, N);
   constexpr InverseDesign design = policy.design;
   constexpr int threads = 32 * policy.warps;
-  const PackedBatch<const C, N> source{a.data, a.count};
-  const PackedBatch<C, N> target{x.data, x.count};
+  const ContiguousBatch<const C, N> source{a.data, a.count};
+  const ContiguousBatch<C, N> target{x.data, x.count};
   const auto launch = [&](auto* kernel, int matrices, std::size_t bytes, auto... inversion) {
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, matrices, "inverse"), threads, bytes, stream>>>(source, target, info, inversion...);
@@ -102,8 +102,8 @@ void launch_inverse_large(const MatrixBatchView<const C>& a, const MatrixBatchVi
 
 template <class C>
 void inverse(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream) {
-  if (is_packed_batch(a) && is_packed_batch(x))
-    with_order(a.rows, [&]<int N>() { launch_inverse_packed<N>(a, x, info, stream); });
+  if (is_contiguous_batch(a) && is_contiguous_batch(x))
+    with_order(a.rows, [&]<int N>() { launch_inverse_contiguous<N>(a, x, info, stream); });
   else
     for_each_class_of(a, [&]<int N>() { launch_inverse_class<N>(a, x, info, stream); });
   if (a.rows > largest_tiny_order) launch_inverse_large(a, x, info, stream);

@@ -14,8 +14,8 @@ void inverse(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int
 /// spd_inverse() of cholesky/launch.hpp for the batches that spd_inverse_policy() has a design for; false, and nothing
 /// done, for others.
 template <class C>
-bool packed_spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
-                        batched::SpdStorage storage, int* info, CUstream_st* stream);
+bool contiguous_spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
+                            batched::SpdStorage storage, int* info, CUstream_st* stream);
 template <class C>
 void getri(const MatrixBatchView<const C>& lu, const index_t* ipiv, const MatrixBatchView<C>& x, int* info,
            CUstream_st* stream);

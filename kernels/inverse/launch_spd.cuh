@@ -7,14 +7,14 @@
 namespace blockjacobi::kernels {
 
 template <int N, class C>
-void launch_spd_inverse_packed(bool upper, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
-                               CUstream_st* stream) {
+void launch_spd_inverse_contiguous(bool upper, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
+                                   int* info, CUstream_st* stream) {
   using enum InverseDesign;
   constexpr InversePolicy policy = spd_inverse_policy(compiled_device, scalar_of<C>, N);
   constexpr InverseDesign design = policy.design;
   constexpr int threads = 32 * policy.warps;
-  const PackedBatch<const C, N> source{a.data, a.count};
-  const PackedBatch<C, N> target{x.data, x.count};
+  const ContiguousBatch<const C, N> source{a.data, a.count};
+  const ContiguousBatch<C, N> target{x.data, x.count};
   const auto launch = [&](auto* kernel, int matrices, std::size_t bytes, auto triangle) {
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, matrices, "spd_inverse"), threads, bytes, stream>>>(source, target, info, triangle);
@@ -33,15 +33,15 @@ void launch_spd_inverse_packed(bool upper, const MatrixBatchView<const C>& a, co
 }
 
 template <class C>
-bool packed_spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
-                        batched::SpdStorage storage, int* info, CUstream_st* stream) {
-  if (storage == batched::SpdStorage::packed || !is_packed_batch(a) || !is_packed_batch(x)) return false;
+bool contiguous_spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
+                            batched::SpdStorage storage, int* info, CUstream_st* stream) {
+  if (storage == batched::SpdStorage::packed || !is_contiguous_batch(a) || !is_contiguous_batch(x)) return false;
   if (a.rows > largest_tiny_order ||
       spd_inverse_policy(compiled_device, scalar_of<C>, a.rows).design == InverseDesign::lanes_cholesky)
     return false;
   with_order(a.rows, [&]<int N>() {
     if constexpr (spd_inverse_policy(compiled_device, scalar_of<C>, N).design != InverseDesign::lanes_cholesky)
-      launch_spd_inverse_packed<N>(triangle == batched::Triangle::upper, a, x, info, stream);
+      launch_spd_inverse_contiguous<N>(triangle == batched::Triangle::upper, a, x, info, stream);
   });
   return true;
 }

@@ -49,7 +49,7 @@ struct InversePolicy {
   }
 };
 
-/// The teams for matrices that are not packed, or of different orders up to n.
+/// The teams for matrices that are not contiguous, or of different orders up to n.
 constexpr InversePolicy inverse_class_policy(Device, ScalarType scalar, int n) {
   const auto team = [](TeamShape s) {
     return InversePolicy{InverseDesign::team_rows, s.lanes, s.rows, s.warps, s.per_multiprocessor};
@@ -106,7 +106,7 @@ constexpr int largest_panel_order(const Device& device, ScalarType scalar) {
 inline constexpr int plain_inverse_threads = 256;
 constexpr int plain_inverse_panel(ScalarType scalar) { return scalar == ScalarType::z ? 4 : 8; }
 
-/// Packed matrices of order n. Few large ones of real scalars are for clusters first: few_inverse_policy().
+/// Contiguous matrices of order n. Few large ones of real scalars are for clusters first: few_inverse_policy().
 constexpr InversePolicy inverse_policy(Device device, ScalarType scalar, int n) {
   using enum InverseDesign;
   const int stages = gauss_jordan_stages(n);
@@ -140,7 +140,7 @@ constexpr int largest_spd_thread_order(ScalarType scalar) {
   return 10;
 }
 
-/// Definite matrices of order n up to largest_tiny_order, packed, with full results. The teams are those of
+/// Definite matrices of order n up to largest_tiny_order, contiguous, with full results. The teams are those of
 /// inverse_class_policy(), but that what loads a triangle leaves room for as many warps as have the elements: 16 with
 /// up to 72 words a lane, 12 with up to 108 or a row, by counts of registers. Teams of complex numbers would be another
 /// half megabyte of the library, and were not measured.

@@ -13,7 +13,7 @@ template <class C, int N, int L>
 struct CarefulInverse {
   using Real = detail::arithmetic_real_t<C>;
 
-  C* a;  ///< n x n, packed
+  C* a;  ///< n x n, contiguous
   int n;
   Team<L> team;
   unsigned char* pivots;  ///< N bytes of shared memory

@@ -21,7 +21,7 @@ using SpdScratch = TeamScratch<C, N, spd_team<N, C>.lanes, SpdRows<N, C>::ld>;
 
 template <int N, class C>
 __global__ void __launch_bounds__(32 * spd_team<N, C>.warps, spd_team<N, C>.per_multiprocessor)
-    spd_inverse_team_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info, bool upper) {
+    spd_inverse_team_kernel(const ContiguousBatch<const C, N> a, const ContiguousBatch<C, N> x, int* info, bool upper) {
   constexpr int lanes = spd_team<N, C>.lanes;
   using Tiles = WarpTiles<C, N, lanes>;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -38,9 +38,9 @@ __global__ void __launch_bounds__(32 * spd_team<N, C>.warps, spd_team<N, C>.per_
     const auto count = static_cast<int>(min(a.count - first, offset_t{Tiles::matrices}));
     const SpdScratch<N, C> scratch_of_first(shared, number - team.number, shift);
     Tiles::fetch(scratch_of_first, a[first].data, count);
-    rows.load(PackedMatrix<C, N>{scratch.tile}, upper);
+    rows.load(ContiguousMatrix<C, N>{scratch.tile}, upper);
     outcome = rows.invert(N);
-    rows.store(PackedMatrix<C, N>{scratch.tile});
+    rows.store(ContiguousMatrix<C, N>{scratch.tile});
     Tiles::store(scratch_of_first, x[first].data, count);
   } else {
     // Teams past the end take the last matrix too, as all teams of a warp work together.

@@ -56,7 +56,7 @@ __device__ int invert_by_team(const MatrixA& a, const InverseScratch<N, C>& scra
 
 template <int N, class C>
 __global__ void __launch_bounds__(32 * inverse_team<N, C>.warps, inverse_team<N, C>.per_multiprocessor)
-    inverse_team_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+    inverse_team_kernel(const ContiguousBatch<const C, N> a, const ContiguousBatch<C, N> x, int* info) {
   constexpr int lanes = inverse_team<N, C>.lanes;
   using Tiles = WarpTiles<C, N, lanes>;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(32 * inverse_team<N, C>.warps, inverse_team<N,
     const auto count = static_cast<int>(min(a.count - first, offset_t{Tiles::matrices}));
     const InverseScratch<N, C> scratch_of_first(shared, number - team.number, shift);
     Tiles::fetch(scratch_of_first, a[first].data, count);
-    outcome = invert_by_team<N, C>(PackedMatrix<const C, N>{scratch.tile}, scratch);
+    outcome = invert_by_team<N, C>(ContiguousMatrix<const C, N>{scratch.tile}, scratch);
     Tiles::store(scratch_of_first, x[first].data, count);
   } else {
     // Teams past the end take the last matrix too, as all teams of a warp work together.

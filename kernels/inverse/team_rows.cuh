@@ -51,7 +51,7 @@ struct RowInverse {
            static_cast<int>(highest >> Field::shift) <= Field::bias + most_growth;
   }
 
-  /// Writes the leading n x n part of the inverse to `out`, packed, column j times power(j).
+  /// Writes the leading n x n part of the inverse to `out`, contiguous, column j times power(j).
   template <class Power>
   __device__ void store(C* out, const unsigned char* order, int n, Power power) const {
 #pragma unroll

@@ -44,7 +44,8 @@ struct DefiniteInversion {
 
 template <int N, class C, class Inversion>
 __global__ void __launch_bounds__(straight_threads)
-    inverse_straight_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info, Inversion invert) {
+    inverse_straight_kernel(const ContiguousBatch<const C, N> a, const ContiguousBatch<C, N> x, int* info,
+                            Inversion invert) {
   using Stage = ThreadStage<C, N, straight_threads>;
   ThreadTile<C, N> tile[straight_matrices(N)];
   for_each_straight<N>(a.count, [&](int m, offset_t k) { Stage::load(a[k].data, tile[m].x); });
@@ -58,7 +59,8 @@ __global__ void __launch_bounds__(straight_threads)
 /// A matrix a lane, through shuffles.
 template <int N, class C, class Inversion>
 __global__ void __launch_bounds__(shuffled_threads)
-    inverse_shuffled_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info, Inversion invert) {
+    inverse_shuffled_kernel(const ContiguousBatch<const C, N> a, const ContiguousBatch<C, N> x, int* info,
+                            Inversion invert) {
   using Stage = WarpStage<C, N>;
   const auto share = WarpShare::of(a.count);
   if (share.count <= 0) return;
@@ -75,7 +77,7 @@ __global__ void __launch_bounds__(shuffled_threads)
 
 template <int N, class C>
 __global__ void __launch_bounds__(thread_design_threads, thread_design_per_multiprocessor(scalar_of<C>, N))
-    inverse_thread_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info) {
+    inverse_thread_kernel(const ContiguousBatch<const C, N> a, const ContiguousBatch<C, N> x, int* info) {
   using Stage = ThreadStage<C, N, thread_design_threads>;
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t first = static_cast<offset_t>(blockIdx.x) * thread_design_threads;
@@ -98,7 +100,8 @@ __global__ void __launch_bounds__(thread_design_threads, thread_design_per_multi
 
 template <int N, class C>
 __global__ void __launch_bounds__(thread_design_threads, thread_design_per_multiprocessor(scalar_of<C>, N))
-    spd_inverse_thread_kernel(const PackedBatch<const C, N> a, const PackedBatch<C, N> x, int* info, bool upper) {
+    spd_inverse_thread_kernel(const ContiguousBatch<const C, N> a, const ContiguousBatch<C, N> x, int* info,
+                              bool upper) {
   constexpr int threads = thread_design_threads;
   using Given = TriangleStage<C, N, threads>;
   using Stage = ThreadStage<C, N, threads>;

@@ -55,7 +55,7 @@ void for_each_class_of(const MatrixBatchView<C>& view, F&& f) {
 
 /// Whether 16-byte accesses may run through the whole batch as one array.
 template <class C>
-bool is_packed_batch(const MatrixBatchView<C>& view) {
+bool is_contiguous_batch(const MatrixBatchView<C>& view) {
   return view.pointers == nullptr && view.orders == nullptr && view.rows > 0 && view.rows == view.cols &&
          view.ld == view.rows && (view.count == 1 || view.stride == static_cast<offset_t>(view.rows) * view.rows) &&
          reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0;

@@ -8,12 +8,12 @@
 namespace blockjacobi::kernels {
 
 template <int N, class C>
-void launch_getrf_packed(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
+void launch_getrf_contiguous(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
   using enum LuDesign;
   constexpr LuPolicy policy = lu_policy(compiled_device, scalar_of<C>, N);
   constexpr LuDesign design = policy.design;
   constexpr int threads = 32 * policy.warps;
-  const PackedBatch<C, N> batch{a.data, a.count};
+  const ContiguousBatch<C, N> batch{a.data, a.count};
   const auto launch = [&](auto* kernel, int matrices, std::size_t bytes) {
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, matrices, "getrf"), threads, bytes, stream>>>(batch, ipiv, info);
@@ -68,8 +68,8 @@ void launch_getrf_large(const MatrixBatchView<C>& a, index_t* ipiv, int* info, C
 
 template <class C>
 void getrf(const MatrixBatchView<C>& a, index_t* ipiv, int* info, CUstream_st* stream) {
-  if (is_packed_batch(a))
-    with_order(a.rows, [&]<int N>() { launch_getrf_packed<N>(a, ipiv, info, stream); });
+  if (is_contiguous_batch(a))
+    with_order(a.rows, [&]<int N>() { launch_getrf_contiguous<N>(a, ipiv, info, stream); });
   else
     for_each_class_of(a, [&]<int N>() { launch_getrf_class<N>(a, ipiv, info, stream); });
   if (a.rows > largest_tiny_order) launch_getrf_large(a, ipiv, info, stream);

@@ -39,7 +39,7 @@ struct LuPolicy {
   }
 };
 
-/// The teams for matrices that are not packed, or of different orders up to n.
+/// The teams for matrices that are not contiguous, or of different orders up to n.
 constexpr LuPolicy lu_class_policy(Device, ScalarType scalar, int n) {
   const auto team = [](TeamShape s) {
     return LuPolicy{LuDesign::team_rows, s.lanes, s.rows, s.warps, s.per_multiprocessor};
@@ -119,7 +119,7 @@ constexpr int largest_left_lu_order(const Device& device, ScalarType scalar) {
 /// Threads of LuDesign::cta_plain; not measured.
 inline constexpr int plain_lu_threads = 256;
 
-/// Packed matrices of order n.
+/// Contiguous matrices of order n.
 constexpr LuPolicy lu_policy(Device device, ScalarType scalar, int n) {
   if (n > largest_left_lu_order(device, scalar)) return {LuDesign::cta_plain, 0, 0, plain_lu_threads / 32, 0};
   if (n > largest_near_lu_order) return {LuDesign::cta_left_ahead, 0, 0, left_lu_warps(scalar, n), 0};

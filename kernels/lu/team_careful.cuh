@@ -44,7 +44,7 @@ __device__ void swap_rows_in_shared(const Team<L>& team, C* a, int n, int k, int
 /// or so large or small that their reciprocals are not at hand.
 template <class C, int N, int L>
 struct CarefulLu {
-  C* a;  ///< n x n, packed
+  C* a;  ///< n x n, contiguous
   int n;
   Team<L> team;
   unsigned char* interchanges;  ///< N bytes of shared memory

@@ -53,7 +53,7 @@ __device__ void store_interchanges(const LuScratch<N, C>& scratch, int n, index_
 
 template <int N, class C>
 __global__ void __launch_bounds__(32 * lu_team<N, C>.warps, lu_team<N, C>.per_multiprocessor)
-    getrf_team_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
+    getrf_team_kernel(const ContiguousBatch<C, N> a, index_t* ipiv, int* info) {
   constexpr int lanes = lu_team<N, C>.lanes;
   using Tiles = WarpTiles<C, N, lanes>;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(32 * lu_team<N, C>.warps, lu_team<N, C>.per_mu
     const auto count = static_cast<int>(min(a.count - first, offset_t{Tiles::matrices}));
     const LuScratch<N, C> scratch_of_first(shared, number - team.number, shift);
     Tiles::fetch(scratch_of_first, a[first].data, count);
-    outcome = factorize_by_team<N, C>(PackedMatrix<C, N>{scratch.tile}, scratch);
+    outcome = factorize_by_team<N, C>(ContiguousMatrix<C, N>{scratch.tile}, scratch);
     Tiles::store(scratch_of_first, a[first].data, count);
   } else {
     // Teams past the end take the last matrix too, as all teams of a warp work together.
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(32 * lu_team<N, C>.warps, lu_team<N, C>.per_mu
 /// A warp a thread block: the matrices stay in shared memory.
 template <int N, int lanes, class C>
 __global__ void __launch_bounds__(32, lu_policy(compiled_device, scalar_of<C>, N).per_multiprocessor)
-    getrf_paneled_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
+    getrf_paneled_kernel(const ContiguousBatch<C, N> a, index_t* ipiv, int* info) {
   using Tile = PaneledTile<C, N, lanes>;
   extern __shared__ __align__(16) unsigned char shared[];
   const auto team = Team<lanes>::current();

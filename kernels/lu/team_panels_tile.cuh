@@ -32,7 +32,7 @@ struct PaneledTile {
         source(pivots + 32),
         target(source + panel) {}
 
-  /// Starts to copy a packed matrix to the tile.
+  /// Starts to copy a contiguous matrix to the tile.
   __device__ void fetch(const C* matrix, int rank) const {
     auto* const to = reinterpret_cast<unsigned char*>(a);
     const auto* const from = reinterpret_cast<const unsigned char*>(matrix);
@@ -45,7 +45,7 @@ struct PaneledTile {
     Team<L>::sync();
   }
 
-  /// Copies the tile to a packed matrix; `stride` is that of the columns in the tile.
+  /// Copies the tile to a contiguous matrix; `stride` is that of the columns in the tile.
   __device__ void store(C* matrix, int rank, int stride) const {
     struct alignas(chunk) Chunk {
       unsigned word[chunk / 4];
@@ -61,7 +61,7 @@ struct PaneledTile {
   /// Bytes of an access between global and shared memory: the widest that divides a column.
   static constexpr int chunk = N * size % 16 == 0 ? 16 : N * size % 8 == 0 ? 8 : 4;
 
-  /// visit(place in the tile, place in a packed matrix), in bytes.
+  /// visit(place in the tile, place in a contiguous matrix), in bytes.
   template <class Visit>
   __device__ static void for_each_chunk(int rank, int stride, Visit visit) {
     constexpr int column = N * size / chunk;

@@ -32,7 +32,7 @@ __device__ void store_interchanges(const int (&interchange)[N], index_t* ipiv) {
 
 template <int N, class C>
 __global__ void __launch_bounds__(straight_threads)
-    getrf_straight_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
+    getrf_straight_kernel(const ContiguousBatch<C, N> a, index_t* ipiv, int* info) {
   using Stage = ThreadStage<C, N, straight_threads>;
   ThreadTile<C, N> tile[straight_matrices(N)];
   for_each_straight<N>(a.count, [&](int m, offset_t k) { Stage::load(a[k].data, tile[m].x); });
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(straight_threads)
 /// A matrix a lane, through shuffles.
 template <int N, class C>
 __global__ void __launch_bounds__(shuffled_threads)
-    getrf_shuffled_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
+    getrf_shuffled_kernel(const ContiguousBatch<C, N> a, index_t* ipiv, int* info) {
   using Stage = WarpStage<C, N>;
   const auto share = WarpShare::of(a.count);
   if (share.count <= 0) return;
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(shuffled_threads)
 
 template <int N, class C>
 __global__ void __launch_bounds__(thread_design_threads, thread_design_per_multiprocessor(scalar_of<C>, N))
-    getrf_thread_kernel(const PackedBatch<C, N> a, index_t* ipiv, int* info) {
+    getrf_thread_kernel(const ContiguousBatch<C, N> a, index_t* ipiv, int* info) {
   constexpr int threads = thread_design_threads;
   using Stage = ThreadStage<C, N, threads>;
   extern __shared__ __align__(16) unsigned char shared[];

@@ -88,7 +88,7 @@ struct MeshTile {
   /// Starts to copy the matrix to `tile`.
   template <class Matrix>
   __device__ static void fetch(C* tile, const Matrix& a, int rank) {
-    if constexpr (is_packed<Matrix>) {
+    if constexpr (is_contiguous<Matrix>) {
       auto* target = reinterpret_cast<unsigned char*>(tile);
       const auto* source = reinterpret_cast<const unsigned char*>(a.data);
       for_each_chunk(rank, [&](int place, int e) { __pipeline_memcpy_async(target + place, source + e, chunk); });
@@ -106,7 +106,7 @@ struct MeshTile {
   /// Copies the tile to the matrix.
   template <class Matrix>
   __device__ static void store(const C* tile, const Matrix& b, int rank) {
-    if constexpr (is_packed<Matrix>) {
+    if constexpr (is_contiguous<Matrix>) {
       struct alignas(chunk) Chunk {
         unsigned word[chunk / 4];
       };
@@ -121,7 +121,7 @@ struct MeshTile {
   }
 
  private:
-  /// visit(place in the tile, place in a packed matrix), in bytes.
+  /// visit(place in the tile, place in a contiguous matrix), in bytes.
   template <class Visit>
   __device__ static void for_each_chunk(int rank, Visit visit) {
     constexpr int column = N * size / chunk;

@@ -11,10 +11,10 @@
 namespace blockjacobi::kernels {
 
 template <int N, class C>
-void launch_geqrf_packed(const MatrixBatchView<C>& a, C* tau, CUstream_st* stream) {
+void launch_geqrf_contiguous(const MatrixBatchView<C>& a, C* tau, CUstream_st* stream) {
   constexpr QrPolicy policy = qr_policy(compiled_device, scalar_of<C>, N);
   constexpr int threads = 32 * policy.warps;
-  const PackedBatch<C, N> batch{a.data, a.count};
+  const ContiguousBatch<C, N> batch{a.data, a.count};
   const auto launch = [&](auto* kernel, int matrices, std::size_t bytes) {
     allow_shared_memory(kernel, bytes);
     kernel<<<grid_for(a.count, matrices, "geqrf"), threads, bytes, stream>>>(batch, tau);
@@ -63,8 +63,8 @@ void geqrf(const MatrixBatchView<C>& a, C* tau, CUstream_st* stream) {
   if (large && a.orders == nullptr) return;
   if (a.rows != a.cols)
     launch_lanes(RectangularQr<C>{a, tau}, "geqrf", stream);
-  else if (is_packed_batch(a))
-    with_order(a.rows, [&]<int N>() { launch_geqrf_packed<N>(a, tau, stream); });
+  else if (is_contiguous_batch(a))
+    with_order(a.rows, [&]<int N>() { launch_geqrf_contiguous<N>(a, tau, stream); });
   else
     for_each_class_of(a, [&]<int N>() { launch_geqrf_class<N>(a, tau, stream); });
 }

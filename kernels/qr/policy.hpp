@@ -35,9 +35,9 @@ struct QrPolicy {
   }
 };
 
-/// The teams for matrices that are not packed, or of different orders up to n. Two rows of lanes halve what a broadcast
-/// brings to each lane for one exchange more an inner product. Fewer lanes do less redundant work in each reflector, as
-/// long as the matrix fits their registers.
+/// The teams for matrices that are not contiguous, or of different orders up to n. Two rows of lanes halve what a
+/// broadcast brings to each lane for one exchange more an inner product. Fewer lanes do less redundant work in each
+/// reflector, as long as the matrix fits their registers.
 constexpr QrPolicy qr_class_policy(Device, ScalarType scalar, int n) {
   const auto mesh = [](int rows, int columns, int phase) {
     return QrPolicy{QrDesign::team_mesh, rows, columns, phase, 2};
@@ -105,8 +105,8 @@ constexpr int most_cta_qr_rows(const Device& device, ScalarType scalar) {
 /// Threads of QrDesign::cta_plain; not measured.
 inline constexpr int plain_qr_threads = 256;
 
-/// Packed matrices of order n. Rectangles up to 32 rows and columns are for groups of lanes in shared memory, larger
-/// ones of n rows for QrDesign::cta*.
+/// Contiguous matrices of order n. Rectangles up to 32 rows and columns are for groups of lanes in shared memory,
+/// larger ones of n rows for QrDesign::cta*.
 constexpr QrPolicy qr_policy(Device device, ScalarType scalar, int n) {
   if (n > most_cta_qr_rows(device, scalar)) return {QrDesign::cta_plain, 0, 0, 0, plain_qr_threads / 32};
   if (n > largest_tiny_order) return qr_cta_policy(scalar, n);

@@ -56,7 +56,8 @@ __device__ void factorize_qr_by_team(const Matrix& a, C* tau, bool exists, const
 }
 
 template <int N, class C>
-__global__ void __launch_bounds__(32 * qr_team<N, C>.warps, 1) geqrf_team_kernel(const PackedBatch<C, N> a, C* tau) {
+__global__ void __launch_bounds__(32 * qr_team<N, C>.warps, 1)
+    geqrf_team_kernel(const ContiguousBatch<C, N> a, C* tau) {
   extern __shared__ __align__(16) unsigned char shared[];
   const auto team = Team<QrMesh<N, C>::lanes>::current();
   const int number = team.number_in_cta();

@@ -19,7 +19,7 @@ struct QrThreadScratch {
 
 template <int N, class C>
 __global__ void __launch_bounds__(QrThreadScratch<N, C>::threads, 1)
-    geqrf_thread_kernel(const PackedBatch<C, N> a, C* tau) {
+    geqrf_thread_kernel(const ContiguousBatch<C, N> a, C* tau) {
   constexpr int threads = QrThreadScratch<N, C>::threads, stride = QrThreadScratch<N, C>::tau_stride;
   using Stage = ThreadStage<C, N, threads>;
   extern __shared__ __align__(16) unsigned char shared[];

@@ -274,12 +274,12 @@ void ArrayView::read_dlpack(nb::handle array, Access access, const PythonBackend
 void ArrayView::set_extents(int dimensions, const std::int64_t* shape, const std::int64_t* strides) {
   dimensions_ = dimensions;
   if (dimensions > max_dimensions) return;  // require_dimensions() says so
-  std::int64_t packed = 1;
+  std::int64_t contiguous = 1;
   for (int k = dimensions - 1; k >= 0; --k) {
     const auto at = static_cast<std::size_t>(k);
     shape_[at] = shape[k];
-    strides_[at] = strides != nullptr ? strides[k] : packed;
-    packed *= shape[k];
+    strides_[at] = strides != nullptr ? strides[k] : contiguous;
+    contiguous *= shape[k];
   }
 }
 
@@ -305,13 +305,13 @@ void ArrayView::require_dimensions(int dimensions) const {
 }
 
 void ArrayView::require_contiguous() const {
-  std::int64_t packed = 1;
+  std::int64_t contiguous = 1;
   bool empty = false;
   for (int k = 0; k < dimensions_; ++k) empty = empty || shape(k) == 0;
   for (int k = dimensions_ - 1; k >= 0 && !empty; --k) {
-    if (shape(k) > 1 && stride(k) != packed)
+    if (shape(k) > 1 && stride(k) != contiguous)
       throw InvalidArgument(what_ + " has the strides " + strides_text() + " (in elements), must be contiguous");
-    packed *= shape(k);
+    contiguous *= shape(k);
   }
 }
 

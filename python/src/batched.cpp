@@ -20,9 +20,9 @@ bool is_empty(const ArrayView& array) { return array.shape(0) == 0 || array.shap
 bool stands_in(const ArrayView& array, Order order) {
   if (is_empty(array)) return true;
   const int along = order == Order::columns ? 1 : 2, across = order == Order::columns ? 2 : 1;
-  const bool packed = array.shape(along) <= 1 || array.stride(along) == 1;
+  const bool contiguous = array.shape(along) <= 1 || array.stride(along) == 1;
   const bool apart = array.shape(across) <= 1 || array.stride(across) >= array.shape(along);
-  return packed && apart;
+  return contiguous && apart;
 }
 
 /// The memory as LAPACK sees it: of Order::rows the transposes. Throws InvalidArgument if the elements stand in another
@@ -41,8 +41,8 @@ MatrixBatchView<T> batch(const ArrayView& array, Order order, const PythonBacken
                           (order == Order::columns ? "columns" : "rows") + " of its matrices must be contiguous");
   const int along = order == Order::columns ? 1 : 2, across = order == Order::columns ? 2 : 1;
   const auto rows = static_cast<index_t>(array.shape(along)), cols = static_cast<index_t>(array.shape(across));
-  const bool packed = is_empty(array) || cols == 1;  // the stride says nothing
-  const std::int64_t ld = packed ? rows : array.stride(across);
+  const bool one_column = is_empty(array) || cols == 1;  // the stride says nothing
+  const std::int64_t ld = one_column ? rows : array.stride(across);
   if (ld > std::numeric_limits<index_t>::max())
     throw InvalidArgument(array.what() + " has the strides " + array.strides_text() +
                           " (in elements), which do not fit in 32 bits");

@@ -33,11 +33,11 @@ template <class T>
 std::optional<Array<std::remove_const_t<T>>> stage(const Backend& backend, const MultiVectorView<T>& v) {
   if (v.space == backend.memory_space()) return std::nullopt;
   const ColumnsView<T> from = strided(v);
-  std::vector<std::remove_const_t<T>> packed;
-  packed.reserve(static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols));
+  std::vector<std::remove_const_t<T>> contiguous;
+  contiguous.reserve(static_cast<std::size_t>(v.rows) * static_cast<std::size_t>(v.cols));
   for (index_t c = 0; c < v.cols; ++c)
-    for (index_t i = 0; i < v.rows; ++i) packed.push_back(from.data[i * from.row_stride + c * from.column_stride]);
-  return Array<std::remove_const_t<T>>(backend, packed);
+    for (index_t i = 0; i < v.rows; ++i) contiguous.push_back(from.data[i * from.row_stride + c * from.column_stride]);
+  return Array<std::remove_const_t<T>>(backend, contiguous);
 }
 
 template <class T, class Staged>
@@ -111,9 +111,9 @@ bool ColumnsSession<T>::lacks_residuals() const {
 template <Scalar T>
 std::vector<SolveReport> ColumnsSession<T>::finish(const std::vector<double>& residuals) {
   if (staged_x_) {
-    const std::vector<T> packed = staged_x_->to_host();
+    const std::vector<T> contiguous = staged_x_->to_host();
     const ColumnsView<T> to = strided(user_x_);
-    auto from = packed.begin();
+    auto from = contiguous.begin();
     for (index_t c = 0; c < shape_.columns; ++c)
       for (index_t i = 0; i < shape_.n; ++i) to.data[i * to.row_stride + c * to.column_stride] = *from++;
   }

@@ -261,7 +261,7 @@ TYPED_TEST(LaunchedKernelsTest, SolvesWithFactors) {
 }
 
 /// Those of the next multiple of 4.
-TYPED_TEST(LaunchedKernelsTest, BatchesThatAreNotPacked) {
+TYPED_TEST(LaunchedKernelsTest, BatchesThatAreNotContiguous) {
   const std::string C = this->compute_scalar();
   const auto named = [&](const char* kernel) {
     return [&, kernel](index_t n) { return instance(kernel, {text(tiny_class(n)), C}); };

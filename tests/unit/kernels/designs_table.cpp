@@ -190,32 +190,33 @@ std::string designs_table() {
       "have rows where they differ from the H200: A100 stands for all with 163 KB of shared memory a thread block, "
       "L40\n"
       "for those with 99 KB. They have no clusters.\n";
-  text += section("LU factorization", "`getrf` of packed matrices.", 1, largest, 1, lu_policy);
+  text += section("LU factorization", "`getrf` of contiguous matrices.", 1, largest, 1, lu_policy);
   text += section(
       "LU factorization, other batches",
-      "`getrf` of matrices that are not packed, or of different orders: each goes to the next multiple of 4. Above "
-      "32 as packed ones.",
+      "`getrf` of matrices that are not contiguous, or of different orders: each goes to the next multiple of 4. Above "
+      "32 as contiguous ones.",
       4, tiny, 4, lu_class_policy);
-  text += section("Inverse", "`inverse` of packed matrices.", 1, largest, 1, inverse_policy);
+  text += section("Inverse", "`inverse` of contiguous matrices.", 1, largest, 1, inverse_policy);
   text += few_sections("Inverse", "matrices", {256, 152, 320, 512},
                        [](auto... x) { return few_inverse_policy(h200, x...); });
   text += section("Inverse, other batches", "As for LU.", 4, tiny, 4, inverse_class_policy);
-  text += section("Inverse of definite matrices",
-                  "`spd_inverse` of packed matrices up to order 32, with full results. Others go as `lanes_cholesky`, "
-                  "larger ones by "
-                  "`potrf` and the inverse from it.",
-                  1, tiny, 1, spd_inverse_policy);
+  text +=
+      section("Inverse of definite matrices",
+              "`spd_inverse` of contiguous matrices up to order 32, with full results. Others go as `lanes_cholesky`, "
+              "larger ones by "
+              "`potrf` and the inverse from it.",
+              1, tiny, 1, spd_inverse_policy);
   text += section("Inverse from LU", "`getri`.", 1, largest, 1, inverse_from_lu_policy);
   text += section("Pseudo-inverse", "`pseudo_inverse`.", 1, largest, 1, pseudo_inverse_policy);
-  text += section("Cholesky factorization", "`potrf` of packed matrices.", 1, largest, 1, cholesky_policy);
+  text += section("Cholesky factorization", "`potrf` of contiguous matrices.", 1, largest, 1, cholesky_policy);
   text += section("Cholesky factorization, other batches", "As for LU.", 4, tiny, 4, cholesky_class_policy);
   text += section("Inverse from Cholesky", "`potri`, and above 32 `spd_inverse` after the factorization.", 1, largest,
                   1, cholesky_inverse_policy);
-  text +=
-      section("QR factorization",
-              "`geqrf` of packed square matrices. Rectangles of up to 32 rows and columns are factorized by groups of "
-              "lanes in shared memory, larger ones as squares with their number of rows.",
-              1, largest, 1, qr_policy);
+  text += section(
+      "QR factorization",
+      "`geqrf` of contiguous square matrices. Rectangles of up to 32 rows and columns are factorized by groups of "
+      "lanes in shared memory, larger ones as squares with their number of rows.",
+      1, largest, 1, qr_policy);
   text += section("QR factorization, other batches", "As for LU.", 4, tiny, 4, qr_class_policy);
   for (const auto& [title, columns] : {std::pair{"Triangular solves, one right-hand side", 1},
                                        {"Triangular solves, 2 to 4 right-hand sides", 4},
