@@ -12,7 +12,7 @@ namespace bench {
 using AblationOrders = std::integer_sequence<int, 4, 8, 12, 16, 17, 20, 24, 28, 32>;
 
 /// The most matrices that the designs give to a thread block.
-inline constexpr int most_matrices_per_block = 16;
+inline constexpr int most_matrices_per_cta = 16;
 
 /// Matrices of order n back to back, on the device, and what belongs to them.
 template <class T>
@@ -31,8 +31,8 @@ template <class T>
 struct Trial {
   std::string operation, name;
   std::function<void(const AblationBatch<T>&)> run;
-  int matrices_per_block = 0;  ///< where that is what is studied
-  int panel_width = 0;         ///< the same
+  int matrices_per_cta = 0;  ///< where that is what is studied
+  int panel_width = 0;       ///< the same
 };
 
 /// One way to do an operation with any number of matrices a thread block, after A. Abdelfattah, A. Haidar, S. Tomov, J.
@@ -43,7 +43,7 @@ struct Design {
   std::string name;
   int most_matrices;  ///< a thread block can take
   bool swept;         ///< over all numbers of matrices, as in the paper
-  std::function<void(const AblationBatch<T>&, int matrices_per_block)> run;
+  std::function<void(const AblationBatch<T>&, int matrices_per_cta)> run;
 };
 
 /// Empty for an order that is none of AblationOrders.

@@ -9,7 +9,7 @@ namespace bench {
 /// results goes to shared memory with the rows in their places; then every lane has one column and solves with U on its
 /// own.
 template <class T, int N>
-__global__ void __launch_bounds__(lanes_of<N>* most_matrices_per_block)
+__global__ void __launch_bounds__(lanes_of<N>* most_matrices_per_cta)
     inverse_fused(const T* a, T* x, int* info, offset_t count) {
   using Rows = RegisterRows<T, N>;
   using Matrix = SharedMatrix<T, N>;

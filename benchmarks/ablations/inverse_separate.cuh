@@ -6,7 +6,7 @@ namespace bench {
 
 /// X = P, the identity with the rows interchanged as `ipiv` says.
 template <class T, int N>
-__global__ void __launch_bounds__(lanes_of<N>* most_matrices_per_block)
+__global__ void __launch_bounds__(lanes_of<N>* most_matrices_per_cta)
     interchange_identity(const int* ipiv, T* x, offset_t count) {
   constexpr int lanes = lanes_of<N>;
   const Member<lanes> member(count);
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(lanes_of<N>* most_matrices_per_block)
 /// X <- L^-1 X or U^-1 X with the factors from getrf in `lu`; every lane has one column of X in registers. Both
 /// matrices come through the same shared memory, one after the other.
 template <class T, int N, bool upper>
-__global__ void __launch_bounds__(lanes_of<N>* most_matrices_per_block)
+__global__ void __launch_bounds__(lanes_of<N>* most_matrices_per_cta)
     solve_triangle(const T* lu, T* x, offset_t count) {
   constexpr int lanes = lanes_of<N>;
   using Matrix = SharedMatrix<T, N>;

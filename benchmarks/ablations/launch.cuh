@@ -35,8 +35,8 @@ struct LaunchShape {
 
   int most_matrices() const {
     const int by_shared =
-        shared_bytes == 0 ? most_matrices_per_block : static_cast<int>(most_shared_bytes / shared_bytes);
-    return std::min({most_matrices_per_block, 1024 / threads, by_shared});
+        shared_bytes == 0 ? most_matrices_per_cta : static_cast<int>(most_shared_bytes / shared_bytes);
+    return std::min({most_matrices_per_cta, 1024 / threads, by_shared});
   }
 
   template <class... Parameters, class... Arguments>

@@ -8,7 +8,7 @@ namespace bench {
 /// Threads in one dimension: a row of the matrix each, a team of at most one warp for the matrix, no barrier of the
 /// thread block. The thread block has as many teams as its size says.
 template <class T, int N, template <class, int> class Store, class Search, class Swap>
-__global__ void __launch_bounds__(lanes_of<N>* most_matrices_per_block)
+__global__ void __launch_bounds__(lanes_of<N>* most_matrices_per_cta)
     lu_by_rows(T* a, int* ipiv, int* info, offset_t count) {
   using Rows = Store<T, N>;
   extern __shared__ __align__(16) unsigned char shared[];

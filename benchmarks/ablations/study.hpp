@@ -116,7 +116,7 @@ class Study {
                   trial.operation == "larft" ? 0.5 * trial.panel_width * order * order * count
                                              : cubes(trial.operation) * order * order * order * count,
                   error(trial)};
-    m.matrices_per_block = trial.matrices_per_block;
+    m.matrices_per_cta = trial.matrices_per_cta;
     m.panel_width = trial.panel_width;
     return m;
   }

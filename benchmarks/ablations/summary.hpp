@@ -37,7 +37,7 @@ class Summary {
   int wrong() const { return wrong_; }
 
  private:
-  static int varied(const Measurement& m) { return std::max(m.matrices_per_block, m.panel_width); }
+  static int varied(const Measurement& m) { return std::max(m.matrices_per_cta, m.panel_width); }
 
   void accept(const Measurement& m) {
     report_.add(m);

@@ -21,10 +21,10 @@ struct Measurement {
   Time time;
   double bytes;  ///< the least that a call must move
   double flops;
-  double error;                ///< NaN if not evaluated
-  int matrices_per_block = 0;  ///< where that is what is studied
-  int panel_width = 0;         ///< the same
-  double batch_bytes = 0;      ///< of the matrices, if not N^2 elements each
+  double error;              ///< NaN if not evaluated
+  int matrices_per_cta = 0;  ///< where that is what is studied
+  int panel_width = 0;       ///< the same
+  double batch_bytes = 0;    ///< of the matrices, if not N^2 elements each
   std::string storage = "full";
   std::string partition{};  ///< where that matters, and so on
   bool transposed = false;

@@ -90,7 +90,7 @@ class Report {
                                 {"flops", m.flops},
                                 {"fraction_of_copy", fraction(m)},
                                 {"fraction_of_floor", fraction_of_floor(m)}};
-    if (m.matrices_per_block > 0) json["matrices_per_block"] = m.matrices_per_block;
+    if (m.matrices_per_cta > 0) json["matrices_per_cta"] = m.matrices_per_cta;
     if (m.panel_width > 0) json["panel_width"] = m.panel_width;
     if (!m.partition.empty()) json["partition"] = m.partition;
     if (m.transposed) json["op"] = "transpose";

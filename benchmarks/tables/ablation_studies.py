@@ -32,7 +32,7 @@ class Study:
 
 TINY = Study(
     title="Design variants of tiny LU and inversion",
-    varied="matrices_per_block",
+    varied="matrices_per_cta",
     varied_in_words="matrices a thread block",
     unit="copy",
     operations={"lu": "LU", "inverse": "inversion", "spd_inverse": "inversion of positive definite matrices"},

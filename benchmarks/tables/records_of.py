@@ -19,7 +19,7 @@ BATCHED = ("operation", "implementation", "scalar", "storage", "n", "batch", "pa
            "bytes", "batch_bytes", "flops", "fraction_of_copy", "fraction_of_floor", "error")
 SOLVER = ("operation", "implementation", "scalar", "storage", "matrix", "rows", "nnz", "block", "partition", "solver",
           "iterations", "setup_ms", "solve_ms", "time_ms", "bytes", "fraction_of_floor", "true_residual", "reason")
-VARIED = ("partition", "op", "columns", "rows", "inner", "streams", "cores", "matrices_per_block", "panel_width")
+VARIED = ("partition", "op", "columns", "rows", "inner", "streams", "cores", "matrices_per_cta", "panel_width")
 # A time that is this much longer than the one on record is slower, not noise.
 SLOWER = 1.03
 

@@ -78,7 +78,7 @@ inline constexpr int packed_apply_rows = 256;
 inline constexpr int direct_apply_threads = 256;
 inline constexpr int direct_apply_narrow_lanes = 4;
 
-/// Columns of a block of vectors that one pass over a block serves.
+/// Vectors that one pass over a block serves.
 inline constexpr int apply_columns_at_once = 8;
 
 /// What a product depends on beside scalar and order.

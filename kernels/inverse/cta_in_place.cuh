@@ -7,7 +7,7 @@
 
 namespace blockjacobi::kernels {
 
-/// Blocked Gauss-Jordan elimination of one n x n matrix by a thread block (one-dimensional, whole warps). The matrix
+/// Paneled Gauss-Jordan elimination of one n x n matrix by a thread block (one-dimensional, whole warps). The matrix
 /// lies in shared or global memory, everything else in shared memory.
 ///
 /// A panel of w columns is eliminated over all rows with partial pivoting. That leaves in it the columns K of the

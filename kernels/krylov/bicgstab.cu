@@ -1,6 +1,6 @@
 #include "core/shared/bicgstab_recurrence.hpp"
-#include "kernels/krylov/block_rows.cuh"
 #include "kernels/krylov/launch_ctas.cuh"
+#include "kernels/krylov/over_blocks.cuh"
 #include "kernels/krylov/product_step.cuh"
 #include "kernels/launch/dependent.cuh"
 
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(vector_policy.threads)
 
 /// p, and y = M^-1 p for M of blocks that fit a warp.
 template <class C>
-__global__ void __launch_bounds__(block_rows_policy.threads, block_rows_policy.per_multiprocessor)
+__global__ void __launch_bounds__(over_blocks_policy.threads, over_blocks_policy.per_multiprocessor)
     bicgstab_direction_and_blocks_kernel(const BlockTasks<C> tasks, const BicgstabVectors<C> v,
                                          const detail::BicgstabState<C>* state) {
   C beta{}, omega{};
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(vector_policy.threads)
 
 /// s, and z = M^-1 s for M of blocks that fit a warp.
 template <class C>
-__global__ void __launch_bounds__(block_rows_policy.threads, block_rows_policy.per_multiprocessor)
+__global__ void __launch_bounds__(over_blocks_policy.threads, over_blocks_policy.per_multiprocessor)
     bicgstab_half_and_blocks_kernel(const BlockTasks<C> tasks, const BicgstabVectors<C> v,
                                     const detail::BicgstabState<C>* state) {
   C alpha{};
@@ -193,7 +193,7 @@ void bicgstab_direction(const BlockBatchView<const C>& inverse, const BicgstabVe
                         const detail::BicgstabState<C>* state, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
   launch_dependent(bicgstab_direction_and_blocks_kernel<C>, "bicgstab_direction_and_blocks_kernel",
-                   {block_rows_ctas(tasks.warps), block_rows_policy.threads}, stream, tasks, v, state);
+                   {over_blocks_ctas(tasks.warps), over_blocks_policy.threads}, stream, tasks, v, state);
 }
 
 template <class C>
@@ -226,7 +226,7 @@ void bicgstab_half(const BlockBatchView<const C>& inverse, const BicgstabVectors
                    const detail::BicgstabState<C>* state, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
   launch_dependent(bicgstab_half_and_blocks_kernel<C>, "bicgstab_half_and_blocks_kernel",
-                   {block_rows_ctas(tasks.warps), block_rows_policy.threads}, stream, tasks, v, state);
+                   {over_blocks_ctas(tasks.warps), over_blocks_policy.threads}, stream, tasks, v, state);
 }
 
 template <class C>

@@ -72,14 +72,14 @@ __global__ void __launch_bounds__(vector_policy.threads)
 
 /// r -= alpha q, z = M^-1 r and the dots, for M of blocks that fit a warp.
 template <class C>
-__global__ void __launch_bounds__(block_rows_policy.threads, block_rows_policy.per_multiprocessor)
+__global__ void __launch_bounds__(over_blocks_policy.threads, over_blocks_policy.per_multiprocessor)
     cg_update_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, detail::CgState<C>* state,
                      const ReductionWorkspace workspace) {
   update_by_blocks(FullRows<C>{tasks}, v, state, workspace);
 }
 
 template <class C>
-__global__ void __launch_bounds__(block_rows_policy.threads, block_rows_policy.per_multiprocessor)
+__global__ void __launch_bounds__(over_blocks_policy.threads, over_blocks_policy.per_multiprocessor)
     cg_residual_and_blocks_kernel(const BlockTasks<C> tasks, const CgVectors<C> v, const detail::CgState<C>* state) {
   update_blocks(FullRows<C>{tasks}, v, state, [](C, C) {});
 }
@@ -208,7 +208,7 @@ void cg_residual_and_blocks(const BlockBatchView<const C>& inverse, const CgVect
                             const detail::CgState<C>* state, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
   launch_dependent(cg_residual_and_blocks_kernel<C>, "cg_residual_and_blocks_kernel",
-                   {block_rows_ctas(tasks.warps), block_rows_policy.threads}, stream, tasks, v, state);
+                   {over_blocks_ctas(tasks.warps), over_blocks_policy.threads}, stream, tasks, v, state);
 }
 
 template <class C>
@@ -229,7 +229,7 @@ template <class C>
 void cg_update(const BlockBatchView<const C>& inverse, const CgVectors<C>& v, detail::CgState<C>* state,
                const ReductionWorkspace& workspace, CUstream_st* stream) {
   const BlockTasks<C> tasks = tasks_of(inverse);
-  launch_dependent(cg_update_kernel<C>, "cg_update_kernel", {block_rows_ctas(tasks.warps), block_rows_policy.threads},
+  launch_dependent(cg_update_kernel<C>, "cg_update_kernel", {over_blocks_ctas(tasks.warps), over_blocks_policy.threads},
                    stream, tasks, v, state, workspace);
 }
 

@@ -37,13 +37,13 @@ struct ColumnUpdateSums {
 /// Row `rank` of X R for a block of `order` rows, of which r points to the first row of R. Some columns of X are on
 /// their way at once, the first of them from before R is there.
 template <class C>
-struct BlockRow {
+struct RowOfBlock {
   static constexpr int together = sizeof(C) > 8 ? 4 : 8;
   const C* x;
   int order, rank;
   C elements[together];
 
-  __device__ BlockRow(const C* block, int size, int own) : x(block), order(size), rank(own) { load(0); }
+  __device__ RowOfBlock(const C* block, int size, int own) : x(block), order(size), rank(own) { load(0); }
   __device__ void load(int first) {
 #pragma unroll
     for (int k = 0; k < together; ++k)
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(columns_policy.threads, columns_update_policy<
       const int row = __shfl_sync(~0u, row_of_lane, t * at_once + lane / bundle_width);
       return row >= 0 && runs ? own.first + offset_t{row} * bundle_width : offset_t{-1};
     };
-    BlockRow<C> block(tasks.inverse + mine.start, mine.exists ? mine.order : 0, mine.rank);
+    RowOfBlock<C> block(tasks.inverse + mine.start, mine.exists ? mine.order : 0, mine.rank);
     C r[bundle_width];
 #pragma unroll
     for (int t = 0; t < bundle_width; ++t) {

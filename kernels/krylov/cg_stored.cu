@@ -86,7 +86,7 @@ using StoredRows = std::conditional_t<V == 1, ElementRows<C, format>, PieceRows<
 
 /// cg_update_kernel for blocks that are all in one narrow format.
 template <class C, Format format, int V>
-__global__ void __launch_bounds__(block_rows_policy.threads, block_rows_policy.per_multiprocessor)
+__global__ void __launch_bounds__(over_blocks_policy.threads, over_blocks_policy.per_multiprocessor)
     cg_update_stored_kernel(const StoredTasks tasks, const std::int16_t* exponents, const CgVectors<C> v,
                             detail::CgState<C>* state, const ReductionWorkspace workspace) {
   update_by_blocks(StoredRows<C, format, V>{tasks, exponents}, v, state, workspace);
@@ -112,7 +112,7 @@ void launch_update(const detail::StoredBlocksView& inverse, int piece, const CgV
   });
   with_piece<C, format>(piece, [&]<int V>(std::integral_constant<int, V>) {
     launch_dependent(cg_update_stored_kernel<C, format, V>, "cg_update_stored_kernel",
-                     {block_rows_ctas(tasks.warps), block_rows_policy.threads}, stream, tasks, inverse.exponents, v,
+                     {over_blocks_ctas(tasks.warps), over_blocks_policy.threads}, stream, tasks, inverse.exponents, v,
                      state, workspace);
   });
 }

@@ -2,8 +2,8 @@
 
 #include "core/shared/cg_recurrence.hpp"
 #include "kernels/collectives/await_previous.cuh"
-#include "kernels/krylov/block_rows.cuh"
 #include "kernels/krylov/launch.hpp"
+#include "kernels/krylov/over_blocks.cuh"
 #include "kernels/krylov/scalar_step.cuh"
 
 namespace blockjacobi::kernels {

@@ -21,10 +21,10 @@ unsigned csr_ctas(index_t rows) {
   return persistent_ctas(csr_policy, (rows + rows_per_cta - 1) / rows_per_cta);
 }
 
-/// Of block_rows_policy, for so many tasks of a warp.
-inline unsigned block_rows_ctas(offset_t tasks) {
-  constexpr offset_t warps = block_rows_policy.threads / 32;
-  return persistent_ctas(block_rows_policy, (tasks + warps - 1) / warps);
+/// Of over_blocks_policy, for so many tasks of a warp.
+inline unsigned over_blocks_ctas(offset_t tasks) {
+  constexpr offset_t warps = over_blocks_policy.threads / 32;
+  return persistent_ctas(over_blocks_policy, (tasks + warps - 1) / warps);
 }
 
 /// For several columns, if each bundle has `pieces` of work.

@@ -104,7 +104,7 @@ constexpr CsrProductPolicy csr_product_policy(const CsrProductCase& given) {
 }
 
 /// The kernels of CG and BiCGSTAB that go over blocks.
-inline constexpr PersistentPolicy block_rows_policy{256, 4};
+inline constexpr PersistentPolicy over_blocks_policy{256, 4};
 /// CG's new direction: as many as fit. Were there room for more, a launch that begins early would give some
 /// multiprocessors more than others.
 inline constexpr PersistentPolicy cg_direction_ctas{256, 6};

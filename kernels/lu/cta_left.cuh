@@ -15,9 +15,9 @@ namespace blockjacobi::kernels {
 ///
 /// All that is left of a panel is applied to it while it is in registers, in fp64 on the tensor cores: its transpose
 /// lies in tiles over the warps, whose left operands are rows of U from shared memory and whose right ones rows of L
-/// straight from global memory. A block of rows of U is solved for by the warp that has it, by tiles. Then 8 columns at
-/// a time are eliminated by RowPanel, with a row a thread, and the products with their pivot rows are subtracted from
-/// the columns of the panel that are left, which stay in registers.
+/// straight from global memory. The rows of U of a panel are solved for by the warp that has them, by tiles. Then 8
+/// columns at a time are eliminated by RowPanel, with a row a thread, and the products with their pivot rows are
+/// subtracted from the columns of the panel that are left, which stay in registers.
 ///
 /// Rows left of a panel are interchanged after it, in the first columns at once and in the others by those warps that
 /// have no part in the products of the next panel, before these read them. Rows on its right are interchanged when
@@ -46,7 +46,7 @@ struct LeftLu {
   struct alignas(16) Triangle {
     double tiles[across * (across + 1) / 2][tile_doubles];
   };
-  /// A block of rows of U as left operands, negative.
+  /// Rows of U of a panel as left operands, negative.
   struct alignas(16) UpperRows {
     double pairs[across][across / 2][2 * tile_doubles];
   };
@@ -107,7 +107,7 @@ struct LeftLu {
   /// Of all warps; those without rows have left.
   __device__ static void sync() { __syncthreads(); }
 
-  // In shared memory; two blocks of rows of U take the place of the panel.
+  // In shared memory; the rows of U of two panels take the place of the panel.
   __device__ C& at(int i, int c) const { return reinterpret_cast<C*>(shared)[i + c * leading_dimension(n)]; }
   __device__ UpperRows& upper_rows(int k) const { return reinterpret_cast<UpperRows*>(shared)[k / width % 2]; }
   /// Of the panel that begins with column k.
@@ -330,7 +330,7 @@ struct LeftLu {
     return stream;
   }
 
-  /// The product of a panel of L, from which `columns` are left in the stream, with a block of rows of U.
+  /// The product of a panel of L, from which `columns` are left in the stream, with rows of U.
   __device__ void subtract(Tiles& x, Stream& stream, const detail::MatrixRef<C>& a, const UpperRows& rows,
                            int columns) const {
 #pragma unroll 1

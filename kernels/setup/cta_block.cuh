@@ -39,7 +39,7 @@ struct CtaBlockScratch {
 };
 
 /// A thread block, as detail::Equilibration sees it.
-struct ThreadBlockGroup {
+struct CtaGroup {
   ReduceScratch<1, int>& scratch;
   int rank, size;
 
@@ -153,14 +153,13 @@ struct CtaBlock {
 
   /// Scales by detail::Equilibration. `work`: EquilibrationWork::bytes(n) of shared memory.
   __device__ void equilibrate_thoroughly(void* work) const {
-    kernels::equilibrate<C, ThreadBlockGroup>(
-        {&at(0, 0),
-         elimination.ld,
-         n(),
-         {scratch.integers, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)},
-         row_exponent,
-         column_exponent,
-         detail::EquilibrationWork::at(work, n())});
+    kernels::equilibrate<C, CtaGroup>({&at(0, 0),
+                                       elimination.ld,
+                                       n(),
+                                       {scratch.integers, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)},
+                                       row_exponent,
+                                       column_exponent,
+                                       detail::EquilibrationWork::at(work, n())});
     for_each_element(
         [&](int i, int j) { at(i, j) = detail::scale_by_power(at(i, j), row_exponent[i] + column_exponent[j]); });
     __syncthreads();

@@ -4,7 +4,7 @@
 
 namespace blockjacobi::detail {
 
-/// The columns of a block of vectors; element (i, k) is data[i row_stride + k column_stride].
+/// Several vectors, the columns of a matrix; element (i, k) is data[i row_stride + k column_stride].
 template <class T>
 struct ColumnsView {
   T* data = nullptr;

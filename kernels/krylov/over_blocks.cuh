@@ -27,11 +27,11 @@ struct FullRows {
 /// is the row of a lane in one of blocks.tasks, blocks.product(row, r) its element of z, called by whole warps, with 0
 /// where there is no row; blocks.fetch(row) has the block brought near. begin() is called once by each thread, before
 /// the first element and after the first fetch; there is no more to do if it is false, which is then the result. Called
-/// by all threads of a launch of block_rows_policy.
+/// by all threads of a launch of over_blocks_policy.
 template <class Blocks, class Begin, class Element, class Visit>
 __device__ bool visit_blocks(const Blocks& blocks, Begin begin, Element element, Visit visit) {
   using C = decltype(element(offset_t{}));
-  constexpr int warps = block_rows_policy.threads / 32;
+  constexpr int warps = over_blocks_policy.threads / 32;
   const offset_t tasks = blocks.tasks.warps, stride = static_cast<offset_t>(gridDim.x) * warps;
   offset_t task = static_cast<offset_t>(blockIdx.x) * warps + threadIdx.x / 32;
   if (task < tasks) blocks.fetch(blocks.row(task));
