@@ -10,18 +10,18 @@ std::size_t cg_message_elements(index_t rows, index_t coarse_order) noexcept {
 
 template <class C, class S>
 void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
-                 const ResidentCoarseLevel<C, S>& coarse, const CgVectors<C>& v, C* messages, int iterations,
+                 const CoarseLevelArrays<C, S>& coarse, const CgVectors<C>& v, C* messages, int iterations,
                  detail::CgState<C>* state, const ReductionWorkspace& workspace, CUstream_st* stream,
                  int shared_bytes) {
   static_assert(sizeof(Message<C>) == 2 * sizeof(C));
   auto* const told = reinterpret_cast<Message<C>*>(messages);
-  const ResidentCoarseArrays<C, S> arrays(coarse, told + 2 * offset_t{matrix.rows});
+  const ResidentCoarseArrays<C, S> arrays(coarse, true, told + 2 * offset_t{matrix.rows});
   launch_cg_resident(matrix, inverse, arrays, v, told, iterations, state, workspace, stream, shared_bytes);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C, S)                                                                            \
-  template void cg_resident(const CsrView<C, std::int32_t>&, const BlockBatchView<const C>&,                     \
-                            const ResidentCoarseLevel<C, S>&, const CgVectors<C>&, C*, int, detail::CgState<C>*, \
+#define BLOCKJACOBI_INSTANTIATE(C, S)                                                                          \
+  template void cg_resident(const CsrView<C, std::int32_t>&, const BlockBatchView<const C>&,                   \
+                            const CoarseLevelArrays<C, S>&, const CgVectors<C>&, C*, int, detail::CgState<C>*, \
                             const ReductionWorkspace&, CUstream_st*, int)
 BLOCKJACOBI_INSTANTIATE(float, float);
 BLOCKJACOBI_INSTANTIATE(double, float);

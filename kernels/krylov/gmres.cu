@@ -287,41 +287,47 @@ void tall_pass(int columns, const TallPass<C, B>& a, const detail::GmresState* s
   launch_tall<K>(a, state, workspace, stream);
 }
 
-/// The vector that becomes column j.
-template <class C, class B>
-C* vector_of(const KrylovBasis<C, B>& basis, int j) {
-  if constexpr (std::is_same_v<C, B>)
-    return basis.columns + static_cast<offset_t>(j) * basis.n;
+/// f.operator()<B>() for the scalar B of the basis.
+template <class C, class S, class F>
+void with_precision(const GmresArrays<C, S>& v, F f) {
+  if constexpr (!std::is_same_v<C, S>) {
+    if (v.low_basis != nullptr) return f.template operator()<S>();
+  }
+  f.template operator()<C>();
+}
+
+template <class B, class C, class S>
+B* columns_of(const GmresArrays<C, S>& v) {
+  if constexpr (std::is_same_v<B, C>)
+    return v.basis;
   else
-    return basis.w;
+    return v.low_basis;
 }
 
-template <class C, class B>
-void normalize(const KrylovBasis<C, B>& basis, int j, const detail::GmresState* state, CUstream_st* stream) {
-  if (basis.n == 0) return;
-  B* column = basis.columns + static_cast<offset_t>(j) * basis.n;
-  launch_dependent(gmres_normalize_kernel<C, B>, "gmres_normalize_kernel",
-                   {reduction_ctas(basis.n), vector_policy.threads}, stream, basis.n, vector_of(basis, j), column,
-                   basis.copy, state);
+/// The vector that becomes column j.
+template <class B, class C, class S>
+C* vector_of(const GmresArrays<C, S>& v, int j) {
+  if constexpr (std::is_same_v<B, C>)
+    return v.basis + static_cast<offset_t>(j) * v.n;
+  else
+    return v.w;
 }
 
-}  // namespace
-
-template <class C, class B>
-void gmres_begin(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, detail::GmresState* state,
-                 const ReductionWorkspace& workspace, CUstream_st* stream) {
-  gmres_begin_kernel<C><<<reduction_ctas(basis.n), vector_policy.threads, 0, stream>>>(basis.n, vector_of(basis, 0),
-                                                                                       small, state, workspace);
-  check_launch("gmres_begin_kernel");
-  normalize(basis, 0, state, stream);
+template <class B, class C, class S>
+void normalize(const GmresArrays<C, S>& v, int j, const detail::GmresState* state, CUstream_st* stream) {
+  if (v.n == 0) return;
+  B* column = columns_of<B>(v) + static_cast<offset_t>(j) * v.n;
+  C* copy = std::is_same_v<B, C> ? nullptr : v.v;
+  launch_dependent(gmres_normalize_kernel<C, B>, "gmres_normalize_kernel", {reduction_ctas(v.n), vector_policy.threads},
+                   stream, v.n, vector_of<B>(v, j), column, copy, state);
 }
 
-template <class C, class B>
-void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, int j,
-                         detail::GmresState* state, const ReductionWorkspace& workspace, CUstream_st* stream) {
-  const index_t n = basis.n;
-  const B* columns = basis.columns;
-  C* w = vector_of(basis, j + 1);
+template <class B, class C, class S>
+void orthogonalize(const GmresArrays<C, S>& v, const detail::GmresSmall<C>& small, int j, detail::GmresState* state,
+                   const ReductionWorkspace& workspace, CUstream_st* stream) {
+  const index_t n = v.n;
+  const B* columns = columns_of<B>(v);
+  C* w = vector_of<B>(v, j + 1);
   C* h = small.h + static_cast<offset_t>(j) * (small.restart + 1);
 
   const OrthogonalizationPolicy policy = orthogonalization_policy(current_device(), scalar_of<C>, j + 1);
@@ -338,18 +344,39 @@ void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmal
   }
   launch_dependent(gmres_finish_kernel<C, B>, "gmres_finish_kernel", {reduction_ctas(n), vector_policy.threads}, stream,
                    n, columns, small, j, w, state, workspace);
-  normalize(basis, j + 1, state, stream);
+  normalize<B>(v, j + 1, state, stream);
 }
 
-template <class C, class B>
-void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, const detail::GmresState* state,
-                   C* u, CUstream_st* stream) {
+}  // namespace
+
+template <class C, class S>
+void gmres_begin(const GmresArrays<C, S>& v, const detail::GmresSmall<C>& small, detail::GmresState* state,
+                 const ReductionWorkspace& workspace, CUstream_st* stream) {
+  with_precision(v, [&]<class B>() {
+    gmres_begin_kernel<C>
+        <<<reduction_ctas(v.n), vector_policy.threads, 0, stream>>>(v.n, vector_of<B>(v, 0), small, state, workspace);
+    check_launch("gmres_begin_kernel");
+    normalize<B>(v, 0, state, stream);
+  });
+}
+
+template <class C, class S>
+void gmres_orthogonalize(const GmresArrays<C, S>& v, const detail::GmresSmall<C>& small, int j,
+                         detail::GmresState* state, const ReductionWorkspace& workspace, CUstream_st* stream) {
+  with_precision(v, [&]<class B>() { orthogonalize<B>(v, small, j, state, workspace, stream); });
+}
+
+template <class C, class S>
+void gmres_combine(const GmresArrays<C, S>& v, const detail::GmresSmall<C>& small, const detail::GmresState* state,
+                   CUstream_st* stream) {
   gmres_triangular_kernel<<<1, vector_policy.threads, 0, stream>>>(small, state);
   check_launch("gmres_triangular_kernel");
-  if (basis.n == 0) return;
-  gmres_combine_kernel<C, B>
-      <<<elementwise_ctas(basis.n), vector_policy.threads, 0, stream>>>(basis.n, basis.columns, small.y, state, u);
-  check_launch("gmres_combine_kernel");
+  if (v.n == 0) return;
+  with_precision(v, [&]<class B>() {
+    gmres_combine_kernel<C, B>
+        <<<elementwise_ctas(v.n), vector_policy.threads, 0, stream>>>(v.n, columns_of<B>(v), small.y, state, v.u);
+    check_launch("gmres_combine_kernel");
+  });
 }
 
 template <class C>
@@ -359,18 +386,16 @@ void gmres_check(index_t n, const C* u, detail::GmresState* state, const Reducti
   check_launch("gmres_check_kernel");
 }
 
-#define BLOCKJACOBI_INSTANTIATE(C, B)                                                                                 \
-  template void gmres_begin(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, detail::GmresState*,              \
+#define BLOCKJACOBI_INSTANTIATE(C, S)                                                                                 \
+  template void gmres_begin(const GmresArrays<C, S>&, const detail::GmresSmall<C>&, detail::GmresState*,              \
                             const ReductionWorkspace&, CUstream_st*);                                                 \
-  template void gmres_orthogonalize(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, int, detail::GmresState*, \
+  template void gmres_orthogonalize(const GmresArrays<C, S>&, const detail::GmresSmall<C>&, int, detail::GmresState*, \
                                     const ReductionWorkspace&, CUstream_st*);                                         \
-  template void gmres_combine(const KrylovBasis<C, B>&, const detail::GmresSmall<C>&, const detail::GmresState*, C*,  \
+  template void gmres_combine(const GmresArrays<C, S>&, const detail::GmresSmall<C>&, const detail::GmresState*,      \
                               CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(float, float);
-BLOCKJACOBI_INSTANTIATE(double, double);
 BLOCKJACOBI_INSTANTIATE(double, float);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<float>, detail::Complex<float>);
-BLOCKJACOBI_INSTANTIATE(detail::Complex<double>, detail::Complex<double>);
 BLOCKJACOBI_INSTANTIATE(detail::Complex<double>, detail::Complex<float>);
 #undef BLOCKJACOBI_INSTANTIATE
 

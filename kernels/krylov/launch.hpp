@@ -22,6 +22,8 @@ namespace blockjacobi::kernels {
 
 using detail::BicgstabVectors;
 using detail::CgVectors;
+using detail::CoarseLevelArrays;
+using detail::GmresArrays;
 
 /// Scratch of the reductions. The tickets are zero before the first use and after each. Work that shares the scratch
 /// must run in stream order.
@@ -145,22 +147,11 @@ void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<co
                  C* messages, int iterations, detail::CgState<C>* state, const ReductionWorkspace& workspace,
                  CUstream_st* stream, int shared_bytes = 0);
 
-/// A coarse level for the resident kernels, with E^-1 in S, which is C or its single precision: c = E^-1 (Z^H r - Z^H A
-/// y), z = y + Z c for y = M^-1 r; or c = E^-1 Z^H r, z = M^-1 (r - A Z c) + Z c.
-template <class C, class S>
-struct ResidentCoarseLevel {
-  CsrView<C, std::int32_t> restriction;    ///< Z^H; its values are null for ones
-  CsrView<C, std::int32_t> left_product;   ///< Z^H A, or no rows
-  CsrView<C, std::int32_t> right_product;  ///< A Z, or no rows
-  detail::CoarseBasisArrays<C> basis;      ///< Z
-  detail::CoarseInverseArrays<C, S> inverse;
-  bool is_hermitian;  ///< E
-};
-
-/// The same with a coarse level without a right product, of order resident_coarse_order() at most.
+/// The same with a coarse level without a right product, of order resident_coarse_order() at most. CG is for Hermitian
+/// A, of which E is Hermitian too; of another A this is the correction with E^-H.
 template <class C, class S>
 void cg_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
-                 const ResidentCoarseLevel<C, S>& coarse, const CgVectors<C>& v, C* messages, int iterations,
+                 const CoarseLevelArrays<C, S>& coarse, const CgVectors<C>& v, C* messages, int iterations,
                  detail::CgState<C>* state, const ReductionWorkspace& workspace, CUstream_st* stream,
                  int shared_bytes = 0);
 
@@ -254,30 +245,20 @@ void richardson_step(index_t n, const C* z, C* x, const detail::RichardsonState*
 
 // GMRES.
 
-/// n x (m + 1), column-major with leading dimension n. B is C or its single precision. In the latter case w holds the
-/// vector that becomes the next column, and copy receives that column as it was rounded; else the column itself does.
-template <class C, class B>
-struct KrylovBasis {
-  index_t n;
-  B* columns;
-  C* w = nullptr;
-  C* copy = nullptr;
-};
-
 /// beta = ||v_0||, gmres_begin_cycle, v_0 /= beta. Masked by state->stop.
-template <class C, class B>
-void gmres_begin(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, detail::GmresState* state,
+template <class C, class S>
+void gmres_begin(const GmresArrays<C, S>& v, const detail::GmresSmall<C>& small, detail::GmresState* state,
                  const ReductionWorkspace& workspace, CUstream_st* stream);
 
 /// Classical Gram-Schmidt, twice, of column j + 1; gmres_rotate; normalizes the column. Masked by gmres_is_idle().
-template <class C, class B>
-void gmres_orthogonalize(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, int j,
+template <class C, class S>
+void gmres_orthogonalize(const GmresArrays<C, S>& v, const detail::GmresSmall<C>& small, int j,
                          detail::GmresState* state, const ReductionWorkspace& workspace, CUstream_st* stream);
 
 /// y = R^-1 g, u = V y. Not masked.
-template <class C, class B>
-void gmres_combine(const KrylovBasis<C, B>& basis, const detail::GmresSmall<C>& small, const detail::GmresState* state,
-                   C* u, CUstream_st* stream);
+template <class C, class S>
+void gmres_combine(const GmresArrays<C, S>& v, const detail::GmresSmall<C>& small, const detail::GmresState* state,
+                   CUstream_st* stream);
 
 /// Bytes of messages of gmres_resident(); coarse_order is 0 without a coarse level.
 template <class C>
@@ -295,7 +276,7 @@ void gmres_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView
 /// The same with a coarse level of order resident_coarse_order() at most.
 template <class C, class S>
 void gmres_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
-                    const ResidentCoarseLevel<C, S>& coarse, C* basis, int restart, const C* b, C* x, void* messages,
+                    const CoarseLevelArrays<C, S>& coarse, C* basis, int restart, const C* b, C* x, void* messages,
                     int cycles, detail::GmresState* state, CUstream_st* stream, int shared_bytes = 0);
 
 /// ||u||^2, gmres_check_correction.

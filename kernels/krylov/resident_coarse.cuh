@@ -12,13 +12,14 @@ class ResidentCoarse;
 
 /// A coarse level for thread blocks that reside.
 template <class C, class S>
-struct ResidentCoarseArrays : ResidentCoarseLevel<C, S> {
+struct ResidentCoarseArrays : CoarseLevelArrays<C, S> {
   static constexpr bool exists = true;
   using Part = ResidentCoarse<C, S>;
 
   /// With what the thread blocks tell each other at `messages`; those after it are free.
-  ResidentCoarseArrays(const ResidentCoarseLevel<C, S>& level, Message<C>* messages)
-      : ResidentCoarseLevel<C, S>(level),
+  ResidentCoarseArrays(const CoarseLevelArrays<C, S>& level, bool hermitian, Message<C>* messages)
+      : CoarseLevelArrays<C, S>(level),
+        is_hermitian(hermitian),
         vectors(messages),
         sums(vectors + 2 * offset_t{level.basis.rows}),
         solution(sums + offset_t{exchange_copies} * level.inverse.order) {}
@@ -26,6 +27,7 @@ struct ResidentCoarseArrays : ResidentCoarseLevel<C, S> {
     return 2 * static_cast<std::size_t>(rows) + (exchange_copies + 1) * static_cast<std::size_t>(order);
   }
 
+  bool is_hermitian;    ///< E
   Message<C>* vectors;  ///< y, then r
   Message<C>* sums;     ///< Z^H r - Z^H A y, scaled as E is, exchange_copies times
   Message<C>* solution;

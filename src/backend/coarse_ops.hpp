@@ -138,15 +138,10 @@ class CoarseInverse {
 /// eigenvalues of E^-1, is below 1 %.
 inline constexpr double coarse_single_rcond = 1e-5;
 
-/// The coarse level of a rows x order matrix Z: arrays in backend memory.
+/// With what its passes need besides.
 template <Scalar T>
-struct CoarseView {
+struct CoarseView : CoarseLevelArrays<compute_t<T>, compute_t<single_t<T>>> {
   using C = compute_t<T>;
-  CsrView<C, std::int32_t> restriction;    ///< Z^H; its values are null for ones
-  CsrView<C, std::int32_t> left_product;   ///< Z^H A under adef2, else no rows
-  CsrView<C, std::int32_t> right_product;  ///< A Z under adef1, else no rows
-  CoarseBasis<T> basis;                    ///< Z
-  CoarseInverseView<T> inverse;
   index_t pieces = 1;       ///< of each coarse row, summed up on their own; see CoarseOps::pieces()
   C* partials = nullptr;    ///< order x pieces
   C* correction = nullptr;  ///< order: E^-1 (Z^H r - Z^H A y)

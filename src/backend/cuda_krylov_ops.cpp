@@ -25,12 +25,6 @@ std::optional<BlockBatchView<const compute_t<T>>> tiny(const PreconditionerImpl<
   return inverse->full;
 }
 
-template <Scalar T>
-kernels::ResidentCoarseLevel<compute_t<T>, compute_t<single_t<T>>> resident_level(const CoarseView<T>& coarse,
-                                                                                  bool is_hermitian) {
-  return {coarse.restriction, coarse.left_product, coarse.right_product, coarse.basis, coarse.inverse, is_hermitian};
-}
-
 /// How CG's update goes with M.
 template <Scalar T>
 kernels::CgUpdatePolicy cg_update_policy(const PreconditionerImpl<T>* M) {
@@ -53,17 +47,6 @@ template <Scalar T>
 std::optional<BlockBatchView<const compute_t<T>>> blocks_taken_along(const PreconditionerImpl<T>* M) {
   if (cg_update_policy(M).design != kernels::CgUpdateDesign::blocks) return std::nullopt;
   return tiny(*M);
-}
-
-/// Calls f with the basis in the precision that it has.
-template <Scalar T, class F>
-void with_basis(const GmresVectors<T>& v, F&& f) {
-  using C = compute_t<T>;
-  using B = compute_t<single_t<T>>;
-  if constexpr (!std::is_same_v<C, B>) {
-    if (v.low_basis != nullptr) return f(kernels::KrylovBasis<C, B>{v.n, v.low_basis, v.w, v.v});
-  }
-  f(kernels::KrylovBasis<C, C>{v.n, v.basis});
 }
 
 }  // namespace
@@ -235,9 +218,8 @@ void CudaKrylovOps<T>::cg_iterations(const OperatorImpl<T>& A, const Preconditio
   const auto correction = M->coarse_correction();
   if (!correction)
     return kernels::cg_resident(matrix, *tiny(*M), v, messages, count, state, context_.reductions(), context_.stream());
-  // CG is for Hermitian A, of which E is Hermitian too; of another A this is the correction with E^-H.
-  kernels::cg_resident(matrix, *tiny(correction->first), resident_level(correction->coarse, true), v, messages, count,
-                       state, context_.reductions(), context_.stream());
+  kernels::cg_resident(matrix, *tiny(correction->first), correction->coarse, v, messages, count, state,
+                       context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
@@ -317,24 +299,20 @@ void CudaKrylovOps<T>::richardson_step(index_t n, const C* z, C* x, RichardsonSt
 template <Scalar T>
 void CudaKrylovOps<T>::gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
   const DeviceGuard guard(context_.device());
-  with_basis(v, [&](const auto& basis) {
-    kernels::gmres_begin(basis, small, state, context_.reductions(), context_.stream());
-  });
+  kernels::gmres_begin(v, small, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
 void CudaKrylovOps<T>::gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j,
                                            GmresState* state) {
   const DeviceGuard guard(context_.device());
-  with_basis(v, [&](const auto& basis) {
-    kernels::gmres_orthogonalize(basis, small, j, state, context_.reductions(), context_.stream());
-  });
+  kernels::gmres_orthogonalize(v, small, j, state, context_.reductions(), context_.stream());
 }
 
 template <Scalar T>
 void CudaKrylovOps<T>::gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
   const DeviceGuard guard(context_.device());
-  with_basis(v, [&](const auto& basis) { kernels::gmres_combine(basis, small, state, v.u, context_.stream()); });
+  kernels::gmres_combine(v, small, state, context_.stream());
 }
 
 template <Scalar T>
@@ -359,8 +337,8 @@ void CudaKrylovOps<T>::gmres_cycles(const OperatorImpl<T>& A, const Precondition
   const auto correction = M->coarse_correction();
   if (!correction)
     return kernels::gmres_resident(matrix, *tiny(*M), basis, restart, b, x, messages, cycles, state, context_.stream());
-  kernels::gmres_resident(matrix, *tiny(correction->first), resident_level(correction->coarse, false), basis, restart,
-                          b, x, messages, cycles, state, context_.stream());
+  kernels::gmres_resident(matrix, *tiny(correction->first), correction->coarse, basis, restart, b, x, messages, cycles,
+                          state, context_.stream());
 }
 
 template class CudaKrylovOps<float>;

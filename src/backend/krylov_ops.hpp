@@ -19,20 +19,8 @@
 
 namespace blockjacobi::detail {
 
-/// n-vectors of GMRES: basis is n x (m + 1), column-major with leading dimension n; its column 0 takes the residual.
-/// With a basis in single precision `low_basis` takes its place, w holds the vector to be made the next column and v
-/// receives that column as it was rounded.
 template <Scalar T>
-struct GmresVectors {
-  using C = compute_t<T>;
-
-  index_t n = 0;
-  C* basis = nullptr;
-  C* u = nullptr;  ///< V y
-  compute_t<single_t<T>>* low_basis = nullptr;
-  C* w = nullptr;
-  C* v = nullptr;
-};
+using GmresVectors = GmresArrays<compute_t<T>, compute_t<single_t<T>>>;
 
 /// The phases of the solvers. Scalars live in states in backend memory; every call is enqueued, allocates nothing, and
 /// (but for the first group) does nothing once state->stop (cycle_stop in GMRES) is set. Sums run in an order that

@@ -83,12 +83,6 @@ inline TwoLevelOptions coarse(CoarseMode mode, index_t size, index_t relaxed = 0
   return {.mode = mode, .size = size, .relaxed = relaxed};
 }
 
-template <Scalar T>
-auto resident_level(const detail::CoarseView<T>& coarse, bool is_hermitian) {
-  return kernels::ResidentCoarseLevel<compute_t<T>, compute_t<detail::single_t<T>>>{
-      coarse.restriction, coarse.left_product, coarse.right_product, coarse.basis, coarse.inverse, is_hermitian};
-}
-
 /// The vectors and the state of one recurrence on one backend.
 template <Scalar T>
 class Recurrence {
@@ -174,7 +168,7 @@ class Recurrence {
           shared_bytes);
     };
     if (correction) {
-      run(resident_level(correction->coarse, true));
+      run(correction->coarse);
     } else {
       run();
     }

@@ -67,7 +67,7 @@ class Cycles {
           backend_.stream(), shared_bytes);
     };
     if (correction)
-      run(resident_level(correction->coarse, false));
+      run(correction->coarse);
     else
       run();
     backend_.synchronize();

@@ -3,6 +3,9 @@
 #include "core/shared/scalar.hpp"
 
 #include <blockjacobi/types.hpp>
+#include <blockjacobi/views.hpp>
+
+#include <cstdint>
 
 namespace blockjacobi::detail {
 
@@ -51,6 +54,17 @@ struct CoarseInverseArrays {
   const S* single = nullptr;       ///< the same, to be read in its place where *is_single is not 0; may be null
   const int* is_single = nullptr;  ///< in backend memory
   const arithmetic_real_t<C>* scale = nullptr;
+};
+
+/// The coarse level of a Z: c = E^-1 (Z^H r - Z^H A y), z = y + Z c for y = M^-1 r; or c = E^-1 Z^H r,
+/// z = M^-1 (r - A Z c) + Z c. Arrays in backend memory; S is C or its single precision.
+template <class C, class S>
+struct CoarseLevelArrays {
+  CsrView<C, std::int32_t> restriction;    ///< Z^H; its values are null for ones
+  CsrView<C, std::int32_t> left_product;   ///< Z^H A under adef2, else no rows
+  CsrView<C, std::int32_t> right_product;  ///< A Z under adef1, else no rows
+  CoarseBasisArrays<C> basis;              ///< Z
+  CoarseInverseArrays<C, S> inverse;
 };
 
 }  // namespace blockjacobi::detail
