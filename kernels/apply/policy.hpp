@@ -35,7 +35,7 @@ constexpr int staged_apply_bytes(int columns, int part_bytes, int element_bytes,
   if (mixed) return (element_bytes >= 8 ? 24 : 16) * 1024;
   return (medium_order ? 14 : 16) * 1024;
 }
-constexpr bool is_medium_order(int n) { return n >= 16 && n <= 32; }
+constexpr bool is_medium_order(int n) { return n >= 16 && n <= largest_tiny_order; }
 /// Where only more blocks write whole sectors, up to this many bytes: 23 / 25 / 27 / 29 / 31 in d 101 each instead of
 /// 96 to 97, in s alike.
 inline constexpr int staged_apply_whole_sector_bytes = 36 * 1024;

@@ -92,6 +92,7 @@ void count_unequal(const CsrView<const C, O>& matrix, double tolerance, UnequalC
 
 /// Orders that have position maps made on the device.
 inline constexpr index_t largest_mapped_order = largest_tiny_order;
+static_assert(largest_mapped_order == largest_analyzed_on_device);
 
 /// Blocks of these orders; slots are on the device, and not read if there is one group alone.
 using MappedBlocks = BlockBatchView<const double>;

@@ -77,7 +77,7 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
   }
   if (columns) count_copy(backend, columns->bytes());
   // Of these the library fetches a pattern from the device; that of PETSc's matrix is on the host as well.
-  const bool is_analyzed_on_host = options.l1 || partition.largest_block() > 32;
+  const bool is_analyzed_on_host = options.l1 || partition.largest_block() > largest_analyzed_on_device;
   if (has_clusters && is_analyzed_on_host && backend.memory_space() == MemorySpace::device)
     copies_.to_host += bytes_of(there, sizeof(index_t));
   const auto analyzed = [&] {

@@ -13,6 +13,7 @@
 #include "backend/host_slots.hpp"
 #include "core/compute_views.hpp"
 #include "core/shared/l1_sum.hpp"
+#include "core/shared/tiny_order.hpp"
 
 #include <array>
 #include <limits>
@@ -22,6 +23,8 @@ namespace blockjacobi::detail {
 /// Below these, waking threads costs more than it saves.
 inline constexpr offset_t smallest_parallel_batch = 16384;  // elements
 inline constexpr index_t smallest_parallel_rows = 4096;
+/// That a thread takes.
+constexpr int blocks_at_once(index_t order) { return order > largest_tiny_order ? 1 : 256; }
 
 /// The elements of a block of order N, row by row.
 template <int N, class C>
@@ -306,7 +309,7 @@ void HostBlockOps<T>::setup(const C* values, const PositionMapView& map, const B
         return;
       }
       // dynamic: pivoting and fallbacks make blocks of one order differ in cost
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, group.size > 32 ? 1 : 256) reduction(+ : defects) \
+#pragma omp parallel for num_threads(threads_) schedule(dynamic, blocks_at_once(group.size)) reduction(+ : defects) \
     if (static_cast<offset_t>(group.count) * group.size * group.size > smallest_parallel_batch)
       for (offset_t s = group.first_slot; s < end; ++s) {
         const BlockSlot& slot = inverse.slots[s];
@@ -363,9 +366,9 @@ template <Scalar T>
 void HostBlockOps<T>::pivot_growth(const C* values, const PositionMapView& map, const BlockBatchView<C>& work,
                                    index_t* pivots, int*, real_t<T>* growth) {
   for (const BlockGroup& group : work.groups) {
-#pragma omp parallel for num_threads(threads_)                                                                       \
-    schedule(dynamic, group.size > 32 ? 1 : 256) if (static_cast <offset_t>(group.count) * group.size * group.size > \
-                                                     smallest_parallel_batch)
+#pragma omp parallel for num_threads(threads_)                                                                        \
+    schedule(dynamic, blocks_at_once(group.size)) if (static_cast <offset_t>(group.count) * group.size * group.size > \
+                                                      smallest_parallel_batch)
     for (index_t b = 0; b < group.count; ++b) {
       const offset_t s = offset_t{group.first_slot} + b;
       const BlockSlot& slot = work.slots[s];
