@@ -7,11 +7,6 @@
 
 namespace blockjacobi::kernels {
 
-/// Lanes of the group that works on a matrix of at most n rows and columns; 0: larger ones are left to others.
-__host__ __device__ constexpr int lanes_width(int n) {
-  return n <= 4 ? 4 : n <= 8 ? 8 : n <= 16 ? 16 : n <= largest_tiny_order ? 32 : 0;
-}
-
 template <class C>
 __device__ detail::MatrixRef<const C> as_const(const detail::MatrixRef<C>& a) {
   return {a.data, a.rows, a.cols, a.ld};

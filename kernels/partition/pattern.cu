@@ -2,15 +2,13 @@
 #include "core/shared/l1_sum.hpp"
 #include "kernels/launch/check.hpp"
 #include "kernels/partition/launch.hpp"
+#include "kernels/partition/policy.hpp"
 
 #include <algorithm>
 
 namespace blockjacobi::kernels {
 
 namespace {
-
-constexpr int pattern_threads = 256;
-constexpr int pattern_ctas = 1024;
 
 unsigned grid_of(offset_t work) {
   return static_cast<unsigned>(std::clamp<offset_t>((work + pattern_threads - 1) / pattern_threads, 1, pattern_ctas));

@@ -11,6 +11,9 @@ namespace blockjacobi::kernels {
 /// Rows, blocks and words of sets: 8 of 256 threads fill a multiprocessor.
 inline constexpr PersistentPolicy striding_policy{256, 8};
 
+/// Entries of a pattern, for its fingerprint and the sums of l1: as many thread blocks on every device.
+inline constexpr int pattern_threads = 256, pattern_ctas = 1024;
+
 /// The check of a pattern, which mixes four columns at a time: 64 registers a thread.
 inline constexpr PersistentPolicy check_policy{256, 4};
 

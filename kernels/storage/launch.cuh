@@ -7,9 +7,6 @@
 
 namespace blockjacobi::kernels {
 
-/// Orders up to these bounds share a launch.
-inline constexpr int store_bounds[] = {largest_tiny_order, max_block_size};
-
 template <class C, class Launch>
 void launch_store(std::span<const BlockGroup> groups, const ScratchView<C>& scratch, Launch launch) {
   for_each_class(groups, 0, store_bounds, [&](const SlotRange& range) {
