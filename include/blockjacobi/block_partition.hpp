@@ -93,7 +93,7 @@ class BLOCKJACOBI_EXPORT BlockPartition {
   ///     max(|A_IJ|, |A_JI|) >= theta sqrt(|A_II| |A_JJ|)   and   max(|A_IJ|, |A_JI|) > 0,
   /// |.| being the largest magnitude in a block of the matrix. A -> D A D with one factor a supervariable changes no
   /// decision. A diagonal matrix stays 1 x 1; a row with zeros on its diagonal joins whatever it is coupled to. NaN
-  /// couples nothing. For theta see benchmarks/results/README.md.
+  /// couples nothing. For theta see docs/kernels/diary/choices.md.
   ///
   /// The view lies on the host or on the backend's device, where Merge::coupled takes scratch of about 15 bytes a row;
   /// a matrix whose rows are not sorted, or with duplicates, is copied to the host for it. O(nnz) for sorted rows;
