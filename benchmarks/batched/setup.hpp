@@ -6,10 +6,13 @@
 
 namespace bench {
 
-/// Blocks back to back by rows, without the last `missing` elements of the first column of each.
+/// Blocks back to back by rows, Hermitian and definite or of any kind, without the last `missing` elements of the first
+/// column of each.
 template <class T>
-std::vector<T> entries_of_blocks(int n, int missing) {
-  const std::vector<T> full = n <= 32 ? random_values<T>(1 << 22) : random_regular<T>(n);
+std::vector<T> entries_of_blocks(int n, int missing, bool definite) {
+  const std::vector<T> full = definite  ? random_positive_definite<T>(n)
+                              : n <= 32 ? random_values<T>(1 << 22)
+                                        : random_regular<T>(n);
   if (missing == 0) return full;
   std::vector<T> entries;
   const auto size = static_cast<std::size_t>(n);
@@ -19,9 +22,10 @@ std::vector<T> entries_of_blocks(int n, int missing) {
 }
 
 /// The numeric set-up of BlockJacobi (refresh: extract, equilibrate, invert, store) of a matrix that is its blocks.
-/// With one element missing a block has a word of the position map for every entry.
+/// With one element missing a block has a word of the position map for every entry. A matrix with definite blocks is
+/// stated to be Hermitian.
 template <class T>
-Measurement measure_setup(Device& device, int n, double gigabytes, int missing = 0) {
+Measurement measure_setup(Device& device, int n, double gigabytes, int missing = 0, bool definite = false) {
   namespace bj = blockjacobi;
   const double entries = static_cast<double>(n) * n - missing;
   // Least traffic: value and column of every entry, and the inverse.
@@ -37,7 +41,7 @@ Measurement measure_setup(Device& device, int n, double gigabytes, int missing =
     offsets.push_back(static_cast<std::int64_t>(columns.size()));
   }
   Buffer<T> values(columns.size());
-  values.fill(entries_of_blocks<T>(n, missing));
+  values.fill(entries_of_blocks<T>(n, missing, definite));
   const bj::CsrView<T, std::int64_t> host{rows,           rows,           static_cast<bj::offset_t>(columns.size()),
                                           offsets.data(), columns.data(), nullptr};
   Buffer<std::int64_t> device_offsets(offsets.size());
@@ -49,8 +53,10 @@ Measurement measure_setup(Device& device, int n, double gigabytes, int missing =
   matrix.columns = device_columns.data();
   matrix.values = values.data();
   matrix.space = bj::MemorySpace::device;
-  bj::BlockJacobi<T> preconditioner(device.backend, matrix, bj::BlockPartition::uniform(rows, n),
-                                    {.singular = bj::SingularPolicy::identity});
+  bj::SparseMatrixOptions known;
+  if (definite) known.symmetry = bj::Symmetry::hermitian;
+  bj::BlockJacobi<T> preconditioner(bj::SparseMatrix<T>::adopt(device.backend, matrix, known),
+                                    bj::BlockPartition::uniform(rows, n), {.singular = bj::SingularPolicy::identity});
   const Time time = device.time(
       20, [] {}, [&] { preconditioner.refresh(values.data(), matrix.nnz, bj::MemorySpace::device); });
   double error = 0;
@@ -79,14 +85,16 @@ Measurement measure_setup(Device& device, int n, double gigabytes, int missing =
           error};
 }
 
-/// The same, also with an element missing, and the inversion of such blocks by batched::inverse, which is part of it:
-/// "refresh" and "inverse" in one record.
+/// The same, also with an element missing and of definite blocks, and the inversion of such blocks by batched::inverse,
+/// which is part of it: "refresh" and "inverse" in one record.
 template <class T>
 std::vector<Measurement> measure_refresh_and_inverse(Device& device, int n, double gigabytes) {
   namespace bj = blockjacobi;
   Measurement refresh = measure_setup<T>(device, n, gigabytes), with_words = measure_setup<T>(device, n, gigabytes, 1);
-  refresh.operation = with_words.operation = "refresh";
+  Measurement of_definite = measure_setup<T>(device, n, gigabytes, 0, true);
+  refresh.operation = with_words.operation = of_definite.operation = "refresh";
   with_words.partition = "words";
+  of_definite.pattern = "definite";
   const std::size_t elements = refresh.batch * static_cast<std::size_t>(n * n);
   Buffer<T> a(elements), x(elements);
   Buffer<int> info(refresh.batch);
@@ -101,7 +109,7 @@ std::vector<Measurement> measure_refresh_and_inverse(Device& device, int n, doub
       20, [] {}, [&] { bj::batched::inverse<T>(device.backend, view(a), view(x), info.data()); });
   inverse.bytes = static_cast<double>(a.bytes() + x.bytes());
   inverse.error = std::nan("");
-  return {refresh, with_words, inverse};
+  return {refresh, with_words, of_definite, inverse};
 }
 
 }  // namespace bench

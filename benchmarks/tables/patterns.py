@@ -23,7 +23,7 @@ PEERS = ("Inverse: batched::inverse of the same blocks; x cuBLAS: its inversion 
          "measured in another run: its generate, its only set-up, of detected blocks with detection. Also given: PETSc's "
          "vpbjacobi takes 358 ms for 2.1 M blocks of 3 of the 7-point Laplacian of 128^3 with three unknowns a point, 263 with new values.")
 LAND_PERCENT = {"d": 60, "s": 50}  # up to order 32
-LAND_TIMES, LAND_TIMES_DEFINITE = preconditioner.REFRESH_TIMES, 1.0  # batched::inverse, above
+LAND_TIMES, LAND_TIMES_DEFINITE = preconditioner.REFRESH_TIMES, preconditioner.DEFINITE_TIMES  # batched::inverse, above
 LARGEST_TINY = 32
 LARGEST_ERROR = 10
 NUMBERS = " --: |"

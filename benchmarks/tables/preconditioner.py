@@ -20,6 +20,7 @@ GINKGO_SETUP_NS = {("d", 8): 2300.0 / 1e3, ("d", 16): 4860.0 / 500, ("d", 32): 1
 # Construction from a matrix on the device, ms.
 CONSTRUCT_MS = {"7-point 25^3": 0.10, "7-point 100^3": 0.4, "7-point 200^3": 2.0}
 REFRESH_TIMES = 1.5  # the inversion of the same blocks alone, above order 32
+DEFINITE_TIMES = 1.0  # the same of definite ones
 CONSTRUCT_THREES_MS = 3.5  # 2.7 M blocks of order 3
 CLUSTERS_MS = {"7-point 64^3": 1.5, "7-point 200^3": 20.0}  # to a permutation on the host
 RATIO = {"packed": 1.7, "fp32": 1.7, "bf16": 2.8, "fp16": 2.8}
@@ -58,8 +59,9 @@ def judge(records, r):
         alone = next((i for i in records if (i["operation"], i["scalar"], i["n"]) == ("inverse", r["scalar"], r["n"])), None)
         if alone and r["n"] > 32:
             times = r["time_ms"] / alone["time_ms"]
-            return f"{percent:.1f} %, {times:.2f}x the inversion", f"{REFRESH_TIMES}x", times <= REFRESH_TIMES
-        if given is None or r.get("partition"):
+            land = DEFINITE_TIMES if is_definite(r) else REFRESH_TIMES
+            return f"{percent:.1f} %, {times:.2f}x the inversion", f"{land}x", round(times, 2) <= land
+        if given is None or r.get("partition") or is_definite(r):
             return f"{percent:.1f} %", "", None
         return f"{percent:.1f} %, {given / ns(r):.1f}x Ginkgo's generate", "5x", given / ns(r) >= 5
     if r.get("columns", 1) == 1 and "op" not in r and r["storage"] == "full":
@@ -78,7 +80,13 @@ def judge(records, r):
     return f"{times:.2f}x full", f"{target}x" if target else "", times >= target if target else None
 
 
+def is_definite(r):
+    return r.get("pattern") == "definite"
+
+
 def heading_of(r):
+    if is_definite(r):
+        return f"{r['operation']}, definite"
     if r["operation"] == "construct":
         return f"construct, {r['matrix']}, {r['partition']}"
     if r["operation"] != "gemv":

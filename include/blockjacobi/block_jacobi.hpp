@@ -166,6 +166,15 @@ struct BlockJacobiReport {
 /// infinity norm, is below 10 N eps, or its inverse overflows. Such a block, and one that holds NaN or Inf, never
 /// passes silently: see SingularPolicy, info(), report().
 ///
+/// Where the matrix is known to be Hermitian, blocks above 32 rows are first taken for definite, on CUDA as far as one
+/// fits in shared memory: r_i = c_i from the diagonal, and the inverse by Cholesky factors, of which one triangle is
+/// made and stands for both (Haidar, Dong, Luszczek, Tomov, Dongarra, Batched matrix computations on hardware
+/// accelerators based on GPUs, 2015; Bientinesi, Gunter, van de Geijn, Families of algorithms related to the inversion
+/// of a symmetric positive definite matrix, 2008). So it is exactly Hermitian. A block that is not definite, or that is
+/// ill-conditioned, goes the way of all others. The matrix is known to be Hermitian if that was stated
+/// (SparseMatrixOptions::symmetry), or for set-ups from a SparseMatrix whose symmetry(), without a tolerance, has found
+/// it of the values that it has.
+///
 /// Equilibration takes two steps. First the largest element of every row, then that of every column becomes at least 1
 /// and less than 2. That is one choice of many, since largest elements do not determine R and C, and a bad one for
 /// sparse blocks of rows in very different units. So what it does not serve (a block that is singular after it; powers

@@ -34,16 +34,17 @@ struct SpdResult {
   }
 };
 
-/// One matrix a thread block. If the result is not in the place of the factor, info has the outcome of the
-/// factorization.
+/// One matrix a thread block, orders above `above`. If the result is not in the place of the factor, info has the
+/// outcome of the factorization.
 template <class C, int T, bool upper>
 __global__ void __launch_bounds__(32 * most_cholesky_inverse_warps, 1)
-    potri_cta_kernel(const MatrixBatchView<C> factors, const MatrixBatchView<C> x, const SpdPlace place, int* info) {
+    potri_cta_kernel(const MatrixBatchView<C> factors, const MatrixBatchView<C> x, const SpdPlace place,
+                     const int above, int* info) {
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;
   const auto factor = detail::matrix_of(factors, k);
   const int n = factor.rows;
-  if (n <= largest_tiny_order) return;
+  if (n <= above) return;
   const SpdResult<C, upper> result{detail::matrix_of(x, k, n, n), place};
   if (place != SpdPlace::triangle && info[k] != 0) return result.fill(quiet_nan<C>());
   const auto outcome = CtaPotri<C, T, upper>(factor, shared).run(result);
@@ -53,10 +54,11 @@ __global__ void __launch_bounds__(32 * most_cholesky_inverse_warps, 1)
 
 template <class C>
 __global__ void __launch_bounds__(copy_triangle_threads)
-    copy_triangle_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, const bool upper) {
+    copy_triangle_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, const bool upper,
+                         const int above) {
   const auto from = detail::matrix_of(a, blockIdx.x);
   const int n = from.rows;
-  if (n <= largest_tiny_order) return;
+  if (n <= above) return;
   const auto to = detail::matrix_of(x, blockIdx.x, n, n);
   for (int j = static_cast<int>(threadIdx.x) / 32; j < n; j += copy_triangle_threads / 32)
     for (int i = (upper ? 0 : j) + static_cast<int>(threadIdx.x) % 32; i < (upper ? j + 1 : n); i += 32)
@@ -67,13 +69,13 @@ __global__ void __launch_bounds__(copy_triangle_threads)
 template <class C, bool upper>
 __global__ void __launch_bounds__(plain_cholesky_threads)
     potri_cta_plain_kernel(const MatrixBatchView<C> factors, const MatrixBatchView<C> x, const SpdPlace place,
-                           int* info) {
+                           const int above, int* info) {
   __shared__ alignas(16) unsigned char row[largest_order * sizeof(C)];
   __shared__ int zero;
   const offset_t k = blockIdx.x;
   const auto factor = detail::matrix_of(factors, k);
   const int n = factor.rows, thread = static_cast<int>(threadIdx.x);
-  if (n <= largest_tiny_order) return;
+  if (n <= above) return;
   const SpdResult<C, upper> result{detail::matrix_of(x, k, n, n), place};
   if (place != SpdPlace::triangle && info[k] != 0) return result.fill(quiet_nan<C>());
   if (thread == 0) zero = INT_MAX;

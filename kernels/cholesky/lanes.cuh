@@ -4,9 +4,9 @@
 
 namespace blockjacobi::kernels {
 
-/// Cholesky factorization A = L L^H and inversion on the lower triangle of a tile; the other one is not touched.
+/// The inverse from a Cholesky factor in the lower triangle of a tile; the other one is not touched.
 ///
-/// Each lane has a row (or a column) in registers; step k publishes one column, and all lanes subtract multiples of it
+/// Each lane has a column in registers; step k publishes one column, and all lanes subtract multiples of it
 /// from theirs. A step moves what is in register j to register j - 1, so that the column of the step always is in
 /// register 0 and the loop over the steps need not be unrolled. Phases give up the registers that have become idle.
 template <int W, class C>
@@ -15,21 +15,6 @@ class LanesCholesky {
 
  public:
   __device__ explicit LanesCholesky(const SharedTile<W, C>& tile) : tile_(tile), n_(tile.rows) {}
-
-  /// Returns 0 or the first k (1-based) whose pivot is not positive; the leading part of order k - 1 is factored then.
-  __device__ int factor() {
-    const int i = rank();
-#pragma unroll
-    for (int j = 0; j < W; ++j) x_[j] = i < n_ && j <= i ? tile_.at(i, j) : C{};
-    int info = 0;
-    descend<W>([&]<int Width>(int k) {
-      const bool positive = factor_step<Width>(k);
-      if (!positive) info = k + 1;
-      return positive;
-    });
-    tile_.lanes.sync();
-    return info;
-  }
 
   /// From L: the lower triangle of A^-1 = V^H V, V = L^-1. The diagonal of L has no zeros.
   __device__ void invert() {
@@ -52,25 +37,6 @@ class LanesCholesky {
       if (k >= n_ || !step.template operator()<Width>(k)) return;
     }
     if constexpr (Width > phase_steps) descend<Width - phase_steps>(step);
-  }
-
-  /// x_ is row i of what remains of A: column k in register 0.
-  template <int Width>
-  __device__ bool factor_step(int k) {
-    const int i = rank();
-    const Real pivot = detail::real_part(tile_.lanes.broadcast(x_[0], k));
-    if (!(pivot > Real(0))) return false;
-    const Real inverse = rsqrt(pivot), estimate = pivot * inverse;
-    const Real root = fma(fma(-estimate, estimate, pivot), Real(0.5) * inverse, estimate);
-    const C l = i > k ? inverse * x_[0] : C{};
-    tile_.lanes.sync();
-    if (i >= k) tile_.vector[i - k] = detail::conj(l);
-    if (i >= k && i < n_) tile_.at(i, k) = i == k ? detail::from_real<C>(root) : l;
-    tile_.lanes.sync();
-    tile_.vector.template for_each<Width>([&](int j, C l_jk) {
-      if (j > 0) x_[j - 1] = fused_subtract(x_[j], l, l_jk);
-    });
-    return true;
   }
 
   /// V over L. x_ is a column of I - L V, from row k on. Row k of V takes the place of row k of L, of which nothing is

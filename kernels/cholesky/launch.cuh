@@ -38,15 +38,15 @@ void launch_potrf_class(bool upper, const MatrixBatchView<C>& a, int* info, CUst
   check_launch("potrf");
 }
 
-/// Orders above largest_tiny_order; of mixed orders the tiny ones are left out.
+/// Of mixed orders those above `above`, which is not less than largest_tiny_order.
 template <class C>
-void launch_potrf_large(bool upper, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
+void launch_potrf_large(bool upper, const MatrixBatchView<C>& a, int above, int* info, CUstream_st* stream) {
   with_large_policy<cholesky_policy, scalar_of<C>>(a.rows, "potrf", [&]<CholeskyPolicy policy>() {
     constexpr int rows = policy.rows, columns = policy.columns, ctas = policy.warps_held / cholesky_cta_warps;
     launch_ctas(
         upper ? potrf_cta_kernel<C, rows, columns, true, ctas> : potrf_cta_kernel<C, rows, columns, false, ctas>,
         "potrf", 32 * policy.warps, a.count, sizeof(typename CtaCholesky<C, rows, columns, false>::Diagonal), stream, a,
-        info);
+        above, info);
   });
 }
 
@@ -57,17 +57,18 @@ void potrf(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, C
     with_order(a.rows, [&]<int N>() { launch_potrf_contiguous<N>(upper, a, info, stream); });
   else
     for_each_class_of(a, [&]<int N>() { launch_potrf_class<N>(upper, a, info, stream); });
-  if (a.rows > largest_tiny_order) launch_potrf_large(upper, a, info, stream);
+  if (a.rows > largest_tiny_order) launch_potrf_large(upper, a, largest_tiny_order, info, stream);
 }
 
 /// As launch_potrf_large(), from the factors.
 template <class C>
 void launch_potri_large(bool upper, const MatrixBatchView<C>& factors, const MatrixBatchView<C>& x, SpdPlace place,
-                        int* info, CUstream_st* stream) {
+                        int above, int* info, CUstream_st* stream) {
   with_large_policy<cholesky_inverse_policy, scalar_of<C>>(factors.rows, "potri", [&]<CholeskyInversePolicy policy>() {
     if constexpr (policy.design == CholeskyInverseDesign::cta_plain) {
       const auto kernel = upper ? potri_cta_plain_kernel<C, true> : potri_cta_plain_kernel<C, false>;
-      kernel<<<grid_for(factors.count, 1, "potri"), plain_cholesky_threads, 0, stream>>>(factors, x, place, info);
+      kernel<<<grid_for(factors.count, 1, "potri"), plain_cholesky_threads, 0, stream>>>(factors, x, place, above,
+                                                                                         info);
       check_launch("potri");
     } else {
       constexpr int columns = policy.columns;
@@ -76,7 +77,7 @@ void launch_potri_large(bool upper, const MatrixBatchView<C>& factors, const Mat
           has_room<cholesky_inverse_policy, scalar_of<C>, policy>([](int n) { return Inverse::shared_bytes(n); }));
       launch_ctas(upper ? potri_cta_kernel<C, columns, true> : potri_cta_kernel<C, columns, false>, "potri",
                   32 * policy.warps, factors.count, Inverse::shared_bytes(factors.rows), stream, factors, x, place,
-                  info);
+                  above, info);
     }
   });
 }
@@ -85,7 +86,8 @@ template <class C>
 void potri(batched::Triangle triangle, const MatrixBatchView<C>& a, int* info, CUstream_st* stream) {
   launch_lanes(CholeskyInverse<C>{a, triangle, info}, "potri", stream);
   if (a.rows > largest_tiny_order)
-    launch_potri_large(triangle == batched::Triangle::upper, a, a, SpdPlace::triangle, info, stream);
+    launch_potri_large(triangle == batched::Triangle::upper, a, a, SpdPlace::triangle, largest_tiny_order, info,
+                       stream);
 }
 
 /// The matrices from `first` on.
@@ -99,19 +101,19 @@ MatrixBatchView<T> slice(MatrixBatchView<T> batch, offset_t first, offset_t coun
 }
 
 /// Factorizes and inverts where the full result goes; what will be packed as many matrices at a time as `work` takes.
-/// Orders above largest_tiny_order; of mixed orders the tiny ones are left out.
+/// Orders above `above`.
 template <class C>
 void launch_spd_inverse_large(bool upper, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
-                              batched::SpdStorage storage, int* info, const MatrixBatchView<C>& work,
+                              batched::SpdStorage storage, int above, int* info, const MatrixBatchView<C>& work,
                               CUstream_st* stream) {
   const bool packed = storage == batched::SpdStorage::packed;
   const auto invert = [&](const MatrixBatchView<const C>& input, const MatrixBatchView<C>& factors,
                           const MatrixBatchView<C>& result, int* outcomes) {
     if (input.data != factors.data || input.pointers != factors.pointers)
       launch_ctas(copy_triangle_kernel<C>, "copy_triangle", copy_triangle_threads, input.count, 0, stream, input,
-                  factors, upper);
-    launch_potrf_large(upper, factors, outcomes, stream);
-    launch_potri_large(upper, factors, result, packed ? SpdPlace::packed : SpdPlace::full, outcomes, stream);
+                  factors, upper, above);
+    launch_potrf_large(upper, factors, above, outcomes, stream);
+    launch_potri_large(upper, factors, result, packed ? SpdPlace::packed : SpdPlace::full, above, outcomes, stream);
   };
   if (!packed) return invert(a, x, x, info);
   for (offset_t first = 0; first < a.count; first += work.count) {
@@ -126,10 +128,9 @@ void launch_spd_inverse_large(bool upper, const MatrixBatchView<const C>& a, con
 template <class C>
 void spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
                  batched::SpdStorage storage, int* info, const MatrixBatchView<C>& work, CUstream_st* stream) {
-  if (contiguous_spd_inverse(triangle, a, x, storage, info, stream)) return;
-  launch_lanes(SpdInverse<C>{a, x, triangle, storage, info}, "spd_inverse", stream);
-  if (a.rows > largest_tiny_order)
-    launch_spd_inverse_large(triangle == batched::Triangle::upper, a, x, storage, info, work, stream);
+  const int done = spd_inverse_at_once(triangle, a, x, storage, info, stream);
+  if (a.rows > done)
+    launch_spd_inverse_large(triangle == batched::Triangle::upper, a, x, storage, done, info, work, stream);
 }
 
 }  // namespace blockjacobi::kernels

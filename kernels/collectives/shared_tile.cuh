@@ -71,14 +71,6 @@ struct SharedTile {
   }
   __device__ void store(const detail::MatrixRef<C>& to) const { store(to, lanes.rank); }
 
-  /// Every element of `to`, from the lower triangle of a Hermitian matrix.
-  __device__ void store_hermitian(const detail::MatrixRef<C>& to) const {
-    const int i = lanes.rank;
-    lanes.sync();
-    if (owns_row())
-      transfer([&](int j) { return i >= j ? at(i, j) : detail::conj(at(j, i)); }, [&](int j, C v) { to(i, j) = v; });
-  }
-
   /// The lower triangle; if it is the upper one that is stored, its conjugate transpose.
   __device__ void load_triangle(batched::Triangle which, const detail::MatrixRef<const C>& from) const {
     const int i = lanes.rank;
@@ -109,11 +101,6 @@ struct SharedTile {
 
   __device__ void store_triangle(batched::Triangle which, const detail::MatrixRef<C>& to) const {
     store_triangle(which, [&](int j) { return to.column(j); });
-  }
-
-  __device__ void store_packed(batched::Triangle which, C* to) const {
-    const bool lower = which == batched::Triangle::lower;
-    store_triangle(which, [&](int j) { return to + (lower ? j * (2 * cols - j - 1) / 2 : j * (j + 1) / 2); });
   }
 
   __device__ void fill(C value) const {

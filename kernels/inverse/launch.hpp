@@ -11,11 +11,13 @@ namespace blockjacobi::kernels {
 
 template <class C>
 void inverse(const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info, CUstream_st* stream);
-/// spd_inverse() of cholesky/launch.hpp for the batches that spd_inverse_policy() has a design for; false, and nothing
-/// done, for others.
+/// The orders that spd_inverse() of cholesky/launch.hpp inverts without a factorization, on the device in use; and
+/// their inversion, which returns the largest such order of the batch.
 template <class C>
-bool contiguous_spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
-                            batched::SpdStorage storage, int* info, CUstream_st* stream);
+int largest_spd_inverse_at_once();
+template <class C>
+int spd_inverse_at_once(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
+                        batched::SpdStorage storage, int* info, CUstream_st* stream);
 template <class C>
 void getri(const MatrixBatchView<const C>& lu, const index_t* ipiv, const MatrixBatchView<C>& x, int* info,
            CUstream_st* stream);

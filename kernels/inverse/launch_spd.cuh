@@ -1,8 +1,11 @@
 #pragma once
 
+#include "kernels/inverse/cta_definite_kernels.cuh"
 #include "kernels/inverse/launch.hpp"
 #include "kernels/inverse/team_definite_kernels.cuh"
 #include "kernels/inverse/thread_kernels.cuh"
+
+#include <algorithm>
 
 namespace blockjacobi::kernels {
 
@@ -32,18 +35,38 @@ void launch_spd_inverse_contiguous(bool upper, const MatrixBatchView<const C>& a
   }
 }
 
+/// The contiguous batches of tiny orders that have a design of their own; whether it is one.
 template <class C>
-bool contiguous_spd_inverse(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
-                            batched::SpdStorage storage, int* info, CUstream_st* stream) {
-  if (storage == batched::SpdStorage::packed || !is_contiguous_batch(a) || !is_contiguous_batch(x)) return false;
-  if (a.rows > largest_tiny_order ||
-      spd_inverse_policy(compiled_device, scalar_of<C>, a.rows).design == InverseDesign::lanes_cholesky)
+bool launch_spd_inverse_tiny(bool upper, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x, int* info,
+                             CUstream_st* stream) {
+  const auto has_own = [](int n) {
+    return spd_inverse_policy(compiled_device, scalar_of<C>, n).design != InverseDesign::cta_definite;
+  };
+  if (!is_contiguous_batch(a) || !is_contiguous_batch(x) || a.rows > largest_tiny_order || !has_own(a.rows))
     return false;
   with_order(a.rows, [&]<int N>() {
-    if constexpr (spd_inverse_policy(compiled_device, scalar_of<C>, N).design != InverseDesign::lanes_cholesky)
-      launch_spd_inverse_contiguous<N>(triangle == batched::Triangle::upper, a, x, info, stream);
+    if constexpr (spd_inverse_policy(compiled_device, scalar_of<C>, N).design != InverseDesign::cta_definite)
+      launch_spd_inverse_contiguous<N>(upper, a, x, info, stream);
   });
   return true;
+}
+
+template <class C>
+int largest_spd_inverse_at_once() {
+  return largest_definite_order(current_device(), scalar_of<C>);
+}
+
+template <class C>
+int spd_inverse_at_once(batched::Triangle triangle, const MatrixBatchView<const C>& a, const MatrixBatchView<C>& x,
+                        batched::SpdStorage storage, int* info, CUstream_st* stream) {
+  const bool upper = triangle == batched::Triangle::upper, packed = storage == batched::SpdStorage::packed;
+  if (!packed && launch_spd_inverse_tiny(upper, a, x, info, stream)) return largest_tiny_order;
+  const int largest = std::min<int>(a.rows, largest_spd_inverse_at_once<C>());
+  // why: of one order, none of those that there are might be small enough
+  if (a.orders == nullptr && a.rows > largest) return largest;
+  launch_ctas(spd_inverse_cta_kernel<C>, "spd_inverse", 32 * definite_warps(scalar_of<C>, largest), a.count,
+              CtaDefinite<C>::bytes(largest), stream, a, x, largest, upper, packed, info);
+  return largest;
 }
 
 }  // namespace blockjacobi::kernels

@@ -11,21 +11,22 @@
 namespace blockjacobi::kernels {
 
 enum class InverseDesign {
-  straight,        ///< matrices of a thread, which go straight between global memory and its registers
-  shuffled,        ///< a matrix a lane, rearranged by shuffles of the warp
-  thread,          ///< a matrix a thread, staged through shared memory
-  team_rows,       ///< a matrix a team, by rows in its registers
-  cta_whole,       ///< a matrix a thread block, in shared memory as one panel
-  cta_resident,    ///< a matrix a thread block, in shared memory and registers as several panels
-  cta_streamed,    ///< a matrix a thread block, in global memory but for the panel at work
-  cta_plain,       ///< the same in its place, by narrow panels, where shared memory has no room for wider ones
-  clusters,        ///< a matrix a cluster of thread blocks, in their shared memory
-  lanes_cholesky,  ///< a definite matrix a group of lanes, factorized first: cholesky/lanes_kernels.cuh
+  straight,      ///< matrices of a thread, which go straight between global memory and its registers
+  shuffled,      ///< a matrix a lane, rearranged by shuffles of the warp
+  thread,        ///< a matrix a thread, staged through shared memory
+  team_rows,     ///< a matrix a team, by rows in its registers
+  cta_whole,     ///< a matrix a thread block, in shared memory as one panel
+  cta_resident,  ///< a matrix a thread block, in shared memory and registers as several panels
+  cta_streamed,  ///< a matrix a thread block, in global memory but for the panel at work
+  cta_plain,     ///< the same in its place, by narrow panels, where shared memory has no room for wider ones
+  clusters,      ///< a matrix a cluster of thread blocks, in their shared memory
+  cta_definite,  ///< a definite matrix a thread block, in shared memory by tiles, on the tensor cores
+  factorized,    ///< a definite matrix by its Cholesky factorization: cholesky/launch.cuh
 };
 
 constexpr const char* name(InverseDesign design) {
-  constexpr const char* names[] = {"straight",     "shuffled",     "thread",    "team_rows", "cta_whole",
-                                   "cta_resident", "cta_streamed", "cta_plain", "clusters",  "lanes_cholesky"};
+  constexpr const char* names[] = {"straight",     "shuffled",  "thread",   "team_rows",    "cta_whole", "cta_resident",
+                                   "cta_streamed", "cta_plain", "clusters", "cta_definite", "factorized"};
   return names[static_cast<int>(design)];
 }
 
@@ -140,18 +141,48 @@ constexpr int largest_spd_thread_order(ScalarType scalar) {
   return 10;
 }
 
-/// Definite matrices of order n up to largest_tiny_order, contiguous, with full results. The teams are those of
+/// Bytes of shared memory of InverseDesign::cta_definite: a tile for V, two for each pair of rows of tiles, in fp64,
+/// and the rows of tiles of the matrix.
+constexpr std::size_t definite_bytes(ScalarType scalar, int n) {
+  constexpr std::size_t tile = 64, progress = 16;
+  const std::size_t pairs = static_cast<std::size_t>(n + 15) / 16;
+  const std::size_t wide = is_complex(scalar) ? 16 : 8, own = scalar == ScalarType::s   ? 4
+                                                              : scalar == ScalarType::z ? 16
+                                                                                        : 8;
+  return progress + tile * ((1 + 2 * pairs) * wide + 2 * pairs * (pairs + 1) * own);
+}
+/// The largest order for InverseDesign::cta_definite: a thread block has room for it beside `others` bytes. In s it
+/// would have up to 304, where the factorization is faster.
+constexpr int largest_definite_order(const Device& device, ScalarType scalar, std::size_t others = 0) {
+  int n = scalar == ScalarType::s ? 256 : largest_order;
+  while (n > 0 && definite_bytes(scalar, n) + others > device.shared_bytes) n -= 16;
+  return n;
+}
+inline constexpr int most_definite_warps = 8;
+/// Fewer leave room for more matrices a multiprocessor, as long as they are small.
+constexpr int definite_warps(ScalarType scalar, int n) {
+  if (n <= largest_tiny_order) return 1;
+  const bool fp64 = scalar == ScalarType::d || scalar == ScalarType::z;
+  if (n <= (fp64 ? 48 : 64)) return 2;
+  return n <= (fp64 ? 80 : 112) ? 4 : most_definite_warps;
+}
+constexpr InversePolicy definite_policy(Device device, ScalarType scalar, int n) {
+  if (n > largest_definite_order(device, scalar)) return {InverseDesign::factorized};
+  return {InverseDesign::cta_definite, 0, 0, definite_warps(scalar, n)};
+}
+
+/// Definite matrices of order n, contiguous, with full results; others go by definite_policy(). The teams are those of
 /// inverse_class_policy(), but that what loads a triangle leaves room for as many warps as have the elements: 16 with
-/// up to 72 words a lane, 12 with up to 108 or a row, by counts of registers. Teams of complex numbers would be another
-/// half megabyte of the library, and were not measured.
+/// up to 72 words a lane, 12 with up to 108 or a row, by counts of registers.
 constexpr InversePolicy spd_inverse_policy(Device device, ScalarType scalar, int n) {
   using enum InverseDesign;
+  if (n > largest_tiny_order) return definite_policy(device, scalar, n);
   if (n <= largest_spd_thread_order(scalar)) {
     const InversePolicy policy = inverse_policy(device, scalar, n);
     if (policy.design == straight || policy.design == shuffled) return policy;
     return {thread, 0, 0, thread_design_threads / 32, thread_design_per_multiprocessor(scalar, n)};
   }
-  if (is_complex(scalar)) return {lanes_cholesky};
+  if (is_complex(scalar)) return definite_policy(device, scalar, n);
   InversePolicy policy = inverse_class_policy(device, scalar, n);
   const int held = policy.rows * n * words(scalar);
   const int warps = held <= 72 ? 16 : held <= 108 || policy.rows == 1 ? 12 : 0;

@@ -94,6 +94,7 @@ __global__ void __launch_bounds__(Threads, Ctas)
   extern __shared__ __align__(16) unsigned char shared[];
 
   const offset_t s = first_slot + static_cast<offset_t>(blockIdx.x);
+  if (arguments.is_decided(s)) return;
   const int n = arguments.slots[s].size;
   const detail::MatrixRef<C> inverse{arguments.inverse + arguments.slots[s].start, n, n, n};
   const MappedBlock<C> block(arguments.values, arguments.map, s);

@@ -3,6 +3,7 @@
 #include "kernels/scratch.hpp"
 #include "kernels/setup/careful_kernels.cuh"
 #include "kernels/setup/cluster_kernel.cuh"
+#include "kernels/setup/cta_definite_kernels.cuh"
 #include "kernels/setup/cta_kernels.cuh"
 #include "kernels/setup/launch.hpp"
 #include "kernels/setup/launch_runs.hpp"
@@ -81,11 +82,26 @@ bool launch_setup_clusters(const SetupArguments<C>& arguments, const SlotRange& 
   return true;
 }
 
+/// Sets up the definite blocks among those of a Hermitian matrix; whether the policy is for that.
+template <class C>
+bool launch_setup_definite(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+  const Device& device = current_device();
+  if (!arguments.hermitian ||
+      definite_setup_policy(device, scalar_of<C>, range.smallest).design != SetupDesign::cta_definite)
+    return false;
+  const int largest = std::min<int>(range.largest, largest_definite_order(device, scalar_of<C>, definite_scales_bytes));
+  launch_ctas(setup_definite_kernel<C>, "setup", 32 * definite_warps(scalar_of<C>, largest), range.count,
+              DefiniteScales<C>::bytes(largest) + CtaDefinite<C>::bytes(largest), stream, arguments, range.first,
+              largest);
+  return true;
+}
+
 /// Orders above largest_tiny_order that share a policy.
 template <class C>
-void launch_setup_large(const SetupArguments<C>& arguments, const SlotRange& range, CUstream_st* stream) {
+void launch_setup_large(SetupArguments<C> arguments, const SlotRange& range, CUstream_st* stream) {
+  arguments.undecided_alone = launch_setup_definite(arguments, range, stream);
   if constexpr (!detail::Arithmetic<C>::is_complex)
-    if (launch_setup_clusters(arguments, range, stream)) return;
+    if (!arguments.undecided_alone && launch_setup_clusters(arguments, range, stream)) return;
   with_large_policy<setup_policy, scalar_of<C>>(range.largest, "setup", [&]<SetupPolicy policy>() {
     const int largest = range.largest;
     if constexpr (policy.design == SetupDesign::cta_plain) {

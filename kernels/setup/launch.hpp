@@ -7,12 +7,18 @@
 
 #include <blockjacobi/views.hpp>
 
+#include <climits>
 #include <span>
 
 struct CUstream_st;
 
 // Conventions of launchers: kernels/launch.hpp.
 namespace blockjacobi::kernels {
+
+/// info of a block about which setup_careful_tiny_kernel() decides: its inverse is there, and the condition tells that
+/// it may be singular; or of one that a later kernel of the set-up inverts.
+inline constexpr int info_suspect = INT_MAX - 1;
+inline constexpr int info_undecided = INT_MAX;
 
 /// What the set-up of a batch reads and writes. The outcome goes by block number.
 template <class C>
@@ -22,14 +28,19 @@ struct SetupArguments {
   C* inverse;
   const BlockSlot* slots;  ///< sorted by order
   detail::Fallback fallback;
+  bool hermitian;  ///< the matrix is
   int* info;
   detail::arithmetic_real_t<C>* rcond;
   int* defects;  ///< defect_words of them: a counter and the following
   int defect_words;
+  bool undecided_alone = false;  ///< of the large blocks those whose info is info_undecided
 
   /// How many blocks the fast kernels left undecided, and the slots of the first of them.
   BLOCKJACOBI_HD int* undecided() const { return defects + 1; }
   BLOCKJACOBI_HD int most_noted() const { return defect_words - 2; }
+  BLOCKJACOBI_HD bool is_decided(offset_t slot) const {
+    return undecided_alone && info[slots[slot].block] != info_undecided;
+  }
 };
 
 /// Extracts, equilibrates, inverts and stores every block. `groups` lies on the host.

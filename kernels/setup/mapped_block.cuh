@@ -33,8 +33,24 @@ struct MappedBlock {
     copy_rows(next, INT_MAX, place);
   }
 
-  /// The same of the rows before `end`, from word `next` of this thread on, which becomes the first that is left.
-  /// Orders above 32 have no narrow words.
+  /// The same of the lower triangle alone.
+  template <class Place>
+  __device__ void copy_lower_entries(Place place) const {
+    int next = static_cast<int>(threadIdx.x);
+    if (map.duplicates) {
+      offset_t word = range.slot.begin + next;
+      store_sums(values, map.wide, range, word, static_cast<int>(blockDim.x), INT_MAX, [&](int i, int j, C sum) {
+        if (i >= j) *place(i, j) = sum;
+      });
+    } else {
+      visit_words<8>(map.wide, range, next, INT_MAX, [&](const detail::MapEntry& entry) {
+        if (entry.row >= entry.column) copy_async(place(entry.row, entry.column), values + entry.source);
+      });
+    }
+  }
+
+  /// The same of all in the rows before `end`, from word `next` of this thread on, which becomes the first that is
+  /// left. Orders above 32 have no narrow words.
   template <class Place>
   __device__ void copy_rows(int& next, int end, Place place) const {
     if (map.duplicates) {

@@ -17,11 +17,12 @@ enum class SetupDesign {
   cta_streamed,  ///< as InverseDesign::cta_streamed
   cta_plain,     ///< a block a thread block in its place, where shared memory has no room for a panel
   clusters,      ///< as InverseDesign::clusters
+  cta_definite,  ///< as InverseDesign::cta_definite, and the others for blocks that turn out not to be definite
 };
 
 constexpr const char* name(SetupDesign design) {
   constexpr const char* names[] = {"thread",       "team",      "cta_whole", "cta_resident",
-                                   "cta_streamed", "cta_plain", "clusters"};
+                                   "cta_streamed", "cta_plain", "clusters",  "cta_definite"};
   return names[static_cast<int>(design)];
 }
 
@@ -93,7 +94,8 @@ constexpr SetupDesign large_setup_design(InverseDesign inverse) {
     case InverseDesign::shuffled:
     case InverseDesign::thread:
     case InverseDesign::team_rows:
-    case InverseDesign::lanes_cholesky: break;
+    case InverseDesign::cta_definite:
+    case InverseDesign::factorized: break;
   }
   throw std::logic_error("large_setup_design: a design of tiny orders");
 }
@@ -123,6 +125,16 @@ constexpr SetupPolicy setup_policy(Device device, ScalarType scalar, int n) {
         SetupDesign::thread, 0, 0, thread_design_threads / 32, thread_design_per_multiprocessor(scalar, n), 0, alone};
   const TeamShape team = setup_team(scalar, n);
   return {SetupDesign::team, team.lanes, team.rows, team.warps, setup_warps(scalar, n) / team.warps, 0, alone};
+}
+
+/// Bytes of shared memory beside CtaDefinite, at most: a number a warp, and an exponent a row.
+inline constexpr std::size_t definite_scales_bytes =
+    most_definite_warps * sizeof(double) + largest_order * sizeof(short);
+/// Where the matrix is Hermitian. Tiny blocks wait for memory whatever is done with them.
+constexpr SetupPolicy definite_setup_policy(Device device, ScalarType scalar, int n) {
+  if (n <= largest_tiny_order || n > largest_definite_order(device, scalar, definite_scales_bytes))
+    return setup_policy(device, scalar, n);
+  return {SetupDesign::cta_definite, 0, 0, definite_warps(scalar, n)};
 }
 
 /// `count` blocks of orders up to n, as few_inverse_policy().

@@ -1,15 +1,9 @@
 #pragma once
 
 #include "core/shared/equilibration.hpp"
-#include "kernels/collectives/arithmetic.cuh"
+#include "kernels/collectives/modulus.cuh"
 
 namespace blockjacobi::kernels {
-
-/// |a| of numbers that are neither tiny nor huge.
-__device__ inline float moderate_modulus(float a) { return fabsf(a); }
-__device__ inline double moderate_modulus(double a) { return fabs(a); }
-__device__ inline float moderate_modulus(detail::Complex<float> a) { return sqrtf(detail::norm2(a)); }
-__device__ inline double moderate_modulus(detail::Complex<double> a) { return sqrt(detail::norm2(a)); }
 
 /// The power of two with this magnitude word.
 __device__ inline float power_from_word(float, unsigned word) { return __uint_as_float(word); }

@@ -16,11 +16,6 @@ __device__ void store_outcome(const SetupArguments<C>& arguments, const BlockSlo
   if (outcome.info != 0) atomicAdd(arguments.defects, 1);
 }
 
-/// info of a block about which setup_careful_tiny_kernel() decides: its inverse is there, and the condition tells that
-/// it may be singular; or there is none.
-inline constexpr int info_suspect = INT_MAX - 1;
-inline constexpr int info_undecided = INT_MAX;
-
 /// Notes a block for setup_careful_tiny_kernel(); by one thread.
 template <class C>
 __device__ void leave_undecided(const SetupArguments<C>& arguments, const BlockSlot& slot, offset_t s, bool is_inverted,

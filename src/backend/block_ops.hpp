@@ -34,9 +34,10 @@ class BlockOps {
 
   virtual ~BlockOps() = default;
 
-  /// Extracts, equilibrates, inverts and stores every block; fills all of `status`.
-  virtual void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, Fallback fallback,
-                     const BlockStatusView<T>& status) = 0;
+  /// Extracts, equilibrates, inverts and stores every block; fills all of `status`. `hermitian`: the matrix is, so that
+  /// large blocks that are definite are inverted without a search for pivots, exactly Hermitian.
+  virtual void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, bool hermitian,
+                     Fallback fallback, const BlockStatusView<T>& status) = 0;
 
   /// Replaces the blocks of `work` with info > 0 as `repair` says; see SingularPolicy. info and rcond stay. Where the
   /// rows of the matrix have rounding scales, a block is singular beside them as well: info > 0 then, and rcond is

@@ -53,7 +53,10 @@ class CudaBatchedOps final : public BatchedOps<T> {
   }
   void spd_inverse(batched::Triangle triangle, const MatrixBatchView<const T>& a, const MatrixBatchView<T>& x,
                    batched::SpdStorage storage, int* info) override {
-    const Scratch scratch(context_, storage == batched::SpdStorage::packed ? a.rows : 0, a.count);
+    const DeviceGuard guard(context_.device());
+    const bool takes_scratch =
+        storage == batched::SpdStorage::packed && a.rows > kernels::largest_spd_inverse_at_once<C>();
+    const Scratch scratch(context_, takes_scratch ? a.rows : 0, a.count);
     enqueue("spd_inverse", kernels::largest_order, a, [&](CUstream_st* stream) {
       kernels::spd_inverse(triangle, cast(a), cast(x), storage, info, scratch.view, stream);
     });

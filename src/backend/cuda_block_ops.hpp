@@ -19,18 +19,19 @@ class CudaBlockOps final : public BlockOps<T> {
  public:
   explicit CudaBlockOps(CudaContext& context) : context_(context) {}
 
-  void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, Fallback fallback,
-             const BlockStatusView<T>& status) override {
+  void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, bool hermitian,
+             Fallback fallback, const BlockStatusView<T>& status) override {
     const DeviceGuard guard(context_.device());
-    kernels::setup_blocks(arguments(values, map, inverse, fallback, status), inverse.groups, context_.stream());
+    kernels::setup_blocks(arguments(values, map, inverse, hermitian, fallback, status), inverse.groups,
+                          context_.stream());
   }
 
   void repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, Repair repair,
               const real_t<T>* rounding_scales, const BlockStatusView<T>& status,
               const ScratchView<C>& scratch) override {
     const DeviceGuard guard(context_.device());
-    kernels::repair_blocks(arguments(values, map, work, Fallback::scalar_jacobi, status), repair, rounding_scales,
-                           work.groups, scratch, context_.stream());
+    kernels::repair_blocks(arguments(values, map, work, false, Fallback::scalar_jacobi, status), repair,
+                           rounding_scales, work.groups, scratch, context_.stream());
   }
 
   void count_defects(const int* info, index_t blocks, int* defects) override {
@@ -65,17 +66,10 @@ class CudaBlockOps final : public BlockOps<T> {
 
  private:
   static kernels::SetupArguments<C> arguments(const C* values, const PositionMapView& map,
-                                              const BlockBatchView<C>& batch, Fallback fallback,
+                                              const BlockBatchView<C>& batch, bool hermitian, Fallback fallback,
                                               const BlockStatusView<T>& status) {
-    return {values,
-            map,
-            batch.data,
-            batch.slots,
-            fallback,
-            status.info,
-            status.rcond,
-            status.defects,
-            static_cast<int>(defect_words(batch.blocks))};
+    return {values,    map,         batch.data,   batch.slots,    fallback,
+            hermitian, status.info, status.rcond, status.defects, static_cast<int>(defect_words(batch.blocks))};
   }
 
   CudaContext& context_;

@@ -11,8 +11,8 @@ class HostBlockOps final : public BlockOps<T> {
 
  public:
   explicit HostBlockOps(int threads) : threads_(threads) {}
-  void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, Fallback fallback,
-             const BlockStatusView<T>& status) override;
+  void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, bool hermitian,
+             Fallback fallback, const BlockStatusView<T>& status) override;
   void repair(const C* values, const PositionMapView& map, const BlockBatchView<C>& work, Repair repair,
               const real_t<T>* rounding_scales, const BlockStatusView<T>& status,
               const ScratchView<C>& scratch) override;

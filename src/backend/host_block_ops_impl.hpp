@@ -2,6 +2,7 @@
 
 #include "backend/host_block_ops.hpp"
 
+#include "backend/host_cholesky.hpp"
 #include "backend/host_equilibration.hpp"
 #include "backend/host_extract.hpp"
 #include "backend/host_fixed_size.hpp"
@@ -54,12 +55,17 @@ class BlockSetup {
  public:
   BlockSetup(C* block, int order) : a_(block), order_(order) {}
 
-  /// Inverts the block in place; `info` and `rcond` as BlockJacobi has them.
-  void run(const C* values, const PositionMapView& map, offset_t slot, Fallback fallback, int& info, R& rcond) {
+  /// Inverts the block in place; `info` and `rcond` as BlockJacobi has them. `hermitian`: the block is.
+  void run(const C* values, const PositionMapView& map, offset_t slot, bool hermitian, Fallback fallback, int& info,
+           R& rcond) {
     extract_block(values, map, slot, n(), a_);
     for (int i = 0; i < n(); ++i) diagonal_[index(i)] = a_[at(i, i)];
     info = first_non_finite();
     rcond = std::numeric_limits<R>::quiet_NaN();
+    if (N == 0 && info == 0 && hermitian) {
+      if (invert_definite(rcond)) return;
+      extract_block(values, map, slot, n(), a_);
+    }
     if (info == 0) {
       equilibrate();
       info = invert_scaled(rcond);
@@ -192,6 +198,20 @@ class BlockSetup {
     return undo_scaling() && rcond >= singular_threshold<R>(n()) ? 0 : info_ill_conditioned(n());
   }
 
+  /// The same without a search for pivots if the block is definite; whether it is, and not ill-conditioned.
+  bool invert_definite(R& rcond) {
+    for (int i = 0; i < n(); ++i) {
+      const R diagonal = real_part(a_[at(i, i)]);
+      if (!(diagonal > R(0))) return false;
+      row_[index(i)] = column_[index(i)] = -(magnitude_exponent(diagonal) >> 1);
+    }
+    scale_elements();
+    const R norm = infinity_norm();
+    if (detail::invert_definite<T>(MatrixRef<C>{a_, n(), n(), n()}) != 0) return false;
+    rcond = R(1) / (norm * infinity_norm());
+    return undo_scaling() && rcond >= singular_threshold<R>(n());
+  }
+
   int eliminate() {
     if constexpr (N > 0)
       return gauss_jordan(a_, std::integral_constant<int, N>{}, pivots_.data());
@@ -271,7 +291,7 @@ class LaneSetup {
       C* const place = inverse_.data + slot.start;
       int& info = status_.info[slot.block];
       if (block_.is_unusual(lane)) {
-        BlockSetup<T, N>(place, N).run(values, map, first + lane, fallback_, info, status_.rcond[slot.block]);
+        BlockSetup<T, N>(place, N).run(values, map, first + lane, false, fallback_, info, status_.rcond[slot.block]);
         defects += info != 0;
       } else {
         block_.store(lane, place);
@@ -291,7 +311,7 @@ class LaneSetup {
 
 template <Scalar T>
 void HostBlockOps<T>::setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse,
-                            Fallback fallback, const BlockStatusView<T>& status) {
+                            bool hermitian, Fallback fallback, const BlockStatusView<T>& status) {
   int defects = 0;
   for (const BlockGroup& group : inverse.groups) {
     with_fixed_size(group.size, [&](auto fixed) {
@@ -314,7 +334,7 @@ void HostBlockOps<T>::setup(const C* values, const PositionMapView& map, const B
       for (offset_t s = group.first_slot; s < end; ++s) {
         const BlockSlot& slot = inverse.slots[s];
         BlockSetup<T, fixed()> block(inverse.data + slot.start, slot.size);
-        block.run(values, map, s, fallback, status.info[slot.block], status.rcond[slot.block]);
+        block.run(values, map, s, hermitian, fallback, status.info[slot.block], status.rcond[slot.block]);
         defects += status.info[slot.block] != 0;
       }
     });

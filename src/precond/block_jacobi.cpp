@@ -83,6 +83,7 @@ std::unique_ptr<detail::BlockJacobiImpl<T>> analyzed(detail::SparseMatrixImpl<T>
                                            options.check_pattern ? matrix.fingerprint() : 0);
         });
         impl->rounding_scales = matrix.rounding_scales;
+        impl->is_stated_hermitian = matrix.is_stated_hermitian();
         return impl;
       },
       matrix.view);
@@ -110,6 +111,16 @@ void require_good_blocks(const detail::BlockJacobiImpl<T>& impl, const BlockJaco
                                         and_more_blocks(static_cast<std::size_t>(unsuited.count - 1))));
 }
 
+/// BlockJacobi::rebuild(), with what is known of the values.
+template <Scalar T>
+void set_up_anew(detail::BlockJacobiImpl<T>& impl, const BlockJacobi<T>& m, const T* values) {
+  if (impl.options.profile)
+    impl.measured_rebuild(values);
+  else
+    impl.rebuild(values);
+  require_good_blocks(impl, m, values);
+}
+
 /// A copy in the memory of the backend of a canonical matrix on the host, if the backend analyses it there.
 template <Scalar T, Offset O>
 std::optional<SparseMatrix<T>> uploaded(const Backend& backend, const CsrView<T, O>& matrix,
@@ -130,7 +141,8 @@ template <Scalar T>
 BlockJacobi<T>::BlockJacobi(const SparseMatrix<T>& matrix, const BlockPartition& partition,
                             const BlockJacobiOptions& options)
     : BlockJacobi(analyzed(*matrix.impl(), partition, options)) {
-  rebuild(matrix.values(), matrix.nnz(), matrix.backend().memory_space());
+  impl_->hermitian = matrix.impl()->is_known_hermitian();
+  set_up_anew(*impl_, *this, matrix.values());
 }
 
 template <Scalar T>
@@ -196,6 +208,7 @@ void BlockJacobi<T>::require_values(const char* function, const T* values, offse
 template <Scalar T>
 void BlockJacobi<T>::refresh(const T* values, offset_t nnz, MemorySpace space) {
   require_values("BlockJacobi::refresh", values, nnz, space);
+  impl_->hermitian = impl_->is_stated_hermitian;
   impl_->setup(values);
 }
 
@@ -221,6 +234,7 @@ void BlockJacobi<T>::refresh(const CsrView<T, O>& matrix) {
   require_values("BlockJacobi::refresh", matrix.values, matrix.nnz, matrix.space);
   require_same_pattern(*impl_,
                        [&] { return impl_->backend.impl().partition_ops().fingerprint(detail::pattern_of(matrix)); });
+  impl_->hermitian = impl_->is_stated_hermitian;
   impl_->setup(matrix.values);
 }
 
@@ -232,17 +246,15 @@ void BlockJacobi<T>::refresh(const SparseMatrix<T>& matrix) {
                                           matrix.backend().description(), impl_->backend.description()));
   require_values("BlockJacobi::refresh", matrix.values(), matrix.nnz(), matrix.backend().memory_space());
   require_same_pattern(*impl_, [&] { return matrix.impl()->fingerprint(); });
+  impl_->hermitian = impl_->is_stated_hermitian || matrix.impl()->is_known_hermitian();
   impl_->setup(matrix.values());
 }
 
 template <Scalar T>
 void BlockJacobi<T>::rebuild(const T* values, offset_t nnz, MemorySpace space) {
   require_values("BlockJacobi::rebuild", values, nnz, space);
-  if (impl_->options.profile)
-    impl_->measured_rebuild(values);
-  else
-    impl_->rebuild(values);
-  require_good_blocks(*impl_, *this, values);
+  impl_->hermitian = impl_->is_stated_hermitian;
+  set_up_anew(*impl_, *this, values);
 }
 
 namespace {

@@ -61,8 +61,8 @@ void BlockJacobiImpl<T>::invert(const C* values, const BlockBatchView<C>& batch)
   const std::optional<Repair> repair = repair_of(options.singular);
   const bool identity = options.singular == SingularPolicy::fail || options.singular == SingularPolicy::identity;
   run(&SetupTimes::inversion, [&] {
-    block_ops<T>(backend).setup(values, map(), batch, identity ? Fallback::identity : Fallback::scalar_jacobi,
-                                status());
+    block_ops<T>(backend).setup(values, map(), batch, hermitian,
+                                identity ? Fallback::identity : Fallback::scalar_jacobi, status());
   });
   if (!repair) return;
   run(&SetupTimes::repair,

@@ -66,7 +66,8 @@ class Blocks {
   /// entries(block) gives the stored entries of a block. The map has no words where a block is regular, and narrow ones
   /// where the orders admit it, unless `least` asks for more.
   template <class Source>
-  void setup(Source entries, detail::Fallback fallback = detail::Fallback::identity, Words least = Words::none) {
+  void setup(Source entries, detail::Fallback fallback = detail::Fallback::identity, Words least = Words::none,
+             bool hermitian = false) {
     std::vector<T> values;
     std::vector<detail::MapSlot> slots;
     std::vector<std::uint32_t> narrow;
@@ -99,7 +100,7 @@ class Blocks {
     detail::block_ops<T>(backend_).setup(
         detail::compute_cast(device_values.data()),
         {device_slots.data(), wide ? nullptr : device_narrow.data(), device_wide.data(), duplicates},
-        detail::compute_view(inverse_.view()), fallback, {info_.data(), rcond_.data(), defects_.data()});
+        detail::compute_view(inverse_.view()), hermitian, fallback, {info_.data(), rcond_.data(), defects_.data()});
     backend_.synchronize();
   }
 

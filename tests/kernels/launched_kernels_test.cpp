@@ -150,7 +150,8 @@ TYPED_TEST(LaunchedKernelsTest, Inverse) {
       case InverseDesign::cta_streamed: return by_thread_blocks(GaussJordanPlace::streamed);
       case InverseDesign::cta_plain:
       case InverseDesign::clusters:
-      case InverseDesign::lanes_cholesky: break;
+      case InverseDesign::cta_definite:
+      case InverseDesign::factorized: break;
     }
     return instance("inverse_cta_plain_kernel", {C});
   };
@@ -167,13 +168,24 @@ TYPED_TEST(LaunchedKernelsTest, SpdInverse) {
       case InverseDesign::shuffled: return instance("inverse_shuffled_kernel", {text(n), C, definite_inversion});
       case InverseDesign::thread: return instance("spd_inverse_thread_kernel", {text(n), C});
       case InverseDesign::team_rows: return instance("spd_inverse_team_kernel", {text(n), C});
-      default: return std::string("lanes_kernel<");
+      default: return instance("spd_inverse_cta_kernel", {C});
     }
   };
-  this->expect_kernels(1, largest_tiny_order, name, [&](index_t n) {
+  const auto invert = [&](index_t n) {
     batched::spd_inverse<TypeParam>(this->backend(), batched::Triangle::upper, this->batch(n, 0), this->batch(n, 1),
                                     batched::SpdStorage::full, this->info());
-  });
+  };
+  index_t at_once = this->largest;
+  while (spd_inverse_policy(this->device_, this->scalar, at_once).design == InverseDesign::factorized) --at_once;
+  this->expect_kernels(1, at_once, name, invert);
+  for (const index_t n : {at_once + 1, this->largest}) {
+    SCOPED_TRACE(n);
+    const auto kernels = recorded_kernels(this->backend().stream(), [&] { invert(n); });
+    ASSERT_EQ(kernels.size(), 3u);
+    this->expect_name(kernels[0], "copy_triangle_kernel<");
+    this->expect_name(kernels[1], "potrf_cta_kernel<");
+    this->expect_name(kernels[2], "potri_cta");
+  }
 }
 
 TYPED_TEST(LaunchedKernelsTest, Getri) {
@@ -318,6 +330,7 @@ TYPED_TEST(LaunchedKernelsTest, SetUp) {
       case SetupDesign::cta_resident: return by_thread_blocks(GaussJordanPlace::resident);
       case SetupDesign::cta_streamed: return by_thread_blocks(GaussJordanPlace::streamed);
       case SetupDesign::cta_plain: return instance("setup_cta_plain_kernel", {C});
+      case SetupDesign::cta_definite:
       case SetupDesign::clusters:
       case SetupDesign::thread:
       case SetupDesign::team: break;
@@ -335,6 +348,25 @@ TYPED_TEST(LaunchedKernelsTest, SetUp) {
     this->expect_name(kernels[0], name(n));
     this->expect_name(kernels[1], n > largest_tiny_order ? "setup_careful_kernel<" : "setup_careful_tiny_kernel<");
     if (this->HasFailure()) return;
+  }
+}
+
+TYPED_TEST(LaunchedKernelsTest, SetUpOfHermitianMatrices) {
+  using T = TypeParam;
+  for (const index_t n : {24, 32, 33, 64, 96, 128, 144, 160, 192, 208, 224, 256, 257, 512}) {
+    SCOPED_TRACE(n);
+    const index_t rows = n * static_cast<index_t>(this->count);
+    std::vector<std::int32_t> offsets(static_cast<std::size_t>(rows) + 1);
+    std::iota(offsets.begin(), offsets.end(), 0);
+    const std::vector<T> ones(static_cast<std::size_t>(rows), T(1));
+    const CsrView<T, std::int32_t> view{rows, rows, rows, offsets.data(), offsets.data(), ones.data()};
+    const SparseMatrix<T> matrix(this->backend(), view, {.symmetry = Symmetry::hermitian});
+    auto m = BlockJacobi<T>::analyze(matrix, BlockPartition::uniform(rows, n));
+    const auto kernels = recorded_kernels(this->backend().stream(),
+                                          [&] { m.refresh(this->first_half(), m.nnz(), MemorySpace::device); });
+    const bool definite = definite_setup_policy(this->device_, this->scalar, n).design == SetupDesign::cta_definite;
+    ASSERT_EQ(kernels.size(), definite ? 3u : 2u);
+    if (definite) this->expect_name(kernels[0], instance("setup_definite_kernel", {this->compute_scalar()}));
   }
 }
 

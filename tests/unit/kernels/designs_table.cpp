@@ -200,18 +200,17 @@ std::string designs_table() {
   text += few_sections("Inverse", "matrices", {256, 152, 320, 512},
                        [](auto... x) { return few_inverse_policy(h200, x...); });
   text += section("Inverse, other batches", "As for LU.", 4, tiny, 4, inverse_class_policy);
-  text +=
-      section("Inverse of definite matrices",
-              "`spd_inverse` of contiguous matrices up to order 32, with full results. Others go as `lanes_cholesky`, "
-              "larger ones by "
-              "`potrf` and the inverse from it.",
-              1, tiny, 1, spd_inverse_policy);
+  text += section(
+      "Inverse of definite matrices",
+      "`spd_inverse` of contiguous matrices with full results; `factorized` is by `potrf` and the inverse from it.", 1,
+      largest, 1, spd_inverse_policy);
+  text += section("Inverse of definite matrices, other batches", "Packed results too.", 1, largest, 1, definite_policy);
   text += section("Inverse from LU", "`getri`.", 1, largest, 1, inverse_from_lu_policy);
   text += section("Pseudo-inverse", "`pseudo_inverse`.", 1, largest, 1, pseudo_inverse_policy);
   text += section("Cholesky factorization", "`potrf` of contiguous matrices.", 1, largest, 1, cholesky_policy);
   text += section("Cholesky factorization, other batches", "As for LU.", 4, tiny, 4, cholesky_class_policy);
-  text += section("Inverse from Cholesky", "`potri`, and above 32 `spd_inverse` after the factorization.", 1, largest,
-                  1, cholesky_inverse_policy);
+  text += section("Inverse from Cholesky", "`potri`, and `spd_inverse` after the factorization.", 1, largest, 1,
+                  cholesky_inverse_policy);
   text += section(
       "QR factorization",
       "`geqrf` of contiguous square matrices. Rectangles of up to 32 rows and columns are factorized by groups of "
@@ -230,6 +229,10 @@ std::string designs_table() {
       "`BlockJacobi`: extraction, equilibration and inversion. Where all blocks of a launch have one order, some "
       "orders have a kernel of their own; all others go to the next multiple of 4.",
       1, largest, 1, setup_policy);
+  text +=
+      section("Set-up, Hermitian matrices",
+              "Blocks above 32, few or many; those that turn out not to be definite go as above, but not by clusters.",
+              tiny + 1, largest, 1, definite_setup_policy);
   // Beside the scales.
   text += few_sections("Set-up", "blocks of one order", {256, 144, 312, 488},
                        [](auto... x) { return few_setup_policy(h200, x...); });
