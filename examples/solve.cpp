@@ -64,7 +64,8 @@ void run(const Options& options, Outcome& outcome) {
   const auto backend = choose_backend(options, outcome);
   outcome.backend = backend.description();
   const auto matrix = read_matrix<T>(options, outcome.info);
-  System<T> system(backend, matrix, read_vectors(options, matrix), options.unknowns);
+  System<T> system(backend, matrix, read_vectors(options, matrix),
+                   {.symmetry = stated_symmetry<T>(outcome.info.header), .block_size = options.unknowns});
   print_input(outcome);
   print_solver(outcome, options);
   warn_about_precision<T>(options);

@@ -60,7 +60,7 @@ def judge(records, r):
         if alone and r["n"] > 32:
             times = r["time_ms"] / alone["time_ms"]
             land = DEFINITE_TIMES if is_definite(r) else REFRESH_TIMES
-            return f"{percent:.1f} %, {times:.2f}x the inversion", f"{land}x", round(times, 2) <= land
+            return f"{percent:.1f} %, {times:.2f}x the inversion", f"{land}x", times <= land
         if given is None or r.get("partition") or is_definite(r):
             return f"{percent:.1f} %", "", None
         return f"{percent:.1f} %, {given / ns(r):.1f}x Ginkgo's generate", "5x", given / ns(r) >= 5

@@ -13,10 +13,9 @@ namespace solve {
 template <Scalar T>
 class System {
  public:
-  System(blockjacobi::Backend backend, const CsrMatrix<T>& matrix, Vectors<T> vectors, std::optional<index_t> unknowns)
-      : backend_(std::move(backend)), matrix_(matrix), vectors_(std::move(vectors)) {
-    stated_.block_size = unknowns;
-  }
+  System(blockjacobi::Backend backend, const CsrMatrix<T>& matrix, Vectors<T> vectors,
+         const blockjacobi::SparseMatrixOptions& stated)
+      : backend_(std::move(backend)), matrix_(matrix), vectors_(std::move(vectors)), stated_(stated) {}
 
   const blockjacobi::Backend& backend() const noexcept { return backend_; }
   const CsrMatrix<T>& matrix() const noexcept { return matrix_; }

@@ -46,11 +46,10 @@ struct MatrixBatchView {
 ///
 /// What holds for all functions:
 ///  - Arrays (matrices, pointer arrays, orders, ipiv, tau, info, rank) lie in the memory space of the backend. Work
-///    is enqueued on its stream; a call does not wait, and allocates nothing but the workspace of pseudo_inverse and,
-///    on CUDA in stream order, of packed results of spd_inverse, above order 32 and of orders that shared memory has no
-///    room for. On the host the work is done on return. On a host backend several threads may call them at once, for
-///    different outputs; a CUDA backend serves one thread at a time, threads with a backend (and stream) of their own
-///    do not disturb each other.
+///    is enqueued on its stream; a call does not wait, and allocates nothing but, on CUDA in stream order, the
+///    workspace of pseudo_inverse above order 32 and of packed results of spd_inverse of large orders. On the host the
+///    work is done on return. On a host backend several threads may call them at once, for different outputs; a CUDA
+///    backend serves one thread at a time, threads with a backend (and stream) of their own do not disturb each other.
 ///  - Matrices are of order 0..max_block_size; square but for geqrf and right-hand sides, and disjoint from each other.
 ///    Elements between the rows and the leading dimension are neither read nor written.
 ///  - An input and an output may be the same storage (same data or pointers, stride, and ld unless there is only one
@@ -175,9 +174,11 @@ BLOCKJACOBI_EXPORT void potri(const Backend& backend, Triangle triangle, MatrixB
 /// `a`: square; only its `triangle` is read. `x`: of the order of a; may be a's storage.
 /// SpdStorage::full: x is exactly symmetric (Hermitian). SpdStorage::packed: the first N (N + 1) / 2 elements of each
 /// matrix of x hold the same triangle of the inverse in LAPACK's packed form; x.ld is not used, x.stride is at least
-/// that many elements of the largest order, nothing behind them is written. On CUDA large orders, which shared memory
-/// has no room for, take workspace for packed results as pseudo_inverse does. `info`: one a matrix, as potrf; where it
-/// is not 0 all elements of the result are quiet NaN. Where the triangle has Inf and info is 0 the result has NaN.
+/// that many elements of the largest order, nothing behind them is written. On CUDA packed results of large orders, 97
+/// at least, take workspace as pseudo_inverse does.
+///
+/// `info`: one a matrix, as potrf; where it is not 0 all elements of the result are quiet NaN. Where the triangle has
+/// Inf and info is 0 the result has NaN.
 ///
 /// ||A X - I|| <= c(N) eps cond(A).
 template <Scalar T>

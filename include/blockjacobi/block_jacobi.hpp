@@ -166,14 +166,13 @@ struct BlockJacobiReport {
 /// infinity norm, is below 10 N eps, or its inverse overflows. Such a block, and one that holds NaN or Inf, never
 /// passes silently: see SingularPolicy, info(), report().
 ///
-/// Where the matrix is known to be Hermitian, blocks above 32 rows are first taken for definite, on CUDA as far as one
-/// fits in shared memory: r_i = c_i from the diagonal, and the inverse by Cholesky factors, of which one triangle is
-/// made and stands for both (Haidar, Dong, Luszczek, Tomov, Dongarra, Batched matrix computations on hardware
-/// accelerators based on GPUs, 2015; Bientinesi, Gunter, van de Geijn, Families of algorithms related to the inversion
-/// of a symmetric positive definite matrix, 2008). So it is exactly Hermitian. A block that is not definite, or that is
-/// ill-conditioned, goes the way of all others. The matrix is known to be Hermitian if that was stated
-/// (SparseMatrixOptions::symmetry), or for set-ups from a SparseMatrix whose symmetry(), without a tolerance, has found
-/// it of the values that it has.
+/// Where the matrix is stated to be its own conjugate transpose (SparseMatrixOptions::symmetry), inverses of blocks
+/// above 32 rows are exactly Hermitian: on the host half the sum of the inverse and its adjoint; on CUDA those of
+/// definite blocks that fit in shared memory, which are inverted without a search for pivots: r_i = c_i from the
+/// diagonal, and one sweep over a triangle by Cholesky factors of tiles (Bientinesi, Gunter, van de Geijn, Families of
+/// algorithms related to the inversion of a symmetric positive definite matrix, 2008). There a block that is not
+/// definite, or that is ill-conditioned, goes the way of all others, block by block. A symmetry that symmetry() found
+/// does not count: values may change, and recorded work with them.
 ///
 /// Equilibration takes two steps. First the largest element of every row, then that of every column becomes at least 1
 /// and less than 2. That is one choice of many, since largest elements do not determine R and C, and a bad one for

@@ -25,8 +25,8 @@ enum class Symmetry { none, symmetric, hermitian };
 
 /// What the user knows of a matrix, for all values that its pattern will get.
 struct SparseMatrixOptions {
-  /// Taken on trust: of a matrix stated to be its own conjugate transpose one triangle may stand for both. None:
-  /// SparseMatrix::symmetry() finds it.
+  /// Taken on trust: of a matrix stated to be its own conjugate transpose one triangle may stand for both, with NaN and
+  /// Inf that it has. None: SparseMatrix::symmetry() finds it.
   std::optional<Symmetry> symmetry{};
   /// Unknowns of a node, 1 .. max_block_size: rows k b .. (k + 1) b - 1 belong together, and so do these columns. Has
   /// to divide rows and columns. BlockPartition::uniform(A) takes it.

@@ -10,11 +10,11 @@ namespace blockjacobi::kernels {
 /// from theirs. A step moves what is in register j to register j - 1, so that the column of the step always is in
 /// register 0 and the loop over the steps need not be unrolled. Phases give up the registers that have become idle.
 template <int W, class C>
-class LanesCholesky {
+class LanesCholeskyInverse {
   using Real = detail::arithmetic_real_t<C>;
 
  public:
-  __device__ explicit LanesCholesky(const SharedTile<W, C>& tile) : tile_(tile), n_(tile.rows) {}
+  __device__ explicit LanesCholeskyInverse(const SharedTile<W, C>& tile) : tile_(tile), n_(tile.rows) {}
 
   /// From L: the lower triangle of A^-1 = V^H V, V = L^-1. The diagonal of L has no zeros.
   __device__ void invert() {

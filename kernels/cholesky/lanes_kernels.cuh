@@ -22,7 +22,7 @@ struct CholeskyInverse {
     tile.load_triangle(triangle, as_const(matrix));
     const int outcome = tile.first_zero_diagonal();
     if (outcome == 0)
-      LanesCholesky<W, C>(tile).invert();
+      LanesCholeskyInverse<W, C>(tile).invert();
     else
       tile.fill(quiet_nan<C>());
     // Looked up again: the elimination needs every register.

@@ -85,22 +85,17 @@ struct SharedTile {
     lanes.sync();
   }
 
-  /// The reverse of load_triangle: column_of(j) is where row 0 of column j stands.
-  template <class ColumnOf>
-  __device__ void store_triangle(batched::Triangle which, ColumnOf column_of) const {
+  /// The reverse of load_triangle.
+  __device__ void store_triangle(batched::Triangle which, const detail::MatrixRef<C>& to) const {
     const int i = lanes.rank;
     lanes.sync();
     if (!owns_row()) return;
     if (which == batched::Triangle::lower)
       transfer(
-          0, i + 1, [&](int j) { return at(i, j); }, [&](int j, C v) { column_of(j)[i] = v; });
+          0, i + 1, [&](int j) { return at(i, j); }, [&](int j, C v) { to(i, j) = v; });
     else
       transfer(
-          i, cols, [&](int j) { return detail::conj(at(j, i)); }, [&](int j, C v) { column_of(j)[i] = v; });
-  }
-
-  __device__ void store_triangle(batched::Triangle which, const detail::MatrixRef<C>& to) const {
-    store_triangle(which, [&](int j) { return to.column(j); });
+          i, cols, [&](int j) { return detail::conj(at(j, i)); }, [&](int j, C v) { to(i, j) = v; });
   }
 
   __device__ void fill(C value) const {

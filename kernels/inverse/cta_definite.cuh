@@ -5,8 +5,6 @@
 #include "kernels/collectives/modulus.cuh"
 #include "kernels/inverse/policy.hpp"
 
-#include <climits>
-
 namespace blockjacobi::kernels {
 
 /// The inverse of a Hermitian positive definite matrix by a thread block, all of it in shared memory, in fp64 on the
@@ -207,7 +205,6 @@ class CtaDefinite {
     const Tile p = read(panel[k]);
     add_product(x, -p, p);
     write(tile(k, k), x);
-    __syncwarp();
   }
 
   /// The last pair that no warp has taken yet; -1 if there is none.

@@ -6,17 +6,17 @@
 
 namespace blockjacobi::kernels {
 
-/// One definite matrix a thread block, for the orders up to `largest` of the batch. Of `a` one triangle is read; the
-/// result is full, or the same triangle packed.
+/// One definite matrix a thread block, of the orders above `above` up to `largest` of the batch. Of `a` one triangle is
+/// read; the result is full, or the same triangle packed.
 template <class C>
 __global__ void __launch_bounds__(32 * most_definite_warps)
-    spd_inverse_cta_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, const int largest,
-                           const bool upper, const bool packed, int* info) {
+    spd_inverse_cta_kernel(const MatrixBatchView<const C> a, const MatrixBatchView<C> x, const int above,
+                           const int largest, const bool upper, const bool packed, int* info) {
   extern __shared__ __align__(16) unsigned char shared[];
   const offset_t k = blockIdx.x;
   const auto matrix = detail::matrix_of(a, k);
   const int n = matrix.rows;
-  if (n > largest) return;
+  if (n <= above || n > largest) return;
   const CtaDefinite<C> definite(shared, n);
   definite.load([&](int i, int j) { return upper ? &matrix(j, i) : &matrix(i, j); });
   wait_for_copies();

@@ -64,8 +64,15 @@ int spd_inverse_at_once(batched::Triangle triangle, const MatrixBatchView<const 
   const int largest = std::min<int>(a.rows, largest_spd_inverse_at_once<C>());
   // why: of one order, none of those that there are might be small enough
   if (a.orders == nullptr && a.rows > largest) return largest;
-  launch_ctas(spd_inverse_cta_kernel<C>, "spd_inverse", 32 * definite_warps(scalar_of<C>, largest), a.count,
-              CtaDefinite<C>::bytes(largest), stream, a, x, largest, upper, packed, info);
+  // Of mixed orders some at a time, since all thread blocks of a launch get what the largest needs.
+  int above = -1;
+  for (const int bound : definite_bounds) {
+    const int last = std::min(bound, largest);
+    if (last <= above || (a.orders == nullptr && last < largest)) continue;
+    launch_ctas(spd_inverse_cta_kernel<C>, "spd_inverse", 32 * definite_warps(scalar_of<C>, last), a.count,
+                CtaDefinite<C>::bytes(last), stream, a, x, above, last, upper, packed, info);
+    above = last;
+  }
   return largest;
 }
 

@@ -166,6 +166,8 @@ constexpr int definite_warps(ScalarType scalar, int n) {
   if (n <= (fp64 ? 48 : 64)) return 2;
   return n <= (fp64 ? 80 : 112) ? 4 : most_definite_warps;
 }
+/// Orders up to which matrices of a batch share a launch.
+inline constexpr int definite_bounds[] = {largest_tiny_order, 64, 128, largest_order};
 constexpr InversePolicy definite_policy(Device device, ScalarType scalar, int n) {
   if (n > largest_definite_order(device, scalar)) return {InverseDesign::factorized};
   return {InverseDesign::cta_definite, 0, 0, definite_warps(scalar, n)};

@@ -125,6 +125,7 @@ __global__ void __launch_bounds__(repair_threads, 1)
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   __shared__ CtaBlockScratch<C> scratch;
   const offset_t s = first_slot + static_cast<offset_t>(blockIdx.x);
+  if (arguments.is_decided(s)) return;
   const BlockSlot slot = arguments.slots[s];
   const int n = slot.size;
   const CtaBlock<C> block(arguments.inverse + slot.start, n, 1, shared_bytes, scratch);

@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(32 * most_definite_warps)
   if (inverted)
     store_outcome(arguments, slot, {0, rcond});
   else
-    arguments.info[slot.block] = info_undecided;
+    arguments.info[slot.block] = info_undecided;  // what decides it writes rcond and counts it
 }
 
 }  // namespace blockjacobi::kernels

@@ -3,8 +3,6 @@
 #include "kernels/setup/launch.hpp"
 #include "kernels/setup/outcome.cuh"
 
-#include <climits>
-
 namespace blockjacobi::kernels {
 
 /// Tells what became of a block; by one thread.

@@ -35,7 +35,7 @@ class BlockOps {
   virtual ~BlockOps() = default;
 
   /// Extracts, equilibrates, inverts and stores every block; fills all of `status`. `hermitian`: the matrix is, so that
-  /// large blocks that are definite are inverted without a search for pivots, exactly Hermitian.
+  /// the inverses of large blocks may be made exactly Hermitian, on CUDA of definite ones without a search for pivots.
   virtual void setup(const C* values, const PositionMapView& map, const BlockBatchView<C>& inverse, bool hermitian,
                      Fallback fallback, const BlockStatusView<T>& status) = 0;
 

@@ -188,16 +188,6 @@ int invert_spd(const Triangle<const compute_t<T>>& a, const Triangle<compute_t<T
 }
 
 template <Scalar T>
-int invert_definite(const MatrixRef<compute_t<T>>& a) {
-  const auto triangle = Triangle<compute_t<T>>::rectangular(batched::Triangle::upper, a);
-  const auto given =
-      Triangle<const compute_t<T>>::rectangular(batched::Triangle::upper, {a.data, a.rows, a.cols, a.ld});
-  const int info = invert_spd<0, T>(given, triangle);
-  mirror(batched::Triangle::upper, a);
-  return info;
-}
-
-template <Scalar T>
 void HostBatchedOps<T>::potrf(batched::Triangle triangle, const MatrixBatchView<T>& a, int* info) {
   for_matrices(a, threads_, [&](offset_t k) {
     const auto stored = Triangle<compute_t<T>>::rectangular(triangle, compute_matrix(a, k));

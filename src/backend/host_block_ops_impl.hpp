@@ -2,7 +2,6 @@
 
 #include "backend/host_block_ops.hpp"
 
-#include "backend/host_cholesky.hpp"
 #include "backend/host_equilibration.hpp"
 #include "backend/host_extract.hpp"
 #include "backend/host_fixed_size.hpp"
@@ -62,10 +61,6 @@ class BlockSetup {
     for (int i = 0; i < n(); ++i) diagonal_[index(i)] = a_[at(i, i)];
     info = first_non_finite();
     rcond = std::numeric_limits<R>::quiet_NaN();
-    if (N == 0 && info == 0 && hermitian) {
-      if (invert_definite(rcond)) return;
-      extract_block(values, map, slot, n(), a_);
-    }
     if (info == 0) {
       equilibrate();
       info = invert_scaled(rcond);
@@ -76,7 +71,10 @@ class BlockSetup {
         info = invert_scaled(rcond);
       }
     }
-    if (info != 0) store_fallback(fallback);
+    if (info != 0)
+      store_fallback(fallback);
+    else if (hermitian && n() > largest_tiny_order)
+      symmetrize();
   }
 
   /// As BlockJacobi has it. The LU factorization takes the place of the block; `pivots`: n elements.
@@ -198,18 +196,15 @@ class BlockSetup {
     return undo_scaling() && rcond >= singular_threshold<R>(n()) ? 0 : info_ill_conditioned(n());
   }
 
-  /// The same without a search for pivots if the block is definite; whether it is, and not ill-conditioned.
-  bool invert_definite(R& rcond) {
-    for (int i = 0; i < n(); ++i) {
-      const R diagonal = real_part(a_[at(i, i)]);
-      if (!(diagonal > R(0))) return false;
-      row_[index(i)] = column_[index(i)] = -(magnitude_exponent(diagonal) >> 1);
-    }
-    scale_elements();
-    const R norm = infinity_norm();
-    if (detail::invert_definite<T>(MatrixRef<C>{a_, n(), n(), n()}) != 0) return false;
-    rcond = R(1) / (norm * infinity_norm());
-    return undo_scaling() && rcond >= singular_threshold<R>(n());
+  /// Half the sum with the adjoint, exactly Hermitian. why no Cholesky factorization: elimination with a search is 1.0
+  /// to 1.4 times as fast here up to order 256, that of definite matrices by a sweep 1.0 to 1.9 times.
+  void symmetrize() {
+    for (int j = 0; j < n(); ++j)
+      for (int i = j; i < n(); ++i) {
+        const C mean = hermitian_mean(a_[at(i, j)], a_[at(j, i)]);
+        a_[at(i, j)] = mean;
+        a_[at(j, i)] = conj(mean);
+      }
   }
 
   int eliminate() {

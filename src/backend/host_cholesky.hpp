@@ -167,11 +167,6 @@ class TiledCholesky {
   Storage target_, left_, right_, diagonal_, adjoint_;
 };
 
-/// A^-1 in place of a definite matrix of any order, exactly Hermitian. Returns 0 or the number of the first pivot that
-/// is not positive. Compiled once, with the batched operations.
-template <Scalar T>
-int invert_definite(const MatrixRef<compute_t<T>>& a);
-
 /// A x = b in place for one right-hand side, from the Cholesky factorization.
 template <class C>
 void solve_cholesky(batched::Triangle triangle, const MatrixRef<const C>& factor, C* x) {

@@ -223,14 +223,6 @@ std::uint64_t SparseMatrixImpl<T>::fingerprint() {
 }
 
 template <Scalar T>
-bool SparseMatrixImpl<T>::is_known_hermitian() {
-  if (stated.symmetry) return is_stated_hermitian();
-  const std::lock_guard lock(mutex_);
-  // why: within a tolerance is not enough where one triangle stands for both
-  return symmetry_ == hermitian_symmetry && stated.symmetry_tolerance == 0;
-}
-
-template <Scalar T>
 Symmetry SparseMatrixImpl<T>::symmetry() {
   if (stated.symmetry) return *stated.symmetry;
   const std::lock_guard lock(mutex_);

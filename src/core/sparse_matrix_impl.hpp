@@ -44,13 +44,13 @@ class SparseMatrixImpl {
   void set_fingerprint(std::uint64_t fingerprint) { fingerprint_ = fingerprint; }
   /// See SparseMatrix.
   Symmetry symmetry();
-  /// Whether A = A^H was stated, or is known of the values there are now without another look at them.
-  bool is_stated_hermitian() const { return stated.symmetry == hermitian_symmetry; }
-  bool is_known_hermitian();
+  /// Whether A = A^H was stated, so that one triangle may stand for both; not of a matrix that was computed, whose
+  /// triangles differ by rounding.
+  bool is_stated_hermitian() const {
+    return stated.symmetry == (is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric) && rounding_scales == nullptr;
+  }
   /// That of the values there are now, whatever was stated. Waits.
   Symmetry symmetry_within(double tolerance) const;
-
-  static constexpr Symmetry hermitian_symmetry = is_complex<T> ? Symmetry::hermitian : Symmetry::symmetric;
 
   Backend backend;
   SparseMatrixOptions stated;

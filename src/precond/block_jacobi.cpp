@@ -141,7 +141,7 @@ template <Scalar T>
 BlockJacobi<T>::BlockJacobi(const SparseMatrix<T>& matrix, const BlockPartition& partition,
                             const BlockJacobiOptions& options)
     : BlockJacobi(analyzed(*matrix.impl(), partition, options)) {
-  impl_->hermitian = matrix.impl()->is_known_hermitian();
+  impl_->hermitian = impl_->is_stated_hermitian;
   set_up_anew(*impl_, *this, matrix.values());
 }
 
@@ -246,7 +246,7 @@ void BlockJacobi<T>::refresh(const SparseMatrix<T>& matrix) {
                                           matrix.backend().description(), impl_->backend.description()));
   require_values("BlockJacobi::refresh", matrix.values(), matrix.nnz(), matrix.backend().memory_space());
   require_same_pattern(*impl_, [&] { return matrix.impl()->fingerprint(); });
-  impl_->hermitian = impl_->is_stated_hermitian || matrix.impl()->is_known_hermitian();
+  impl_->hermitian = matrix.impl()->is_stated_hermitian();
   impl_->setup(matrix.values());
 }
 

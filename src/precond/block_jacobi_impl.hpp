@@ -92,7 +92,7 @@ class BlockJacobiImpl final : public PreconditionerImpl<T> {
   L1Values<T> l1;
   Array<T> scratch;
   SetupTimes times;
-  bool is_stated_hermitian = false;  ///< the matrix, whatever its values
+  bool is_stated_hermitian = false;  ///< the matrix of the analysis, whatever its values
   bool hermitian = false;            ///< with the values that the next set-up gets
   /// Of the rows of a matrix that was computed, see core/shared/rounding_scales.hpp, where pseudo-inverses go by them.
   const real_t<T>* rounding_scales = nullptr;

@@ -53,7 +53,7 @@ TYPED_TEST(BatchedOnBackend, SpdInversesOfLargeMatrices) {
 TYPED_TEST(BatchedOnBackend, SpdInversesOfTinyAndLargeMatrices) {
   using T = typename TypeParam::Scalar;
   Random random(211);
-  for (const index_t largest : {77, 101})
+  for (const index_t largest : {77, 101, 300})
     for (const Triangle triangle : triangles) {
       std::vector<NamedMatrix<T>> matrices;
       for (const index_t n : {40, 7, largest, 33, 32, 64}) matrices.push_back(spd_matrices<T>(n, random)[0]);

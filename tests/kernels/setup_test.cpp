@@ -414,8 +414,11 @@ TYPED_TEST(SetupTest, TroubledBlocksOfOrder100AndMoreLeaveTheOthersAlone) {
   expect_that_troubled_blocks_leave_the_others_alone<TypeParam>({100, 150});
 }
 
-/// Hermitian of order n: definite (0), with the units of its rows from 2^-20 to 2^20 (1), indefinite (2), singular (3),
-/// with NaN (4), with a negative diagonal element (5). With gaps a third of the elements is zero.
+/// Hermitian of order n, kind by kind: definite; with the units of its rows from 2^-20 to 2^20; near an end of the
+/// range; not definite in the first tile, in the last, across both; indefinite on its diagonal; singular by a row of
+/// zeros, by its rank; with NaN; with a negative diagonal element in front. With gaps a third of the elements is zero.
+enum HermitianKind { definite, graded, far, first_tile, last_tile, across, pivot, row, rank, nan, front };
+constexpr int hermitian_kinds = 11;
 template <Scalar T>
 Matrix<T> hermitian_block(index_t n, int kind, unsigned seed, bool gaps) {
   using R = real_t<T>;
@@ -424,11 +427,19 @@ Matrix<T> hermitian_block(index_t n, int kind, unsigned seed, bool gaps) {
   for (index_t i = 0; gaps && i < n; ++i)
     for (index_t j = 0; j < n; ++j)
       if (i != j && (i + j) % 3 == 0) a(i, j) = T(0);
-  if (kind == 2) a(n / 2, n / 2) -= T(R(1000));
-  if (kind == 3) a.row(n - 1).setZero(), a.col(n - 1).setZero();
-  if (kind == 4) a(n - 1, n / 2) = std::numeric_limits<R>::quiet_NaN();
-  if (kind == 5) a(0, 0) = T(-a(0, 0));
-  for (index_t i = 0; kind == 1 && i < n; ++i) {
+  if (kind == first_tile) a(3, 0) = T(R(100 * n));
+  if (kind == last_tile) a(n - 1, n - 4) = T(R(100 * n));
+  if (kind == across) a(n - 1, 0) = T(R(100 * n));
+  if (kind == pivot) a(n / 2, n / 2) -= T(R(1000));
+  if (kind == row) a.row(n - 1).setZero(), a.col(n - 1).setZero();
+  if (kind == rank) {
+    const Matrix<T> half = r.leftCols(n - 1);
+    a = half * half.adjoint();
+  }
+  if (kind == nan) a(n - 1, n / 2) = std::numeric_limits<R>::quiet_NaN();
+  if (kind == front) a(0, 0) = T(-a(0, 0));
+  if (kind == far) a *= std::ldexp(R(1), sizeof(R) == sizeof(float) ? 100 : 900);
+  for (index_t i = 0; kind == graded && i < n; ++i) {
     const R unit = std::ldexp(R(1), static_cast<int>(7 * i % 41) - 20);
     a.row(i) *= unit;
     a.col(i) *= unit;
@@ -444,7 +455,7 @@ Matrix<T> hermitian_block(index_t n, int kind, unsigned seed, bool gaps) {
 template <Scalar T>
 void expect_hermitian_inverses(const std::vector<index_t>& sizes, Words words, bool gaps = false) {
   Blocks<T> searched(Backend::cuda(), sizes), blocks(Backend::cuda(), sizes);
-  const auto kind = [](index_t b) { return static_cast<int>(b % 6); };
+  const auto kind = [](index_t b) { return static_cast<int>(b % hermitian_kinds); };
   const auto matrix = [&](index_t b) {
     return hermitian_block<T>(sizes[static_cast<std::size_t>(b)], kind(b), 500u + static_cast<unsigned>(b), gaps);
   };
@@ -466,7 +477,7 @@ void expect_hermitian_inverses(const std::vector<index_t>& sizes, Words words, b
     using namespace kernels;
     const bool is_taken =
         definite_setup_policy(current_device(), scalar_type<T>, n).design == SetupDesign::cta_definite;
-    if (kind(b) > 1 || !is_taken) {
+    if (kind(b) > far || !is_taken) {
       // why not all: few large ones are inverted by clusters, but not what definite ones among them leave
       if (n < least_cluster_order || is_complex<T>) {
         EXPECT_TRUE(x == searched.block(b));
@@ -489,27 +500,27 @@ void expect_hermitian_inverses(const std::vector<index_t>& sizes, Words words, b
 }
 
 /// A block of every kind of each order.
-std::vector<index_t> six_of_each(std::initializer_list<index_t> orders) {
+std::vector<index_t> every_kind_of(std::initializer_list<index_t> orders) {
   std::vector<index_t> sizes;
-  for (const index_t n : orders) sizes.insert(sizes.end(), 6, n);
+  for (const index_t n : orders) sizes.insert(sizes.end(), hermitian_kinds, n);
   return sizes;
 }
 
 TYPED_TEST(SetupTest, HermitianBlocks) {
   for (const Words words : {Words::none, Words::wide})
-    expect_hermitian_inverses<TypeParam>(six_of_each({24, 33, 40, 48, 49, 64, 65, 80, 81, 96}), words);
+    expect_hermitian_inverses<TypeParam>(every_kind_of({24, 33, 40, 48, 49, 64, 65, 80, 81, 96}), words);
 }
 
 TYPED_TEST(SetupTest, HermitianBlocksWithGaps) {
-  expect_hermitian_inverses<TypeParam>(six_of_each({33, 47, 64, 72, 96}), Words::wide, true);
+  expect_hermitian_inverses<TypeParam>(every_kind_of({33, 47, 64, 72, 96}), Words::wide, true);
 }
 
 TYPED_TEST(SetupTest, LargeHermitianBlocks) {
-  expect_hermitian_inverses<TypeParam>(six_of_each({112, 128}), Words::none);
+  expect_hermitian_inverses<TypeParam>(every_kind_of({112, 113, 128, 131}), Words::none);
 }
 
 TYPED_TEST(SetupTest, LargestHermitianBlocks) {
-  expect_hermitian_inverses<TypeParam>(six_of_each({144, 160, 208, 224, 225, 256}), Words::none);
+  expect_hermitian_inverses<TypeParam>(every_kind_of({144, 160, 191, 207, 208, 224, 225, 256}), Words::none);
 }
 
 template <Scalar T>
