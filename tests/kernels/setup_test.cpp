@@ -479,7 +479,7 @@ void expect_hermitian_inverses(const std::vector<index_t>& sizes, Words words, b
         definite_setup_policy(current_device(), scalar_type<T>, n).design == SetupDesign::cta_definite;
     if (kind(b) > far || !is_taken) {
       // why not all: few large ones are inverted by clusters, but not what definite ones among them leave
-      if (n < least_cluster_order || is_complex<T>) {
+      if (n < least_cluster_order || blockjacobi::is_complex<T>) {
         EXPECT_TRUE(x == searched.block(b));
       }
       continue;
