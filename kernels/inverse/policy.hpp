@@ -152,7 +152,7 @@ constexpr std::size_t definite_bytes(ScalarType scalar, int n) {
   return progress + tile * ((1 + 2 * pairs) * wide + 2 * pairs * (pairs + 1) * own);
 }
 /// The largest order for InverseDesign::cta_definite: a thread block has room for it beside `others` bytes. In s it
-/// would have up to 304, where the factorization is faster.
+/// would have up to 304, which was not measured; at 333 the factorization is faster.
 constexpr int largest_definite_order(const Device& device, ScalarType scalar, std::size_t others = 0) {
   int n = scalar == ScalarType::s ? 256 : largest_order;
   while (n > 0 && definite_bytes(scalar, n) + others > device.shared_bytes) n -= 16;

@@ -111,16 +111,6 @@ void require_good_blocks(const detail::BlockJacobiImpl<T>& impl, const BlockJaco
                                         and_more_blocks(static_cast<std::size_t>(unsuited.count - 1))));
 }
 
-/// BlockJacobi::rebuild(), with what is known of the values.
-template <Scalar T>
-void set_up_anew(detail::BlockJacobiImpl<T>& impl, const BlockJacobi<T>& m, const T* values) {
-  if (impl.options.profile)
-    impl.measured_rebuild(values);
-  else
-    impl.rebuild(values);
-  require_good_blocks(impl, m, values);
-}
-
 /// A copy in the memory of the backend of a canonical matrix on the host, if the backend analyses it there.
 template <Scalar T, Offset O>
 std::optional<SparseMatrix<T>> uploaded(const Backend& backend, const CsrView<T, O>& matrix,
@@ -141,8 +131,7 @@ template <Scalar T>
 BlockJacobi<T>::BlockJacobi(const SparseMatrix<T>& matrix, const BlockPartition& partition,
                             const BlockJacobiOptions& options)
     : BlockJacobi(analyzed(*matrix.impl(), partition, options)) {
-  impl_->hermitian = impl_->is_stated_hermitian;
-  set_up_anew(*impl_, *this, matrix.values());
+  rebuild(matrix.values(), matrix.nnz(), matrix.backend().memory_space());
 }
 
 template <Scalar T>
@@ -254,7 +243,11 @@ template <Scalar T>
 void BlockJacobi<T>::rebuild(const T* values, offset_t nnz, MemorySpace space) {
   require_values("BlockJacobi::rebuild", values, nnz, space);
   impl_->hermitian = impl_->is_stated_hermitian;
-  set_up_anew(*impl_, *this, values);
+  if (impl_->options.profile)
+    impl_->measured_rebuild(values);
+  else
+    impl_->rebuild(values);
+  require_good_blocks(*impl_, *this, values);
 }
 
 namespace {
