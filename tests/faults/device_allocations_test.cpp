@@ -202,21 +202,23 @@ TEST_F(DeviceFaults, CoarseLevel) {
 
 TEST_F(DeviceFaults, BatchedWorkspaces) {
   using batched::SpdStorage, batched::Triangle;
-  constexpr index_t n = 40, count = 3;
-  constexpr std::size_t size = n * n;
+  constexpr index_t n = 40, large = 240, count = 3;
   const Backend backend = make_backend();
-  std::vector<double> twos(count * size);
-  for (std::size_t k = 0; k < twos.size(); ++k) twos[k] = k % size % (n + 1) == 0 ? 2.0 : 0.0;
-  const Array<double> a(backend, twos);
-  Array<double> x(backend, twos.size()), tau(backend, n * count);
+  const auto twos = [&](std::size_t order) {
+    std::vector<double> all(count * order * order);
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] = k % (order * order) % (order + 1) == 0 ? 2.0 : 0.0;
+    return Array<double>(backend, all);
+  };
+  const Array<double> a = twos(n), of_large = twos(large);
+  Array<double> x(backend, a.size()), x_of_large(backend, of_large.size()), tau(backend, n * count);
   Array<index_t> numbers(backend, n * count);
   Array<int> info(backend, count);
-  const auto batch = [](auto* data) {
-    return MatrixBatchView<std::remove_pointer_t<decltype(data)>>::strided(data, n, n, n, size, count,
-                                                                           MemorySpace::device);
+  const auto batch = [](auto* data, index_t order) {
+    return MatrixBatchView<std::remove_pointer_t<decltype(data)>>::strided(data, order, order, order, order * order,
+                                                                           count, MemorySpace::device);
   };
-  const MatrixBatchView<const double> A = batch(std::as_const(a).data());
-  const MatrixBatchView<double> X = batch(x.data());
+  const MatrixBatchView<const double> A = batch(std::as_const(a).data(), n);
+  const MatrixBatchView<double> X = batch(x.data(), n);
   const auto halves = [&] {
     const std::vector<double> found = x.to_host();
     for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(found[i * (n + 1)], 0.5, 1e-14);
@@ -227,16 +229,20 @@ TEST_F(DeviceFaults, BatchedWorkspaces) {
     halves();
   };
   expect_every_failure_comes_out(pseudo_inverse, pseudo_inverse);
-  const auto packed = [&] {
-    x.zero();
-    batched::spd_inverse(backend, Triangle::lower, A, X, SpdStorage::packed, info.data());
-    EXPECT_NEAR(x.to_host()[0], 0.5, 1e-14);
+  // above the orders that shared memory holds
+  const auto packed_of_large = [&] {
+    x_of_large.zero();
+    batched::spd_inverse(backend, Triangle::lower, batch(of_large.data(), large), batch(x_of_large.data(), large),
+                         SpdStorage::packed, info.data());
+    EXPECT_NEAR(x_of_large.to_host()[0], 0.5, 1e-14);
     EXPECT_EQ(info.to_host(), std::vector<int>(count));
   };
-  expect_every_failure_comes_out(packed, packed);
+  expect_every_failure_comes_out(packed_of_large, packed_of_large);
   expect_no_allocation([&] {
     batched::inverse(backend, A, X, info.data());
     halves();
+    batched::spd_inverse(backend, Triangle::lower, A, X, SpdStorage::packed, info.data());
+    EXPECT_NEAR(x.to_host()[0], 0.5, 1e-14);
     batched::spd_inverse(backend, Triangle::lower, A, X, SpdStorage::full, info.data());
     halves();
     batched::getrf(backend, X, numbers.data(), info.data());

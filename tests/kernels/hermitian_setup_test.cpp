@@ -92,9 +92,10 @@ void expect_hermitian_inverses(const std::vector<index_t>& sizes, Words words, b
     EXPECT_FALSE(x == searched.block(b));  // another kernel
     Matrix<T> a = matrix(b), scaled = x;   // in the units in which the matrix is well-conditioned
     for (index_t i = 0; i < n; ++i) {
-      const real_t<T> unit = std::ldexp(real_t<T>(1), -std::ilogb(std::real(a(i, i))) / 2);
+      const int exponent = std::ilogb(std::real(a(i, i))) / 2;
+      const auto unit = std::ldexp(real_t<T>(1), -exponent), inverse_unit = std::ldexp(real_t<T>(1), exponent);
       a.row(i) *= unit, a.col(i) *= unit;
-      scaled.row(i) /= unit, scaled.col(i) /= unit;
+      scaled.row(i) *= inverse_unit, scaled.col(i) *= inverse_unit;  // a division of complex numbers may underflow
     }
     EXPECT_LE(inverse_error<T>(a, scaled), accepted_error);
     EXPECT_GT(rcond[static_cast<std::size_t>(b)], other[static_cast<std::size_t>(b)] / real_t<T>(4 * n));
