@@ -9,6 +9,7 @@ reason in tests/unlaunched-kernels.txt."""
 
 import collections
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ import sys
 import gpu_stages
 import kernel_code
 import test_lists
+from gpu_places import Use
 
 LIBRARY = "kernels_seen.so"
 OWN = "_ZN11blockjacobi"  # not those of CUB, whose kernels are in the programs as well
@@ -148,13 +150,12 @@ def compare(kernels, seen):
 def reach(programs, sanitized, logs, places, deadline, resume):
     """programs: {path: hash}. What the tests reach, as it stands in the record; None if the time was over."""
 
-    def run(program):
-        with places.one() as gpu:
-            print(f"== reach {program.name}", flush=True)
-            return see(program, programs[program], sanitized.get(program.name, {}), logs, gpu, deadline, resume)
+    def run(program, gpu):
+        print(f"== reach {program.name}", flush=True)
+        return see(program, programs[program], sanitized.get(program.name, {}), logs, gpu, deadline, resume)
 
-    with concurrent.futures.ThreadPoolExecutor(max(1, len(programs))) as pool:
-        shares = sum(pool.map(run, programs), [])
+    begun = [places.submit((), Use.ALONE, functools.partial(run, program)) for program in programs]
+    shares = sum((program.result() for program in begun), [])
     if None in shares:
         return None
     troubles = sorted({trouble for _, wrong, _ in shares for trouble in wrong})

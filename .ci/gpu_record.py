@@ -20,11 +20,13 @@ import sys
 import threading
 import time
 
+import gpu_places
 import gpu_python_summary
 import gpu_reach
 import gpu_stages
 import sources_sha256
 import test_lists
+from gpu_places import Use
 
 TOOLS = test_lists.TOOLS
 STAGES = ("tests", *TOOLS)  # of a program
@@ -143,17 +145,17 @@ def lacks(entry, tools):
 
 
 class Runner:
-    """Runs stages of programs, each on a GPU of its own, as many at a time as there are GPUs."""
+    """Runs stages of programs side by side: tests each on a GPU of their own, tools share by share where there is a place."""
 
     def __init__(self, build, record, lists, logs, deadline):
         self.build, self.record, self.logs, self.deadline = build, record, logs, deadline
         self.skips, self.sanitized = lists
-        self.places = gpu_stages.Places(gpu_stages.gpus())
+        self.places = gpu_places.Places(gpu_places.gpus(), gpu_stages.SHARDS)
 
     def run_all(self, jobs):
         """Of (stage, name), tests before tools, the first have precedence; tools wait for the tests of their program, from
         which they know what takes long. What has not begun at the deadline stays undone."""
-        with concurrent.futures.ThreadPoolExecutor(max(1, len(jobs))) as pool:
+        with self.places, concurrent.futures.ThreadPoolExecutor(max(1, len(jobs))) as pool:
             begun = {}
             for rank, (stage, name) in enumerate(jobs):
                 begun[stage, name] = pool.submit(self.run, stage, name, rank, begun.get(("tests", name)))
@@ -168,11 +170,15 @@ class Runner:
             print(f"== {stage} {name}: not all of it began, the time is over", flush=True)
 
     def run_tests(self, _, name, rank):
-        with self.places.one(rank) as gpu:
+        def work(gpu):
             if gpu_stages.is_over(self.deadline):
-                return False
+                return None
             print(f"== tests {name}", flush=True)
-            outcome = gpu_stages.run_tests(self.build / "tests" / name, self.logs, gpu)
+            return gpu_stages.run_tests(self.build / "tests" / name, self.logs, gpu)
+
+        outcome = self.places.submit((rank,), Use.ALONE, work).result()
+        if outcome is None:
+            return False
         self.record.add_tests(name, outcome, self.skips.get(name, ([], [])))
         return True
 
@@ -180,7 +186,7 @@ class Runner:
         print(f"== {tool} {name}", flush=True)
         lists = self.sanitized[name][tool], self.skips.get(name, ([], []))
         result = gpu_stages.sanitize(tool, self.build / "tests" / name, lists, self.record, self.logs,
-                                     lambda: self.places.one(rank), self.deadline)
+                                     lambda order, *what: self.places.submit((rank, order), *what), self.deadline)
         if result is not None:
             self.record.add_sanitizer(tool, name, result)
         return result is not None
@@ -285,7 +291,8 @@ def run_reach(build, builds, record, lists, logs, deadline, resume):
         return 0
     begin = time.monotonic()
     programs = {build / "tests" / name: sha256 for name, sha256 in hashes.items()}
-    result = gpu_reach.reach(programs, sanitized, logs, gpu_stages.Places(gpu_stages.gpus()), deadline, resume)
+    with gpu_places.Places(gpu_places.gpus(), gpu_stages.SHARDS) as places:
+        result = gpu_reach.reach(programs, sanitized, logs, places, deadline, resume)
     if result is None:
         print("== reach: not all of it began, the time is over", flush=True)
         return 1

@@ -1,26 +1,22 @@
 """What .ci/gpu does with one test program: its tests, and the tools of compute-sanitizer over some of them."""
 
-import collections
 import concurrent.futures
-import contextlib
-import heapq
-import itertools
+import functools
 import math
 import os
 import re
-import shutil
 import subprocess
-import tempfile
-import threading
 import time
 import xml.etree.ElementTree as ElementTree
 
 import test_lists
+from gpu_places import Use
 
 NO_GPU = "no CUDA device"  # what tests say that skip themselves for it
 SANITIZER_ERROR_STATUS = 86
 SHARE_SECONDS = 900  # of one process: kernels that wait for each other may wait for ever
-# A fault of one process under the Multi-Process Service ends all others, and synccheck ends kernels by one.
+# A fault of one process under the Multi-Process Service ends all others there, which may be of other tools and
+# programs, and synccheck ends kernels by one.
 WITHOUT_SERVICE = ("device_faults", "synccheck")
 SHARDS = min(16, os.cpu_count() or 1)  # processes side by side on a GPU
 # Tests of one call of a tool at most, which is what a run that was stopped may lose.
@@ -83,45 +79,6 @@ class Outcome:
             self.passed.append(name)
 
 
-def gpus():
-    """The environment that leaves a process each of the GPUs that CUDA_VISIBLE_DEVICES names, or of this machine's that
-    are like the first; an empty one, which changes nothing, where there is but one."""
-    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if chosen is not None:
-        names = [name for name in chosen.split(",") if name]
-        return [{"CUDA_VISIBLE_DEVICES": name} for name in names] if len(names) > 1 else [{}]
-    query = ["nvidia-smi", "--query-gpu=uuid,name", "--format=csv,noheader"]
-    answer = subprocess.run(query, capture_output=True, text=True, check=False)
-    found = [line.split(", ", 1) for line in answer.stdout.splitlines()]
-    # why by name: under the Multi-Process Service the number of a GPU is another one
-    alike = [uuid for uuid, name in found if name == found[0][1]] if answer.returncode == 0 else []
-    return [{"CUDA_VISIBLE_DEVICES": uuid} for uuid in alike] if len(alike) > 1 else [{}]
-
-
-class Places:
-    """GPUs, as environments, for those who come to one and leave it. Of those who wait the lowest rank goes first."""
-
-    def __init__(self, environments):
-        self.free, self.waiting, self.change = list(environments), [], threading.Condition()
-        self.numbers = itertools.count()
-
-    @contextlib.contextmanager
-    def one(self, rank=0):
-        ticket = (rank, next(self.numbers))
-        with self.change:
-            heapq.heappush(self.waiting, ticket)
-            self.change.wait_for(lambda: self.free and self.waiting[0] == ticket)
-            heapq.heappop(self.waiting)
-            environment = self.free.pop()
-            self.change.notify_all()
-        try:
-            yield environment
-        finally:
-            with self.change:
-                self.free.append(environment)
-                self.change.notify_all()
-
-
 def within_time():
     return "timeout", "--kill-after=10", str(SHARE_SECONDS)
 
@@ -147,27 +104,9 @@ def run_tests(program, logs, gpu):
     return outcome
 
 
-@contextlib.contextmanager
-def service_of(gpu):
-    """The environment in which kernels of several processes run at once on a GPU, by CUDA's Multi-Process Service; that
-    of the GPU alone where it does not start."""
-    control = shutil.which("nvidia-cuda-mps-control")
-    with tempfile.TemporaryDirectory(prefix="mps") as folder:
-        service = {**gpu, "CUDA_MPS_PIPE_DIRECTORY": folder, "CUDA_MPS_LOG_DIRECTORY": folder}
-        environment = {**os.environ, **service}
-        if control is None or subprocess.run([control, "-d"], env=environment, check=False).returncode != 0:
-            yield gpu
-            return
-        try:
-            yield service
-        finally:
-            subprocess.run([control], input="quit\n", text=True, env=environment, stdout=subprocess.DEVNULL, check=False)
-
-
-def side_by_side(tool, program, gpu):
-    """The environment of a GPU for the shares of a tool. Without the Multi-Process Service their kernels take turns, and
-    a tool takes three times as long."""
-    return contextlib.nullcontext(gpu) if {tool, program.name} & set(WITHOUT_SERVICE) else service_of(gpu)
+def use_of(tool, program):
+    """How the shares of a tool have a GPU. Where their kernels take turns, a tool takes three times as long."""
+    return Use.IN_TURNS if {tool, program.name} & set(WITHOUT_SERVICE) else Use.AT_ONCE
 
 
 def sanitizer_version():
@@ -282,11 +221,11 @@ def shares_of(names, seconds, most=OTHER_SHARE_TESTS):
     return sorted(shares, key=lambda share: sum(weights[name] for name in share), reverse=True)
 
 
-def sanitize(tool, program, lists, record, logs, place, deadline=math.inf):
-    """Runs one tool over the tests that match, in shares side by side since the tools are slow, on as many GPUs as place()
-    gives. Tests of kernels whose thread blocks wait for each other come last, each alone on a GPU: other programs there
-    make them slow. Shares that an earlier run, which was stopped, found clean are not run again. None if the time was
-    over before the last began. lists: patterns of the tests, and of those that skip themselves."""
+def sanitize(tool, program, lists, record, logs, submit, deadline=math.inf):
+    """Runs one tool over the tests that match, in shares side by side since the tools are slow, where submit(order, use,
+    work) finds places. Tests of kernels whose thread blocks wait for each other come last, each alone on a GPU: other
+    programs there make them slow. Shares that an earlier run, which was stopped, found clean are not run again. None if
+    the time was over before the last began. lists: patterns of the tests, and of those that skip themselves."""
     patterns, skips = lists
     begin = time.monotonic()
     names = test_lists.matching(patterns, test_lists.tests_of(program))
@@ -312,34 +251,10 @@ def sanitize(tool, program, lists, record, logs, place, deadline=math.inf):
             file.write("\n".join([heading, *lines, "", ""]))
         return share
 
-    def run_alone(tests):
-        with place() as gpu:
-            return run(tests, gpu)
-
-    waiting = collections.deque(shares_of(shared, seconds_of_tests(program, logs), most))
-
-    def taken():
-        with contextlib.suppress(IndexError):
-            while True:
-                part = waiting.popleft()
-                yield part
-
-    def run_on_one():
-        with place() as gpu:
-            if not waiting:
-                return []
-            with side_by_side(tool, program, gpu) as there, concurrent.futures.ThreadPoolExecutor(SHARDS) as pool:
-                found = pool.map(lambda _: [run(part, there) for part in taken()], range(SHARDS))
-                return list(itertools.chain.from_iterable(found))
-
-    # on every GPU that is free before the last share begins
-    there_are = len(gpus())
-    with concurrent.futures.ThreadPoolExecutor(there_are) as pool:
-        for found in [pool.submit(run_on_one) for _ in range(there_are)]:
-            shares += found.result()
-    parts = [tests[at:at + most] for tests in alone.values() for at in range(0, len(tests), most)]
-    with concurrent.futures.ThreadPoolExecutor(max(1, len(parts))) as pool:
-        shares += pool.map(run_alone, parts)
+    parts = [(use_of(tool, program), tests) for tests in shares_of(shared, seconds_of_tests(program, logs), most)]
+    parts += [(Use.ALONE, tests[at:at + most]) for tests in alone.values() for at in range(0, len(tests), most)]
+    begun = [submit(order, use, functools.partial(run, tests)) for order, (use, tests) in enumerate(parts)]
+    shares += [share.result() for share in begun]
     print(f"== {tool} {program.name}: {time.monotonic() - begin:.0f} s, {log}", flush=True)
     if None in shares:
         return None

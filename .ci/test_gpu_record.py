@@ -13,10 +13,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 from unittest import mock
 
+import gpu_places
 import gpu_python_summary
 import gpu_reach
 import gpu_record
@@ -24,6 +24,7 @@ import gpu_stages
 import kernel_code
 import sources_sha256
 import test_lists
+from gpu_places import Use
 
 ROOT = sources_sha256.ROOT
 PETSC_IS_THERE = gpu_record.petsc_is_there
@@ -437,13 +438,16 @@ class RecordTest(FakeTree):
                     f"with open({str(log)!r}, 'a') as log:\n"
                     "    log.write(' '.join(sys.argv[1:] or [sys.stdin.read().strip()]) + '\\n')\n"
                     "    assert os.path.isdir(os.environ['CUDA_MPS_PIPE_DIRECTORY'])\n")
-        program = self.root / "kernels"
-        for tool, shared in (("memcheck", True), ("racecheck", True), ("synccheck", False)):
-            with gpu_stages.side_by_side(tool, program, {}) as gpu:
-                self.assertEqual("CUDA_MPS_PIPE_DIRECTORY" in gpu, shared, tool)
-        with gpu_stages.side_by_side("memcheck", self.root / "device_faults", {}) as gpu:
-            self.assertEqual(gpu, {})
-        self.assertEqual(log.read_text().split(), ["-d", "quit"] * 2)
+        program, faults = self.root / "kernels", self.root / "device_faults"
+        for tool, of, use in (("memcheck", program, Use.AT_ONCE), ("racecheck", program, Use.AT_ONCE),
+                              ("synccheck", program, Use.IN_TURNS), ("memcheck", faults, Use.IN_TURNS)):
+            self.assertEqual(gpu_stages.use_of(tool, of), use, tool)
+        uses = (Use.AT_ONCE, Use.AT_ONCE, Use.IN_TURNS, Use.ALONE, Use.AT_ONCE)
+        with gpu_places.Places([{}], 2) as places:
+            given = [places.submit((), use, lambda gpu: gpu).result() for use in uses]
+        self.assertEqual(["CUDA_MPS_PIPE_DIRECTORY" in gpu for gpu in given], [use is Use.AT_ONCE for use in uses])
+        self.assertEqual(given[2], {})
+        self.assertEqual(log.read_text(encoding="utf-8").split(), ["-d", "quit"] * 2)
 
     def test_stages_go_to_all_gpus_of_one_kind(self):
         seen = self.root / "gpus.log"
@@ -470,29 +474,56 @@ with open({str(seen)!r}, "a") as log: log.write(os.environ["CUDA_VISIBLE_DEVICES
         self.assertEqual(programs["kernels"]["sanitizers"]["memcheck"]["tests"], 3)
         self.assertLessEqual(set(seen.read_text(encoding="utf-8").split()), {"GPU-a", "GPU-b"})
         with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="GPU-b"):
-            self.assertEqual(gpu_stages.gpus(), [{}])
+            self.assertEqual(gpu_places.gpus(), [{}])
         with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="GPU-b,"):
-            self.assertEqual(gpu_stages.gpus(), [{}])
+            self.assertEqual(gpu_places.gpus(), [{}])
         with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="GPU-b,GPU-d"):
-            self.assertEqual(gpu_stages.gpus(), [{"CUDA_VISIBLE_DEVICES": f"GPU-{name}"} for name in "bd"])
+            self.assertEqual(gpu_places.gpus(), [{"CUDA_VISIBLE_DEVICES": f"GPU-{name}"} for name in "bd"])
 
-    def test_a_gpu_goes_to_the_first_in_rank(self):
-        places, order = gpu_stages.Places([{"CUDA_VISIBLE_DEVICES": "a"}]), []
+    def test_a_place_goes_to_the_first_in_order(self):
+        begun, leave = [], threading.Event()
+        with gpu_places.Places([{"CUDA_VISIBLE_DEVICES": "a"}], 1) as places:
+            first = places.submit((5,), Use.ALONE, lambda gpu: (leave.wait(60), gpu))
+            waiting = [places.submit((order,), Use.ALONE, lambda gpu, order=order: begun.append(order))
+                       for order in (2, 1, 3)]
+            leave.set()
+            self.assertEqual(first.result(), (True, {"CUDA_VISIBLE_DEVICES": "a"}))
+            for one in waiting:
+                one.result()
+        self.assertEqual(begun, [1, 2, 3])
 
-        def come(rank):
-            with places.one(rank):
-                order.append(rank)
+    def test_a_gpu_changes_its_use_when_it_is_empty(self):
+        ended, leave = [], threading.Event()
+        with gpu_places.Places([{}], 2) as places:
+            places.submit((0,), Use.IN_TURNS, lambda _: (leave.wait(60), ended.append("first")))
+            alone = places.submit((1,), Use.ALONE, lambda _: ended.append("alone"))
+            places.submit((2,), Use.IN_TURNS, lambda _: ended.append("beside the first")).result()
+            self.assertEqual(ended, ["beside the first"])
+            leave.set()
+            alone.result()
+        self.assertEqual(ended, ["beside the first", "first", "alone"])
 
-        with places.one() as gpu:
-            self.assertEqual(gpu, {"CUDA_VISIBLE_DEVICES": "a"})
-            waiting = [threading.Thread(target=come, args=[rank]) for rank in (2, 1, 3)]
-            for number, thread in enumerate(waiting, 1):
-                thread.start()
-                while len(places.waiting) < number:
-                    time.sleep(0.001)
-        for thread in waiting:
-            thread.join()
-        self.assertEqual(order, [1, 2, 3])
+    def test_the_emptiest_gpu_is_taken(self):
+        together = threading.Barrier(2)
+        with gpu_places.Places([{"CUDA_VISIBLE_DEVICES": name} for name in "ab"], 2) as places:
+            begun = [places.submit((), Use.IN_TURNS, lambda gpu: (together.wait(60), gpu["CUDA_VISIBLE_DEVICES"])[1])
+                     for _ in range(2)]
+            self.assertEqual([one.result(60) for one in begun], ["a", "b"])
+
+    def test_what_fails_at_its_place_leaves_it(self):
+        with gpu_places.Places([{}], 1) as places:
+            failed = places.submit((), Use.ALONE, lambda _: {}["no such key"])
+            self.assertEqual(places.submit((), Use.ALONE, lambda _: "next").result(60), "next")
+            self.assertRaises(KeyError, failed.result, 60)
+
+    def test_who_waits_at_the_end_does_not_begin(self):
+        leave = threading.Event()
+        with gpu_places.Places([{}], 1) as places:
+            first = places.submit((), Use.ALONE, lambda _: leave.wait(60))
+            second = places.submit((), Use.ALONE, lambda _: self.fail("began"))
+            threading.Timer(0.1, leave.set).start()
+        self.assertTrue(first.result(60))
+        self.assertTrue(second.cancelled())
 
     def test_a_share_that_does_not_end_is_stopped(self):
         self.script(self.bin / "compute-sanitizer", "import time\ntime.sleep(60)\n")
