@@ -328,32 +328,66 @@ void expect_inverse_on_vectors(const Dense<T>& a, const Dense<T>& x, Random& ran
   EXPECT_LE(std::min(scaled_error<T>(right, a.rows(), scale), scaled_error<T>(left, a.rows(), scale)), accuracy);
 }
 
-/// An order of each design above 32: whole matrices in shared memory and by panels, on one multiprocessor and on a
-/// cluster of 8 and 16 thread blocks, near and far from the cache. Few matrices, and so many that no cluster has them.
-TYPED_TEST(EveryOrder, OfEachLargeKernel) {
-  using T = typename TypeParam::Scalar;
-  const Backend backend = this->make_backend();
+/// Calls run(n, matrices, random) for an order of each design above 32: whole matrices in shared memory and by panels,
+/// on one multiprocessor and on a cluster of 8 and 16 thread blocks, near and far from the cache. Few matrices, and so
+/// many that no cluster has them.
+template <class Run>
+void for_each_large_design(Run run) {
   const std::pair<index_t, std::size_t> cases[] = {{33, 2},   {48, 70}, {64, 2},  {96, 2}, {101, 2},
                                                    {136, 70}, {160, 2}, {257, 1}, {512, 1}};
   for (const auto& [n, count] : cases) {
     SCOPED_TRACE(std::to_string(count) + " of order " + std::to_string(n));
     Random random(static_cast<std::uint64_t>(n));
+    run(n, count, random);
+  }
+}
+
+template <Scalar T>
+void expect_large_inverses(const Backend& backend, InverseBy by, bool in_place) {
+  for_each_large_design([&](index_t n, std::size_t count, Random& random) {
     const auto a = random_batch<T>(n, count, random);
-    const auto inverses = inverted(backend, a, InverseBy::fused, false),
-               by_lu = inverted(backend, a, InverseBy::factors, true);
+    const auto inverses = inverted(backend, a, by, in_place);
+    for (const std::size_t k : {std::size_t(0), count - 1}) expect_inverse_on_vectors(a[k], inverses.x[k], random);
+  });
+}
+
+TYPED_TEST(EveryOrder, LargeInverses) {
+  expect_large_inverses<typename TypeParam::Scalar>(this->make_backend(), InverseBy::fused, false);
+}
+
+TYPED_TEST(EveryOrder, LargeInversesByLu) {
+  expect_large_inverses<typename TypeParam::Scalar>(this->make_backend(), InverseBy::factors, true);
+}
+
+TYPED_TEST(EveryOrder, LargeQr) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for_each_large_design([&](index_t n, std::size_t count, Random& random) {
+    const auto a = random_batch<T>(n, count, random);
     const auto qr = qr_factored(backend, a);
+    for (const std::size_t k : {std::size_t(0), count - 1}) expect_qr_on_vectors(a[k], qr.qr[k], qr.tau[k], random);
+  });
+}
+
+TYPED_TEST(EveryOrder, LargeDefiniteInverses) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for_each_large_design([&](index_t n, std::size_t, Random& random) {
     const auto definite = random_definite<T>(n, 1, random);
     const TestBatch<T> input(backend, definite), spd(backend, TestBatch<T>::nan_like(definite));
-    const auto spd_inverse = spd_inverses(backend, Triangle::lower, input, spd, SpdStorage::full, {0});
+    const auto inverses = spd_inverses(backend, Triangle::lower, input, spd, SpdStorage::full, {0});
+    expect_inverse_on_vectors(definite[0], inverses[0], random);
+  });
+}
+
+TYPED_TEST(EveryOrder, LargeSetUp) {
+  using T = typename TypeParam::Scalar;
+  const Backend backend = this->make_backend();
+  for_each_large_design([&](index_t n, std::size_t, Random& random) {
+    const auto a = random_batch<T>(n, 1, random);
     const BlockJacobi<T> m(backend, BlockDiagonal<T>{{a[0]}}.matrix(), BlockPartition::uniform(n, n));
-    for (const std::size_t k : {std::size_t(0), count - 1}) {
-      expect_inverse_on_vectors(a[k], inverses.x[k], random);
-      expect_inverse_on_vectors(a[k], by_lu.x[k], random);
-      expect_qr_on_vectors(a[k], qr.qr[k], qr.tau[k], random);
-    }
-    expect_inverse_on_vectors(definite[0], spd_inverse[0], random);
     expect_inverse_on_vectors(a[0], stored_inverse(m, 0), random);
-  }
+  });
 }
 
 }  // namespace

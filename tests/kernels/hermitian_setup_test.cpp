@@ -111,8 +111,11 @@ std::vector<index_t> every_kind_of(std::initializer_list<index_t> orders) {
 }
 
 TYPED_TEST(HermitianSetupTest, Blocks) {
-  for (const Words words : {Words::none, Words::wide})
-    expect_hermitian_inverses<TypeParam>(every_kind_of({24, 33, 40, 48, 49, 64, 65, 80, 81, 96}), words);
+  expect_hermitian_inverses<TypeParam>(every_kind_of({24, 33, 40, 48, 49, 64, 65, 80, 81, 96}), Words::none);
+}
+
+TYPED_TEST(HermitianSetupTest, BlocksWithWords) {
+  expect_hermitian_inverses<TypeParam>(every_kind_of({24, 33, 40, 48, 49, 64, 65, 80, 81, 96}), Words::wide);
 }
 
 TYPED_TEST(HermitianSetupTest, BlocksWithGaps) {

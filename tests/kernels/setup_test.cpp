@@ -60,9 +60,10 @@ TYPED_TEST(SetupTest, LargeOrders) {
 
 /// Entries one by one, as of blocks whose rows have different lengths.
 TYPED_TEST(SetupTest, LargeOrdersWithWords) {
-  for (const Words words : {Words::narrow, Words::wide})
-    expect_inverses<TypeParam>({33, 41, 48, 49, 56, 57, 64, 65, 80, 81, 96, 97, 128, 129, 200}, words);
+  expect_inverses<TypeParam>({33, 41, 48, 49, 56, 57, 64, 65, 80, 81, 96, 97}, Words::wide);
 }
+
+TYPED_TEST(SetupTest, LargestOrdersWithWords) { expect_inverses<TypeParam>({128, 129, 200}, Words::wide); }
 
 /// Most rows have few entries, some none but one: the words of one row end, and those of a tile of rows, anywhere.
 TYPED_TEST(SetupTest, LargeBlocksWithGaps) {
@@ -408,8 +409,12 @@ TYPED_TEST(SetupTest, TroubledLargeBlocksLeaveTheOthersAlone) {
   expect_that_troubled_blocks_leave_the_others_alone<TypeParam>({40, 64, 70});
 }
 
-TYPED_TEST(SetupTest, TroubledBlocksOfOrder100AndMoreLeaveTheOthersAlone) {
-  expect_that_troubled_blocks_leave_the_others_alone<TypeParam>({100, 150});
+TYPED_TEST(SetupTest, TroubledBlocksOfOrder100LeaveTheOthersAlone) {
+  expect_that_troubled_blocks_leave_the_others_alone<TypeParam>({100});
+}
+
+TYPED_TEST(SetupTest, TroubledBlocksOfOrder150LeaveTheOthersAlone) {
+  expect_that_troubled_blocks_leave_the_others_alone<TypeParam>({150});
 }
 
 template <Scalar T>
