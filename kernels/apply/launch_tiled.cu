@@ -148,6 +148,7 @@ __global__ void __launch_bounds__(tiled_apply_threads)
     const ApplyTile after = tile_of(t + (stages + 1) * step);
     arrived[stage].wait(parity);
     multiply(areas[stage], lane, arguments);
+    order_before_copies();
     __syncwarp();
     if (t + stages * step < count) fetch(x, r, next, block, lane, areas[stage], arrived[stage]);
     next = after;

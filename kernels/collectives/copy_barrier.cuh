@@ -5,6 +5,14 @@
 
 namespace blockjacobi::kernels {
 
+/// By each thread that has read or written what copies will overwrite or count on, before the barrier behind which
+/// these are issued: without it the copy engine need not come after them.
+__device__ inline void order_before_copies() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
 /// Bytes of global memory as the copy engine of a multiprocessor takes them: in whole units of 16. The last unit is
 /// left out if it ends behind `limit`, where nothing may be read; store_rest() brings what that leaves. The bytes
 /// before the first one down to the last multiple of 16 can be read.
@@ -30,9 +38,7 @@ class CopyUnits {
 #pragma unroll 1
     for (unsigned at = max(whole_, shift_); at < end_; at += sizeof(C))
       *reinterpret_cast<C*>(to + at) = *reinterpret_cast<const C*>(source_ + at);
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
+    order_before_copies();
   }
 
  private:
@@ -49,7 +55,7 @@ class CopyBarrier {
   /// By one thread; the others may use it after a barrier.
   __device__ void initialize() {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address()) : "memory");
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    order_before_copies();
   }
 
   /// By one thread in each turn: expect() for all bytes that the copies of the turn bring, then arrive().
