@@ -32,6 +32,7 @@ CUDA = re.compile(r"^(cu[a-zA-Z_]*\.h|cuda[_a-zA-Z]*\.hp?p?|cuda_[a-z0-9_]+\.h|d
 KERNEL_LAYERS = ("policies", "collectives", "device functions", "launch")
 LAUNCHERS = re.compile(r"^kernels/(\w+/)?launch(_\w+)?\.hpp$")
 CUDA_ERRORS = "kernels/launch/check.hpp"
+MESSAGES = "src/core/message.hpp"
 ADAPTED = {"include/blockjacobi/adapters/dune.hpp": "dune/", "include/blockjacobi/adapters/eigen.hpp": "Eigen/",
            "include/blockjacobi/adapters/petsc.h": "petsc"}
 # Python's streams meet those of the library in one file.
@@ -112,9 +113,10 @@ def check_src(path, name, target):
         if path.startswith("src/core/shared/") and name not in STANDARD:
             return "src/core/shared sees the standard library only"
         return None
-    for users in ("src/capi/", "src/adapters/"):
+    for users, texts in (("src/capi/", (MESSAGES,)), ("src/adapters/", ())):
         if path.startswith(users):
-            return None if target.startswith(("include/", users)) else f"{users} sees include and itself only"
+            allowed = ("include/", users, *texts)
+            return None if target.startswith(allowed) else f"{users} sees {', '.join(allowed)} only"
     if path.startswith("src/core/shared/"):
         allowed = target.startswith(("include/", "src/core/shared/"))
         return None if allowed else "src/core/shared sees include and itself only"
@@ -194,6 +196,8 @@ SAMPLES = (
     ("src/capi/handles.hpp", "<blockjacobi/views.hpp>", False),
     ("src/capi/a.cpp", '"capi/handles.hpp"', False),
     ("src/capi/b.cpp", '"core/plain.hpp"', True),
+    ("src/core/message.hpp", "<fmt/format.h>", False),
+    ("src/capi/c.cpp", '"core/message.hpp"', False),
     ("src/adapters/a.cpp", "<petscpc.h>", False),
     ("src/adapters/b.cpp", '"core/plain.hpp"', True),
     ("src/adapters/c.cpp", '"capi/handles.hpp"', True),

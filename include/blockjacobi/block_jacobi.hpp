@@ -157,14 +157,13 @@ struct BlockJacobiReport {
 /// Block-Jacobi preconditioner M = diag(A_11, ..., A_kk): keeps the explicit inverse of every diagonal block of a
 /// square sparse matrix and applies z = M^-1 r as a batched matrix-vector product.
 ///
-/// Construction analyses the pattern once (on CUDA on the device for a matrix that is canonical, with blocks of up to
-/// largest_analyzed_on_device rows and without l1; else on the host) and then runs the numeric set-up: extract (missing
-/// entries are zeros, duplicates are summed), equilibrate rows and columns by powers of two, invert by Gauss-Jordan
-/// elimination with partial pivoting, undo the scaling, store. (CUDA may choose among pivots that are nearly equal, and
-/// leave the columns as they are where that changes only the units of the inverse.) A block is singular if a pivot is
-/// exactly zero or the reciprocal condition number of the equilibrated block B = R A C, 1 / (||B|| ||B^-1||) in the
-/// infinity norm, is below 10 N eps, or its inverse overflows. Such a block, and one that holds NaN or Inf, never
-/// passes silently: see SingularPolicy, info(), report().
+/// Construction analyses the pattern once (on CUDA on the device for a matrix that is canonical, else on the host) and
+/// then runs the numeric set-up: extract (missing entries are zeros, duplicates are summed), equilibrate rows and
+/// columns by powers of two, invert by Gauss-Jordan elimination with partial pivoting, undo the scaling, store. (CUDA
+/// may choose among pivots that are nearly equal, and leave the columns as they are where that changes only the units
+/// of the inverse.) A block is singular if a pivot is exactly zero or the reciprocal condition number of the
+/// equilibrated block B = R A C, 1 / (||B|| ||B^-1||) in the infinity norm, is below 10 N eps, or its inverse
+/// overflows. Such a block, and one that holds NaN or Inf, never passes silently: see SingularPolicy, info(), report().
 ///
 /// Where the matrix is stated to be its own conjugate transpose (SparseMatrixOptions::symmetry), inverses of blocks
 /// above 32 rows are exactly Hermitian: on the host half the sum of the inverse and its adjoint; on CUDA those of

@@ -16,9 +16,6 @@ using offset_t = std::int64_t;
 /// The largest order of a diagonal block.
 inline constexpr index_t max_block_size = 512;
 
-/// With larger blocks than that BlockJacobi on CUDA analyses a pattern on the host, to which it comes once.
-inline constexpr index_t largest_analyzed_on_device = 32;
-
 template <class T>
 concept Scalar = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::complex<float>> ||
     std::same_as<T, std::complex<double>>;

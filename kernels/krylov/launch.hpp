@@ -5,7 +5,6 @@
 #include "core/shared/coarse_basis.hpp"
 #include "core/shared/gmres_recurrence.hpp"
 #include "core/shared/krylov_vectors.hpp"
-#include "core/shared/richardson_recurrence.hpp"
 #include "core/shared/stored_blocks_view.hpp"
 #include "core/shared/vector_pass.hpp"
 #include "kernels/krylov/policy.hpp"
@@ -231,17 +230,6 @@ template <class C>
 void bicgstab_resident(const CsrView<C, std::int32_t>& matrix, const BlockBatchView<const C>& inverse,
                        const BicgstabVectors<C>& v, C* messages, int iterations, detail::BicgstabState<C>* state,
                        const ReductionWorkspace& workspace, CUstream_st* stream, int shared_bytes = 0);
-
-// Richardson iteration. Masked by state->stop.
-
-/// rr = ||r||^2, richardson_outcome.
-template <class C>
-void richardson_check(index_t n, const C* r, detail::RichardsonState* state, const ReductionWorkspace& workspace,
-                      CUstream_st* stream);
-
-/// x += relaxation z.
-template <class C>
-void richardson_step(index_t n, const C* z, C* x, const detail::RichardsonState* state, CUstream_st* stream);
 
 // GMRES.
 

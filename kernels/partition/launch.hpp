@@ -90,11 +90,7 @@ struct UnequalCounts {
 template <class C, Offset O>
 void count_unequal(const CsrView<const C, O>& matrix, double tolerance, UnequalCounts* counts, CUstream_st* stream);
 
-/// Orders that have position maps made on the device.
-inline constexpr index_t largest_mapped_order = largest_tiny_order;
-static_assert(largest_mapped_order == largest_analyzed_on_device);
-
-/// Blocks of these orders; slots are on the device, and not read if there is one group alone.
+/// Slots are on the device, and not read if there is one group alone.
 using MappedBlocks = BlockBatchView<const double>;
 
 /// Zero before measure_map(), which adds.
@@ -105,9 +101,10 @@ struct MapCounts {
 };
 
 /// Slots of the position map of a pattern that is valid and whose rows are sorted, with the number of its words as
-/// `begin` of each. Does nothing if `check`, on the device, says of the pattern that it is not.
+/// `begin` of each; with l1 of what append_l1_entries() makes of it. Does nothing if `check`, on the device, says of
+/// the pattern that it is not.
 template <Offset O>
-void measure_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, const PatternCounts* check,
+void measure_map(const CsrView<const void, O>& pattern, bool l1, const MappedBlocks& blocks, const PatternCounts* check,
                  detail::MapSlot* slots, MapCounts* counts, CUstream_st* stream);
 
 /// Numbers of words to where they begin; in maps of wide words all sources count from 0.
@@ -115,8 +112,13 @@ std::size_t map_scratch_bytes(index_t blocks);
 void sum_map_words(index_t blocks, bool narrow, detail::MapSlot* slots, offset_t* scratch, CUstream_st* stream);
 
 template <class Word, Offset O>
-void fill_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, const detail::MapSlot* slots,
+void fill_map(const CsrView<const void, O>& pattern, bool l1, const MappedBlocks& blocks, const detail::MapSlot* slots,
               Word* words, CUstream_st* stream);
+
+/// Of each row what append_l1_entries() reads: the pattern from 0, and the rows of its block.
+template <Offset O>
+void list_l1_rows(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, offset_t* row_offsets,
+                  index_t* columns, index_t* block_begin, index_t* block_end, CUstream_st* stream);
 
 /// extended = the values with the entry of l1 block-Jacobi behind each row.
 template <class C>

@@ -1,17 +1,18 @@
 #include "core/shared/block_extent.hpp"
-#include "core/shared/fingerprint.hpp"
 #include "kernels/apply/block_tasks.cuh"
-#include "kernels/collectives/lanes.cuh"
+#include "kernels/collectives/cta_reduce.cuh"
 #include "kernels/launch/check.hpp"
 #include "kernels/launch/persistent_ctas.hpp"
+#include "kernels/partition/add_from_warp.cuh"
+#include "kernels/partition/any_pattern.cuh"
 #include "kernels/partition/launch.hpp"
 #include "kernels/partition/policy.hpp"
 #include "kernels/partition/sorted_row.cuh"
 
-#include <algorithm>
-#include <limits>
+#include <climits>
 
-// Position maps of blocks that fit a warp, a lane a row; see precond/position_map.cpp.
+// Position maps: of blocks that fit a warp by a lane a row, of larger ones, and of all with l1, by a thread block each;
+// see precond/position_map.cpp.
 
 namespace blockjacobi::kernels {
 
@@ -23,127 +24,54 @@ unsigned grid_of(offset_t threads) {
   return persistent_ctas(striding_policy, (threads + map_threads - 1) / map_threads);
 }
 
-__device__ void add_from_warp(unsigned long long* total, unsigned long long own) {
-  own = Lanes<32>::current().reduce(own, [](auto a, auto b) { return a + b; });
-  if (threadIdx.x % 32 == 0 && own != 0) atomicAdd(total, own);
-}
-
-/// Parts of the arrays of a pattern that lie about side by side, so that columns are in the cache when rows ask for
-/// theirs. Columns go by four that are aligned, from `lead` places before the first.
-struct PatternChunks {
-  offset_t count, rows, quads;
-  int lead;
-};
-
-template <class O>
-PatternChunks chunks_of(const CsrView<const void, O>& pattern) {
-  constexpr offset_t quads_of_chunk = 8 * check_policy.threads;
-  const auto lead = static_cast<int>(reinterpret_cast<std::uintptr_t>(pattern.columns) / sizeof(index_t) % 4);
-  const offset_t rows = offset_t{pattern.rows} + 1, quads = (pattern.nnz + lead + 3) / 4;
-  const auto shares = [](offset_t all, offset_t share) { return (all + share - 1) / share; };
-  const offset_t count =
-      std::max<offset_t>(shares(quads, quads_of_chunk),
-                         persistent_ctas(check_policy, shares(std::max(rows, quads), check_policy.threads)));
-  return {count, shares(rows, count), shares(quads, count), lead};
-}
-
-constexpr index_t below_all = std::numeric_limits<index_t>::min();
-
-/// What a thread sees of a pattern: sums of integers, so that their order does not matter.
-template <class O>
-struct Inspection {
-  CsrView<const void, O> pattern;
-  unsigned long long fingerprint = 0;
-  int unsorted = 0;
-  bool faulty = false;
-
-  __device__ void look_at_row(offset_t i) {
-    const auto base = static_cast<offset_t>(pattern.base);
-    const offset_t k = pattern.row_offsets[i] - base;
-    const offset_t next = i < pattern.rows ? pattern.row_offsets[i + 1] - base : k;
-    fingerprint += detail::mixed_offset(i, k);
-    faulty =
-        faulty || k > next || k < 0 || k > pattern.nnz || (i == 0 && k != 0) || (i == pattern.rows && k != pattern.nnz);
-    // A descent from row to row is none.
-    if (k > 0 && k < next && k < pattern.nnz) unsorted -= pattern.columns[k] <= pattern.columns[k - 1] ? 1 : 0;
-  }
-  /// `before`: the column of the entry before.
-  __device__ void look_at_column(offset_t k, index_t own, index_t before) {
-    const std::uint32_t column = static_cast<std::uint32_t>(own) - static_cast<std::uint32_t>(pattern.base);
-    fingerprint += detail::mixed_column(k, column);
-    faulty = faulty || column >= static_cast<std::uint32_t>(pattern.cols);
-    unsorted += own <= before ? 1 : 0;
-  }
-  __device__ void look_at_four(offset_t k) {
-    const index_t* const columns = pattern.columns;
-    index_t before = k > 0 ? columns[k - 1] : below_all;
-    if (k >= 0 && k + 4 <= pattern.nnz) {
-      const int4 own = *reinterpret_cast<const int4*>(columns + k);
-      look_at_column(k, own.x, before);
-      look_at_column(k + 1, own.y, own.x);
-      look_at_column(k + 2, own.z, own.y);
-      look_at_column(k + 3, own.w, own.z);
-      return;
-    }
-    for (offset_t at = max(k, offset_t{0}); at < min(k + 4, pattern.nnz); ++at) {
-      look_at_column(at, columns[at], before);
-      before = columns[at];
-    }
-  }
-};
-
-template <class O>
-__global__ void __launch_bounds__(check_policy.threads, check_policy.per_multiprocessor)
-    check_pattern_kernel(const CsrView<const void, O> pattern, const PatternChunks chunks,
-                         PatternCounts* const counts) {
-  constexpr int threads = check_policy.threads;
-  __shared__ PatternCounts of_cta;
-  if (threadIdx.x == 0) of_cta = {};
-  __syncthreads();
-  const auto thread = static_cast<int>(threadIdx.x);
-  Inspection<O> own{pattern};
-  for (offset_t chunk = blockIdx.x; chunk < chunks.count; chunk += gridDim.x) {
-    const offset_t end_of_rows = min((chunk + 1) * chunks.rows, pattern.rows + offset_t{1});
-    const offset_t end_of_quads = min((chunk + 1) * chunks.quads, (pattern.nnz + chunks.lead + 3) / 4);
-#pragma unroll 2
-    for (offset_t quad = chunk * chunks.quads + thread; quad < end_of_quads; quad += threads)
-      own.look_at_four(4 * quad - chunks.lead);
-    for (offset_t i = chunk * chunks.rows + thread; i < end_of_rows; i += threads) own.look_at_row(i);
-  }
-  add_from_warp(&of_cta.fingerprint, own.fingerprint);
-  add_from_warp(&of_cta.unsorted, static_cast<unsigned long long>(offset_t{own.unsorted}));
-  if (own.faulty) atomicOr(&of_cta.faults, 1u);
-  __syncthreads();
-  if (thread > 0) return;
-  atomicAdd(&counts->fingerprint, of_cta.fingerprint);
-  if (of_cta.unsorted != 0) atomicAdd(&counts->unsorted, of_cta.unsorted);
-  if (of_cta.faults != 0) counts->faults = 1;
-}
-
-/// The part of a sorted row inside of its block: entries first .. last - 1.
+/// The part of a sorted row inside of its block: entries first .. last - 1. With l1 the row has one more, on the
+/// diagonal behind its own, and sources count those of the rows before, too.
 struct RowPart {
   offset_t first = 0;
   offset_t last = 0;
-  __device__ offset_t count() const { return last - first; }
+  offset_t of_l1 = -1;  ///< its source, if there is one
+  offset_t shift = 0;   ///< from an entry to its source
+
+  __device__ offset_t count() const { return last - first + (of_l1 >= 0 ? 1 : 0); }
+  /// If there are any.
+  __device__ offset_t first_source() const { return first < last ? first + shift : of_l1; }
+  __device__ offset_t last_source() const { return of_l1 >= 0 ? of_l1 : last - 1; }
+
+  /// Of its entries, which go by columns, the one of l1 stands behind that of the matrix.
+  __device__ int place_of_l1(const AnyPattern& pattern, offset_t first_row, int rank) const {
+    if (of_l1 < 0) return INT_MAX;
+    const offset_t behind = first_row + rank + static_cast<offset_t>(pattern.base) + 1;
+    return static_cast<int>(first_not_below(pattern.columns, first, last, behind) - first);
+  }
+  __device__ detail::MapEntry entry(const AnyPattern& pattern, offset_t first_row, int rank, int e, int place) const {
+    if (e == place) return {of_l1, rank, rank};
+    const offset_t k = first + e - (e > place ? 1 : 0);
+    const auto column = static_cast<index_t>(pattern.columns[k] - static_cast<offset_t>(pattern.base) - first_row);
+    return {k + shift, rank, column};
+  }
 };
-template <class O>
-__device__ RowPart part_of(const CsrView<const void, O>& pattern, const OwnRow& own) {
-  if (!own.exists) return {};
+/// Of row `rank` of a block of `order` rows; nothing of rows that it has not.
+__device__ RowPart part_of(const AnyPattern& pattern, offset_t first_row, int rank, int order, bool l1) {
+  if (rank >= order) return {};
   const auto base = static_cast<offset_t>(pattern.base);
-  const offset_t begin = own.row - own.rank + base, end = begin + own.order;
-  const offset_t row_end = pattern.row_offsets[own.row + 1] - base;
-  const offset_t first = first_not_below(pattern.columns, pattern.row_offsets[own.row] - base, row_end, begin);
-  const offset_t most = min(first + own.order, row_end);
-  if (first < most && pattern.columns[most - 1] < end) return {first, most};
-  return {first, first_not_below(pattern.columns, first, most, end)};
+  const offset_t row = first_row + rank, begin = first_row + base, end = begin + order;
+  const offset_t row_end = pattern.row_offsets[row + 1] - base;
+  const offset_t first = first_not_below(pattern.columns, pattern.row_offsets[row] - base, row_end, begin);
+  const offset_t most = min(first + order, row_end);
+  const bool is_full = first < most && pattern.columns[most - 1] < end;
+  const offset_t last = is_full ? most : first_not_below(pattern.columns, first, most, end);
+  return {first, last, l1 ? row_end + row : -1, l1 ? row : 0};
+}
+__device__ RowPart part_of(const AnyPattern& pattern, const OwnRow& own) {
+  return part_of(pattern, own.row - own.rank, own.rank, own.exists ? own.order : 0, false);
 }
 
-template <class O>
-__global__ void __launch_bounds__(map_threads)
-    measure_map_kernel(const CsrView<const void, O> pattern, const BlockTasks<double> tasks, const index_t blocks,
+constexpr offset_t no_entry = offset_t{1} << 62;
+
+__global__ void __launch_bounds__(map_threads, striding_policy.per_multiprocessor)
+    measure_map_kernel(const AnyPattern pattern, const BlockTasks<double> tasks, const index_t blocks,
                        const PatternCounts* const check, detail::MapSlot* const slots, MapCounts* const counts) {
   if (check != nullptr && (check->faults != 0 || check->unsorted != 0)) return;
-  constexpr offset_t none = offset_t{1} << 62;
   const offset_t step = offset_t{gridDim.x} * (map_threads / 32);
   unsigned long long entries = 0, words = 0, wide = 0;
   for (offset_t task = (offset_t{blockIdx.x} * map_threads + threadIdx.x) / 32; task < tasks.warps; task += step) {
@@ -153,7 +81,7 @@ __global__ void __launch_bounds__(map_threads)
     const offset_t first_of_1 = __shfl_sync(~0u, part.first, 1 % own.width, own.width);
     const offset_t stride = own.order > 1 ? first_of_1 - first_of_0 : 1;
     int regular = !own.exists || (part.count() == own.order && part.first == first_of_0 + own.rank * stride) ? 1 : 0;
-    offset_t count = part.count(), first = count > 0 ? part.first : none, last = count > 0 ? part.last - 1 : 0;
+    offset_t count = part.count(), first = count > 0 ? part.first : no_entry, last = count > 0 ? part.last - 1 : 0;
     for (int distance = own.width / 2; distance > 0; distance /= 2) {
       regular &= __shfl_xor_sync(~0u, regular, distance);
       count += __shfl_xor_sync(~0u, count, distance);
@@ -172,6 +100,78 @@ __global__ void __launch_bounds__(map_threads)
   __syncwarp();
   add_from_warp(&counts->entries, entries);
   add_from_warp(&counts->words, words);
+  if (wide != 0) counts->wide = 1;
+}
+
+/// Blocks that a thread block has each, in the slots from `first_slot` on: those above largest_tiny_order, and with l1
+/// all, since its maps have words for about every entry and are seldom asked for.
+struct LargeBlocks {
+  const BlockSlot* slots;
+  int order;  ///< of all blocks of the map, which then need no slots; 0 if they differ
+  index_t first_slot;
+  index_t count;
+  bool l1;
+
+  struct Rows {
+    offset_t first;
+    int order;
+  };
+  __device__ Rows rows(offset_t member) const {
+    if (order != 0) return {member * order, order};
+    const BlockSlot& slot = slots[first_slot + member];
+    return {slot.first_row, slot.size};
+  }
+};
+constexpr int rows_per_thread = max_block_size / map_threads;
+static_assert(rows_per_thread * map_threads == max_block_size);
+
+/// A thread block a block; see measure_map_kernel.
+__global__ void __launch_bounds__(map_threads)
+    measure_large_map_kernel(const AnyPattern pattern, const LargeBlocks blocks, const PatternCounts* const check,
+                             detail::MapSlot* const slots, MapCounts* const counts) {
+  if (check != nullptr && (check->faults != 0 || check->unsorted != 0)) return;
+  __shared__ offset_t first_of[2];
+  __shared__ ReduceScratch<1, offset_t> of_sum;
+  __shared__ ReduceScratch<3, offset_t> of_largest;
+  const auto thread = static_cast<int>(threadIdx.x);
+  unsigned long long entries = 0, words = 0, wide = 0;
+  for (offset_t member = blockIdx.x; member < blocks.count; member += gridDim.x) {
+    const auto [first_row, order] = blocks.rows(member);
+    RowPart parts[rows_per_thread];
+#pragma unroll
+    for (int k = 0; k < rows_per_thread; ++k)
+      parts[k] = part_of(pattern, first_row, thread + k * map_threads, order, blocks.l1);
+    if (thread < 2) first_of[thread] = parts[0].first;
+    __syncthreads();
+    const offset_t stride = order > 1 ? first_of[1] - first_of[0] : 1;
+    offset_t count = 0;
+    // What stands first, negative; what stands last; whether a row stands apart.
+    offset_t largest[] = {-no_entry, 0, 0};
+#pragma unroll
+    for (int k = 0; k < rows_per_thread; ++k) {
+      const int rank = thread + k * map_threads;
+      const RowPart& part = parts[k];
+      // why: what l1 adds stands behind a row, in its place only where that is all there is
+      const bool in_place = blocks.l1 ? order == 1 : part.first == first_of[0] + rank * stride;
+      if (rank < order && (part.count() != order || !in_place)) largest[2] = 1;
+      if (part.count() == 0) continue;
+      count += part.count();
+      largest[0] = max(largest[0], -part.first_source());
+      largest[1] = max(largest[1], part.last_source());
+    }
+    count = cta_reduce(count, of_sum, [](offset_t a, offset_t b) { return a + b; });
+    cta_reduce(largest, of_largest, [](offset_t a, offset_t b) { return max(a, b); });
+    if (thread > 0) continue;
+    detail::BlockExtent extent{count, count > 0 ? -largest[0] : 0};
+    extent.finish(order, largest[1], largest[2] == 0, stride);
+    slots[blocks.first_slot + member] = {extent.words(), extent.first_source, extent.row_stride};
+    entries += static_cast<unsigned long long>(count);
+    words += static_cast<unsigned long long>(extent.words());
+    wide += extent.narrow ? 0 : 1;
+  }
+  if (thread > 0) return;
+  if (entries != 0) atomicAdd(&counts->entries, entries);
+  if (words != 0) atomicAdd(&counts->words, words);
   if (wide != 0) counts->wide = 1;
 }
 
@@ -266,11 +266,9 @@ __global__ void __launch_bounds__(map_threads) begin_few_slots_kernel(const inde
   }
 }
 
-template <class Word, class O>
-__global__ void __launch_bounds__(map_threads)
-    fill_map_kernel(const CsrView<const void, O> pattern, const BlockTasks<double> tasks,
-                    const detail::MapSlot* const slots, Word* const words) {
-  const auto base = static_cast<offset_t>(pattern.base);
+template <class Word>
+__global__ void __launch_bounds__(map_threads) fill_map_kernel(const AnyPattern pattern, const BlockTasks<double> tasks,
+                                                               const detail::MapSlot* const slots, Word* const words) {
   const offset_t step = offset_t{gridDim.x} * (map_threads / 32);
   for (offset_t task = (offset_t{blockIdx.x} * map_threads + threadIdx.x) / 32; task < tasks.warps; task += step) {
     const OwnRow own = own_row(tasks, task);
@@ -283,12 +281,85 @@ __global__ void __launch_bounds__(map_threads)
       if (own.rank >= distance) through += left;
     }
     Word* const word = words + slot.begin + (through - count);
-    for (int e = 0; e < count; ++e) {
-      const offset_t source = part.first + e;
-      const auto column = static_cast<index_t>(pattern.columns[source] - base - (own.row - own.rank));
-      word[e] = detail::map_word<Word>({source, own.rank, column}, slot);
+    for (int e = 0; e < count; ++e)
+      word[e] = detail::map_word<Word>(part.entry(pattern, own.row - own.rank, own.rank, e, INT_MAX), slot);
+  }
+}
+
+/// A thread block a block, a warp a row.
+template <class Word>
+__global__ void __launch_bounds__(map_threads)
+    fill_large_map_kernel(const AnyPattern pattern, const LargeBlocks blocks, const detail::MapSlot* const slots,
+                          Word* const words) {
+  __shared__ RowPart part_of_row[max_block_size];
+  __shared__ int begin[max_block_size + 1];  // of the words of the rows
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
+  for (offset_t member = blockIdx.x; member < blocks.count; member += gridDim.x) {
+    const detail::MapSlot slot = slots[blocks.first_slot + member];
+    if (slot.row_stride != 0) continue;
+    const auto [first_row, order] = blocks.rows(member);
+    RowPart parts[rows_per_thread];
+    offset_t own = 0, total = 0;
+#pragma unroll
+    for (int k = 0; k < rows_per_thread; ++k) {
+      parts[k] = part_of(pattern, first_row, thread * rows_per_thread + k, order, blocks.l1);
+      own += parts[k].count();
+    }
+    auto before = static_cast<int>(sum_before(own, total));  // all threads have left the words of the block before
+#pragma unroll
+    for (int k = 0; k < rows_per_thread; ++k) {
+      part_of_row[thread * rows_per_thread + k] = parts[k];
+      begin[thread * rows_per_thread + k] = before;
+      before += static_cast<int>(parts[k].count());
+    }
+    if (thread == map_threads - 1) begin[max_block_size] = before;
+    __syncthreads();
+    for (int row = thread / 32; row < order; row += map_threads / 32) {
+      Word* const word = words + slot.begin + begin[row];
+      const RowPart part = part_of_row[row];
+      const int place = part.place_of_l1(pattern, first_row, row);
+      for (int e = lane; e < begin[row + 1] - begin[row]; e += 32)
+        word[e] = detail::map_word<Word>(part.entry(pattern, first_row, row, e, place), slot);
     }
   }
+}
+
+/// Calls launch(blocks, thread blocks) if there are any.
+template <class Launch>
+void for_large_blocks(const MappedBlocks& blocks, bool l1, Launch launch) {
+  const SlotRange range = slots_of_orders(blocks.groups, l1 ? 0 : largest_tiny_order, max_block_size);
+  if (range.count == 0) return;
+  const int order = blocks.groups.size() == 1 ? blocks.groups[0].size : 0;
+  launch(LargeBlocks{blocks.slots, order, range.first, range.count, l1}, persistent_ctas(striding_policy, range.count));
+}
+
+BlockTasks<double> tiny_tasks_of(const MappedBlocks& blocks, bool l1) {
+  return l1 ? BlockTasks<double>{} : tasks_of(blocks);
+}
+
+void measure(const AnyPattern& pattern, bool l1, const MappedBlocks& blocks, const PatternCounts* check,
+             detail::MapSlot* slots, MapCounts* counts, CUstream_st* stream) {
+  const BlockTasks<double> tasks = tiny_tasks_of(blocks, l1);
+  measure_map_kernel<<<grid_of(32 * tasks.warps), map_threads, 0, stream>>>(pattern, tasks, blocks.blocks, check, slots,
+                                                                            counts);
+  check_launch("measure_map_kernel");
+  for_large_blocks(blocks, l1, [&](const LargeBlocks& large, unsigned ctas) {
+    measure_large_map_kernel<<<ctas, map_threads, 0, stream>>>(pattern, large, check, slots, counts);
+    check_launch("measure_large_map_kernel");
+  });
+}
+
+template <class Word>
+void fill(const AnyPattern& pattern, bool l1, const MappedBlocks& blocks, const detail::MapSlot* slots, Word* words,
+          CUstream_st* stream) {
+  if (const BlockTasks<double> tasks = tiny_tasks_of(blocks, l1); tasks.warps > 0) {
+    fill_map_kernel<<<grid_of(32 * tasks.warps), map_threads, 0, stream>>>(pattern, tasks, slots, words);
+    check_launch("fill_map_kernel");
+  }
+  for_large_blocks(blocks, l1, [&](const LargeBlocks& large, unsigned ctas) {
+    fill_large_map_kernel<<<ctas, map_threads, 0, stream>>>(pattern, large, slots, words);
+    check_launch("fill_large_map_kernel");
+  });
 }
 
 constexpr index_t stretches_of(index_t slots) { return (slots - 1) / stretch_slots + 1; }
@@ -296,20 +367,9 @@ constexpr index_t stretches_of(index_t slots) { return (slots - 1) / stretch_slo
 }  // namespace
 
 template <Offset O>
-void check_pattern(const CsrView<const void, O>& pattern, PatternCounts* counts, CUstream_st* stream) {
-  const PatternChunks chunks = chunks_of(pattern);
-  check_pattern_kernel<O>
-      <<<persistent_ctas(check_policy, chunks.count), check_policy.threads, 0, stream>>>(pattern, chunks, counts);
-  check_launch("check_pattern_kernel");
-}
-
-template <Offset O>
-void measure_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, const PatternCounts* check,
+void measure_map(const CsrView<const void, O>& pattern, bool l1, const MappedBlocks& blocks, const PatternCounts* check,
                  detail::MapSlot* slots, MapCounts* counts, CUstream_st* stream) {
-  const BlockTasks<double> tasks = tasks_of(blocks);
-  measure_map_kernel<O>
-      <<<grid_of(32 * tasks.warps), map_threads, 0, stream>>>(pattern, tasks, blocks.blocks, check, slots, counts);
-  check_launch("measure_map_kernel");
+  measure(AnyPattern(pattern), l1, blocks, check, slots, counts, stream);
 }
 
 std::size_t map_scratch_bytes(index_t blocks) {
@@ -333,21 +393,18 @@ void sum_map_words(index_t blocks, bool narrow, detail::MapSlot* slots, offset_t
 }
 
 template <class Word, Offset O>
-void fill_map(const CsrView<const void, O>& pattern, const MappedBlocks& blocks, const detail::MapSlot* slots,
+void fill_map(const CsrView<const void, O>& pattern, bool l1, const MappedBlocks& blocks, const detail::MapSlot* slots,
               Word* words, CUstream_st* stream) {
-  const BlockTasks<double> tasks = tasks_of(blocks);
-  fill_map_kernel<Word, O><<<grid_of(32 * tasks.warps), map_threads, 0, stream>>>(pattern, tasks, slots, words);
-  check_launch("fill_map_kernel");
+  fill(AnyPattern(pattern), l1, blocks, slots, words, stream);
 }
 
-#define BLOCKJACOBI_INSTANTIATE(O)                                                                                   \
-  template void check_pattern(const CsrView<const void, O>&, PatternCounts*, CUstream_st*);                          \
-  template void measure_map(const CsrView<const void, O>&, const MappedBlocks&, const PatternCounts*,                \
-                            detail::MapSlot*, MapCounts*, CUstream_st*);                                             \
-  template void fill_map(const CsrView<const void, O>&, const MappedBlocks&, const detail::MapSlot*, std::uint32_t*, \
-                         CUstream_st*);                                                                              \
-  template void fill_map(const CsrView<const void, O>&, const MappedBlocks&, const detail::MapSlot*, std::uint64_t*, \
-                         CUstream_st*)
+#define BLOCKJACOBI_INSTANTIATE(O)                                                                          \
+  template void measure_map(const CsrView<const void, O>&, bool, const MappedBlocks&, const PatternCounts*, \
+                            detail::MapSlot*, MapCounts*, CUstream_st*);                                    \
+  template void fill_map(const CsrView<const void, O>&, bool, const MappedBlocks&, const detail::MapSlot*,  \
+                         std::uint32_t*, CUstream_st*);                                                     \
+  template void fill_map(const CsrView<const void, O>&, bool, const MappedBlocks&, const detail::MapSlot*,  \
+                         std::uint64_t*, CUstream_st*)
 BLOCKJACOBI_INSTANTIATE(std::int32_t);
 BLOCKJACOBI_INSTANTIATE(std::int64_t);
 #undef BLOCKJACOBI_INSTANTIATE

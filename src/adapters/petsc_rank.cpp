@@ -76,14 +76,9 @@ RankPreconditioner::RankPreconditioner(const Backend& backend, const LocalMatrix
     if (there.space == MemorySpace::host) count_copy(backend, matrix_->bytes());
   }
   if (columns) count_copy(backend, columns->bytes());
-  // Of these the library fetches a pattern from the device; that of PETSc's matrix is on the host as well.
-  const bool is_analyzed_on_host = options.l1 || partition.largest_block() > largest_analyzed_on_device;
-  if (has_clusters && is_analyzed_on_host && backend.memory_space() == MemorySpace::device)
-    copies_.to_host += bytes_of(there, sizeof(index_t));
   const auto analyzed = [&] {
     if (has_clusters) return BlockJacobi<T>::analyze(*matrix_, partition, options);
-    return BlockJacobi<T>::analyze(backend, is_readable_there && !is_analyzed_on_host ? there : matrix.on_host(),
-                                   partition, options);
+    return BlockJacobi<T>::analyze(backend, is_readable_there ? there : matrix.on_host(), partition, options);
   };
   if (has_coarse_level)
     add_coarse_level(analyzed, asked, block_size, std::move(near_kernel));

@@ -285,18 +285,6 @@ void CudaKrylovOps<T>::bicgstab_iterations(const OperatorImpl<T>& A, const Preco
 }
 
 template <Scalar T>
-void CudaKrylovOps<T>::richardson_check(index_t n, const C* r, RichardsonState* state) {
-  const DeviceGuard guard(context_.device());
-  kernels::richardson_check(n, r, state, context_.reductions(), context_.stream());
-}
-
-template <Scalar T>
-void CudaKrylovOps<T>::richardson_step(index_t n, const C* z, C* x, RichardsonState* state) {
-  const DeviceGuard guard(context_.device());
-  kernels::richardson_step(n, z, x, state, context_.stream());
-}
-
-template <Scalar T>
 void CudaKrylovOps<T>::gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
   const DeviceGuard guard(context_.device());
   kernels::gmres_begin(v, small, state, context_.reductions(), context_.stream());

@@ -57,9 +57,6 @@ class CudaKrylovOps final : public KrylovOps<T> {
   void bicgstab_iterations(const OperatorImpl<T>& A, const PreconditionerImpl<T>* M, const BicgstabVectors<C>& v,
                            C* messages, int count, BicgstabState<C>* state) override;
 
-  void richardson_check(index_t n, const C* r, RichardsonState* state) override;
-  void richardson_step(index_t n, const C* z, C* x, RichardsonState* state) override;
-
   void gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
   void gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j, GmresState* state) override;
   void gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;

@@ -299,8 +299,8 @@ PatternCheck CudaPartitionOps::inspect_pattern(const CsrView<const void, O>& pat
 }
 
 template <Offset O>
-CheckedExtent CudaPartitionOps::measure(const CsrView<const void, O>& pattern, const BlockTable& blocks, MapSlot* slots,
-                                        bool checks) {
+CheckedExtent CudaPartitionOps::measure(const CsrView<const void, O>& pattern, bool l1, const BlockTable& blocks,
+                                        MapSlot* slots, bool checks) {
   struct Counts {
     kernels::PatternCounts check;
     kernels::MapCounts map;
@@ -309,7 +309,7 @@ CheckedExtent CudaPartitionOps::measure(const CsrView<const void, O>& pattern, c
   const DeviceCounts<Counts> counts(context_);
   Counts* const counted = counts.get();
   if (checks) kernels::check_pattern(pattern, &counted->check, context_.stream());
-  kernels::measure_map(pattern, mapped(blocks), checks ? &counted->check : nullptr, slots, &counted->map,
+  kernels::measure_map(pattern, l1, mapped(blocks), checks ? &counted->check : nullptr, slots, &counted->map,
                        context_.stream());
   const Counts found = counts.read();
   const MapExtent extent{static_cast<offset_t>(found.map.entries), static_cast<offset_t>(found.map.words),
@@ -323,11 +323,18 @@ CheckedExtent CudaPartitionOps::measure(const CsrView<const void, O>& pattern, c
 }
 
 template <Offset O>
-void CudaPartitionOps::fill(const CsrView<const void, O>& pattern, const BlockTable& blocks, const MapSlot* slots,
-                            std::uint32_t* narrow, std::uint64_t* wide) {
+void CudaPartitionOps::fill(const CsrView<const void, O>& pattern, bool l1, const BlockTable& blocks,
+                            const MapSlot* slots, std::uint32_t* narrow, std::uint64_t* wide) {
   const DeviceGuard guard(context_.device());
-  if (narrow != nullptr) return kernels::fill_map(pattern, mapped(blocks), slots, narrow, context_.stream());
-  kernels::fill_map(pattern, mapped(blocks), slots, wide, context_.stream());
+  if (narrow != nullptr) return kernels::fill_map(pattern, l1, mapped(blocks), slots, narrow, context_.stream());
+  kernels::fill_map(pattern, l1, mapped(blocks), slots, wide, context_.stream());
+}
+
+template <Offset O>
+void CudaPartitionOps::list(const CsrView<const void, O>& pattern, const BlockTable& blocks, const L1Arrays& rows) {
+  const DeviceGuard guard(context_.device());
+  kernels::list_l1_rows(pattern, mapped(blocks), rows.row_offsets, rows.columns, rows.block_begin, rows.block_end,
+                        context_.stream());
 }
 
 }  // namespace blockjacobi::detail

@@ -74,32 +74,40 @@ class CudaPartitionOps final : public PartitionOps {
 
   void place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) override;
 
-  index_t largest_mapped() const override { return kernels::largest_mapped_order; }
+  bool makes_maps() const override { return true; }
   PatternCheck inspect(const CsrView<const void, std::int32_t>& pattern) override { return inspect_pattern(pattern); }
   PatternCheck inspect(const CsrView<const void, std::int64_t>& pattern) override { return inspect_pattern(pattern); }
-  MapExtent measure_map(const CsrView<const void, std::int32_t>& pattern, const BlockTable& blocks,
+  MapExtent measure_map(const CsrView<const void, std::int32_t>& pattern, bool l1, const BlockTable& blocks,
                         MapSlot* slots) override {
-    return measure(pattern, blocks, slots, false).extent;
+    return measure(pattern, l1, blocks, slots, false).extent;
   }
-  MapExtent measure_map(const CsrView<const void, std::int64_t>& pattern, const BlockTable& blocks,
+  MapExtent measure_map(const CsrView<const void, std::int64_t>& pattern, bool l1, const BlockTable& blocks,
                         MapSlot* slots) override {
-    return measure(pattern, blocks, slots, false).extent;
+    return measure(pattern, l1, blocks, slots, false).extent;
   }
-  CheckedExtent check_and_measure(const CsrView<const void, std::int32_t>& pattern, const BlockTable& blocks,
+  CheckedExtent check_and_measure(const CsrView<const void, std::int32_t>& pattern, bool l1, const BlockTable& blocks,
                                   MapSlot* slots) override {
-    return measure(pattern, blocks, slots, true);
+    return measure(pattern, l1, blocks, slots, true);
   }
-  CheckedExtent check_and_measure(const CsrView<const void, std::int64_t>& pattern, const BlockTable& blocks,
+  CheckedExtent check_and_measure(const CsrView<const void, std::int64_t>& pattern, bool l1, const BlockTable& blocks,
                                   MapSlot* slots) override {
-    return measure(pattern, blocks, slots, true);
+    return measure(pattern, l1, blocks, slots, true);
   }
-  void fill_map(const CsrView<const void, std::int32_t>& pattern, const BlockTable& blocks, const MapSlot* slots,
-                std::uint32_t* narrow, std::uint64_t* wide) override {
-    fill(pattern, blocks, slots, narrow, wide);
+  void fill_map(const CsrView<const void, std::int32_t>& pattern, bool l1, const BlockTable& blocks,
+                const MapSlot* slots, std::uint32_t* narrow, std::uint64_t* wide) override {
+    fill(pattern, l1, blocks, slots, narrow, wide);
   }
-  void fill_map(const CsrView<const void, std::int64_t>& pattern, const BlockTable& blocks, const MapSlot* slots,
-                std::uint32_t* narrow, std::uint64_t* wide) override {
-    fill(pattern, blocks, slots, narrow, wide);
+  void fill_map(const CsrView<const void, std::int64_t>& pattern, bool l1, const BlockTable& blocks,
+                const MapSlot* slots, std::uint32_t* narrow, std::uint64_t* wide) override {
+    fill(pattern, l1, blocks, slots, narrow, wide);
+  }
+  void list_l1_rows(const CsrView<const void, std::int32_t>& pattern, const BlockTable& blocks,
+                    const L1Arrays& rows) override {
+    list(pattern, blocks, rows);
+  }
+  void list_l1_rows(const CsrView<const void, std::int64_t>& pattern, const BlockTable& blocks,
+                    const L1Arrays& rows) override {
+    list(pattern, blocks, rows);
   }
 
  private:
@@ -130,10 +138,13 @@ class CudaPartitionOps final : public PartitionOps {
   template <Offset O>
   PatternCheck inspect_pattern(const CsrView<const void, O>& pattern);
   template <Offset O>
-  CheckedExtent measure(const CsrView<const void, O>& pattern, const BlockTable& blocks, MapSlot* slots, bool checks);
+  CheckedExtent measure(const CsrView<const void, O>& pattern, bool l1, const BlockTable& blocks, MapSlot* slots,
+                        bool checks);
   template <Offset O>
-  void fill(const CsrView<const void, O>& pattern, const BlockTable& blocks, const MapSlot* slots,
+  void fill(const CsrView<const void, O>& pattern, bool l1, const BlockTable& blocks, const MapSlot* slots,
             std::uint32_t* narrow, std::uint64_t* wide);
+  template <Offset O>
+  void list(const CsrView<const void, O>& pattern, const BlockTable& blocks, const L1Arrays& rows);
 
   CudaContext& context_;
 };

@@ -365,20 +365,6 @@ void HostKrylovOps<T>::bicgstab_update(const BicgstabVectors<C>& v, BicgstabStat
 }
 
 template <Scalar T>
-void HostKrylovOps<T>::richardson_check(index_t n, const C* r, RichardsonState* state) {
-  if (state->stop != 0) return;
-  state->rr = squared_norm(n, threads_, r);
-  richardson_outcome(*state);
-}
-
-template <Scalar T>
-void HostKrylovOps<T>::richardson_step(index_t n, const C* z, C* x, RichardsonState* state) {
-  if (state->stop != 0) return;
-  const auto relaxation = static_cast<real_t<T>>(state->relaxation);
-  for_rows(n, threads_, [=](index_t i) { x[i] += relaxation * z[i]; });
-}
-
-template <Scalar T>
 void HostKrylovOps<T>::gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) {
   C* r = v.low_basis != nullptr ? v.w : v.basis;
   gmres_begin_cycle(*state, small, std::sqrt(squared_norm(v.n, threads_, r)));

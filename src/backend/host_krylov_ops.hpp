@@ -45,9 +45,6 @@ class HostKrylovOps final : public KrylovOps<T> {
                        BicgstabState<C>* state) override;
   void bicgstab_update(const BicgstabVectors<C>& v, BicgstabState<C>* state) override;
 
-  void richardson_check(index_t n, const C* r, RichardsonState* state) override;
-  void richardson_step(index_t n, const C* z, C* x, RichardsonState* state) override;
-
   void gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;
   void gmres_orthogonalize(const GmresVectors<T>& v, const GmresSmall<C>& small, int j, GmresState* state) override;
   void gmres_combine(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) override;

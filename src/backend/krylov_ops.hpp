@@ -8,7 +8,6 @@
 #include "core/shared/compute_type.hpp"
 #include "core/shared/gmres_recurrence.hpp"
 #include "core/shared/krylov_vectors.hpp"
-#include "core/shared/richardson_recurrence.hpp"
 #include "core/shared/vector_pass.hpp"
 
 #include <blockjacobi/views.hpp>
@@ -107,11 +106,6 @@ class KrylovOps {
   /// `count` times the three, as cg_iterations(). `messages`: 4 n elements.
   virtual void bicgstab_iterations(const OperatorImpl<T>&, const PreconditionerImpl<T>*, const BicgstabVectors<C>&,
                                    C* /*messages*/, int /*count*/, BicgstabState<C>*) {}
-
-  /// rr = ||r||^2, r = b - A x, richardson_outcome.
-  virtual void richardson_check(index_t n, const C* r, RichardsonState* state) = 0;
-  /// x += relaxation z.
-  virtual void richardson_step(index_t n, const C* z, C* x, RichardsonState* state) = 0;
 
   /// beta = ||v_0||, gmres_begin_cycle, v_0 /= beta. On entry column 0 (or w) holds b - A x.
   virtual void gmres_begin(const GmresVectors<T>& v, const GmresSmall<C>& small, GmresState* state) = 0;

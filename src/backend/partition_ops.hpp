@@ -40,6 +40,14 @@ struct BlockTable {
   index_t rows = 0;
 };
 
+/// The arrays of L1PatternView, to be written.
+struct L1Arrays {
+  offset_t* row_offsets;
+  index_t* columns;
+  index_t* block_begin;
+  index_t* block_end;
+};
+
 /// Of P A P^T, in backend memory: its k-th entry is the source[k]-th of A.
 struct RenumberedPattern {
   Array<std::int32_t> offsets;
@@ -143,27 +151,34 @@ class PartitionOps {
   /// its blocks there, null if they are not; waits where blocks are not uniform.
   virtual void place(const BlockLayout& layout, const index_t* offsets, BlockSlot* slots) = 0;
 
-  /// Orders up to which measure_map() and fill_map() take blocks; 0 where the host does it all, from a copy.
-  virtual index_t largest_mapped() const { return 0; }
+  /// Whether measure_map() and fill_map() make position maps; else the host does, from a copy.
+  virtual bool makes_maps() const { return false; }
   /// Reads no column where the offsets are not valid; waits.
   virtual PatternCheck inspect(const CsrView<const void, std::int32_t>&) { return {}; }
   virtual PatternCheck inspect(const CsrView<const void, std::int64_t>&) { return {}; }
-  /// The slots of the position map, blocks + 1, of a valid and sorted pattern as build_position_map() gives them;
-  /// waits.
-  virtual MapExtent measure_map(const CsrView<const void, std::int32_t>&, const BlockTable&, MapSlot*) { return {}; }
-  virtual MapExtent measure_map(const CsrView<const void, std::int64_t>&, const BlockTable&, MapSlot*) { return {}; }
-  /// inspect(), and measure_map() where it may be; waits once.
-  virtual CheckedExtent check_and_measure(const CsrView<const void, std::int32_t>&, const BlockTable&, MapSlot*) {
+  /// The slots of the position map, blocks + 1, of a valid and sorted pattern as build_position_map() gives them, with
+  /// l1 of the L1Pattern of it; waits.
+  virtual MapExtent measure_map(const CsrView<const void, std::int32_t>&, bool, const BlockTable&, MapSlot*) {
     return {};
   }
-  virtual CheckedExtent check_and_measure(const CsrView<const void, std::int64_t>&, const BlockTable&, MapSlot*) {
+  virtual MapExtent measure_map(const CsrView<const void, std::int64_t>&, bool, const BlockTable&, MapSlot*) {
+    return {};
+  }
+  /// inspect(), and measure_map() where it may be; waits once.
+  virtual CheckedExtent check_and_measure(const CsrView<const void, std::int32_t>&, bool, const BlockTable&, MapSlot*) {
+    return {};
+  }
+  virtual CheckedExtent check_and_measure(const CsrView<const void, std::int64_t>&, bool, const BlockTable&, MapSlot*) {
     return {};
   }
   /// Its words, if there are any, narrow or wide as measure_map() said; enqueued.
-  virtual void fill_map(const CsrView<const void, std::int32_t>&, const BlockTable&, const MapSlot*, std::uint32_t*,
-                        std::uint64_t*) {}
-  virtual void fill_map(const CsrView<const void, std::int64_t>&, const BlockTable&, const MapSlot*, std::uint32_t*,
-                        std::uint64_t*) {}
+  virtual void fill_map(const CsrView<const void, std::int32_t>&, bool, const BlockTable&, const MapSlot*,
+                        std::uint32_t*, std::uint64_t*) {}
+  virtual void fill_map(const CsrView<const void, std::int64_t>&, bool, const BlockTable&, const MapSlot*,
+                        std::uint32_t*, std::uint64_t*) {}
+  /// Of a valid pattern what L1PatternView shows; enqueued.
+  virtual void list_l1_rows(const CsrView<const void, std::int32_t>&, const BlockTable&, const L1Arrays&) {}
+  virtual void list_l1_rows(const CsrView<const void, std::int64_t>&, const BlockTable&, const L1Arrays&) {}
 };
 
 }  // namespace blockjacobi::detail

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "capi/message.hpp"
+#include "core/message.hpp"
 
 #include <blockjacobi/blockjacobi.h>
 #include <blockjacobi/blockjacobi.hpp>
@@ -8,6 +8,8 @@
 #include <utility>
 
 namespace blockjacobi::capi {
+
+using detail::message;
 
 /// A function of the caller did not return 0.
 class CallbackFailed : public Error {

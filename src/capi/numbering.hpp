@@ -1,6 +1,6 @@
 #pragma once
 
-#include "capi/message.hpp"
+#include "capi/guarded.hpp"
 
 #include <blockjacobi/blockjacobi.hpp>
 

@@ -16,18 +16,21 @@ template <Offset O>
 Analysis analyze_on_host(const Backend& backend, const CsrView<const void, O>& pattern, BlockLayout layout,
                          const BlockJacobiOptions& options, std::uint64_t fingerprint) {
   const int threads = host_threads(backend);
-  std::optional<L1Pattern> l1;
-  if (options.l1) l1.emplace(pattern);
-  const PositionMap map =
-      l1 ? build_position_map(l1->view(), layout, threads) : build_position_map(pattern, layout, threads);
-  return {std::move(layout), pattern.nnz, fingerprint, {backend, map}, std::move(l1)};
+  if (!options.l1) {
+    const PositionMap map = build_position_map(pattern, layout, threads);
+    return {std::move(layout), pattern.nnz, fingerprint, {backend, map}, std::nullopt};
+  }
+  const L1Pattern l1(pattern);
+  const PositionMap map = build_position_map(l1.view(), layout, threads);
+  L1Rows rows(backend, l1, layout.slots());
+  return {std::move(layout), pattern.nnz, fingerprint, {backend, map}, std::move(rows)};
 }
 
 /// A pattern in the memory of the backend, which takes it if it is canonical. measure(ops, blocks, slots) finds out,
 /// and measures the map of one that is.
 template <Offset O, class Measure>
 std::optional<Analysis> analyze_in_backend(const Backend& backend, const CsrView<const void, O>& pattern,
-                                           const BlockLayout& layout, Measure measure) {
+                                           const BlockLayout& layout, bool l1, Measure measure) {
   PartitionOps& ops = backend.impl().partition_ops();
   const Array<BlockSlot> slots = layout.groups().size() > 1 ? slots_in(backend, layout) : Array<BlockSlot>(backend, 0);
   const BlockTable blocks{layout.groups(), slots.data(), layout.blocks(), layout.rows()};
@@ -42,15 +45,15 @@ std::optional<Analysis> analyze_in_backend(const Backend& backend, const CsrView
       map.narrow = Array<std::uint32_t>(backend, words);
     else
       map.wide = Array<std::uint64_t>(backend, words);
-    ops.fill_map(pattern, blocks, map.slots.data(), extent.narrow ? map.narrow.data() : nullptr, map.wide.data());
+    ops.fill_map(pattern, l1, blocks, map.slots.data(), extent.narrow ? map.narrow.data() : nullptr, map.wide.data());
   }
-  return Analysis{layout, pattern.nnz, found.check.fingerprint, std::move(map), std::nullopt};
-}
-
-bool is_analyzed_there(const Backend& backend, MemorySpace space, const BlockLayout& layout,
-                       const BlockJacobiOptions& options) {
-  const index_t largest = layout.blocks() > 0 ? layout.groups().back().size : 0;
-  return space == backend.memory_space() && is_analyzed_in(backend, largest, options);
+  std::optional<L1Rows> rows;
+  if (l1) {
+    map.duplicates = true;  // an element of the diagonal and what l1 adds to it
+    rows.emplace(backend, pattern.rows, pattern.nnz);
+    ops.list_l1_rows(pattern, blocks, rows->arrays());
+  }
+  return Analysis{layout, pattern.nnz, found.check.fingerprint, std::move(map), std::move(rows)};
 }
 
 }  // namespace
@@ -59,8 +62,8 @@ int host_threads(const Backend& backend) {
   return backend.kind() == BackendKind::host ? backend.threads() : omp_get_max_threads();
 }
 
-bool is_analyzed_in(const Backend& backend, index_t largest, const BlockJacobiOptions& options) {
-  return !options.l1 && largest > 0 && largest <= backend.impl().partition_ops().largest_mapped();
+bool is_analyzed_in(const Backend& backend, const BlockPartition& partition) {
+  return partition.blocks() > 0 && backend.impl().partition_ops().makes_maps();
 }
 
 template <Scalar T, Offset O>
@@ -68,11 +71,11 @@ Analysis analyze(const Backend& backend, const CsrView<T, O>& matrix, const Bloc
                  const BlockJacobiOptions& options) {
   const auto pattern = pattern_of(matrix);
   BlockLayout layout(partition, sizeof(T));
-  if (is_analyzed_there(backend, matrix.space, layout, options)) {
-    auto found =
-        analyze_in_backend(backend, pattern, layout, [&](PartitionOps& ops, const BlockTable& blocks, MapSlot* slots) {
-          return ops.check_and_measure(pattern, blocks, slots);
-        });
+  if (matrix.space == backend.memory_space() && is_analyzed_in(backend, partition)) {
+    auto found = analyze_in_backend(backend, pattern, layout, options.l1,
+                                    [&](PartitionOps& ops, const BlockTable& blocks, MapSlot* slots) {
+                                      return ops.check_and_measure(pattern, options.l1, blocks, slots);
+                                    });
     // why: a pattern that is not valid goes to the host, which has the words for it
     if (found) return std::move(*found);
   }
@@ -87,11 +90,11 @@ template <Scalar T, Offset O>
 Analysis analyze_canonical(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
                            const BlockJacobiOptions& options, std::uint64_t fingerprint) {
   BlockLayout layout(partition, sizeof(T));
-  if (is_analyzed_there(backend, matrix.space, layout, options)) {
+  if (matrix.space == backend.memory_space() && is_analyzed_in(backend, partition)) {
     const auto pattern = pattern_of(matrix);
     return *analyze_in_backend(
-        backend, pattern, layout, [&](PartitionOps& ops, const BlockTable& blocks, MapSlot* slots) {
-          return CheckedExtent{{true, true, fingerprint}, ops.measure_map(pattern, blocks, slots)};
+        backend, pattern, layout, options.l1, [&](PartitionOps& ops, const BlockTable& blocks, MapSlot* slots) {
+          return CheckedExtent{{true, true, fingerprint}, ops.measure_map(pattern, options.l1, blocks, slots)};
         });
   }
   const HostPattern<T, O> host("BlockJacobi", backend, matrix);

@@ -17,15 +17,14 @@ struct Analysis {
   offset_t nnz;
   std::uint64_t fingerprint;
   BackendMap map;
-  std::optional<L1Pattern> l1;
+  std::optional<L1Rows> l1;
 };
 
 /// Threads for work that only the host does.
 int host_threads(const Backend& backend);
 
-/// Whether the backend analyses a canonical pattern in its memory, with blocks of up to `largest` rows; 0 if there are
-/// none.
-bool is_analyzed_in(const Backend& backend, index_t largest, const BlockJacobiOptions& options);
+/// Whether the backend analyses a canonical pattern in its memory.
+bool is_analyzed_in(const Backend& backend, const BlockPartition& partition);
 
 /// By the backend, where it can and the pattern lies in its memory; else on the host, whatever memory it lies in.
 /// Throws InvalidArgument for a matrix that fails validate().

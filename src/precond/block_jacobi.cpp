@@ -114,10 +114,10 @@ void require_good_blocks(const detail::BlockJacobiImpl<T>& impl, const BlockJaco
 /// A copy in the memory of the backend of a canonical matrix on the host, if the backend analyses it there.
 template <Scalar T, Offset O>
 std::optional<SparseMatrix<T>> uploaded(const Backend& backend, const CsrView<T, O>& matrix,
-                                        const BlockPartition& partition, const BlockJacobiOptions& options) {
+                                        const BlockPartition& partition) {
   require_square_of(matrix, partition);
   const bool elsewhere = matrix.space == MemorySpace::host && backend.memory_space() != MemorySpace::host;
-  if (!elsewhere || !detail::is_analyzed_in(backend, partition.largest_block(), options)) return std::nullopt;
+  if (!elsewhere || !detail::is_analyzed_in(backend, partition)) return std::nullopt;
   detail::require_valid("BlockJacobi", detail::pattern_of(matrix));
   if (!detail::is_canonical(matrix)) return std::nullopt;
   auto copy = std::make_shared<detail::SparseMatrixImpl<T>>(backend, SparseMatrixOptions{});
@@ -139,7 +139,7 @@ template <Offset O>
 BlockJacobi<T>::BlockJacobi(const Backend& backend, const CsrView<T, O>& matrix, const BlockPartition& partition,
                             const BlockJacobiOptions& options)
     : BlockJacobi([&] {
-        if (const auto copy = uploaded(backend, matrix_with_values(matrix), partition, options))
+        if (const auto copy = uploaded(backend, matrix_with_values(matrix), partition))
           return BlockJacobi(*copy, partition, options);
         BlockJacobi made(analyzed(backend, matrix, partition, options));
         detail::with_values(backend, matrix,

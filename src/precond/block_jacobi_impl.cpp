@@ -42,7 +42,7 @@ BlockJacobiImpl<T>::BlockJacobiImpl(const Backend& backend_, const BlockPartitio
       info(backend_, static_cast<std::size_t>(partition_.blocks())),
       rcond(backend_, static_cast<std::size_t>(partition_.blocks())),
       defects(backend_, defect_words(partition_.blocks())),
-      l1(analysis.l1 ? L1Values<T>(backend_, *analysis.l1, partition_) : L1Values<T>(backend_)),
+      l1(analysis.l1 ? L1Values<T>(std::move(*analysis.l1)) : L1Values<T>(backend_)),
       scratch(backend_, scratch_size<T>(backend_, layout(), options_)) {
   defects.zero();
 }

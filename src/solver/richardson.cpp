@@ -1,4 +1,5 @@
 #include "core/message.hpp"
+#include "core/shared/scalar_steps.hpp"
 #include "solver/recurrence.hpp"
 
 #include <cmath>
@@ -7,9 +8,11 @@ namespace blockjacobi {
 
 namespace {
 
+/// Of products, applications and passes alone.
 template <Scalar T>
 class Richardson final : public detail::Recurrence<T> {
   using C = detail::compute_t<T>;
+  using Step = detail::ScalarStep;
 
  public:
   Richardson(const detail::SolverParts<T>& parts, const C* b)
@@ -18,20 +21,20 @@ class Richardson final : public detail::Recurrence<T> {
         r_(parts.backend, parts.size()),
         z_(parts.backend, parts.size_if_preconditioned()),
         state_(parts.backend,
-               detail::richardson_initial_state(0.0, parts.options.max_iterations, parts.options.relaxation)) {}
+               detail::richardson_initial_state<C>(parts.options.max_iterations, parts.options.relaxation)) {}
 
   void set_x(C* x) override { x_ = x; }
   void clear() override { state_.clear(); }
-  void start() override { parts_.ops.richardson_check(parts_.rows(), r_.data(), state_.get()); }
+  void start() override { check(); }
   void iterate() override {
     const C* z = r_.data();
     if (parts_.M != nullptr) {
       parts_.M->apply(r_.data(), z_.data());
       z = z_.data();
     }
-    parts_.ops.richardson_step(parts_.rows(), z, x_, state_.get());
+    pass({parts_.rows(), {{x_, {{x_}, {z, &state_.get()->relaxation}}}}, {}}, Step::none);
     parts_.ops.residual(parts_.A, b_, x_, r_.data());
-    parts_.ops.richardson_check(parts_.rows(), r_.data(), state_.get());
+    check();
   }
   void resume() override {}
   detail::SolveControl* control() const override { return state_.get(); }
@@ -39,11 +42,14 @@ class Richardson final : public detail::Recurrence<T> {
   C* scratch() const override { return r_.data(); }
 
  private:
+  void check() { pass({parts_.rows(), {}, {{r_.data(), r_.data()}}}, Step::richardson_outcome); }
+  void pass(const detail::VectorPass<C>& pass, Step step) { parts_.ops.pass(pass, step, state_.get()); }
+
   const detail::SolverParts<T>& parts_;
   const C* b_;
   C* x_ = nullptr;
   Array<C> r_, z_;
-  detail::DeviceState<detail::RichardsonState> state_;
+  detail::DeviceState<detail::RichardsonState<C>> state_;
 };
 
 }  // namespace

@@ -146,7 +146,7 @@ TYPED_TEST(SparseMatrixOnBackend, BlockJacobiTakesIt) {
   using T = typename TypeParam::Scalar;
   const Backend backend = this->make_backend();
   const CsrMatrix<T> host = grid_matrix<T>(14, 0.2);
-  for (const index_t size : {5, 40}) {  // on CUDA analysed there, and on the host
+  for (const index_t size : {5, 40}) {  // on CUDA analysed by a lane a row, and by a thread block a block
     const BlockPartition blocks = BlockPartition::uniform(host.rows(), size);
     for (const bool l1 : {false, true}) {
       BlockJacobiOptions options;

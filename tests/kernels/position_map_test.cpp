@@ -1,7 +1,9 @@
 #include "precond/position_map.hpp"
 #include "backend/backend_impl.hpp"
 #include "core/shared/fingerprint.hpp"
+#include "precond/l1_values.hpp"
 #include "tests/kernels/systems.hpp"
+#include "tests/support/backends.hpp"
 #include "tests/support/random.hpp"
 
 #include <blockjacobi/block_jacobi.hpp>
@@ -71,12 +73,16 @@ std::uint64_t fingerprint(const Pattern<O>& p) {
   return sum;
 }
 
+/// With and without the entries of l1.
 template <Offset O>
-void expect_same_map(const Pattern<O>& p, const BlockPartition& partition) {
-  SCOPED_TRACE(::testing::Message() << "n = " << p.n << ", blocks of up to " << partition.largest_block());
+void expect_same_map(const Pattern<O>& p, const BlockPartition& partition, bool l1) {
+  SCOPED_TRACE(::testing::Message() << "n = " << p.n << ", blocks of up to " << partition.largest_block()
+                                    << (l1 ? ", l1" : ""));
   const Backend backend = Backend::cuda();
   const BlockLayout layout(partition, sizeof(double));
-  const PositionMap expected = detail::build_position_map(p.host(), layout, 1);
+  const detail::L1Pattern of_l1(p.host());
+  const PositionMap expected =
+      l1 ? detail::build_position_map(of_l1.view(), layout, 1) : detail::build_position_map(p.host(), layout, 1);
   const DevicePattern<O> device(backend, p);
   auto& ops = backend.impl().partition_ops();
 
@@ -88,52 +94,99 @@ void expect_same_map(const Pattern<O>& p, const BlockPartition& partition) {
   const Array<BlockSlot> table(backend, std::vector<BlockSlot>(layout.slots().begin(), layout.slots().end()));
   const detail::BlockTable blocks{layout.groups(), table.data(), layout.blocks(), layout.rows()};
   const Array<MapSlot> slots(backend, static_cast<std::size_t>(layout.blocks()) + 1);
-  const detail::MapExtent extent = ops.measure_map(device.view(), blocks, slots.data());
+  const detail::MapExtent extent = ops.measure_map(device.view(), l1, blocks, slots.data());
   EXPECT_EQ(extent.entries, expected.entries);
   EXPECT_EQ(extent.words, expected.slots.back().begin);
-  ASSERT_EQ(extent.narrow, expected.wide.empty());
+  if (extent.words > 0) {
+    ASSERT_EQ(extent.narrow, expected.wide.empty());
+  }
   const auto found = slots.to_host();
   for (std::size_t s = 0; s < found.size(); ++s) {
     ASSERT_EQ(found[s].begin, expected.slots[s].begin) << s;
     ASSERT_EQ(found[s].first_source, expected.slots[s].first_source) << s;
     ASSERT_EQ(found[s].row_stride, expected.slots[s].row_stride) << s;
   }
+  if (l1) {
+    detail::L1Rows rows(backend, p.n, p.host().nnz);
+    const detail::L1Rows of_host(Backend::host(), of_l1, layout.slots());
+    ops.list_l1_rows(device.view(), blocks, rows.arrays());
+    EXPECT_EQ(rows.row_offsets.to_host(), of_host.row_offsets.to_host());
+    EXPECT_EQ(rows.columns.to_host(), of_host.columns.to_host());
+    EXPECT_EQ(rows.begin.to_host(), of_host.begin.to_host());
+    EXPECT_EQ(rows.end.to_host(), of_host.end.to_host());
+  }
   if (extent.words == 0) return;
   const Array<std::uint32_t> narrow(backend, expected.narrow.size());
   const Array<std::uint64_t> wide(backend, expected.wide.size());
-  ops.fill_map(device.view(), blocks, slots.data(), extent.narrow ? narrow.data() : nullptr, wide.data());
+  ops.fill_map(device.view(), l1, blocks, slots.data(), extent.narrow ? narrow.data() : nullptr, wide.data());
   EXPECT_EQ(narrow.to_host(), expected.narrow);
   EXPECT_EQ(wide.to_host(), expected.wide);
 }
 
-BlockPartition mixed(index_t rows) {
+template <Offset O>
+void expect_same_map(const Pattern<O>& p, const BlockPartition& partition) {
+  for (const bool l1 : {false, true}) expect_same_map(p, partition, l1);
+}
+
+BlockPartition mixed(index_t rows, std::initializer_list<index_t> orders) {
   std::vector<index_t> offsets{0};
-  const index_t orders[] = {1, 2, 3, 4, 5, 8, 13, 16, 17, 31, 32};
   for (std::size_t k = 0; offsets.back() < rows; ++k)
-    offsets.push_back(std::min(rows, offsets.back() + orders[k % std::size(orders)]));
+    offsets.push_back(std::min(rows, offsets.back() + orders.begin()[k % orders.size()]));
   return BlockPartition::from_offsets(offsets);
 }
 
 template <Offset O>
 void expect_same_maps(index_t n, IndexBase base, int seed) {
   const Pattern<O> p = random_pattern<O>(n, base, seed);
-  for (const index_t order : {1, 2, 3, 7, 16, 32}) expect_same_map(p, BlockPartition::uniform(n, std::min(order, n)));
-  expect_same_map(p, mixed(n));
+  for (const index_t order : {1, 2, 3, 7, 16, 32, 33, 64, 100, 257, 512})
+    expect_same_map(p, BlockPartition::uniform(n, std::min(order, n)));
+  expect_same_map(p, mixed(n, {1, 2, 3, 4, 5, 8, 13, 16, 17, 31, 32}));
+  expect_same_map(p, mixed(n, {40, 1, 33, 512, 17, 129}));
 }
 
 TEST_F(PositionMapTest, EqualThoseOfTheHost) {
-  for (const index_t n : {1, 31, 300, 1500}) {
+  for (const index_t n : is_under_tool() ? std::vector<index_t>{1, 600} : std::vector<index_t>{1, 31, 300, 1500}) {
     expect_same_maps<std::int32_t>(n, IndexBase::zero, n);
     expect_same_maps<std::int64_t>(n, IndexBase::one, n + 1);
   }
+}
+
+TEST_F(PositionMapTest, MoreBlocksThanThreadBlocks) {
+  const Pattern<std::int32_t> p = random_pattern<std::int32_t>(1500, IndexBase::zero, 2);
+  expect_same_map(p, BlockPartition::uniform(p.n, 1), true);
 }
 
 TEST_F(PositionMapTest, EqualThoseOfTheHostOnManyThreadBlocks) {
   expect_same_maps<std::int32_t>(400000, IndexBase::zero, 1);
 }
 
+/// Full blocks, with some entries before and behind them; of every other block as many in each row.
+Pattern<std::int32_t> full_blocks(const BlockPartition& partition) {
+  const index_t n = partition.rows();
+  Pattern<std::int32_t> p{n, {0}, {}};
+  for (index_t b = 0; b < partition.blocks(); ++b) {
+    const index_t first = partition.first_row(b), end = partition.first_row(b + 1);
+    for (index_t i = first; i < end; ++i) {
+      const index_t around = b % 2 == 0 ? 3 : i % 4;
+      for (index_t j = std::max(0, first - around); j < std::min(n, end + around); ++j) p.columns.push_back(j);
+      p.offsets.push_back(static_cast<std::int32_t>(p.columns.size()));
+    }
+  }
+  return p;
+}
+
+TEST_F(PositionMapTest, FullBlocks) {
+  for (const index_t order : {8, 32, 33, 96, 512}) {
+    const BlockPartition partition = BlockPartition::uniform(5 * order, order);
+    expect_same_map(full_blocks(partition), partition);
+  }
+  const BlockPartition partition = mixed(4000, {300, 7, 64, 33, 512, 2});
+  expect_same_map(full_blocks(partition), partition);
+}
+
 TEST_F(PositionMapTest, NoEntriesAtAll) {
   expect_same_map(Pattern<std::int32_t>{5, {0, 0, 0, 0, 0, 0}, {}}, BlockPartition::uniform(5, 2));
+  expect_same_map(Pattern<std::int32_t>{80, std::vector<std::int32_t>(81, 0), {}}, BlockPartition::uniform(80, 40));
 }
 
 TEST_F(PositionMapTest, WidensWhereABlockSpansTooManyValues) {
@@ -209,32 +262,44 @@ TEST_F(PositionMapTest, InspectsColumnsThatBeginAnywhere) {
   }
 }
 
-TEST_F(PositionMapTest, ChecksAndMeasuresAtOnce) {
+void expect_check_before_measurement(index_t order, bool l1) {
+  SCOPED_TRACE(::testing::Message() << "order " << order << (l1 ? ", l1" : ""));
   const Backend backend = Backend::cuda();
   auto& ops = backend.impl().partition_ops();
   const Pattern<std::int32_t> p = random_pattern<std::int32_t>(1500, IndexBase::zero, 3);
-  const BlockLayout layout(BlockPartition::uniform(p.n, 4), sizeof(double));
-  const detail::BlockTable blocks{layout.groups(), nullptr, layout.blocks(), layout.rows()};
+  const BlockPartition partition = BlockPartition::uniform(p.n, order);
+  const BlockLayout layout(partition, sizeof(double));
+  const Array<BlockSlot> table(backend, std::vector<BlockSlot>(layout.slots().begin(), layout.slots().end()));
+  const detail::BlockTable blocks{layout.groups(), table.data(), layout.blocks(), layout.rows()};
   const Array<MapSlot> slots(backend, static_cast<std::size_t>(layout.blocks()) + 1);
   const auto found = [&](const Pattern<std::int32_t>& of) {
     const DevicePattern<std::int32_t> device(backend, of);
-    const detail::CheckedExtent both = ops.check_and_measure(device.view(), blocks, slots.data());
+    const detail::CheckedExtent both = ops.check_and_measure(device.view(), l1, blocks, slots.data());
     backend.synchronize();
     return both;
   };
   const detail::CheckedExtent good = found(p);
   EXPECT_TRUE(good.check.is_valid && good.check.is_sorted);
   EXPECT_EQ(good.check.fingerprint, fingerprint(p));
-  EXPECT_EQ(good.extent.entries, detail::build_position_map(p.host(), layout, 1).entries);
+  EXPECT_EQ(good.extent.entries, detail::build_position_map(p.host(), layout, 1).entries + (l1 ? p.n : 0));
   Pattern<std::int32_t> faulty = p;
-  faulty.offsets[700] = 1 << 30;
-  EXPECT_FALSE(found(faulty).check.is_valid);
-  faulty.offsets[700] = -7;
-  EXPECT_FALSE(found(faulty).check.is_valid);
+  for (const std::int32_t offset : {1 << 30, -7}) {
+    faulty.offsets[700] = offset;
+    const detail::CheckedExtent bad = found(faulty);
+    EXPECT_FALSE(bad.check.is_valid);
+    EXPECT_EQ(bad.extent.entries, 0);
+  }
   Pattern<std::int32_t> unsorted = p;
   std::swap(unsorted.columns[unsorted.columns.size() - 1], unsorted.columns[unsorted.columns.size() - 2]);
-  EXPECT_TRUE(found(unsorted).check.is_valid);
-  EXPECT_FALSE(found(unsorted).check.is_sorted);
+  const detail::CheckedExtent bad = found(unsorted);
+  EXPECT_TRUE(bad.check.is_valid);
+  EXPECT_FALSE(bad.check.is_sorted);
+  EXPECT_EQ(bad.extent.entries, 0);
+}
+
+TEST_F(PositionMapTest, ChecksAndMeasuresAtOnce) {
+  for (const auto& [order, l1] : {std::pair{4, false}, {4, true}, {40, false}})
+    expect_check_before_measurement(order, l1);
 }
 
 /// The inverses of blocks of two rows, from a pattern on the device.

@@ -141,10 +141,36 @@ struct MinresOutcome {
   }
 };
 
+/// Scalars of damped Richardson iteration, in backend memory.
+template <class C>
+struct RichardsonState : SolveControl {
+  C relaxation;  ///< omega in x += omega M^-1 r
+  int fresh;     ///< 1: no step was taken yet
+};
+
+template <class C>
+inline RichardsonState<C> richardson_initial_state(int max_iterations, double relaxation) {
+  RichardsonState<C> s{};
+  s.max_iterations = max_iterations;
+  s.relaxation = from_real<C>(static_cast<arithmetic_real_t<C>>(relaxation));
+  s.fresh = 1;
+  return s;
+}
+
+/// After r = b - A x; dots: ||r||^2.
+template <class C>
+struct RichardsonOutcome {
+  using State = RichardsonState<C>;
+  BLOCKJACOBI_HD static void run(State& s, const accumulator_t<C>* dots) {
+    end_iteration(s, s.fresh != 0, real_part(dots[0]), true);
+    s.fresh = 0;
+  }
+};
+
 /// The scalar steps that a VectorPass may end with. A step is a struct with the State that it belongs to and
 ///   BLOCKJACOBI_HD static void run(State& state, const accumulator_t<C>* dots),
 /// which is called only while the state has not stopped.
-enum class ScalarStep : int { none, minres_begin, minres_lanczos, minres_rotate, minres_outcome };
+enum class ScalarStep : int { none, minres_begin, minres_lanczos, minres_rotate, minres_outcome, richardson_outcome };
 
 /// f(the step as a struct), and nothing for none. C is the compute scalar.
 template <class C, class F>
@@ -155,6 +181,7 @@ void with_step(ScalarStep step, F&& f) {
     case ScalarStep::minres_lanczos: return f(MinresLanczos<C>{});
     case ScalarStep::minres_rotate: return f(MinresRotate<C>{});
     case ScalarStep::minres_outcome: return f(MinresOutcome<C>{});
+    case ScalarStep::richardson_outcome: return f(RichardsonOutcome<C>{});
   }
 }
 
