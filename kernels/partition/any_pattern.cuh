@@ -6,7 +6,7 @@
 
 namespace blockjacobi::kernels {
 
-/// A pattern with offsets of either width, for kernels that ask for two of a row and for all its columns.
+/// A pattern with offsets of either width, where a kernel for each would be twice the code and no faster.
 struct AnyPattern {
   struct Offsets {
     const void* data;

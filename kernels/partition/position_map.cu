@@ -38,12 +38,14 @@ struct RowPart {
   __device__ offset_t last_source() const { return of_l1 >= 0 ? of_l1 : last - 1; }
 
   /// Of its entries, which go by columns, the one of l1 stands behind that of the matrix.
-  __device__ int place_of_l1(const AnyPattern& pattern, offset_t first_row, int rank) const {
+  template <class Pattern>
+  __device__ int place_of_l1(const Pattern& pattern, offset_t first_row, int rank) const {
     if (of_l1 < 0) return INT_MAX;
     const offset_t behind = first_row + rank + static_cast<offset_t>(pattern.base) + 1;
     return static_cast<int>(first_not_below(pattern.columns, first, last, behind) - first);
   }
-  __device__ detail::MapEntry entry(const AnyPattern& pattern, offset_t first_row, int rank, int e, int place) const {
+  template <class Pattern>
+  __device__ detail::MapEntry entry(const Pattern& pattern, offset_t first_row, int rank, int e, int place) const {
     if (e == place) return {of_l1, rank, rank};
     const offset_t k = first + e - (e > place ? 1 : 0);
     const auto column = static_cast<index_t>(pattern.columns[k] - static_cast<offset_t>(pattern.base) - first_row);
@@ -51,7 +53,8 @@ struct RowPart {
   }
 };
 /// Of row `rank` of a block of `order` rows; nothing of rows that it has not.
-__device__ RowPart part_of(const AnyPattern& pattern, offset_t first_row, int rank, int order, bool l1) {
+template <class Pattern>
+__device__ RowPart part_of(const Pattern& pattern, offset_t first_row, int rank, int order, bool l1) {
   if (rank >= order) return {};
   const auto base = static_cast<offset_t>(pattern.base);
   const offset_t row = first_row + rank, begin = first_row + base, end = begin + order;
@@ -62,14 +65,16 @@ __device__ RowPart part_of(const AnyPattern& pattern, offset_t first_row, int ra
   const offset_t last = is_full ? most : first_not_below(pattern.columns, first, most, end);
   return {first, last, l1 ? row_end + row : -1, l1 ? row : 0};
 }
-__device__ RowPart part_of(const AnyPattern& pattern, const OwnRow& own) {
+template <class O>
+__device__ RowPart part_of(const CsrView<const void, O>& pattern, const OwnRow& own) {
   return part_of(pattern, own.row - own.rank, own.rank, own.exists ? own.order : 0, false);
 }
 
 constexpr offset_t no_entry = offset_t{1} << 62;
 
-__global__ void __launch_bounds__(map_threads, striding_policy.per_multiprocessor)
-    measure_map_kernel(const AnyPattern pattern, const BlockTasks<double> tasks, const index_t blocks,
+template <class O>
+__global__ void __launch_bounds__(map_threads)
+    measure_map_kernel(const CsrView<const void, O> pattern, const BlockTasks<double> tasks, const index_t blocks,
                        const PatternCounts* const check, detail::MapSlot* const slots, MapCounts* const counts) {
   if (check != nullptr && (check->faults != 0 || check->unsorted != 0)) return;
   const offset_t step = offset_t{gridDim.x} * (map_threads / 32);
@@ -266,9 +271,10 @@ __global__ void __launch_bounds__(map_threads) begin_few_slots_kernel(const inde
   }
 }
 
-template <class Word>
-__global__ void __launch_bounds__(map_threads) fill_map_kernel(const AnyPattern pattern, const BlockTasks<double> tasks,
-                                                               const detail::MapSlot* const slots, Word* const words) {
+template <class Word, class O>
+__global__ void __launch_bounds__(map_threads)
+    fill_map_kernel(const CsrView<const void, O> pattern, const BlockTasks<double> tasks,
+                    const detail::MapSlot* const slots, Word* const words) {
   const offset_t step = offset_t{gridDim.x} * (map_threads / 32);
   for (offset_t task = (offset_t{blockIdx.x} * map_threads + threadIdx.x) / 32; task < tasks.warps; task += step) {
     const OwnRow own = own_row(tasks, task);
@@ -337,31 +343,6 @@ BlockTasks<double> tiny_tasks_of(const MappedBlocks& blocks, bool l1) {
   return l1 ? BlockTasks<double>{} : tasks_of(blocks);
 }
 
-void measure(const AnyPattern& pattern, bool l1, const MappedBlocks& blocks, const PatternCounts* check,
-             detail::MapSlot* slots, MapCounts* counts, CUstream_st* stream) {
-  const BlockTasks<double> tasks = tiny_tasks_of(blocks, l1);
-  measure_map_kernel<<<grid_of(32 * tasks.warps), map_threads, 0, stream>>>(pattern, tasks, blocks.blocks, check, slots,
-                                                                            counts);
-  check_launch("measure_map_kernel");
-  for_large_blocks(blocks, l1, [&](const LargeBlocks& large, unsigned ctas) {
-    measure_large_map_kernel<<<ctas, map_threads, 0, stream>>>(pattern, large, check, slots, counts);
-    check_launch("measure_large_map_kernel");
-  });
-}
-
-template <class Word>
-void fill(const AnyPattern& pattern, bool l1, const MappedBlocks& blocks, const detail::MapSlot* slots, Word* words,
-          CUstream_st* stream) {
-  if (const BlockTasks<double> tasks = tiny_tasks_of(blocks, l1); tasks.warps > 0) {
-    fill_map_kernel<<<grid_of(32 * tasks.warps), map_threads, 0, stream>>>(pattern, tasks, slots, words);
-    check_launch("fill_map_kernel");
-  }
-  for_large_blocks(blocks, l1, [&](const LargeBlocks& large, unsigned ctas) {
-    fill_large_map_kernel<<<ctas, map_threads, 0, stream>>>(pattern, large, slots, words);
-    check_launch("fill_large_map_kernel");
-  });
-}
-
 constexpr index_t stretches_of(index_t slots) { return (slots - 1) / stretch_slots + 1; }
 
 }  // namespace
@@ -369,7 +350,14 @@ constexpr index_t stretches_of(index_t slots) { return (slots - 1) / stretch_slo
 template <Offset O>
 void measure_map(const CsrView<const void, O>& pattern, bool l1, const MappedBlocks& blocks, const PatternCounts* check,
                  detail::MapSlot* slots, MapCounts* counts, CUstream_st* stream) {
-  measure(AnyPattern(pattern), l1, blocks, check, slots, counts, stream);
+  const BlockTasks<double> tasks = tiny_tasks_of(blocks, l1);
+  measure_map_kernel<O>
+      <<<grid_of(32 * tasks.warps), map_threads, 0, stream>>>(pattern, tasks, blocks.blocks, check, slots, counts);
+  check_launch("measure_map_kernel");
+  for_large_blocks(blocks, l1, [&](const LargeBlocks& large, unsigned ctas) {
+    measure_large_map_kernel<<<ctas, map_threads, 0, stream>>>(AnyPattern(pattern), large, check, slots, counts);
+    check_launch("measure_large_map_kernel");
+  });
 }
 
 std::size_t map_scratch_bytes(index_t blocks) {
@@ -395,7 +383,14 @@ void sum_map_words(index_t blocks, bool narrow, detail::MapSlot* slots, offset_t
 template <class Word, Offset O>
 void fill_map(const CsrView<const void, O>& pattern, bool l1, const MappedBlocks& blocks, const detail::MapSlot* slots,
               Word* words, CUstream_st* stream) {
-  fill(AnyPattern(pattern), l1, blocks, slots, words, stream);
+  if (const BlockTasks<double> tasks = tiny_tasks_of(blocks, l1); tasks.warps > 0) {
+    fill_map_kernel<Word, O><<<grid_of(32 * tasks.warps), map_threads, 0, stream>>>(pattern, tasks, slots, words);
+    check_launch("fill_map_kernel");
+  }
+  for_large_blocks(blocks, l1, [&](const LargeBlocks& large, unsigned ctas) {
+    fill_large_map_kernel<<<ctas, map_threads, 0, stream>>>(AnyPattern(pattern), large, slots, words);
+    check_launch("fill_large_map_kernel");
+  });
 }
 
 #define BLOCKJACOBI_INSTANTIATE(O)                                                                          \
