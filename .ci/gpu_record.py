@@ -145,7 +145,8 @@ def lacks(entry, tools):
 
 
 class Runner:
-    """Runs stages of programs side by side: tests each on a GPU of their own, tools share by share where there is a place."""
+    """Runs stages of programs side by side: tests each on a GPU of their own, tools share by share where there is a
+    place."""
 
     def __init__(self, build, record, lists, logs, deadline):
         self.build, self.record, self.logs, self.deadline = build, record, logs, deadline

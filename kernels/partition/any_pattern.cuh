@@ -6,7 +6,7 @@
 
 namespace blockjacobi::kernels {
 
-/// A pattern with offsets of either width, where a kernel for each would be twice the code and no faster.
+/// A pattern with offsets of either width, where a kernel for each would be twice the code.
 struct AnyPattern {
   struct Offsets {
     const void* data;
